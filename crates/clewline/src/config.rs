@@ -1,0 +1,337 @@
+//! The one typed configuration of a crawl.
+//!
+//! Owns every setting, its default and its validation, nested by stage. Components receive
+//! their own part, never the whole. It refuses to know flags and files: the command combines
+//! those once and hands over the result. Secrets never serialise and never print.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clewline_core::address::Cidr;
+use clewline_core::limits::Limits;
+use clewline_core::politeness::Speed;
+use clewline_core::url::{CrawlUrl, UrlError};
+use serde::Serialize;
+use thiserror::Error;
+
+/// Everything a crawl needs to know.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Config {
+    /// Where it begins.
+    pub roots: Vec<Root>,
+    /// How far it goes.
+    pub scope: ScopeConfig,
+    /// How it treats hosts.
+    pub politeness: PolitenessConfig,
+    /// What it may spend.
+    pub limits: Limits,
+    /// How it talks to servers.
+    pub fetch: FetchConfig,
+    /// What it looks for in pages.
+    pub extract: ExtractConfig,
+    /// What it leaves behind.
+    pub output: OutputConfig,
+}
+
+/// A URL to begin with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Root {
+    /// The URL.
+    pub url: CrawlUrl,
+    /// Typed without a scheme: https is tried first, then http.
+    pub guessed_scheme: bool,
+}
+
+impl Root {
+    /// Reads a root as people type it: `example.com`, `localhost:3000/docs`, or a whole URL.
+    ///
+    /// ```
+    /// use clewline::config::Root;
+    /// assert_eq!(Root::parse("example.com/a").unwrap().url.as_str(), "https://example.com/a");
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        let text = text.trim();
+        if has_scheme(text) {
+            return CrawlUrl::parse(text).map(|url| Self {
+                url,
+                guessed_scheme: false,
+            });
+        }
+        let rest = text.strip_prefix("//").unwrap_or(text);
+        CrawlUrl::parse(&format!("https://{rest}")).map(|url| Self {
+            url,
+            guessed_scheme: true,
+        })
+    }
+}
+
+/// `localhost:3000` has no scheme, `mailto:x` and `file:/x` have one.
+fn has_scheme(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return false;
+    };
+    let is_name = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    let digits = rest.chars().take_while(char::is_ascii_digit).count();
+    let is_port =
+        digits > 0 && matches!(rest.as_bytes().get(digits), None | Some(b'/' | b'?' | b'#'));
+    is_name && !is_port
+}
+
+/// Which URLs belong to a crawl.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    /// Only the roots themselves.
+    Page,
+    /// The roots' hosts, at or below the roots' folders.
+    Path,
+    /// The roots' hosts; a leading `www.` is ignored.
+    #[default]
+    Host,
+    /// The roots' registrable domains.
+    Domain,
+    /// Everything.
+    Any,
+}
+
+/// How far a crawl goes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScopeConfig {
+    /// The general rule.
+    pub reach: Reach,
+    /// Regular expressions of which one must match; empty is no condition.
+    pub include: Vec<String>,
+    /// Regular expressions of which none may match.
+    pub exclude: Vec<String>,
+    /// Also fetch what pages are made of: images, styles, scripts, fonts, media.
+    pub page_requisites: bool,
+    /// Media types that are read whole, `text/*`; empty is all.
+    pub accept_types: Vec<String>,
+    /// Query parameters that do not change a page; a trailing `*` makes a prefix.
+    pub drop_params: Vec<String>,
+    /// Follow links marked nofollow.
+    pub follow_nofollow: bool,
+    /// Read sitemaps.
+    pub sitemaps: bool,
+    /// Obey robots.txt.
+    pub robots: bool,
+}
+
+impl Default for ScopeConfig {
+    fn default() -> Self {
+        Self {
+            reach: Reach::default(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            page_requisites: false,
+            accept_types: Vec::new(),
+            drop_params: Vec::new(),
+            follow_nofollow: false,
+            sitemaps: true,
+            robots: true,
+        }
+    }
+}
+
+/// How hosts are treated.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct PolitenessConfig {
+    /// A named speed; none lets the roots' addresses decide (loopback: max).
+    pub speed: Option<Speed>,
+    /// Fixed delay between requests to a host, one at a time.
+    pub delay: Option<Duration>,
+    /// Requests per second and host at the most.
+    pub rate: Option<f64>,
+    /// Requests in flight per host at the most.
+    pub host_concurrency: Option<u32>,
+    /// Ignore Crawl-delay lines.
+    pub ignore_crawl_delay: bool,
+    /// Address ranges, such as those of a CDN, that the rule per address does not cover.
+    pub shared_addresses: Vec<Cidr>,
+    /// Wait before the second try of a URL; doubles with each further try.
+    pub retry_delay: Option<Duration>,
+    /// Other figures for some hosts; the first pattern that matches counts.
+    pub hosts: Vec<HostOverride>,
+}
+
+/// Politeness of some hosts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct HostOverride {
+    /// A host name; a leading `*.` covers the subdomains too.
+    pub host: String,
+    /// As in [`PolitenessConfig`].
+    pub speed: Option<Speed>,
+    /// As in [`PolitenessConfig`].
+    pub delay: Option<Duration>,
+    /// As in [`PolitenessConfig`].
+    pub rate: Option<f64>,
+    /// As in [`PolitenessConfig`].
+    pub host_concurrency: Option<u32>,
+    /// As in [`PolitenessConfig`].
+    pub ignore_crawl_delay: Option<bool>,
+    /// Skip this host's robots.txt; for one's own machines.
+    pub ignore_robots: Option<bool>,
+    /// Pages fetched from this host at the most.
+    pub max_pages: Option<u64>,
+}
+
+/// A value that never prints, logs or serialises.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Hides a value.
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// The value itself, for the wire only.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("(secret)")
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("(secret)")
+    }
+}
+
+/// How the crawler talks to servers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FetchConfig {
+    /// The whole User-Agent, instead of our own.
+    pub user_agent: Option<String>,
+    /// A URL or mail address of the operator, put into our User-Agent.
+    pub contact: Option<String>,
+    /// More header fields, sent with every request.
+    pub headers: Vec<(String, Secret)>,
+    /// `user:password`, sent to the roots' origins only.
+    pub user: Option<Secret>,
+    /// `http://…` or `socks5://…` proxy.
+    pub proxy: Option<Secret>,
+    /// Hosts that are asked without the proxy, as in `NO_PROXY`.
+    pub no_proxy: Vec<String>,
+    /// Accept any certificate.
+    pub insecure: bool,
+    /// PEM file with more certificate authorities.
+    pub cacert: Option<PathBuf>,
+    /// `HOST:PORT:ADDRESS[,ADDRESS…]`, as in curl; HOST and PORT may be `*`.
+    pub resolve: Vec<String>,
+    /// `HOST1:PORT1:HOST2:PORT2`, as in curl.
+    pub connect_to: Vec<String>,
+    /// A DNS server to ask instead of the system's.
+    pub dns: Option<SocketAddr>,
+    /// Private address ranges that may be asked.
+    pub allow_private: Vec<Cidr>,
+    /// Keep and send cookies.
+    pub cookies: bool,
+    /// A Netscape cookies.txt to begin with.
+    pub cookie_file: Option<PathBuf>,
+    /// Longest time for a whole answer.
+    pub timeout: Duration,
+    /// Longest time for a connection, TLS included.
+    pub connect_timeout: Duration,
+    /// Largest body, decoded or on the wire; the rest is cut off and marked.
+    pub max_body: u64,
+    /// Largest response head.
+    pub max_head: usize,
+    /// Bytes per second, averaged over ten seconds, below which an answer is given up.
+    pub min_rate: u64,
+    /// Idle connections kept in all.
+    pub idle_connections: usize,
+}
+
+impl Default for FetchConfig {
+    fn default() -> Self {
+        Self {
+            user_agent: None,
+            contact: None,
+            headers: Vec::new(),
+            user: None,
+            proxy: None,
+            no_proxy: Vec::new(),
+            insecure: false,
+            cacert: None,
+            resolve: Vec::new(),
+            connect_to: Vec::new(),
+            dns: None,
+            allow_private: Vec::new(),
+            cookies: true,
+            cookie_file: None,
+            timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(10),
+            max_body: 32 * 1024 * 1024,
+            max_head: 64 * 1024,
+            min_rate: 16,
+            idle_connections: 512,
+        }
+    }
+}
+
+/// Where the project lives; part of the User-Agent so that site owners can find out.
+pub const HOME: &str = env!("CARGO_PKG_REPOSITORY");
+
+impl FetchConfig {
+    /// The User-Agent as it is sent.
+    pub fn agent(&self) -> String {
+        if let Some(agent) = &self.user_agent {
+            return agent.clone();
+        }
+        let version = env!("CARGO_PKG_VERSION");
+        match &self.contact {
+            Some(contact) => format!("clewline/{version} (+{HOME}; {contact})"),
+            None => format!("clewline/{version} (+{HOME})"),
+        }
+    }
+
+    /// The product token that robots.txt is searched for.
+    pub fn robots_token(&self) -> String {
+        let agent = self.agent();
+        let end = agent.find(|c: char| !(c.is_ascii_alphabetic() || c == '_' || c == '-'));
+        agent[..end.unwrap_or(agent.len())].to_owned()
+    }
+}
+
+/// What the crawler looks for in pages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExtractConfig {
+    /// Links per page at the most.
+    pub max_links: usize,
+}
+
+impl Default for ExtractConfig {
+    fn default() -> Self {
+        Self { max_links: 10_000 }
+    }
+}
+
+/// What a crawl leaves behind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct OutputConfig {
+    /// The job folder; none leaves nothing on disk.
+    pub folder: Option<PathBuf>,
+    /// Replace a job folder that is there.
+    pub overwrite: bool,
+}
+
+/// One thing that is wrong with a configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{setting}: {problem}")]
+pub struct ConfigProblem {
+    /// Which setting, by its name on the command line without dashes.
+    pub setting: &'static str,
+    /// What is wrong and what to write instead; never contains a secret.
+    pub problem: String,
+}

@@ -1,0 +1,61 @@
+//! Extracting: from the bytes of an answer to links and a few facts.
+//!
+//! Owns the seam [`Extractor`] and the implementation for HTML, XML, CSS, sitemaps and feeds.
+//! Pure: bytes in, links out. It refuses to know how the bytes came and what becomes of the
+//! links; nothing here judges scope.
+
+use clewline_core::link::Link;
+use clewline_core::url::CrawlUrl;
+
+use crate::headers::Headers;
+
+/// What is known of a page before its body.
+#[derive(Debug, Clone)]
+pub struct PageHead<'a> {
+    /// The URL that was fetched.
+    pub url: &'a CrawlUrl,
+    /// HTTP status.
+    pub status: u16,
+    /// Header fields as received.
+    pub headers: &'a Headers,
+    /// It was announced as a sitemap, whatever its type says.
+    pub sitemap: bool,
+}
+
+/// Makes one [`Extraction`] per page.
+pub trait Extractor: Send + Sync + 'static {
+    /// Begins to read a page.
+    fn begin(&self, head: PageHead<'_>) -> Box<dyn Extraction>;
+}
+
+/// Reads one page, piece by piece.
+pub trait Extraction: Send {
+    /// The next piece of the decoded body.
+    fn feed(&mut self, chunk: &[u8]);
+
+    /// The body has ended; a body cut at the size limit ends here too.
+    fn finish(self: Box<Self>) -> Extracted;
+}
+
+/// What a page told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Extracted {
+    /// Distinct links, in order of appearance, resolved and canonical; from headers too.
+    pub links: Vec<Link>,
+    /// Links that were dropped because the page had more than the limit.
+    pub dropped_links: u64,
+    /// References that are not http(s) or do not parse.
+    pub other_references: u64,
+    /// The title, white space folded, at most 1,000 characters.
+    pub title: Option<String>,
+    /// The canonical URL that the page names.
+    pub canonical: Option<CrawlUrl>,
+    /// The encoding by its WHATWG name, for text.
+    pub charset: Option<&'static str>,
+    /// The page asks that its links are not followed (meta robots or X-Robots-Tag).
+    pub nofollow: bool,
+    /// The page asks not to be indexed.
+    pub noindex: bool,
+    /// Why the content could not be read as what it claims to be.
+    pub problem: Option<&'static str>,
+}

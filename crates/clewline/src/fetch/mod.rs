@@ -1,0 +1,121 @@
+//! Fetching: from a URL and a checked address to a status, headers and a stream of bytes.
+//!
+//! Owns the seam [`Fetcher`] and the HTTP implementation behind it. It refuses to know what the
+//! bytes mean: nothing here reads links, judges scope or decides about another try.
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use clewline_core::outcome::FailureClass;
+use clewline_core::url::CrawlUrl;
+use futures_util::future::BoxFuture;
+
+use crate::headers::Headers;
+
+/// The addresses of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolution {
+    /// In the order in which they should be tried; never empty.
+    pub addresses: Vec<IpAddr>,
+    /// How long the answer may be used.
+    pub ttl: Duration,
+    /// The user named the address (`--resolve`, `--connect-to`), so it may be private.
+    pub trusted: bool,
+}
+
+/// One request, for one URL, to one address.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What to ask for.
+    pub url: CrawlUrl,
+    /// The address that was checked and is to be connected to; none through a proxy.
+    pub address: Option<IpAddr>,
+    /// The Cookie header, if there is one.
+    pub cookie: Option<String>,
+    /// Send the user's credentials: the URL is on a root's origin.
+    pub credentials: bool,
+    /// Largest body for this request.
+    pub max_body: u64,
+    /// Longest time for the whole answer.
+    pub timeout: Duration,
+}
+
+/// The head of an answer, and the body still to be read.
+pub struct Response {
+    /// HTTP status.
+    pub status: u16,
+    /// Header fields as received.
+    pub headers: Headers,
+    /// The address that was connected to; the proxy's own is not shown here.
+    pub address: Option<IpAddr>,
+    /// Phases up to the first byte.
+    pub timings: Timings,
+    /// The body; dropping it early closes the connection.
+    pub body: Box<dyn Body>,
+}
+
+/// A body that is read piece by piece, decoded.
+pub trait Body: Send {
+    /// The next piece of decoded bytes; none at the end. Pieces are at most 64 KiB.
+    fn chunk(&mut self) -> BoxFuture<'_, Result<Option<Bytes>, FetchFailure>>;
+
+    /// What was read so far.
+    fn tally(&self) -> BodyTally;
+}
+
+/// How much of a body was read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BodyTally {
+    /// Bytes on the wire, head and framing included.
+    pub wire: u64,
+    /// Bytes after decoding.
+    pub decoded: u64,
+    /// The body was cut at the size limit, or its coding ended early.
+    pub truncated: bool,
+}
+
+/// How long each phase took. A reused connection has no connect and TLS time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Timings {
+    /// When the request was written to the socket.
+    pub sent_at: Option<Instant>,
+    /// TCP (and proxy) connection.
+    pub connect: Option<Duration>,
+    /// TLS handshake.
+    pub tls: Option<Duration>,
+    /// From the request to the first byte of the answer.
+    pub first_byte: Option<Duration>,
+}
+
+/// Why no whole answer came. Data about a URL, not an error of the crawl.
+#[derive(Debug, Clone)]
+pub struct FetchFailure {
+    /// What kind of failure.
+    pub class: FailureClass,
+    /// For people; no secrets; control characters are escaped on output.
+    pub message: String,
+    /// Phases that were completed.
+    pub timings: Timings,
+    /// Bytes on the wire until then.
+    pub wire: u64,
+    /// Nothing is wrong with the host: this machine lacks descriptors or memory. The try does
+    /// not count and fewer connections should be used.
+    pub local: bool,
+}
+
+/// The way to servers: HTTP, a scripted fake in tests, later a browser.
+pub trait Fetcher: Send + Sync + 'static {
+    /// Finds the addresses of a host; the port only matters to the user's own overrides.
+    fn resolve<'a>(
+        &'a self,
+        host: &'a str,
+        port: u16,
+    ) -> BoxFuture<'a, Result<Resolution, FetchFailure>>;
+
+    /// Sends one request and reads the head of the answer. Redirects are not followed.
+    fn fetch(&self, request: Request) -> BoxFuture<'_, Result<Response, FetchFailure>>;
+
+    /// Whether requests for this URL go through a proxy, which then does the resolving.
+    fn proxied(&self, url: &CrawlUrl) -> bool;
+}

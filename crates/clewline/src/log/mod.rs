@@ -1,0 +1,28 @@
+//! Logs: append, sync, cut.
+//!
+//! Owns the seam [`Log`] and the logs of a job folder: `urls.jsonl` and `links/`. A log is
+//! written strictly in the order of batches; after a crash it is cut back to the offset that
+//! the store committed. A log refuses to know what a crawl is: it sees entries.
+
+use std::io;
+
+use crate::record::Entry;
+
+/// Where a log ends after a batch, in its own measure (bytes for a file).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Offset(pub u64);
+
+/// An ordered, durable output of settled URLs.
+pub trait Log: Send {
+    /// The name under which the store keeps its offset; stable, unique within a job.
+    fn name(&self) -> &'static str;
+
+    /// Appends a whole batch. Nothing of it counts before [`Log::sync`] returned.
+    fn append(&mut self, batch: &[Entry]) -> io::Result<()>;
+
+    /// Makes everything appended so far durable and says where the log ends.
+    fn sync(&mut self) -> io::Result<Offset>;
+
+    /// Takes back everything after an offset that [`Log::sync`] once returned.
+    fn cut(&mut self, offset: Offset) -> io::Result<()>;
+}

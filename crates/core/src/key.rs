@@ -1,0 +1,239 @@
+//! Identity: which URLs are the same resource.
+//!
+//! Owns the 16-byte [`Key`] under which a URL is known: partition(2) ‖ host(6) ‖ URL(8), so
+//! that a registrable domain is one key range and a host is one sub-range. The key hashes a
+//! *normalised* form (percent-encoding case, unreserved characters decoded, dropped
+//! parameters); the request always uses the URL's own text.
+
+use std::fmt::{self, Write as _};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::domain::registrable;
+use crate::url::CrawlUrl;
+
+/// How many key ranges there are; a partition is what could move to another machine.
+pub const PARTITIONS: u64 = 4096;
+
+/// The identity of a URL within one job.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key([u8; 16]);
+
+impl Key {
+    /// Wraps bytes read from a log or a store.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes as they sort.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// The part shared by all URLs of a host.
+    pub fn host(&self) -> HostId {
+        HostId(u64::from_be_bytes(
+            self.0[..8].try_into().expect("eight bytes"),
+        ))
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .iter()
+            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl std::str::FromStr for Key {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        u128::from_str_radix(text, 16).map(|number| Self(number.to_be_bytes()))
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// The first half of every key of one host: the name of its lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct HostId(pub u64);
+
+/// Makes keys; cheap to share between threads.
+#[derive(Debug, Clone, Default)]
+pub struct Keyer {
+    seed: u64,
+    drop_params: Vec<DropParam>,
+}
+
+/// A query parameter that does not change the resource, `utm_*` or `sessionid`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct DropParam {
+    name: String,
+    prefix: bool,
+}
+
+impl Keyer {
+    /// `drop_params` are parameter names; a trailing `*` makes a prefix.
+    pub fn new(seed: u64, drop_params: &[String]) -> Self {
+        let drop_params = drop_params
+            .iter()
+            .map(|pattern| match pattern.strip_suffix('*') {
+                Some(name) => DropParam {
+                    name: name.to_owned(),
+                    prefix: true,
+                },
+                None => DropParam {
+                    name: pattern.clone(),
+                    prefix: false,
+                },
+            })
+            .collect();
+        Self { seed, drop_params }
+    }
+
+    /// The key of a URL.
+    pub fn key(&self, url: &CrawlUrl) -> Key {
+        let host = url.host();
+        let partition =
+            (xxh3_64_with_seed(registrable(host).as_bytes(), self.seed) % PARTITIONS) as u16;
+        let host_hash = xxh3_64_with_seed(host.as_bytes(), self.seed);
+        let mut bytes = [0; 16];
+        bytes[..2].copy_from_slice(&partition.to_be_bytes());
+        bytes[2..8].copy_from_slice(&host_hash.to_be_bytes()[2..]);
+        let url_hash = xxh3_64_with_seed(self.normalised(url).as_bytes(), self.seed);
+        bytes[8..].copy_from_slice(&url_hash.to_be_bytes());
+        Key(bytes)
+    }
+
+    /// The text that a key stands for.
+    pub fn normalised(&self, url: &CrawlUrl) -> String {
+        let mut text = String::with_capacity(url.as_str().len());
+        text.push_str(url.origin());
+        normalise_escapes(url.path(), &mut text);
+        if let Some(query) = url.query() {
+            let mut separator = '?';
+            for parameter in query.split('&').filter(|parameter| !self.drops(parameter)) {
+                text.push(separator);
+                separator = '&';
+                normalise_escapes(parameter, &mut text);
+            }
+        }
+        text
+    }
+
+    fn drops(&self, parameter: &str) -> bool {
+        let name = parameter.split('=').next().unwrap_or_default();
+        self.drop_params.iter().any(|drop| {
+            if drop.prefix {
+                name.starts_with(drop.name.as_str())
+            } else {
+                name == drop.name
+            }
+        })
+    }
+}
+
+/// Upper-cases escapes and decodes those of unreserved characters (RFC 3986, 6.2.2).
+fn normalise_escapes(part: &str, out: &mut String) {
+    let mut rest = part;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let escape = rest.as_bytes().get(at + 1..at + 3);
+        let value = escape.and_then(|digits| Some(hex(digits[0])? << 4 | hex(digits[1])?));
+        match value {
+            Some(byte) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
+                out.push(char::from(byte));
+                rest = &rest[at + 3..];
+            }
+            Some(byte) => {
+                write!(out, "%{byte:02X}").expect("writing to a string does not fail");
+                rest = &rest[at + 3..];
+            }
+            None => {
+                out.push('%');
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    out.push_str(rest);
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|value| value as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(keyer: &Keyer, text: &str) -> Key {
+        keyer.key(&CrawlUrl::parse(text).unwrap())
+    }
+
+    #[test]
+    fn same_resource_same_key() {
+        let keyer = Keyer::new(7, &["utm_*".into(), "sid".into()]);
+        for (left, right) in [
+            ("http://a.test/%7euser", "http://a.test/~user"),
+            ("http://a.test/%c3%bc", "http://a.test/%C3%BC"),
+            (
+                "http://a.test/?a=1&utm_source=x&b=2",
+                "http://a.test/?a=1&b=2",
+            ),
+            ("http://a.test/?sid=9", "http://a.test/"),
+            ("http://a.test/?", "http://a.test/?"),
+        ] {
+            assert_eq!(key(&keyer, left), key(&keyer, right), "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn different_resources_differ() {
+        let keyer = Keyer::new(7, &["sid".into()]);
+        for (left, right) in [
+            ("http://a.test/", "https://a.test/"),
+            ("http://a.test/%2F", "http://a.test//"),
+            ("http://a.test/?sid2=9", "http://a.test/"),
+            ("http://a.test/a", "http://a.test/A"),
+            ("http://a.test/?", "http://a.test/"),
+        ] {
+            assert_ne!(key(&keyer, left), key(&keyer, right), "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn keys_begin_with_partition_and_host() {
+        let keyer = Keyer::new(1, &[]);
+        let a = key(&keyer, "http://a.example.com/1");
+        let b = key(&keyer, "https://a.example.com:8443/2");
+        let c = key(&keyer, "http://b.example.com/1");
+        assert_eq!(a.host(), b.host());
+        assert_ne!(a.host(), c.host());
+        assert_eq!(a.as_bytes()[..2], c.as_bytes()[..2]);
+        assert_ne!(
+            Keyer::new(2, &[]).key(&CrawlUrl::parse("http://a.example.com/1").unwrap()),
+            a
+        );
+        assert_eq!(a.to_string().parse::<Key>().unwrap(), a);
+    }
+}

@@ -1,0 +1,52 @@
+//! The bounds of a crawl: what it may spend and how far it may go.
+//!
+//! Owns the numbers and their defaults; the frontier keeps them.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Everything that ends or bounds a crawl. `None` is unlimited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Requests in flight in all.
+    pub concurrency: u32,
+    /// Tries per URL.
+    pub tries: u32,
+    /// Redirect hops per chain.
+    pub redirects: u32,
+    /// Links away from a root.
+    pub depth: Option<u32>,
+    /// Pages fetched in all.
+    pub pages: Option<u64>,
+    /// Pages fetched per host.
+    pub pages_per_host: Option<u64>,
+    /// Bytes read from the network.
+    pub bytes: Option<u64>,
+    /// Time from the start.
+    pub time: Option<Duration>,
+    /// Longest URL, in bytes.
+    pub url_length: usize,
+    /// How often one path segment may occur in a URL.
+    pub repeated_segments: usize,
+    /// Consecutive host failures after which a host's queue is given up.
+    pub host_failures: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            concurrency: 100,
+            tries: 4,
+            redirects: 10,
+            depth: None,
+            pages: None,
+            pages_per_host: None,
+            bytes: None,
+            time: None,
+            url_length: 8 * 1024,
+            repeated_segments: 3,
+            host_failures: 12,
+        }
+    }
+}

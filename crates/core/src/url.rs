@@ -1,0 +1,361 @@
+//! The one form in which a URL lives inside the crawler.
+//!
+//! Owns canonicalisation: a [`CrawlUrl`] is absolute, http or https, without fragment and
+//! without credentials, in the WHATWG serialisation. What is requested, stored and archived is
+//! exactly this text. Nothing here judges scope; nothing here touches the network.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use url::{Host, Url};
+
+/// No URL longer than this is ever represented; the configured limit is usually far lower.
+pub const HARD_LENGTH_LIMIT: usize = 32 * 1024;
+
+/// Why a text is not a URL that this crawler could ever fetch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum UrlError {
+    /// The text does not parse by the WHATWG rules.
+    #[error("is not a valid URL")]
+    Invalid,
+    /// Another scheme than http or https.
+    #[error("is neither http nor https")]
+    Scheme,
+    /// Longer than [`HARD_LENGTH_LIMIT`].
+    #[error("is longer than {HARD_LENGTH_LIMIT} bytes")]
+    TooLong,
+}
+
+/// http or https.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheme {
+    /// Plain HTTP.
+    Http,
+    /// HTTP over TLS.
+    Https,
+}
+
+impl Scheme {
+    /// The scheme's name, without the colon.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    /// The port that is left out of a serialised URL.
+    pub const fn default_port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+}
+
+/// A canonical, absolute http(s) URL without fragment and credentials.
+///
+/// One allocation; the offsets into it fit two bytes each because of [`HARD_LENGTH_LIMIT`].
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CrawlUrl {
+    text: Box<str>,
+    host_end: u16,
+    path_start: u16,
+    query_start: u16,
+    port: u16,
+    scheme: Scheme,
+}
+
+impl CrawlUrl {
+    /// Parses an absolute URL.
+    ///
+    /// ```
+    /// use clewline_core::url::CrawlUrl;
+    /// let url = CrawlUrl::parse("HTTP://u:p@Example.com:80/a/../b?x#frag").unwrap();
+    /// assert_eq!(url.as_str(), "http://example.com/b?x");
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        guard_length(text)?;
+        Url::parse(text)
+            .map_err(|_| UrlError::Invalid)
+            .and_then(Self::from_url)
+    }
+
+    /// Resolves a reference found on this page.
+    pub fn join(&self, reference: &str) -> Result<Self, UrlError> {
+        guard_length(reference)?;
+        self.to_url()
+            .join(reference)
+            .map_err(|_| UrlError::Invalid)
+            .and_then(Self::from_url)
+    }
+
+    /// Takes over a URL that was parsed elsewhere, for example with a document's encoding.
+    pub fn from_url(mut url: Url) -> Result<Self, UrlError> {
+        let scheme = match url.scheme() {
+            "http" => Scheme::Http,
+            "https" => Scheme::Https,
+            _ => return Err(UrlError::Scheme),
+        };
+        url.set_fragment(None);
+        if !url.username().is_empty() || url.password().is_some() {
+            let stripped = url.set_username("").is_ok() && url.set_password(None).is_ok();
+            if !stripped {
+                return Err(UrlError::Invalid);
+            }
+        }
+        let host = url
+            .host_str()
+            .filter(|host| !host.is_empty())
+            .ok_or(UrlError::Invalid)?;
+        let port = url.port().unwrap_or(scheme.default_port());
+        let host_end = scheme.as_str().len() + "://".len() + host.len();
+        let path_start = host_end + url.port().map_or(0, |port| 1 + port.to_string().len());
+        let text: String = url.into();
+        if text.len() > HARD_LENGTH_LIMIT {
+            return Err(UrlError::TooLong);
+        }
+        let query_start = text[path_start..]
+            .find('?')
+            .map_or(text.len(), |at| path_start + at);
+        Ok(Self {
+            text: text.into_boxed_str(),
+            host_end: host_end as u16,
+            path_start: path_start as u16,
+            query_start: query_start as u16,
+            port,
+            scheme,
+        })
+    }
+
+    /// The text that is requested, stored and archived.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// http or https.
+    pub const fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The host in serialised form: lower-case, punycode, IPv6 in brackets.
+    pub fn host(&self) -> &str {
+        &self.text[self.host_start()..usize::from(self.host_end)]
+    }
+
+    /// The address if the host is an IP literal.
+    pub fn ip(&self) -> Option<IpAddr> {
+        host_ip(self.host())
+    }
+
+    /// The port, the scheme's own if none is written.
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Host and, where it is not the scheme's own, port: the value of a Host header.
+    pub fn authority(&self) -> &str {
+        &self.text[self.host_start()..usize::from(self.path_start)]
+    }
+
+    /// Scheme, host and port: the unit of robots.txt.
+    pub fn origin(&self) -> &str {
+        &self.text[..usize::from(self.path_start)]
+    }
+
+    /// The path, always beginning with a slash.
+    pub fn path(&self) -> &str {
+        &self.text[usize::from(self.path_start)..usize::from(self.query_start)]
+    }
+
+    /// The query without its question mark.
+    pub fn query(&self) -> Option<&str> {
+        self.text.get(usize::from(self.query_start) + 1..)
+    }
+
+    /// What robots.txt is matched against and what a request line carries.
+    pub fn path_and_query(&self) -> &str {
+        &self.text[usize::from(self.path_start)..]
+    }
+
+    /// The same URL as the `url` crate's type.
+    pub fn to_url(&self) -> Url {
+        Url::parse(&self.text).expect("a canonical URL parses again")
+    }
+
+    /// Another path on the same origin, such as `/robots.txt`.
+    #[must_use]
+    pub fn with_path(&self, path: &str) -> Self {
+        debug_assert!(path.starts_with('/'), "an absolute path");
+        let text = [self.origin(), path].concat();
+        let query_start = text.find('?').unwrap_or(text.len()) as u16;
+        Self {
+            text: text.into_boxed_str(),
+            query_start,
+            ..self.clone()
+        }
+    }
+
+    /// The same resource over plain HTTP, for roots that were typed without a scheme.
+    #[must_use]
+    pub fn over_http(&self) -> Self {
+        let rest = &self.text[self.host_start()..];
+        Self::parse(&["http://", rest].concat()).expect("only the scheme differs")
+    }
+
+    const fn host_start(&self) -> usize {
+        self.scheme.as_str().len() + 3
+    }
+}
+
+impl fmt::Display for CrawlUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for CrawlUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "<{}>", self.text)
+    }
+}
+
+impl Serialize for CrawlUrl {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for CrawlUrl {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+/// The address in a serialised host, brackets or not.
+pub fn host_ip(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse()
+        .ok()
+}
+
+/// Whether a text names a host by the WHATWG rules, as in `--resolve`.
+pub fn parse_host(text: &str) -> Option<String> {
+    Host::parse(text).ok().map(|host| host.to_string())
+}
+
+fn guard_length(text: &str) -> Result<(), UrlError> {
+    if text.len() > HARD_LENGTH_LIMIT {
+        Err(UrlError::TooLong)
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(input: &str, text: &str, host: &str, port: u16, path: &str, query: Option<&str>) {
+        let url = CrawlUrl::parse(input).unwrap();
+        assert_eq!(url.as_str(), text, "{input}");
+        assert_eq!((url.host(), url.port()), (host, port), "{input}");
+        assert_eq!((url.path(), url.query()), (path, query), "{input}");
+        assert_eq!(
+            CrawlUrl::parse(text).unwrap(),
+            url,
+            "canonical form is a fixed point"
+        );
+        assert_eq!(url.origin().to_owned() + url.path_and_query(), text);
+    }
+
+    #[test]
+    fn parts_of_urls() {
+        check("http://a.test", "http://a.test/", "a.test", 80, "/", None);
+        check(
+            "https://A.test:8443/x?",
+            "https://a.test:8443/x?",
+            "a.test",
+            8443,
+            "/x",
+            Some(""),
+        );
+        check(
+            "http://u:p@a.test/#f",
+            "http://a.test/",
+            "a.test",
+            80,
+            "/",
+            None,
+        );
+        check(
+            "http://[::1]:9/?q=1",
+            "http://[::1]:9/?q=1",
+            "[::1]",
+            9,
+            "/",
+            Some("q=1"),
+        );
+        check(
+            "http://2130706433/",
+            "http://127.0.0.1/",
+            "127.0.0.1",
+            80,
+            "/",
+            None,
+        );
+        check(
+            "http://a.test:80?x",
+            "http://a.test/?x",
+            "a.test",
+            80,
+            "/",
+            Some("x"),
+        );
+        check(
+            "http://bücher.test/ü",
+            "http://xn--bcher-kva.test/%C3%BC",
+            "xn--bcher-kva.test",
+            80,
+            "/%C3%BC",
+            None,
+        );
+    }
+
+    #[test]
+    fn refusals_say_why() {
+        assert_eq!(
+            CrawlUrl::parse("javascript:alert(1)").unwrap_err(),
+            UrlError::Scheme
+        );
+        assert_eq!(
+            CrawlUrl::parse("file:///etc/hostname").unwrap_err(),
+            UrlError::Scheme
+        );
+        assert_eq!(CrawlUrl::parse("http://").unwrap_err(), UrlError::Invalid);
+        let long = format!("http://a.test/{}", "x".repeat(HARD_LENGTH_LIMIT));
+        assert_eq!(CrawlUrl::parse(&long).unwrap_err(), UrlError::TooLong);
+    }
+
+    #[test]
+    fn siblings() {
+        let url = CrawlUrl::parse("https://a.test:444/x/y?z").unwrap();
+        assert_eq!(
+            url.with_path("/robots.txt").as_str(),
+            "https://a.test:444/robots.txt"
+        );
+        assert_eq!(url.with_path("/s?q").query(), Some("q"));
+        assert_eq!(url.join("../b#c").unwrap().as_str(), "https://a.test:444/b");
+        assert_eq!(url.over_http().as_str(), "http://a.test:444/x/y?z");
+        assert_eq!(
+            CrawlUrl::parse("https://[::1]/").unwrap().ip(),
+            Some("::1".parse().unwrap())
+        );
+    }
+}
