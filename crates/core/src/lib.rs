@@ -7,10 +7,17 @@
 #![warn(missing_docs)]
 
 pub mod address;
+pub mod cookies;
 pub mod domain;
+pub mod frontier;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod key;
 pub mod limits;
 pub mod link;
 pub mod outcome;
 pub mod politeness;
+pub mod retry_after;
+pub mod robots;
+pub mod scope;
 pub mod url;
