@@ -1,0 +1,4 @@
+//! Each behaviour of the web as a raw client sees it.
+
+mod client;
+mod pages;
