@@ -7,7 +7,9 @@
 //! The crate knows no crawler: it depends on neither side that it tests.
 #![warn(missing_docs)]
 
+mod dns;
 mod generate;
+mod proxy;
 mod referee;
 mod reply;
 mod serve;
@@ -15,10 +17,12 @@ mod site;
 mod tls;
 mod web;
 
+pub use dns::{Dns, Query};
 pub use generate::{
     Coding, attributes, bomb, encode, links, nested, numbered_links, sitemap, sitemap_index,
     zstd_bomb,
 };
+pub use proxy::{Proxied, Through};
 pub use referee::{Hit, Log};
 pub use reply::{BadChunk, Fault, Page, Reply, Step};
 pub use serve::Request;

@@ -24,7 +24,7 @@ pub struct Hit {
     pub at: Instant,
     /// When its answer was about to be complete, or its connection ended.
     pub done_at: Option<Instant>,
-    /// Number of the connection, in order of arrival.
+    /// Number of the connection, in order of arrival; 0 for those to the HTTP proxy.
     pub connection: u64,
     /// The client's address.
     pub peer: SocketAddr,
@@ -225,6 +225,7 @@ struct Book {
     log: Log,
     in_host: HashMap<String, usize>,
     in_address: HashMap<IpAddr, usize>,
+    connected: HashMap<IpAddr, u64>,
     connections: u64,
 }
 
@@ -244,14 +245,19 @@ impl Referee {
         self.book().log.clone()
     }
 
-    pub(crate) fn number_connection(&self) -> u64 {
+    /// Counts a connection and numbers it.
+    pub(crate) fn connected(&self, address: IpAddr) -> u64 {
         let mut book = self.book();
+        *book.connected.entry(address).or_default() += 1;
         book.connections += 1;
-        book.connections
+        let number = book.connections;
+        drop(book);
+        self.bell.notify_all();
+        number
     }
 
-    pub(crate) fn connections(&self) -> u64 {
-        self.book().connections
+    pub(crate) fn connections_at(&self, address: IpAddr) -> u64 {
+        self.book().connected.get(&address).copied().unwrap_or(0)
     }
 
     /// Notes the arrival of a request; fills in what only the referee knows.
@@ -298,6 +304,19 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
+    /// A ticket for what is no request to a site: it counts nowhere.
+    pub(crate) fn blank(referee: &Arc<Referee>, address: IpAddr) -> Self {
+        let (referee, host) = (Arc::clone(referee), String::new());
+        Self {
+            referee,
+            index: None,
+            host,
+            address,
+            bytes: 0,
+            open: false,
+        }
+    }
+
     /// Notes with which status the request will be answered.
     pub(crate) fn answer(&self, status: Option<u16>) {
         self.amend(&mut self.referee.book(), |hit| hit.status = status);

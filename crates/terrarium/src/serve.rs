@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::referee::{Hit, MAX_RAW, Referee, Ticket};
-use crate::reply::Page;
+use crate::reply::{Page, Reply};
 use crate::site::Door;
 use crate::web::town::{Gate, Place, Town};
 
@@ -56,7 +56,7 @@ impl Stream for tokio_rustls::server::TlsStream<TcpStream> {
 
 /// Whether a connection goes on after a reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+pub(crate) enum Next {
     Keep,
     End,
 }
@@ -71,12 +71,11 @@ pub(crate) struct Connection {
 }
 
 /// Serves one accepted connection to its end.
-pub(crate) async fn serve(town: Arc<Town>, gate: Arc<Gate>, socket: TcpStream, peer: SocketAddr) {
+pub(crate) async fn serve(town: Arc<Town>, gate: Arc<Gate>, socket: TcpStream) {
     let Ok(local) = socket.local_addr() else {
         return;
     };
-    let _ = socket.set_nodelay(true);
-    let number = town.referee.number_connection();
+    let number = town.referee.connected(local.ip());
     let stream: Box<dyn Stream> = match (gate.door, &gate.tls) {
         (Door::Reset, _) => return play::reset(&socket),
         (Door::Open, Some(acceptor)) => match timeout(HANDSHAKE, acceptor.accept(socket)).await {
@@ -85,12 +84,8 @@ pub(crate) async fn serve(town: Arc<Town>, gate: Arc<Gate>, socket: TcpStream, p
         },
         _ => Box::new(socket),
     };
-    let mut connection = Connection {
-        stream,
-        inbox: Vec::new(),
-        number,
-        peer,
-        local,
+    let Ok(mut connection) = Connection::open(stream, number) else {
+        return;
     };
     if gate.door == Door::Silent {
         let _ = connection.pause(PATIENCE).await;
@@ -101,20 +96,20 @@ pub(crate) async fn serve(town: Arc<Town>, gate: Arc<Gate>, socket: TcpStream, p
 
 /// One request and its reply.
 async fn turn(town: &Town, gate: &Gate, connection: &mut Connection) -> io::Result<Next> {
-    let Some((request, at)) = connection.read_request(PATIENCE).await? else {
+    let Some((request, at)) = connection.read_request().await? else {
         return Ok(Next::End);
     };
-    answer(town, gate, connection, (request, at)).await
+    let place = town.place(gate, request.host());
+    answer(town, place, connection, (request, at)).await
 }
 
-/// Finds the site, notes the hit and performs the reply.
-async fn answer(
+/// Notes the hit and performs the site's reply; without a site it is 502.
+pub(crate) async fn answer(
     town: &Town,
-    gate: &Gate,
+    place: Option<&Place>,
     connection: &mut Connection,
     (request, at): (Request, Instant),
 ) -> io::Result<Next> {
-    let place = town.place(gate, request.host());
     let hit = note(connection, &request, place, at);
     // A client that gave up on one request and went on to the next has closed before it asked.
     // Yielding lets the task of the first see that, so that the two are not counted as one load.
@@ -125,7 +120,7 @@ async fn answer(
     let reply = match site {
         _ if !request.is_sound() => Page::empty(400).close().into(),
         Some(site) => site.answer(&request),
-        None => Page::empty(502).close().into(),
+        None => Page::empty(502).into(),
     };
     let delay = site.map_or(Duration::ZERO, |site| site.delay);
     let plan = play::plan(&reply, &request, town, delay);
@@ -136,6 +131,18 @@ async fn answer(
         }
         _ => Ok(next),
     }
+}
+
+/// Performs a reply of the machinery itself, which is no hit of any site.
+pub(crate) async fn reply(
+    town: &Town,
+    connection: &mut Connection,
+    request: &Request,
+    reply: Reply,
+) -> io::Result<Next> {
+    let plan = play::plan(&reply, request, town, Duration::ZERO);
+    let mut ticket = Ticket::blank(&town.referee, connection.local.ip());
+    perform(connection, &plan, &mut ticket).await
 }
 
 async fn perform(
@@ -173,8 +180,28 @@ fn note(connection: &Connection, request: &Request, place: Option<&Place>, at: I
 }
 
 impl Connection {
+    pub(crate) fn open(stream: Box<dyn Stream>, number: u64) -> io::Result<Self> {
+        let socket = stream.socket();
+        socket.set_nodelay(true)?;
+        let (peer, local) = (socket.peer_addr()?, socket.local_addr()?);
+        Ok(Self {
+            stream,
+            inbox: Vec::new(),
+            number,
+            peer,
+            local,
+        })
+    }
+
+    /// Passes bytes both ways until both sides have ended.
+    pub(crate) async fn tunnel(&mut self, mut upstream: TcpStream) -> io::Result<Next> {
+        upstream.write_all(&std::mem::take(&mut self.inbox)).await?;
+        tokio::io::copy_bidirectional(&mut self.stream, &mut upstream).await?;
+        Ok(Next::End)
+    }
+
     /// Reads the next head (and drops its body); `None` when the client has closed.
-    async fn read_request(&mut self, idle: Duration) -> io::Result<Option<(Request, Instant)>> {
+    pub(crate) async fn read_request(&mut self) -> io::Result<Option<(Request, Instant)>> {
         let mut first = (!self.inbox.is_empty()).then(Instant::now);
         let mut searched = 0;
         loop {
@@ -190,7 +217,7 @@ impl Connection {
                     .await?;
                 return Ok(None);
             }
-            if timeout(idle, self.read_more()).await?? == 0 {
+            if timeout(PATIENCE, self.read_more()).await?? == 0 {
                 return Ok(None);
             }
             first.get_or_insert_with(Instant::now);
@@ -218,7 +245,7 @@ impl Connection {
     }
 
     /// Sends bytes, as long as the client takes them.
-    async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         timeout(PATIENCE, async {
             self.stream.write_all(bytes).await?;
             self.stream.flush().await

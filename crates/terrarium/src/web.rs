@@ -7,22 +7,27 @@
 pub(crate) mod town;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use socket2::Socket;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::runtime;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
+use crate::dns::{Dns, NameServer, Query};
+use crate::proxy::{self, Proxied, Proxies};
 use crate::referee::Log;
 use crate::reply::Reply;
+use crate::serve::serve;
 use crate::site::{Door, Site};
 use crate::tls::Authority;
-use town::{Gate, Place, Town};
+use town::{Place, Town};
 
+/// Each listener serves at most this many connections at once.
+const MAX_CONNECTIONS: usize = 50_000;
 /// Pause after a failed accept, which is nearly always a lack of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(10);
 /// A web under construction. `start` makes a [`LiveWeb`] of it.
@@ -37,6 +42,8 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(10);
 #[derive(Default)]
 pub struct Web {
     sites: Vec<(String, Site)>,
+    names: Vec<(String, Dns)>,
+    proxies: Proxies,
 }
 
 impl Web {
@@ -53,6 +60,21 @@ impl Web {
         self
     }
 
+    /// Says what the name server answers for a name, or for `*.` and a name. Without it every
+    /// site's name stands for its address, and other names do not exist.
+    #[must_use]
+    pub fn name(mut self, name: &str, dns: Dns) -> Self {
+        self.names.push((name.to_ascii_lowercase(), dns));
+        self
+    }
+
+    /// Makes both proxies require this login.
+    #[must_use]
+    pub fn proxy_login(mut self, user: &str, password: &str) -> Self {
+        self.proxies.login = Some((user.to_owned(), password.to_owned()));
+        self
+    }
+
     /// Starts all listeners.
     ///
     /// # Panics
@@ -65,17 +87,27 @@ impl Web {
     pub fn try_start(self) -> io::Result<LiveWeb> {
         let authority = Authority::new()?;
         let (town, gates) = town::build(self.sites, &authority)?;
+        let names = Arc::new(NameServer::new(&town, self.names));
+        let proxies = Arc::new(self.proxies);
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        let inside = runtime.enter();
+        let dns = bind_udp()?;
+        let dns_addr = dns.local_addr()?;
+        runtime.spawn(Arc::clone(&names).serve(dns));
+        let http_proxy = listen(&town, &proxies, proxy::http)?;
+        let socks_proxy = listen(&town, &proxies, proxy::socks)?;
         // A refused port stays bound, so that nobody else gets it, but does not listen.
         let (reserved, open): (Vec<_>, Vec<_>) = gates
             .into_iter()
             .partition(|(_, gate)| gate.door == Door::Refused);
-        let inside = runtime.enter();
         for (socket, gate) in open {
             let listener = TcpListener::from_std(socket.into())?;
-            runtime.spawn(accept(Arc::clone(&town), Arc::new(gate), listener));
+            let (town, gate) = (Arc::clone(&town), Arc::new(gate));
+            runtime.spawn(accept(listener, move |socket| {
+                serve(Arc::clone(&town), Arc::clone(&gate), socket)
+            }));
         }
         drop(inside);
         let (stop, stopped) = oneshot::channel::<()>();
@@ -86,6 +118,11 @@ impl Web {
             })?;
         Ok(LiveWeb {
             town,
+            names,
+            proxies,
+            dns_addr,
+            http_proxy,
+            socks_proxy,
             ca_pem: authority.pem(),
             stop: Some(stop),
             thread: Some(thread),
@@ -97,6 +134,11 @@ impl Web {
 /// A running web. Dropping it stops everything.
 pub struct LiveWeb {
     town: Arc<Town>,
+    names: Arc<NameServer>,
+    proxies: Arc<Proxies>,
+    dns_addr: SocketAddr,
+    http_proxy: SocketAddr,
+    socks_proxy: SocketAddr,
     ca_pem: String,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -170,14 +212,40 @@ impl LiveWeb {
         &self.ca_pem
     }
 
+    /// Where the name server listens (UDP).
+    pub fn dns_addr(&self) -> SocketAddr {
+        self.dns_addr
+    }
+
+    /// What the name server was asked.
+    pub fn dns_log(&self) -> Vec<Query> {
+        self.names.log()
+    }
+
+    /// Where the HTTP proxy listens; it takes `CONNECT` and requests in absolute form.
+    pub fn http_proxy(&self) -> SocketAddr {
+        self.http_proxy
+    }
+
+    /// Where the SOCKS5 proxy listens.
+    pub fn socks_proxy(&self) -> SocketAddr {
+        self.socks_proxy
+    }
+
+    /// What was asked of the two proxies.
+    pub fn proxied(&self) -> Vec<Proxied> {
+        self.proxies.log()
+    }
+
     /// What was asked so far.
     pub fn log(&self) -> Log {
         self.town.referee.log()
     }
 
-    /// How many connections were accepted, those without a request included.
-    pub fn connections(&self) -> u64 {
-        self.town.referee.connections()
+    /// How many connections sites accepted at an address, those without any request included.
+    /// A client that must not go there has a count of 0. The proxies' clients are not counted.
+    pub fn connections_at(&self, address: IpAddr) -> u64 {
+        self.town.referee.connections_at(address)
     }
 
     /// Waits until the log meets the condition; says whether it did in time. It blocks the
@@ -219,13 +287,46 @@ pub fn ipv6_available() -> bool {
     std::net::TcpListener::bind("[::1]:0").is_ok()
 }
 
-async fn accept(town: Arc<Town>, gate: Arc<Gate>, listener: TcpListener) {
+fn bind_udp() -> io::Result<UdpSocket> {
+    let socket = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    socket.set_nonblocking(true)?;
+    UdpSocket::from_std(socket)
+}
+
+/// Starts a proxy; it must be called inside the runtime.
+fn listen<F: Future<Output = ()> + Send + 'static>(
+    town: &Arc<Town>,
+    proxies: &Arc<Proxies>,
+    session: fn(Arc<Town>, Arc<Proxies>, TcpStream) -> F,
+) -> io::Result<SocketAddr> {
+    let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    socket.set_nonblocking(true)?;
+    let address = socket.local_addr()?;
+    let (town, proxies) = (Arc::clone(town), Arc::clone(proxies));
+    let listener = TcpListener::from_std(socket)?;
+    tokio::spawn(accept(listener, move |socket| {
+        session(Arc::clone(&town), Arc::clone(&proxies), socket)
+    }));
+    Ok(address)
+}
+
+async fn accept<F>(listener: TcpListener, session: impl Fn(TcpStream) -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         match listener.accept().await {
-            Ok((socket, peer)) => {
-                let serving =
-                    crate::serve::serve(Arc::clone(&town), Arc::clone(&gate), socket, peer);
-                tokio::spawn(serving);
+            Ok((socket, _)) => {
+                // Beyond the bound a connection is closed at once, as a full server would.
+                let Ok(permit) = Arc::clone(&room).try_acquire_owned() else {
+                    continue;
+                };
+                let session = session(socket);
+                tokio::spawn(async move {
+                    session.await;
+                    drop(permit);
+                });
             }
             Err(_) => tokio::time::sleep(ACCEPT_RETRY).await,
         }

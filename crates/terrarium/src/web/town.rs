@@ -65,6 +65,17 @@ impl Town {
         here.or_else(|| self.places.get(gate.first))
     }
 
+    /// The site at an address: of this name, or else the first one there.
+    pub(crate) fn at(&self, address: SocketAddr, host: Option<&str>) -> Option<&Place> {
+        let plain = self.named(host.unwrap_or_default(), Some(false));
+        let secure = self.named(host.unwrap_or_default(), Some(true));
+        let named = [plain, secure]
+            .into_iter()
+            .flatten()
+            .find(|place| place.address == address);
+        named.or_else(|| self.places.iter().find(|place| place.address == address))
+    }
+
     /// The site of a name; with TLS or without, if that is said, else the plain one first.
     pub(crate) fn named(&self, name: &str, secure: Option<bool>) -> Option<&Place> {
         let index = by_name(name, |name| {
@@ -136,7 +147,11 @@ pub(crate) struct Gate {
 
 /// Looks up a name, then the wildcards above it.
 pub(crate) fn by_name<T>(name: &str, find: impl Fn(&str) -> Option<T>) -> Option<T> {
-    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    // An IPv6 address stands in brackets where a port may follow it.
+    let name = name
+        .trim_matches(['[', ']'])
+        .trim_end_matches('.')
+        .to_ascii_lowercase();
     let wildcards = name
         .match_indices('.')
         .map(|(dot, _)| format!("*{}", &name[dot..]));

@@ -7,24 +7,24 @@ use std::time::Duration;
 use terrarium::LiveWeb;
 
 /// How the server left the connection.
-#[derive(Debug, PartialEq, Eq)]
-pub enum End {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
     Closed,
     Reset,
     StillOpen,
 }
 
-pub struct Answer {
-    pub bytes: Vec<u8>,
-    pub end: End,
+pub(crate) struct Answer {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) end: End,
 }
 
 impl Answer {
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    pub fn body(&self) -> &[u8] {
+    pub(crate) fn body(&self) -> &[u8] {
         let end = self
             .bytes
             .windows(4)
@@ -32,7 +32,7 @@ impl Answer {
         end.map_or(&[], |end| &self.bytes[end + 4..])
     }
 
-    pub fn status(&self) -> u16 {
+    pub(crate) fn status(&self) -> u16 {
         self.text()
             .split(' ')
             .nth(1)
@@ -40,7 +40,7 @@ impl Answer {
             .unwrap_or(0)
     }
 
-    pub fn header(&self, name: &str) -> Option<String> {
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
         let text = self.text();
         let mut lines = text.split("\r\n").take_while(|line| !line.is_empty());
         lines.find_map(|line| {
@@ -50,30 +50,30 @@ impl Answer {
     }
 }
 
-pub fn connect(address: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(address).unwrap();
+pub(crate) fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("the site listens");
     stream
         .set_read_timeout(Some(Duration::from_secs(20)))
-        .unwrap();
+        .expect("a time-out can be set");
     stream
 }
 
 /// Asks for a path with `Connection: close` and reads to the end, or until `limit` bytes are in.
-pub fn ask(web: &LiveWeb, host: &str, path: &str, limit: usize) -> Answer {
+pub(crate) fn ask(web: &LiveWeb, host: &str, path: &str, limit: usize) -> Answer {
     let mut stream = connect(web.addr(host));
     write!(
         stream,
         "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
     )
-    .unwrap();
+    .expect("a request fits into the socket");
     read_up_to(&mut stream, limit)
 }
 
-pub fn get(web: &LiveWeb, host: &str, path: &str) -> Answer {
+pub(crate) fn get(web: &LiveWeb, host: &str, path: &str) -> Answer {
     ask(web, host, path, usize::MAX)
 }
 
-pub fn read_up_to(stream: &mut impl Read, limit: usize) -> Answer {
+pub(crate) fn read_up_to(stream: &mut impl Read, limit: usize) -> Answer {
     let mut bytes = Vec::new();
     let mut portion = [0; 16 << 10];
     let end = loop {
