@@ -5,6 +5,10 @@ use std::io::Read;
 
 use terrarium::{Page, Site, Web, links, sitemap};
 
+#[expect(
+    clippy::print_stdout,
+    reason = "the URL is what the program is for, and scripts read it"
+)]
 fn main() {
     let site = Site::new()
         .robots("User-agent: *\nDisallow: /private/\nSitemap: {{127.0.0.1}}/sitemap.xml\n")
@@ -50,7 +54,7 @@ fn main() {
         )
         .page("/dot.png", Page::bytes("image/png", "not really"));
     let web = Web::new().site("127.0.0.1", site).start();
-    eprintln!("{}", web.url("127.0.0.1", "/"));
+    println!("{}", web.url("127.0.0.1", "/"));
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     for hit in &web.log() {
         eprintln!("{:?} {} {}", hit.status, hit.method, hit.target);

@@ -6,14 +6,14 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+use flate2::{Compression, Crc};
 
 /// Level at which bodies are compressed; tests care for the format, not the ratio.
 const BROTLI_QUALITY: u32 = 5;
 const BROTLI_WINDOW_LOG: u32 = 22;
-/// How much is compressed per write when a bomb is made.
-const BOMB_PORTION: usize = 64 << 10;
+/// How many zeros a repeatable part of a bomb stands for; a whole number of them is one MiB.
+const BOMB_PORTION: usize = 256 << 10;
 /// The largest block a zstd frame may hold (RFC 8878 section 3.1.1.2.4).
 const ZSTD_BLOCK: usize = 128 << 10;
 /// Window of the zstd bomb of [`bomb`]: one MiB, which every decoder accepts.
@@ -49,19 +49,106 @@ impl Coding {
 
 /// Compresses a body.
 pub fn encode(coding: Coding, body: &[u8]) -> Vec<u8> {
-    compress(coding, |sink| sink.write_all(body))
+    try_encode(coding, body).expect("writing to a vector does not fail")
 }
 
-/// `mebibytes` MiB of zeros, compressed.
-pub fn bomb(coding: Coding, mebibytes: usize) -> Vec<u8> {
-    if coding == Coding::Zstd {
-        return zstd_bomb(mebibytes, ZSTD_WINDOW_LOG);
+fn try_encode(coding: Coding, body: &[u8]) -> io::Result<Vec<u8>> {
+    match coding {
+        Coding::Gzip => {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+            encoder.write_all(body)?;
+            encoder.finish()
+        }
+        Coding::Deflate => {
+            let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+            encoder.write_all(body)?;
+            encoder.finish()
+        }
+        Coding::RawDeflate => {
+            let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+            encoder.write_all(body)?;
+            encoder.finish()
+        }
+        Coding::Brotli => {
+            let (quality, window) = (BROTLI_QUALITY, BROTLI_WINDOW_LOG);
+            let buffer = body.len().clamp(1, BOMB_PORTION);
+            let mut encoder = brotli::CompressorWriter::new(Vec::new(), buffer, quality, window);
+            encoder.write_all(body)?;
+            Ok(encoder.into_inner())
+        }
+        Coding::Zstd => zstd::stream::encode_all(body, 0),
     }
-    let zeros = vec![0_u8; BOMB_PORTION];
-    let portions = mebibytes * ((1 << 20) / BOMB_PORTION);
-    compress(coding, |sink| {
-        (0..portions).try_for_each(|_| sink.write_all(&zeros))
-    })
+}
+
+/// `mebibytes` MiB of zeros, compressed; the time goes with the compressed size.
+pub fn bomb(coding: Coding, mebibytes: usize) -> Vec<u8> {
+    match coding {
+        Coding::Zstd => zstd_bomb(mebibytes, ZSTD_WINDOW_LOG),
+        Coding::Brotli => brotli_zeros(mebibytes),
+        Coding::RawDeflate => deflate_zeros(mebibytes),
+        Coding::Deflate => {
+            // RFC 1950 section 8.2: over zeros the first sum stays 1, the second is the length.
+            let sum = ((mebibytes << 20) % 65_521) << 16 | 1;
+            let sum = (sum as u32).to_be_bytes();
+            [&[0x78, 0x9C], &deflate_zeros(mebibytes)[..], &sum].concat()
+        }
+        Coding::Gzip => {
+            let header = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF];
+            let (sum, length) = (checksum_of_zeros(mebibytes), (mebibytes << 20) as u32);
+            let trailer = [sum.to_le_bytes(), length.to_le_bytes()].concat();
+            [&header[..], &deflate_zeros(mebibytes), &trailer].concat()
+        }
+    }
+}
+
+/// Zeros as deflate: the encoder makes two portions, the second of which can stand any number of
+/// times, since it begins at a whole byte and all it refers back to are zeros.
+fn deflate_zeros(mebibytes: usize) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+    let mut marks = [0; 2];
+    for mark in &mut marks {
+        feed_portion(&mut encoder);
+        *mark = encoder.get_ref().len();
+    }
+    let bytes = encoder.finish().expect("writing to a vector does not fail");
+    multiplied(&bytes, marks, mebibytes)
+}
+
+/// Zeros as brotli, in the same way.
+fn brotli_zeros(mebibytes: usize) -> Vec<u8> {
+    let (quality, window) = (BROTLI_QUALITY, BROTLI_WINDOW_LOG);
+    let mut encoder = brotli::CompressorWriter::new(Vec::new(), BOMB_PORTION, quality, window);
+    let mut marks = [0; 2];
+    for mark in &mut marks {
+        feed_portion(&mut encoder);
+        *mark = encoder.get_ref().len();
+    }
+    multiplied(&encoder.into_inner(), marks, mebibytes)
+}
+
+fn feed_portion(encoder: &mut dyn Write) {
+    let zeros = vec![0; BOMB_PORTION];
+    encoder
+        .write_all(&zeros)
+        .and_then(|()| encoder.flush())
+        .expect("writing to a vector does not fail");
+}
+
+/// The first portion, the second as often as it takes, and the end.
+fn multiplied(bytes: &[u8], [first, second]: [usize; 2], mebibytes: usize) -> Vec<u8> {
+    let portions = (mebibytes << 20) / BOMB_PORTION;
+    let middle = bytes[first..second].repeat(portions.saturating_sub(1));
+    [&bytes[..first], &middle, &bytes[second..]].concat()
+}
+
+fn checksum_of_zeros(mebibytes: usize) -> u32 {
+    let mut one = Crc::new();
+    one.update(&vec![0; 1 << 20]);
+    let mut sum = Crc::new();
+    for _ in 0..mebibytes {
+        sum.combine(&one);
+    }
+    sum.sum()
 }
 
 /// A zstd frame of zeros that asks its decoder for a window of 2^`window_log` bytes (10 to 41).
@@ -80,48 +167,6 @@ pub fn zstd_bomb(mebibytes: usize, window_log: u8) -> Vec<u8> {
         frame.push(0);
     }
     frame
-}
-
-fn compress(coding: Coding, feed: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Vec<u8> {
-    try_compress(coding, feed).expect("writing to a vector does not fail")
-}
-
-fn try_compress(
-    coding: Coding,
-    feed: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<Vec<u8>> {
-    match coding {
-        Coding::Gzip => {
-            let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-            feed(&mut encoder)?;
-            encoder.finish()
-        }
-        Coding::Deflate => {
-            let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-            feed(&mut encoder)?;
-            encoder.finish()
-        }
-        Coding::RawDeflate => {
-            let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-            feed(&mut encoder)?;
-            encoder.finish()
-        }
-        Coding::Brotli => {
-            let mut encoder = brotli::CompressorWriter::new(
-                Vec::new(),
-                BOMB_PORTION,
-                BROTLI_QUALITY,
-                BROTLI_WINDOW_LOG,
-            );
-            feed(&mut encoder)?;
-            Ok(encoder.into_inner())
-        }
-        Coding::Zstd => {
-            let mut encoder = zstd::stream::Encoder::new(Vec::new(), 0)?;
-            feed(&mut encoder)?;
-            encoder.finish()
-        }
-    }
 }
 
 /// A page that links to each of these targets. The targets are put in as they are.

@@ -48,7 +48,7 @@ pub struct Hit {
     pub concurrent_for_host: usize,
     /// Requests in progress at this IP address at arrival, this one included.
     pub concurrent_at_address: usize,
-    /// Whether it came through the HTTP proxy in absolute form.
+    /// Whether it was in absolute form, as it is when it came through the HTTP proxy.
     pub proxied: bool,
 }
 

@@ -215,6 +215,7 @@ impl Connection {
             if self.inbox.len() > MAX_HEAD {
                 self.send(b"HTTP/1.1 431 Too Large\r\nConnection: close\r\n\r\n")
                     .await?;
+                self.close().await?;
                 return Ok(None);
             }
             if timeout(PATIENCE, self.read_more()).await?? == 0 {

@@ -232,7 +232,7 @@ impl Site {
             return self.answer_elsewhere(request);
         };
         let asked = resource.asked.fetch_add(1, Ordering::Relaxed);
-        settle(resource.reply.clone(), asked, request)
+        settle(&resource.reply, asked, request, 0)
     }
 
     fn find(&self, request: &Request) -> Option<Arc<Resource>> {
@@ -259,30 +259,31 @@ impl Site {
             .find_map(|folder| file_page(folder, request.path()));
         match (file, &self.fallback) {
             (Some(page), _) => page.into(),
-            (None, Some(handler)) => settle(handler(request), 0, request),
+            (None, Some(handler)) => settle(&handler(request), 0, request, 1),
             (None, None) => Page::html("<title>Not found</title>").status(404).into(),
         }
     }
 }
 
 /// Resolves what depends on the count or the request, until a page or script is left.
-fn settle(mut reply: Reply, asked: usize, request: &Request) -> Reply {
-    for _ in 0..MAX_DEPTH {
-        reply = match reply {
-            Reply::Page(_) | Reply::Script(_) => return reply,
-            Reply::Sequence(mut list) if !list.is_empty() => {
-                let index = asked.min(list.len() - 1);
-                list.swap_remove(index)
-            }
-            Reply::Sequence(_) => break,
-            Reply::CookieWall(name, then) if request.has_cookie(&name) => *then,
-            Reply::CookieWall(name, _) => Page::redirect(302, request.target())
-                .header("Set-Cookie", format!("{name}=yes; Path=/"))
-                .into(),
-            Reply::Handler(handler) => handler(request),
-        };
+fn settle(reply: &Reply, asked: usize, request: &Request, depth: usize) -> Reply {
+    if depth == MAX_DEPTH {
+        return Page::empty(500).into();
     }
-    Page::empty(500).into()
+    match reply {
+        Reply::Page(_) | Reply::Script(_) => reply.clone(),
+        Reply::Sequence(list) => match list.get(asked).or(list.last()) {
+            Some(reply) => settle(reply, asked, request, depth + 1),
+            None => Page::empty(500).into(),
+        },
+        Reply::CookieWall(name, then) if request.has_cookie(name) => {
+            settle(then, asked, request, depth + 1)
+        }
+        Reply::CookieWall(name, _) => Page::redirect(302, request.target())
+            .header("Set-Cookie", format!("{name}=yes; Path=/"))
+            .into(),
+        Reply::Handler(handler) => settle(&handler(request), asked, request, depth + 1),
+    }
 }
 
 fn number_after(request: &Request, base: &str) -> Option<usize> {

@@ -105,6 +105,10 @@ impl Town {
 
     /// The text with `{{name}}` replaced by origins; `None` when there is nothing to replace.
     pub(crate) fn expand(&self, text: &[u8]) -> Option<Vec<u8>> {
+        // Most bodies have no brace at all, and this look at them is cheap.
+        if !text.contains(&b'{') {
+            return None;
+        }
         let mut expanded = Vec::new();
         let (mut rest, mut found) = (text, false);
         while let Some(start) = rest.windows(2).position(|pair| pair == b"{{") {

@@ -104,10 +104,17 @@ fn certificates_are_good_or_bad_as_asked() {
 
 /// The error code, the time to live and the addresses for a name; `None` when nothing came.
 fn resolve(web: &LiveWeb, name: &str, kind: u8) -> Option<(u8, u32, Vec<IpAddr>)> {
+    resolve_within(web, name, kind, Duration::from_secs(20))
+}
+
+fn resolve_within(
+    web: &LiveWeb,
+    name: &str,
+    kind: u8,
+    patience: Duration,
+) -> Option<(u8, u32, Vec<IpAddr>)> {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    socket
-        .set_read_timeout(Some(Duration::from_millis(500)))
-        .expect("a time-out");
+    socket.set_read_timeout(Some(patience)).expect("a time-out");
     let mut query = vec![7, 9, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     for label in name.split('.') {
         query.push(label.len() as u8);
@@ -167,7 +174,9 @@ fn names_resolve_as_told() {
     check("refuse.test", 1, 5, &[]);
     check("empty.test", 1, 0, &[]);
     assert_eq!(resolve(&web, "both.test", 1).unwrap().1, 5);
-    assert!(resolve(&web, "silent.test", 1).is_none());
+    assert!(resolve_within(&web, "silent.test", 1, Duration::from_millis(50)).is_none());
+    // The server takes datagrams in order, so the silent one was read before this one.
+    check("a.test", 1, 0, &["127.0.0.2"]);
     let silent = web
         .dns_log()
         .iter()

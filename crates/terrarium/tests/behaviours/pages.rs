@@ -219,3 +219,27 @@ fn dropping_the_web_frees_its_ports() {
     assert_ne!(read_up_to(&mut stream, usize::MAX).end, End::StillOpen);
     assert!(std::net::TcpStream::connect(address).is_err());
 }
+
+#[tokio::test]
+async fn a_web_lives_and_ends_inside_another_runtime() {
+    let web = Web::new()
+        .site("a.test", Site::new().page("/", Page::text("x")))
+        .start();
+    let address = web.addr("a.test");
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let ask = b"GET / HTTP/1.0\r\n\r\n";
+    tokio::io::AsyncWriteExt::write_all(&mut stream, ask)
+        .await
+        .unwrap();
+    let mut answer = Vec::new();
+    tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut answer)
+        .await
+        .unwrap();
+    assert!(answer.ends_with(b"x"));
+    let web = std::sync::Arc::new(web);
+    let shared = std::sync::Arc::clone(&web);
+    let seen = tokio::task::spawn_blocking(move || shared.log().count("/"))
+        .await
+        .unwrap();
+    assert_eq!(seen, 1);
+}
