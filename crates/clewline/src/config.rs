@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use clewline_core::address::Cidr;
 use clewline_core::limits::Limits;
-use clewline_core::politeness::Speed;
+pub use clewline_core::politeness::Speed;
+pub use clewline_core::scope::Reach;
 use clewline_core::url::{CrawlUrl, UrlError};
 use serde::Serialize;
 use thiserror::Error;
@@ -80,23 +81,6 @@ fn has_scheme(text: &str) -> bool {
     let is_port =
         digits > 0 && matches!(rest.as_bytes().get(digits), None | Some(b'/' | b'?' | b'#'));
     is_name && !is_port
-}
-
-/// Which URLs belong to a crawl.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Reach {
-    /// Only the roots themselves.
-    Page,
-    /// The roots' hosts, at or below the roots' folders.
-    Path,
-    /// The roots' hosts; a leading `www.` is ignored.
-    #[default]
-    Host,
-    /// The roots' registrable domains.
-    Domain,
-    /// Everything.
-    Any,
 }
 
 /// How far a crawl goes.

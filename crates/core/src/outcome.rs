@@ -78,6 +78,7 @@ named! {
         PrivateAddress = "private-address", "its address is private (see --allow-private)";
         CrawlDelay = "crawl-delay", "robots.txt asks for a longer delay than is acceptable";
         RetryAfter = "retry-after", "the host asked to come back too late";
+        NoSitemap = "no-sitemap", "there is no sitemap at the usual place";
         HostUnreachable = "host-unreachable", "the host could not be reached again and again";
     }
 }

@@ -262,10 +262,10 @@ fn guard_length(text: &str) -> Result<(), UrlError> {
 mod tests {
     use super::*;
 
-    fn check(input: &str, text: &str, host: &str, port: u16, path: &str, query: Option<&str>) {
+    fn check(input: &str, text: &str, place: (&str, u16), path: &str, query: Option<&str>) {
         let url = CrawlUrl::parse(input).unwrap();
         assert_eq!(url.as_str(), text, "{input}");
-        assert_eq!((url.host(), url.port()), (host, port), "{input}");
+        assert_eq!((url.host(), url.port()), place, "{input}");
         assert_eq!((url.path(), url.query()), (path, query), "{input}");
         assert_eq!(
             CrawlUrl::parse(text).unwrap(),
@@ -277,52 +277,46 @@ mod tests {
 
     #[test]
     fn parts_of_urls() {
-        check("http://a.test", "http://a.test/", "a.test", 80, "/", None);
+        check("http://a.test", "http://a.test/", ("a.test", 80), "/", None);
         check(
             "https://A.test:8443/x?",
             "https://a.test:8443/x?",
-            "a.test",
-            8443,
+            ("a.test", 8443),
             "/x",
             Some(""),
         );
         check(
             "http://u:p@a.test/#f",
             "http://a.test/",
-            "a.test",
-            80,
+            ("a.test", 80),
             "/",
             None,
         );
         check(
             "http://[::1]:9/?q=1",
             "http://[::1]:9/?q=1",
-            "[::1]",
-            9,
+            ("[::1]", 9),
             "/",
             Some("q=1"),
         );
         check(
             "http://2130706433/",
             "http://127.0.0.1/",
-            "127.0.0.1",
-            80,
+            ("127.0.0.1", 80),
             "/",
             None,
         );
         check(
             "http://a.test:80?x",
             "http://a.test/?x",
-            "a.test",
-            80,
+            ("a.test", 80),
             "/",
             Some("x"),
         );
         check(
             "http://bücher.test/ü",
             "http://xn--bcher-kva.test/%C3%BC",
-            "xn--bcher-kva.test",
-            80,
+            ("xn--bcher-kva.test", 80),
             "/%C3%BC",
             None,
         );

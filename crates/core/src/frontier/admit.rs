@@ -1,0 +1,306 @@
+//! The one way in.
+//!
+//! Owns the judgement of every URL that wants to become part of the crawl: roots, links,
+//! redirects and sitemaps. Each answer has a reason; refusals are counted.
+
+use std::sync::Arc;
+
+use super::entry::{Chain, Entry};
+use super::job::{Admission, Answer, Note, Offer};
+use super::lane::{Lane, RobotsState};
+use super::pace::Moment;
+use super::store::Store;
+use super::{Frontier, Origin, SITEMAP_NESTING};
+use crate::domain::registrable;
+use crate::key::{HostId, Key};
+use crate::link::{Link, LinkKind};
+use crate::outcome::SkipReason;
+use crate::url::CrawlUrl;
+
+impl<S: Store> Frontier<S> {
+    /// Lets a root in. Roots are always fetched: no scope, pattern or depth is asked.
+    pub fn admit_root(
+        &mut self,
+        url: CrawlUrl,
+        guessed_scheme: bool,
+        now: Moment,
+    ) -> Result<Admission, S::Error> {
+        let key = self.rules.keyer.key(&url);
+        self.rules.scope.join(&url);
+        self.root_hosts.insert(key.host());
+        let mut entry = self.entry(Link::new(url, LinkKind::Root), key);
+        entry.root = true;
+        entry.guessed_scheme = guessed_scheme;
+        self.enter(entry, now)
+    }
+
+    /// Offers the links of a page that was fetched; answers how many were new.
+    pub(super) fn admit_links(
+        &mut self,
+        source: &Entry,
+        answer: &mut Answer,
+        now: Moment,
+    ) -> Result<u32, S::Error> {
+        // A page that came only as a part of another one lends its links no right of way.
+        let part_only = source.kind.is_requisite()
+            && self
+                .rules
+                .scope
+                .judge(&source.url, LinkKind::Anchor)
+                .is_err();
+        let found_on = Arc::new(source.url.clone());
+        let mut new = 0;
+        for offer in std::mem::take(&mut answer.links) {
+            let marked = offer.link.nofollow || answer.nofollow;
+            let nofollow = marked && !self.rules.follow_nofollow;
+            let verdict = if offer.link.kind.is_requisite() || !(nofollow || part_only) {
+                self.admit_link(offer, source, &found_on, now)?
+            } else if part_only {
+                Admission::Refused(SkipReason::OutOfScope)
+            } else {
+                Admission::Refused(SkipReason::Nofollow)
+            };
+            new += u32::from(verdict == Admission::Accepted);
+            self.count_refusal(verdict);
+        }
+        Ok(new)
+    }
+
+    fn admit_link(
+        &mut self,
+        offer: Offer,
+        source: &Entry,
+        found_on: &Arc<CrawlUrl>,
+        now: Moment,
+    ) -> Result<Admission, S::Error> {
+        if self.store.contains(offer.key)? {
+            return Ok(Admission::Known);
+        }
+        let kind = offer.link.kind;
+        let mut entry = self.entry(offer.link, offer.key);
+        entry.found_on = Some(Arc::clone(found_on));
+        let is_sitemap = kind == LinkKind::SitemapFile;
+        entry.depth = source.depth + u32::from(!kind.is_requisite() && !is_sitemap);
+        entry.nesting = source.nesting + u8::from(is_sitemap);
+        if is_sitemap && (entry.nesting > SITEMAP_NESTING || !self.rules.sitemaps) {
+            return Ok(Admission::Refused(SkipReason::Depth));
+        }
+        if let Err(reason) = self.judge(&entry) {
+            return Ok(Admission::Refused(reason));
+        }
+        self.enter(entry, now)
+    }
+
+    /// Offers the target of a redirect; it keeps its source's depth.
+    pub(super) fn admit_hop(
+        &mut self,
+        source: &Entry,
+        target: CrawlUrl,
+        cookie: bool,
+        now: Moment,
+    ) -> Result<Admission, S::Error> {
+        let verdict = self.judge_hop(source, target, cookie, now)?;
+        self.count_refusal(verdict);
+        Ok(verdict)
+    }
+
+    fn judge_hop(
+        &mut self,
+        source: &Entry,
+        target: CrawlUrl,
+        cookie: bool,
+        now: Moment,
+    ) -> Result<Admission, S::Error> {
+        if source.hops_left == 0 {
+            return Ok(Admission::Refused(SkipReason::RedirectLimit));
+        }
+        let key = self.rules.keyer.key(&target);
+        let mut chain = source.chain.clone().unwrap_or_default();
+        chain.visited.push(source.key);
+        chain.cookie |= cookie;
+        let wall = chain.cookie && !chain.revisited && chain.visited.contains(&key);
+        if self.store.contains(key)? && !wall {
+            return Ok(Admission::Known);
+        }
+        chain.revisited |= wall;
+        let mut entry = self.entry(Link::new(target, LinkKind::Redirect), key);
+        // What is part of a page stays so behind a redirect, and so does a sitemap.
+        if source.kind.is_requisite() || source.kind == LinkKind::SitemapFile {
+            entry.kind = source.kind;
+        }
+        entry.found_on = Some(Arc::new(source.url.clone()));
+        entry.depth = source.depth;
+        entry.nesting = source.nesting;
+        entry.hops_left = source.hops_left - 1;
+        entry.root = source.root;
+        entry.guessed_sitemap = source.guessed_sitemap;
+        entry.lastmod.clone_from(&source.lastmod);
+        entry.chain = Some(chain);
+        if let Err(reason) = self.judge(&entry) {
+            return Ok(Admission::Refused(reason));
+        }
+        if wall {
+            self.enter_again(entry, now)
+        } else {
+            self.enter(entry, now)
+        }
+    }
+
+    /// Offers the sitemaps that a robots.txt lists, or the usual place if it lists none.
+    pub(super) fn admit_sitemaps(&mut self, root: &Entry, now: Moment) -> Result<(), S::Error> {
+        if !self.rules.sitemaps || self.rules.limits.depth.is_some() {
+            return Ok(());
+        }
+        let host = root.key.host();
+        let Some(lane) = self.lanes.get_mut(&host) else {
+            return Ok(());
+        };
+        let listed = match &lane.origin(Origin::of(&root.url)).robots {
+            RobotsState::Known { robots, .. } => !robots.sitemaps().is_empty(),
+            _ => false,
+        };
+        if listed || root.kind == LinkKind::SitemapFile {
+            return Ok(());
+        }
+        self.offer_sitemap(root.url.with_path("/sitemap.xml"), None, now)
+            .map(|_| ())
+    }
+
+    pub(super) fn offer_sitemap(
+        &mut self,
+        url: CrawlUrl,
+        listed_in: Option<Arc<CrawlUrl>>,
+        now: Moment,
+    ) -> Result<Admission, S::Error> {
+        if !self.rules.sitemaps || self.rules.limits.depth.is_some() {
+            return Ok(Admission::Refused(SkipReason::Depth));
+        }
+        let key = self.rules.keyer.key(&url);
+        let mut entry = self.entry(Link::new(url, LinkKind::SitemapFile), key);
+        entry.guessed_sitemap = listed_in.is_none();
+        entry.found_on = listed_in;
+        if let Err(reason) = self.judge(&entry) {
+            self.count_refusal(Admission::Refused(reason));
+            return Ok(Admission::Refused(reason));
+        }
+        self.enter(entry, now)
+    }
+
+    /// Everything about a URL that does not depend on what is known already.
+    fn judge(&self, entry: &Entry) -> Result<(), SkipReason> {
+        let limits = &self.rules.limits;
+        if entry.url.as_str().len() > limits.url_length {
+            return Err(SkipReason::TooLong);
+        }
+        if repeats_segments(entry.url.path(), limits.repeated_segments) {
+            return Err(SkipReason::RepeatedSegments);
+        }
+        if limits.depth.is_some_and(|depth| entry.depth > depth) {
+            return Err(SkipReason::Depth);
+        }
+        if entry.root {
+            // A hop of a root's own redirects may leave the roots' hosts.
+            self.rules.scope.judge_patterns(&entry.url, entry.kind)
+        } else {
+            self.rules.scope.judge(&entry.url, entry.kind)
+        }
+    }
+
+    fn entry(&self, link: Link, key: Key) -> Entry {
+        Entry {
+            url: link.url,
+            key,
+            kind: link.kind,
+            depth: 0,
+            found_on: None,
+            lastmod: link.lastmod,
+            tries: 0,
+            hops_left: self.rules.limits.redirects,
+            nesting: 0,
+            root: false,
+            guessed_scheme: false,
+            guessed_sitemap: false,
+            chain: None::<Box<Chain>>,
+        }
+    }
+
+    /// Queues an entry unless it is known.
+    fn enter(&mut self, entry: Entry, now: Moment) -> Result<Admission, S::Error> {
+        if !self.store.insert(entry.key)? {
+            return Ok(Admission::Known);
+        }
+        self.enter_again(entry, now)
+    }
+
+    fn enter_again(&mut self, entry: Entry, now: Moment) -> Result<Admission, S::Error> {
+        let host = self.lane_of(&entry.url, entry.key.host());
+        self.store.push(entry)?;
+        self.counts.admitted += 1;
+        self.reschedule(host, now)?;
+        Ok(Admission::Accepted)
+    }
+
+    /// The lane of a URL's host, made where it is new.
+    pub(super) fn lane_of(&mut self, url: &CrawlUrl, host: HostId) -> HostId {
+        if !self.lanes.contains_key(&host) {
+            let rules = self.rules.for_host(url.host());
+            let domain = xxhash_rust::xxh3::xxh3_64(registrable(url.host()).as_bytes());
+            self.lanes
+                .insert(host, Lane::new(url.host(), domain, rules));
+            self.counts.hosts += 1;
+        }
+        host
+    }
+
+    /// A root's redirects ended on this page: its host joins the roots.
+    pub(super) fn join_root(&mut self, entry: &Entry) {
+        if self.rules.scope.join(&entry.url) {
+            self.note(Note::HostJoined {
+                host: entry.url.host().into(),
+            });
+        }
+    }
+
+    fn count_refusal(&mut self, verdict: Admission) {
+        if let Admission::Refused(reason) = verdict
+            && let Some(at) = SkipReason::ALL.iter().position(|known| *known == reason)
+        {
+            self.refused[at] += 1;
+        }
+    }
+}
+
+/// Whether one segment of a path occurs more often than allowed, as in `/a/b/a/b/a/b/`.
+fn repeats_segments(path: &str, allowed: usize) -> bool {
+    let mut segments: Vec<&str> = path
+        .split('/')
+        .filter(|segment| !segment.is_empty())
+        .collect();
+    if segments.len() <= allowed {
+        return false;
+    }
+    segments.sort_unstable();
+    segments
+        .windows(allowed + 1)
+        .any(|run| run[0] == run[allowed])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repeats_segments;
+
+    #[test]
+    fn traps_of_repeated_segments() {
+        for (path, expected) in [
+            ("/", false),
+            ("/a/b/c/d", false),
+            ("/a/a/a", false),
+            ("/a/a/a/a", true),
+            ("/a/b/a/b/a/b/a/b/", true),
+            ("//////////", false),
+            ("/2024/01/01/01/", false),
+        ] {
+            assert_eq!(repeats_segments(path, 3), expected, "{path}");
+        }
+    }
+}

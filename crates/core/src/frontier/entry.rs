@@ -1,0 +1,84 @@
+//! What waits in the frontier: one URL and what is known of it.
+//!
+//! Owns the row of a queue. Everything that a later decision needs travels with the URL, so
+//! that a queue can live on disk and a crawl can go on after a restart.
+
+use std::sync::Arc;
+
+use crate::key::{HostId, Key};
+use crate::link::LinkKind;
+use crate::url::{CrawlUrl, Scheme};
+
+/// A URL that was admitted and is not settled yet.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// What is requested.
+    pub url: CrawlUrl,
+    /// Its identity.
+    pub key: Key,
+    /// How it was named when it was first found.
+    pub kind: LinkKind,
+    /// Links away from a root.
+    pub depth: u32,
+    /// The page it was first found on.
+    pub found_on: Option<Arc<CrawlUrl>>,
+    /// `lastmod` of the sitemap that named it.
+    pub lastmod: Option<Box<str>>,
+    /// Tries made so far.
+    pub tries: u32,
+    /// Redirect hops that its chain may still take.
+    pub hops_left: u32,
+    /// Sitemap indexes above it.
+    pub nesting: u8,
+    /// It is a root, or a hop of a root's own redirects.
+    pub root: bool,
+    /// Typed without a scheme: http is tried if https cannot connect.
+    pub guessed_scheme: bool,
+    /// A sitemap at the usual place that nobody announced.
+    pub guessed_sitemap: bool,
+    /// The redirects that led here.
+    pub chain: Option<Box<Chain>>,
+}
+
+/// The redirects that led to a URL, to tell cookie walls from loops.
+#[derive(Debug, Clone, Default)]
+pub struct Chain {
+    /// The URLs already visited in this chain.
+    pub visited: Vec<Key>,
+    /// A cookie was accepted on the way.
+    pub cookie: bool,
+    /// One URL of the chain was already asked a second time.
+    pub revisited: bool,
+}
+
+/// Scheme and port on a lane's host: the unit of robots.txt and of resolution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// http or https.
+    pub scheme: Scheme,
+    /// The port.
+    pub port: u16,
+}
+
+impl Origin {
+    /// The origin of a URL, its host left out.
+    pub fn of(url: &CrawlUrl) -> Self {
+        Self {
+            scheme: url.scheme(),
+            port: url.port(),
+        }
+    }
+}
+
+/// A request for some origin's robots.txt; the first one, or a hop of its redirects.
+#[derive(Debug, Clone)]
+pub struct RobotsErrand {
+    /// What is requested.
+    pub url: CrawlUrl,
+    /// Whose robots.txt it is.
+    pub for_lane: HostId,
+    /// Which origin of that lane.
+    pub for_origin: Origin,
+    /// Redirect hops left.
+    pub hops_left: u32,
+}

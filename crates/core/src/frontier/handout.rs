@@ -1,0 +1,552 @@
+//! The way out to work: which job is next.
+//!
+//! Owns hand-out. A lane that is due is looked at from its end backwards: has it ended, may it
+//! start anything, is its origin resolved, are its robots known, do they allow the head, is the
+//! address permitted, have domain and address room? The first "no" says what the lane waits
+//! for, and only a "yes" to all of it starts a request and charges it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::entry::{Entry, Origin, RobotsErrand};
+use super::group::Room;
+use super::job::{Budget, End, Finished, Hold, HoldKind, Job, JobId, Next, Work};
+use super::lane::{Addresses, RobotsState};
+use super::pace::Moment;
+use super::schedule::Wake;
+use super::store::Store;
+use super::{Errand, Flight, Frontier, WINDOW};
+use crate::key::HostId;
+use crate::link::LinkKind;
+use crate::outcome::{Outcome, SkipReason};
+use crate::url::CrawlUrl;
+
+/// Redirect hops for a robots.txt (RFC 9309, 2.3.1.2).
+const ROBOTS_HOPS: u32 = 5;
+
+/// A level of the crawl does not wait longer than this for a parked host.
+const LEVEL_PATIENCE: Moment = Moment::from_secs(30);
+
+/// Whether a request to an origin could start, and from which address.
+enum Ready {
+    /// It may be asked, at this address; none through a proxy.
+    Yes(Option<IpAddr>),
+    /// Its name must be resolved first.
+    Resolve(Next),
+    /// It has no address that may be asked.
+    Private(Box<str>),
+    /// Somebody is resolving its name.
+    No,
+}
+
+/// What robots.txt says about a head.
+enum Judged {
+    Allowed,
+    /// Not known yet; the lane waits.
+    NotYet,
+    /// This comes first: the fetch of the robots.txt, or the end of the URL it disallows.
+    First(Next),
+}
+
+/// A request about to start.
+struct Launch {
+    errand: Errand,
+    address: Option<IpAddr>,
+    work: Work,
+}
+
+impl<S: Store> Frontier<S> {
+    /// What to do now.
+    pub fn next(&mut self, now: Moment) -> Result<Next, S::Error> {
+        loop {
+            if let Some(budget) = self.spent(now) {
+                let idle = self.flights.is_empty();
+                return Ok(if idle {
+                    Next::Done(End::Budget(budget))
+                } else {
+                    Next::Waiting
+                });
+            }
+            while let Some((at, wake)) = self.schedule.pop_due(now) {
+                if let Some(next) = self.woken(at, wake, now)? {
+                    return Ok(next);
+                }
+            }
+            if !self.next_level(now)? {
+                return Ok(self.idle());
+            }
+        }
+    }
+
+    fn woken(&mut self, at: Moment, wake: Wake, now: Moment) -> Result<Option<Next>, S::Error> {
+        let woken = match wake {
+            Wake::Lane(host) => return self.wake_lane(host, at, now),
+            Wake::Domain(key) => self.domains.wake(key, at),
+            Wake::Address(key) => self.addresses.wake(key, at),
+        };
+        if let Some(host) = woken.lane {
+            if let Some(lane) = self.lanes.get_mut(&host) {
+                lane.waits_in_group = false;
+            }
+            self.schedule_lane(host, now);
+        }
+        if let Some(again) = woken.again {
+            self.schedule.add(again, wake);
+        }
+        Ok(None)
+    }
+
+    fn wake_lane(
+        &mut self,
+        host: HostId,
+        at: Moment,
+        now: Moment,
+    ) -> Result<Option<Next>, S::Error> {
+        let Some(lane) = self.lanes.get_mut(&host) else {
+            return Ok(None);
+        };
+        if lane.scheduled != Some(at) {
+            return Ok(None);
+        }
+        lane.scheduled = None;
+        let next = self.try_lane(host, now)?;
+        if next.is_some() {
+            self.reschedule(host, now)?;
+        }
+        Ok(next)
+    }
+
+    fn try_lane(&mut self, host: HostId, now: Moment) -> Result<Option<Next>, S::Error> {
+        let Some(lane) = self.lanes.get_mut(&host) else {
+            return Ok(None);
+        };
+        if lane.window.is_empty() {
+            self.store
+                .take(host, self.level, WINDOW, &mut lane.window)?;
+        }
+        if lane.ended.is_some() {
+            return Ok(self.drain_ended(host));
+        }
+        if lane.in_flight >= lane.pace.in_flight_limit() {
+            return Ok(None);
+        }
+        if lane.pace.next_at() > now || (lane.errands.is_empty() && lane.head(now).is_none()) {
+            self.reschedule(host, now)?;
+            return Ok(None);
+        }
+        if let Some(errand) = lane.errands.front() {
+            let url = errand.url.clone();
+            return self.try_errand(host, &url, now);
+        }
+        self.try_head(host, now)
+    }
+
+    fn try_errand(
+        &mut self,
+        host: HostId,
+        url: &CrawlUrl,
+        now: Moment,
+    ) -> Result<Option<Next>, S::Error> {
+        match self.ready(host, url, now) {
+            Ready::Yes(address) if self.may_start(host, address, now) => {
+                let errand = self
+                    .lanes
+                    .get_mut(&host)
+                    .and_then(|lane| lane.errands.pop_front());
+                let errand = errand.expect("the errand was at the front a moment ago");
+                let work = Work::Robots {
+                    url: url.clone(),
+                    address,
+                };
+                let errand = Errand::Robots(Box::new(errand));
+                Ok(Some(self.start(
+                    host,
+                    Launch {
+                        errand,
+                        address,
+                        work,
+                    },
+                    now,
+                )))
+            }
+            Ready::Private(why) => self.abandon_errand(host, why, now),
+            Ready::Resolve(next) => Ok(Some(next)),
+            Ready::Yes(_) | Ready::No => Ok(None),
+        }
+    }
+
+    /// No address of this lane may be asked for a robots.txt.
+    fn abandon_errand(
+        &mut self,
+        host: HostId,
+        why: Box<str>,
+        now: Moment,
+    ) -> Result<Option<Next>, S::Error> {
+        let lane = self.lane(host);
+        let Some(errand) = lane.errands.pop_front() else {
+            return Ok(None);
+        };
+        if errand.for_lane == host {
+            lane.origin(errand.for_origin).robots = RobotsState::Unknown;
+            return Ok(self.refuse_address(host, why, now));
+        }
+        self.robots_unreachable(&errand, now)?;
+        self.reschedule(host, now)?;
+        Ok(None)
+    }
+
+    fn refuse_address(&mut self, host: HostId, why: Box<str>, now: Moment) -> Option<Next> {
+        let entry = self.lanes.get_mut(&host)?.take_head(now)?;
+        let outcome = Outcome::Skipped(SkipReason::PrivateAddress);
+        Some(Next::Settled(Box::new(self.finish(
+            entry,
+            outcome,
+            Some(why),
+        ))))
+    }
+
+    fn try_head(&mut self, host: HostId, now: Moment) -> Result<Option<Next>, S::Error> {
+        let Some((url, kind)) = self.head(host, now) else {
+            return Ok(None);
+        };
+        if self.page_budget_holds(host, kind) {
+            return Ok(None);
+        }
+        let address = match self.ready(host, &url, now) {
+            Ready::Yes(address) => address,
+            Ready::Resolve(next) => return Ok(Some(next)),
+            Ready::Private(why) => return Ok(self.refuse_address(host, why, now)),
+            Ready::No => return Ok(None),
+        };
+        match self.judge_robots(host, &url, now)? {
+            Judged::Allowed => {}
+            Judged::NotYet => return Ok(None),
+            Judged::First(next) => return Ok(Some(next)),
+        }
+        if !self.may_start(host, address, now) {
+            return Ok(None);
+        }
+        let entry = self.take_head(host, now);
+        let work = Work::Page { url, address, kind };
+        if counts_as_page(kind) {
+            self.pages_in_flight += 1;
+            self.lane(host).pages_in_flight += 1;
+        }
+        let errand = Errand::Page(Box::new(entry));
+        Ok(Some(self.start(
+            host,
+            Launch {
+                errand,
+                address,
+                work,
+            },
+            now,
+        )))
+    }
+
+    fn head(&self, host: HostId, now: Moment) -> Option<(CrawlUrl, LinkKind)> {
+        let head = self.lanes.get(&host)?.head(now)?;
+        Some((head.url.clone(), head.kind))
+    }
+
+    fn take_head(&mut self, host: HostId, now: Moment) -> Entry {
+        let lane = self.lane(host);
+        lane.take_head(now)
+            .expect("the head was looked at a moment ago")
+    }
+
+    /// Makes sure that the origin of a URL is resolved and its address permitted.
+    fn ready(&mut self, host: HostId, url: &CrawlUrl, now: Moment) -> Ready {
+        let lane = self.lane(host);
+        let turn = lane.address_turn;
+        let state = lane.origin(Origin::of(url));
+        match &state.addresses {
+            Addresses::Known { addresses, until } if *until > now => {
+                let addresses: Vec<IpAddr> = match url.ip() {
+                    // Through a proxy there is no address, except where the URL has one.
+                    Some(literal) if addresses.is_empty() => vec![literal],
+                    _ => addresses.clone(),
+                };
+                self.permitted(&addresses, turn)
+            }
+            Addresses::Asking => Ready::No,
+            _ => {
+                state.addresses = Addresses::Asking;
+                let errand = Errand::Resolve(Origin::of(url));
+                Ready::Resolve(self.lease(host, errand, None, Work::Resolve { url: url.clone() }))
+            }
+        }
+    }
+
+    fn permitted(&self, addresses: &[IpAddr], turn: usize) -> Ready {
+        let Some(first) = addresses.first() else {
+            return Ready::Yes(None);
+        };
+        let permits = |address: &&IpAddr| self.rules.addresses.permits(**address);
+        let permitted: Vec<IpAddr> = addresses.iter().filter(permits).copied().collect();
+        match permitted.get(turn % permitted.len().max(1)) {
+            Some(address) => Ready::Yes(Some(*address)),
+            None => Ready::Private(format!("{first} is not a public address").into()),
+        }
+    }
+
+    /// Judges the head by robots.txt.
+    fn judge_robots(
+        &mut self,
+        host: HostId,
+        url: &CrawlUrl,
+        now: Moment,
+    ) -> Result<Judged, S::Error> {
+        let lane = self.lane(host);
+        if !lane.rules.robots {
+            return Ok(Judged::Allowed);
+        }
+        let origin = Origin::of(url);
+        let state = lane.origin(origin);
+        let refusal = match &state.robots {
+            RobotsState::Known { robots, until } if *until > now => {
+                let verdict = robots.verdict(url.path_and_query());
+                if verdict.allowed {
+                    return Ok(Judged::Allowed);
+                }
+                let by_rule = verdict
+                    .rule
+                    .map(|rule| format!("robots.txt line {}: {}", rule.line, rule.text));
+                (
+                    SkipReason::Robots,
+                    by_rule.unwrap_or_else(|| "robots.txt disallows all".into()),
+                )
+            }
+            RobotsState::GivenUp => (
+                SkipReason::RobotsUnreachable,
+                "robots.txt could not be read three times".into(),
+            ),
+            RobotsState::Fetching => return Ok(Judged::NotYet),
+            RobotsState::Unreachable { again_at } if *again_at > now => {
+                let again_at = *again_at;
+                self.schedule_lane(host, again_at);
+                return Ok(Judged::NotYet);
+            }
+            _ => {
+                state.robots = RobotsState::Fetching;
+                return self.begin_robots(host, url, now);
+            }
+        };
+        let entry = self.take_head(host, now);
+        let finished = self.finish(entry, Outcome::Skipped(refusal.0), Some(refusal.1.into()));
+        Ok(Judged::First(Next::Settled(Box::new(finished))))
+    }
+
+    fn begin_robots(
+        &mut self,
+        host: HostId,
+        url: &CrawlUrl,
+        now: Moment,
+    ) -> Result<Judged, S::Error> {
+        let robots_url = url.with_path("/robots.txt");
+        self.lane(host).errands.push_back(RobotsErrand {
+            url: robots_url.clone(),
+            for_lane: host,
+            for_origin: Origin::of(url),
+            hops_left: ROBOTS_HOPS,
+        });
+        let next = self.try_errand(host, &robots_url, now)?;
+        Ok(next.map_or(Judged::NotYet, Judged::First))
+    }
+
+    /// Whether domain and address have room; if not, the lane waits for them.
+    fn may_start(&mut self, host: HostId, address: Option<IpAddr>, now: Moment) -> bool {
+        let lane = self.lane(host);
+        let (domain, address_pace) = (lane.rules.politeness.domain, lane.rules.politeness.address);
+        let key = lane.domain;
+        let room = self.domains.room(key, domain, now);
+        if room != Room::Free {
+            self.lane(host).waits_in_group = true;
+            if let Some(at) = self.domains.wait(key, host, room) {
+                self.schedule.add(at, Wake::Domain(key));
+            }
+            return false;
+        }
+        let Some(address) = address.filter(|address| self.is_limited(*address)) else {
+            return true;
+        };
+        let room = self.addresses.room(address, address_pace, now);
+        if room == Room::Free {
+            return true;
+        }
+        let lane = self.lane(host);
+        lane.waits_in_group = true;
+        if let Some(at) = self.addresses.wait(address, host, room) {
+            self.schedule.add(at, Wake::Address(address));
+        }
+        false
+    }
+
+    fn is_limited(&self, address: IpAddr) -> bool {
+        !self
+            .rules
+            .shared_addresses
+            .iter()
+            .any(|range| range.contains(address))
+    }
+
+    /// Starts a request and charges it to lane, domain and address.
+    fn start(&mut self, host: HostId, launch: Launch, now: Moment) -> Next {
+        let limited = launch.address.filter(|address| self.is_limited(*address));
+        let lane = self.lane(host);
+        lane.in_flight += 1;
+        lane.pace.started(now);
+        let (domain, rules) = (lane.domain, Arc::clone(&lane.rules));
+        self.domains.start(domain, rules.politeness.domain, now);
+        if let Some(address) = limited {
+            self.addresses.start(address, rules.politeness.address, now);
+        }
+        self.lease(host, launch.errand, limited, launch.work)
+    }
+
+    fn lease(&mut self, lane: HostId, errand: Errand, address: Option<IpAddr>, work: Work) -> Next {
+        self.next_job += 1;
+        self.counts.in_flight += 1;
+        self.flights.insert(
+            self.next_job,
+            Flight {
+                lane,
+                errand,
+                address,
+            },
+        );
+        Next::Start(Job {
+            id: JobId(self.next_job),
+            work,
+        })
+    }
+
+    fn drain_ended(&mut self, host: HostId) -> Option<Next> {
+        let lane = self.lane(host);
+        let (end, entry) = (lane.ended.clone()?, lane.take_any()?);
+        let finished = self.finish(entry, end.outcome, Some(end.why));
+        Some(Next::Settled(Box::new(finished)))
+    }
+
+    /// Brings an entry to its end.
+    pub(super) fn finish(
+        &mut self,
+        entry: Entry,
+        outcome: Outcome,
+        error: Option<Box<str>>,
+    ) -> Finished {
+        self.counts.settled += 1;
+        Finished {
+            entry,
+            outcome,
+            new_links: 0,
+            error,
+        }
+    }
+
+    fn page_budget_holds(&mut self, host: HostId, kind: LinkKind) -> bool {
+        if !counts_as_page(kind) {
+            return false;
+        }
+        let limits = &self.rules.limits;
+        let taken = self.counts.pages + self.pages_in_flight;
+        if limits.pages.is_some_and(|pages| taken >= pages) {
+            self.held_by_pages.insert(host);
+            return true;
+        }
+        let lane = self.lanes.get(&host).expect("a scheduled lane is there");
+        let most = lane.rules.pages.or(limits.pages_per_host);
+        most.is_some_and(|pages| lane.pages + lane.pages_in_flight >= pages)
+    }
+
+    fn spent(&self, now: Moment) -> Option<Budget> {
+        let limits = &self.rules.limits;
+        if limits.pages.is_some_and(|pages| self.counts.pages >= pages) && self.counts.todo() > 0 {
+            return Some(Budget::Pages);
+        }
+        if limits.bytes.is_some_and(|bytes| self.counts.wire >= bytes) {
+            return Some(Budget::Bytes);
+        }
+        limits
+            .time
+            .is_some_and(|time| now >= time)
+            .then_some(Budget::Time)
+    }
+
+    /// Goes on to the next level where nothing of this one can be done soon.
+    fn next_level(&mut self, now: Moment) -> Result<bool, S::Error> {
+        if self.held_by_level.is_empty() || !self.flights.is_empty() {
+            return Ok(false);
+        }
+        if let Some((at, _)) = self.first_wake()
+            && at < now + LEVEL_PATIENCE
+        {
+            return Ok(false);
+        }
+        self.level += 1;
+        for host in std::mem::take(&mut self.held_by_level) {
+            self.reschedule(host, now)?;
+        }
+        Ok(true)
+    }
+
+    fn idle(&mut self) -> Next {
+        match self.first_wake() {
+            Some((at, _)) => Next::WaitUntil(at),
+            None if !self.flights.is_empty() => Next::Waiting,
+            None if self.counts.todo() == 0 => Next::Done(End::Finished),
+            None if !self.held_by_pages.is_empty() => Next::Done(End::Budget(Budget::Pages)),
+            None => Next::Done(End::Budget(Budget::PagesPerHost)),
+        }
+    }
+
+    /// The first wake-up that still means something.
+    fn first_wake(&mut self) -> Option<(Moment, Wake)> {
+        while let Some((at, wake)) = self.schedule.peek() {
+            let outdated = match wake {
+                Wake::Lane(host) => self
+                    .lanes
+                    .get(&host)
+                    .is_none_or(|lane| lane.scheduled != Some(at)),
+                _ => false,
+            };
+            if !outdated {
+                return Some((at, wake));
+            }
+            self.schedule.drop_first();
+        }
+        None
+    }
+
+    /// What keeps the crawl from going faster right now.
+    pub fn hold(&mut self, now: Moment) -> Option<Hold> {
+        let (until, wake) = self.first_wake()?;
+        let Wake::Lane(host) = wake else { return None };
+        if until <= now {
+            return None;
+        }
+        let lane = self.lanes.get(&host)?;
+        let robots = lane.origins.iter().any(|state| {
+            matches!(state.robots, RobotsState::Unreachable { again_at } if again_at == until)
+        });
+        let by = if robots {
+            HoldKind::Robots
+        } else if lane.pace.parked_until(now).is_some() {
+            HoldKind::Parked
+        } else if lane.pace.is_one_at_a_time() {
+            HoldKind::Delay(lane.pace.interval())
+        } else {
+            HoldKind::Rate(1.0 / lane.pace.interval().as_secs_f64().max(f64::MIN_POSITIVE))
+        };
+        Some(Hold {
+            host: lane.host.clone(),
+            until,
+            by,
+        })
+    }
+}
+
+/// Sitemaps and parts of pages do not count as pages.
+pub(super) fn counts_as_page(kind: LinkKind) -> bool {
+    kind != LinkKind::SitemapFile && !kind.is_requisite()
+}

@@ -1,0 +1,279 @@
+//! The words between the frontier and whoever does the work.
+//!
+//! Owns the shapes of a lease ([`Job`]), of its end ([`Settlement`]) and of the frontier's
+//! answers. A job is a lease on one try and is settled exactly once.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::entry::Entry;
+use super::pace::Moment;
+use crate::address::Nearness;
+use crate::key::Key;
+use crate::link::{Link, LinkKind};
+use crate::outcome::{FailureClass, Outcome, SkipReason};
+use crate::robots::Robots;
+use crate::url::CrawlUrl;
+
+/// The name of a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JobId(pub u64);
+
+/// A lease on one try.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// Its name, for the settlement.
+    pub id: JobId,
+    /// What is to be done.
+    pub work: Work,
+}
+
+/// What a job asks for.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// Find the addresses of a host.
+    Resolve {
+        /// The URL at the head of the lane, which names host and port.
+        url: CrawlUrl,
+    },
+    /// Fetch a page and read its links.
+    Page {
+        /// What to fetch.
+        url: CrawlUrl,
+        /// The address to connect to; none through a proxy.
+        address: Option<IpAddr>,
+        /// How it was named.
+        kind: LinkKind,
+    },
+    /// Fetch and parse a robots.txt.
+    Robots {
+        /// What to fetch.
+        url: CrawlUrl,
+        /// The address to connect to; none through a proxy.
+        address: Option<IpAddr>,
+    },
+}
+
+/// The end of a job.
+#[derive(Debug)]
+pub struct Settlement {
+    /// Which job.
+    pub job: JobId,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub enum Ending {
+    /// The host has these addresses; none means that a proxy does the resolving.
+    Resolved {
+        /// In the order in which they should be tried.
+        addresses: Vec<IpAddr>,
+        /// How long that holds.
+        ttl: Duration,
+        /// The user named the addresses.
+        trusted: bool,
+    },
+    /// An HTTP answer was read.
+    Answered(Box<Answer>),
+    /// There was no whole answer.
+    Failed(Failure),
+}
+
+/// Why there was no whole answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What kind.
+    pub class: FailureClass,
+    /// In words.
+    pub message: Box<str>,
+    /// This machine was at its limits; the try does not count.
+    pub local: bool,
+    /// Bytes read from the network.
+    pub wire: u64,
+    /// When the request left, if it did.
+    pub sent_at: Option<Moment>,
+}
+
+/// What an HTTP answer means to the frontier.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// Where a redirect points, if it can be followed at all.
+    pub location: Option<CrawlUrl>,
+    /// Retry-After.
+    pub retry_after: Option<Duration>,
+    /// Time to the first byte.
+    pub first_byte: Duration,
+    /// When the request left.
+    pub sent_at: Option<Moment>,
+    /// Bytes read from the network.
+    pub wire: u64,
+    /// Links of the page.
+    pub links: Vec<Offer>,
+    /// The page asks not to follow its links.
+    pub nofollow: bool,
+    /// A cookie was accepted.
+    pub cookie: bool,
+    /// The rules, if this was a robots.txt.
+    pub robots: Option<Box<Robots>>,
+    /// The body was not read, for this reason.
+    pub unread: Option<SkipReason>,
+}
+
+/// A link with its key, as it comes to [`super::Frontier::settle`].
+#[derive(Debug, Clone)]
+pub struct Offer {
+    /// The link.
+    pub link: Link,
+    /// The key of its URL.
+    pub key: Key,
+}
+
+/// The verdict on an offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// New, and queued.
+    Accepted,
+    /// Seen before.
+    Known,
+    /// Not part of this crawl.
+    Refused(SkipReason),
+}
+
+/// A URL that reached its end.
+#[derive(Debug)]
+pub struct Finished {
+    /// The URL and what is known of it.
+    pub entry: Entry,
+    /// What happened.
+    pub outcome: Outcome,
+    /// Links that were new and queued.
+    pub new_links: u32,
+    /// The failure or the refusal in words.
+    pub error: Option<Box<str>>,
+}
+
+/// What became of a settled job.
+#[derive(Debug)]
+pub enum Settled {
+    /// The same URL will be tried again, not before this moment.
+    Again(Moment),
+    /// The URL reached its end.
+    Done(Box<Finished>),
+    /// The lane is prepared, or will be prepared again; no URL was concerned.
+    Prepared,
+}
+
+/// The frontier's answer to "what next?".
+#[derive(Debug)]
+pub enum Next {
+    /// Do this.
+    Start(Job),
+    /// This URL reached its end without a request.
+    Settled(Box<Finished>),
+    /// Nothing may start before this moment.
+    WaitUntil(Moment),
+    /// Nothing may start before a job is settled.
+    Waiting,
+    /// There is nothing left to do.
+    Done(End),
+}
+
+/// Why a crawl is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Every URL was settled.
+    Finished,
+    /// A budget is spent; URLs are left.
+    Budget(Budget),
+}
+
+/// The budgets that can end a crawl.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Budget {
+    /// `--max-pages`.
+    Pages,
+    /// `--max-pages-per-host`, on every host that is left.
+    PagesPerHost,
+    /// `--max-bytes`.
+    Bytes,
+    /// `--max-time`.
+    Time,
+}
+
+impl Budget {
+    /// The flag that sets it.
+    pub const fn flag(self) -> &'static str {
+        match self {
+            Self::Pages => "--max-pages",
+            Self::PagesPerHost => "--max-pages-per-host",
+            Self::Bytes => "--max-bytes",
+            Self::Time => "--max-time",
+        }
+    }
+}
+
+/// Something a person may want to hear of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// https could not connect for a root typed without a scheme; http is tried.
+    SchemeFellBack {
+        /// The new URL.
+        url: CrawlUrl,
+    },
+    /// A root's redirects ended on this host, which joins the roots.
+    HostJoined {
+        /// The host.
+        host: Box<str>,
+    },
+    /// A root's host is near, and so the default speed is another.
+    Near {
+        /// The host.
+        host: Box<str>,
+        /// How near.
+        nearness: Nearness,
+    },
+    /// A host is left alone for a while.
+    Parked {
+        /// The host.
+        host: Box<str>,
+        /// Until when.
+        until: Moment,
+        /// Why.
+        why: &'static str,
+    },
+    /// A host will not be asked any more.
+    HostEnded {
+        /// The host.
+        host: Box<str>,
+        /// Why, in words.
+        why: Box<str>,
+    },
+}
+
+/// What keeps the crawl from going faster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hold {
+    /// The host that is next.
+    pub host: Box<str>,
+    /// Until when it is held.
+    pub until: Moment,
+    /// By what.
+    pub by: HoldKind,
+}
+
+/// The kinds of [`Hold`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum HoldKind {
+    /// The rate in force, per second.
+    Rate(f64),
+    /// A fixed delay or Crawl-delay.
+    Delay(Duration),
+    /// The host is parked after trouble.
+    Parked,
+    /// robots.txt could not be read and will be tried again.
+    Robots,
+}

@@ -1,0 +1,201 @@
+//! A lane: one host, its queue's head, its origins and its pace.
+//!
+//! Owns what is known of a host while it is active. It refuses to know other lanes and the
+//! groups it belongs to.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::entry::{Entry, Origin, RobotsErrand};
+use super::pace::{Moment, Pace};
+use super::rules::HostRules;
+use crate::outcome::{FailureClass, Outcome, SkipReason};
+use crate::robots::Robots;
+
+/// What is known of the addresses of an origin.
+#[derive(Debug, Clone)]
+pub(super) enum Addresses {
+    Unknown,
+    Asking,
+    Known {
+        addresses: Vec<IpAddr>,
+        until: Moment,
+    },
+}
+
+/// What is known of an origin's robots.txt.
+#[derive(Debug, Clone)]
+pub(super) enum RobotsState {
+    Unknown,
+    Fetching,
+    Known { robots: Box<Robots>, until: Moment },
+    Unreachable { again_at: Moment },
+    GivenUp,
+}
+
+/// One scheme and port of a host.
+#[derive(Debug, Clone)]
+pub(super) struct OriginState {
+    pub(super) origin: Origin,
+    pub(super) addresses: Addresses,
+    pub(super) robots: RobotsState,
+    pub(super) robots_tries: u32,
+}
+
+/// Why a host is not asked any more.
+#[derive(Debug, Clone)]
+pub(super) struct LaneEnd {
+    pub(super) outcome: Outcome,
+    pub(super) why: Box<str>,
+}
+
+impl LaneEnd {
+    pub(super) fn skip(reason: SkipReason, why: impl Into<Box<str>>) -> Self {
+        Self {
+            outcome: Outcome::Skipped(reason),
+            why: why.into(),
+        }
+    }
+
+    pub(super) fn fail(class: FailureClass, why: impl Into<Box<str>>) -> Self {
+        Self {
+            outcome: Outcome::Failed(class),
+            why: why.into(),
+        }
+    }
+}
+
+/// An entry that waits for its next try.
+#[derive(Debug)]
+pub(super) struct Delayed {
+    pub(super) due: Moment,
+    order: u64,
+    pub(super) entry: Entry,
+}
+
+impl PartialEq for Delayed {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Delayed {}
+
+impl PartialOrd for Delayed {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Delayed {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.due, self.order).cmp(&(other.due, other.order))
+    }
+}
+
+/// One host.
+#[derive(Debug)]
+pub(super) struct Lane {
+    pub(super) host: Box<str>,
+    pub(super) domain: u64,
+    pub(super) rules: Arc<HostRules>,
+    pub(super) pace: Pace,
+    pub(super) in_flight: u32,
+    pub(super) pages: u64,
+    pub(super) pages_in_flight: u64,
+    pub(super) window: VecDeque<Entry>,
+    pub(super) errands: VecDeque<RobotsErrand>,
+    pub(super) origins: Vec<OriginState>,
+    pub(super) host_failures: u32,
+    pub(super) address_turn: usize,
+    pub(super) resolved_before: bool,
+    pub(super) ended: Option<LaneEnd>,
+    pub(super) scheduled: Option<Moment>,
+    pub(super) waits_in_group: bool,
+    delayed: BinaryHeap<Reverse<Delayed>>,
+    delays: u64,
+}
+
+impl Lane {
+    pub(super) fn new(host: &str, domain: u64, rules: Arc<HostRules>) -> Self {
+        Self {
+            host: host.into(),
+            domain,
+            pace: Pace::new(&rules.politeness),
+            rules,
+            in_flight: 0,
+            pages: 0,
+            pages_in_flight: 0,
+            window: VecDeque::new(),
+            errands: VecDeque::new(),
+            origins: Vec::new(),
+            host_failures: 0,
+            address_turn: 0,
+            resolved_before: false,
+            ended: None,
+            scheduled: None,
+            waits_in_group: false,
+            delayed: BinaryHeap::new(),
+            delays: 0,
+        }
+    }
+
+    /// The state of an origin, made where it is new.
+    pub(super) fn origin(&mut self, origin: Origin) -> &mut OriginState {
+        let at = self.origins.iter().position(|state| state.origin == origin);
+        let at = at.unwrap_or_else(|| {
+            let robots = RobotsState::Unknown;
+            let addresses = Addresses::Unknown;
+            self.origins.push(OriginState {
+                origin,
+                addresses,
+                robots,
+                robots_tries: 0,
+            });
+            self.origins.len() - 1
+        });
+        &mut self.origins[at]
+    }
+
+    /// Keeps an entry for a later try.
+    pub(super) fn delay(&mut self, entry: Entry, due: Moment) {
+        self.delays += 1;
+        self.delayed.push(Reverse(Delayed {
+            due,
+            order: self.delays,
+            entry,
+        }));
+    }
+
+    /// The entry that is next, if there is one now: a due retry, or the head of the window.
+    pub(super) fn head(&self, now: Moment) -> Option<&Entry> {
+        match self.delayed.peek() {
+            Some(Reverse(delayed)) if delayed.due <= now => Some(&delayed.entry),
+            _ => self.window.front(),
+        }
+    }
+
+    /// Takes the entry that [`Lane::head`] shows.
+    pub(super) fn take_head(&mut self, now: Moment) -> Option<Entry> {
+        match self.delayed.peek() {
+            Some(Reverse(delayed)) if delayed.due <= now => {
+                self.delayed.pop().map(|Reverse(delayed)| delayed.entry)
+            }
+            _ => self.window.pop_front(),
+        }
+    }
+
+    /// Takes any entry, due or not, for a lane that has ended.
+    pub(super) fn take_any(&mut self) -> Option<Entry> {
+        self.window
+            .pop_front()
+            .or_else(|| self.delayed.pop().map(|Reverse(delayed)| delayed.entry))
+    }
+
+    /// When the first delayed entry is due.
+    pub(super) fn first_delayed(&self) -> Option<Moment> {
+        self.delayed.peek().map(|Reverse(delayed)| delayed.due)
+    }
+}

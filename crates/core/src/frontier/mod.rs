@@ -1,0 +1,224 @@
+//! The frontier: which URL is next, and when.
+//!
+//! Owns every admitted URL until it is settled, and decides order *and* time in one place.
+//! There is one way in, `admit`, for roots, links, redirects and sitemaps alike, and one way
+//! out of a job, [`Frontier::settle`]. Invariants: no host, registrable domain or address is
+//! asked sooner or more at once than its rules allow; every admitted URL is settled exactly
+//! once; a budget is never exceeded by a request that could have been held back.
+
+mod admit;
+mod entry;
+mod group;
+mod handout;
+mod job;
+mod lane;
+mod pace;
+mod rules;
+mod schedule;
+mod settle;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::net::IpAddr;
+
+pub use entry::{Chain, Entry, Origin, RobotsErrand};
+pub use job::{
+    Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Next,
+    Note, Offer, Settled, Settlement, Work,
+};
+pub use pace::Moment;
+pub use rules::{HostPattern, HostRules, Rules};
+pub use store::{MemoryStore, Store, Waiting};
+
+use group::Groups;
+use lane::Lane;
+use schedule::{Schedule, Wake};
+use store::KeyMap;
+
+use crate::key::HostId;
+use crate::outcome::SkipReason;
+
+/// Entries that a lane takes from the store at a time.
+const WINDOW: usize = 64;
+
+/// Sitemap indexes above a sitemap.
+const SITEMAP_NESTING: u8 = 2;
+
+/// What a job in flight is about.
+#[derive(Debug)]
+enum Errand {
+    Resolve(Origin),
+    Page(Box<Entry>),
+    Robots(Box<RobotsErrand>),
+}
+
+/// A job in flight and what it is charged to.
+#[derive(Debug)]
+struct Flight {
+    lane: HostId,
+    errand: Errand,
+    address: Option<IpAddr>,
+}
+
+/// Counts that always add up: `admitted = settled + todo`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// URLs that were let in.
+    pub admitted: u64,
+    /// URLs that reached their end.
+    pub settled: u64,
+    /// Pages fetched, as the page budget counts them.
+    pub pages: u64,
+    /// Jobs in flight, those that prepare a lane included.
+    pub in_flight: u64,
+    /// Bytes read from the network.
+    pub wire: u64,
+    /// Hosts met.
+    pub hosts: u64,
+}
+
+impl Counts {
+    /// URLs that still wait, those in flight included.
+    pub const fn todo(&self) -> u64 {
+        self.admitted - self.settled
+    }
+}
+
+/// All URLs of a crawl that are not settled yet, and the rules they wait by.
+#[derive(Debug)]
+pub struct Frontier<S> {
+    rules: Rules,
+    store: S,
+    lanes: KeyMap<HostId, Lane>,
+    domains: Groups<u64>,
+    addresses: Groups<IpAddr>,
+    schedule: Schedule,
+    flights: KeyMap<u64, Flight>,
+    next_job: u64,
+    counts: Counts,
+    pages_in_flight: u64,
+    refused: Vec<u64>,
+    root_hosts: HashSet<HostId>,
+    held_by_pages: BTreeSet<HostId>,
+    level: u32,
+    held_by_level: BTreeSet<HostId>,
+    notes: VecDeque<Note>,
+}
+
+impl<S: Store> Frontier<S> {
+    /// An empty frontier over a store.
+    pub fn new(rules: Rules, store: S) -> Self {
+        // Depth is the shortest path only if levels are handed out in order.
+        let level = if rules.limits.depth.is_some() {
+            0
+        } else {
+            u32::MAX
+        };
+        Self {
+            rules,
+            store,
+            lanes: KeyMap::default(),
+            domains: Groups::new(),
+            addresses: Groups::new(),
+            schedule: Schedule::default(),
+            flights: KeyMap::default(),
+            next_job: 0,
+            counts: Counts::default(),
+            pages_in_flight: 0,
+            refused: vec![0; SkipReason::ALL.len()],
+            root_hosts: HashSet::new(),
+            held_by_pages: BTreeSet::new(),
+            level,
+            held_by_level: BTreeSet::new(),
+            notes: VecDeque::new(),
+        }
+    }
+
+    /// The counts so far.
+    pub const fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Links that were refused at admission, by reason; one link counts as often as it is met.
+    pub fn refused(&self) -> impl Iterator<Item = (SkipReason, u64)> {
+        SkipReason::ALL
+            .iter()
+            .copied()
+            .zip(self.refused.iter().copied())
+    }
+
+    /// What happened since the last call that a person may want to hear of.
+    pub fn notes(&mut self) -> impl Iterator<Item = Note> {
+        self.notes.drain(..)
+    }
+
+    /// The store, for commits.
+    pub const fn store(&mut self) -> &mut S {
+        &mut self.store
+    }
+
+    /// The rules it works by.
+    pub const fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// A lane that has work in hand is never dropped.
+    fn lane(&mut self, host: HostId) -> &mut Lane {
+        self.lanes
+            .get_mut(&host)
+            .expect("a lane with work is there")
+    }
+
+    fn note(&mut self, note: Note) {
+        const MOST: usize = 1024;
+        if self.notes.len() < MOST {
+            self.notes.push_back(note);
+        }
+    }
+
+    /// Puts a lane into the schedule at the earliest moment at which it could start something.
+    fn reschedule(&mut self, host: HostId, now: Moment) -> Result<(), S::Error> {
+        let Some(lane) = self.lanes.get(&host) else {
+            return Ok(());
+        };
+        if lane.waits_in_group {
+            return Ok(());
+        }
+        if lane.ended.is_none() && lane.in_flight >= lane.pace.in_flight_limit() {
+            return Ok(());
+        }
+        let queued = !lane.window.is_empty() || !lane.errands.is_empty();
+        let work = if queued {
+            Some(now)
+        } else {
+            match self.store.waiting(host, self.level)? {
+                Waiting::Ready => Some(now),
+                Waiting::Deeper => {
+                    self.held_by_level.insert(host);
+                    lane.first_delayed()
+                }
+                Waiting::Nothing => lane.first_delayed(),
+            }
+        };
+        let Some(work) = work else { return Ok(()) };
+        let at = if lane.ended.is_some() {
+            now
+        } else {
+            work.max(lane.pace.next_at())
+        };
+        self.schedule_lane(host, at);
+        Ok(())
+    }
+
+    fn schedule_lane(&mut self, host: HostId, at: Moment) {
+        let Some(lane) = self.lanes.get_mut(&host) else {
+            return;
+        };
+        if lane.scheduled.is_none_or(|known| at < known) {
+            lane.scheduled = Some(at);
+            self.schedule.add(at, Wake::Lane(host));
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The rules a frontier works by.
+//!
+//! Owns the configuration of the frontier in the form in which it is used: politeness looked
+//! up by host, limits, and the patterns of per-host overrides.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::address::{AddressPolicy, Cidr};
+use crate::domain::without_www;
+use crate::key::Keyer;
+use crate::limits::Limits;
+use crate::politeness::Politeness;
+use crate::scope::Scope;
+
+/// How one host is treated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostRules {
+    /// How it may be asked.
+    pub politeness: Politeness,
+    /// A root on this machine or in a private network may be asked faster than that.
+    pub adapt_to_nearness: bool,
+    /// Obey its robots.txt.
+    pub robots: bool,
+    /// Pages at the most.
+    pub pages: Option<u64>,
+}
+
+/// Rules for hosts whose name matches.
+#[derive(Debug, Clone)]
+pub struct HostPattern {
+    /// A host name; a leading `*.` covers the name and its subdomains.
+    pub pattern: Box<str>,
+    /// What counts for them.
+    pub rules: Arc<HostRules>,
+}
+
+impl HostPattern {
+    fn matches(&self, host: &str) -> bool {
+        match self.pattern.strip_prefix("*.") {
+            Some(domain) => host
+                .strip_suffix(domain)
+                .is_some_and(|front| front.is_empty() || front.ends_with('.')),
+            None => without_www(host) == without_www(&self.pattern),
+        }
+    }
+}
+
+/// Everything a frontier is configured with.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// What belongs to the crawl.
+    pub scope: Scope,
+    /// What it may spend.
+    pub limits: Limits,
+    /// Which addresses may be asked.
+    pub addresses: AddressPolicy,
+    /// Makes keys.
+    pub keyer: Keyer,
+    /// How hosts are treated that no pattern covers.
+    pub host: Arc<HostRules>,
+    /// Exceptions; the first that matches counts.
+    pub hosts: Vec<HostPattern>,
+    /// Addresses that the rule per address does not cover.
+    pub shared_addresses: Vec<Cidr>,
+    /// Follow links marked nofollow.
+    pub follow_nofollow: bool,
+    /// Look for sitemaps.
+    pub sitemaps: bool,
+    /// Wait between the tries for a robots.txt that could not be read.
+    pub robots_retry: Duration,
+}
+
+impl Rules {
+    /// Rules with every default, for a scope.
+    pub fn new(scope: Scope, keyer: Keyer) -> Self {
+        let host = HostRules {
+            politeness: Politeness::default(),
+            adapt_to_nearness: true,
+            robots: true,
+            pages: None,
+        };
+        Self {
+            scope,
+            limits: Limits::default(),
+            addresses: AddressPolicy::default(),
+            keyer,
+            host: Arc::new(host),
+            hosts: Vec::new(),
+            shared_addresses: Vec::new(),
+            follow_nofollow: false,
+            sitemaps: true,
+            robots_retry: Duration::from_mins(5),
+        }
+    }
+
+    /// The rules for a host.
+    pub fn for_host(&self, host: &str) -> Arc<HostRules> {
+        let pattern = self.hosts.iter().find(|pattern| pattern.matches(host));
+        Arc::clone(pattern.map_or(&self.host, |pattern| &pattern.rules))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_patterns() {
+        let rules = HostRules {
+            politeness: Politeness::default(),
+            adapt_to_nearness: false,
+            robots: true,
+            pages: None,
+        };
+        let check = |pattern: &str, host: &str| {
+            HostPattern {
+                pattern: pattern.into(),
+                rules: Arc::new(rules.clone()),
+            }
+            .matches(host)
+        };
+        assert!(check("a.test", "a.test") && check("a.test", "www.a.test"));
+        assert!(!check("a.test", "b.a.test"));
+        assert!(check("*.a.test", "b.a.test") && check("*.a.test", "a.test"));
+        assert!(!check("*.a.test", "ba.test"));
+    }
+}

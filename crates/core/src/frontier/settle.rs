@@ -1,0 +1,575 @@
+//! The one way out of a job.
+//!
+//! Owns what the end of a try means: for its URL, for its host and for the groups it was
+//! charged to. Every job passes here exactly once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::entry::{Entry, Origin, RobotsErrand};
+use super::handout::counts_as_page;
+use super::job::{Admission, Answer, Ending, Failure, Note, Settled, Settlement};
+use super::lane::{Addresses, LaneEnd, RobotsState};
+use super::pace::Moment;
+use super::schedule::Wake;
+use super::store::Store;
+use super::{Errand, Flight, Frontier};
+use crate::address::{Nearness, nearness};
+use crate::key::HostId;
+use crate::outcome::{
+    FailureClass, Outcome, Retry, SkipReason, is_redirect_status, is_retryable_status,
+};
+use crate::politeness::{Politeness, Speed};
+use crate::robots::Robots;
+use crate::url::{CrawlUrl, Scheme};
+
+/// How long a robots.txt is believed (RFC 9309, 2.4).
+const ROBOTS_TTL: Duration = Duration::from_hours(24);
+
+/// Tries for a robots.txt that cannot be read.
+const ROBOTS_TRIES: u32 = 3;
+
+impl<S: Store> Frontier<S> {
+    /// Ends a job. What becomes of its URL is the answer.
+    ///
+    /// # Panics
+    /// If the job was settled before: a lease ends once.
+    pub fn settle(&mut self, settlement: Settlement, now: Moment) -> Result<Settled, S::Error> {
+        let flight = self
+            .flights
+            .remove(&settlement.job.0)
+            .expect("a lease is settled once");
+        self.counts.in_flight -= 1;
+        let host = flight.lane;
+        self.release(&flight, now);
+        let settled = match (flight.errand, settlement.ending) {
+            (Errand::Resolve(origin), ending) => self.resolved(host, origin, ending, now)?,
+            (Errand::Robots(errand), ending) => {
+                self.count_wire(host, &ending);
+                self.robots_settled(host, &errand, ending, now)?
+            }
+            (Errand::Page(entry), ending) => {
+                self.count_wire(host, &ending);
+                let settled = self.page_settled(host, *entry, ending, now)?;
+                self.release_held(now)?;
+                settled
+            }
+        };
+        if let Settled::Done(finished) = &settled {
+            self.store.settle(finished.entry.key)?;
+        }
+        self.reschedule(host, now)?;
+        Ok(settled)
+    }
+
+    /// Gives back what the job was charged to.
+    fn release(&mut self, flight: &Flight, now: Moment) {
+        let Some(lane) = self.lanes.get_mut(&flight.lane) else {
+            return;
+        };
+        if matches!(flight.errand, Errand::Resolve(_)) {
+            return;
+        }
+        lane.in_flight -= 1;
+        if let Errand::Page(entry) = &flight.errand
+            && counts_as_page(entry.kind)
+        {
+            lane.pages_in_flight -= 1;
+            self.pages_in_flight -= 1;
+        }
+        let domain = lane.domain;
+        if let Some(at) = self.domains.end(domain, now) {
+            self.schedule.add(at, Wake::Domain(domain));
+        }
+        if let Some(address) = flight.address
+            && let Some(at) = self.addresses.end(address, now)
+        {
+            self.schedule.add(at, Wake::Address(address));
+        }
+    }
+
+    fn count_wire(&mut self, host: HostId, ending: &Ending) {
+        let (wire, sent_at) = match ending {
+            Ending::Answered(answer) => (answer.wire, answer.sent_at),
+            Ending::Failed(failure) => (failure.wire, failure.sent_at),
+            Ending::Resolved { .. } => (0, None),
+        };
+        self.counts.wire += wire;
+        if let (Some(lane), Some(at)) = (self.lanes.get_mut(&host), sent_at) {
+            lane.pace.sent(at);
+        }
+    }
+
+    /// Lanes that waited for the page budget look again.
+    fn release_held(&mut self, now: Moment) -> Result<(), S::Error> {
+        for host in std::mem::take(&mut self.held_by_pages) {
+            self.reschedule(host, now)?;
+        }
+        Ok(())
+    }
+
+    fn resolved(
+        &mut self,
+        host: HostId,
+        origin: Origin,
+        ending: Ending,
+        now: Moment,
+    ) -> Result<Settled, S::Error> {
+        let lane = self.lane(host);
+        match ending {
+            Ending::Resolved {
+                addresses,
+                ttl,
+                trusted,
+            } => {
+                let first_time = !std::mem::replace(&mut lane.resolved_before, true);
+                let until = now + ttl;
+                let of_root = first_time && self.root_hosts.contains(&host);
+                if trusted || of_root {
+                    for address in &addresses {
+                        self.rules.addresses.trust(*address);
+                    }
+                }
+                let nearest = addresses.iter().map(|address| nearness(*address)).min();
+                self.lane(host).origin(origin).addresses = Addresses::Known { addresses, until };
+                if of_root && let Some(nearness) = nearest {
+                    self.adapt_to(host, nearness);
+                }
+                Ok(Settled::Prepared)
+            }
+            Ending::Failed(failure) => {
+                lane.origin(origin).addresses = Addresses::Unknown;
+                if let Some(errand) = lane.errands.pop_front() {
+                    return self.errand_failed(host, errand, &failure, now);
+                }
+                if failure.class == FailureClass::DnsNotFound {
+                    let end = LaneEnd::fail(failure.class, failure.message);
+                    self.end_lane(host, end);
+                    return Ok(Settled::Prepared);
+                }
+                self.head_failed(host, &failure, now)
+            }
+            Ending::Answered(_) => unreachable!("resolving is answered with addresses"),
+        }
+    }
+
+    /// A root on this machine or in a private network may be asked faster.
+    fn adapt_to(&mut self, host: HostId, nearness: Nearness) {
+        let lane = self.lane(host);
+        let politeness = match nearness {
+            Nearness::Public => return,
+            Nearness::Loopback => Politeness::of(Speed::Max),
+            Nearness::Private => Politeness::private_network(),
+        };
+        if !lane.rules.adapt_to_nearness {
+            return;
+        }
+        let old = &lane.rules.politeness;
+        let mut rules = (*lane.rules).clone();
+        rules.politeness = Politeness {
+            retry_delay: old.retry_delay,
+            ..politeness
+        };
+        rules.politeness.ignore_crawl_delay = old.ignore_crawl_delay;
+        lane.rules = Arc::new(rules);
+        lane.pace.retune(&lane.rules.politeness);
+        let host = lane.host.clone();
+        self.note(Note::Near { host, nearness });
+    }
+
+    fn robots_settled(
+        &mut self,
+        host: HostId,
+        errand: &RobotsErrand,
+        ending: Ending,
+        now: Moment,
+    ) -> Result<Settled, S::Error> {
+        let answer = match ending {
+            Ending::Answered(answer) => answer,
+            Ending::Failed(failure) => return self.errand_failed(host, errand, &failure, now),
+            Ending::Resolved { .. } => unreachable!("a request is not answered with addresses"),
+        };
+        let lane = self.lane(host);
+        let politeness = lane.rules.politeness.clone();
+        if matches!(answer.status, 429 | 500..) {
+            if matches!(answer.status, 429 | 503) {
+                let retry_after = answer
+                    .retry_after
+                    .map(|after| after.min(politeness.longest_retry_after));
+                lane.pace.refused(&politeness, now, retry_after);
+            } else {
+                lane.pace.troubled(&politeness, now);
+            }
+            return self
+                .robots_unreachable(&errand, now)
+                .map(|()| Settled::Prepared);
+        }
+        lane.host_failures = 0;
+        lane.pace.answered(&politeness, answer.first_byte);
+        if is_redirect_status(answer.status)
+            && errand.hops_left > 0
+            && let Some(target) = answer.location
+        {
+            self.send_errand(
+                RobotsErrand {
+                    hops_left: errand.hops_left - 1,
+                    url: target,
+                    ..errand
+                },
+                now,
+            )?;
+            return Ok(Settled::Prepared);
+        }
+        // Everything else, an endless chain of redirects too, is "there is none": allowed.
+        let robots = answer.robots.filter(|_| matches!(answer.status, 200..=299));
+        let robots = robots.unwrap_or_else(|| Box::new(Robots::allow_all()));
+        self.robots_known(errand, robots, now)?;
+        Ok(Settled::Prepared)
+    }
+
+    /// Sends a robots errand on to the lane of its URL's host.
+    fn send_errand(&mut self, errand: RobotsErrand, now: Moment) -> Result<(), S::Error> {
+        let key = self.rules.keyer.key(&errand.url);
+        let host = self.lane_of(&errand.url, key.host());
+        let lane = self.lane(host);
+        lane.errands.push_back(errand);
+        self.reschedule(host, now)
+    }
+
+    fn robots_known(
+        &mut self,
+        errand: &RobotsErrand,
+        robots: Box<Robots>,
+        now: Moment,
+    ) -> Result<(), S::Error> {
+        let host = errand.for_lane;
+        let lane = self.lane(host);
+        let politeness = lane.rules.politeness.clone();
+        let delay = robots
+            .crawl_delay()
+            .filter(|_| !politeness.ignore_crawl_delay);
+        let sitemaps: Vec<String> = robots.sitemaps().to_vec();
+        let state = lane.origin(errand.for_origin);
+        state.robots_tries = 0;
+        state.robots = RobotsState::Known {
+            robots,
+            until: now + ROBOTS_TTL,
+        };
+        match delay {
+            Some(delay) if delay > politeness.longest_crawl_delay => {
+                let why = format!("robots.txt asks for a Crawl-delay of {} s", delay.as_secs());
+                self.end_lane(host, LaneEnd::skip(SkipReason::CrawlDelay, why));
+            }
+            Some(delay) => lane.pace.obey_delay(delay),
+            None => {}
+        }
+        let listed_in = Arc::new(errand.url.clone());
+        for sitemap in sitemaps {
+            if let Ok(url) = CrawlUrl::parse(&sitemap) {
+                self.offer_sitemap(url, Some(Arc::clone(&listed_in)), now)?;
+            }
+        }
+        self.reschedule(host, now)
+    }
+
+    pub(super) fn robots_unreachable(
+        &mut self,
+        errand: &RobotsErrand,
+        now: Moment,
+    ) -> Result<(), S::Error> {
+        let again_at = now + self.rules.robots_retry;
+        let lane = self.lane(errand.for_lane);
+        let state = lane.origin(errand.for_origin);
+        state.robots_tries += 1;
+        state.robots = if state.robots_tries >= ROBOTS_TRIES {
+            RobotsState::GivenUp
+        } else {
+            RobotsState::Unreachable { again_at }
+        };
+        let host = lane.host.clone();
+        self.note(Note::Parked {
+            host,
+            until: again_at,
+            why: "robots.txt could not be read",
+        });
+        self.reschedule(errand.for_lane, now)
+    }
+
+    fn errand_failed(
+        &mut self,
+        host: HostId,
+        errand: &RobotsErrand,
+        failure: &Failure,
+        now: Moment,
+    ) -> Result<Settled, S::Error> {
+        let own = errand.for_lane == host;
+        let host_class =
+            failure.class.retry() == Retry::Host || failure.class == FailureClass::DnsNotFound;
+        if failure.local || (own && host_class) {
+            let lane = self.lane(host);
+            lane.origin(errand.for_origin).robots = RobotsState::Unknown;
+            if failure.local {
+                return Ok(Settled::Prepared);
+            }
+            if failure.class == FailureClass::DnsNotFound {
+                self.end_lane(host, LaneEnd::fail(failure.class, failure.message.clone()));
+                return Ok(Settled::Prepared);
+            }
+            return self.head_failed(host, failure, now);
+        }
+        self.troubled(host, now);
+        self.robots_unreachable(errand, now)
+            .map(|()| Settled::Prepared)
+    }
+
+    /// The host failed before its head could be asked: that costs the head one try.
+    fn head_failed(
+        &mut self,
+        host: HostId,
+        failure: &Failure,
+        now: Moment,
+    ) -> Result<Settled, S::Error> {
+        let lane = self.lane(host);
+        match lane.take_head(now) {
+            Some(entry) => self.host_failed(host, entry, failure, now),
+            None => Ok(Settled::Prepared),
+        }
+    }
+
+    fn page_settled(
+        &mut self,
+        host: HostId,
+        entry: Entry,
+        ending: Ending,
+        now: Moment,
+    ) -> Result<Settled, S::Error> {
+        match ending {
+            Ending::Answered(answer) => self.page_answered(host, entry, answer, now),
+            Ending::Failed(failure) if failure.local => {
+                self.put_back(host, entry);
+                Ok(Settled::Again(now))
+            }
+            Ending::Failed(failure) => match failure.class.retry() {
+                Retry::Host => self.host_failed(host, entry, &failure, now),
+                Retry::Transient => {
+                    self.troubled(host, now);
+                    Ok(self.try_again(host, entry, &failure, now))
+                }
+                Retry::Permanent => Ok(self.failed(entry, &failure)),
+            },
+            Ending::Resolved { .. } => unreachable!("a request is not answered with addresses"),
+        }
+    }
+
+    fn put_back(&mut self, host: HostId, entry: Entry) {
+        let lane = self.lane(host);
+        lane.window.push_front(entry);
+    }
+
+    fn troubled(&mut self, host: HostId, now: Moment) {
+        let lane = self.lane(host);
+        let rules = Arc::clone(&lane.rules);
+        lane.pace.troubled(&rules.politeness, now);
+    }
+
+    /// A failure that is about the host: the lane is parked and the URL stays its head.
+    fn host_failed(
+        &mut self,
+        host: HostId,
+        mut entry: Entry,
+        failure: &Failure,
+        now: Moment,
+    ) -> Result<Settled, S::Error> {
+        if let Some(settled) = self.fall_back_to_http(&mut entry, now)? {
+            self.put_back(host, entry);
+            return Ok(settled);
+        }
+        let lane = self.lane(host);
+        let rules = Arc::clone(&lane.rules);
+        lane.pace.troubled(&rules.politeness, now);
+        let wait = rules.politeness.retry_delay * 2u32.pow(lane.host_failures.min(6));
+        let until = now + wait.min(rules.politeness.failure_park);
+        lane.pace.park_until(until);
+        lane.host_failures += 1;
+        lane.address_turn += 1;
+        entry.tries += 1;
+        let failures = lane.host_failures;
+        if failures >= self.rules.limits.host_failures {
+            let why = format!("{failures} failures in a row: {}", failure.message);
+            self.end_lane(host, LaneEnd::skip(SkipReason::HostUnreachable, why));
+        }
+        if entry.tries >= self.rules.limits.tries {
+            let error = Some(failure.message.clone());
+            let finished = self.finish(entry, Outcome::Failed(failure.class), error);
+            return Ok(Settled::Done(Box::new(finished)));
+        }
+        self.put_back(host, entry);
+        Ok(Settled::Again(until))
+    }
+
+    /// For a root typed without a scheme, https that cannot connect becomes http, once.
+    fn fall_back_to_http(
+        &mut self,
+        entry: &mut Entry,
+        now: Moment,
+    ) -> Result<Option<Settled>, S::Error> {
+        if !entry.guessed_scheme || entry.url.scheme() != Scheme::Https {
+            return Ok(None);
+        }
+        entry.guessed_scheme = false;
+        let url = entry.url.over_http();
+        let key = self.rules.keyer.key(&url);
+        if !self.store.insert(key)? {
+            return Ok(None);
+        }
+        entry.url = url.clone();
+        entry.key = key;
+        self.note(Note::SchemeFellBack { url });
+        Ok(Some(Settled::Again(now)))
+    }
+
+    fn try_again(
+        &mut self,
+        host: HostId,
+        mut entry: Entry,
+        failure: &Failure,
+        now: Moment,
+    ) -> Settled {
+        if entry.tries + 1 >= self.rules.limits.tries {
+            return self.failed(entry, failure);
+        }
+        entry.tries += 1;
+        self.delay(host, entry, now)
+    }
+
+    /// Keeps a URL for another try, after a wait that doubles with each.
+    fn delay(&mut self, host: HostId, entry: Entry, now: Moment) -> Settled {
+        let lane = self.lane(host);
+        let wait = lane.rules.politeness.retry_delay * 2u32.pow(entry.tries.clamp(1, 7) - 1);
+        let due = (now + wait).max(lane.pace.next_at());
+        lane.delay(entry, due);
+        Settled::Again(due)
+    }
+
+    fn failed(&mut self, mut entry: Entry, failure: &Failure) -> Settled {
+        entry.tries += 1;
+        let error = Some(failure.message.clone());
+        Settled::Done(Box::new(self.finish(
+            entry,
+            Outcome::Failed(failure.class),
+            error,
+        )))
+    }
+
+    fn page_answered(
+        &mut self,
+        host: HostId,
+        mut entry: Entry,
+        answer: Box<Answer>,
+        now: Moment,
+    ) -> Result<Settled, S::Error> {
+        entry.tries += 1;
+        entry.guessed_scheme = false;
+        if is_retryable_status(answer.status) {
+            self.slow_by_status(host, &answer, now);
+            let ended = self
+                .lanes
+                .get(&host)
+                .is_some_and(|lane| lane.ended.is_some());
+            if entry.tries < self.rules.limits.tries && !ended {
+                return Ok(self.delay(host, entry, now));
+            }
+        } else {
+            let lane = self.lane(host);
+            let rules = Arc::clone(&lane.rules);
+            lane.host_failures = 0;
+            lane.pace.answered(&rules.politeness, answer.first_byte);
+        }
+        self.page_finished(host, entry, answer, now)
+    }
+
+    /// The host said "not now".
+    fn slow_by_status(&mut self, host: HostId, answer: &Answer, now: Moment) {
+        let lane = self.lane(host);
+        let rules = Arc::clone(&lane.rules);
+        if !matches!(answer.status, 429 | 503) {
+            lane.pace.troubled(&rules.politeness, now);
+            return;
+        }
+        lane.pace
+            .refused(&rules.politeness, now, answer.retry_after);
+        let name = lane.host.clone();
+        match answer.retry_after {
+            Some(after) if after > rules.politeness.longest_retry_after => {
+                let why = format!("the host asked to come back in {} s", after.as_secs());
+                self.end_lane(host, LaneEnd::skip(SkipReason::RetryAfter, why));
+            }
+            _ => {
+                let until = lane.pace.next_at();
+                self.note(Note::Parked {
+                    host: name,
+                    until,
+                    why: "it asked to come back later",
+                });
+            }
+        }
+    }
+
+    fn page_finished(
+        &mut self,
+        host: HostId,
+        entry: Entry,
+        mut answer: Box<Answer>,
+        now: Moment,
+    ) -> Result<Settled, S::Error> {
+        if let Some(reason) = answer.unread {
+            return Ok(self.done(entry, Outcome::Skipped(reason), None, 0));
+        }
+        if entry.guessed_sitemap && answer.status >= 400 {
+            return Ok(self.done(entry, Outcome::Skipped(SkipReason::NoSitemap), None, 0));
+        }
+        if is_redirect_status(answer.status)
+            && let Some(target) = answer.location.take()
+        {
+            let admission = self.admit_hop(&entry, target.clone(), answer.cookie, now)?;
+            let error = match admission {
+                Admission::Refused(reason) => Some(reason.about().into()),
+                _ => None,
+            };
+            let new = u32::from(admission == Admission::Accepted);
+            return Ok(self.done(entry, Outcome::Redirected(target), error, new));
+        }
+        if counts_as_page(entry.kind) {
+            self.counts.pages += 1;
+            self.lane(host).pages += 1;
+        }
+        if entry.root {
+            self.join_root(&entry);
+            self.admit_sitemaps(&entry, now)?;
+        }
+        let new = self.admit_links(&entry, &mut answer, now)?;
+        Ok(self.done(entry, Outcome::Fetched, None, new))
+    }
+
+    fn done(
+        &mut self,
+        entry: Entry,
+        outcome: Outcome,
+        error: Option<Box<str>>,
+        new_links: u32,
+    ) -> Settled {
+        let mut finished = self.finish(entry, outcome, error);
+        finished.new_links = new_links;
+        Settled::Done(Box::new(finished))
+    }
+
+    fn end_lane(&mut self, host: HostId, end: LaneEnd) {
+        let lane = self.lane(host);
+        let note = Note::HostEnded {
+            host: lane.host.clone(),
+            why: end.why.clone(),
+        };
+        lane.ended = Some(end);
+        self.note(note);
+    }
+}

@@ -1,0 +1,949 @@
+//! The frontier alone, in virtual time, against a referee that knows only the rules.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+use crate::key::Keyer;
+use crate::link::{Link, LinkKind};
+use crate::outcome::{FailureClass, Outcome};
+use crate::politeness::{Politeness, Rate, Speed};
+use crate::robots::Robots;
+use crate::scope::{Reach, Scope};
+use crate::url::CrawlUrl;
+
+/// A small deterministic generator; the same seed gives the same crawl.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+
+    fn chance(&mut self, percent: u64) -> bool {
+        self.roll(100) < percent
+    }
+}
+
+/// What a run is configured with.
+struct Setup {
+    seed: u64,
+    hosts: u64,
+    pages_per_host: u64,
+    rules: Rules,
+    troubles: bool,
+}
+
+/// One request as the referee saw it.
+struct Seen {
+    start: Moment,
+    end: Moment,
+    robots: bool,
+}
+
+/// The simulated web and everything that was observed in it.
+struct World {
+    setup_hosts: u64,
+    pages_per_host: u64,
+    troubles: bool,
+    dice: Dice,
+    keyer: Keyer,
+    frontier: Frontier<MemoryStore>,
+    flights: BinaryHeap<Reverse<(Moment, u64)>>,
+    endings: HashMap<u64, Ending>,
+    by_host: BTreeMap<String, Vec<Seen>>,
+    by_domain: BTreeMap<String, Vec<Seen>>,
+    by_address: BTreeMap<IpAddr, Vec<Seen>>,
+    finished: Vec<(CrawlUrl, Outcome)>,
+    most_in_flight: usize,
+}
+
+fn rules() -> Rules {
+    let scope = Scope::new(Reach::Any, false, &[], &[]).unwrap();
+    Rules {
+        sitemaps: false,
+        ..Rules::new(scope, Keyer::new(1, &[]))
+    }
+}
+
+fn with_politeness(mut rules: Rules, politeness: Politeness) -> Rules {
+    let host = HostRules {
+        politeness,
+        adapt_to_nearness: false,
+        robots: true,
+        pages: None,
+    };
+    rules.host = Arc::new(host);
+    rules
+}
+
+fn host_name(number: u64) -> String {
+    // Five hosts to a domain.
+    format!("h{number}.d{}.test", number / 5)
+}
+
+fn address_of(host: &str) -> IpAddr {
+    let hash = xxhash_rust::xxh3::xxh3_64(host.as_bytes());
+    // A quarter of the hosts share sixteen addresses.
+    if hash.is_multiple_of(4) {
+        Ipv4Addr::new(93, 0, 0, (hash >> 8) as u8 & 15).into()
+    } else {
+        Ipv4Addr::new(
+            94,
+            (hash >> 24) as u8,
+            (hash >> 16) as u8,
+            (hash >> 8) as u8,
+        )
+        .into()
+    }
+}
+
+impl World {
+    fn new(setup: Setup) -> Self {
+        let keyer = setup.rules.keyer.clone();
+        let mut frontier = Frontier::new(setup.rules, MemoryStore::default());
+        let root = CrawlUrl::parse(&format!("http://{}/0", host_name(0))).unwrap();
+        frontier.admit_root(root, false, Moment::ZERO).unwrap();
+        Self {
+            setup_hosts: setup.hosts,
+            pages_per_host: setup.pages_per_host,
+            troubles: setup.troubles,
+            dice: Dice(setup.seed),
+            keyer,
+            frontier,
+            flights: BinaryHeap::new(),
+            endings: HashMap::new(),
+            by_host: BTreeMap::new(),
+            by_domain: BTreeMap::new(),
+            by_address: BTreeMap::new(),
+            finished: Vec::new(),
+            most_in_flight: 0,
+        }
+    }
+
+    /// Runs to the end and says when and why that was.
+    fn run(&mut self, room: usize) -> (Moment, End) {
+        let mut now = Moment::ZERO;
+        for _ in 0..20_000_000u64 {
+            let wake_at = if self.flights.len() >= room {
+                None
+            } else {
+                match self.frontier.next(now).unwrap() {
+                    Next::Start(job) => {
+                        self.start(job, now);
+                        continue;
+                    }
+                    Next::Settled(finished) => {
+                        self.finished.push((finished.entry.url, finished.outcome));
+                        continue;
+                    }
+                    Next::WaitUntil(at) => {
+                        assert!(at > now, "a wake-up in the past would spin");
+                        Some(at)
+                    }
+                    Next::Waiting => None,
+                    Next::Done(end) => return (now, end),
+                }
+            };
+            now = self.advance(now, wake_at);
+        }
+        panic!("the crawl does not end");
+    }
+
+    /// Goes on to the next end of a job or the wake-up, whichever comes first.
+    fn advance(&mut self, now: Moment, wake_at: Option<Moment>) -> Moment {
+        match (self.flights.peek(), wake_at) {
+            (Some(Reverse((end, _))), wake) if wake.is_none_or(|wake| *end <= wake) => {
+                let Some(Reverse((end, job))) = self.flights.pop() else {
+                    unreachable!()
+                };
+                let ending = self.endings.remove(&job).unwrap();
+                let settlement = Settlement {
+                    job: JobId(job),
+                    ending,
+                };
+                if let Settled::Done(finished) = self.frontier.settle(settlement, end).unwrap() {
+                    self.finished.push((finished.entry.url, finished.outcome));
+                }
+                end.max(now)
+            }
+            (_, Some(wake)) => wake,
+            (_, None) => panic!("waiting for nothing"),
+        }
+    }
+
+    fn start(&mut self, job: Job, now: Moment) {
+        let took = Duration::from_millis(5 + self.dice.roll(400));
+        let end = now + took;
+        let ending = match job.work {
+            Work::Resolve { url } => self.resolve(&url),
+            Work::Page { url, address, .. } => {
+                self.observe(&url, address, now, end);
+                self.answer(&url, took)
+            }
+            Work::Robots { url, address } => {
+                self.observe(&url, address, now, end);
+                self.robots(&url)
+            }
+        };
+        self.endings.insert(job.id.0, ending);
+        self.flights.push(Reverse((end, job.id.0)));
+        self.most_in_flight = self.most_in_flight.max(self.flights.len());
+    }
+
+    fn observe(&mut self, url: &CrawlUrl, address: Option<IpAddr>, start: Moment, end: Moment) {
+        let robots = url.path() == "/robots.txt";
+        let seen = || Seen { start, end, robots };
+        self.by_host
+            .entry(url.host().into())
+            .or_default()
+            .push(seen());
+        let domain = crate::domain::registrable(url.host());
+        self.by_domain
+            .entry(domain.into())
+            .or_default()
+            .push(seen());
+        self.by_address
+            .entry(address.unwrap())
+            .or_default()
+            .push(seen());
+    }
+
+    fn resolve(&mut self, url: &CrawlUrl) -> Ending {
+        if self.troubles && self.dice.chance(2) {
+            return failure(FailureClass::Dns);
+        }
+        let addresses = vec![address_of(url.host())];
+        Ending::Resolved {
+            addresses,
+            ttl: Duration::from_mins(1),
+            trusted: false,
+        }
+    }
+
+    fn robots(&mut self, url: &CrawlUrl) -> Ending {
+        if self.troubles && self.dice.chance(10) {
+            return self.trouble();
+        }
+        let number = xxhash_rust::xxh3::xxh3_64(url.host().as_bytes()) % 10;
+        let body = match number {
+            0 => "User-agent: *\nDisallow: /1",
+            1 => "User-agent: *\nCrawl-delay: 3",
+            _ => "",
+        };
+        let robots = Some(Box::new(Robots::parse(body.as_bytes(), &["clewline"])));
+        Ending::Answered(Box::new(Answer {
+            status: 200,
+            robots,
+            ..Answer::default()
+        }))
+    }
+
+    fn answer(&mut self, url: &CrawlUrl, took: Duration) -> Ending {
+        if self.troubles && self.dice.chance(15) {
+            return self.trouble();
+        }
+        let mut answer = Answer {
+            status: 200,
+            first_byte: took,
+            wire: 1000,
+            ..Answer::default()
+        };
+        if self.troubles && self.dice.chance(5) {
+            answer.status = 302;
+            answer.location = Some(self.random_url());
+        } else {
+            for _ in 0..self.dice.roll(8) {
+                let link = Link::new(self.random_url(), LinkKind::Anchor);
+                answer.links.push(Offer {
+                    key: self.keyer.key(&link.url),
+                    link,
+                });
+            }
+            // The next page of the same host, so that everything is reachable.
+            let number: u64 = url.path()[1..].parse().unwrap();
+            let next = if number + 1 < self.pages_per_host {
+                format!("/{}", number + 1)
+            } else {
+                let host: u64 = url.host()[1..url.host().find('.').unwrap()]
+                    .parse()
+                    .unwrap();
+                format!("http://{}/0", host_name((host + 1) % self.setup_hosts))
+            };
+            let link = Link::new(url.join(&next).unwrap(), LinkKind::Anchor);
+            answer.links.push(Offer {
+                key: self.keyer.key(&link.url),
+                link,
+            });
+        }
+        Ending::Answered(Box::new(answer))
+    }
+
+    fn random_url(&mut self) -> CrawlUrl {
+        let host = host_name(self.dice.roll(self.setup_hosts));
+        let page = self.dice.roll(self.pages_per_host);
+        CrawlUrl::parse(&format!("http://{host}/{page}")).unwrap()
+    }
+
+    fn trouble(&mut self) -> Ending {
+        match self.dice.roll(6) {
+            0 => failure(FailureClass::Timeout),
+            1 => failure(FailureClass::Reset),
+            2 => failure(FailureClass::Connect),
+            3 => Ending::Answered(Box::new(Answer {
+                status: 503,
+                ..Answer::default()
+            })),
+            4 => {
+                let retry_after = Some(Duration::from_secs(self.dice.roll(100)));
+                let answer = Answer {
+                    status: 429,
+                    retry_after,
+                    ..Answer::default()
+                };
+                Ending::Answered(Box::new(answer))
+            }
+            _ => failure(FailureClass::Protocol),
+        }
+    }
+
+    /// Every URL that was let in was settled exactly once, and the counts add up.
+    fn check_books(&self) {
+        let counts = self.frontier.counts();
+        assert_eq!(counts.settled, self.finished.len() as u64);
+        assert_eq!(counts.in_flight, 0);
+        let urls: HashSet<_> = self.finished.iter().map(|(url, _)| url.as_str()).collect();
+        assert_eq!(urls.len(), self.finished.len(), "a URL was settled twice");
+    }
+}
+
+fn failure(class: FailureClass) -> Ending {
+    let message = class.about().into();
+    Ending::Failed(Failure {
+        class,
+        message,
+        local: false,
+        wire: 0,
+        sent_at: None,
+    })
+}
+
+/// The smallest gap between starts and the most in flight at once.
+fn extremes(seen: &[Seen]) -> (Duration, usize) {
+    let gap = seen
+        .windows(2)
+        .map(|pair| pair[1].start.saturating_sub(pair[0].start))
+        .min();
+    let most = seen
+        .iter()
+        .map(|one| {
+            seen.iter()
+                .filter(|other| other.start <= one.start && other.end > one.start)
+                .count()
+        })
+        .max();
+    (gap.unwrap_or(Duration::MAX), most.unwrap_or(0))
+}
+
+fn check_politeness(world: &World, politeness: &Politeness) {
+    let gap_of = |rate: Option<Rate>| rate.map_or(Duration::ZERO, Rate::interval);
+    for (host, seen) in &world.by_host {
+        let (gap, most) = extremes(seen);
+        assert!(gap >= gap_of(politeness.host.most_rate), "{host}: {gap:?}");
+        assert!(
+            most <= politeness.host.most_in_flight as usize,
+            "{host}: {most} in flight"
+        );
+        if xxhash_rust::xxh3::xxh3_64(host.as_bytes()) % 10 == 1 {
+            assert!(most <= 1, "{host}: a Crawl-delay means one at a time");
+            // Counted from the request that brought the delay.
+            let known = seen.iter().rposition(|one| one.robots).unwrap();
+            let after_robots = extremes(&seen[known..]).0;
+            assert!(
+                after_robots >= Duration::from_secs(3),
+                "{host}: {after_robots:?}"
+            );
+        }
+    }
+    let groups = world
+        .by_domain
+        .iter()
+        .map(|(name, seen)| (name.clone(), seen, politeness.domain));
+    let addresses = world
+        .by_address
+        .iter()
+        .map(|(name, seen)| (name.to_string(), seen, politeness.address));
+    for (name, seen, pace) in groups.chain(addresses) {
+        let (gap, most) = extremes(seen);
+        assert!(gap >= gap_of(pace.rate), "{name}: {gap:?}");
+        assert!(most <= pace.in_flight as usize, "{name}: {most} in flight");
+    }
+}
+
+#[test]
+fn thousands_of_hosts_with_trouble_stay_polite_and_end() {
+    for seed in 1..=3 {
+        let politeness = Politeness::of(Speed::Polite);
+        let rules = with_politeness(rules(), politeness.clone());
+        let (hosts, pages_per_host) = (2_000, 5);
+        let mut world = World::new(Setup {
+            seed,
+            hosts,
+            pages_per_host,
+            rules,
+            troubles: true,
+        });
+        let (_, end) = world.run(500);
+        assert_eq!(end, End::Finished);
+        assert_eq!(world.frontier.counts().todo(), 0);
+        assert!(
+            world.finished.len() > 5_000,
+            "only {} URLs were reached",
+            world.finished.len()
+        );
+        assert!(world.most_in_flight > 100, "lanes run beside each other");
+        world.check_books();
+        check_politeness(&world, &politeness);
+    }
+}
+
+#[test]
+fn without_trouble_every_page_is_fetched() {
+    for speed in [Speed::Gentle, Speed::Fast, Speed::Max] {
+        let politeness = Politeness::of(speed);
+        let rules = with_politeness(rules(), politeness.clone());
+        let (hosts, pages_per_host) = (200, 10);
+        let mut world = World::new(Setup {
+            seed: 9,
+            hosts,
+            pages_per_host,
+            rules,
+            troubles: false,
+        });
+        let (_, end) = world.run(64);
+        assert_eq!(end, End::Finished, "{speed:?}");
+        assert!(world.most_in_flight <= 64);
+        world.check_books();
+        check_politeness(&world, &politeness);
+        let skipped = world
+            .finished
+            .iter()
+            .filter(|(_, outcome)| *outcome != Outcome::Fetched);
+        let only_robots = skipped
+            .inspect(|(url, _)| assert!(url.path().starts_with("/1"), "{url}"))
+            .count();
+        assert!(only_robots > 0, "some robots.txt disallow");
+        // The chain through a host with a disallowed page is cut there, so links must help.
+        assert!(world.finished.len() as u64 > hosts * pages_per_host * 9 / 10);
+    }
+}
+
+#[test]
+fn page_budgets_are_exact() {
+    for pages in [1, 7, 100] {
+        let mut rules = with_politeness(rules(), Politeness::of(Speed::Max));
+        rules.limits.pages = Some(pages);
+        let mut world = World::new(Setup {
+            seed: 4,
+            hosts: 50,
+            pages_per_host: 20,
+            rules,
+            troubles: true,
+        });
+        let (_, end) = world.run(64);
+        assert_eq!(end, End::Budget(Budget::Pages));
+        let fetched = world
+            .finished
+            .iter()
+            .filter(|(_, outcome)| *outcome == Outcome::Fetched);
+        assert_eq!(fetched.count() as u64, pages);
+        assert!(world.frontier.counts().todo() > 0);
+        world.check_books();
+    }
+}
+
+#[test]
+fn host_byte_and_time_budgets_hold() {
+    let mut rules = with_politeness(rules(), Politeness::of(Speed::Max));
+    rules.limits.pages_per_host = Some(3);
+    let mut world = World::new(Setup {
+        seed: 4,
+        hosts: 50,
+        pages_per_host: 20,
+        rules,
+        troubles: false,
+    });
+    assert_eq!(world.run(64).1, End::Budget(Budget::PagesPerHost));
+    let mut per_host: HashMap<_, u32> = HashMap::new();
+    for (url, outcome) in &world.finished {
+        if *outcome == Outcome::Fetched {
+            *per_host.entry(url.host()).or_default() += 1;
+        }
+    }
+    assert!(per_host.values().all(|pages| *pages <= 3), "{per_host:?}");
+
+    let mut rules = with_politeness(self::rules(), Politeness::of(Speed::Max));
+    rules.limits.bytes = Some(20_000);
+    let mut world = World::new(Setup {
+        seed: 4,
+        hosts: 50,
+        pages_per_host: 20,
+        rules,
+        troubles: false,
+    });
+    assert_eq!(world.run(8).1, End::Budget(Budget::Bytes));
+    assert!(world.frontier.counts().wire <= 20_000 + 8 * 1000);
+
+    let mut rules = with_politeness(self::rules(), Politeness::of(Speed::Polite));
+    rules.limits.time = Some(Duration::from_secs(20));
+    let mut world = World::new(Setup {
+        seed: 4,
+        hosts: 50,
+        pages_per_host: 20,
+        rules,
+        troubles: false,
+    });
+    let (now, end) = world.run(64);
+    assert_eq!(end, End::Budget(Budget::Time));
+    assert!(now < Duration::from_secs(22), "{now:?}");
+}
+
+#[test]
+fn depth_is_the_shortest_path() {
+    let mut rules = with_politeness(rules(), Politeness::of(Speed::Max));
+    rules.limits.depth = Some(4);
+    let mut world = World::new(Setup {
+        seed: 11,
+        hosts: 100,
+        pages_per_host: 10,
+        rules,
+        troubles: false,
+    });
+    let mut depths = Vec::new();
+    let mut now = Moment::ZERO;
+    loop {
+        match world.frontier.next(now).unwrap() {
+            Next::Start(job) => {
+                if let Work::Page { .. } = &job.work
+                    && let Errand::Page(entry) = &world.frontier.flights[&job.id.0].errand
+                {
+                    depths.push(entry.depth);
+                }
+                world.start(job, now);
+            }
+            Next::Settled(finished) => world.finished.push((finished.entry.url, finished.outcome)),
+            Next::WaitUntil(at) => now = world.advance(now, Some(at)),
+            Next::Waiting => now = world.advance(now, None),
+            Next::Done(end) => {
+                assert_eq!(end, End::Finished);
+                break;
+            }
+        }
+    }
+    assert!(depths.is_sorted(), "levels are handed out in order");
+    assert_eq!(depths.last(), Some(&4));
+    world.check_books();
+}
+
+/// A frontier at full speed without robots, driven by hand.
+struct Hand {
+    frontier: Frontier<MemoryStore>,
+    now: Moment,
+}
+
+impl Hand {
+    fn new(change: impl FnOnce(&mut Rules)) -> Self {
+        let scope = Scope::new(Reach::Host, false, &[], &[]).unwrap();
+        let mut rules = Rules::new(scope, Keyer::new(1, &[]));
+        rules.sitemaps = false;
+        rules.host = Arc::new(HostRules {
+            politeness: Politeness::of(Speed::Max),
+            adapt_to_nearness: false,
+            robots: false,
+            pages: None,
+        });
+        change(&mut rules);
+        Self {
+            frontier: Frontier::new(rules, MemoryStore::default()),
+            now: Moment::ZERO,
+        }
+    }
+
+    fn root(&mut self, url: &str, guessed: bool) {
+        self.frontier
+            .admit_root(CrawlUrl::parse(url).unwrap(), guessed, self.now)
+            .unwrap();
+    }
+
+    /// The next job that is not resolving; names resolve to this address.
+    fn job(&mut self, address: &str) -> Job {
+        loop {
+            match self.frontier.next(self.now).unwrap() {
+                Next::Start(Job {
+                    id,
+                    work: Work::Resolve { .. },
+                }) => {
+                    let addresses = vec![address.parse().unwrap()];
+                    let ttl = Duration::from_hours(1);
+                    let ending = Ending::Resolved {
+                        addresses,
+                        ttl,
+                        trusted: false,
+                    };
+                    self.settle(id, ending);
+                }
+                Next::Start(job) => return job,
+                Next::WaitUntil(at) => self.now = at,
+                other => panic!("no job but {other:?}"),
+            }
+        }
+    }
+
+    fn settle(&mut self, job: JobId, ending: Ending) -> Settled {
+        self.frontier
+            .settle(Settlement { job, ending }, self.now)
+            .unwrap()
+    }
+
+    fn redirect(&mut self, job: &Job, to: &str, cookie: bool) -> Settled {
+        let location = Some(CrawlUrl::parse(to).unwrap());
+        let answer = Answer {
+            status: 302,
+            location,
+            cookie,
+            ..Answer::default()
+        };
+        self.settle(job.id, Ending::Answered(Box::new(answer)))
+    }
+
+    fn answer(&mut self, job: &Job, status: u16) -> Settled {
+        self.settle(
+            job.id,
+            Ending::Answered(Box::new(Answer {
+                status,
+                ..Answer::default()
+            })),
+        )
+    }
+}
+
+fn url_of(job: &Job) -> &str {
+    match &job.work {
+        Work::Page { url, .. } | Work::Robots { url, .. } | Work::Resolve { url } => url.as_str(),
+    }
+}
+
+fn outcome_of(settled: Settled) -> Outcome {
+    match settled {
+        Settled::Done(finished) => finished.outcome,
+        other => panic!("not done but {other:?}"),
+    }
+}
+
+#[test]
+fn a_root_without_scheme_falls_back_to_http() {
+    let mut hand = Hand::new(|_| {});
+    hand.root("https://a.test/x", true);
+    let job = hand.job("93.0.0.1");
+    assert!(matches!(
+        hand.settle(job.id, failure(FailureClass::Connect)),
+        Settled::Again(_)
+    ));
+    let job = hand.job("93.0.0.1");
+    assert_eq!(url_of(&job), "http://a.test/x");
+    assert_eq!(outcome_of(hand.answer(&job, 200)), Outcome::Fetched);
+    assert_eq!(hand.frontier.counts().todo(), 0);
+}
+
+#[test]
+fn redirects_end_at_the_limit_and_in_loops() {
+    let mut hand = Hand::new(|rules| rules.limits.redirects = 2);
+    hand.root("http://a.test/0", false);
+    for hop in 1..=3 {
+        let job = hand.job("93.0.0.1");
+        let settled = hand.redirect(&job, &format!("http://a.test/{hop}"), false);
+        assert!(matches!(outcome_of(settled), Outcome::Redirected(_)));
+    }
+    assert!(matches!(
+        hand.frontier.next(hand.now).unwrap(),
+        Next::Done(End::Finished)
+    ));
+    let refused: HashMap<_, _> = hand.frontier.refused().collect();
+    assert_eq!(refused[&SkipReason::RedirectLimit], 1);
+
+    let mut hand = Hand::new(|_| {});
+    hand.root("http://a.test/0", false);
+    let job = hand.job("93.0.0.1");
+    hand.redirect(&job, "http://a.test/1", false);
+    let job = hand.job("93.0.0.1");
+    hand.redirect(&job, "http://a.test/0", false);
+    assert!(matches!(
+        hand.frontier.next(hand.now).unwrap(),
+        Next::Done(End::Finished)
+    ));
+}
+
+#[test]
+fn a_cookie_wall_is_passed_once() {
+    let mut hand = Hand::new(|_| {});
+    hand.root("http://a.test/", false);
+    let job = hand.job("93.0.0.1");
+    hand.redirect(&job, "http://a.test/", true);
+    let job = hand.job("93.0.0.1");
+    assert_eq!(url_of(&job), "http://a.test/");
+    hand.redirect(&job, "http://a.test/", true);
+    assert!(matches!(
+        hand.frontier.next(hand.now).unwrap(),
+        Next::Done(End::Finished)
+    ));
+}
+
+#[test]
+fn the_host_a_root_redirects_to_joins_the_roots() {
+    let mut hand = Hand::new(|_| {});
+    hand.root("http://a.test/", false);
+    let job = hand.job("93.0.0.1");
+    hand.redirect(&job, "http://b.test/home", false);
+    let job = hand.job("93.0.0.2");
+    let link = Link::new(
+        CrawlUrl::parse("http://b.test/next").unwrap(),
+        LinkKind::Anchor,
+    );
+    let key = hand.frontier.rules().keyer.key(&link.url);
+    let links = vec![Offer { link, key }];
+    let answer = Answer {
+        status: 200,
+        links,
+        ..Answer::default()
+    };
+    hand.settle(job.id, Ending::Answered(Box::new(answer)));
+    assert_eq!(url_of(&hand.job("93.0.0.2")), "http://b.test/next");
+    let notes: Vec<_> = hand.frontier.notes().collect();
+    assert!(
+        notes.contains(&Note::HostJoined {
+            host: "b.test".into()
+        }),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn private_addresses_are_refused_except_for_roots() {
+    let mut hand =
+        Hand::new(|rules| rules.scope = Scope::new(Reach::Any, false, &[], &[]).unwrap());
+    hand.root("http://a.test/", false);
+    let job = hand.job("127.0.0.1");
+    let link = Link::new(CrawlUrl::parse("http://b.test/").unwrap(), LinkKind::Anchor);
+    let key = hand.frontier.rules().keyer.key(&link.url);
+    let answer = Answer {
+        status: 200,
+        links: vec![Offer { link, key }],
+        ..Answer::default()
+    };
+    hand.settle(job.id, Ending::Answered(Box::new(answer)));
+    let Next::Start(resolve) = hand.frontier.next(hand.now).unwrap() else {
+        panic!("resolve")
+    };
+    let addresses = vec!["127.0.0.2".parse().unwrap()];
+    let ttl = Duration::from_mins(1);
+    hand.settle(
+        resolve.id,
+        Ending::Resolved {
+            addresses,
+            ttl,
+            trusted: false,
+        },
+    );
+    let Next::Settled(finished) = hand.frontier.next(hand.now).unwrap() else {
+        panic!("refused")
+    };
+    assert_eq!(
+        finished.outcome,
+        Outcome::Skipped(SkipReason::PrivateAddress)
+    );
+}
+
+#[test]
+fn a_dead_host_costs_its_head_one_try_at_a_time_and_is_given_up() {
+    let mut hand = Hand::new(|_| {});
+    for page in 0..10 {
+        hand.root(&format!("http://a.test/{page}"), false);
+    }
+    let (mut failed, mut skipped, mut tries) = (0, 0, 0);
+    loop {
+        match hand.frontier.next(hand.now).unwrap() {
+            Next::Start(job) => {
+                tries += u32::from(!matches!(job.work, Work::Resolve { .. }));
+                let settled = match job.work {
+                    Work::Resolve { .. } => {
+                        let addresses = vec!["93.0.0.1".parse().unwrap()];
+                        let ttl = Duration::from_hours(1);
+                        hand.settle(
+                            job.id,
+                            Ending::Resolved {
+                                addresses,
+                                ttl,
+                                trusted: false,
+                            },
+                        )
+                    }
+                    _ => hand.settle(job.id, failure(FailureClass::Connect)),
+                };
+                if let Settled::Done(finished) = settled {
+                    assert_eq!(finished.outcome, Outcome::Failed(FailureClass::Connect));
+                    assert_eq!(finished.entry.tries, 4);
+                    failed += 1;
+                }
+            }
+            Next::Settled(finished) => {
+                assert_eq!(
+                    finished.outcome,
+                    Outcome::Skipped(SkipReason::HostUnreachable)
+                );
+                skipped += 1;
+            }
+            Next::WaitUntil(at) => hand.now = at,
+            Next::Done(_) => break,
+            Next::Waiting => panic!("nothing is in flight"),
+        }
+    }
+    assert_eq!(tries, 12, "the host, not every URL, is tried");
+    assert_eq!(failed + skipped, 10);
+}
+
+#[test]
+fn robots_that_cannot_be_read_are_tried_three_times_over_ten_minutes() {
+    let mut hand = Hand::new(|rules| {
+        rules.host = Arc::new(HostRules {
+            robots: true,
+            ..(*rules.host).clone()
+        });
+    });
+    hand.root("http://a.test/", false);
+    let mut at = Vec::new();
+    loop {
+        match hand.frontier.next(hand.now).unwrap() {
+            Next::Start(job) => match job.work {
+                Work::Resolve { .. } => {
+                    let addresses = vec!["93.0.0.1".parse().unwrap()];
+                    let ttl = Duration::from_hours(1);
+                    hand.settle(
+                        job.id,
+                        Ending::Resolved {
+                            addresses,
+                            ttl,
+                            trusted: false,
+                        },
+                    );
+                }
+                Work::Robots { .. } => {
+                    at.push(hand.now);
+                    hand.answer(&job, 500);
+                }
+                Work::Page { .. } => panic!("a page without robots"),
+            },
+            Next::WaitUntil(until) => hand.now = until,
+            Next::Settled(finished) => {
+                assert_eq!(
+                    finished.outcome,
+                    Outcome::Skipped(SkipReason::RobotsUnreachable)
+                );
+                break;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(
+        at,
+        [Moment::ZERO, Moment::from_mins(5), Moment::from_mins(10)]
+    );
+}
+
+#[test]
+fn robots_redirects_go_through_the_other_hosts_lane() {
+    let mut hand = Hand::new(|rules| {
+        rules.host = Arc::new(HostRules {
+            robots: true,
+            ..(*rules.host).clone()
+        });
+    });
+    hand.root("http://a.test/secret", false);
+    let job = hand.job("93.0.0.1");
+    assert_eq!(url_of(&job), "http://a.test/robots.txt");
+    hand.redirect(&job, "http://b.test/r.txt", false);
+    let job = hand.job("93.0.0.2");
+    assert_eq!(url_of(&job), "http://b.test/r.txt");
+    let robots = Some(Box::new(Robots::parse(
+        b"User-agent: *\nDisallow: /secret",
+        &["clewline"],
+    )));
+    let answer = Answer {
+        status: 200,
+        robots,
+        ..Answer::default()
+    };
+    hand.settle(job.id, Ending::Answered(Box::new(answer)));
+    let Next::Settled(finished) = hand.frontier.next(hand.now).unwrap() else {
+        panic!("denied")
+    };
+    assert_eq!(finished.outcome, Outcome::Skipped(SkipReason::Robots));
+    assert_eq!(
+        finished.error.as_deref(),
+        Some("robots.txt line 2: Disallow: /secret")
+    );
+}
+
+#[test]
+fn a_retry_after_beyond_an_hour_ends_the_host() {
+    let mut hand = Hand::new(|_| {});
+    hand.root("http://a.test/0", false);
+    hand.root("http://a.test/1", false);
+    let first = hand.job("93.0.0.1");
+    let retry_after = Some(Duration::from_hours(2));
+    let answer = Answer {
+        status: 503,
+        retry_after,
+        ..Answer::default()
+    };
+    let second = hand.job("93.0.0.1");
+    assert_eq!(
+        outcome_of(hand.settle(first.id, Ending::Answered(Box::new(answer)))),
+        Outcome::Fetched
+    );
+    hand.settle(second.id, failure(FailureClass::Timeout));
+    let Next::Settled(finished) = hand.frontier.next(hand.now).unwrap() else {
+        panic!("ended")
+    };
+    assert_eq!(finished.outcome, Outcome::Skipped(SkipReason::RetryAfter));
+}
+
+#[test]
+fn a_shortage_of_this_machine_costs_no_try() {
+    let mut hand = Hand::new(|rules| rules.limits.tries = 1);
+    hand.root("http://a.test/", false);
+    for _ in 0..10 {
+        let job = hand.job("93.0.0.1");
+        let message = "too many open files".into();
+        let class = FailureClass::Connect;
+        let failure = Failure {
+            class,
+            message,
+            local: true,
+            wire: 0,
+            sent_at: None,
+        };
+        assert!(matches!(
+            hand.settle(job.id, Ending::Failed(failure)),
+            Settled::Again(_)
+        ));
+    }
+    let job = hand.job("93.0.0.1");
+    assert_eq!(outcome_of(hand.answer(&job, 200)), Outcome::Fetched);
+}

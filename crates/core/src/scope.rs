@@ -1,0 +1,242 @@
+//! Scope: which URLs belong to a crawl.
+//!
+//! Owns the roots and the rules around them and gives one verdict per URL, with its reason. It
+//! refuses to know politeness, robots and budgets. Patterns are linear-time regular expressions
+//! judged on the whole URL text.
+
+use std::collections::{HashMap, HashSet};
+
+use regex::{RegexSet, RegexSetBuilder};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::domain::{registrable, without_www};
+use crate::link::LinkKind;
+use crate::outcome::SkipReason;
+use crate::url::CrawlUrl;
+
+/// Memory that the compiled patterns may take together.
+const PATTERN_BYTES: usize = 16 * 1024 * 1024;
+
+/// The general rule of a scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    /// Only the roots themselves.
+    Page,
+    /// The roots' hosts, at or below the roots' folders.
+    Path,
+    /// The roots' hosts; a leading `www.` is ignored.
+    #[default]
+    Host,
+    /// The roots' registrable domains.
+    Domain,
+    /// Everything.
+    Any,
+}
+
+/// A pattern that is not a regular expression, or too large a one.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the pattern cannot be used: {0}")]
+pub struct PatternError(String);
+
+/// Decides what belongs to a crawl.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    reach: Reach,
+    requisites: bool,
+    include: Option<RegexSet>,
+    exclude: RegexSet,
+    hosts: HashMap<Box<str>, Vec<Box<str>>>,
+    domains: HashSet<Box<str>>,
+}
+
+impl Scope {
+    /// A scope without roots yet; patterns are regular expressions.
+    pub fn new(
+        reach: Reach,
+        requisites: bool,
+        include: &[String],
+        exclude: &[String],
+    ) -> Result<Self, PatternError> {
+        Ok(Self {
+            reach,
+            requisites,
+            include: if include.is_empty() {
+                None
+            } else {
+                Some(patterns(include)?)
+            },
+            exclude: patterns(exclude)?,
+            hosts: HashMap::new(),
+            domains: HashSet::new(),
+        })
+    }
+
+    /// Makes a URL a root; says whether its host was not one before.
+    pub fn join(&mut self, root: &CrawlUrl) -> bool {
+        self.domains.insert(registrable(root.host()).into());
+        let path = root.path();
+        let folder = &path[..=path.rfind('/').unwrap_or(0)];
+        let host: Box<str> = without_www(root.host()).into();
+        let folders = self.hosts.entry(host).or_default();
+        let new = folders.is_empty();
+        if !folders.iter().any(|known| **known == *folder) {
+            folders.push(folder.into());
+        }
+        new
+    }
+
+    /// Whether a host is a root's own.
+    pub fn is_root_host(&self, host: &str) -> bool {
+        self.hosts.contains_key(without_www(host))
+    }
+
+    /// The verdict for a URL that was named in this way. Roots are not judged.
+    pub fn judge(&self, url: &CrawlUrl, kind: LinkKind) -> Result<(), SkipReason> {
+        if kind.is_requisite() && !self.requisites {
+            return Err(SkipReason::Requisite);
+        }
+        if !kind.is_requisite() && !self.reaches(url, kind) {
+            return Err(SkipReason::OutOfScope);
+        }
+        self.judge_patterns(url, kind)
+    }
+
+    /// The verdict of the patterns alone, for the hops of a root's own redirects.
+    pub fn judge_patterns(&self, url: &CrawlUrl, kind: LinkKind) -> Result<(), SkipReason> {
+        if self.exclude.is_match(url.as_str()) {
+            return Err(SkipReason::Excluded);
+        }
+        let helps_to_find = kind == LinkKind::SitemapFile || kind.is_requisite();
+        match &self.include {
+            Some(include) if !helps_to_find && !include.is_match(url.as_str()) => {
+                Err(SkipReason::NotIncluded)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn reaches(&self, url: &CrawlUrl, kind: LinkKind) -> bool {
+        match self.reach {
+            Reach::Any => true,
+            Reach::Page => false,
+            Reach::Domain => self.domains.contains(registrable(url.host())),
+            // A sitemap lies at the top of its host whatever part of it is crawled.
+            Reach::Path if kind != LinkKind::SitemapFile => self
+                .hosts
+                .get(without_www(url.host()))
+                .is_some_and(|folders| {
+                    folders
+                        .iter()
+                        .any(|folder| url.path().starts_with(&**folder))
+                }),
+            Reach::Path | Reach::Host => self.is_root_host(url.host()),
+        }
+    }
+}
+
+fn patterns(patterns: &[String]) -> Result<RegexSet, PatternError> {
+    RegexSetBuilder::new(patterns)
+        .size_limit(PATTERN_BYTES)
+        .build()
+        .map_err(|error| PatternError(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scope(reach: Reach, include: &[&str], exclude: &[&str]) -> Scope {
+        let owned =
+            |patterns: &[&str]| patterns.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let mut scope = Scope::new(reach, true, &owned(include), &owned(exclude)).unwrap();
+        scope.join(&CrawlUrl::parse("https://www.example.co.uk/docs/intro.html").unwrap());
+        scope.join(&CrawlUrl::parse("http://127.0.0.1:8080/").unwrap());
+        scope
+    }
+
+    fn check(scope: &Scope, url: &str, kind: LinkKind, expected: Result<(), SkipReason>) {
+        assert_eq!(
+            scope.judge(&CrawlUrl::parse(url).unwrap(), kind),
+            expected,
+            "{url} {kind:?}"
+        );
+    }
+
+    #[test]
+    fn reach() {
+        use LinkKind::{Anchor, Image, SitemapFile};
+        let outside = Err(SkipReason::OutOfScope);
+        let host = scope(Reach::Host, &[], &[]);
+        check(&host, "http://example.co.uk/x", Anchor, Ok(()));
+        check(&host, "https://www.example.co.uk:8443/", Anchor, Ok(()));
+        check(&host, "https://shop.example.co.uk/", Anchor, outside);
+        check(&host, "http://127.0.0.1:9/", Anchor, Ok(()));
+        check(&host, "http://127.0.0.2/", Anchor, outside);
+        check(&host, "http://cdn.test/a.png", Image, Ok(()));
+        let domain = scope(Reach::Domain, &[], &[]);
+        check(&domain, "https://shop.example.co.uk/", Anchor, Ok(()));
+        check(&domain, "https://other.co.uk/", Anchor, outside);
+        check(&domain, "http://127.0.0.2/", Anchor, outside);
+        let path = scope(Reach::Path, &[], &[]);
+        check(&path, "https://example.co.uk/docs/x/y", Anchor, Ok(()));
+        check(&path, "https://example.co.uk/docsx", Anchor, outside);
+        check(
+            &path,
+            "https://example.co.uk/sitemap.xml",
+            SitemapFile,
+            Ok(()),
+        );
+        check(
+            &scope(Reach::Page, &[], &[]),
+            "https://www.example.co.uk/",
+            Anchor,
+            outside,
+        );
+        check(
+            &scope(Reach::Any, &[], &[]),
+            "https://anything.test/",
+            Anchor,
+            Ok(()),
+        );
+    }
+
+    #[test]
+    fn patterns_are_judged_on_every_url() {
+        use LinkKind::{Anchor, Image, Redirect};
+        let scope = scope(Reach::Host, &["/keep/"], &[r"\.zip$", "private"]);
+        check(&scope, "https://example.co.uk/keep/a", Anchor, Ok(()));
+        check(
+            &scope,
+            "https://example.co.uk/b",
+            Redirect,
+            Err(SkipReason::NotIncluded),
+        );
+        check(
+            &scope,
+            "https://example.co.uk/keep/a.zip",
+            Anchor,
+            Err(SkipReason::Excluded),
+        );
+        check(
+            &scope,
+            "https://example.co.uk/keep/private",
+            Redirect,
+            Err(SkipReason::Excluded),
+        );
+        check(&scope, "https://cdn.test/logo.png", Image, Ok(()));
+        check(
+            &scope,
+            "https://cdn.test/private.png",
+            Image,
+            Err(SkipReason::Excluded),
+        );
+    }
+
+    #[test]
+    fn bad_patterns_are_refused() {
+        assert!(Scope::new(Reach::Host, false, &["(".into()], &[]).is_err());
+        assert!(Scope::new(Reach::Host, false, &[], &["(a{1000}){1000}{1000}".into()]).is_err());
+    }
+}
