@@ -140,7 +140,7 @@ impl<S: Store> Frontier<S> {
             Ending::Failed(failure) => {
                 lane.origin(origin).addresses = Addresses::Unknown;
                 if let Some(errand) = lane.errands.pop_front() {
-                    return self.errand_failed(host, errand, &failure, now);
+                    return self.errand_failed(host, &errand, &failure, now);
                 }
                 if failure.class == FailureClass::DnsNotFound {
                     let end = LaneEnd::fail(failure.class, failure.message);
@@ -214,7 +214,7 @@ impl<S: Store> Frontier<S> {
                 RobotsErrand {
                     hops_left: errand.hops_left - 1,
                     url: target,
-                    ..errand
+                    ..errand.clone()
                 },
                 now,
             )?;
