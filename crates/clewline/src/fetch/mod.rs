@@ -1,0 +1,3 @@
+//! Fetching.
+pub(crate) mod decode;
+pub(crate) mod http1;
