@@ -13,6 +13,8 @@ mod http1;
 mod overrides;
 mod pool;
 mod proxy;
+#[cfg(test)]
+mod tests;
 mod tls;
 mod tunnel;
 mod wire;
@@ -28,7 +30,6 @@ use futures_util::future::BoxFuture;
 use crate::headers::Headers;
 
 pub use client::{FetchSetupError, HttpFetcher};
-pub use proxy::{Proxy, ProxySettings};
 
 /// The addresses of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
