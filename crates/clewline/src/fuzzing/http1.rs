@@ -3,7 +3,7 @@
 //! Owns the invariants that hold for any bytes. Refuses to know expected values: those are in
 //! the tests beside the code. Invariant: no body panics unless a promise of the code is broken.
 
-use crate::fetch::decode::{DecodeLimits, DecodeState, Decoder, PIECE};
+use crate::fetch::decode::{DecodeError, DecodeLimits, DecodeState, Decoder, PIECE};
 use crate::fetch::http1::{
     BodyReader, BodyStep, FramingError, HeadLimits, HeadReader, HeadStep, Method, RequestError,
     RequestHead, Target, parse_head, write_request,
@@ -66,6 +66,8 @@ fn read(method: Method, parts: &[&[u8]]) -> Reading {
     for part in parts {
         driver.buffer.extend_from_slice(part);
         if let Err(error) = driver.take(method, &mut reading) {
+            // How much of the framing was counted before the error depends on the split.
+            reading.consumed = 0;
             reading.end = Err(error);
             return reading;
         }
@@ -181,14 +183,33 @@ pub fn decode(data: &[u8]) {
     let codings = CODINGS[usize::from(choice) % CODINGS.len()];
     let whole = decoded(codings, &[body]);
     let (first, second) = body.split_at(body.len() * usize::from(choice) / 256);
-    assert_eq!(decoded(codings, &[first, second]), whole, "split in two");
+    assert_alike(&decoded(codings, &[first, second]), &whole);
     if body.len() <= 512 {
         let bytes: Vec<_> = body.chunks(1).collect();
-        assert_eq!(decoded(codings, &bytes), whole, "split in bytes");
+        assert_alike(&decoded(codings, &bytes), &whole);
     }
 }
 
-fn decoded(codings: &[u8], parts: &[&[u8]]) -> (Vec<u8>, Option<DecodeState>) {
+type Decoded = (Vec<u8>, Result<DecodeState, DecodeError>);
+
+/// The split changes nothing, except how much a coding yields before it finds an error: brotli
+/// decodes ahead of what it has handed out. So the cap may come first in one and not the other.
+fn assert_alike(one: &Decoded, other: &Decoded) {
+    if one.1.is_ok() && other.1.is_ok() {
+        assert_eq!(one, other);
+        return;
+    }
+    let stopped = |end| matches!(end, Err(_) | Ok(DecodeState::Capped));
+    assert!(
+        stopped(one.1) && stopped(other.1),
+        "{:?}, {:?}",
+        one.1,
+        other.1
+    );
+    assert!(one.0.starts_with(&other.0) || other.0.starts_with(&one.0));
+}
+
+fn decoded(codings: &[u8], parts: &[&[u8]]) -> Decoded {
     let mut decoder = Decoder::new(&[codings], &DECODE).expect("these codings are known");
     let mut out = Vec::new();
     let mut sink = |piece: &[u8]| {
@@ -208,7 +229,7 @@ fn decoded(codings: &[u8], parts: &[&[u8]]) -> (Vec<u8>, Option<DecodeState>) {
     }
     assert_eq!(decoder.output_bytes(), out.len() as u64);
     assert!(decoder.output_bytes() <= DECODE.output);
-    (out, end.ok())
+    (out, end)
 }
 
 #[cfg(test)]

@@ -429,7 +429,6 @@ fn conformance() {
             _ => DecodeState::Whole,
         };
         assert_eq!(end, Ok(state), "{file}");
-        check(codings, &body, &out, state);
         if field("kind") == "bomb" {
             assert_eq!(out.len(), 11_511_612, "{file}");
             let limits = DecodeLimits {
@@ -443,6 +442,7 @@ fn conformance() {
                 "{file}"
             );
         } else {
+            check(codings, &body, &out, state);
             pages.insert(file.to_owned(), out);
         }
     }
