@@ -47,7 +47,8 @@ pub(crate) enum DecodeError {
     /// More codings than [`DecodeLimits::codings`].
     #[error("too many content codings on each other")]
     TooMany,
-    /// The bytes are not what the coding promises. What came before was given to the sink.
+    /// The bytes are not what the coding promises. What was decoded before may have reached the
+    /// sink, all of it or in part.
     #[error("the {0} data is corrupt")]
     Corrupt(Coding),
     /// The window is larger than [`DecodeLimits::window`].
@@ -173,7 +174,8 @@ impl Decoder {
         })
     }
 
-    /// Decodes the next part of the body: `Open`, or `Capped` and then the caller stops.
+    /// Decodes the next part of the body: `Open`, or `Capped` and then the caller stops. After
+    /// an error the decoder must not be used again.
     pub(crate) fn feed(
         &mut self,
         input: &[u8],

@@ -3,7 +3,7 @@
 //! Owns the invariants that hold for any bytes. Refuses to know expected values: those are in
 //! the tests beside the code. Invariant: no body panics unless a promise of the code is broken.
 
-use crate::fetch::decode::{DecodeLimits, DecodeState, Decoder, PIECE};
+use crate::fetch::decode::{DecodeError, DecodeLimits, DecodeState, Decoder, PIECE};
 use crate::fetch::http1::{
     BodyReader, BodyStep, FramingError, HeadLimits, HeadReader, HeadStep, Method, RequestError,
     RequestHead, Target, parse_head, write_request,
@@ -66,6 +66,8 @@ fn read(method: Method, parts: &[&[u8]]) -> Reading {
     for part in parts {
         driver.buffer.extend_from_slice(part);
         if let Err(error) = driver.take(method, &mut reading) {
+            // How much of the framing was counted before the error depends on the split.
+            reading.consumed = 0;
             reading.end = Err(error);
             return reading;
         }
@@ -181,14 +183,33 @@ pub fn decode(data: &[u8]) {
     let codings = CODINGS[usize::from(choice) % CODINGS.len()];
     let whole = decoded(codings, &[body]);
     let (first, second) = body.split_at(body.len() * usize::from(choice) / 256);
-    assert_eq!(decoded(codings, &[first, second]), whole, "split in two");
+    assert_alike(&decoded(codings, &[first, second]), &whole);
     if body.len() <= 512 {
         let bytes: Vec<_> = body.chunks(1).collect();
-        assert_eq!(decoded(codings, &bytes), whole, "split in bytes");
+        assert_alike(&decoded(codings, &bytes), &whole);
     }
 }
 
-fn decoded(codings: &[u8], parts: &[&[u8]]) -> (Vec<u8>, Option<DecodeState>) {
+type Decoded = (Vec<u8>, Result<DecodeState, DecodeError>);
+
+/// The split changes nothing, except how much a coding yields before it finds an error: brotli
+/// decodes ahead of what it has handed out. So the cap may come first in one and not the other.
+fn assert_alike(one: &Decoded, other: &Decoded) {
+    if one.1.is_ok() && other.1.is_ok() {
+        assert_eq!(one, other);
+        return;
+    }
+    let stopped = |end| matches!(end, Err(_) | Ok(DecodeState::Capped));
+    assert!(
+        stopped(one.1) && stopped(other.1),
+        "{:?}, {:?}",
+        one.1,
+        other.1
+    );
+    assert!(one.0.starts_with(&other.0) || other.0.starts_with(&one.0));
+}
+
+fn decoded(codings: &[u8], parts: &[&[u8]]) -> Decoded {
     let mut decoder = Decoder::new(&[codings], &DECODE).expect("these codings are known");
     let mut out = Vec::new();
     let mut sink = |piece: &[u8]| {
@@ -208,5 +229,96 @@ fn decoded(codings: &[u8], parts: &[&[u8]]) -> (Vec<u8>, Option<DecodeState>) {
     }
     assert_eq!(decoder.output_bytes(), out.len() as u64);
     assert!(decoder.output_bytes() <= DECODE.output);
-    (out, end.ok())
+    (out, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    /// Mutations of each seed. In all some thousands, in a second or two.
+    const ROUNDS: usize = 300;
+
+    /// A small generator (xorshift), so that a failure can be repeated.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, bound: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 % bound.max(1) as u64) as usize
+        }
+    }
+
+    fn mutate(seed: &[u8], dice: &mut Dice) -> Vec<u8> {
+        const TOKENS: [&[u8]; 8] = [
+            b"\r\n",
+            b"\n",
+            b"\0",
+            b"\r\n\r\n",
+            b"0\r\n",
+            b"HTTP/1.1 200 OK\r\n",
+            b"Content-Length: 1\r\n",
+            b"\x1f\x8b\x08\0",
+        ];
+        let mut data = seed.to_vec();
+        for _ in 0..=dice.below(4) {
+            let at = dice.below(data.len() + 1);
+            match dice.below(5) {
+                0 => data.truncate(at),
+                1 => data.insert(at, dice.below(256) as u8),
+                2 => {
+                    data.splice(at..at, TOKENS[dice.below(TOKENS.len())].iter().copied());
+                }
+                3 if at < data.len() => {
+                    data.remove(at);
+                }
+                _ if at < data.len() => data[at] ^= 1 << dice.below(8),
+                _ => {}
+            }
+        }
+        data
+    }
+
+    fn check(corpus: &str, body: fn(&[u8])) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("fuzz-corpus")
+            .join(corpus);
+        let mut files: Vec<_> = std::fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        files.sort();
+        assert!(files.len() > 5, "{} has no seeds", folder.display());
+        let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+        for file in files {
+            let seed = std::fs::read(&file).unwrap();
+            body(&seed);
+            for round in 0..ROUNDS {
+                let data = mutate(&seed, &mut dice);
+                let result = std::panic::catch_unwind(|| body(&data));
+                assert!(
+                    result.is_ok(),
+                    "{}, round {round}: {data:x?}",
+                    file.display()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn http1() {
+        check("http1", super::http1);
+    }
+
+    #[test]
+    fn headers() {
+        check("headers", super::headers);
+    }
+
+    #[test]
+    fn decode() {
+        check("decode", super::decode);
+    }
 }

@@ -149,8 +149,8 @@ impl Chunked {
     }
 
     fn begin_size(&mut self) -> State {
+        debug_assert_eq!(self.left, 0, "a size is read once the chunk before it is");
         self.line = 0;
-        self.left = 0;
         State::SizeStart
     }
 

@@ -235,3 +235,22 @@ fn unfold(value: &[u8]) -> Cow<'_, [u8]> {
     }
     Cow::Owned(joined)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A head that drips in is searched from where the search left off.
+    #[test]
+    fn the_search_goes_on_where_it_was() {
+        let mut wire = b"\r\n\n".repeat(5_000);
+        wire.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+        wire.extend_from_slice(&b"A: b\r\nC: d\n".repeat(3_000));
+        let mut reader = HeadReader::new(&HeadLimits::default());
+        for end in 1..=wire.len() {
+            assert_eq!(reader.read(&wire[..end]), Ok(HeadStep::NeedMore));
+            assert!(reader.scanned + 2 >= end, "{} of {end}", reader.scanned);
+        }
+        assert_eq!(reader.start, 15_000);
+    }
+}
