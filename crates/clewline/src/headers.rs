@@ -76,7 +76,7 @@ impl Headers {
     }
 
     /// The values of all fields of this name, in order.
-    pub fn all<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = &'a [u8]> + use<'a, 'n> {
+    pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         self.fields.iter().filter_map(move |field| {
             let found = &self.buffer[field.start..field.value];
             found

@@ -3,6 +3,22 @@
 //! Owns the seam [`Fetcher`] and the HTTP implementation behind it. It refuses to know what the
 //! bytes mean: nothing here reads links, judges scope or decides about another try.
 
+mod answer;
+mod client;
+mod connect;
+mod decode;
+mod dns;
+mod fields;
+mod http1;
+mod overrides;
+mod pool;
+mod proxy;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod tunnel;
+mod wire;
+
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
@@ -12,6 +28,8 @@ use clewline_core::url::CrawlUrl;
 use futures_util::future::BoxFuture;
 
 use crate::headers::Headers;
+
+pub use client::{FetchSetupError, HttpFetcher};
 
 /// The addresses of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]

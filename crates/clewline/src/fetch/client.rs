@@ -1,0 +1,287 @@
+//! The HTTP implementation of the seam.
+//!
+//! Owns the order of events in one request: override, proxy, pool, connection, exchange, and
+//! the one silent second try on a stale connection. Refuses to know robots, scope, redirects
+//! and retries. Invariant: a request is sent at most once on connections that might have
+//! carried it, apart from that one second try, which only happens when no byte came back.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clewline_core::outcome::FailureClass;
+use clewline_core::url::{CrawlUrl, Scheme};
+use futures_util::future::BoxFuture;
+use thiserror::Error;
+
+use super::answer::{Flow, Home, HttpBody, Pace};
+use super::connect::{Connector, Via};
+use super::dns::{Dns, Unresolved};
+use super::fields::FieldPlan;
+use super::http1::{BodyReader, HeadLimits, Method, RequestHead, Target, write_request};
+use super::overrides::Overrides;
+use super::pool::{Pool, Route};
+use super::proxy::{Proxy, ProxyKind, ProxySettings};
+use super::wire::{Buffers, Wire};
+use super::{FetchFailure, Fetcher, Request, Resolution, Response, Timings, tls};
+use crate::config::FetchConfig;
+
+/// Over how much waiting the minimum rate is averaged.
+const PACE_WINDOW: Duration = Duration::from_secs(10);
+/// Longest total time; a deadline must be a point in time that exists.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Why a fetcher can't be made. Each message begins with the setting and holds no secret.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FetchSetupError {
+    /// A header field that can't be sent.
+    #[error("header: {name}: {problem}")]
+    Header {
+        /// The field's name, escaped.
+        name: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The credentials are not `user:password`.
+    #[error("user: write user:password, without control characters")]
+    User,
+    /// A proxy that can't be used.
+    #[error("{setting}: the proxy {problem}")]
+    Proxy {
+        /// The option, or the variable of the environment.
+        setting: &'static str,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The file of certificate authorities can't be read.
+    #[error("cacert: {}: {source}", path.display())]
+    CertificateFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The file holds no certificate.
+    #[error("cacert: {}: holds no usable PEM certificate", .0.display())]
+    Certificates(PathBuf),
+    /// A malformed `--resolve`.
+    #[error("resolve: {0:?} is not HOST:PORT:ADDRESS[,ADDRESS...]")]
+    Resolve(String),
+    /// A malformed `--connect-to`.
+    #[error("connect-to: {0:?} is not HOST1:PORT1:HOST2:PORT2")]
+    ConnectTo(String),
+    /// The TLS library refused its own defaults.
+    #[error("tls: {0}")]
+    Tls(#[source] rustls::Error),
+}
+
+/// Fetches over HTTP/1.1, with or without TLS and proxies.
+pub struct HttpFetcher {
+    fields: FieldPlan,
+    overrides: Overrides,
+    proxies: ProxySettings,
+    dns: Dns,
+    connector: Connector,
+    pub(super) pool: Arc<Pool>,
+    buffers: Arc<Buffers>,
+    head_limits: HeadLimits,
+    pub(super) pace: Pace,
+}
+
+impl HttpFetcher {
+    /// A fetcher with its own connections and DNS cache. The environment is asked for proxies
+    /// if the configuration names none.
+    pub fn new(config: &FetchConfig) -> Result<Self, FetchSetupError> {
+        let vars = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        let proxies = ProxySettings::new(config, vars)?;
+        Self::with_proxies(config, proxies)
+    }
+
+    pub(super) fn with_proxies(
+        config: &FetchConfig,
+        proxies: ProxySettings,
+    ) -> Result<Self, FetchSetupError> {
+        let pool = Arc::new(Pool::new(config.idle_connections));
+        let tls = tls::client_config(config)?;
+        Ok(Self {
+            fields: FieldPlan::new(config)?,
+            overrides: Overrides::new(&config.resolve, &config.connect_to)?,
+            proxies,
+            dns: Dns::new(config.dns, config.connect_timeout),
+            connector: Connector::new(tls, config.connect_timeout, pool.clone()),
+            pool,
+            buffers: Arc::default(),
+            head_limits: HeadLimits {
+                bytes: config.max_head,
+                ..HeadLimits::default()
+            },
+            pace: Pace::new(config.min_rate, PACE_WINDOW),
+        })
+    }
+
+    async fn find(&self, host: &str, port: u16) -> Result<Resolution, FetchFailure> {
+        let moved = self.overrides.destination(host, port);
+        let (host, port) = moved.unwrap_or((host, port));
+        if let Some(addresses) = self.overrides.addresses(host, port) {
+            return Ok(Resolution {
+                addresses: addresses.to_vec(),
+                ttl: super::dns::LONGEST_TTL,
+                trusted: true,
+            });
+        }
+        let found = self
+            .dns
+            .resolve(host)
+            .await
+            .map_err(|error| unresolved(host, &error))?;
+        Ok(Resolution {
+            addresses: found.addresses.to_vec(),
+            ttl: found.until.saturating_duration_since(Instant::now()),
+            trusted: moved.is_some(),
+        })
+    }
+
+    async fn run(&self, request: Request) -> Result<Response, FetchFailure> {
+        let deadline = Instant::now() + request.timeout.min(LONGEST);
+        let proxy = self.proxies.choose(&request.url);
+        let route = self.route(&request, proxy.is_some())?;
+        if let Some(wire) = self.pool.take(&route) {
+            let answer = self
+                .exchange(wire, Timings::default(), &request, deadline)
+                .await;
+            match answer {
+                // The server closed the connection while it was idle, which it may at any time
+                // (RFC 9112 section 9.3.1): the request is safe to repeat.
+                Err(failure) if failure.class == FailureClass::Reset => {}
+                other => return other,
+            }
+        }
+        // Boxed, because a handshake needs far more room than the wait that follows it.
+        let opening = Box::pin(self.open(&route, proxy.map(AsRef::as_ref), deadline));
+        let (wire, timings) = opening.await?;
+        self.exchange(wire, timings, &request, deadline).await
+    }
+
+    fn route(&self, request: &Request, proxied: bool) -> Result<Route, FetchFailure> {
+        let url = &request.url;
+        let (_, port) = self
+            .overrides
+            .destination(url.host(), url.port())
+            .filter(|_| !proxied)
+            .unwrap_or((url.host(), url.port()));
+        if !proxied && request.address.is_none() {
+            let message = "the request names no address to connect to";
+            return Err(FetchFailure::new(FailureClass::Internal, message));
+        }
+        Ok(Route {
+            scheme: url.scheme(),
+            host: url.host().into(),
+            port,
+            address: request.address.filter(|_| !proxied),
+        })
+    }
+
+    async fn open(
+        &self,
+        route: &Route,
+        proxy: Option<&Proxy>,
+        deadline: Instant,
+    ) -> Result<(Wire, Timings), FetchFailure> {
+        let via = match (route.address, proxy) {
+            (_, Some(proxy)) => {
+                let found = self.dns.resolve(&proxy.host).await.map_err(|_| {
+                    FetchFailure::new(FailureClass::Proxy, "the proxy's name can't be resolved")
+                })?;
+                Via::Proxy(proxy, found.addresses.to_vec())
+            }
+            (Some(address), None) => Via::Direct(address),
+            (None, None) => {
+                let message = "there is neither an address nor a proxy";
+                return Err(FetchFailure::new(FailureClass::Internal, message));
+            }
+        };
+        self.connector.open(route, via, deadline).await
+    }
+
+    async fn exchange(
+        &self,
+        wire: Wire,
+        timings: Timings,
+        request: &Request,
+        deadline: Instant,
+    ) -> Result<Response, FetchFailure> {
+        let mut flow = Flow::new(wire, self.buffers.clone(), timings, deadline, self.pace);
+        flow.send(&self.compose(request)?).await?;
+        let head = flow.head(&self.head_limits).await?;
+        let reader = BodyReader::new(Method::Get, &head).map_err(|error| flow.misframed(error))?;
+        let proxied = self.proxies.choose(&request.url).is_some();
+        let home = Home {
+            pool: self.pool.clone(),
+            route: self.route(request, proxied)?,
+        };
+        let timings = flow.timings();
+        let body = HttpBody::new(flow, &head, reader, request.max_body, home);
+        Ok(Response {
+            status: head.status,
+            headers: head.headers,
+            address: request.address.filter(|_| !proxied),
+            timings,
+            body: Box::new(body),
+        })
+    }
+
+    /// The request as bytes.
+    fn compose(&self, request: &Request) -> Result<Vec<u8>, FetchFailure> {
+        let url = &request.url;
+        let mut fields = self.fields.fields(request);
+        let relay = self
+            .proxies
+            .choose(url)
+            .filter(|proxy| proxy.kind == ProxyKind::Http && url.scheme() == Scheme::Http);
+        let target = match relay {
+            Some(_) => Target::Absolute(url.as_str()),
+            None => Target::Origin(url.path_and_query()),
+        };
+        if let Some(value) = relay.and_then(|proxy| proxy.authorization.as_ref()) {
+            fields.push(("Proxy-Authorization", value.reveal().as_bytes()));
+        }
+        let head = RequestHead {
+            method: Method::Get,
+            target,
+            fields: &fields,
+        };
+        let mut bytes = Vec::with_capacity(512);
+        write_request(&mut bytes, &head)
+            .map_err(|error| FetchFailure::new(FailureClass::Internal, error.to_string()))?;
+        Ok(bytes)
+    }
+}
+
+fn unresolved(host: &str, error: &Unresolved) -> FetchFailure {
+    let class = match error {
+        Unresolved::NotFound => FailureClass::DnsNotFound,
+        _ => FailureClass::Dns,
+    };
+    FetchFailure::new(class, format!("{host}: {error}"))
+}
+
+impl Fetcher for HttpFetcher {
+    fn resolve<'a>(
+        &'a self,
+        host: &'a str,
+        port: u16,
+    ) -> BoxFuture<'a, Result<Resolution, FetchFailure>> {
+        Box::pin(self.find(host, port))
+    }
+
+    fn fetch(&self, request: Request) -> BoxFuture<'_, Result<Response, FetchFailure>> {
+        Box::pin(self.run(request))
+    }
+
+    fn proxied(&self, url: &CrawlUrl) -> bool {
+        self.proxies.choose(url).is_some()
+    }
+}

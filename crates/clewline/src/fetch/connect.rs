@@ -1,0 +1,221 @@
+//! Making connections.
+//!
+//! Owns TCP, the way through a proxy and the TLS handshake, with one time limit over all of
+//! them. Refuses to know HTTP requests and which address is right. Invariant: without a proxy
+//! it connects to exactly the address it was given, which is the one that was checked.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clewline_core::outcome::FailureClass;
+use clewline_core::url::Scheme;
+use rustix::io::Errno;
+use rustls::ClientConfig;
+use tokio::net::TcpStream;
+use tokio::time::timeout_at;
+use tokio_rustls::TlsConnector;
+
+use super::pool::{Pool, Route};
+use super::proxy::{Proxy, ProxyKind};
+use super::wire::Wire;
+use super::{FetchFailure, Timings, tls, tunnel};
+
+/// Makes connections for all requests.
+pub(crate) struct Connector {
+    tls: Arc<ClientConfig>,
+    timeout: Duration,
+    pool: Arc<Pool>,
+}
+
+/// What stands between us and the server.
+pub(crate) enum Via<'a> {
+    /// Nothing.
+    Direct(IpAddr),
+    /// A proxy, and its own addresses in the order in which they should be tried.
+    Proxy(&'a Proxy, Vec<IpAddr>),
+}
+
+/// A new connection and how long it took.
+pub(crate) type Opened = (Wire, Timings);
+
+impl FetchFailure {
+    /// A failure before anything was read.
+    pub(super) fn new(class: FailureClass, message: impl Into<String>) -> Self {
+        Self {
+            class,
+            message: message.into(),
+            timings: Timings::default(),
+            wire: 0,
+            local: false,
+        }
+    }
+}
+
+impl Connector {
+    pub(crate) fn new(tls: Arc<ClientConfig>, timeout: Duration, pool: Arc<Pool>) -> Self {
+        Self { tls, timeout, pool }
+    }
+
+    /// Opens a connection that is ready for a request.
+    pub(crate) async fn open(
+        &self,
+        route: &Route,
+        via: Via<'_>,
+        deadline: Instant,
+    ) -> Result<Opened, FetchFailure> {
+        let begun = Instant::now();
+        let deadline = deadline.min(begun + self.timeout);
+        let stream = match &via {
+            Via::Direct(address) => {
+                self.dial(
+                    SocketAddr::new(*address, route.port),
+                    FailureClass::Connect,
+                    deadline,
+                )
+                .await?
+            }
+            Via::Proxy(proxy, addresses) => {
+                let mut stream = self.dial_proxy(proxy, addresses, deadline).await?;
+                enter(&mut stream, proxy, route, deadline).await?;
+                stream
+            }
+        };
+        let mut timings = Timings {
+            connect: Some(begun.elapsed()),
+            ..Timings::default()
+        };
+        if route.scheme == Scheme::Http {
+            return Ok((Wire::Plain(stream), timings));
+        }
+        let begun = Instant::now();
+        let wire = self.secure(stream, &route.host, deadline).await;
+        let wire = wire.map_err(|failure| FetchFailure { timings, ..failure })?;
+        timings.tls = Some(begun.elapsed());
+        Ok((wire, timings))
+    }
+
+    /// Connects; if descriptors have run out, closes the idle connections and tries once more.
+    async fn dial(
+        &self,
+        to: SocketAddr,
+        class: FailureClass,
+        deadline: Instant,
+    ) -> Result<TcpStream, FetchFailure> {
+        let dial = async {
+            match TcpStream::connect(to).await {
+                Err(error) if is_out_of_descriptors(&error) => {
+                    self.pool.clear();
+                    TcpStream::connect(to).await
+                }
+                other => other,
+            }
+        };
+        match timeout_at(deadline.into(), dial).await {
+            Ok(Ok(stream)) => {
+                // Requests are written whole; waiting to fill a packet would only delay them.
+                // A socket that can't be told so still works.
+                let _ = stream.set_nodelay(true);
+                Ok(stream)
+            }
+            Ok(Err(error)) => {
+                let message = format!("no connection to {to}: {}", reason(&error));
+                let local = is_local(&error, to);
+                Err(FetchFailure {
+                    local,
+                    ..FetchFailure::new(class, message)
+                })
+            }
+            Err(_) => {
+                let message = format!("no connection to {to}: it took too long");
+                Err(FetchFailure::new(class, message))
+            }
+        }
+    }
+
+    async fn dial_proxy(
+        &self,
+        proxy: &Proxy,
+        addresses: &[IpAddr],
+        deadline: Instant,
+    ) -> Result<TcpStream, FetchFailure> {
+        let none = "the proxy has no address";
+        let mut failure = FetchFailure::new(FailureClass::Proxy, none);
+        for address in addresses {
+            let to = SocketAddr::new(*address, proxy.port);
+            match self.dial(to, FailureClass::Proxy, deadline).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
+    }
+
+    async fn secure(
+        &self,
+        stream: TcpStream,
+        host: &str,
+        deadline: Instant,
+    ) -> Result<Wire, FetchFailure> {
+        let fault = |message: String| FetchFailure::new(FailureClass::Tls, message);
+        let name = tls::server_name(host)
+            .ok_or_else(|| fault("the host name can't stand in a certificate".to_owned()))?;
+        let handshake = TlsConnector::from(self.tls.clone()).connect(name, stream);
+        match timeout_at(deadline.into(), handshake).await {
+            Ok(Ok(stream)) => Ok(Wire::Tls(Box::new(stream))),
+            Ok(Err(error)) => Err(fault(tls::explain(&error))),
+            Err(_) => Err(fault("the TLS handshake took too long".to_owned())),
+        }
+    }
+}
+
+/// Speaks to the proxy until what follows is between us and the server. An HTTP proxy is asked
+/// for a tunnel only where TLS needs one.
+async fn enter(
+    stream: &mut TcpStream,
+    proxy: &Proxy,
+    route: &Route,
+    deadline: Instant,
+) -> Result<(), FetchFailure> {
+    let enter = async {
+        match (proxy.kind, route.scheme) {
+            (ProxyKind::Socks5, _) => tunnel::socks5(stream, proxy, &route.host, route.port).await,
+            (ProxyKind::Http, Scheme::Https) => {
+                tunnel::connect(stream, proxy, &route.host, route.port).await
+            }
+            (ProxyKind::Http, Scheme::Http) => Ok(()),
+        }
+    };
+    let fault = |message: String| FetchFailure::new(FailureClass::Proxy, message);
+    match timeout_at(deadline.into(), enter).await {
+        Ok(result) => result.map_err(|error| fault(error.to_string())),
+        Err(_) => Err(fault("the proxy took too long".to_owned())),
+    }
+}
+
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::MFILE | Errno::NFILE)
+    )
+}
+
+/// Whether this machine is at fault. A missing local address means that the ports have run out,
+/// but for IPv6 it may also mean that there is no IPv6 here, which is no reason to try again.
+fn is_local(error: &io::Error, to: SocketAddr) -> bool {
+    match Errno::from_io_error(error) {
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => true,
+        Some(Errno::ADDRNOTAVAIL) => to.is_ipv4(),
+        _ => false,
+    }
+}
+
+/// The system's words for an error, without its number.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "it was refused".to_owned(),
+        io::ErrorKind::TimedOut => "it took too long".to_owned(),
+        _ => error.to_string(),
+    }
+}

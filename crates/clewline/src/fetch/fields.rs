@@ -1,0 +1,248 @@
+//! The header fields of a request.
+//!
+//! Owns which fields are sent, in which order, and who may see the secret ones. Refuses to know
+//! the wire. Invariant: what passed [`FieldPlan::new`] can be written without another check,
+//! and a credential only leaves for an origin that the request says may have it.
+
+use super::Request;
+use super::client::FetchSetupError;
+use crate::config::{FetchConfig, Secret};
+
+/// What a crawler can read best comes first; everything else is welcome too.
+const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
+const ACCEPT_LANGUAGE: &str = "en,*;q=0.5";
+
+/// Fields that change the framing of a request or of its answer. A user who sets them gets
+/// connections that hang or answers that are cut at the wrong place.
+const FRAMING: [&str; 7] = [
+    "connection",
+    "content-length",
+    "expect",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Fields that are credentials, whoever set them.
+const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+
+/// The fields of all requests, checked once.
+#[derive(Debug)]
+pub(crate) struct FieldPlan {
+    agent: String,
+    authorization: Option<Secret>,
+    own: Vec<(String, Secret)>,
+}
+
+impl FieldPlan {
+    /// Checks the user's fields and credentials.
+    pub(crate) fn new(config: &FetchConfig) -> Result<Self, FetchSetupError> {
+        for (name, value) in &config.headers {
+            check_field(name, value.reveal())?;
+        }
+        check_field("User-Agent", &config.agent())?;
+        Ok(Self {
+            agent: config.agent(),
+            authorization: config.user.as_ref().map(basic).transpose()?,
+            own: config.headers.clone(),
+        })
+    }
+
+    /// The fields of one request. The user's own replace ours of the same name; an empty value
+    /// means that the field is not sent at all, as in curl.
+    pub(crate) fn fields<'a>(&'a self, request: &'a Request) -> Vec<(&'a str, &'a [u8])> {
+        let authorization = self.authorization.as_ref().filter(|_| request.credentials);
+        // A jar holds what servers said; a value that would break the line is not sent.
+        let cookie = request.cookie.as_deref().filter(|text| is_plain(text));
+        let ours = [
+            ("Host", Some(request.url.authority())),
+            ("User-Agent", Some(self.agent.as_str())),
+            ("Accept", Some(ACCEPT)),
+            ("Accept-Language", Some(ACCEPT_LANGUAGE)),
+            ("Accept-Encoding", Some(ACCEPT_ENCODING)),
+            ("Authorization", authorization.map(Secret::reveal)),
+            ("Cookie", cookie.filter(|text| !text.is_empty())),
+        ];
+        let own: Vec<_> = self
+            .own
+            .iter()
+            .filter(|(name, _)| request.credentials || !is_one_of(name, &CREDENTIALS))
+            .map(|(name, value)| (name.as_str(), value.reveal()))
+            .collect();
+        let replaced = |ours: &str| own.iter().any(|(name, _)| name.eq_ignore_ascii_case(ours));
+        ours.iter()
+            .filter_map(|(name, value)| value.map(|value| (*name, value)))
+            .filter(|(name, _)| !replaced(name))
+            .chain(own.iter().copied().filter(|(_, value)| !value.is_empty()))
+            .map(|(name, value)| (name, value.as_bytes()))
+            .collect()
+    }
+}
+
+/// The value of a Basic authorization for `user:password` (RFC 7617).
+pub(crate) fn basic(user: &Secret) -> Result<Secret, FetchSetupError> {
+    let pair = user.reveal();
+    if !pair.contains(':') || !is_plain(pair) {
+        return Err(FetchSetupError::User);
+    }
+    Ok(Secret::new(format!("Basic {}", base64(pair.as_bytes()))))
+}
+
+fn check_field(name: &str, value: &str) -> Result<(), FetchSetupError> {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    let problem = if name.is_empty() || !name.bytes().all(is_token) {
+        "the name is empty or holds a character that is not allowed"
+    } else if is_one_of(name, &FRAMING) {
+        "this field belongs to the connection and can't be set"
+    } else if !is_plain(value) {
+        "the value holds a line break or another control character"
+    } else {
+        return Ok(());
+    };
+    Err(FetchSetupError::Header {
+        name: name.escape_debug().take(64).collect(),
+        problem,
+    })
+}
+
+fn is_plain(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte == b'\t' || !byte.is_ascii_control())
+}
+
+fn is_one_of(name: &str, names: &[&str]) -> bool {
+    names.iter().any(|other| name.eq_ignore_ascii_case(other))
+}
+
+/// RFC 4648 section 4.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let at = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for position in 0..4 {
+            let digit = ALPHABET[(bits >> (18 - 6 * position) & 63) as usize];
+            text.push(if position > group.len() {
+                '='
+            } else {
+                char::from(digit)
+            });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use clewline_core::url::CrawlUrl;
+
+    use super::*;
+
+    fn shown(config: &FetchConfig, credentials: bool, cookie: Option<&str>) -> String {
+        let plan = FieldPlan::new(config).unwrap();
+        let request = Request {
+            url: CrawlUrl::parse("http://a.test:81/x").unwrap(),
+            address: None,
+            cookie: cookie.map(ToOwned::to_owned),
+            credentials,
+            max_body: 0,
+            timeout: Duration::ZERO,
+        };
+        let fields = plan.fields(&request);
+        let lines = fields
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", std::str::from_utf8(value).unwrap()));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    fn config(headers: &[(&str, &str)]) -> FetchConfig {
+        let own = |(name, value): &(&str, &str)| (name.to_string(), Secret::new(*value));
+        FetchConfig {
+            user_agent: Some("test".into()),
+            user: Some(Secret::new("Aladdin:open sesame")),
+            headers: headers.iter().map(own).collect(),
+            ..FetchConfig::default()
+        }
+    }
+
+    #[test]
+    fn ours_come_in_order_and_credentials_only_where_allowed() {
+        let all = shown(&config(&[]), true, Some("a=b"));
+        let expected = format!(
+            "Host: a.test:81\nUser-Agent: test\nAccept: {ACCEPT}\n\
+             Accept-Language: {ACCEPT_LANGUAGE}\nAccept-Encoding: {ACCEPT_ENCODING}\n\
+             Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\nCookie: a=b"
+        );
+        assert_eq!(all, expected);
+        assert!(!shown(&config(&[]), false, None).contains("Authorization"));
+    }
+
+    #[test]
+    fn own_fields_replace_and_remove_ours() {
+        let headers = [
+            ("accept", "x/y"),
+            ("USER-agent", ""),
+            ("X-Key", "1"),
+            ("Cookie", "own=1"),
+        ];
+        let near = shown(&config(&headers), true, Some("a=b"));
+        assert!(
+            near.contains("accept: x/y") && !near.contains(ACCEPT),
+            "{near}"
+        );
+        assert!(!near.to_lowercase().contains("user-agent"), "{near}");
+        assert!(
+            near.contains("Cookie: own=1") && !near.contains("a=b"),
+            "{near}"
+        );
+        let far = shown(&config(&headers), false, Some("a=b"));
+        assert!(
+            far.contains("Cookie: a=b") && !far.contains("own=1"),
+            "{far}"
+        );
+        assert!(far.contains("X-Key: 1"), "{far}");
+    }
+
+    #[test]
+    fn a_cookie_that_would_break_the_line_is_left_out() {
+        assert!(!shown(&config(&[]), true, Some("a=b\r\nX: y")).contains("Cookie"));
+    }
+
+    #[test]
+    fn injection_is_refused_and_secrets_stay_out_of_the_message() {
+        for (name, value) in [
+            ("X-Key", "hidden\r\nX-Other: 1"),
+            ("X-Key", "hidden\nfolded"),
+            ("X-Key", "hidden\0"),
+            ("X Key", "hidden"),
+            ("", "hidden"),
+            ("X\r\nY", "hidden"),
+            ("Transfer-Encoding", "hidden"),
+        ] {
+            let error = FieldPlan::new(&config(&[(name, value)]))
+                .unwrap_err()
+                .to_string();
+            assert!(error.starts_with("header: "), "{error}");
+            assert!(
+                !error.contains("hidden") && !error.contains('\n'),
+                "{error}"
+            );
+        }
+        for user in ["hidden", "hidden:x\r\n"] {
+            let config = FetchConfig {
+                user: Some(Secret::new(user)),
+                ..config(&[])
+            };
+            let error = FieldPlan::new(&config).unwrap_err().to_string();
+            assert!(
+                error.starts_with("user: ") && !error.contains("hidden"),
+                "{error}"
+            );
+        }
+    }
+}

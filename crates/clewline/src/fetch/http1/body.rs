@@ -1,0 +1,198 @@
+//! Where the body of a response ends, and which of its bytes are payload.
+//!
+//! Owns the rules of RFC 9112 section 6.3 and the chunked coding (section 7.1). Refuses to know
+//! content codings and limits on size: the driver counts. Invariant: `advance` makes progress on
+//! every byte it is given until the body is done, and holds no byte back.
+
+use super::chunked::{Chunked, Found};
+use super::{FramingError, Method, ResponseHead};
+
+/// What a part of the wire amounts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BodyStep<'a> {
+    /// Bytes of the input that belong to this response, framing included. Fewer than were given
+    /// means: call again with the rest, or, if `done`, that the rest is not part of it.
+    pub consumed: usize,
+    /// The payload among them.
+    pub data: &'a [u8],
+    /// The body has ended.
+    pub done: bool,
+}
+
+/// Follows the framing of one body.
+#[derive(Debug)]
+pub(crate) struct BodyReader {
+    framing: Framing,
+    done: bool,
+    reusable: bool,
+    expected: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Framing {
+    Length { left: u64 },
+    Chunked(Chunked),
+    UntilClose,
+}
+
+impl BodyReader {
+    /// Decides how the body that follows `head` is framed.
+    pub(crate) fn new(method: Method, head: &ResponseHead) -> Result<Self, FramingError> {
+        let mut reusable = keeps_alive(head) && !head.doubtful;
+        let framing = if has_no_body(method, head.status) {
+            // After a CONNECT that succeeded the connection is a tunnel, not ours to share.
+            reusable &= method != Method::Connect;
+            Framing::Length { left: 0 }
+        } else if is_chunked(head)? {
+            // A length beside it, or HTTP/1.0, which knows no chunks, hints at a broken or
+            // malicious hop on the way (RFC 9112 sections 6.1 and 6.3).
+            reusable &= head.headers.get("content-length").is_none() && head.version_minor > 0;
+            Framing::Chunked(Chunked::new(head.trailer_room))
+        } else {
+            // A coding that says nothing (`identity`, empty) is forgiven once, not trusted.
+            reusable &= head.headers.get("transfer-encoding").is_none();
+            match content_length(head)? {
+                Some(left) => Framing::Length { left },
+                None => Framing::UntilClose,
+            }
+        };
+        let expected = match framing {
+            Framing::Length { left } => Some(left),
+            Framing::Chunked(_) | Framing::UntilClose => None,
+        };
+        Ok(Self {
+            framing,
+            done: expected == Some(0),
+            reusable,
+            expected,
+        })
+    }
+
+    /// Reads from the input up to the end of the next run of payload, of the body or of the
+    /// input, whichever comes first. After an error the reader must not be used again.
+    pub(crate) fn advance<'a>(&mut self, input: &'a [u8]) -> Result<BodyStep<'a>, FramingError> {
+        let (consumed, data) = if self.done {
+            (0, &input[..0])
+        } else {
+            match &mut self.framing {
+                Framing::Length { left } => {
+                    let taken = usize::try_from(*left)
+                        .unwrap_or(usize::MAX)
+                        .min(input.len());
+                    *left -= taken as u64;
+                    self.done = *left == 0;
+                    (taken, &input[..taken])
+                }
+                Framing::Chunked(chunked) => {
+                    let Found { consumed, data } = chunked.advance(input)?;
+                    self.done = chunked.is_done();
+                    self.reusable &= !chunked.is_sloppy();
+                    (consumed, &input[data])
+                }
+                Framing::UntilClose => (input.len(), input),
+            }
+        };
+        if self.done && consumed < input.len() {
+            // Bytes that nobody asked for: the next response would begin in the wrong place.
+            self.reusable = false;
+        }
+        Ok(BodyStep {
+            consumed,
+            data,
+            done: self.done,
+        })
+    }
+
+    /// The server closed its side: is what came the whole body?
+    pub(crate) fn end_of_stream(&mut self) -> Result<(), FramingError> {
+        self.reusable = false;
+        let whole = match &self.framing {
+            Framing::Length { left } => *left == 0,
+            // The zero-sized chunk ends the content; the trailers after it may be missing
+            // (RFC 9112 section 8).
+            Framing::Chunked(chunked) => chunked.is_past_content(),
+            Framing::UntilClose => true,
+        };
+        self.done |= whole;
+        if whole {
+            Ok(())
+        } else {
+            Err(FramingError::Truncated)
+        }
+    }
+
+    /// Whether the body has ended.
+    pub(crate) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Whether the connection may carry another request now. The driver must still refuse it
+    /// if bytes arrived that this reader was not given.
+    pub(crate) fn reusable(&self) -> bool {
+        self.done && self.reusable && !matches!(self.framing, Framing::UntilClose)
+    }
+
+    /// How long the body says it is, if it says so.
+    pub(crate) fn expected(&self) -> Option<u64> {
+        self.expected
+    }
+}
+
+fn has_no_body(method: Method, status: u16) -> bool {
+    method == Method::Head
+        || matches!(status, 100..=199 | 204 | 304)
+        || (method == Method::Connect && matches!(status, 200..=299))
+}
+
+/// The members of a comma-separated field, over all its lines.
+fn members<'a>(head: &'a ResponseHead, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    head.headers
+        .all(name)
+        .flat_map(|value| value.split(|&byte| byte == b','))
+        .map(<[u8]>::trim_ascii)
+}
+
+/// RFC 9112 section 9.3.
+fn keeps_alive(head: &ResponseHead) -> bool {
+    let says = |option: &[u8]| {
+        members(head, "connection").any(|member| member.eq_ignore_ascii_case(option))
+    };
+    !says(b"close") && (head.version_minor > 0 || says(b"keep-alive"))
+}
+
+fn is_chunked(head: &ResponseHead) -> Result<bool, FramingError> {
+    let mut chunked = false;
+    for coding in members(head, "transfer-encoding") {
+        match coding {
+            b"" => {}
+            other if other.eq_ignore_ascii_case(b"identity") => {}
+            // Chunked twice, or anything after it, is forbidden (section 6.1).
+            other if other.eq_ignore_ascii_case(b"chunked") && !chunked => chunked = true,
+            _ => return Err(FramingError::TransferCoding),
+        }
+    }
+    Ok(chunked)
+}
+
+/// Several equal lengths are one length (RFC 9112 section 6.3); all else is refused.
+fn content_length(head: &ResponseHead) -> Result<Option<u64>, FramingError> {
+    let mut length = None;
+    for member in members(head, "content-length") {
+        let value = decimal(member).ok_or(FramingError::Length)?;
+        if length.is_some_and(|other| other != value) {
+            return Err(FramingError::Length);
+        }
+        length = Some(value);
+    }
+    Ok(length)
+}
+
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |value, digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
+}

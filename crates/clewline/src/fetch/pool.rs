@@ -1,0 +1,142 @@
+//! Connections that wait for their next request.
+//!
+//! Owns idle connections, their number and their age. Refuses to know HTTP and how connections
+//! are made. Invariant: never more than `total` connections, never more than [`PER_ROUTE`] of
+//! one route, none handed out that is older than [`IDLE_TIME`] or known to be closed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use clewline_core::url::Scheme;
+
+use super::wire::Wire;
+
+/// Idle connections of one route; no speed asks a host with more at once.
+const PER_ROUTE: usize = 64;
+/// How long a connection may wait. Most servers close theirs after 5 to 75 seconds.
+const IDLE_TIME: Duration = Duration::from_secs(15);
+
+/// The way to a server: only equal routes share connections.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Route {
+    pub(crate) scheme: Scheme,
+    /// The host of the URL, which the certificate was checked for.
+    pub(crate) host: Box<str>,
+    /// The port that is connected to.
+    pub(crate) port: u16,
+    /// None through a proxy. The scheme decides which proxy, so it need not be named here.
+    pub(crate) address: Option<IpAddr>,
+}
+
+/// All idle connections.
+pub(crate) struct Pool {
+    total: usize,
+    idle: Mutex<Idle>,
+}
+
+#[derive(Default)]
+struct Idle {
+    /// By age: numbers only grow.
+    connections: BTreeMap<u64, Waiting>,
+    /// The numbers of each route, oldest first; no list is empty.
+    routes: HashMap<Route, Vec<u64>>,
+    next: u64,
+}
+
+struct Waiting {
+    route: Route,
+    wire: Wire,
+    since: Instant,
+}
+
+impl Pool {
+    /// A pool of at most `total` connections.
+    pub(crate) fn new(total: usize) -> Self {
+        Self {
+            total,
+            idle: Mutex::default(),
+        }
+    }
+
+    /// The youngest living connection of a route.
+    pub(crate) fn take(&self, route: &Route) -> Option<Wire> {
+        let mut idle = self.lock();
+        idle.expire(Instant::now());
+        while let Some(mut wire) = idle.pop(route) {
+            if wire.is_quiet() {
+                return Some(wire);
+            }
+        }
+        None
+    }
+
+    /// Keeps a connection; the oldest goes if there are too many.
+    pub(crate) fn put(&self, route: Route, wire: Wire) {
+        let now = Instant::now();
+        let mut idle = self.lock();
+        idle.expire(now);
+        if idle
+            .routes
+            .get(&route)
+            .is_some_and(|numbers| numbers.len() >= PER_ROUTE)
+        {
+            let oldest = idle.routes[&route][0];
+            idle.remove(oldest);
+        }
+        idle.push(route, wire, now);
+        while idle.connections.len() > self.total {
+            idle.remove_oldest();
+        }
+    }
+
+    /// Closes everything, because descriptors ran out.
+    pub(crate) fn clear(&self) {
+        *self.lock() = Idle::default();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Idle {
+    fn push(&mut self, route: Route, wire: Wire, since: Instant) {
+        let number = self.next;
+        self.next += 1;
+        self.routes.entry(route.clone()).or_default().push(number);
+        self.connections
+            .insert(number, Waiting { route, wire, since });
+    }
+
+    fn pop(&mut self, route: &Route) -> Option<Wire> {
+        let number = *self.routes.get(route)?.last()?;
+        self.remove(number)
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Wire> {
+        let waiting = self.connections.remove(&number)?;
+        if let Some(numbers) = self.routes.get_mut(&waiting.route) {
+            numbers.retain(|other| *other != number);
+            if numbers.is_empty() {
+                self.routes.remove(&waiting.route);
+            }
+        }
+        Some(waiting.wire)
+    }
+
+    fn remove_oldest(&mut self) {
+        if let Some(number) = self.connections.keys().next().copied() {
+            self.remove(number);
+        }
+    }
+
+    fn expire(&mut self, now: Instant) {
+        while let Some(oldest) = self.connections.values().next()
+            && now.duration_since(oldest.since) > IDLE_TIME
+        {
+            self.remove_oldest();
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! TLS for the client side.
+//!
+//! Owns which certificates are believed and how a failed handshake is told to people. Refuses
+//! to know sockets and HTTP. Invariant: certificates are checked unless the user switched that
+//! off, and even then the server must prove that it holds the key of what it shows.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::Resumption;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, aws_lc_rs, verify_tls12_signature,
+    verify_tls13_signature,
+};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
+
+use super::client::FetchSetupError;
+use crate::config::FetchConfig;
+
+/// Hosts whose sessions are remembered. Each may hold several tickets of up to 64 KiB, so the
+/// number is small.
+const SESSIONS: usize = 256;
+
+/// HTTP/1.1 only: nothing behind this speaks HTTP/2.
+const PROTOCOL: &[u8] = b"http/1.1";
+
+/// Makes the configuration that all connections share.
+pub(crate) fn client_config(config: &FetchConfig) -> Result<Arc<ClientConfig>, FetchSetupError> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(FetchSetupError::Tls)?;
+    let roots = roots(config.cacert.as_deref())?;
+    let mut tls = if config.insecure {
+        let verifier = Arc::new(AcceptAny::new(&provider));
+        builder
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
+            .with_no_client_auth()
+    } else {
+        builder.with_root_certificates(roots).with_no_client_auth()
+    };
+    tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+    tls.resumption = Resumption::in_memory_sessions(SESSIONS);
+    Ok(Arc::new(tls))
+}
+
+/// The name that the certificate must carry: an address as an address, a host without the dot
+/// that may end it (RFC 6066 section 3).
+pub(crate) fn server_name(host: &str) -> Option<ServerName<'static>> {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let bare = bare.strip_suffix('.').unwrap_or(bare);
+    ServerName::try_from(bare.to_owned()).ok()
+}
+
+fn roots(cacert: Option<&Path>) -> Result<RootCertStore, FetchSetupError> {
+    let mut roots = RootCertStore::empty();
+    roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    let Some(path) = cacert else {
+        return Ok(roots);
+    };
+    let text = std::fs::read(path).map_err(|source| FetchSetupError::CertificateFile {
+        path: path.to_owned(),
+        source,
+    })?;
+    let own: Vec<_> = CertificateDer::pem_slice_iter(&text)
+        .filter_map(Result::ok)
+        .collect();
+    let (added, _) = roots.add_parsable_certificates(own);
+    if added == 0 {
+        return Err(FetchSetupError::Certificates(path.to_owned()));
+    }
+    Ok(roots)
+}
+
+/// Says in plain words why a handshake failed.
+pub(crate) fn explain(error: &io::Error) -> String {
+    let cause = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<Error>());
+    match cause {
+        Some(Error::InvalidCertificate(fault)) => certificate_fault(fault),
+        Some(Error::InvalidMessage(_)) => "the server does not speak TLS on this port".to_owned(),
+        Some(Error::PeerIncompatible(_)) => {
+            "the server offers no TLS version or cipher that is safe today".to_owned()
+        }
+        Some(Error::AlertReceived(alert)) => format!("the server refused TLS: {alert:?}"),
+        Some(other) => format!("TLS failed: {other}"),
+        None if error.kind() == io::ErrorKind::UnexpectedEof => {
+            "the connection closed during the TLS handshake".to_owned()
+        }
+        None => format!(
+            "the connection failed during the TLS handshake: {}",
+            error.kind()
+        ),
+    }
+}
+
+fn certificate_fault(fault: &CertificateError) -> String {
+    use CertificateError as Fault;
+    match fault {
+        Fault::Expired | Fault::ExpiredContext { .. } => "the certificate has expired".to_owned(),
+        Fault::NotValidYet | Fault::NotValidYetContext { .. } => {
+            "the certificate is not valid yet".to_owned()
+        }
+        Fault::NotValidForName | Fault::NotValidForNameContext { .. } => {
+            "the certificate is not valid for this host name".to_owned()
+        }
+        Fault::UnknownIssuer => {
+            "the certificate was issued by an unknown authority or by the server itself".to_owned()
+        }
+        Fault::Revoked => "the certificate was revoked".to_owned(),
+        other => format!("the certificate was not accepted: {other}"),
+    }
+}
+
+/// Believes every certificate, as asked for with `--insecure`.
+#[derive(Debug)]
+struct AcceptAny {
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl AcceptAny {
+    fn new(provider: &CryptoProvider) -> Self {
+        Self {
+            algorithms: provider.signature_verification_algorithms,
+        }
+    }
+}
+
+impl ServerCertVerifier for AcceptAny {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, dss, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, cert, dss, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
