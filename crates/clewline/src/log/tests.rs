@@ -86,7 +86,7 @@ proptest! {
         let path = folder.path().join(links::FILE);
         let mut bytes = std::fs::read(&path).unwrap();
         let at = at.min(bytes.len() - 1);
-        bytes[at] ^= 1 << bit;
+        bytes[at] ^= 1_u8 << bit;
         std::fs::write(&path, bytes).unwrap();
         prop_assert!(links(folder.path()).is_err());
     }

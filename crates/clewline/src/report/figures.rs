@@ -65,6 +65,39 @@ pub(super) fn millis(millis: f64) -> String {
     }
 }
 
+/// A rate beside a gridline, which is a round number.
+pub(super) fn rate_tick(per_second: f64) -> String {
+    if per_second >= 1000.0 {
+        count(per_second.round() as u64)
+    } else {
+        format!("{}", (per_second * 1000.0).round() / 1000.0)
+    }
+}
+
+/// A time beside a gridline, which is a round number of milliseconds.
+pub(super) fn millis_tick(millis: f64) -> String {
+    if millis >= 1000.0 {
+        format!("{} s", rate_tick(millis / 1000.0))
+    } else {
+        format!("{} ms", rate_tick(millis))
+    }
+}
+
+/// A moment on an axis that spans `whole` seconds.
+pub(super) fn moment(seconds: f64, whole: f64) -> String {
+    if seconds <= 0.0 {
+        "0".to_owned()
+    } else if whole < 20.0 {
+        format!("{seconds:.1} s")
+    } else if whole < 180.0 {
+        format!("{seconds:.0} s")
+    } else if whole < 3.0 * 3600.0 {
+        format!("{:.0} min", seconds / 60.0)
+    } else {
+        format!("{:.1} h", seconds / 3600.0)
+    }
+}
+
 /// A share of a whole in percent; what is there is never shown as nothing.
 pub(super) fn share(part: u64, whole: u64) -> String {
     let percent = 100.0 * part as f64 / whole.max(1) as f64;

@@ -136,6 +136,7 @@ impl Counters {
     }
 
     fn count(&mut self, name: impl Into<Cow<'static, str>>, by: u64) {
-        *self.0.entry(name.into()).or_default() += by;
+        let counter = self.0.entry(name.into()).or_default();
+        *counter = counter.saturating_add(by);
     }
 }

@@ -168,7 +168,7 @@ fn slowest(tally: &Tally) -> Vec<SlowHost> {
             host: host.clone(),
             requests: numbers.requests,
             mean: numbers.first_byte_mean()?,
-            most: numbers.first_byte_most,
+            most: numbers.first_byte_longest()?,
         })
     });
     let mut hosts: Vec<_> = timed.collect();

@@ -15,7 +15,7 @@ pub const MOST_POINTS: usize = 600;
 const FIRST_RESOLUTION: Duration = Duration::from_millis(250);
 
 /// Rate, latency and requests in flight over time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
     /// How long a point lasts, in milliseconds.
     pub resolution: u64,
@@ -26,7 +26,7 @@ pub struct Series {
 }
 
 /// What happened in one span of time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
     /// URLs settled.
     pub done: u64,
@@ -34,8 +34,8 @@ pub struct Point {
     pub bytes: u64,
     /// Answers whose first byte was timed.
     pub timed: u64,
-    /// The sum of their first-byte times, in milliseconds.
-    pub first_byte: f64,
+    /// The sum of their first-byte times, in microseconds.
+    pub first_byte: u64,
     /// Most requests in flight that a tick saw.
     pub in_flight: u32,
 }
@@ -43,12 +43,12 @@ pub struct Point {
 impl Point {
     /// Mean first-byte time in milliseconds, if any answer was timed.
     pub fn latency(&self) -> Option<f64> {
-        (self.timed > 0).then(|| self.first_byte / self.timed as f64)
+        (self.timed > 0).then(|| self.first_byte as f64 / 1000.0 / self.timed as f64)
     }
 
     fn join(&mut self, other: &Self) {
         self.done += other.done;
-        self.bytes += other.bytes;
+        self.bytes = self.bytes.saturating_add(other.bytes);
         self.timed += other.timed;
         self.first_byte += other.first_byte;
         self.in_flight = self.in_flight.max(other.in_flight);
@@ -67,7 +67,7 @@ impl Default for Series {
 
 impl Series {
     /// Notes a settled URL; it lands in the point of the next tick.
-    pub(super) fn add(&mut self, bytes: u64, first_byte: Option<f64>) {
+    pub(super) fn add(&mut self, bytes: u64, first_byte: Option<u64>) {
         self.pending.join(&Point {
             done: 1,
             bytes,
@@ -113,7 +113,7 @@ mod tests {
     fn points_are_bounded_and_nothing_is_lost() {
         let mut series = Series::default();
         for second in 0..100_000 {
-            series.add(10, Some(2.0));
+            series.add(10, Some(2_000));
             series.add(10, None);
             series.tick(Duration::from_secs(second), (second % 7) as u32);
             assert!(series.points.len() <= MOST_POINTS);

@@ -33,7 +33,7 @@ pub const MOST_DEPTHS: usize = 100;
 const MOST_BROKEN: usize = 1_000;
 
 /// A fold over records.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tally {
     /// Settled URLs.
@@ -132,12 +132,12 @@ pub struct Bodies {
 impl Bodies {
     const fn add(&mut self, bytes: u64) {
         self.count += 1;
-        self.bytes += bytes;
+        self.bytes = self.bytes.saturating_add(bytes);
     }
 }
 
 /// The numbers of one host.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostTally {
     /// Settled URLs.
     pub done: u64,
@@ -151,28 +151,33 @@ pub struct HostTally {
     pub bytes: u64,
     /// Answers whose first byte was timed.
     pub timed: u64,
-    /// The sum of their first-byte times, in milliseconds.
-    pub first_byte_sum: f64,
-    /// The longest of them, in milliseconds.
-    pub first_byte_most: f64,
+    /// The sum of their first-byte times, in microseconds.
+    pub first_byte_sum: u64,
+    /// The longest of them, in microseconds.
+    pub first_byte_most: u64,
 }
 
 impl HostTally {
     /// Mean first-byte time in milliseconds, if any answer was timed.
     pub fn first_byte_mean(&self) -> Option<f64> {
-        (self.timed > 0).then(|| self.first_byte_sum / self.timed as f64)
+        (self.timed > 0).then(|| self.first_byte_sum as f64 / 1000.0 / self.timed as f64)
     }
 
-    fn add(&mut self, record: &Record, first_byte: Option<f64>) {
+    /// Longest first-byte time in milliseconds, if any answer was timed.
+    pub fn first_byte_longest(&self) -> Option<f64> {
+        (self.timed > 0).then(|| self.first_byte_most as f64 / 1000.0)
+    }
+
+    fn add(&mut self, record: &Record, first_byte: Option<u64>) {
         self.done += 1;
         self.requests += u64::from(record.tries);
         self.failures += u64::from(record.outcome == OutcomeKind::Failed);
         self.errors += u64::from(record.status.is_some_and(|status| status >= 400));
-        self.bytes += record.wire_bytes;
-        if let Some(millis) = first_byte {
+        self.bytes = self.bytes.saturating_add(record.wire_bytes);
+        if let Some(micros) = first_byte {
             self.timed += 1;
-            self.first_byte_sum += millis;
-            self.first_byte_most = self.first_byte_most.max(millis);
+            self.first_byte_sum += micros;
+            self.first_byte_most = self.first_byte_most.max(micros);
         }
     }
 }
@@ -180,13 +185,11 @@ impl HostTally {
 impl Tally {
     /// Counts one settled URL.
     pub fn add(&mut self, record: &Record) {
-        // A time that is no number would poison every mean and could not be stored.
-        let millis = record.timings.first_byte;
-        let first_byte = millis.filter(|millis| millis.is_finite() && *millis >= 0.0);
+        let first_byte = record.timings.first_byte.and_then(micros);
         self.done += 1;
         self.outcomes.add(record.outcome);
-        self.wire_bytes += record.wire_bytes;
-        self.body_bytes += record.body_bytes;
+        self.wire_bytes = self.wire_bytes.saturating_add(record.wire_bytes);
+        self.body_bytes = self.body_bytes.saturating_add(record.body_bytes);
         self.truncated += u64::from(record.truncated);
         self.links += u64::from(record.links);
         self.add_reason(record);
@@ -279,6 +282,14 @@ impl Tally {
             self.first_broken.push(broken);
         }
     }
+}
+
+/// Whole microseconds, so that sums are exact and survive being stored. A time that is none
+/// is left out; a day is longer than any time-out.
+fn micros(millis: f64) -> Option<u64> {
+    const DAY: f64 = 86_400_000.0;
+    let is_time = (0.0..=DAY).contains(&millis);
+    is_time.then(|| (millis * 1000.0).round() as u64)
 }
 
 /// How the original crawler sorted bodies.
