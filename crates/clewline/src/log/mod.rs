@@ -4,9 +4,18 @@
 //! written strictly in the order of batches; after a crash it is cut back to the offset that
 //! the store committed. A log refuses to know what a crawl is: it sees entries.
 
+mod appender;
+pub mod links;
+#[cfg(test)]
+mod tests;
+pub mod urls;
+
 use std::io;
 
 use crate::record::Entry;
+
+pub use links::{LinksLog, LinksReader};
+pub use urls::{UrlsLog, records};
 
 /// Where a log ends after a batch, in its own measure (bytes for a file).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

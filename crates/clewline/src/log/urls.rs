@@ -1,0 +1,129 @@
+//! `urls.jsonl`: one JSON line per settled URL.
+//!
+//! Owns how a record becomes a line and a line a record. It refuses to know why a record was
+//! made. Invariant: a line holds no character that steers a terminal, and ends with the only
+//! newline in it, so any tool that reads lines can read the log.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use super::appender::{Appender, damage, named, torn};
+use super::{Log, Offset};
+use crate::escape;
+use crate::record::{Entry, FORMAT, Record};
+
+/// The log's name in a job folder.
+pub const FILE: &str = "urls.jsonl";
+
+/// No line is longer; a longer one is damage, and is not read into memory.
+const LONGEST_LINE: u64 = 8 * 1024 * 1024;
+
+/// Writes `urls.jsonl`.
+#[derive(Debug)]
+pub struct UrlsLog {
+    appender: Appender,
+    line: Vec<u8>,
+}
+
+impl UrlsLog {
+    /// Opens or creates the log in a job folder, to go on at its end.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        Ok(Self {
+            appender: Appender::open(folder.join(FILE))?,
+            line: Vec::new(),
+        })
+    }
+}
+
+impl Log for UrlsLog {
+    fn name(&self) -> &'static str {
+        "urls"
+    }
+
+    fn append(&mut self, batch: &[Entry]) -> io::Result<()> {
+        for entry in batch {
+            self.line.clear();
+            escape::json_text(&serde_json::to_string(&entry.record)?, &mut self.line);
+            self.line.push(b'\n');
+            self.appender.write(&self.line)?;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<Offset> {
+        self.appender.sync()
+    }
+
+    fn cut(&mut self, offset: Offset) -> io::Result<()> {
+        self.appender.cut(offset)
+    }
+}
+
+/// Reads a `urls.jsonl` record by record.
+///
+/// Damage is an error that names the line; a last line without its newline is of the kind
+/// [`io::ErrorKind::UnexpectedEof`], since a crash may leave one behind the committed offset.
+/// The iterator ends after its first error.
+pub fn records(path: &Path) -> io::Result<Records> {
+    let file = File::open(path).map_err(|error| named(path, &error))?;
+    Ok(Records {
+        lines: BufReader::with_capacity(256 * 1024, file),
+        path: path.to_owned(),
+        number: 0,
+        line: Vec::new(),
+        ended: false,
+    })
+}
+
+/// The iterator behind [`records`].
+#[derive(Debug)]
+pub struct Records {
+    lines: BufReader<File>,
+    path: PathBuf,
+    number: u64,
+    line: Vec<u8>,
+    ended: bool,
+}
+
+impl Records {
+    fn read(&mut self) -> io::Result<Option<Record>> {
+        self.line.clear();
+        self.number += 1;
+        let number = self.number;
+        (&mut self.lines)
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut self.line)
+            .map_err(|error| named(&self.path, &error))?;
+        if self.line.is_empty() {
+            return Ok(None);
+        }
+        if self.line.last() != Some(&b'\n') {
+            return Err(if self.line.len() as u64 == LONGEST_LINE {
+                damage(&self.path, &format!("line {number} is too long"))
+            } else {
+                torn(&self.path, &format!("line {number} ends in the middle"))
+            });
+        }
+        let record: Record = serde_json::from_slice(&self.line)
+            .map_err(|error| damage(&self.path, &format!("line {number}: {error}")))?;
+        if record.v > FORMAT {
+            let newer = format!("line {number} has the newer format {}", record.v);
+            return Err(damage(&self.path, &newer));
+        }
+        Ok(Some(record))
+    }
+}
+
+impl Iterator for Records {
+    type Item = io::Result<Record>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let item = self.read().transpose();
+        self.ended = !matches!(item, Some(Ok(_)));
+        item
+    }
+}

@@ -1,0 +1,202 @@
+//! Broken targets and the pages that link to them.
+//!
+//! Owns the passes over `urls.jsonl` and `links/` that join the two. It refuses to know how
+//! the result is shown. Invariant: each pass streams; what is kept is bounded in number and
+//! in bytes, and the true count of referrers is given beside the few that are kept.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+use clewline_core::key::Key;
+use clewline_core::link::LinkKind;
+use clewline_core::outcome::FailureClass;
+use clewline_core::url::CrawlUrl;
+use serde::{Deserialize, Serialize};
+
+use crate::log::{LinksReader, records, urls};
+use crate::record::{OutcomeKind, Record};
+
+/// Broken targets that a report names.
+pub const MOST_BROKEN: usize = 10_000;
+
+/// Referrers that a report names for each of them.
+pub const MOST_REFERRERS: usize = 20;
+
+/// URLs may be long, and one page may refer to every broken target: the text of all URLs in
+/// the list stays below this, or the list is shorter.
+const MOST_TEXT: usize = 64 * 1024 * 1024;
+
+/// A URL that answered with an error or not at all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Broken {
+    /// The URL.
+    pub url: CrawlUrl,
+    /// Its status, if there was an answer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub status: Option<u16>,
+    /// Why it failed, if it did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub failure: Option<FailureClass>,
+    /// Some of the pages that link to it, and how.
+    pub referrers: Vec<(CrawlUrl, LinkKind)>,
+    /// How many pages link to it.
+    pub referrer_count: u64,
+}
+
+impl Broken {
+    /// The broken target that a record stands for, if it does, with the page it was first
+    /// found on as its only referrer.
+    pub(super) fn of(record: &Record) -> Option<Self> {
+        let status = record.status.filter(|status| *status >= 400);
+        let failed = record.outcome == OutcomeKind::Failed;
+        if status.is_none() && !failed {
+            return None;
+        }
+        let found_on = record.found_on.clone();
+        let referrers: Vec<_> = found_on
+            .map(|page| (page, record.kind))
+            .into_iter()
+            .collect();
+        Some(Self {
+            url: record.url.clone(),
+            status,
+            failure: failed.then(|| record.failure.unwrap_or(FailureClass::Internal)),
+            referrer_count: referrers.len() as u64,
+            referrers,
+        })
+    }
+
+    /// The status or the failure in a word.
+    pub fn what(&self) -> String {
+        match (self.failure, self.status) {
+            (Some(class), _) => class.name().to_owned(),
+            (None, Some(status)) => status.to_string(),
+            (None, None) => "broken".to_owned(),
+        }
+    }
+
+    fn text(&self) -> usize {
+        let referrers: usize = self
+            .referrers
+            .iter()
+            .map(|(url, _)| url.as_str().len())
+            .sum();
+        self.url.as_str().len() + referrers
+    }
+}
+
+/// Most linked first, then by URL.
+pub(super) fn sort(broken: &mut [Broken]) {
+    broken.sort_by(|left, right| {
+        let by_count = right.referrer_count.cmp(&left.referrer_count);
+        by_count.then_with(|| left.url.cmp(&right.url))
+    });
+}
+
+/// Reads the broken targets of a job folder.
+pub(super) fn read(folder: &Path) -> io::Result<Vec<Broken>> {
+    let path = folder.join(urls::FILE);
+    let mut search = Search::default();
+    each(records(&path), |record| search.note_target(&record))?;
+    if search.targets.is_empty() {
+        return Ok(Vec::new());
+    }
+    each(LinksReader::open(folder), |(source, target, kind)| {
+        search.note_link(source, target, kind);
+    })?;
+    each(records(&path), |record| search.note_source(&record))?;
+    sort(&mut search.broken);
+    Ok(search.broken)
+}
+
+/// Hands every item on. A log that does not exist is empty, and a torn tail was never
+/// committed, so it is no part of the crawl; all other damage is an error.
+fn each<T>(
+    items: io::Result<impl Iterator<Item = io::Result<T>>>,
+    mut use_item: impl FnMut(T),
+) -> io::Result<()> {
+    let items = match items {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    };
+    for item in items {
+        match item {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+            other => use_item(other?),
+        }
+    }
+    Ok(())
+}
+
+/// What the passes carry from one to the next.
+#[derive(Default)]
+struct Search {
+    broken: Vec<Broken>,
+    /// By the key of a broken target: where it stands, and what is known of its referrers.
+    targets: HashMap<Key, Target>,
+    /// By the key of a referrer: the targets it is kept for.
+    sources: HashMap<Key, Vec<(usize, LinkKind)>>,
+    text: usize,
+}
+
+struct Target {
+    index: usize,
+    last_source: Option<Key>,
+    pages: u64,
+}
+
+impl Search {
+    fn note_target(&mut self, record: &Record) {
+        let Some(broken) = Broken::of(record) else {
+            return;
+        };
+        let fits = self.text + broken.text() <= MOST_TEXT && self.broken.len() < MOST_BROKEN;
+        if !fits || self.targets.contains_key(&record.key) {
+            return;
+        }
+        let target = Target {
+            index: self.broken.len(),
+            last_source: None,
+            pages: 0,
+        };
+        self.targets.insert(record.key, target);
+        self.text += broken.text();
+        self.broken.push(broken);
+    }
+
+    /// The log holds a page's links together, so a page that names a target in several ways
+    /// is recognised by the row before.
+    fn note_link(&mut self, source: Key, key: Key, kind: LinkKind) {
+        let Some(target) = self.targets.get_mut(&key) else {
+            return;
+        };
+        if target.last_source == Some(source) {
+            return;
+        }
+        target.last_source = Some(source);
+        target.pages += 1;
+        if target.pages <= MOST_REFERRERS as u64 {
+            let kept = self.sources.entry(source).or_default();
+            kept.push((target.index, kind));
+        }
+        let broken = &mut self.broken[target.index];
+        if target.pages == 1 {
+            // The links know better than the record: the first page found is among them.
+            broken.referrers.clear();
+        }
+        broken.referrer_count = target.pages;
+    }
+
+    fn note_source(&mut self, record: &Record) {
+        for (index, kind) in self.sources.remove(&record.key).unwrap_or_default() {
+            let length = record.url.as_str().len();
+            if self.text + length <= MOST_TEXT {
+                self.text += length;
+                self.broken[index]
+                    .referrers
+                    .push((record.url.clone(), kind));
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The report as one HTML page: `report.html`.
+//!
+//! Owns its structure; the style and the script are files beside it. The page loads nothing:
+//! its policy forbids every source but its own style, and the one script by its hash, so that
+//! not even a mistake in escaping could run what a crawled page wrote. Without the script the
+//! tables are plain. Invariant: every foreign text passes `escape::html`.
+
+mod chart;
+mod tables;
+
+use std::fmt::{self, Write as _};
+
+use super::{Report, StoppedBy, figures};
+use crate::escape;
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// SHA-256 of the script as CSP Level 3 (section 2.3.1) writes it; a test compares the two.
+const SCRIPT_HASH: &str = "sha256-ASM8J7RLmi+HdCgoYzYocOwuCx8uEo2F3SmEDYgHygA=";
+
+/// Roots, hosts and notes that are named.
+const MOST_NAMES: usize = 20;
+
+/// Writes the report as one HTML page.
+pub fn html(report: &Report) -> String {
+    let mut out = String::with_capacity(64 * 1024);
+    page(report, &mut out).expect("writing to a string does not fail");
+    out
+}
+
+fn page(report: &Report, out: &mut String) -> fmt::Result {
+    head(report, out)?;
+    header(report, out)?;
+    out.push_str("<main>");
+    cards(report, out)?;
+    notes(report, out)?;
+    chart::charts(&report.tally.series, report.facts.seconds, out)?;
+    tables::shares(report, out)?;
+    tables::broken(report, out)?;
+    tables::reasons(report, out)?;
+    tables::hosts(report, out)?;
+    facts(report, out)?;
+    out.push_str("</main>");
+    let version = escape::html(&report.facts.version);
+    write!(
+        out,
+        "<footer>Made by Clewline {version}. This page loads nothing.</footer>"
+    )?;
+    write!(out, "<script>{SCRIPT}</script></body></html>\n")
+}
+
+fn head(report: &Report, out: &mut String) -> fmt::Result {
+    let root = report
+        .facts
+        .roots
+        .first()
+        .map_or("crawl", |root| root.host());
+    write!(
+        out,
+        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
+         <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; \
+         style-src 'unsafe-inline'; script-src '{SCRIPT_HASH}'; base-uri 'none'; \
+         form-action 'none'\">\
+         <meta name=viewport content=\"width=device-width, initial-scale=1\">\
+         <meta name=referrer content=no-referrer>\
+         <title>{} – crawl report</title><style>{STYLE}</style></head><body>",
+        escape::html(root)
+    )
+}
+
+fn header(report: &Report, out: &mut String) -> fmt::Result {
+    let facts = &report.facts;
+    let title = facts
+        .roots
+        .first()
+        .map_or("Crawl report", |root| root.as_str());
+    let title = shortened(title, 120);
+    write!(out, "<header><p class=brand>Clewline crawl report</p>")?;
+    write!(out, "<h1>{}", escape::html(&title))?;
+    if let Some(more @ 1..) = facts.roots.len().checked_sub(1) {
+        write!(
+            out,
+            " <small>and {}</small>",
+            figures::plural(more as u64, "more root")
+        )?;
+    }
+    let class = match facts.stopped_by {
+        StoppedBy::Finished => "good",
+        StoppedBy::Error(_) => "bad",
+        _ => "warn",
+    };
+    let stopped = facts.stopped_by.to_string();
+    write!(
+        out,
+        "</h1><div class=sub><span class=\"pill {class}\">{}</span><span>{}</span>\
+         <span>took {}</span></div></header>",
+        escape::html(&stopped),
+        escape::html(&facts.started_at),
+        figures::seconds(facts.seconds)
+    )
+}
+
+fn cards(report: &Report, out: &mut String) -> fmt::Result {
+    let (tally, facts) = (&report.tally, &report.facts);
+    let hosts = figures::plural(tally.hosts.len() as u64, "host");
+    let html = figures::count(tally.html.count);
+    let decoded = figures::bytes(tally.body_bytes);
+    let broken = if tally.broken == 0 { "good" } else { "bad" };
+    let failed = figures::count(tally.outcomes.failed);
+    let answered = figures::count(tally.broken.saturating_sub(tally.outcomes.failed));
+    let rate = figures::rate(report.pages_per_second());
+    let in_flight = figures::count(facts.peak_in_flight.into());
+    let allowed = figures::count(facts.concurrency.into());
+    let skipped = figures::count(tally.outcomes.skipped);
+    let cards = [
+        (
+            "",
+            figures::count(tally.pages()),
+            "pages",
+            format!("{html} HTML, {hosts}"),
+        ),
+        (
+            broken,
+            figures::count(tally.broken),
+            "broken URLs",
+            format!("{answered} answered with an error, {failed} not at all"),
+        ),
+        (
+            "",
+            rate,
+            "pages per second",
+            format!("in {}", figures::seconds(facts.seconds)),
+        ),
+        (
+            "",
+            in_flight,
+            "requests in flight",
+            format!("at most, {allowed} allowed"),
+        ),
+        (
+            "",
+            figures::bytes(tally.wire_bytes),
+            "over the network",
+            format!("{decoded} decoded"),
+        ),
+        (
+            "",
+            figures::count(tally.done),
+            "URLs done",
+            format!("{skipped} skipped, {} to do", figures::count(facts.todo)),
+        ),
+    ];
+    out.push_str("<dl class=cards>");
+    for (class, value, name, more) in cards {
+        write!(
+            out,
+            "<div class=\"{class}\"><dt>{name}</dt><dd>{value}</dd>"
+        )?;
+        write!(out, "<dd class=more>{more}</dd></div>")?;
+    }
+    out.push_str("</dl>");
+    Ok(())
+}
+
+fn notes(report: &Report, out: &mut String) -> fmt::Result {
+    let facts = &report.facts;
+    if facts.notes.is_empty() && facts.joined_hosts.is_empty() {
+        return Ok(());
+    }
+    out.push_str("<ul class=notes>");
+    for host in facts.joined_hosts.iter().take(MOST_NAMES) {
+        write!(
+            out,
+            "<li>{} joined the roots by redirect</li>",
+            escape::html(host)
+        )?;
+    }
+    for note in facts.notes.iter().take(MOST_NAMES) {
+        write!(out, "<li>{}</li>", escape::html(note))?;
+    }
+    out.push_str("</ul>");
+    Ok(())
+}
+
+fn facts(report: &Report, out: &mut String) -> fmt::Result {
+    let (facts, tally) = (&report.facts, &report.tally);
+    out.push_str("<section><h2>The run</h2><dl class=facts><dt>Roots</dt><dd><ul class=plain>");
+    for root in facts.roots.iter().take(MOST_NAMES) {
+        out.push_str("<li>");
+        link(root.as_str(), out)?;
+        out.push_str("</li>");
+    }
+    if facts.roots.len() > MOST_NAMES {
+        let more = figures::count((facts.roots.len() - MOST_NAMES) as u64);
+        write!(out, "<li>and {more} more</li>")?;
+    }
+    out.push_str("</ul></dd>");
+    let folder = facts.folder.as_ref().map(|folder| folder.to_string_lossy());
+    let rows = [
+        ("Began", facts.started_at.as_str().into(), None),
+        (
+            "Ended",
+            facts.finished_at.as_str().into(),
+            Some(facts.stopped_by.to_string()),
+        ),
+        (
+            "Folder",
+            folder.unwrap_or("none: nothing was kept on disk".into()),
+            None,
+        ),
+        (
+            "URLs",
+            format!("{} admitted", figures::count(facts.admitted)).into(),
+            Some(format!(
+                "{} done, {} to do",
+                figures::count(tally.done),
+                figures::count(facts.todo)
+            )),
+        ),
+        (
+            "Links",
+            format!("{} found", figures::count(tally.links)).into(),
+            None,
+        ),
+        ("Cut bodies", figures::count(tally.truncated).into(), None),
+    ];
+    for (name, value, more) in rows {
+        write!(out, "<dt>{name}</dt><dd>{}", escape::html(&value))?;
+        if let Some(more) = more {
+            write!(out, ", {}", escape::html(&more))?;
+        }
+        out.push_str("</dd>");
+    }
+    out.push_str("</dl></section>");
+    Ok(())
+}
+
+/// A link to a crawled URL, which is http or https by its type. A very long one is shown
+/// without being a link, so that a hostile site cannot blow up the page.
+fn link(url: &str, out: &mut String) -> fmt::Result {
+    const LONGEST_LINK: usize = 2_048;
+    let shown = shortened(url, 160);
+    let shown = escape::html(&shown);
+    if url.len() > LONGEST_LINK {
+        return write!(out, "<span>{shown}</span>");
+    }
+    let target = escape::html(url);
+    write!(
+        out,
+        "<a href=\"{target}\" rel=\"noopener noreferrer\" target=_blank>{shown}</a>"
+    )
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,402 @@
+//! The report for a terminal.
+//!
+//! Owns its layout: a headline, then one block per question with its name in the margin. It
+//! refuses to know whether there is a terminal: colour and width are arguments. Invariant:
+//! nothing foreign reaches the output unescaped.
+
+use std::fmt;
+
+use clewline_core::url::CrawlUrl;
+
+use super::{Broken, Report, figures};
+use crate::escape::visible;
+
+/// How the text may look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Whether ANSI colours are wanted.
+    pub colour: bool,
+    /// Columns of the terminal.
+    pub width: usize,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self {
+            colour: false,
+            width: 80,
+        }
+    }
+}
+
+/// Columns of the margin that holds a block's name.
+const MARGIN: usize = 11;
+
+/// Rows of statuses, types and hosts.
+const MOST_ROWS: usize = 10;
+
+/// Broken targets that are named, and referrers for each.
+const MOST_BROKEN: usize = 20;
+const MOST_REFERRERS: usize = 3;
+
+/// Roots and hosts that are named in a line.
+const MOST_NAMES: usize = 3;
+
+/// Writes the report for a terminal.
+pub fn text(report: &Report, out: &mut dyn fmt::Write, style: Style) -> fmt::Result {
+    let mut page = Page {
+        out,
+        style,
+        title: "",
+    };
+    page.headline(report)?;
+    page.outcomes(report)?;
+    page.statuses(report)?;
+    page.types(report)?;
+    page.failures(report)?;
+    page.skipped(report)?;
+    page.broken(report)?;
+    page.slowest(report)?;
+    page.run(report)?;
+    page.notes(report)
+}
+
+/// What a colour says.
+#[derive(Clone, Copy)]
+enum Ink {
+    Plain,
+    Strong,
+    Faint,
+    Good,
+    Warn,
+    Bad,
+}
+
+impl Ink {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Strong => "1",
+            Self::Faint => "2",
+            Self::Good => "32",
+            Self::Warn => "33",
+            Self::Bad => "31",
+        }
+    }
+}
+
+/// A name, its count, and what stands behind it.
+struct Row<'a> {
+    name: String,
+    ink: Ink,
+    count: u64,
+    about: About<'a>,
+}
+
+enum About<'a> {
+    /// A bar of this count in a whole.
+    Share(u64),
+    /// A sentence.
+    Words(&'a str),
+}
+
+struct Page<'a> {
+    out: &'a mut dyn fmt::Write,
+    style: Style,
+    title: &'static str,
+}
+
+impl Page<'_> {
+    fn headline(&mut self, report: &Report) -> fmt::Result {
+        let tally = &report.tally;
+        let pages = figures::plural(tally.pages(), "page");
+        let seconds = figures::seconds(report.facts.seconds);
+        let rate = figures::rate(report.pages_per_second());
+        self.ink(
+            Ink::Strong,
+            &format!("{pages} in {seconds}, {rate} pages/s, "),
+        )?;
+        let ink = if tally.broken == 0 {
+            Ink::Good
+        } else {
+            Ink::Bad
+        };
+        self.ink(ink, &format!("{} broken", figures::count(tally.broken)))?;
+        self.out.write_char('\n')?;
+        let roots = report.facts.roots.iter().map(CrawlUrl::as_str);
+        let mut line = names(roots);
+        line = format!("{line} · {}", visible(&report.facts.stopped_by.to_string()));
+        if let Some(folder) = &report.facts.folder {
+            line = format!("{line} · {}", visible(&folder.to_string_lossy()));
+        }
+        self.ink(Ink::Faint, line.trim_start_matches(" · "))?;
+        self.out.write_char('\n')
+    }
+
+    fn outcomes(&mut self, report: &Report) -> fmt::Result {
+        let done = report.tally.done;
+        let outcomes = report.tally.outcomes.rows();
+        let rows = outcomes.into_iter().filter(|(_, count)| *count > 0);
+        let rows = rows.map(|(name, count)| Row {
+            name: name.to_owned(),
+            ink: match name {
+                "failed" => Ink::Bad,
+                "skipped" => Ink::Warn,
+                _ => Ink::Plain,
+            },
+            count,
+            about: About::Share(done),
+        });
+        self.block("outcomes", &rows.collect::<Vec<_>>())
+    }
+
+    fn statuses(&mut self, report: &Report) -> fmt::Result {
+        let whole = report.tally.statuses.values().sum();
+        let mut rows: Vec<_> = report.tally.statuses.iter().collect();
+        rows.sort_by_key(|(status, count)| (std::cmp::Reverse(**count), **status));
+        let rows = rows.into_iter().map(|(status, count)| Row {
+            name: status.to_string(),
+            ink: if *status >= 400 { Ink::Bad } else { Ink::Plain },
+            count: *count,
+            about: About::Share(whole),
+        });
+        self.block("status", &folded(rows.collect(), 0, whole))
+    }
+
+    fn types(&mut self, report: &Report) -> fmt::Result {
+        let tally = &report.tally;
+        let whole = tally.types.values().sum::<u64>() + tally.other_types;
+        let mut rows: Vec<_> = tally.types.iter().collect();
+        rows.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
+        let rows = rows.into_iter().map(|(name, count)| Row {
+            name: visible(name).into_owned(),
+            ink: Ink::Plain,
+            count: *count,
+            about: About::Share(whole),
+        });
+        self.block("types", &folded(rows.collect(), tally.other_types, whole))
+    }
+
+    fn failures(&mut self, report: &Report) -> fmt::Result {
+        let rows = report.tally.failures.iter().map(|(class, count)| Row {
+            name: class.name().to_owned(),
+            ink: Ink::Bad,
+            count: *count,
+            about: About::Words(class.about()),
+        });
+        self.block("failures", &most(rows.collect()))
+    }
+
+    fn skipped(&mut self, report: &Report) -> fmt::Result {
+        let blocks = [
+            ("skipped", &report.tally.skipped),
+            ("not queued", &report.tally.refused),
+        ];
+        for (title, reasons) in blocks {
+            let rows = reasons.iter().map(|(reason, count)| Row {
+                name: reason.name().to_owned(),
+                ink: Ink::Warn,
+                count: *count,
+                about: About::Words(reason.about()),
+            });
+            self.block(title, &most(rows.collect()))?;
+        }
+        Ok(())
+    }
+
+    fn broken(&mut self, report: &Report) -> fmt::Result {
+        if report.tally.broken == 0 {
+            return Ok(());
+        }
+        self.open("broken")?;
+        for broken in report.broken.iter().take(MOST_BROKEN) {
+            self.one_broken(broken)?;
+        }
+        let shown = report.broken.len().min(MOST_BROKEN) as u64;
+        let left = report.tally.broken.saturating_sub(shown);
+        if left > 0 {
+            self.line(Ink::Faint, &format!("and {} more", figures::count(left)))?;
+        }
+        Ok(())
+    }
+
+    fn one_broken(&mut self, broken: &Broken) -> fmt::Result {
+        self.margin()?;
+        self.ink(Ink::Bad, &broken.what())?;
+        writeln!(self.out, "  {}", visible(broken.url.as_str()))?;
+        let shown = broken.referrers.len().min(MOST_REFERRERS);
+        for (page, kind) in &broken.referrers[..shown] {
+            let page = visible(page.as_str());
+            self.line(Ink::Faint, &format!("     from {page} ({})", kind.name()))?;
+        }
+        let left = broken.referrer_count.saturating_sub(shown as u64);
+        if left > 0 {
+            let more = format!("     and {} more", figures::plural(left, "page"));
+            self.line(Ink::Faint, &more)?;
+        }
+        Ok(())
+    }
+
+    fn slowest(&mut self, report: &Report) -> fmt::Result {
+        if report.tally.hosts.len() < 2 || report.slowest_hosts.is_empty() {
+            return Ok(());
+        }
+        self.open("slowest")?;
+        for slow in report.slowest_hosts.iter().take(MOST_ROWS / 2) {
+            let line = format!(
+                "{:<28} {:>10} mean, {} at most, {}",
+                visible(&slow.host),
+                figures::millis(slow.mean),
+                figures::millis(slow.most),
+                figures::plural(slow.requests, "request"),
+            );
+            self.line(Ink::Plain, &line)?;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, report: &Report) -> fmt::Result {
+        let (tally, facts) = (&report.tally, &report.facts);
+        self.open("traffic")?;
+        let traffic = format!(
+            "{} over the network, {} decoded, {}/s",
+            figures::bytes(tally.wire_bytes),
+            figures::bytes(tally.body_bytes),
+            figures::bytes((tally.wire_bytes as f64 / facts.seconds.max(0.001)) as u64),
+        );
+        self.line(Ink::Plain, &traffic)?;
+        self.title = "in flight";
+        let in_flight = format!(
+            "{} at most, {} allowed",
+            figures::count(facts.peak_in_flight.into()),
+            figures::count(facts.concurrency.into()),
+        );
+        self.line(Ink::Plain, &in_flight)?;
+        self.title = "URLs";
+        let done = figures::count(tally.done);
+        let urls = format!("{done} done, {} to do", figures::count(facts.todo));
+        self.line(Ink::Plain, &urls)
+    }
+
+    fn notes(&mut self, report: &Report) -> fmt::Result {
+        let joined = report.facts.joined_hosts.iter().map(String::as_str);
+        let joined = names(joined);
+        self.title = "note";
+        if !joined.is_empty() {
+            let line = format!("{joined} joined the roots by redirect");
+            self.line(Ink::Warn, &line)?;
+        }
+        for note in &report.facts.notes {
+            self.line(Ink::Warn, &visible(note))?;
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, title: &'static str, rows: &[Row<'_>]) -> fmt::Result {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.open(title)?;
+        let longest = |length: fn(&Row<'_>) -> usize| rows.iter().map(length).max().unwrap_or(0);
+        let names = longest(|row| row.name.chars().count()).max(18);
+        let counts = longest(|row| figures::count(row.count).len()).max(9);
+        for row in rows {
+            self.row(row, names, counts)?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row<'_>, names: usize, counts: usize) -> fmt::Result {
+        self.margin()?;
+        self.ink(row.ink, &format!("{:<names$}", row.name))?;
+        write!(self.out, " {:>counts$}", figures::count(row.count))?;
+        let room = self.style.width.saturating_sub(MARGIN + names + counts + 5);
+        match row.about {
+            About::Share(whole) => {
+                write!(self.out, "  {:>7}", figures::share(row.count, whole))?;
+                let bar = bar(row.count, whole, room.saturating_sub(10).min(24));
+                if !bar.is_empty() {
+                    self.out.write_str("  ")?;
+                    self.ink(Ink::Faint, &bar)?;
+                }
+            }
+            About::Words(words) if words.chars().count() <= room => {
+                self.out.write_str("  ")?;
+                self.ink(Ink::Faint, words)?;
+            }
+            About::Words(_) => {}
+        }
+        self.out.write_char('\n')
+    }
+
+    fn line(&mut self, ink: Ink, line: &str) -> fmt::Result {
+        self.margin()?;
+        self.ink(ink, line)?;
+        self.out.write_char('\n')
+    }
+
+    /// Begins a block: an empty line, and its name in front of its first line.
+    fn open(&mut self, title: &'static str) -> fmt::Result {
+        self.title = title;
+        self.out.write_char('\n')
+    }
+
+    fn margin(&mut self) -> fmt::Result {
+        let title = std::mem::take(&mut self.title);
+        self.ink(Ink::Strong, &format!("{title:<MARGIN$}"))
+    }
+
+    fn ink(&mut self, ink: Ink, text: &str) -> fmt::Result {
+        let is_blank = text.trim().is_empty();
+        if !self.style.colour || ink.code().is_empty() || is_blank {
+            return self.out.write_str(text);
+        }
+        write!(self.out, "\x1b[{}m{text}\x1b[0m", ink.code())
+    }
+}
+
+/// The largest first, all of them: the reasons are a closed list.
+fn most(mut rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+    rows.sort_by_key(|row| std::cmp::Reverse(row.count));
+    rows
+}
+
+/// The first rows, and one for all the others.
+fn folded(mut rows: Vec<Row<'_>>, mut other: u64, whole: u64) -> Vec<Row<'_>> {
+    if rows.len() > MOST_ROWS {
+        let rest = rows.drain(MOST_ROWS..);
+        other += rest.map(|row| row.count).sum::<u64>();
+    }
+    if other > 0 {
+        rows.push(Row {
+            name: "other".to_owned(),
+            ink: Ink::Plain,
+            count: other,
+            about: About::Share(whole),
+        });
+    }
+    rows
+}
+
+fn bar(part: u64, whole: u64, width: usize) -> String {
+    let eighths = (part as f64 / whole.max(1) as f64 * width as f64 * 8.0).round() as usize;
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
+    format!("{}{rest}", "█".repeat(eighths / 8))
+}
+
+fn names<'a>(all: impl Iterator<Item = &'a str>) -> String {
+    let all: Vec<_> = all.collect();
+    let shown: Vec<_> = all
+        .iter()
+        .take(MOST_NAMES)
+        .map(|name| visible(name))
+        .collect();
+    let mut line = shown.join(", ");
+    if all.len() > MOST_NAMES {
+        line = format!(
+            "{line} and {} more",
+            figures::count((all.len() - MOST_NAMES) as u64)
+        );
+    }
+    line
+}
