@@ -4,10 +4,25 @@
 //! Pure: bytes in, links out. It refuses to know how the bytes came and what becomes of the
 //! links; nothing here judges scope.
 
+mod charset;
+mod collect;
+mod css;
+mod directives;
+mod element;
+mod header_links;
+mod html;
+mod media;
+mod page;
+mod refresh;
+mod relation;
+mod srcset;
+
 use clewline_core::link::Link;
 use clewline_core::url::CrawlUrl;
 
 use crate::headers::Headers;
+
+pub use page::PageExtractor;
 
 /// What is known of a page before its body.
 #[derive(Debug, Clone)]
@@ -59,3 +74,6 @@ pub struct Extracted {
     /// Why the content could not be read as what it claims to be.
     pub problem: Option<&'static str>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,269 @@
+//! In which encoding a text is.
+//!
+//! Owns what a document says of its own encoding in its first bytes (HTML section 13.2.3.2, the
+//! XML declaration, `@charset`) and the guess for documents that say nothing. Refuses to know
+//! the order of these sources against header fields; that is the page's. Invariant: linear in
+//! the bytes given, and it never answers an encoding that a later byte could contradict.
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
+use memchr::memmem;
+
+/// How much of a document is looked at for a declaration (HTML section 13.2.3.2).
+pub(super) const PRESCAN: usize = 1024;
+
+/// How much of an undeclared document the guess is based on.
+pub(super) const GUESS: usize = 64 * 1024;
+
+/// The encoding that a byte order mark names.
+pub(super) fn byte_order_mark(bytes: &[u8]) -> Option<&'static Encoding> {
+    Encoding::for_bom(bytes).map(|(encoding, _)| encoding)
+}
+
+/// The encoding that an HTML document declares: `meta`, else an XML declaration.
+pub(super) fn declared_in_html(bytes: &[u8]) -> Option<&'static Encoding> {
+    if bytes.starts_with(b"<\0?\0x\0") {
+        return Some(UTF_16LE);
+    }
+    if bytes.starts_with(b"\0<\0?\0x") {
+        return Some(UTF_16BE);
+    }
+    Scan { bytes, at: 0 }
+        .run()
+        .or_else(|| declared_in_xml(bytes))
+}
+
+/// The encoding that an XML document declares. A text in which the declaration can be read
+/// byte by byte is not UTF-16, whatever it says.
+pub(super) fn declared_in_xml(bytes: &[u8]) -> Option<&'static Encoding> {
+    if bytes.starts_with(b"<\0") {
+        return Some(UTF_16LE);
+    }
+    if bytes.starts_with(b"\0<") {
+        return Some(UTF_16BE);
+    }
+    let bytes = &bytes[..bytes.len().min(PRESCAN)];
+    let declaration = bytes.trim_ascii_start().strip_prefix(b"<?xml")?;
+    let declaration = &declaration[..memchr::memchr(b'>', declaration)?];
+    let after = &declaration[memmem::find(declaration, b"encoding")? + b"encoding".len()..];
+    let value = after
+        .trim_ascii_start()
+        .strip_prefix(b"=")?
+        .trim_ascii_start();
+    let quote = *value.first().filter(|byte| matches!(byte, b'"' | b'\''))?;
+    let value = &value[1..];
+    readable(&value[..memchr::memchr(quote, value)?])
+}
+
+/// The encoding that a style sheet declares (CSS Syntax section 3.2).
+pub(super) fn declared_in_css(bytes: &[u8]) -> Option<&'static Encoding> {
+    let rest = bytes.strip_prefix(b"@charset \"")?;
+    let rest = &rest[..rest.len().min(PRESCAN)];
+    let end = memmem::find(rest, b"\";")?;
+    readable(&rest[..end])
+}
+
+/// A guess for a document that declares nothing; unlike a browser we may guess UTF-8, because
+/// no author tests a page against us.
+pub(super) fn guess(bytes: &[u8], host: &str) -> &'static Encoding {
+    if bytes.is_ascii() {
+        return UTF_8;
+    }
+    let top = host.rsplit('.').next().filter(|label| {
+        // The detector wants a lower-case label without dots, and panics on anything else.
+        !label.is_empty()
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+    });
+    let mut detector = chardetng::EncodingDetector::new(chardetng::Iso2022JpDetection::Allow);
+    detector.feed(bytes, true);
+    detector.guess(top.map(str::as_bytes), chardetng::Utf8Detection::Allow)
+}
+
+/// The encoding of a label found inside a text whose bytes were just read as ASCII.
+fn readable(label: &[u8]) -> Option<&'static Encoding> {
+    let encoding = Encoding::for_label(label)?;
+    Some(if encoding == UTF_16LE || encoding == UTF_16BE {
+        UTF_8
+    } else if encoding == X_USER_DEFINED {
+        WINDOWS_1252
+    } else {
+        encoding
+    })
+}
+
+/// A query in the document's encoding (URL section 4.4, query state). What the encoding lacks
+/// becomes a numeric character reference, already percent-encoded, as the standard says.
+pub(super) fn encode_query(encoding: &'static Encoding, query: &str) -> Vec<u8> {
+    let mut encoder = encoding.new_encoder();
+    let mut bytes = Vec::with_capacity(query.len());
+    let mut rest = query;
+    loop {
+        let room = encoder
+            .max_buffer_length_from_utf8_without_replacement(rest.len())
+            .unwrap_or(rest.len().saturating_mul(4));
+        bytes.reserve(room);
+        let (result, read) =
+            encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut bytes, true);
+        rest = &rest[read..];
+        match result {
+            encoding_rs::EncoderResult::InputEmpty => return bytes,
+            encoding_rs::EncoderResult::OutputFull => {}
+            encoding_rs::EncoderResult::Unmappable(missing) => {
+                let reference = format!("%26%23{}%3B", u32::from(missing));
+                bytes.extend_from_slice(reference.as_bytes());
+            }
+        }
+    }
+}
+
+/// The prescan; `None` from its steps means that the bytes ran out.
+struct Scan<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Scan<'_> {
+    fn run(mut self) -> Option<&'static Encoding> {
+        loop {
+            self.at += memchr::memchr(b'<', self.bytes.get(self.at..)?)?;
+            let rest = &self.bytes[self.at..];
+            if rest.starts_with(b"<!--") {
+                // The dashes of the opening may be those of the closing.
+                self.at += 2 + memmem::find(&rest[2..], b"-->")? + 3;
+            } else if is_meta(rest) {
+                self.at += b"<meta".len();
+                if let Some(encoding) = self.meta()? {
+                    return Some(encoding);
+                }
+            } else if is_tag(rest) {
+                self.at += rest
+                    .iter()
+                    .position(|byte| is_space(*byte) || *byte == b'>')?;
+                while self.attribute()?.is_some() {}
+            } else if matches!(rest.get(1), Some(b'!' | b'/' | b'?')) {
+                self.at += memchr::memchr(b'>', rest)? + 1;
+            } else {
+                self.at += 1;
+            }
+        }
+    }
+
+    /// The attributes of one `meta`; of several with the same name the first counts.
+    fn meta(&mut self) -> Option<Option<&'static Encoding>> {
+        let mut pragma: Option<bool> = None;
+        let mut charset: Option<Option<&'static Encoding>> = None;
+        let mut content: Option<Option<&'static Encoding>> = None;
+        while let Some((name, value)) = self.attribute()? {
+            match name.as_slice() {
+                b"http-equiv" if pragma.is_none() => {
+                    pragma = Some(value.as_slice() == b"content-type");
+                }
+                b"content" if content.is_none() => content = Some(charset_in_content(&value)),
+                b"charset" if charset.is_none() => charset = Some(Encoding::for_label(&value)),
+                _ => {}
+            }
+        }
+        let found = match charset {
+            Some(found) => found,
+            None if pragma == Some(true) => content.flatten(),
+            None => None,
+        };
+        Some(found.and_then(|encoding| readable(encoding.name().as_bytes())))
+    }
+
+    /// "Get an attribute": `None` when the bytes ran out, `Some(None)` at the end of the tag.
+    fn attribute(&mut self) -> Option<Option<(Vec<u8>, Vec<u8>)>> {
+        self.skip(|byte| is_space(byte) || byte == b'/')?;
+        if self.peek()? == b'>' {
+            self.at += 1;
+            return Some(None);
+        }
+        let mut name = Vec::new();
+        loop {
+            match self.peek()? {
+                b'=' if !name.is_empty() => break,
+                b'/' | b'>' => return Some(Some((name, Vec::new()))),
+                byte if is_space(byte) => {
+                    self.skip(is_space)?;
+                    if self.peek()? != b'=' {
+                        return Some(Some((name, Vec::new())));
+                    }
+                    break;
+                }
+                byte => name.push(byte.to_ascii_lowercase()),
+            }
+            self.at += 1;
+        }
+        self.at += 1;
+        self.skip(is_space)?;
+        let value = self.value()?;
+        Some(Some((name, value)))
+    }
+
+    fn value(&mut self) -> Option<Vec<u8>> {
+        let first = self.peek()?;
+        let rest = &self.bytes[self.at..];
+        if matches!(first, b'"' | b'\'') {
+            let end = memchr::memchr(first, &rest[1..])?;
+            self.at += end + 2;
+            return Some(rest[1..=end].to_ascii_lowercase());
+        }
+        let end = rest
+            .iter()
+            .position(|byte| is_space(*byte) || *byte == b'>')?;
+        self.at += end;
+        Some(rest[..end].to_ascii_lowercase())
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn skip(&mut self, while_true: impl Fn(u8) -> bool) -> Option<()> {
+        let rest = self.bytes.get(self.at..)?;
+        self.at += rest.iter().position(|byte| !while_true(*byte))?;
+        Some(())
+    }
+}
+
+/// "Extracting a character encoding from a meta element" (HTML section 2.5).
+fn charset_in_content(content: &[u8]) -> Option<&'static Encoding> {
+    let mut rest = content;
+    loop {
+        rest = &rest[memmem::find(rest, b"charset")? + b"charset".len()..];
+        let after = rest.trim_ascii_start();
+        if let Some(value) = after.strip_prefix(b"=") {
+            rest = value.trim_ascii_start();
+            break;
+        }
+    }
+    let label = match rest.first()? {
+        quote @ (b'"' | b'\'') => &rest[1..=memchr::memchr(*quote, &rest[1..])?],
+        _ => {
+            let end = rest
+                .iter()
+                .position(|byte| is_space(*byte) || *byte == b';');
+            &rest[..end.unwrap_or(rest.len())]
+        }
+    };
+    Encoding::for_label(label)
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ')
+}
+
+fn is_meta(rest: &[u8]) -> bool {
+    rest.get(..5)
+        .is_some_and(|head| head.eq_ignore_ascii_case(b"<meta"))
+        && rest
+            .get(5)
+            .is_some_and(|byte| is_space(*byte) || *byte == b'/')
+}
+
+fn is_tag(rest: &[u8]) -> bool {
+    let name = rest.get(1..).unwrap_or_default();
+    let name = name.strip_prefix(b"/").unwrap_or(name);
+    name.first().is_some_and(u8::is_ascii_alphabetic)
+}

@@ -1,0 +1,91 @@
+//! Hostile pages cost bounded memory and time, and leave what was found before.
+
+use std::fmt::Write as _;
+
+use super::{Case, shown};
+
+/// As the network hands it over.
+fn networked() -> Case<'static> {
+    Case {
+        piece: 64 * 1024,
+        ..Case::default()
+    }
+}
+
+#[test]
+fn deep_nesting_is_read_to_its_end() {
+    let body = format!("<a href=x>{}<a href=y>", "<div>".repeat(200_000));
+    let found = networked().extract(body.as_bytes());
+    assert_eq!(shown(&found), ["anchor /d/x", "anchor /d/y"]);
+    assert_eq!(found.problem, None);
+}
+
+#[test]
+fn endless_nesting_ends_with_a_problem() {
+    let body = format!("<a href=x>{}", "<b>".repeat(1_000_000));
+    let found = networked().extract(body.as_bytes());
+    assert_eq!(shown(&found), ["anchor /d/x"]);
+    assert_eq!(found.problem, Some("elements are nested too deeply"));
+}
+
+#[test]
+fn links_beyond_the_limit_are_counted() {
+    let mut body = String::new();
+    for number in 0..100_000 {
+        write!(body, "<a href={number}>").unwrap();
+    }
+    let found = Case {
+        max_links: 1000,
+        ..networked()
+    }
+    .extract(body.as_bytes());
+    assert_eq!(found.links.len(), 1000);
+    assert_eq!(found.dropped_links, 99_000);
+    assert_eq!(found.links[999].url.as_str(), "http://h.test/d/999");
+}
+
+#[test]
+fn references_have_a_length_and_a_total() {
+    let long = "x".repeat(40 * 1024);
+    let found = networked().extract(format!("<a href={long}><a href=y>").as_bytes());
+    assert_eq!(shown(&found), ["anchor /d/y"]);
+    assert_eq!(found.other_references, 1);
+    let mut body = String::new();
+    let filler = "x".repeat(30 * 1024);
+    for number in 0..300 {
+        write!(body, "<a href={number}{filler}>").unwrap();
+    }
+    let found = networked().extract(body.as_bytes());
+    assert!(found.links.len() < 280, "{}", found.links.len());
+    assert_eq!(found.links.len() as u64 + found.dropped_links, 300);
+}
+
+#[test]
+fn tags_of_any_size_end_with_a_problem() {
+    for filler in ["a ", "b=c ", "x"] {
+        let tag = filler.repeat(3_000_000 / filler.len());
+        let body = format!("<a href=x><a {tag} href=y><a href=z>");
+        let found = networked().extract(body.as_bytes());
+        assert_eq!(shown(&found), ["anchor /d/x"]);
+        assert_eq!(found.problem, Some("a tag is too long"));
+    }
+}
+
+#[test]
+fn long_text_is_no_problem() {
+    for (open, close) in [
+        ("", ""),
+        ("<p>", "</p>"),
+        ("<script>", "</script>"),
+        ("<!--", "-->"),
+        ("<noscript>", "</noscript>"),
+        ("<style>", "</style>"),
+        ("<title>", "</title>"),
+    ] {
+        let text = "lorem ipsum ".repeat(250_000);
+        let body = format!("{open}{text}{close}<a href=x>");
+        let found = networked().extract(body.as_bytes());
+        assert_eq!(shown(&found), ["anchor /d/x"], "{open}");
+        assert_eq!(found.problem, None, "{open}");
+    }
+}
