@@ -1,14 +1,43 @@
 //! Clewline, the crawler that never loses its place.
+//!
+//! Give it a URL and it finds and fetches every page it may, politely and as fast as the
+//! server is happy to answer.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), clewline::CrawlError> {
+//! let mut pages = clewline::Crawl::new("https://example.com").max_pages(100).start()?;
+//! while let Some(page) = pages.next().await {
+//!     println!("{} {} {}", page.status(), page.url(), page.title().unwrap_or("-"));
+//! }
+//! let summary = pages.finish().await?;
+//! println!("{} URLs", summary.report.tally.done);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A slow reader slows the crawl down, nothing is written to disk unless a
+//! [folder](Crawl::folder) is named, and dropping the pages stops the crawl. Own ways to
+//! [fetch](fetch::Fetcher), to [extract](extract::Extractor) and to [log](log::Log) can be
+//! passed in.
 #![warn(missing_docs)]
 
+mod clock;
 pub mod config;
+mod crawl;
+mod engine;
 pub mod escape;
 pub mod extract;
 pub mod fetch;
+mod folder;
 mod headers;
 pub mod log;
+mod page;
 pub mod record;
 pub mod report;
 
 pub use clewline_core as core;
+pub use crawl::{Control, CookieProblem, Crawl, CrawlError, GRACE, Pages, Running, Summary};
+pub use engine::{EngineError, Event, Progress};
+pub use folder::FolderError;
 pub use headers::Headers;
+pub use page::Page;

@@ -29,7 +29,7 @@ pub use job::{
     Note, Offer, Settled, Settlement, Work,
 };
 pub use pace::Moment;
-pub use rules::{HostPattern, HostRules, Rules};
+pub use rules::{HostPattern, HostRules, Near, Rules};
 pub use store::{MemoryStore, Store, Waiting};
 
 use group::Groups;

@@ -10,7 +10,7 @@ use crate::address::{AddressPolicy, Cidr};
 use crate::domain::without_www;
 use crate::key::Keyer;
 use crate::limits::Limits;
-use crate::politeness::Politeness;
+use crate::politeness::{Politeness, Speed};
 use crate::scope::Scope;
 
 /// How one host is treated.
@@ -18,12 +18,30 @@ use crate::scope::Scope;
 pub struct HostRules {
     /// How it may be asked.
     pub politeness: Politeness,
-    /// A root on this machine or in a private network may be asked faster than that.
-    pub adapt_to_nearness: bool,
+    /// How it may be asked instead where it is a root's own host and near.
+    pub near: Option<Near>,
     /// Obey its robots.txt.
     pub robots: bool,
     /// Pages at the most.
     pub pages: Option<u64>,
+}
+
+/// How near hosts may be asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Near {
+    /// On this machine.
+    pub loopback: Politeness,
+    /// In a private network.
+    pub private: Politeness,
+}
+
+impl Default for Near {
+    fn default() -> Self {
+        Self {
+            loopback: Politeness::of(Speed::Max),
+            private: Politeness::private_network(),
+        }
+    }
 }
 
 /// Rules for hosts whose name matches.
@@ -76,7 +94,7 @@ impl Rules {
     pub fn new(scope: Scope, keyer: Keyer) -> Self {
         let host = HostRules {
             politeness: Politeness::default(),
-            adapt_to_nearness: true,
+            near: Some(Near::default()),
             robots: true,
             pages: None,
         };
@@ -109,7 +127,7 @@ mod tests {
     fn host_patterns() {
         let rules = HostRules {
             politeness: Politeness::default(),
-            adapt_to_nearness: false,
+            near: None,
             robots: true,
             pages: None,
         };

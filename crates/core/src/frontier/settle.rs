@@ -13,13 +13,12 @@ use super::lane::{Addresses, LaneEnd, RobotsState};
 use super::pace::Moment;
 use super::schedule::Wake;
 use super::store::Store;
-use super::{Errand, Flight, Frontier};
+use super::{Errand, Flight, Frontier, HostRules};
 use crate::address::{Nearness, nearness};
 use crate::key::HostId;
 use crate::outcome::{
     FailureClass, Outcome, Retry, SkipReason, is_redirect_status, is_retryable_status,
 };
-use crate::politeness::{Politeness, Speed};
 use crate::robots::Robots;
 use crate::url::{CrawlUrl, Scheme};
 
@@ -156,22 +155,16 @@ impl<S: Store> Frontier<S> {
     /// A root on this machine or in a private network may be asked faster.
     fn adapt_to(&mut self, host: HostId, nearness: Nearness) {
         let lane = self.lane(host);
+        let Some(near) = &lane.rules.near else { return };
         let politeness = match nearness {
             Nearness::Public => return,
-            Nearness::Loopback => Politeness::of(Speed::Max),
-            Nearness::Private => Politeness::private_network(),
+            Nearness::Loopback => near.loopback.clone(),
+            Nearness::Private => near.private.clone(),
         };
-        if !lane.rules.adapt_to_nearness {
-            return;
-        }
-        let old = &lane.rules.politeness;
-        let mut rules = (*lane.rules).clone();
-        rules.politeness = Politeness {
-            retry_delay: old.retry_delay,
-            ..politeness
-        };
-        rules.politeness.ignore_crawl_delay = old.ignore_crawl_delay;
-        lane.rules = Arc::new(rules);
+        lane.rules = Arc::new(HostRules {
+            politeness,
+            ..(*lane.rules).clone()
+        });
         lane.pace.retune(&lane.rules.politeness);
         let host = lane.host.clone();
         self.note(Note::Near { host, nearness });
@@ -201,7 +194,7 @@ impl<S: Store> Frontier<S> {
                 lane.pace.troubled(&politeness, now);
             }
             return self
-                .robots_unreachable(&errand, now)
+                .robots_unreachable(errand, now)
                 .map(|()| Settled::Prepared);
         }
         lane.host_failures = 0;

@@ -76,7 +76,7 @@ fn rules() -> Rules {
 fn with_politeness(mut rules: Rules, politeness: Politeness) -> Rules {
     let host = HostRules {
         politeness,
-        adapt_to_nearness: false,
+        near: None,
         robots: true,
         pages: None,
     };
@@ -565,7 +565,7 @@ impl Hand {
         rules.sitemaps = false;
         rules.host = Arc::new(HostRules {
             politeness: Politeness::of(Speed::Max),
-            adapt_to_nearness: false,
+            near: None,
             robots: false,
             pages: None,
         });

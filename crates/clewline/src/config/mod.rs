@@ -4,6 +4,9 @@
 //! their own part, never the whole. It refuses to know flags and files: the command combines
 //! those once and hands over the result. Secrets never serialise and never print.
 
+mod rules;
+mod validate;
+
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -139,6 +142,8 @@ pub struct PolitenessConfig {
     pub shared_addresses: Vec<Cidr>,
     /// Wait before the second try of a URL; doubles with each further try.
     pub retry_delay: Option<Duration>,
+    /// Wait between the tries for a robots.txt that cannot be read.
+    pub robots_retry: Option<Duration>,
     /// Other figures for some hosts; the first pattern that matches counts.
     pub hosts: Vec<HostOverride>,
 }

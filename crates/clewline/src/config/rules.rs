@@ -1,0 +1,205 @@
+//! From settings to the rules that the frontier works by.
+
+use std::sync::Arc;
+
+use clewline_core::address::AddressPolicy;
+use clewline_core::frontier::{HostPattern, HostRules, Near, Rules};
+use clewline_core::key::Keyer;
+use clewline_core::politeness::{Politeness, Rate, Speed};
+use clewline_core::scope::{PatternError, Scope};
+
+use super::{Config, HostOverride, PolitenessConfig};
+
+/// The figures of politeness that a user named, over those of a speed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Wishes {
+    speed: Option<Speed>,
+    delay: Option<std::time::Duration>,
+    rate: Option<Rate>,
+    host_concurrency: Option<u32>,
+    ignore_crawl_delay: bool,
+    retry_delay: Option<std::time::Duration>,
+}
+
+impl Wishes {
+    fn of(config: &PolitenessConfig) -> Self {
+        Self {
+            speed: config.speed,
+            delay: config.delay,
+            rate: config.rate.and_then(Rate::per_second),
+            host_concurrency: config.host_concurrency,
+            ignore_crawl_delay: config.ignore_crawl_delay,
+            retry_delay: config.retry_delay,
+        }
+    }
+
+    fn with(self, host: &HostOverride) -> Self {
+        Self {
+            speed: host.speed.or(self.speed),
+            delay: host.delay.or(self.delay),
+            rate: host.rate.and_then(Rate::per_second).or(self.rate),
+            host_concurrency: host.host_concurrency.or(self.host_concurrency),
+            ignore_crawl_delay: host.ignore_crawl_delay.unwrap_or(self.ignore_crawl_delay),
+            retry_delay: self.retry_delay,
+        }
+    }
+
+    fn politeness(self) -> Politeness {
+        self.tune(Politeness::of(self.speed.unwrap_or_default()))
+    }
+
+    /// A root that is near is asked faster, unless the user named a speed, a rate or a delay.
+    fn near(self) -> Option<Near> {
+        let named = self.speed.is_some() || self.rate.is_some() || self.delay.is_some();
+        (!named).then(|| {
+            let near = Near::default();
+            Near {
+                loopback: self.tune(near.loopback),
+                private: self.tune(near.private),
+            }
+        })
+    }
+
+    fn tune(self, mut politeness: Politeness) -> Politeness {
+        let host = &mut politeness.host;
+        if let Some(rate) = self.rate {
+            host.first_rate = Some(rate);
+            host.most_rate = Some(rate);
+            host.load = None;
+        }
+        if let Some(most) = self.host_concurrency {
+            let grows = host.first_in_flight < host.most_in_flight;
+            host.most_in_flight = most;
+            host.first_in_flight = if grows {
+                host.first_in_flight.min(most)
+            } else {
+                most
+            };
+        }
+        host.delay = self.delay;
+        // What is asked for a host is not taken back by the groups it belongs to.
+        for group in [&mut politeness.domain, &mut politeness.address] {
+            group.in_flight = group.in_flight.max(self.host_concurrency.unwrap_or(0));
+            if let (Some(limit), Some(rate)) = (group.rate, self.rate)
+                && limit < rate
+            {
+                group.rate = Some(rate);
+            }
+        }
+        politeness.ignore_crawl_delay = self.ignore_crawl_delay;
+        politeness.retry_delay = self.retry_delay.unwrap_or(politeness.retry_delay);
+        politeness
+    }
+}
+
+impl Config {
+    /// The rules of this crawl; keys are seeded so that no page can aim at them.
+    pub(crate) fn rules(&self, seed: u64) -> Result<Rules, PatternError> {
+        let scope = Scope::new(
+            self.scope.reach,
+            self.scope.page_requisites,
+            &self.scope.include,
+            &self.scope.exclude,
+        )?;
+        let wishes = Wishes::of(&self.politeness);
+        let host_rules = |wishes: Wishes, robots: bool, pages: Option<u64>| HostRules {
+            politeness: wishes.politeness(),
+            near: wishes.near(),
+            robots,
+            pages,
+        };
+        let robots = self.scope.robots;
+        let hosts = self.politeness.hosts.iter().map(|host| {
+            let robots = robots && !host.ignore_robots.unwrap_or(false);
+            let rules = host_rules(wishes.with(host), robots, host.max_pages);
+            HostPattern {
+                pattern: host.host.as_str().into(),
+                rules: Arc::new(rules),
+            }
+        });
+        let mut rules = Rules::new(scope, Keyer::new(seed, &self.scope.drop_params));
+        rules.limits = self.limits.clone();
+        rules.addresses = AddressPolicy::new(self.fetch.allow_private.clone());
+        rules.host = Arc::new(host_rules(wishes, robots, None));
+        rules.hosts = hosts.collect();
+        rules
+            .shared_addresses
+            .clone_from(&self.politeness.shared_addresses);
+        rules.follow_nofollow = self.scope.follow_nofollow;
+        rules.sitemaps = self.scope.sitemaps;
+        rules.robots_retry = self.politeness.robots_retry.unwrap_or(rules.robots_retry);
+        Ok(rules)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn rules(change: impl FnOnce(&mut PolitenessConfig)) -> Rules {
+        let mut config = Config::default();
+        change(&mut config.politeness);
+        config.rules(1).unwrap()
+    }
+
+    #[test]
+    fn wishes_are_kept_and_groups_do_not_take_them_back() {
+        let rules = rules(|politeness| {
+            politeness.rate = Some(50.0);
+            politeness.host_concurrency = Some(16);
+        });
+        let politeness = &rules.host.politeness;
+        assert_eq!(politeness.host.first_rate, Rate::per_second(50.0));
+        assert_eq!(
+            (
+                politeness.host.first_in_flight,
+                politeness.host.most_in_flight
+            ),
+            (1, 16)
+        );
+        assert_eq!(politeness.domain.in_flight, 16);
+        assert_eq!(politeness.address.rate, Rate::per_second(50.0));
+        assert!(rules.host.near.is_none(), "a rate was named");
+    }
+
+    #[test]
+    fn near_roots_are_fast_only_where_nothing_was_named() {
+        let near = rules(|politeness| politeness.host_concurrency = Some(5))
+            .host
+            .near
+            .clone();
+        assert_eq!(near.unwrap().loopback.host.first_in_flight, 5);
+        assert!(
+            rules(|politeness| politeness.speed = Some(Speed::Polite))
+                .host
+                .near
+                .is_none()
+        );
+        let delay = Some(Duration::from_secs(1));
+        assert!(
+            rules(|politeness| politeness.delay = delay)
+                .host
+                .near
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn overrides_by_host() {
+        let rules = rules(|politeness| {
+            politeness.hosts = vec![HostOverride {
+                host: "*.slow.test".into(),
+                delay: Some(Duration::from_secs(7)),
+                ignore_robots: Some(true),
+                max_pages: Some(3),
+                ..HostOverride::default()
+            }];
+        });
+        let slow = rules.for_host("a.slow.test");
+        assert_eq!(slow.politeness.host.delay, Some(Duration::from_secs(7)));
+        assert_eq!((slow.robots, slow.pages), (false, Some(3)));
+        assert!(rules.for_host("other.test").robots);
+    }
+}

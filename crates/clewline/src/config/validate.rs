@@ -1,0 +1,146 @@
+//! What can be wrong with a configuration, all of it at once.
+
+use clewline_core::scope::{Reach, Scope};
+
+use super::{Config, ConfigProblem, PolitenessConfig};
+
+impl Config {
+    /// Everything that is wrong; an empty list means that a crawl can start.
+    pub fn validate(&self) -> Vec<ConfigProblem> {
+        let mut problems = Vec::new();
+        let mut problem = |setting, problem: &str| {
+            problems.push(ConfigProblem {
+                setting,
+                problem: problem.to_owned(),
+            });
+        };
+        if self.roots.is_empty() {
+            problem("url", "there is no URL to begin with");
+        }
+        if self.scope.reach == Reach::Any && self.fetch.contact.is_none() {
+            let text = "a crawl of any host needs an operator whom site owners can reach: \
+                        give a URL or a mail address";
+            problem("contact", text);
+        }
+        for (setting, number) in [
+            ("concurrency", self.limits.concurrency),
+            ("tries", self.limits.tries),
+            (
+                "host-concurrency",
+                self.politeness.host_concurrency.unwrap_or(1),
+            ),
+        ] {
+            if number == 0 {
+                problem(setting, "must be at least 1");
+            }
+        }
+        for (setting, number) in [
+            ("max-pages", self.limits.pages),
+            ("max-pages-per-host", self.limits.pages_per_host),
+            ("max-bytes", self.limits.bytes),
+        ] {
+            if number == Some(0) {
+                problem(setting, "must be at least 1; leave it out for no limit");
+            }
+        }
+        if self.fetch.timeout.is_zero() || self.fetch.connect_timeout.is_zero() {
+            problem("timeout", "must be longer than zero");
+        }
+        problems.extend(self.politeness.problems());
+        for (setting, patterns) in [
+            ("include", &self.scope.include),
+            ("exclude", &self.scope.exclude),
+        ] {
+            for pattern in patterns {
+                if let Err(error) =
+                    Scope::new(Reach::Host, false, &[], std::slice::from_ref(pattern))
+                {
+                    problems.push(ConfigProblem {
+                        setting,
+                        problem: error.to_string(),
+                    });
+                }
+            }
+        }
+        problems
+    }
+}
+
+impl PolitenessConfig {
+    fn problems(&self) -> Vec<ConfigProblem> {
+        let rates = std::iter::once(self.rate).chain(self.hosts.iter().map(|host| host.rate));
+        rates
+            .flatten()
+            .filter(|rate| !(rate.is_finite() && *rate > 0.0))
+            .map(|rate| ConfigProblem {
+                setting: "rate",
+                problem: format!("{rate} is not a positive number of requests per second"),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, Root};
+    use super::Reach;
+
+    #[test]
+    fn all_problems_at_once() {
+        let mut config = Config::default();
+        config.scope.reach = Reach::Any;
+        config.limits.tries = 0;
+        config.limits.pages = Some(0);
+        config.politeness.rate = Some(-1.0);
+        config.scope.exclude = vec!["(".into()];
+        let settings: Vec<_> = config
+            .validate()
+            .iter()
+            .map(|problem| problem.setting)
+            .collect();
+        assert_eq!(
+            settings,
+            ["url", "contact", "tries", "max-pages", "rate", "exclude"]
+        );
+    }
+
+    #[test]
+    fn the_defaults_are_fine() {
+        let roots = vec![Root::parse("example.com").unwrap()];
+        assert_eq!(
+            Config {
+                roots,
+                ..Config::default()
+            }
+            .validate(),
+            []
+        );
+    }
+
+    #[test]
+    fn roots_as_people_type_them() {
+        for (text, expected, guessed) in [
+            ("example.com", "https://example.com/", true),
+            ("localhost:3000/docs", "https://localhost:3000/docs", true),
+            ("//example.com", "https://example.com/", true),
+            ("HTTP://Example.com", "http://example.com/", false),
+            ("127.0.0.1:8080", "https://127.0.0.1:8080/", true),
+        ] {
+            let root = Root::parse(text).unwrap();
+            assert_eq!(
+                (root.url.as_str(), root.guessed_scheme),
+                (expected, guessed),
+                "{text}"
+            );
+        }
+        for text in [
+            "file:///etc/hostname",
+            "mailto:a@b.c",
+            "javascript:1",
+            "",
+            "http://",
+        ] {
+            assert!(Root::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! The door of the library: build a crawl, start it, take its pages.
+//!
+//! Owns the way from a configuration to a running engine and back to a report.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use clewline_core::cookies::{CookieFileError, CookieJar};
+use clewline_core::frontier::{Frontier, MemoryStore};
+use clewline_core::scope::PatternError;
+use clewline_core::url::{CrawlUrl, UrlError};
+use thiserror::Error;
+use tokio::sync::mpsc as pages_channel;
+use tokio::sync::oneshot;
+
+use crate::config::{Config, ConfigProblem, Reach, Root, Speed};
+use crate::engine::{Engine, EngineError, Event, Message, Observer, Outcome, PAGES_AHEAD, Parts};
+use crate::extract::{Extractor, PageExtractor};
+use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
+use crate::folder::{FolderError, JobFolder};
+use crate::log::{LinksLog, Log, UrlsLog};
+use crate::page::Page;
+use crate::report::{Report, StoppedBy, html};
+
+/// How long requests in flight may take to finish once a stop is asked for.
+pub const GRACE: Duration = Duration::from_secs(10);
+
+/// Why a crawl could not start or go on.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CrawlError {
+    /// A root is not a URL that can be crawled.
+    #[error("{0:?} {1}")]
+    Root(String, #[source] UrlError),
+    /// The configuration has these problems.
+    #[error("{}", list(.0))]
+    Config(Vec<ConfigProblem>),
+    /// A pattern of the scope.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// The network side could not be set up.
+    #[error(transparent)]
+    Fetch(#[from] FetchSetupError),
+    /// The cookie file.
+    #[error("{}: {source}", path.display())]
+    Cookies {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: CookieProblem,
+    },
+    /// The job folder.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The crawl could not go on.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// What can be wrong with a cookie file.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CookieProblem {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// A line of it is wrong.
+    #[error(transparent)]
+    Line(#[from] CookieFileError),
+}
+
+fn list(problems: &[ConfigProblem]) -> String {
+    let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+/// A crawl about to start.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), clewline::CrawlError> {
+/// let mut pages = clewline::Crawl::new("https://example.com").start()?;
+/// while let Some(page) = pages.next().await {
+///     println!("{} {}", page.url(), page.title().unwrap_or_default());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a crawl does nothing until it is started"]
+pub struct Crawl {
+    config: Config,
+    bad_root: Option<(String, UrlError)>,
+    fetcher: Option<Arc<dyn Fetcher>>,
+    extractor: Option<Arc<dyn Extractor>>,
+    logs: Vec<Box<dyn Log>>,
+    observer: Observer,
+}
+
+impl Crawl {
+    /// A crawl that begins at a URL, with every default. A URL that makes no sense is
+    /// reported by [`Crawl::start`].
+    pub fn new(root: &str) -> Self {
+        Self::from_config(Config::default()).root(root)
+    }
+
+    /// A crawl by a whole configuration.
+    pub fn from_config(config: Config) -> Self {
+        Self {
+            config,
+            bad_root: None,
+            fetcher: None,
+            extractor: None,
+            logs: Vec::new(),
+            observer: Box::new(|_| {}),
+        }
+    }
+
+    /// One more URL to begin with.
+    pub fn root(mut self, root: &str) -> Self {
+        match Root::parse(root) {
+            Ok(root) => self.config.roots.push(root),
+            Err(error) => self.bad_root = Some((root.to_owned(), error)),
+        }
+        self
+    }
+
+    /// How far it goes.
+    pub const fn reach(mut self, reach: Reach) -> Self {
+        self.config.scope.reach = reach;
+        self
+    }
+
+    /// Links away from a root, at the most.
+    pub const fn depth(mut self, depth: u32) -> Self {
+        self.config.limits.depth = Some(depth);
+        self
+    }
+
+    /// Pages fetched, at the most.
+    pub const fn max_pages(mut self, pages: u64) -> Self {
+        self.config.limits.pages = Some(pages);
+        self
+    }
+
+    /// How hosts are treated.
+    pub const fn speed(mut self, speed: Speed) -> Self {
+        self.config.politeness.speed = Some(speed);
+        self
+    }
+
+    /// Keeps the results in a job folder.
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.config.output.folder = Some(folder.into());
+        self
+    }
+
+    /// Changes any other setting.
+    pub fn configure(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Another way to servers than HTTP.
+    pub fn fetcher(mut self, fetcher: impl Fetcher) -> Self {
+        self.fetcher = Some(Arc::new(fetcher));
+        self
+    }
+
+    /// Another way to find links.
+    pub fn extractor(mut self, extractor: impl Extractor) -> Self {
+        self.extractor = Some(Arc::new(extractor));
+        self
+    }
+
+    /// One more log of settled URLs.
+    pub fn log(mut self, log: impl Log + 'static) -> Self {
+        self.logs.push(Box::new(log));
+        self
+    }
+
+    /// Hears of events while the crawl runs, on the crawl's own thread: be quick.
+    pub fn observe(mut self, observer: impl FnMut(Event<'_>) + Send + 'static) -> Self {
+        self.observer = Box::new(observer);
+        self
+    }
+
+    /// Starts the crawl and hands out its pages. A slow reader slows the crawl down.
+    pub fn start(self) -> Result<Pages, CrawlError> {
+        let (sender, receiver) = pages_channel::channel(PAGES_AHEAD);
+        let handle = self.launch(Some(sender))?;
+        Ok(Pages {
+            receiver,
+            handle: Some(handle),
+        })
+    }
+
+    /// Starts the crawl without handing out pages: what it finds goes to the logs.
+    pub fn run(self) -> Result<Running, CrawlError> {
+        self.launch(None)
+    }
+
+    fn launch(mut self, pages: Option<pages_channel::Sender<Page>>) -> Result<Running, CrawlError> {
+        if let Some((text, error)) = self.bad_root {
+            return Err(CrawlError::Root(text, error));
+        }
+        let problems = self.config.validate();
+        if !problems.is_empty() {
+            return Err(CrawlError::Config(problems));
+        }
+        let config = self.config;
+        let rules = config.rules(seed())?;
+        let cookies = load_cookies(&config)?;
+        let fetcher = match self.fetcher {
+            Some(fetcher) => fetcher,
+            None => Arc::new(HttpFetcher::new(&config.fetch)?),
+        };
+        let token = config.fetch.robots_token();
+        let extractor = self
+            .extractor
+            .unwrap_or_else(|| Arc::new(PageExtractor::new(&config.extract, &token)));
+        let folder = match &config.output.folder {
+            Some(path) => Some(open_folder(path, &config, &mut self.logs)?),
+            None => None,
+        };
+        let (outbox, inbox) = channel();
+        let parts = Parts {
+            config: config.clone(),
+            fetcher,
+            extractor,
+            logs: self.logs,
+            cookies,
+            frontier: Frontier::new(rules, MemoryStore::default()),
+            observer: self.observer,
+            pages,
+            inbox,
+            outbox: outbox.clone(),
+        };
+        let engine = Engine::new(parts)?;
+        let (done, result) = oneshot::channel();
+        let thread = std::thread::Builder::new()
+            .name("clewline-engine".into())
+            .spawn(move || {
+                let ended = engine.run().map_err(CrawlError::from);
+                let summary = ended.and_then(|outcome| conclude(outcome, folder.as_ref(), &config));
+                done.send(summary).ok();
+            })
+            .map_err(EngineError::Start)?;
+        Ok(Running {
+            control: Control(outbox),
+            result,
+            thread: Some(thread),
+        })
+    }
+}
+
+/// Keys are seeded per job, so that no site can aim at collisions.
+fn seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    RandomState::new().build_hasher().finish()
+}
+
+fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
+    let mut jar = CookieJar::default();
+    if let Some(path) = &config.fetch.cookie_file {
+        let loaded = fs::read_to_string(path)
+            .map_err(CookieProblem::from)
+            .and_then(|text| jar.load_netscape(&text).map_err(CookieProblem::from));
+        loaded.map_err(|source| CrawlError::Cookies {
+            path: path.clone(),
+            source,
+        })?;
+    }
+    Ok(jar)
+}
+
+fn open_folder(
+    path: &std::path::Path,
+    config: &Config,
+    logs: &mut Vec<Box<dyn Log>>,
+) -> Result<JobFolder, CrawlError> {
+    let folder = JobFolder::create(path, config)?;
+    let at = |source| FolderError::Io {
+        path: path.to_path_buf(),
+        source,
+    };
+    logs.push(Box::new(UrlsLog::open(folder.path()).map_err(at)?));
+    logs.push(Box::new(LinksLog::open(folder.path()).map_err(at)?));
+    Ok(folder)
+}
+
+/// Makes the report and closes the folder.
+fn conclude(
+    outcome: Outcome,
+    folder: Option<&JobFolder>,
+    config: &Config,
+) -> Result<Summary, CrawlError> {
+    let Outcome {
+        tally,
+        facts,
+        failed_roots,
+    } = outcome;
+    let finished = facts.stopped_by == StoppedBy::Finished;
+    let path = folder.map(JobFolder::path);
+    let report = Report::build(path, tally, facts).map_err(|source| FolderError::Io {
+        path: path.unwrap_or(std::path::Path::new(".")).to_path_buf(),
+        source,
+    })?;
+    if let Some(folder) = folder {
+        folder.write("report.html", html(&report).as_bytes())?;
+        if finished {
+            folder.finish(config)?;
+        }
+    }
+    Ok(Summary {
+        report,
+        failed_roots,
+    })
+}
+
+/// What a crawl leaves to say.
+#[derive(Debug)]
+pub struct Summary {
+    /// What happened, counted.
+    pub report: Report,
+    /// The roots and why they failed, if none of them could be reached.
+    pub failed_roots: Vec<(CrawlUrl, String)>,
+}
+
+/// Stops a crawl from anywhere.
+#[derive(Debug, Clone)]
+pub struct Control(Sender<Message>);
+
+impl Control {
+    /// Hands out nothing more and ends when everything in flight is settled, or after `grace`.
+    pub fn stop(&self, grace: Duration) {
+        // A crawl that has ended needs no stopping.
+        self.0.send(Message::Stop(grace)).ok();
+    }
+}
+
+/// A crawl at work.
+#[derive(Debug)]
+pub struct Running {
+    control: Control,
+    result: oneshot::Receiver<Result<Summary, CrawlError>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    /// A handle to stop it with.
+    pub fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// Waits for the end.
+    pub async fn finish(mut self) -> Result<Summary, CrawlError> {
+        let summary = (&mut self.result).await;
+        self.summary(summary.ok())
+    }
+
+    /// Waits for the end, outside of any asynchronous runtime.
+    pub fn wait(mut self) -> Result<Summary, CrawlError> {
+        let result = std::mem::replace(&mut self.result, oneshot::channel().1);
+        let summary = result.blocking_recv();
+        self.summary(summary.ok())
+    }
+
+    /// The engine's thread has said its last word; if it panicked, so does the caller.
+    fn summary(
+        &mut self,
+        summary: Option<Result<Summary, CrawlError>>,
+    ) -> Result<Summary, CrawlError> {
+        match (summary, self.thread.take().map(JoinHandle::join)) {
+            (_, Some(Err(panic))) => std::panic::resume_unwind(panic),
+            (Some(summary), _) => summary,
+            (None, _) => unreachable!("the engine's thread answers before it ends"),
+        }
+    }
+}
+
+/// The pages of a crawl, as they come. Dropping it stops the crawl.
+#[derive(Debug)]
+pub struct Pages {
+    receiver: pages_channel::Receiver<Page>,
+    handle: Option<Running>,
+}
+
+impl Pages {
+    /// The next page; none when the crawl has ended.
+    pub async fn next(&mut self) -> Option<Page> {
+        let page = self.receiver.recv().await;
+        if let Some(running) = &self.handle {
+            running.control.0.send(Message::Taken).ok();
+        }
+        page
+    }
+
+    /// A handle to stop it with.
+    pub fn control(&self) -> Option<Control> {
+        self.handle.as_ref().map(Running::control)
+    }
+
+    /// Stops taking pages, ends the crawl if it still runs, and reports.
+    pub async fn finish(mut self) -> Result<Summary, CrawlError> {
+        self.receiver.close();
+        let running = self.handle.take().expect("only finishing takes the handle");
+        running.control.stop(Duration::ZERO);
+        running.finish().await
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        if let Some(running) = &self.handle {
+            running.control.stop(Duration::ZERO);
+        }
+    }
+}

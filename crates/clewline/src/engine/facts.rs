@@ -1,0 +1,112 @@
+//! What a try brought to light, and the record made of it.
+//!
+//! Owns the way from an answer's facts to a line of `urls.jsonl`.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use clewline_core::frontier::Finished;
+use clewline_core::key::Key;
+use clewline_core::link::{Link, LinkKind};
+use clewline_core::outcome::Outcome;
+use clewline_core::url::CrawlUrl;
+
+use crate::clock::timestamp;
+use crate::fetch::Timings;
+use crate::headers::Headers;
+use crate::record::{Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
+
+/// What a try brought to light.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// The URL that was asked, if an answer came.
+    pub(super) url: Option<CrawlUrl>,
+    pub(super) status: Option<u16>,
+    pub(super) address: Option<IpAddr>,
+    pub(super) timings: PhaseMillis,
+    pub(super) wire: u64,
+    pub(super) decoded: u64,
+    pub(super) truncated: bool,
+    pub(super) content_type: Option<String>,
+    pub(super) charset: Option<&'static str>,
+    pub(super) title: Option<String>,
+    pub(super) canonical: Option<CrawlUrl>,
+    pub(super) last_modified: Option<String>,
+    pub(super) digest: Option<u128>,
+    pub(super) noindex: bool,
+    pub(super) redirect_to: Option<String>,
+    pub(super) problem: Option<String>,
+    pub(super) links: Vec<(Key, LinkKind)>,
+    pub(super) content: Option<Content>,
+}
+
+/// What only the users of the library want: the page itself.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) headers: Headers,
+    pub(super) body: Bytes,
+    pub(super) links: Vec<Link>,
+}
+
+/// Phases in milliseconds; `total` runs from hand-out to the last byte.
+pub(super) fn phases(timings: &Timings, total: Duration) -> PhaseMillis {
+    let millis = |phase: Duration| (phase.as_secs_f64() * 1e6).round() / 1e3;
+    PhaseMillis {
+        connect: timings.connect.map(millis),
+        tls: timings.tls.map(millis),
+        first_byte: timings.first_byte.map(millis),
+        total: Some(millis(total)),
+    }
+}
+
+/// The record of a URL that reached its end.
+pub(super) fn entry(finished: Finished, facts: Facts) -> Entry {
+    let Finished {
+        entry,
+        outcome,
+        new_links,
+        error,
+    } = finished;
+    let (kind, redirect, reason, failure) = match outcome {
+        Outcome::Fetched => (OutcomeKind::Fetched, None, None, None),
+        Outcome::Redirected(to) => (OutcomeKind::Redirected, Some(to.to_string()), None, None),
+        Outcome::Unmodified => (OutcomeKind::Unmodified, None, None, None),
+        Outcome::Skipped(reason) => (OutcomeKind::Skipped, None, Some(reason), None),
+        Outcome::Failed(class) => (OutcomeKind::Failed, None, None, Some(class)),
+    };
+    let record = Record {
+        v: FORMAT,
+        url: entry.url,
+        key: entry.key,
+        outcome: kind,
+        status: facts.status,
+        redirect_to: redirect.or(facts.redirect_to),
+        reason,
+        failure,
+        error: error.map(String::from).or(facts.problem),
+        wire_bytes: facts.wire,
+        body_bytes: facts.decoded,
+        truncated: facts.truncated,
+        content_type: facts.content_type,
+        charset: facts.charset.map(str::to_owned),
+        links: facts.links.len() as u32,
+        new_links,
+        depth: entry.depth,
+        kind: entry.kind,
+        found_on: entry.found_on.map(|url| (*url).clone()),
+        tries: entry.tries,
+        timings: facts.timings,
+        address: facts.address,
+        title: facts.title,
+        canonical: facts.canonical,
+        lastmod: entry.lastmod.map(String::from).or(facts.last_modified),
+        digest: facts.digest.map(|digest| format!("xxh3:{digest:032x}")),
+        noindex: facts.noindex,
+        fetched_at: timestamp(),
+    };
+    Entry {
+        record,
+        links: facts.links,
+    }
+}

@@ -1,0 +1,402 @@
+//! One job, done: resolve, fetch, read, hash, extract.
+//!
+//! Owns the life of a try outside the frontier. A task shares nothing but immutable parts; it
+//! ends with exactly one message to the engine, whatever happens in it: a panic too is an end.
+
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use clewline_core::frontier::{Answer, Ending, Failure, Job, JobId, Offer, Settlement, Work};
+use clewline_core::key::Keyer;
+use clewline_core::link::LinkKind;
+use clewline_core::outcome::{FailureClass, SkipReason, is_redirect_status};
+use clewline_core::url::CrawlUrl;
+use clewline_core::{retry_after, robots};
+use futures_util::FutureExt;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::facts::{Content, Facts, phases};
+use super::{JobDone, Message};
+use crate::clock::{Clock, unix_seconds};
+use crate::extract::{Extracted, Extraction, Extractor, PageHead};
+use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response};
+use crate::headers::Headers;
+
+/// A robots.txt is read this far; the parser looks at no more (RFC 9309, 2.5).
+const ROBOTS_BODY: u64 = robots::MAX_BYTES as u64;
+
+/// A sitemap may be larger than a page: 50 MB by the protocol.
+const SITEMAP_BODY: u64 = 50 * 1024 * 1024;
+
+/// What all tasks of a crawl share.
+pub(super) struct Workshop {
+    pub(super) fetcher: Arc<dyn Fetcher>,
+    pub(super) extractor: Arc<dyn Extractor>,
+    pub(super) keyer: Keyer,
+    pub(super) clock: Clock,
+    pub(super) robots_token: String,
+    pub(super) accept_types: Vec<String>,
+    pub(super) max_body: u64,
+    pub(super) timeout: Duration,
+    pub(super) keep_content: bool,
+    pub(super) engine: Sender<Message>,
+}
+
+/// What the engine adds to a request: secrets never pass through the frontier.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Passport {
+    pub(super) cookie: Option<String>,
+    pub(super) credentials: bool,
+}
+
+/// What a piece of work brought.
+struct Done {
+    ending: Ending,
+    facts: Facts,
+    set_cookies: Vec<Vec<u8>>,
+}
+
+impl Done {
+    fn only(ending: Ending) -> Self {
+        Self {
+            ending,
+            facts: Facts::default(),
+            set_cookies: Vec::new(),
+        }
+    }
+}
+
+/// Does a job and sends its end to the engine.
+pub(super) async fn run(workshop: Arc<Workshop>, job: Job, passport: Passport) {
+    let Job { id, work } = job;
+    let done = AssertUnwindSafe(perform(&workshop, work, passport))
+        .catch_unwind()
+        .await;
+    let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&panic))));
+    let job_done = message(id, done);
+    // The engine is gone only when the whole crawl is being dropped.
+    workshop.engine.send(Message::Done(Box::new(job_done))).ok();
+}
+
+fn message(job: JobId, done: Done) -> JobDone {
+    JobDone {
+        settlement: Settlement {
+            job,
+            ending: done.ending,
+        },
+        facts: done.facts,
+        set_cookies: done.set_cookies,
+    }
+}
+
+fn internal(panic: &(dyn std::any::Any + Send)) -> Failure {
+    let words = panic.downcast_ref::<&str>().copied();
+    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let message = format!("a defect of the crawler: {}", words.unwrap_or("panic"));
+    let class = FailureClass::Internal;
+    Failure {
+        class,
+        message: message.into(),
+        local: false,
+        wire: 0,
+        sent_at: None,
+    }
+}
+
+async fn perform(workshop: &Workshop, work: Work, passport: Passport) -> Done {
+    match work {
+        Work::Resolve { url } => Done::only(resolve(workshop, &url).await),
+        Work::Robots { url, address } => fetch_robots(workshop, url, address, passport).await,
+        Work::Page { url, address, kind } => {
+            fetch_page(workshop, Target { url, address, kind }, passport).await
+        }
+    }
+}
+
+async fn resolve(workshop: &Workshop, url: &CrawlUrl) -> Ending {
+    if workshop.fetcher.proxied(url) {
+        let ttl = Duration::from_hours(24);
+        return Ending::Resolved {
+            addresses: Vec::new(),
+            ttl,
+            trusted: false,
+        };
+    }
+    match workshop.fetcher.resolve(url.host(), url.port()).await {
+        Ok(found) => {
+            let (addresses, ttl, trusted) = (found.addresses, found.ttl, found.trusted);
+            Ending::Resolved {
+                addresses,
+                ttl,
+                trusted,
+            }
+        }
+        Err(failure) => Ending::Failed(workshop.failure(&failure)),
+    }
+}
+
+struct Target {
+    url: CrawlUrl,
+    address: Option<IpAddr>,
+    kind: LinkKind,
+}
+
+impl Workshop {
+    fn failure(&self, failure: &FetchFailure) -> Failure {
+        Failure {
+            class: failure.class,
+            message: failure.message.as_str().into(),
+            local: failure.local,
+            wire: failure.wire,
+            sent_at: failure.timings.sent_at.map(|at| self.clock.moment(at)),
+        }
+    }
+
+    fn failed(&self, failure: &FetchFailure, started: Instant) -> Done {
+        let facts = Facts {
+            timings: phases(&failure.timings, started.elapsed()),
+            wire: failure.wire,
+            ..Facts::default()
+        };
+        let ending = Ending::Failed(self.failure(failure));
+        Done {
+            ending,
+            facts,
+            set_cookies: Vec::new(),
+        }
+    }
+
+    /// The part of an answer that its head tells.
+    fn answer(&self, response: &Response, url: &CrawlUrl) -> Answer {
+        let headers = &response.headers;
+        let location = headers
+            .text("location")
+            .filter(|_| is_redirect_status(response.status));
+        Answer {
+            status: response.status,
+            location: location.and_then(|location| url.join(&location).ok()),
+            retry_after: headers
+                .get("retry-after")
+                .and_then(|value| retry_after::parse(value, unix_seconds())),
+            first_byte: response.timings.first_byte.unwrap_or_default(),
+            sent_at: response.timings.sent_at.map(|at| self.clock.moment(at)),
+            ..Answer::default()
+        }
+    }
+
+    fn accepts(&self, content_type: Option<&str>) -> bool {
+        let Some(content_type) = content_type else {
+            return true;
+        };
+        self.accept_types.is_empty()
+            || self
+                .accept_types
+                .iter()
+                .any(|accepted| match accepted.strip_suffix('*') {
+                    Some(prefix) => content_type.starts_with(prefix),
+                    None => content_type == accepted,
+                })
+    }
+}
+
+async fn fetch_robots(
+    workshop: &Workshop,
+    url: CrawlUrl,
+    address: Option<IpAddr>,
+    passport: Passport,
+) -> Done {
+    let started = Instant::now();
+    let request = Request {
+        url: url.clone(),
+        address,
+        cookie: passport.cookie,
+        credentials: passport.credentials,
+        max_body: ROBOTS_BODY,
+        timeout: workshop.timeout,
+    };
+    let mut response = match workshop.fetcher.fetch(request).await {
+        Ok(response) => response,
+        Err(failure) => return workshop.failed(&failure, started),
+    };
+    let mut answer = workshop.answer(&response, &url);
+    if (200..300).contains(&response.status) {
+        let mut body = BytesMut::new();
+        loop {
+            match response.body.chunk().await {
+                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(None) => break,
+                Err(failure) => return workshop.failed(&failure, started),
+            }
+        }
+        let rules = robots::Robots::parse(&body, &[&workshop.robots_token]);
+        answer.robots = Some(Box::new(rules));
+    }
+    answer.wire = response.body.tally().wire;
+    Done::only(Ending::Answered(Box::new(answer)))
+}
+
+async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> Done {
+    let started = Instant::now();
+    let is_sitemap = target.kind == LinkKind::SitemapFile;
+    let request = Request {
+        url: target.url.clone(),
+        address: target.address,
+        cookie: passport.cookie,
+        credentials: passport.credentials,
+        max_body: if is_sitemap {
+            SITEMAP_BODY
+        } else {
+            workshop.max_body
+        },
+        timeout: workshop.timeout,
+    };
+    let mut response = match workshop.fetcher.fetch(request).await {
+        Ok(response) => response,
+        Err(failure) => return workshop.failed(&failure, started),
+    };
+    let mut answer = workshop.answer(&response, &target.url);
+    let mut facts = head_facts(&response, &answer);
+    let set_cookies = response
+        .headers
+        .all("set-cookie")
+        .map(<[u8]>::to_vec)
+        .collect();
+    if !workshop.accepts(facts.content_type.as_deref()) && !is_redirect_status(response.status) {
+        answer.unread = Some(SkipReason::ContentType);
+        facts.problem = facts
+            .content_type
+            .as_ref()
+            .map(|kind| format!("its type is {kind}"));
+    } else {
+        let read = match read_body(workshop, &target, &mut response).await {
+            Ok(read) => read,
+            Err(failure) => return workshop.failed(&failure, started),
+        };
+        take_reading(workshop, read, &mut answer, &mut facts);
+    }
+    let tally = response.body.tally();
+    count(&tally, &mut answer, &mut facts);
+    facts.timings = phases(&response.timings, started.elapsed());
+    facts.url = Some(target.url);
+    if let Some(content) = &mut facts.content {
+        content.headers = std::mem::take(&mut response.headers);
+    }
+    Done {
+        ending: Ending::Answered(Box::new(answer)),
+        facts,
+        set_cookies,
+    }
+}
+
+fn count(tally: &BodyTally, answer: &mut Answer, facts: &mut Facts) {
+    answer.wire = tally.wire;
+    facts.wire = tally.wire;
+    facts.decoded = tally.decoded;
+    facts.truncated = tally.truncated;
+}
+
+fn head_facts(response: &Response, answer: &Answer) -> Facts {
+    let content_type = response.headers.text("content-type").map(|value| {
+        value
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_ascii_lowercase()
+    });
+    let location = response
+        .headers
+        .text("location")
+        .filter(|_| is_redirect_status(response.status));
+    let unusable = location.filter(|_| answer.location.is_none());
+    Facts {
+        status: Some(response.status),
+        address: response.address,
+        content_type: content_type.filter(|text| !text.is_empty()),
+        last_modified: response
+            .headers
+            .text("last-modified")
+            .map(std::borrow::Cow::into_owned),
+        problem: unusable
+            .as_ref()
+            .map(|_| "the redirect's target cannot be followed".to_owned()),
+        redirect_to: unusable.map(std::borrow::Cow::into_owned),
+        ..Facts::default()
+    }
+}
+
+/// What the body told.
+struct Reading {
+    extracted: Option<Extracted>,
+    digest: u128,
+    body: Option<Bytes>,
+}
+
+async fn read_body(
+    workshop: &Workshop,
+    target: &Target,
+    response: &mut Response,
+) -> Result<Reading, FetchFailure> {
+    // Error pages link to the same places as all others, and redirects to one only.
+    let reads_links = (200..300).contains(&response.status);
+    let mut extraction: Option<Box<dyn Extraction>> = reads_links.then(|| {
+        workshop.extractor.begin(PageHead {
+            url: &target.url,
+            status: response.status,
+            headers: &response.headers,
+            sitemap: target.kind == LinkKind::SitemapFile,
+        })
+    });
+    let mut digest = Xxh3::new();
+    let mut kept = workshop.keep_content.then(BytesMut::new);
+    while let Some(chunk) = response.body.chunk().await? {
+        digest.update(&chunk);
+        if let Some(extraction) = &mut extraction {
+            extraction.feed(&chunk);
+            tokio::task::yield_now().await;
+        }
+        if let Some(kept) = &mut kept {
+            kept.extend_from_slice(&chunk);
+        }
+    }
+    Ok(Reading {
+        extracted: extraction.map(Extraction::finish),
+        digest: digest.digest128(),
+        body: kept.map(BytesMut::freeze),
+    })
+}
+
+fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: &mut Facts) {
+    facts.digest = Some(read.digest);
+    let extracted = read.extracted.unwrap_or_default();
+    facts.title = extracted.title;
+    facts.canonical = extracted.canonical;
+    facts.charset = extracted.charset;
+    facts.noindex = extracted.noindex;
+    if facts.problem.is_none() {
+        facts.problem = extracted.problem.map(str::to_owned);
+    }
+    facts.content = read.body.map(|body| Content {
+        headers: Headers::default(),
+        body,
+        links: extracted.links.clone(),
+    });
+    answer.nofollow = extracted.nofollow;
+    answer.links = extracted
+        .links
+        .into_iter()
+        .map(|link| Offer {
+            key: workshop.keyer.key(&link.url),
+            link,
+        })
+        .collect();
+    facts.links = answer
+        .links
+        .iter()
+        .map(|offer| (offer.key, offer.link.kind))
+        .collect();
+}

@@ -1,0 +1,45 @@
+//! A page as the users of the library see it.
+
+use bytes::Bytes;
+use clewline_core::link::Link;
+use clewline_core::url::CrawlUrl;
+
+use crate::headers::Headers;
+use crate::record::Record;
+
+/// A page that was fetched: its record, its header, its body and its links.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// The line that stands in `urls.jsonl`.
+    pub record: Record,
+    /// Header fields as received.
+    pub headers: Headers,
+    /// The decoded body.
+    pub body: Bytes,
+    /// The links of the page, not judged by scope.
+    pub links: Vec<Link>,
+}
+
+impl Page {
+    /// The URL that was fetched.
+    pub const fn url(&self) -> &CrawlUrl {
+        &self.record.url
+    }
+
+    /// HTTP status.
+    pub fn status(&self) -> u16 {
+        self.record.status.unwrap_or_default()
+    }
+
+    /// The title, if the page has one.
+    pub fn title(&self) -> Option<&str> {
+        self.record.title.as_deref()
+    }
+
+    /// The body as text in the page's own encoding; broken bytes become U+FFFD.
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        let label = self.record.charset.as_deref().unwrap_or("utf-8");
+        let encoding = encoding_rs::Encoding::for_label(label.as_bytes());
+        encoding.unwrap_or(encoding_rs::UTF_8).decode(&self.body).0
+    }
+}
