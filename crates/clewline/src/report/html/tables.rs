@@ -136,7 +136,7 @@ pub(super) fn broken(report: &Report, out: &mut String) -> fmt::Result {
     }
     out.push_str(
         "<p>URLs that answered with 400 or above, or not at all, and the pages that link to \
-         them</p><div class=scroll><table class=sort><thead><tr><th>Problem</th><th>URL</th>\
+         them</p><div class=\"scroll tall\"><table class=sort><thead><tr><th>Problem</th><th>URL</th>\
          <th class=n>Pages</th><th>Linked from</th></tr></thead><tbody>",
     );
     for broken in report.broken.iter().take(MOST_BROKEN) {
@@ -272,7 +272,7 @@ pub(super) fn hosts(report: &Report, out: &mut String) -> fmt::Result {
     hosts.sort_by_key(|(_, numbers)| Reverse(numbers.done));
     out.push_str(
         "<section><h2>Hosts</h2><p>requests count every try; times are to the first byte</p>\
-         <div class=scroll><table class=sort><thead><tr><th>Host</th><th class=n>URLs</th>\
+         <div class=\"scroll tall\"><table class=sort><thead><tr><th>Host</th><th class=n>URLs</th>\
          <th class=n>Requests</th><th class=n>Errors</th><th class=n>Failures</th>\
          <th class=n>Mean</th><th class=n>Longest</th><th class=n>Bytes</th></tr></thead><tbody>",
     );
