@@ -185,7 +185,7 @@ mod tests {
     fn any_moment_is_taken() {
         for at in [
             Duration::ZERO,
-            Duration::from_secs(86_400 * 3650),
+            Duration::from_hours(24 * 3650),
             Duration::MAX,
         ] {
             let mut series = Series::default();

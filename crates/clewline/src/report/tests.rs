@@ -36,7 +36,9 @@ fn small() -> (Vec<Record>, RunFacts) {
 fn small_report() -> Report {
     let (records, facts) = small();
     let mut tally = Tally::default();
-    records.iter().for_each(|record| tally.add(record));
+    for record in &records {
+        tally.add(record);
+    }
     tally.refuse(SkipReason::OutOfScope, 1_234);
     tally.refuse(SkipReason::Depth, 0);
     Report::build(None, tally, facts).unwrap()

@@ -154,7 +154,7 @@ fn time_step(seconds: f64) -> f64 {
     const MINUTE: f64 = 60.0;
     const HOUR: f64 = 60.0 * MINUTE;
     const DAY: f64 = 24.0 * HOUR;
-    if seconds < 50.0 || seconds > 50.0 * DAY {
+    if !(50.0..=50.0 * DAY).contains(&seconds) {
         return scale(seconds).0;
     }
     let seconds_and_minutes = [

@@ -47,7 +47,7 @@ fn page(report: &Report, out: &mut String) -> fmt::Result {
         out,
         "<footer>Made by Clewline {version}. This page loads nothing.</footer>"
     )?;
-    write!(out, "<script>{SCRIPT}</script></body></html>\n")
+    writeln!(out, "<script>{SCRIPT}</script></body></html>")
 }
 
 fn head(report: &Report, out: &mut String) -> fmt::Result {

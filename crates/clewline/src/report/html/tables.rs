@@ -248,7 +248,7 @@ fn reason_table(title: &str, about: &str, rows: &[Reason], out: &mut String) -> 
     }
     write!(
         out,
-        "<section><h2>{title}</h2><p>{about}</p><div class=scroll><table class=sort><thead><tr>\
+        "<section><h2>{title}</h2><p>{about}</p><div class=scroll><table class=\"sort reasons\"><thead><tr>\
          <th>Reason</th><th class=n>Count</th><th>Which means</th></tr></thead><tbody>"
     )?;
     for (name, about, count) in rows {
@@ -296,7 +296,7 @@ pub(super) fn hosts(report: &Report, out: &mut String) -> fmt::Result {
     out.push_str("</tbody></table></div>");
     left_out(
         hosts.len().saturating_sub(MOST_HOSTS) as u64,
-        "report --format json",
+        "the JSON report",
         out,
     )?;
     out.push_str("</section>");
