@@ -144,7 +144,12 @@ pub(super) fn broken(report: &Report, out: &mut String) -> fmt::Result {
     }
     out.push_str("</tbody></table></div>");
     let shown = report.broken.len().min(MOST_BROKEN) as u64;
-    left_out(report.tally.broken.saturating_sub(shown), "urls.jsonl", out)?;
+    let place = report
+        .facts
+        .folder
+        .as_ref()
+        .map_or("", |_| "; see urls.jsonl");
+    left_out(report.tally.broken.saturating_sub(shown), place, out)?;
     out.push_str("</section>");
     Ok(())
 }
@@ -277,7 +282,7 @@ pub(super) fn hosts(report: &Report, out: &mut String) -> fmt::Result {
          <th class=n>Mean</th><th class=n>Longest</th><th class=n>Bytes</th></tr></thead><tbody>",
     );
     for (host, numbers) in hosts.iter().take(MOST_HOSTS) {
-        write!(out, "<tr><td class=wide>{}</td>", escape::html(host))?;
+        write!(out, "<tr><td class=host>{}</td>", escape::html(host))?;
         for count in [
             numbers.done,
             numbers.requests,
@@ -296,7 +301,7 @@ pub(super) fn hosts(report: &Report, out: &mut String) -> fmt::Result {
     out.push_str("</tbody></table></div>");
     left_out(
         hosts.len().saturating_sub(MOST_HOSTS) as u64,
-        "the JSON report",
+        "; see the JSON report",
         out,
     )?;
     out.push_str("</section>");
@@ -313,8 +318,5 @@ fn left_out(count: u64, place: &str, out: &mut String) -> fmt::Result {
         return Ok(());
     }
     let count = figures::count(count);
-    write!(
-        out,
-        "<p class=soft>{count} more are not shown; see {place}.</p>"
-    )
+    write!(out, "<p class=left>{count} more are not shown{place}.</p>")
 }
