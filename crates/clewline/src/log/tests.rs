@@ -71,8 +71,17 @@ fn check(batches: &[Vec<Entry>]) {
     }
 }
 
+/// Each case syncs to disk, so there are few; a failing one is printed, not kept in a file.
+fn few_cases() -> ProptestConfig {
+    ProptestConfig {
+        cases: 32,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(few_cases())]
 
     #[test]
     fn what_is_written_is_read_back(batches in vec(vec(pages(), 0..4), 0..4)) {

@@ -136,7 +136,8 @@ pub(super) fn broken(report: &Report, out: &mut String) -> fmt::Result {
     }
     out.push_str(
         "<p>URLs that answered with 400 or above, or not at all, and the pages that link to \
-         them</p><div class=\"scroll tall\"><table class=sort><thead><tr><th>Problem</th><th>URL</th>\
+         them</p><div class=\"scroll tall\"><table class=sort><thead><tr>\
+         <th>Problem</th><th>URL</th>\
          <th class=n>Pages</th><th>Linked from</th></tr></thead><tbody>",
     );
     for broken in report.broken.iter().take(MOST_BROKEN) {
@@ -253,7 +254,8 @@ fn reason_table(title: &str, about: &str, rows: &[Reason], out: &mut String) -> 
     }
     write!(
         out,
-        "<section><h2>{title}</h2><p>{about}</p><div class=scroll><table class=\"sort reasons\"><thead><tr>\
+        "<section><h2>{title}</h2><p>{about}</p><div class=scroll>\
+         <table class=\"sort reasons\"><thead><tr>\
          <th>Reason</th><th class=n>Count</th><th>Which means</th></tr></thead><tbody>"
     )?;
     for (name, about, count) in rows {
