@@ -1,11 +1,12 @@
 //! A file that only grows at its end, and can be cut back to an earlier end.
 //!
 //! Owns the buffer, the end in bytes and the order of flush, sync and truncation that both
-//! logs share. It refuses to know what the bytes mean. Invariant: `end` is the file's length
-//! once the buffer is flushed.
+//! logs share. It refuses to know what the bytes mean. Invariant: the file's first `written`
+//! bytes and the buffer, in this order, are what was appended, also after a write that failed
+//! half-way: the next one begins at the same place.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::Offset;
@@ -15,18 +16,19 @@ const BUFFER: usize = 256 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Appender {
-    file: BufWriter<File>,
+    file: File,
     path: PathBuf,
-    end: u64,
+    written: u64,
+    buffer: Vec<u8>,
+    lost: bool,
 }
 
 impl Appender {
-    /// Opens or creates a file and its folder, positioned at its end.
+    /// Opens or creates a file and its folder, to go on at its end.
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(|error| named(folder, &error))?;
         let mut file = OpenOptions::new()
-            .read(true)
             .write(true)
             .create(true)
             .truncate(false)
@@ -34,11 +36,13 @@ impl Appender {
             .map_err(|error| named(&path, &error))?;
         // The name of a new file is only durable once its folder is.
         File::open(folder)?.sync_all()?;
-        let end = file.seek(SeekFrom::End(0))?;
+        let written = file.seek(SeekFrom::End(0))?;
         Ok(Self {
-            file: BufWriter::with_capacity(BUFFER, file),
+            file,
             path,
-            end,
+            written,
+            buffer: Vec::with_capacity(BUFFER),
+            lost: false,
         })
     }
 
@@ -47,41 +51,61 @@ impl Appender {
     }
 
     pub(super) const fn end(&self) -> u64 {
-        self.end
+        self.written + self.buffer.len() as u64
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file
-            .write_all(bytes)
-            .map_err(|error| named(&self.path, &error))?;
-        self.end += bytes.len() as u64;
-        Ok(())
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() < BUFFER {
+            return Ok(());
+        }
+        self.flush()
     }
 
     pub(super) fn sync(&mut self) -> io::Result<Offset> {
-        self.file
-            .flush()
-            .and_then(|()| self.file.get_ref().sync_data())
-            .map_err(|error| named(&self.path, &error))?;
-        Ok(Offset(self.end))
+        self.flush()?;
+        // After a failed sync the system may have dropped the pages and call the next one a
+        // success, so the bytes count as lost until they are cut away.
+        if self.lost {
+            return Err(damage(&self.path, "an earlier write was lost"));
+        }
+        self.file.sync_data().map_err(|error| {
+            self.lost = true;
+            named(&self.path, &error)
+        })?;
+        Ok(Offset(self.written))
     }
 
     /// Cuts the file back; a file that is already shorter has lost committed bytes, which no
     /// truncation can bring back.
     pub(super) fn cut(&mut self, offset: Offset) -> io::Result<()> {
-        self.file.flush()?;
-        if offset.0 > self.end {
-            let (end, wanted) = (self.end, offset.0);
-            return Err(damage(
-                &self.path,
-                &format!("it ends at byte {end}, but {wanted} bytes were committed"),
-            ));
+        let end = self.end();
+        if offset.0 > end {
+            let wanted = offset.0;
+            let what = format!("it ends at byte {end}, but {wanted} bytes were committed");
+            return Err(damage(&self.path, &what));
         }
-        let file = self.file.get_mut();
-        file.set_len(offset.0)?;
-        file.seek(SeekFrom::Start(offset.0))?;
-        file.sync_data()?;
-        self.end = offset.0;
+        if offset.0 > self.written {
+            self.flush()?;
+        }
+        // What is only in the buffer goes without being written: the disk may be full.
+        self.buffer.clear();
+        self.file
+            .set_len(offset.0)
+            .and_then(|()| self.file.sync_data())
+            .map_err(|error| named(&self.path, &error))?;
+        self.written = offset.0;
+        self.lost = false;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file
+            .seek(SeekFrom::Start(self.written))
+            .and_then(|_| self.file.write_all(&self.buffer))
+            .map_err(|error| named(&self.path, &error))?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
         Ok(())
     }
 }

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
+use clewline_core::outcome::{FailureClass, SkipReason};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -53,7 +54,9 @@ fn check(batches: &[Vec<Entry>]) {
     ];
     let mut ends = vec![logs.each_mut().map(|log| log.sync().unwrap())];
     for batch in batches {
-        logs.iter_mut().for_each(|log| log.append(batch).unwrap());
+        for log in &mut logs {
+            log.append(batch).unwrap();
+        }
         ends.push(logs.each_mut().map(|log| log.sync().unwrap()));
     }
     for (count, offsets) in ends.iter().enumerate().rev() {
@@ -68,8 +71,17 @@ fn check(batches: &[Vec<Entry>]) {
     }
 }
 
+/// Each case syncs to disk, so there are few; a failing one is printed, not kept in a file.
+fn few_cases() -> ProptestConfig {
+    ProptestConfig {
+        cases: 32,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(few_cases())]
 
     #[test]
     fn what_is_written_is_read_back(batches in vec(vec(pages(), 0..4), 0..4)) {
@@ -258,5 +270,48 @@ fn another_file_is_refused() {
         ] {
             assert!(error.to_string().contains(message), "{error}");
         }
+    }
+}
+
+#[test]
+fn the_formats_are_documented() {
+    let page = include_str!("../../../../docs/formats.md");
+    let mut record = samples::record("http://a.test/");
+    record.redirect_to = Some(String::new());
+    record.reason = Some(SkipReason::Robots);
+    record.failure = Some(FailureClass::Tls);
+    record.error = Some(String::new());
+    record.truncated = true;
+    record.found_on = Some(record.url.clone());
+    record.timings.connect = Some(1.0);
+    record.timings.tls = Some(1.0);
+    record.address = Some([127, 0, 0, 1].into());
+    record.title = Some(String::new());
+    record.canonical = Some(record.url.clone());
+    record.lastmod = Some(String::new());
+    record.digest = Some(String::new());
+    record.noindex = true;
+    let line = serde_json::to_value(&record).unwrap();
+    let fields = line.as_object().unwrap().keys().cloned();
+    let timings = line["timings"].as_object().unwrap().keys();
+    let mut names: Vec<_> = fields.collect();
+    assert_eq!(names.len(), 28, "a new field belongs in the page and above");
+    names.extend(timings.map(|name| format!("timings.{name}")));
+    names.extend(
+        SkipReason::ALL
+            .iter()
+            .map(|reason| reason.name().to_owned()),
+    );
+    names.extend(
+        FailureClass::ALL
+            .iter()
+            .map(|class| class.name().to_owned()),
+    );
+    for name in names {
+        assert!(page.contains(&format!("\n| `{name}` | ")), "{name}");
+    }
+    for kind in LinkKind::ALL {
+        let row = format!("\n| {} | `{}` | ", kind as u8, kind.name());
+        assert!(page.contains(&row), "{row}");
     }
 }

@@ -83,18 +83,29 @@ pub(super) fn millis_tick(millis: f64) -> String {
     }
 }
 
-/// A moment on an axis that spans `whole` seconds.
-pub(super) fn moment(seconds: f64, whole: f64) -> String {
+/// A moment on an axis whose ticks are `step` seconds apart.
+pub(super) fn moment(seconds: f64, step: f64) -> String {
+    let (unit, length) = match step {
+        ..15.0 => ("s", 1.0),
+        ..60.0 if seconds < 120.0 => ("s", 1.0),
+        ..3600.0 => ("min", 60.0),
+        ..86_400.0 => ("h", 3600.0),
+        _ => ("d", 86_400.0),
+    };
     if seconds <= 0.0 {
-        "0".to_owned()
-    } else if whole < 20.0 {
-        format!("{seconds:.1} s")
-    } else if whole < 180.0 {
-        format!("{seconds:.0} s")
-    } else if whole < 3.0 * 3600.0 {
-        format!("{:.0} min", seconds / 60.0)
-    } else {
-        format!("{:.1} h", seconds / 3600.0)
+        return "0".to_owned();
+    }
+    format!("{} {unit}", rate_tick(seconds / length))
+}
+
+/// A moment in RFC 3339 with a space and `UTC`, as people read it.
+pub(super) fn instant(text: &str) -> String {
+    match text.split_once('T') {
+        Some((date, time)) => {
+            let time = time.strip_suffix('Z').map(|time| format!("{time} UTC"));
+            time.map_or_else(|| text.to_owned(), |time| format!("{date} {time}"))
+        }
+        None => text.to_owned(),
     }
 }
 
@@ -139,6 +150,14 @@ mod tests {
             (rate(0.083), "0.08"),
             (millis(0.42), "0.42 ms"),
             (millis(12_345.0), "12.3 s"),
+            (moment(0.0, 5.0), "0"),
+            (moment(7.5, 2.5), "7.5 s"),
+            (moment(90.0, 30.0), "90 s"),
+            (moment(120.0, 30.0), "2 min"),
+            (moment(5400.0, 1800.0), "90 min"),
+            (moment(86_400.0, 21_600.0), "24 h"),
+            (instant("2026-11-15T10:00:00Z"), "2026-11-15 10:00:00 UTC"),
+            (instant("not a moment"), "not a moment"),
             (share(1, 100_000), "< 0.1 %"),
             (share(0, 0), "0.0 %"),
             (plural(1, "page"), "1 page"),

@@ -111,14 +111,17 @@ pub(crate) fn entry(record: Record, links: &[(&str, LinkKind)]) -> Entry {
 /// A crawl of some size with a bit of everything, the same each time.
 pub(crate) fn report() -> Report {
     let mut tally = Tally::default();
-    for second in 0..123_u64 {
-        let wave = 40.0 + 25.0 * (second as f64 / 9.0).sin() + (second * 37 % 11) as f64;
-        for page in 0..82 {
-            tally.add(&sample(second * 82 + page, wave));
+    let mut number = 0;
+    for tenth in 0..123_u64 {
+        let wave = (tenth as f64 / 9.0).sin();
+        let latency = 40.0 + 25.0 * wave + (tenth * 37 % 11) as f64;
+        for _ in 0..(90.0 - 14.0 * wave) as u64 - tenth * 29 % 13 {
+            tally.add(&sample(number, latency));
+            number += 1;
         }
         tally.tick(
-            Duration::from_millis(second * 100),
-            60 + (second % 40) as u32,
+            Duration::from_millis((tenth + 1) * 100),
+            60 + (tenth % 40) as u32,
         );
     }
     tally.refuse(SkipReason::OutOfScope, 48_211);
@@ -145,6 +148,7 @@ pub(crate) fn report() -> Report {
     for (at, broken) in report.broken.iter_mut().enumerate() {
         spread(at, broken);
     }
+    super::broken::sort(&mut report.broken);
     report
 }
 
@@ -176,7 +180,7 @@ fn sample(number: u64, first_byte: f64) -> Record {
         241..=243 => answer(&text, 200, Some("text/plain")),
         _ => record(&text),
     };
-    record.depth = (number % 7) as u32;
+    record.depth = [0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 4, 4, 5][(number % 13) as usize];
     record.found_on = Some(url(&format!("https://example.com/guide/{}", number % 13)));
     record.body_bytes *= 20 + number % 17;
     record.wire_bytes *= 8 + number % 5;

@@ -23,6 +23,8 @@ pub struct Series {
     pub points: Vec<Point>,
     /// What happened since the last tick.
     pending: Point,
+    /// When that was, in milliseconds since the start.
+    ticked: u64,
 }
 
 /// What happened in one span of time.
@@ -46,6 +48,31 @@ impl Point {
         (self.timed > 0).then(|| self.first_byte as f64 / 1000.0 / self.timed as f64)
     }
 
+    /// What falls into the first `part` of a span of `whole`.
+    fn part(&self, part: u64, whole: u64) -> Self {
+        let scaled = |number: u64| match whole {
+            0 => number,
+            _ => (u128::from(number) * u128::from(part) / u128::from(whole)) as u64,
+        };
+        Self {
+            done: scaled(self.done),
+            bytes: scaled(self.bytes),
+            timed: scaled(self.timed),
+            first_byte: scaled(self.first_byte),
+            in_flight: 0,
+        }
+    }
+
+    fn less(&self, other: &Self) -> Self {
+        Self {
+            done: self.done - other.done,
+            bytes: self.bytes - other.bytes,
+            timed: self.timed - other.timed,
+            first_byte: self.first_byte - other.first_byte,
+            in_flight: 0,
+        }
+    }
+
     fn join(&mut self, other: &Self) {
         self.done += other.done;
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -61,6 +88,7 @@ impl Default for Series {
             resolution: FIRST_RESOLUTION.as_millis() as u64,
             points: Vec::new(),
             pending: Point::default(),
+            ticked: 0,
         }
     }
 }
@@ -77,21 +105,32 @@ impl Series {
         });
     }
 
-    /// Puts what was noted since the last tick at its moment since the start of the crawl.
+    /// Spreads what was noted since the last tick over the time that passed since then, so
+    /// that ticks and points need no common measure. `at` counts from the start of the crawl.
     pub(super) fn tick(&mut self, at: Duration, in_flight: u32) {
-        let millis = u64::try_from(at.as_millis()).unwrap_or(u64::MAX);
+        let now = u64::try_from(at.as_millis()).unwrap_or(u64::MAX);
         // A resolution of zero can only come from a damaged store; it must not divide.
         self.resolution = self.resolution.max(1);
-        while millis / self.resolution >= MOST_POINTS as u64 {
+        while now / self.resolution >= MOST_POINTS as u64 {
             self.halve();
         }
-        let index = (millis / self.resolution) as usize;
-        if index >= self.points.len() {
-            self.points.resize(index + 1, Point::default());
+        let last = (now / self.resolution) as usize;
+        if last >= self.points.len() {
+            self.points.resize(last + 1, Point::default());
         }
-        self.pending.in_flight = in_flight;
-        self.points[index].join(&self.pending);
-        self.pending = Point::default();
+        // A moment before the last tick means that the clock began anew.
+        let since = self.ticked.min(now);
+        let pending = std::mem::take(&mut self.pending);
+        let mut given = Point::default();
+        for index in (since / self.resolution) as usize..=last {
+            let end = (index as u64 + 1).saturating_mul(self.resolution).min(now);
+            let upto = pending.part(end - since, now - since);
+            let mut share = upto.less(&given);
+            share.in_flight = in_flight;
+            self.points[index].join(&share);
+            given = upto;
+        }
+        self.ticked = now;
     }
 
     fn halve(&mut self) {
@@ -131,15 +170,28 @@ mod tests {
     }
 
     #[test]
+    fn an_even_crawl_is_an_even_curve() {
+        let mut series = Series::default();
+        for tenth in 1..=100 {
+            (0..100).for_each(|_| series.add(1, Some(1_000)));
+            series.tick(Duration::from_millis(tenth * 100), 1);
+        }
+        let whole = &series.points[..40];
+        assert!(whole.iter().all(|point| point.done == 250), "{whole:?}");
+        assert!(whole.iter().all(|point| point.latency() == Some(1.0)));
+    }
+
+    #[test]
     fn any_moment_is_taken() {
         for at in [
             Duration::ZERO,
-            Duration::from_secs(86_400 * 3650),
+            Duration::from_hours(24 * 3650),
             Duration::MAX,
         ] {
             let mut series = Series::default();
             series.add(1, None);
             series.tick(at, 1);
+            series.tick(Duration::from_secs(1), 1);
             assert!(series.points.len() <= MOST_POINTS);
             assert_eq!(series.points.iter().map(|point| point.done).sum::<u64>(), 1);
         }

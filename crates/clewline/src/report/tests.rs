@@ -36,7 +36,9 @@ fn small() -> (Vec<Record>, RunFacts) {
 fn small_report() -> Report {
     let (records, facts) = small();
     let mut tally = Tally::default();
-    records.iter().for_each(|record| tally.add(record));
+    for record in &records {
+        tally.add(record);
+    }
     tally.refuse(SkipReason::OutOfScope, 1_234);
     tally.refuse(SkipReason::Depth, 0);
     Report::build(None, tally, facts).unwrap()
@@ -213,6 +215,35 @@ fn text_reads_well() {
     let expected = "\
 3 pages in 2.00 s, 1.5 pages/s, 2 broken
 http://a.test/ · interrupted
+
+outcomes   fetched                    3   50.0 %  ████████████
+           redirected                 1   16.7 %  ████
+           skipped                    1   16.7 %  ████
+           failed                     1   16.7 %  ████
+
+status     200                        2   50.0 %  ████████████
+           301                        1   25.0 %  ██████
+           404                        1   25.0 %  ██████
+
+types      text/html                  2   66.7 %  ████████████████
+           application/pdf            1   33.3 %  ████████
+
+failures   timeout                    1  the answer took too long
+
+skipped    robots                     1  robots.txt disallows it
+
+not queued out-of-scope           1,234  it lies outside the scope of the crawl
+
+broken     404      http://a.test/missing
+                    from http://a.test/ (anchor)
+           timeout  http://b.test/
+
+slowest    a.test                          20.0 ms mean, 20.0 ms at most, 4 requests
+
+traffic    3.0 kB over the network, 4.0 kB decoded, 1.5 kB/s
+in flight  4 at most, 10 allowed
+URLs       6 done, 2 to do
+note       robots.txt was ignored (--ignore-robots)
 ";
     assert_eq!(shown(&small_report(), Style::default()), expected);
 }
@@ -231,12 +262,16 @@ fn colour_is_only_paint() {
         painted = painted.replace(&format!("\x1b[{code}m"), "");
     }
     assert_eq!(painted, plain);
-    let narrow = Style {
-        colour: false,
-        width: 0,
-    };
-    assert!(!shown(&report, narrow).is_empty());
-    assert!(plain.lines().all(|line| line == line.trim_end()));
+    for width in [0, 20, 40, 80, 400] {
+        let out = shown(
+            &report,
+            Style {
+                colour: false,
+                width,
+            },
+        );
+        assert!(out.lines().all(|line| line == line.trim_end()), "{width}");
+    }
 }
 
 #[test]

@@ -134,17 +134,51 @@ impl Chart<'_> {
     }
 
     fn times(&self, out: &mut String) -> fmt::Result {
-        for quarter in 0..=4 {
-            let share = f64::from(quarter) * 25.0;
-            let label = figures::moment(self.seconds * share / 100.0, self.seconds);
-            let class = if quarter == 4 { "\"x last\"" } else { "x" };
+        let step = time_step(self.seconds);
+        let ticks = (self.seconds / step + 0.001).floor() as u32;
+        for tick in 0..=ticks {
+            let moment = f64::from(tick) * step;
+            let share = 100.0 * moment / self.seconds;
+            let label = figures::moment(moment, step);
             write!(
                 out,
-                "<span class={class} style=\"left:{share}%\">{label}</span>"
+                "<span class=x style=\"left:{share:.1}%\">{label}</span>"
             )?;
         }
         Ok(())
     }
+}
+
+/// A step of time that people count in, at most five of them.
+fn time_step(seconds: f64) -> f64 {
+    const MINUTE: f64 = 60.0;
+    const HOUR: f64 = 60.0 * MINUTE;
+    const DAY: f64 = 24.0 * HOUR;
+    if !(50.0..=50.0 * DAY).contains(&seconds) {
+        return scale(seconds).0;
+    }
+    let seconds_and_minutes = [
+        15.0,
+        30.0,
+        MINUTE,
+        2.0 * MINUTE,
+        5.0 * MINUTE,
+        10.0 * MINUTE,
+    ];
+    let hours = [
+        0.25 * HOUR,
+        0.5 * HOUR,
+        HOUR,
+        2.0 * HOUR,
+        3.0 * HOUR,
+        6.0 * HOUR,
+        12.0 * HOUR,
+    ];
+    let days = [DAY, 2.0 * DAY, 5.0 * DAY, 10.0 * DAY];
+    let mut steps = seconds_and_minutes.into_iter().chain(hours).chain(days);
+    steps
+        .find(|step| seconds / step <= 5.0)
+        .unwrap_or(10.0 * DAY)
 }
 
 /// A round step and a multiple of it at or above the greatest value, three to five steps up.
@@ -167,6 +201,21 @@ fn scale(most: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_what_people_count_in() {
+        for (seconds, expected) in [
+            (12.3, 5.0),
+            (60.0, 15.0),
+            (245.0, 60.0),
+            (5_000.0, 1_800.0),
+            (86_400.0, 21_600.0),
+            (4e9, 1e9),
+        ] {
+            let step = time_step(seconds);
+            assert!((step - expected).abs() < 1e-6, "{seconds}: {step}");
+        }
+    }
 
     #[test]
     fn scales_are_round_and_hold_the_value() {

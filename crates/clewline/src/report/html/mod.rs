@@ -47,7 +47,7 @@ fn page(report: &Report, out: &mut String) -> fmt::Result {
         out,
         "<footer>Made by Clewline {version}. This page loads nothing.</footer>"
     )?;
-    write!(out, "<script>{SCRIPT}</script></body></html>\n")
+    writeln!(out, "<script>{SCRIPT}</script></body></html>")
 }
 
 fn head(report: &Report, out: &mut String) -> fmt::Result {
@@ -96,7 +96,7 @@ fn header(report: &Report, out: &mut String) -> fmt::Result {
         "</h1><div class=sub><span class=\"pill {class}\">{}</span><span>{}</span>\
          <span>took {}</span></div></header>",
         escape::html(&stopped),
-        escape::html(&facts.started_at),
+        escape::html(&figures::instant(&facts.started_at)),
         figures::seconds(facts.seconds)
     )
 }
@@ -198,10 +198,10 @@ fn facts(report: &Report, out: &mut String) -> fmt::Result {
     out.push_str("</ul></dd>");
     let folder = facts.folder.as_ref().map(|folder| folder.to_string_lossy());
     let rows = [
-        ("Began", facts.started_at.as_str().into(), None),
+        ("Began", figures::instant(&facts.started_at).into(), None),
         (
             "Ended",
-            facts.finished_at.as_str().into(),
+            figures::instant(&facts.finished_at).into(),
             Some(facts.stopped_by.to_string()),
         ),
         (

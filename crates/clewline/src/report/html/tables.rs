@@ -136,7 +136,8 @@ pub(super) fn broken(report: &Report, out: &mut String) -> fmt::Result {
     }
     out.push_str(
         "<p>URLs that answered with 400 or above, or not at all, and the pages that link to \
-         them</p><div class=scroll><table class=sort><thead><tr><th>Problem</th><th>URL</th>\
+         them</p><div class=\"scroll tall\"><table class=sort><thead><tr>\
+         <th>Problem</th><th>URL</th>\
          <th class=n>Pages</th><th>Linked from</th></tr></thead><tbody>",
     );
     for broken in report.broken.iter().take(MOST_BROKEN) {
@@ -144,7 +145,12 @@ pub(super) fn broken(report: &Report, out: &mut String) -> fmt::Result {
     }
     out.push_str("</tbody></table></div>");
     let shown = report.broken.len().min(MOST_BROKEN) as u64;
-    left_out(report.tally.broken.saturating_sub(shown), "urls.jsonl", out)?;
+    let place = report
+        .facts
+        .folder
+        .as_ref()
+        .map_or("", |_| "; see urls.jsonl");
+    left_out(report.tally.broken.saturating_sub(shown), place, out)?;
     out.push_str("</section>");
     Ok(())
 }
@@ -248,7 +254,8 @@ fn reason_table(title: &str, about: &str, rows: &[Reason], out: &mut String) -> 
     }
     write!(
         out,
-        "<section><h2>{title}</h2><p>{about}</p><div class=scroll><table class=sort><thead><tr>\
+        "<section><h2>{title}</h2><p>{about}</p><div class=scroll>\
+         <table class=\"sort reasons\"><thead><tr>\
          <th>Reason</th><th class=n>Count</th><th>Which means</th></tr></thead><tbody>"
     )?;
     for (name, about, count) in rows {
@@ -272,12 +279,12 @@ pub(super) fn hosts(report: &Report, out: &mut String) -> fmt::Result {
     hosts.sort_by_key(|(_, numbers)| Reverse(numbers.done));
     out.push_str(
         "<section><h2>Hosts</h2><p>requests count every try; times are to the first byte</p>\
-         <div class=scroll><table class=sort><thead><tr><th>Host</th><th class=n>URLs</th>\
+         <div class=\"scroll tall\"><table class=sort><thead><tr><th>Host</th><th class=n>URLs</th>\
          <th class=n>Requests</th><th class=n>Errors</th><th class=n>Failures</th>\
          <th class=n>Mean</th><th class=n>Longest</th><th class=n>Bytes</th></tr></thead><tbody>",
     );
     for (host, numbers) in hosts.iter().take(MOST_HOSTS) {
-        write!(out, "<tr><td class=wide>{}</td>", escape::html(host))?;
+        write!(out, "<tr><td class=host>{}</td>", escape::html(host))?;
         for count in [
             numbers.done,
             numbers.requests,
@@ -296,7 +303,7 @@ pub(super) fn hosts(report: &Report, out: &mut String) -> fmt::Result {
     out.push_str("</tbody></table></div>");
     left_out(
         hosts.len().saturating_sub(MOST_HOSTS) as u64,
-        "report --format json",
+        "; see the JSON report",
         out,
     )?;
     out.push_str("</section>");
@@ -313,8 +320,5 @@ fn left_out(count: u64, place: &str, out: &mut String) -> fmt::Result {
         return Ok(());
     }
     let count = figures::count(count);
-    write!(
-        out,
-        "<p class=soft>{count} more are not shown; see {place}.</p>"
-    )
+    write!(out, "<p class=left>{count} more are not shown{place}.</p>")
 }

@@ -4,9 +4,13 @@
 //! refuses to know whether there is a terminal: colour and width are arguments. Invariant:
 //! nothing foreign reaches the output unescaped.
 
+mod block;
+
 use std::fmt;
 
 use clewline_core::url::CrawlUrl;
+
+use block::{About, Ink, Page, Row};
 
 use super::{Broken, Report, figures};
 use crate::escape::visible;
@@ -29,9 +33,6 @@ impl Default for Style {
     }
 }
 
-/// Columns of the margin that holds a block's name.
-const MARGIN: usize = 11;
-
 /// Rows of statuses, types and hosts.
 const MOST_ROWS: usize = 10;
 
@@ -44,11 +45,7 @@ const MOST_NAMES: usize = 3;
 
 /// Writes the report for a terminal.
 pub fn text(report: &Report, out: &mut dyn fmt::Write, style: Style) -> fmt::Result {
-    let mut page = Page {
-        out,
-        style,
-        title: "",
-    };
+    let mut page = Page::new(out, style);
     page.headline(report)?;
     page.outcomes(report)?;
     page.statuses(report)?;
@@ -59,51 +56,6 @@ pub fn text(report: &Report, out: &mut dyn fmt::Write, style: Style) -> fmt::Res
     page.slowest(report)?;
     page.run(report)?;
     page.notes(report)
-}
-
-/// What a colour says.
-#[derive(Clone, Copy)]
-enum Ink {
-    Plain,
-    Strong,
-    Faint,
-    Good,
-    Warn,
-    Bad,
-}
-
-impl Ink {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Strong => "1",
-            Self::Faint => "2",
-            Self::Good => "32",
-            Self::Warn => "33",
-            Self::Bad => "31",
-        }
-    }
-}
-
-/// A name, its count, and what stands behind it.
-struct Row<'a> {
-    name: String,
-    ink: Ink,
-    count: u64,
-    about: About<'a>,
-}
-
-enum About<'a> {
-    /// A bar of this count in a whole.
-    Share(u64),
-    /// A sentence.
-    Words(&'a str),
-}
-
-struct Page<'a> {
-    out: &'a mut dyn fmt::Write,
-    style: Style,
-    title: &'static str,
 }
 
 impl Page<'_> {
@@ -122,7 +74,7 @@ impl Page<'_> {
             Ink::Bad
         };
         self.ink(ink, &format!("{} broken", figures::count(tally.broken)))?;
-        self.out.write_char('\n')?;
+        self.end()?;
         let roots = report.facts.roots.iter().map(CrawlUrl::as_str);
         let mut line = names(roots);
         line = format!("{line} · {}", visible(&report.facts.stopped_by.to_string()));
@@ -130,7 +82,7 @@ impl Page<'_> {
             line = format!("{line} · {}", visible(&folder.to_string_lossy()));
         }
         self.ink(Ink::Faint, line.trim_start_matches(" · "))?;
-        self.out.write_char('\n')
+        self.end()
     }
 
     fn outcomes(&mut self, report: &Report) -> fmt::Result {
@@ -209,29 +161,33 @@ impl Page<'_> {
             return Ok(());
         }
         self.open("broken")?;
-        for broken in report.broken.iter().take(MOST_BROKEN) {
-            self.one_broken(broken)?;
+        let shown = &report.broken[..report.broken.len().min(MOST_BROKEN)];
+        let width = shown.iter().map(|broken| broken.what().len()).max();
+        for broken in shown {
+            self.one_broken(broken, width.unwrap_or(0))?;
         }
-        let shown = report.broken.len().min(MOST_BROKEN) as u64;
-        let left = report.tally.broken.saturating_sub(shown);
+        let left = report.tally.broken.saturating_sub(shown.len() as u64);
         if left > 0 {
             self.line(Ink::Faint, &format!("and {} more", figures::count(left)))?;
         }
         Ok(())
     }
 
-    fn one_broken(&mut self, broken: &Broken) -> fmt::Result {
+    fn one_broken(&mut self, broken: &Broken, width: usize) -> fmt::Result {
         self.margin()?;
-        self.ink(Ink::Bad, &broken.what())?;
+        self.ink(Ink::Bad, &format!("{:<width$}", broken.what()))?;
         writeln!(self.out, "  {}", visible(broken.url.as_str()))?;
         let shown = broken.referrers.len().min(MOST_REFERRERS);
         for (page, kind) in &broken.referrers[..shown] {
             let page = visible(page.as_str());
-            self.line(Ink::Faint, &format!("     from {page} ({})", kind.name()))?;
+            self.line(
+                Ink::Faint,
+                &format!("{:width$}  from {page} ({})", "", kind.name()),
+            )?;
         }
         let left = broken.referrer_count.saturating_sub(shown as u64);
         if left > 0 {
-            let more = format!("     and {} more", figures::plural(left, "page"));
+            let more = format!("{:width$}  and {} more", "", figures::plural(left, "page"));
             self.line(Ink::Faint, &more)?;
         }
         Ok(())
@@ -291,68 +247,6 @@ impl Page<'_> {
         }
         Ok(())
     }
-
-    fn block(&mut self, title: &'static str, rows: &[Row<'_>]) -> fmt::Result {
-        if rows.is_empty() {
-            return Ok(());
-        }
-        self.open(title)?;
-        let longest = |length: fn(&Row<'_>) -> usize| rows.iter().map(length).max().unwrap_or(0);
-        let names = longest(|row| row.name.chars().count()).max(18);
-        let counts = longest(|row| figures::count(row.count).len()).max(9);
-        for row in rows {
-            self.row(row, names, counts)?;
-        }
-        Ok(())
-    }
-
-    fn row(&mut self, row: &Row<'_>, names: usize, counts: usize) -> fmt::Result {
-        self.margin()?;
-        self.ink(row.ink, &format!("{:<names$}", row.name))?;
-        write!(self.out, " {:>counts$}", figures::count(row.count))?;
-        let room = self.style.width.saturating_sub(MARGIN + names + counts + 5);
-        match row.about {
-            About::Share(whole) => {
-                write!(self.out, "  {:>7}", figures::share(row.count, whole))?;
-                let bar = bar(row.count, whole, room.saturating_sub(10).min(24));
-                if !bar.is_empty() {
-                    self.out.write_str("  ")?;
-                    self.ink(Ink::Faint, &bar)?;
-                }
-            }
-            About::Words(words) if words.chars().count() <= room => {
-                self.out.write_str("  ")?;
-                self.ink(Ink::Faint, words)?;
-            }
-            About::Words(_) => {}
-        }
-        self.out.write_char('\n')
-    }
-
-    fn line(&mut self, ink: Ink, line: &str) -> fmt::Result {
-        self.margin()?;
-        self.ink(ink, line)?;
-        self.out.write_char('\n')
-    }
-
-    /// Begins a block: an empty line, and its name in front of its first line.
-    fn open(&mut self, title: &'static str) -> fmt::Result {
-        self.title = title;
-        self.out.write_char('\n')
-    }
-
-    fn margin(&mut self) -> fmt::Result {
-        let title = std::mem::take(&mut self.title);
-        self.ink(Ink::Strong, &format!("{title:<MARGIN$}"))
-    }
-
-    fn ink(&mut self, ink: Ink, text: &str) -> fmt::Result {
-        let is_blank = text.trim().is_empty();
-        if !self.style.colour || ink.code().is_empty() || is_blank {
-            return self.out.write_str(text);
-        }
-        write!(self.out, "\x1b[{}m{text}\x1b[0m", ink.code())
-    }
 }
 
 /// The largest first, all of them: the reasons are a closed list.
@@ -376,12 +270,6 @@ fn folded(mut rows: Vec<Row<'_>>, mut other: u64, whole: u64) -> Vec<Row<'_>> {
         });
     }
     rows
-}
-
-fn bar(part: u64, whole: u64, width: usize) -> String {
-    let eighths = (part as f64 / whole.max(1) as f64 * width as f64 * 8.0).round() as usize;
-    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
-    format!("{}{rest}", "█".repeat(eighths / 8))
 }
 
 fn names<'a>(all: impl Iterator<Item = &'a str>) -> String {

@@ -1,0 +1,149 @@
+//! Blocks: rows of names, counts and bars with a title in the margin.
+//!
+//! Owns columns, colours and room. It refuses to know what is counted.
+
+use std::fmt;
+
+use super::super::figures;
+use super::Style;
+
+/// Columns of the margin that holds a block's name.
+const MARGIN: usize = 11;
+
+/// Less room than this is too little for an explanation.
+const SHORTEST_WORDS: usize = 16;
+
+/// What a colour says.
+#[derive(Clone, Copy)]
+pub(super) enum Ink {
+    Plain,
+    Strong,
+    Faint,
+    Good,
+    Warn,
+    Bad,
+}
+
+impl Ink {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Strong => "1",
+            Self::Faint => "2",
+            Self::Good => "32",
+            Self::Warn => "33",
+            Self::Bad => "31",
+        }
+    }
+}
+
+/// A name, its count, and what stands behind it.
+pub(super) struct Row<'a> {
+    pub(super) name: String,
+    pub(super) ink: Ink,
+    pub(super) count: u64,
+    pub(super) about: About<'a>,
+}
+
+pub(super) enum About<'a> {
+    /// A bar of this count in a whole.
+    Share(u64),
+    /// A sentence.
+    Words(&'a str),
+}
+
+pub(super) struct Page<'a> {
+    pub(super) out: &'a mut dyn fmt::Write,
+    style: Style,
+    pub(super) title: &'static str,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn new(out: &'a mut dyn fmt::Write, style: Style) -> Self {
+        let title = "";
+        Self { out, style, title }
+    }
+}
+
+impl Page<'_> {
+    pub(super) fn block(&mut self, title: &'static str, rows: &[Row<'_>]) -> fmt::Result {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.open(title)?;
+        let longest = |length: fn(&Row<'_>) -> usize| rows.iter().map(length).max().unwrap_or(0);
+        let names = longest(|row| row.name.chars().count()).max(18);
+        let counts = longest(|row| figures::count(row.count).len()).max(9);
+        for row in rows {
+            self.row(row, names, counts)?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row<'_>, names: usize, counts: usize) -> fmt::Result {
+        self.margin()?;
+        self.ink(row.ink, &format!("{:<names$}", row.name))?;
+        write!(self.out, " {:>counts$}", figures::count(row.count))?;
+        let room = self.style.width.saturating_sub(MARGIN + names + counts + 3);
+        match row.about {
+            About::Share(whole) => {
+                write!(self.out, "  {:>7}", figures::share(row.count, whole))?;
+                let bar = bar(row.count, whole, room.saturating_sub(11).min(24));
+                if !bar.is_empty() {
+                    self.out.write_str("  ")?;
+                    self.ink(Ink::Faint, &bar)?;
+                }
+            }
+            About::Words(_) if room < SHORTEST_WORDS => {}
+            About::Words(words) => {
+                self.out.write_str("  ")?;
+                self.ink(Ink::Faint, &cut(words, room))?;
+            }
+        }
+        self.out.write_char('\n')
+    }
+
+    pub(super) fn line(&mut self, ink: Ink, line: &str) -> fmt::Result {
+        self.margin()?;
+        self.ink(ink, line)?;
+        self.out.write_char('\n')
+    }
+
+    /// Begins a block: an empty line, and its name in front of its first line.
+    pub(super) fn open(&mut self, title: &'static str) -> fmt::Result {
+        self.title = title;
+        self.out.write_char('\n')
+    }
+
+    pub(super) fn margin(&mut self) -> fmt::Result {
+        let title = std::mem::take(&mut self.title);
+        self.ink(Ink::Strong, &format!("{title:<MARGIN$}"))
+    }
+
+    pub(super) fn ink(&mut self, ink: Ink, text: &str) -> fmt::Result {
+        let is_blank = text.trim().is_empty();
+        if !self.style.colour || ink.code().is_empty() || is_blank {
+            return self.out.write_str(text);
+        }
+        write!(self.out, "\x1b[{}m{text}\x1b[0m", ink.code())
+    }
+
+    pub(super) fn end(&mut self) -> fmt::Result {
+        self.out.write_char('\n')
+    }
+}
+
+/// Words in the room that is left for them.
+fn cut(words: &str, room: usize) -> String {
+    if words.chars().count() <= room {
+        return words.to_owned();
+    }
+    let kept: String = words.chars().take(room.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+fn bar(part: u64, whole: u64, width: usize) -> String {
+    let eighths = (part as f64 / whole.max(1) as f64 * width as f64 * 8.0).round() as usize;
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
+    format!("{}{rest}", "█".repeat(eighths / 8))
+}
