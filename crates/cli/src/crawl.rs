@@ -74,9 +74,10 @@ pub(crate) fn crawl(resolved: Resolved) -> anyhow::Result<ExitStatus> {
             speaker.note(note);
         }
     }
-    let stop = Stop::listen()?;
     let board = Board::default();
     let progress = Progress::start(&board, options);
+    let voice = progress.voice();
+    let stop = Stop::listen(move || voice.say(&stopping()))?;
     let watch = Watch {
         board,
         stop,
@@ -92,6 +93,11 @@ pub(crate) fn crawl(resolved: Resolved) -> anyhow::Result<ExitStatus> {
         speaker.error(&anyhow::Error::msg(reason), &hints);
     }
     Ok(status)
+}
+
+fn stopping() -> String {
+    let grace = GRACE.as_secs();
+    format!("stopping: up to {grace}s for what is in flight; Ctrl-C again ends at once")
 }
 
 /// Calls the library.

@@ -8,11 +8,9 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use clewline::config::Config;
 use clewline::core::address::Cidr;
 
-use crate::resolve::Options;
-use crate::resolve::show::{Standing, standings};
+use crate::resolve::show::{Standing, defaults};
 use crate::settings::{ConsoleSettings, NetworkSettings, RequestSettings, Settings, key_of};
 
 /// What `clewline` alone prints.
@@ -117,10 +115,13 @@ pub(crate) struct InspectArguments {
     pub(crate) sources: Sources,
 }
 
-/// The grammar with each default in the help of its flag.
+/// The grammar with each default in the help of its flag. Negative numbers count as values, so
+/// that they are refused with the others.
 pub(crate) fn command() -> clap::Command {
-    let defaults = standings(&Config::default(), Options::default());
+    let defaults = defaults();
     let with_default = |arg: clap::Arg| {
+        let takes_one = matches!(arg.get_action(), clap::ArgAction::Set);
+        let arg = arg.allow_negative_numbers(takes_one);
         let standing = defaults.iter().find(|(key, _)| *key == key_of(&arg));
         match (standing, arg.get_help()) {
             (Some((_, standing)), Some(help)) => match default_text(standing) {
@@ -144,7 +145,7 @@ pub(crate) fn default_text(standing: &Standing) -> Option<String> {
     match standing {
         Standing::Value(value) if matches!(value.as_str(), "false" | "[]" | "0") => None,
         Standing::Value(value) => Some(value.trim_matches('"').to_owned()),
-        Standing::Unset("none" | "nothing" | "by the speed") => None,
+        Standing::Unset("none" | "nothing" | "by the speed" | "clewline's own") => None,
         Standing::Unset(meaning) => Some((*meaning).to_owned()),
     }
 }

@@ -80,7 +80,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 
 fn run(verb: Verb) -> Result<ExitStatus, Failure> {
     match verb {
-        Verb::Crawl(arguments) => run_crawl(*arguments),
+        Verb::Crawl(arguments) => run_crawl(&arguments),
         Verb::Inspect(arguments) => run_inspect(*arguments),
         Verb::Completions { shell } => {
             let mut text = Vec::new();
@@ -91,7 +91,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
     }
 }
 
-fn run_crawl(arguments: CrawlArguments) -> Result<ExitStatus, Failure> {
+fn run_crawl(arguments: &CrawlArguments) -> Result<ExitStatus, Failure> {
     if arguments.recursive {
         let problem = Problem::new("-r", "is not needed: clewline is always recursive");
         let hint = "leave it out; --depth N limits how far it goes";

@@ -18,8 +18,8 @@ use crate::progress;
 pub(crate) struct Stop(watch::Receiver<bool>);
 
 impl Stop {
-    /// Listens from now on until the process ends.
-    pub(crate) fn listen() -> anyhow::Result<Self> {
+    /// Listens from now on until the process ends; `on_first` is called at the first signal.
+    pub(crate) fn listen(on_first: impl FnOnce() + Send + 'static) -> anyhow::Result<Self> {
         let (sender, receiver) = watch::channel(false);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -27,7 +27,7 @@ impl Stop {
             .context("cannot listen for signals")?;
         thread::Builder::new()
             .name("signals".to_owned())
-            .spawn(move || runtime.block_on(obey(&sender)))
+            .spawn(move || runtime.block_on(obey(&sender, on_first)))
             .context("cannot listen for signals")?;
         Ok(Self(receiver))
     }
@@ -45,12 +45,13 @@ impl Stop {
     }
 }
 
-async fn obey(sender: &watch::Sender<bool>) {
+async fn obey(sender: &watch::Sender<bool>, on_first: impl FnOnce()) {
     let Ok(mut signals) = Signals::new() else {
         return;
     };
     signals.next().await;
     sender.send_replace(true);
+    on_first();
     signals.next().await;
     progress::restore_terminal();
     std::process::exit(i32::from(ExitStatus::Interrupted.code()));

@@ -22,8 +22,8 @@ pub(super) fn terminal() -> (usize, usize) {
 /// What is on the screen, and where it goes.
 pub(super) struct Drawer<W: Write> {
     out: W,
-    /// The visible width of each line of the block.
-    drawn: Vec<usize>,
+    /// The block that is on the screen.
+    drawn: Vec<String>,
     width: usize,
     is_hidden: bool,
 }
@@ -47,19 +47,23 @@ impl<W: Write> Drawer<W> {
             text.push_str(HIDE_CURSOR);
             self.is_hidden = true;
         }
-        for line in &lines {
-            let _ = writeln!(text, "{line}");
-        }
-        self.drawn = lines.iter().map(|line| visible_width(line)).collect();
+        self.drawn = lines;
+        self.append_block(&mut text);
         self.write(&text);
     }
 
     /// Prints a line that stays, above the block.
     pub(super) fn line(&mut self, line: &str) {
         let mut text = self.erasure();
-        self.drawn.clear();
         let _ = writeln!(text, "{line}");
+        self.append_block(&mut text);
         self.write(&text);
+    }
+
+    fn append_block(&self, text: &mut String) {
+        for line in &self.drawn {
+            let _ = writeln!(text, "{line}");
+        }
     }
 
     /// Takes the block away.
@@ -76,11 +80,8 @@ impl<W: Write> Drawer<W> {
     /// Back to the first row of the block. A terminal that became narrower has wrapped the
     /// lines, so rows are counted by today's width.
     fn erasure(&self) -> String {
-        let rows: usize = self
-            .drawn
-            .iter()
-            .map(|used| used.div_ceil(self.width).max(1))
-            .sum();
+        let rows_of = |line: &String| visible_width(line).div_ceil(self.width).max(1);
+        let rows: usize = self.drawn.iter().map(rows_of).sum();
         if rows == 0 {
             String::new()
         } else {
@@ -128,8 +129,8 @@ mod tests {
         drawer.line("stays");
         drawer.block(lines(&["four"]), 80, 24);
         drawer.clear();
-        let expected = "\x1b[?25lone\ntwo\n\x1b[2A\r\x1b[Jthree\n\x1b[1A\r\x1b[Jstays\nfour\n\
-                        \x1b[1A\r\x1b[J\x1b[?25h";
+        let expected = "\x1b[?25lone\ntwo\n\x1b[2A\r\x1b[Jthree\n\x1b[1A\r\x1b[Jstays\nthree\n\
+                        \x1b[1A\r\x1b[Jfour\n\x1b[1A\r\x1b[J\x1b[?25h";
         assert_eq!(String::from_utf8(drawer.out).unwrap(), expected);
     }
 

@@ -7,12 +7,12 @@
 mod draw;
 mod render;
 
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Stderr, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use self::draw::Drawer;
 use crate::message::shown;
@@ -22,6 +22,8 @@ use crate::resolve::{Options, Talk};
 const REDRAW: Duration = Duration::from_millis(200);
 /// In a log a line now and then is enough.
 const LINE_EVERY: Duration = Duration::from_secs(5);
+/// Lines that wait for a slow terminal; whoever says more waits with them.
+const WAITING_LINES: usize = 256;
 const SHOW_CURSOR: &str = "\x1b[?25h";
 
 /// How a crawl stands.
@@ -65,14 +67,14 @@ impl Board {
 
 /// The thread that draws. Ends, and leaves a clean screen, when finished or dropped.
 pub(crate) struct Progress {
-    orders: Option<Sender<String>>,
+    orders: SyncSender<Order>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Progress {
     /// Begins to draw what hangs on the board, as far as the options want it.
     pub(crate) fn start(board: &Board, options: Options) -> Self {
-        let (sender, receiver) = channel();
+        let (sender, receiver) = sync_channel(WAITING_LINES);
         let is_terminal = stderr().is_terminal();
         let mode = match options.talk {
             Talk::Quiet => Mode::Silent,
@@ -87,7 +89,7 @@ impl Progress {
             .name("progress".to_owned())
             .spawn(move || run(&board, &receiver, mode, in_colour));
         Self {
-            orders: Some(sender),
+            orders: sender,
             // Without a thread to spare the crawl goes on unseen.
             thread: thread.ok(),
         }
@@ -95,9 +97,12 @@ impl Progress {
 
     /// Prints a line of talk above the block.
     pub(crate) fn say(&self, line: &str) {
-        if let Some(orders) = &self.orders {
-            let _ = orders.send(shown(line).into_owned());
-        }
+        self.voice().say(line);
+    }
+
+    /// A way to print lines from another thread.
+    pub(crate) fn voice(&self) -> Voice {
+        Voice(self.orders.clone())
     }
 
     /// Takes the block away and gives the cursor back.
@@ -106,8 +111,8 @@ impl Progress {
     }
 
     fn end(&mut self) {
-        self.orders = None;
         if let Some(thread) = self.thread.take() {
+            let _ = self.orders.send(Order::End);
             let _ = thread.join();
         }
     }
@@ -119,6 +124,22 @@ impl Drop for Progress {
     }
 }
 
+/// Prints lines above the block, as long as there is one.
+#[derive(Clone)]
+pub(crate) struct Voice(SyncSender<Order>);
+
+impl Voice {
+    pub(crate) fn say(&self, line: &str) {
+        // After the end nobody listens, and nothing is left to say.
+        let _ = self.0.send(Order::Say(shown(line).into_owned()));
+    }
+}
+
+enum Order {
+    Say(String),
+    End,
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
     Silent,
@@ -126,37 +147,42 @@ enum Mode {
     Block,
 }
 
-fn run(board: &Board, orders: &Receiver<String>, mode: Mode, in_colour: bool) {
+fn run(board: &Board, orders: &Receiver<Order>, mode: Mode, in_colour: bool) {
     let mut drawer = Drawer::new(stderr());
     let pause = if mode == Mode::Block {
         REDRAW
     } else {
         LINE_EVERY
     };
+    let mut due = Instant::now() + pause;
     loop {
-        match orders.recv_timeout(pause) {
-            Ok(_) if mode == Mode::Silent => {}
-            Ok(line) => drawer.line(&line),
-            Err(RecvTimeoutError::Timeout) => {
-                let Some(snapshot) = board.newest() else {
-                    continue;
-                };
-                match mode {
-                    Mode::Silent => {}
-                    Mode::Lines => drawer.line(&render::line(&snapshot)),
-                    Mode::Block => {
-                        BLOCK_IS_LIVE.store(true, Ordering::Relaxed);
-                        let (width, height) = draw::terminal();
-                        let lines = render::render(&snapshot, width, in_colour);
-                        drawer.block(lines, width, height);
-                    }
-                }
+        match orders.recv_timeout(due.saturating_duration_since(Instant::now())) {
+            Ok(Order::Say(line)) if mode != Mode::Silent => drawer.line(&line),
+            Ok(Order::Say(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Order::End) | Err(RecvTimeoutError::Disconnected) => break,
+        }
+        // Not only after silence: a stream of lines must not hide how the crawl stands.
+        if Instant::now() >= due {
+            due = Instant::now() + pause;
+            if let Some(snapshot) = board.newest() {
+                draw_one(&mut drawer, &snapshot, mode, in_colour);
             }
-            Err(RecvTimeoutError::Disconnected) => break,
         }
     }
     drawer.clear();
     BLOCK_IS_LIVE.store(false, Ordering::Relaxed);
+}
+
+fn draw_one(drawer: &mut Drawer<Stderr>, snapshot: &Snapshot, mode: Mode, in_colour: bool) {
+    match mode {
+        Mode::Silent => {}
+        Mode::Lines => drawer.line(&render::line(snapshot)),
+        Mode::Block => {
+            BLOCK_IS_LIVE.store(true, Ordering::Relaxed);
+            let (width, height) = draw::terminal();
+            drawer.block(render::render(snapshot, width, in_colour), width, height);
+        }
+    }
 }
 
 static BLOCK_IS_LIVE: AtomicBool = AtomicBool::new(false);

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clewline::config::HostOverride;
 
+use super::parts::{FASTEST_RATE, LONGEST_PERIOD, MOST_IN_FLIGHT, SLOWEST_RATE, SPEEDS};
 use super::read::{Reader, written};
-use super::{FASTEST_RATE, LONGEST_PERIOD, MOST_IN_FLIGHT, SLOWEST_RATE, SPEEDS};
 use crate::settings::HostSettings;
 use crate::settings::layer::Layer;
 use crate::settings::problem::Problem;

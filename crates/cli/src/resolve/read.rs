@@ -145,10 +145,19 @@ impl<'a> Reader<'a> {
             );
             return None;
         };
-        if !range.contains(&value) {
-            let (least, most) = ((notation.show)(range.start()), (notation.show)(range.end()));
-            let message = format!("`{}` is not between {least} and {most}", quote(text));
-            self.refuse(written.key, message);
+        let bound = if value < *range.start() {
+            Some(("small; the least", range.start()))
+        } else if value > *range.end() {
+            Some(("large; the most", range.end()))
+        } else {
+            None
+        };
+        if let Some((verdict, bound)) = bound {
+            let bound = (notation.show)(bound);
+            self.refuse(
+                written.key,
+                format!("`{}` is too {verdict} is {bound}", quote(text)),
+            );
             return None;
         }
         Some(value)

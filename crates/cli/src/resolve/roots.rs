@@ -106,7 +106,12 @@ impl<'a> Roots<'a> {
                 .push(problem.with_hint("give them with -u user:password"));
             return;
         }
-        match Root::parse(text) {
+        let parsed = if is_path(text) {
+            Err(UrlError::Invalid)
+        } else {
+            Root::parse(text)
+        };
+        match parsed {
             Ok(root) => {
                 if self.seen.insert(root.url.as_str().to_owned()) {
                     self.found.push(root);
@@ -120,7 +125,7 @@ impl<'a> Roots<'a> {
 fn refusal(text: &str, place: &str, error: UrlError) -> Problem {
     let problem = Problem::new(place, format!("`{}` {error}", quote(text)));
     let lower = text.trim().to_ascii_lowercase();
-    if lower.starts_with("file:") || lower.starts_with('/') || lower.starts_with('.') {
+    if lower.starts_with("file:") || is_path(text) {
         problem.with_hint(
             "clewline asks web servers, not disks; serve the folder, for example with\n      \
              `python3 -m http.server`, and crawl http://localhost:8000",
@@ -128,6 +133,13 @@ fn refusal(text: &str, place: &str, error: UrlError) -> Problem {
     } else {
         problem
     }
+}
+
+/// `./index.html` would read as a host named `.`.
+fn is_path(text: &str) -> bool {
+    let text = text.trim();
+    let is_rooted = text.starts_with('/') && !text.starts_with("//");
+    is_rooted || text.starts_with(['.', '~', '\\'])
 }
 
 /// Whether the authority of a URL has a part for the user (RFC 3986 section 3.2.1).
@@ -199,7 +211,7 @@ mod tests {
                 "https://u:hunter2@example.com",
                 "localhost",
             ],
-            "ftp://x\nhttp://[::1\n",
+            "ftp://x\nhttp://[::1\n./index.html\n/etc\n",
         );
         assert_eq!(found, ["https://localhost/"]);
         let expected = [
@@ -208,6 +220,8 @@ mod tests {
             "URL: has a user name or password in it",
             "in:1: `ftp://x` is neither http nor https",
             "in:2: `http://[::1` is not a valid URL",
+            "in:3: `./index.html` is not a valid URL",
+            "in:4: `/etc` is not a valid URL",
         ];
         assert_eq!(problems, expected);
     }

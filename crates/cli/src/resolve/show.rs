@@ -73,13 +73,20 @@ fn host_line(host: &clewline::config::HostOverride) -> String {
 }
 
 /// Every setting with its value, in the order of the help.
-pub(crate) fn standings(config: &Config, options: Options) -> Vec<(&'static str, Standing)> {
+fn standings(config: &Config, options: Options) -> Vec<(&'static str, Standing)> {
     let mut all = of_scope(config);
     all.extend(of_budget(config));
     all.extend(of_pace(config));
     all.extend(of_fetch(config));
     all.extend(of_output(config, options));
     all
+}
+
+/// Every setting as it stands where nobody says anything.
+pub(crate) fn defaults() -> Vec<(&'static str, Standing)> {
+    let mut config = Config::default();
+    config.output.folder = Some("<host>.crawl".into());
+    standings(&config, Options::default())
 }
 
 type Standings = Vec<(&'static str, Standing)>;

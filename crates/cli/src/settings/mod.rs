@@ -105,6 +105,10 @@ pub(crate) struct ScopeSettings {
 #[derive(Args, Serialize, Deserialize, Default, Clone)]
 #[command(next_help_heading = "Budgets")]
 #[serde(default, rename_all = "kebab-case")]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the fields are named as their flags"
+)]
 pub(crate) struct BudgetSettings {
     /// Pages to fetch in all
     #[arg(short = 'n', long, value_name = "N")]

@@ -3,12 +3,10 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, ArgAction, Args, Command};
-use clewline::config::Config;
 
 use super::{HostSettings, definitions, key_of};
 use crate::flags::default_text;
-use crate::resolve::Options;
-use crate::resolve::show::standings;
+use crate::resolve::show::defaults;
 
 const INTRODUCTION: &str = "\
 # Configuration
@@ -34,7 +32,7 @@ Tables `[[host]]` of the file give other figures to some hosts; the first name t
 /// The page.
 pub(crate) fn markdown() -> String {
     let mut page = String::from(INTRODUCTION);
-    let defaults = standings(&Config::default(), Options::default());
+    let defaults = defaults();
     let known = definitions();
     let mut heading = "";
     for arg in known.get_arguments() {
@@ -49,11 +47,7 @@ pub(crate) fn markdown() -> String {
         let key = key_of(arg);
         let standing = defaults.iter().find(|(name, _)| *name == key);
         let default = standing.and_then(|(_, standing)| default_text(standing));
-        let default = if key == "output" {
-            "`<host>.crawl`".to_owned()
-        } else {
-            default.map_or_else(String::new, |text| format!("`{text}`"))
-        };
+        let default = default.map_or_else(String::new, |text| format!("`{text}`"));
         let _ = writeln!(
             page,
             "| {} | `{key}` | {default} | {} |",
@@ -101,7 +95,7 @@ fn meaning(arg: &Arg) -> String {
         .map(|value| format!("`{}`", value.get_name()))
         .collect();
     if !values.is_empty() && !matches!(arg.get_action(), ArgAction::SetTrue | ArgAction::Count) {
-        let _ = write!(text, ": {}", values.join(", "));
+        let _ = write!(text, "; one of {}", values.join(", "));
     }
     text.replace('|', "\\|")
 }
