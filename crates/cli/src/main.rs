@@ -1,1 +1,190 @@
-fn main() {}
+//! The command `clewline`.
+//!
+//! Owns the way from the command line to an exit code. stdout is data, stderr is talk.
+
+mod crawl;
+mod exit;
+mod flags;
+mod inspect;
+mod message;
+mod nearest;
+mod progress;
+mod resolve;
+mod settings;
+mod stop;
+
+use std::io::{self, Write, stdout};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::exit::ExitStatus;
+use crate::flags::{CrawlArguments, InspectArguments, Sources, Verb};
+use crate::message::{Colour, Speaker};
+use crate::resolve::{Environment, Resolved, resolve, show};
+use crate::settings::file::{self, FILE_VARIABLE, FileSettings};
+use crate::settings::problem::Problem;
+use crate::settings::{InputSettings, OutputSettings, Settings, reference};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    if std::env::args_os().len() <= 1 {
+        return end(write_out(flags::SHORT_HELP), Colour::Auto);
+    }
+    match flags::parse(std::env::args_os()) {
+        Ok(cli) => {
+            let verb = cli.verb.unwrap_or_else(|| Verb::Crawl(Box::new(cli.crawl)));
+            let colour = colour_of(&verb);
+            end(run(verb), colour)
+        }
+        Err(error) => {
+            let is_answer = !error.use_stderr();
+            // The parser answers --help and --version this way, too.
+            let printed = error.print();
+            let status = if is_answer {
+                ExitStatus::Done
+            } else {
+                ExitStatus::Usage
+            };
+            printed.map_or(ExitStatus::Done, |()| status).into()
+        }
+    }
+}
+
+/// Errors are told in the colour the flags want, even before the settings are read.
+fn colour_of(verb: &Verb) -> Colour {
+    let written = match verb {
+        Verb::Crawl(arguments) => arguments.settings.console.color.as_deref(),
+        Verb::Inspect(arguments) => arguments.console.color.as_deref(),
+        Verb::Completions { .. } | Verb::Reference => None,
+    };
+    match written {
+        Some("always") => Colour::Always,
+        Some("never") => Colour::Never,
+        _ => Colour::Auto,
+    }
+}
+
+/// Why a verb did not begin or did not end well.
+enum Failure {
+    Usage(Vec<Problem>),
+    Stuck(anyhow::Error),
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Stuck(error.into())
+    }
+}
+
+fn run(verb: Verb) -> Result<ExitStatus, Failure> {
+    match verb {
+        Verb::Crawl(arguments) => run_crawl(&arguments),
+        Verb::Inspect(arguments) => run_inspect(*arguments),
+        Verb::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut flags::command(), "clewline", &mut text);
+            write_out(&String::from_utf8_lossy(&text))
+        }
+        Verb::Reference => write_out(&reference::markdown()),
+    }
+}
+
+fn run_crawl(arguments: &CrawlArguments) -> Result<ExitStatus, Failure> {
+    if arguments.recursive {
+        let problem = Problem::new("-r", "is not needed: clewline is always recursive");
+        let hint = "leave it out; --depth N limits how far it goes";
+        return Err(Failure::Usage(vec![problem.with_hint(hint)]));
+    }
+    let resolved = resolved(&arguments.settings, &arguments.sources)?;
+    if arguments.sources.show_config {
+        return write_out(&show::show(&resolved));
+    }
+    if resolved.config.roots.is_empty() {
+        let problem = Problem::new("URL", "is missing: where shall the crawl begin?");
+        let hint = "clewline example.com, or --input-file with one URL per line";
+        return Err(Failure::Usage(vec![problem.with_hint(hint)]));
+    }
+    Ok(crawl::crawl(resolved)?)
+}
+
+fn run_inspect(arguments: InspectArguments) -> Result<ExitStatus, Failure> {
+    let settings = Settings {
+        input: InputSettings {
+            url: vec![arguments.url],
+            ..InputSettings::default()
+        },
+        output: OutputSettings {
+            no_output: true,
+            ..OutputSettings::default()
+        },
+        request: arguments.request,
+        network: arguments.network,
+        console: arguments.console,
+        ..Settings::default()
+    };
+    let resolved = resolved(&settings, &arguments.sources)?;
+    if arguments.sources.show_config {
+        return write_out(&show::show(&resolved));
+    }
+    let body = if arguments.body {
+        inspect::Body::Show
+    } else {
+        inspect::Body::Hide
+    };
+    Ok(inspect::inspect(resolved, body)?)
+}
+
+fn resolved(flags: &Settings, sources: &Sources) -> Result<Resolved, Failure> {
+    let from_variable = || std::env::var_os(FILE_VARIABLE).filter(|path| !path.is_empty());
+    let named = sources
+        .config
+        .clone()
+        .or_else(|| from_variable().map(PathBuf::from));
+    let (file, mut problems) = if sources.no_config {
+        (FileSettings::default(), Vec::new())
+    } else {
+        file::load(named)
+    };
+    match resolve(flags, file, &Environment::of_process()) {
+        Ok(resolved) if problems.is_empty() => Ok(resolved),
+        Ok(_) => Err(Failure::Usage(problems)),
+        Err(more) => {
+            problems.extend(more);
+            Err(Failure::Usage(problems))
+        }
+    }
+}
+
+fn write_out(text: &str) -> Result<ExitStatus, Failure> {
+    let mut out = stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(ExitStatus::Done)
+}
+
+fn end(result: Result<ExitStatus, Failure>, colour: Colour) -> ExitCode {
+    let speaker = Speaker::new(colour);
+    let status = match result {
+        Ok(status) => status,
+        Err(Failure::Usage(problems)) => {
+            speaker.problems(&problems);
+            ExitStatus::Usage
+        }
+        // Whoever closed the pipe has read enough.
+        Err(Failure::Stuck(error)) if is_broken_pipe(&error) => ExitStatus::Done,
+        Err(Failure::Stuck(error)) => {
+            speaker.error(&error, &[]);
+            ExitStatus::Stuck
+        }
+    };
+    status.into()
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kind = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    error
+        .chain()
+        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(kind))
+}

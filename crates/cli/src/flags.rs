@@ -1,0 +1,249 @@
+//! The command line: verbs, the flags that are not settings, help.
+//!
+//! Owns the grammar. It refuses to know what settings mean; those are defined once, in
+//! `settings`, and shared by verbs and file.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
+use clewline::core::address::Cidr;
+
+use crate::resolve::show::{Standing, defaults};
+use crate::settings::{ConsoleSettings, NetworkSettings, RequestSettings, Settings, key_of};
+
+/// What `clewline` alone prints.
+pub(crate) const SHORT_HELP: &str = "\
+A web crawler that never loses its place.
+
+Usage: clewline [crawl] URL… [OPTIONS]
+
+  clewline example.com                     crawl a site into example.com.crawl/
+  clewline example.com/docs/ --no-parent   only what lies below a folder
+  clewline localhost:3000 --fail-on broken find broken links of your own site
+  clewline inspect example.com/page        fetch one page and show what happens
+
+More: clewline --help
+";
+
+const AFTER_HELP: &str = "\
+Settings may also stand in clewline.toml, under the names of their flags.
+Times are written 500ms, 2s, 1m30s; sizes 512k, 32M, 1G; rates 5/s, 30/m.
+
+Exit codes: 0 done, 1 as --fail-on says, 2 usage or configuration, 3 could not
+continue, 130 interrupted.";
+
+/// A web crawler that never loses its place.
+#[derive(Parser)]
+#[command(
+    name = "clewline",
+    version,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    max_term_width = 100,
+    after_help = AFTER_HELP
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Option<Verb>,
+    #[command(flatten)]
+    pub(crate) crawl: CrawlArguments,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    /// Crawl; the verb may be left out
+    #[command(max_term_width = 100, after_help = AFTER_HELP)]
+    Crawl(Box<CrawlArguments>),
+    /// Fetch one page and show what happens on the way
+    Inspect(Box<InspectArguments>),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the reference of all settings
+    #[command(hide = true)]
+    Reference,
+}
+
+/// A crawl's settings, and where they come from.
+#[derive(Args)]
+pub(crate) struct CrawlArguments {
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+    /// Always on: here only so that wget's habit gets an answer
+    #[arg(short, long, hide = true)]
+    pub(crate) recursive: bool,
+}
+
+/// Where settings come from.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Configuration")]
+pub(crate) struct Sources {
+    /// Read this file instead of ./clewline.toml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Read no file
+    #[arg(long, conflicts_with = "config")]
+    pub(crate) no_config: bool,
+    /// Print every setting with its origin, and end
+    #[arg(long)]
+    pub(crate) show_config: bool,
+}
+
+/// One page and the settings that concern a single request.
+#[derive(Args)]
+pub(crate) struct InspectArguments {
+    /// The page
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// Also print the body
+    #[arg(long)]
+    pub(crate) body: bool,
+    #[command(flatten)]
+    pub(crate) request: RequestSettings,
+    #[command(flatten)]
+    pub(crate) network: NetworkSettings,
+    #[command(flatten)]
+    pub(crate) console: ConsoleSettings,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+}
+
+/// The grammar with each default in the help of its flag. Negative numbers count as values, so
+/// that they are refused with the others.
+pub(crate) fn command() -> clap::Command {
+    let defaults = defaults();
+    let with_default = |arg: clap::Arg| {
+        let takes_one = matches!(arg.get_action(), clap::ArgAction::Set);
+        let arg = arg.allow_negative_numbers(takes_one);
+        let standing = defaults.iter().find(|(key, _)| *key == key_of(&arg));
+        match (standing, arg.get_help()) {
+            (Some((_, standing)), Some(help)) => match default_text(standing) {
+                Some(default) => {
+                    let help = format!("{help} [default: {default}]");
+                    arg.help(help)
+                }
+                None => arg,
+            },
+            _ => arg,
+        }
+    };
+    Cli::command()
+        .mut_args(with_default)
+        .mut_subcommand("crawl", |verb| verb.mut_args(with_default))
+        .mut_subcommand("inspect", |verb| verb.mut_args(with_default))
+}
+
+/// A default worth a place in the help: no switches that are off, no empty lists.
+pub(crate) fn default_text(standing: &Standing) -> Option<String> {
+    match standing {
+        Standing::Value(value) if matches!(value.as_str(), "false" | "[]" | "0") => None,
+        Standing::Value(value) => Some(value.trim_matches('"').to_owned()),
+        Standing::Unset("none" | "nothing" | "by the speed" | "clewline's own") => None,
+        Standing::Unset(meaning) => Some((*meaning).to_owned()),
+    }
+}
+
+/// Reads the command line.
+pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let matches = command().try_get_matches_from(join_ranges(arguments))?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// `--allow-private` takes a range or nothing. What follows is its range only if it is one;
+/// the grammar alone would need an equals sign or swallow a URL.
+fn join_ranges(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::new();
+    for argument in arguments {
+        let is_range = argument
+            .to_str()
+            .is_some_and(|text| text.parse::<Cidr>().is_ok());
+        match joined.last_mut() {
+            Some(last) if is_range && last == "--allow-private" => {
+                last.push("=");
+                last.push(argument);
+            }
+            _ => joined.push(argument),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Cli {
+        parse(line.split(' ').map(OsString::from)).unwrap()
+    }
+
+    #[test]
+    fn the_grammar_is_sound() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn ranges_are_optional_without_an_equals_sign() {
+        let check = |line: &str, ranges: &[&str], urls: &[&str]| {
+            let settings = parsed(line).crawl.settings;
+            assert_eq!(settings.network.allow_private, ranges, "{line}");
+            assert_eq!(settings.input.url, urls, "{line}");
+        };
+        check("clewline --allow-private a.com", &["all"], &["a.com"]);
+        check(
+            "clewline --allow-private 10.0.0.0/8 a.com",
+            &["10.0.0.0/8"],
+            &["a.com"],
+        );
+        check(
+            "clewline --allow-private=10.0.0.0/8 --allow-private ::1 a.com",
+            &["10.0.0.0/8", "::1"],
+            &["a.com"],
+        );
+        check("clewline a.com", &[], &["a.com"]);
+    }
+
+    #[test]
+    fn names_of_other_tools() {
+        let check = |line: &str, read: fn(&Settings) -> Option<&str>, expected: &str| {
+            let settings = parsed(&format!("clewline {line} a.com")).crawl.settings;
+            assert_eq!(read(&settings), Some(expected), "{line}");
+        };
+        check(
+            "--max_redirect 3",
+            |s| s.request.max_redirects.as_deref(),
+            "3",
+        );
+        check("--max_tries 3", |s| s.pace.tries.as_deref(), "3");
+        check("--max_tasks 3", |s| s.pace.concurrency.as_deref(), "3");
+        check("--level 3", |s| s.scope.depth.as_deref(), "3");
+        check("--wait 3", |s| s.pace.delay.as_deref(), "3");
+        check("--load-cookies f", |s| s.request.cookies.as_deref(), "f");
+        assert!(
+            parsed("clewline --no-check-certificate a.com")
+                .crawl
+                .settings
+                .network
+                .insecure
+        );
+    }
+
+    #[test]
+    fn the_verb_may_be_left_out() {
+        assert!(matches!(
+            parsed("clewline crawl -d 2 a.com").verb,
+            Some(Verb::Crawl(_))
+        ));
+        assert!(matches!(
+            parsed("clewline inspect a.com").verb,
+            Some(Verb::Inspect(_))
+        ));
+        assert!(parsed("clewline -d 2 a.com").verb.is_none());
+    }
+}

@@ -1,0 +1,176 @@
+//! What the command says to people: errors, hints, notes, and whether in colour.
+//!
+//! Owns the tone and the look of stderr; stdout belongs to data. Text that came from elsewhere
+//! passes [`shown`], so nothing from a page or a file can steer a terminal.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write, stderr};
+
+use crate::settings::problem::Problem;
+
+/// More problems than this are only counted.
+const MOST_PROBLEMS: usize = 20;
+
+/// Foreign text made harmless: whatever a terminal would obey is written out.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if is_unsafe(character) {
+            let _ = write!(safe, "\\u{{{:x}}}", character as u32);
+        } else {
+            safe.push(character);
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// Control characters, and those that change the direction of text or have no width.
+fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(character, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{61c}')
+}
+
+/// Whether a stream is written in colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Colour {
+    /// Where the stream is a terminal and nobody objects.
+    #[default]
+    Auto,
+    /// In any case.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Colour {
+    /// The decision for a stream; `NO_COLOR` (no-color.org) and a dumb terminal object.
+    pub(crate) fn decide(self, is_terminal: bool) -> bool {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => {
+                is_terminal
+                    && set("NO_COLOR").is_none()
+                    && set("TERM").is_none_or(|terminal| terminal != "dumb")
+            }
+        }
+    }
+}
+
+/// Prints errors and hints to stderr.
+pub(crate) struct Speaker {
+    in_colour: bool,
+}
+
+impl Speaker {
+    pub(crate) fn new(colour: Colour) -> Self {
+        Self {
+            in_colour: colour.decide(stderr().is_terminal()),
+        }
+    }
+
+    /// An error with its causes and, after a blank line, what may help.
+    pub(crate) fn error(&self, error: &anyhow::Error, hints: &[String]) {
+        let message = format!("{error:#}");
+        self.say(&format!(
+            "{} {}\n",
+            self.label("error:", RED),
+            multiline(&message)
+        ));
+        self.hints(hints);
+    }
+
+    /// All that is wrong with the settings.
+    pub(crate) fn problems(&self, problems: &[Problem]) {
+        let mut text = String::new();
+        for problem in problems.iter().take(MOST_PROBLEMS) {
+            let _ = writeln!(text, "{} {problem}", self.label("error:", RED));
+        }
+        if let Some(more) = problems.len().checked_sub(MOST_PROBLEMS + 1) {
+            let _ = writeln!(text, "{} and {} more", self.label("error:", RED), more + 1);
+        }
+        self.say(&text);
+        let mut hints: Vec<String> = Vec::new();
+        for hint in problems
+            .iter()
+            .take(MOST_PROBLEMS)
+            .filter_map(|one| one.hint.as_ref())
+        {
+            if !hints.contains(hint) {
+                hints.push(hint.clone());
+            }
+        }
+        self.hints(&hints);
+    }
+
+    fn hints(&self, hints: &[String]) {
+        if hints.is_empty() {
+            return;
+        }
+        let mut text = String::from("\n");
+        for hint in hints {
+            let _ = writeln!(text, "{} {}", self.label("hint:", CYAN), multiline(hint));
+        }
+        self.say(&text);
+    }
+
+    /// A line that helps but is no error.
+    pub(crate) fn note(&self, note: &str) {
+        self.say(&format!("{} {}\n", self.label("note:", CYAN), shown(note)));
+    }
+
+    fn label(&self, label: &str, colour: &str) -> String {
+        if self.in_colour {
+            format!("\x1b[1;{colour}m{label}\x1b[0m")
+        } else {
+            label.to_owned()
+        }
+    }
+
+    #[expect(
+        clippy::unused_self,
+        reason = "the only way to stderr is through a speaker"
+    )]
+    fn say(&self, text: &str) {
+        // A closed stderr leaves nobody to tell.
+        let _ = stderr().write_all(text.as_bytes());
+    }
+}
+
+/// Escapes each line for itself, so that our own line breaks stay.
+fn multiline(text: &str) -> String {
+    let lines: Vec<Cow<'_, str>> = text.split('\n').map(shown).collect();
+    lines.join("\n")
+}
+
+const RED: &str = "31";
+const CYAN: &str = "36";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_cannot_steer_a_terminal() {
+        let check = |text: &str, expected: &str| assert_eq!(shown(text), expected);
+        check("plain ünï 漢字", "plain ünï 漢字");
+        check("a\x1b[2Jb", "a\\u{1b}[2Jb");
+        check("a\rb\nc", "a\\u{d}b\\u{a}c");
+        check("\u{9b}31m", "\\u{9b}31m");
+        check("evil\u{202e}gpj.exe", "evil\\u{202e}gpj.exe");
+        check("zero\u{200b}width", "zero\\u{200b}width");
+    }
+
+    #[test]
+    fn colour_is_decided_once() {
+        assert!(Colour::Always.decide(false));
+        assert!(!Colour::Never.decide(true));
+        assert!(!Colour::Auto.decide(false));
+    }
+}

@@ -1,0 +1,154 @@
+//! Replaces a block of lines in place on a terminal.
+//!
+//! Owns the escape sequences and the count of what is on the screen. Invariant: after
+//! [`Drawer::clear`] the screen is as if no block had been there and the cursor is visible.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use super::SHOW_CURSOR;
+
+const HIDE_CURSOR: &str = "\x1b[?25l";
+const ERASE_BELOW: &str = "\x1b[J";
+const USUAL_SIZE: (usize, usize) = (80, 24);
+
+/// Width and height of the terminal behind stderr.
+pub(super) fn terminal() -> (usize, usize) {
+    terminal_size::terminal_size_of(std::io::stderr()).map_or(USUAL_SIZE, |(width, height)| {
+        (usize::from(width.0), usize::from(height.0))
+    })
+}
+
+/// What is on the screen, and where it goes.
+pub(super) struct Drawer<W: Write> {
+    out: W,
+    /// The block that is on the screen.
+    drawn: Vec<String>,
+    width: usize,
+    is_hidden: bool,
+}
+
+impl<W: Write> Drawer<W> {
+    pub(super) fn new(out: W) -> Self {
+        Self {
+            out,
+            drawn: Vec::new(),
+            width: USUAL_SIZE.0,
+            is_hidden: false,
+        }
+    }
+
+    /// Puts a block where the last one was; never more lines than fit.
+    pub(super) fn block(&mut self, mut lines: Vec<String>, width: usize, height: usize) {
+        lines.truncate(height.saturating_sub(1).max(1));
+        self.width = width.max(1);
+        let mut text = self.erasure();
+        if !self.is_hidden {
+            text.push_str(HIDE_CURSOR);
+            self.is_hidden = true;
+        }
+        self.drawn = lines;
+        self.append_block(&mut text);
+        self.write(&text);
+    }
+
+    /// Prints a line that stays, above the block.
+    pub(super) fn line(&mut self, line: &str) {
+        let mut text = self.erasure();
+        let _ = writeln!(text, "{line}");
+        self.append_block(&mut text);
+        self.write(&text);
+    }
+
+    fn append_block(&self, text: &mut String) {
+        for line in &self.drawn {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+
+    /// Takes the block away.
+    pub(super) fn clear(&mut self) {
+        let mut text = self.erasure();
+        self.drawn.clear();
+        if self.is_hidden {
+            text.push_str(SHOW_CURSOR);
+            self.is_hidden = false;
+        }
+        self.write(&text);
+    }
+
+    /// Back to the first row of the block. A terminal that became narrower has wrapped the
+    /// lines, so rows are counted by today's width.
+    fn erasure(&self) -> String {
+        let rows_of = |line: &String| visible_width(line).div_ceil(self.width).max(1);
+        let rows: usize = self.drawn.iter().map(rows_of).sum();
+        if rows == 0 {
+            String::new()
+        } else {
+            format!("\x1b[{rows}A\r{ERASE_BELOW}")
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        // A terminal that went away has nobody to look at it.
+        let _ = self
+            .out
+            .write_all(text.as_bytes())
+            .and_then(|()| self.out.flush());
+    }
+}
+
+/// Characters without colour sequences, which begin with ESC and end with `m`.
+pub(super) fn visible_width(line: &str) -> usize {
+    let mut width = 0;
+    let mut in_sequence = false;
+    for character in line.chars() {
+        match character {
+            '\x1b' => in_sequence = true,
+            'm' if in_sequence => in_sequence = false,
+            _ if in_sequence => {}
+            _ => width += 1,
+        }
+    }
+    width
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_block_is_replaced_in_place() {
+        let mut drawer = Drawer::new(Vec::new());
+        drawer.block(lines(&["one", "two"]), 80, 24);
+        drawer.block(lines(&["three"]), 80, 24);
+        drawer.line("stays");
+        drawer.block(lines(&["four"]), 80, 24);
+        drawer.clear();
+        let expected = "\x1b[?25lone\ntwo\n\x1b[2A\r\x1b[Jthree\n\x1b[1A\r\x1b[Jstays\nthree\n\
+                        \x1b[1A\r\x1b[Jfour\n\x1b[1A\r\x1b[J\x1b[?25h";
+        assert_eq!(String::from_utf8(drawer.out).unwrap(), expected);
+    }
+
+    #[test]
+    fn wrapped_rows_are_counted_after_a_resize() {
+        let mut drawer = Drawer::new(Vec::new());
+        drawer.block(lines(&["0123456789", "\x1b[31mab\x1b[0m"]), 80, 24);
+        drawer.block(lines(&["x"]), 4, 24);
+        let text = String::from_utf8(drawer.out).unwrap();
+        assert!(text.contains("\x1b[4A"), "three rows and one: {text:?}");
+    }
+
+    #[test]
+    fn never_more_lines_than_the_terminal_has() {
+        let mut drawer = Drawer::new(Vec::new());
+        drawer.block(lines(&["1", "2", "3", "4"]), 80, 3);
+        assert_eq!(drawer.drawn.len(), 2);
+        drawer.block(lines(&["1", "2"]), 80, 0);
+        assert_eq!(drawer.drawn.len(), 1);
+    }
+}

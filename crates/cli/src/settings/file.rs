@@ -1,0 +1,325 @@
+//! Reads `clewline.toml`.
+//!
+//! Owns where the file is looked for and the way from its keys to a [`Layer`]. The keys and
+//! their kinds come from the flags' definitions, so a flag is a key and nothing else is. All
+//! problems are collected, each with its line.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, Args, Command};
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::layer::{Layer, Origin};
+use super::problem::Problem;
+use super::{ALL_PRIVATE, HostSettings, definitions, key_of};
+use crate::message::shown;
+use crate::nearest::nearest;
+
+/// The file that is read from the current folder.
+pub(crate) const FILE_NAME: &str = "clewline.toml";
+/// The variable that names another one.
+pub(crate) const FILE_VARIABLE: &str = "CLEWLINE_CONFIG";
+/// The key of the tables with figures for some hosts.
+const HOST_KEY: &str = "host";
+/// A larger file is no configuration.
+const LARGEST_FILE: u64 = 4 * 1024 * 1024;
+
+/// What a configuration file says.
+#[derive(Default)]
+pub(crate) struct FileSettings {
+    /// The settings that are flags, too.
+    pub(crate) layer: Layer,
+    /// Its `[[host]]` tables.
+    pub(crate) hosts: Vec<Layer>,
+}
+
+/// Loads the file the user named, or the one in the current folder if there is one, and says
+/// what is wrong with it.
+pub(crate) fn load(named: Option<PathBuf>) -> (FileSettings, Vec<Problem>) {
+    let is_named = named.is_some();
+    let path = named.unwrap_or_else(|| PathBuf::from(FILE_NAME));
+    if !is_named && !path.exists() {
+        return (FileSettings::default(), Vec::new());
+    }
+    let name = shown(&path.to_string_lossy()).into_owned();
+    match read_text(&path) {
+        Ok(text) => {
+            let mut problems = Vec::new();
+            (read(&name, &text, &mut problems), problems)
+        }
+        Err(error) => (FileSettings::default(), vec![Problem::new(name, error)]),
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let cannot = |error: std::io::Error| format!("cannot be read: {error}");
+    let file = fs::File::open(path).map_err(cannot)?;
+    let mut text = String::new();
+    let read = file.take(LARGEST_FILE + 1).read_to_string(&mut text);
+    match read.map_err(cannot)? as u64 {
+        0..=LARGEST_FILE => Ok(text),
+        _ => Err(format!("is larger than {LARGEST_FILE} bytes")),
+    }
+}
+
+/// Reads the text of a file; what is wrong is added to `problems`.
+pub(crate) fn read(name: &str, text: &str, problems: &mut Vec<Problem>) -> FileSettings {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    let source = Source::new(name, text);
+    for error in &errors {
+        let line = source.line(error.span().map_or(0, |span| span.start));
+        problems.push(Problem::new(
+            format!("{name}:{line}"),
+            shown(error.message()),
+        ));
+    }
+    let known = definitions();
+    let mut settings = FileSettings::default();
+    let mut reader = Reader { source, problems };
+    for (key, value) in document.get_ref() {
+        if key.get_ref() == HOST_KEY {
+            settings.hosts = reader.hosts(value);
+        } else {
+            reader.entry(&known, (key, value), &mut settings.layer);
+        }
+    }
+    settings
+}
+
+/// The file's name and where its lines begin.
+struct Source<'a> {
+    name: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Source<'a> {
+    fn new(name: &'a str, text: &str) -> Self {
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Self {
+            name,
+            starts: breaks.map(|(at, _)| at + 1).collect(),
+        }
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        1 + self.starts.partition_point(|start| *start <= offset)
+    }
+}
+
+/// The kinds of values, as the flags' definitions know them.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Switch,
+    Count,
+    Text,
+    Texts,
+}
+
+impl Kind {
+    fn of(arg: &Arg) -> Self {
+        match arg.get_action() {
+            ArgAction::SetTrue => Self::Switch,
+            ArgAction::Count => Self::Count,
+            ArgAction::Append => Self::Texts,
+            _ if arg
+                .get_possible_values()
+                .iter()
+                .any(|value| value.get_name() == "true") =>
+            {
+                Self::Switch
+            }
+            _ => Self::Text,
+        }
+    }
+
+    const fn expected(self) -> &'static str {
+        match self {
+            Self::Switch => "is a switch: write true or false",
+            Self::Count => "is a number from 0 to 3",
+            Self::Text => "takes one value: a text in quotes, or a number",
+            Self::Texts => "takes a text in quotes or a list of such",
+        }
+    }
+}
+
+type Entry<'a, 'i> = (
+    &'a Spanned<std::borrow::Cow<'i, str>>,
+    &'a Spanned<DeValue<'i>>,
+);
+
+struct Reader<'a> {
+    source: Source<'a>,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn entry(&mut self, known: &Command, (key, value): Entry<'_, '_>, layer: &mut Layer) {
+        let line = self.source.line(key.span().start);
+        let origin = Origin::File {
+            name: self.source.name.to_owned(),
+            line,
+        };
+        let key = key.get_ref().as_ref();
+        let place = origin.place(&shown(key));
+        let Some(arg) = known.get_arguments().find(|arg| key_of(arg) == key) else {
+            let message = "is not a setting";
+            let mut problem = Problem::new(place, message);
+            problem.hint = suggestion(known, key);
+            self.problems.push(problem);
+            return;
+        };
+        match convert(arg, value.get_ref()) {
+            Some(value) => layer.insert(key, value, origin),
+            None => self
+                .problems
+                .push(Problem::new(place, Kind::of(arg).expected())),
+        }
+    }
+
+    fn hosts(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<Layer> {
+        let known = HostSettings::augment_args(Command::new(HOST_KEY));
+        let tables = match value.get_ref() {
+            DeValue::Array(items) => items.iter().map(|item| item.get_ref().as_table()).collect(),
+            _ => None,
+        };
+        let Some(tables): Option<Vec<&DeTable<'_>>> = tables else {
+            let line = self.source.line(value.span().start);
+            let place = format!("{}:{line}: {HOST_KEY}", self.source.name);
+            self.problems.push(Problem::new(
+                place,
+                "is a list of tables: write [[host]] on a line of its own",
+            ));
+            return Vec::new();
+        };
+        tables
+            .into_iter()
+            .map(|table| {
+                let mut layer = Layer::default();
+                for entry in table {
+                    self.entry(&known, entry, &mut layer);
+                }
+                layer
+            })
+            .collect()
+    }
+}
+
+fn convert(arg: &Arg, value: &DeValue<'_>) -> Option<Value> {
+    match (Kind::of(arg), value) {
+        (Kind::Switch, DeValue::Boolean(value)) => Some(Value::from(*value)),
+        (Kind::Count, DeValue::Integer(number)) => {
+            let number: u8 = number.as_str().parse().ok()?;
+            (number <= 3).then(|| Value::from(number))
+        }
+        (Kind::Text, value) => scalar(value).map(Value::from),
+        (Kind::Texts, DeValue::Boolean(all)) if takes_nothing(arg) => Some(Value::from(if *all {
+            vec![ALL_PRIVATE]
+        } else {
+            Vec::new()
+        })),
+        (Kind::Texts, DeValue::Array(items)) => items
+            .iter()
+            .map(|item| scalar(item.get_ref()))
+            .collect::<Option<Vec<String>>>()
+            .map(Value::from),
+        (Kind::Texts, value) => scalar(value).map(|text| Value::from(vec![text])),
+        _ => None,
+    }
+}
+
+fn takes_nothing(arg: &Arg) -> bool {
+    arg.get_num_args()
+        .is_some_and(|range| range.min_values() == 0)
+}
+
+fn scalar(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.clone().into_owned()),
+        DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
+        _ => None,
+    }
+}
+
+/// What the writer of an unknown key may have meant.
+fn suggestion(known: &Command, key: &str) -> Option<String> {
+    let dashed = key.trim_start_matches('-').replace('_', "-");
+    let alias = known.get_arguments().find(|arg| {
+        let aliases = arg.get_all_aliases().unwrap_or_default();
+        let short = arg.get_short().map(String::from);
+        short.as_deref() == Some(key) || aliases.contains(&key) || key_of(arg) == dashed
+    });
+    alias
+        .map(key_of)
+        .or_else(|| nearest(&dashed, known.get_arguments().map(key_of)))
+        .map(|name| format!("for `{}` write `{name}`", shown(key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    fn check(text: &str) -> (Settings, Vec<String>) {
+        let mut problems = Vec::new();
+        let settings = read("f.toml", text, &mut problems);
+        let lines = problems
+            .iter()
+            .map(|one| match &one.hint {
+                Some(hint) => format!("{one} ({hint})"),
+                None => one.to_string(),
+            })
+            .collect();
+        (settings.layer.read(), lines)
+    }
+
+    #[test]
+    fn all_kinds_are_read() {
+        let text = "url = 'example.com'\ntries = 3\nrate = 2.5\nlist = true\nverbose = 2\n\
+                    include = ['a', 'b']\nallow-private = true\n";
+        let (settings, problems) = check(text);
+        assert_eq!(problems, [""; 0]);
+        assert_eq!(settings.input.url, ["example.com"]);
+        assert_eq!(settings.pace.tries.as_deref(), Some("3"));
+        assert_eq!(settings.pace.rate.as_deref(), Some("2.5"));
+        assert!(settings.output.list);
+        assert_eq!(settings.console.verbose, 2);
+        assert_eq!(settings.scope.include, ["a", "b"]);
+        assert_eq!(settings.network.allow_private, [ALL_PRIVATE]);
+    }
+
+    #[test]
+    fn all_problems_are_named_with_their_lines() {
+        let text = "dleay = '1s'\nlist = 'yes'\n\nmax_pages = 3\nlevel = 2\ninclude = [true]\n\
+                    [[host]]\nname = 'a'\nspeeed = 'max'\n";
+        let (_, problems) = check(text);
+        let expected = [
+            "f.toml:1: dleay: is not a setting (for `dleay` write `delay`)",
+            "f.toml:6: include: takes a text in quotes or a list of such",
+            "f.toml:5: level: is not a setting (for `level` write `depth`)",
+            "f.toml:2: list: is a switch: write true or false",
+            "f.toml:4: max_pages: is not a setting (for `max_pages` write `max-pages`)",
+            "f.toml:9: speeed: is not a setting (for `speeed` write `speed`)",
+        ];
+        let mut sorted = problems.clone();
+        sorted.sort_by_key(|line| line.split(": ").nth(1).map(str::to_owned));
+        assert_eq!(sorted, expected, "{problems:?}");
+    }
+
+    #[test]
+    fn broken_syntax_is_a_problem_with_a_line() {
+        let (_, problems) = check("tries = 3\ndelay = \nlist = tru\n");
+        assert!(problems.len() >= 2, "{problems:?}");
+        assert!(problems[0].starts_with("f.toml:2: "), "{problems:?}");
+    }
+
+    #[test]
+    fn deep_nesting_is_refused_not_followed() {
+        let text = format!("include = {}", "[".repeat(100_000));
+        assert!(!check(&text).1.is_empty());
+    }
+}

@@ -1,0 +1,379 @@
+//! The command as people meet it: output, talk and exit code.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests are tests, but clippy knows only functions"
+)]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A folder of its own for each test, so that no configuration lies around.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn with_file(self, name: &str, text: &str) -> Self {
+        fs::write(self.folder.path().join(name), text).unwrap();
+        self
+    }
+
+    fn command(&self, line: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clewline"));
+        command
+            .args(line)
+            .current_dir(self.folder.path())
+            .env_clear();
+        command
+    }
+
+    fn run(&self, line: &[&str]) -> Ran {
+        Ran::from(self.command(line).output().unwrap())
+    }
+}
+
+struct Ran {
+    code: i32,
+    out: String,
+    talk: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            talk: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+fn run(line: &[&str]) -> Ran {
+    Place::new().run(line)
+}
+
+/// Usage errors: nothing on stdout, exit code 2, exactly this on stderr.
+fn check_usage(line: &[&str], expected: &str) {
+    let ran = run(line);
+    assert_eq!(ran.talk, expected, "{line:?}");
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{line:?}");
+}
+
+fn docs(name: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs")).join(name)
+}
+
+/// The names of all settings, as the generated reference has them.
+fn keys() -> Vec<String> {
+    let page = run(&["reference"]).out;
+    let settings = page.split("## Some hosts").next().unwrap();
+    let cell = |line: &str| Some(line.split(" | ").nth(1)?.trim_matches('`').to_owned());
+    let rows = settings.lines().filter(|line| line.starts_with("| `"));
+    rows.filter_map(cell).collect()
+}
+
+#[test]
+fn no_arguments_print_the_short_help() {
+    let ran = run(&[]);
+    assert_eq!((ran.code, ran.talk.as_str()), (0, ""));
+    assert_eq!(
+        ran.out
+            .lines()
+            .filter(|line| line.starts_with("  clewline "))
+            .count(),
+        4
+    );
+}
+
+#[test]
+fn help_names_every_setting() {
+    let ran = run(&["--help"]);
+    assert_eq!((ran.code, ran.talk.as_str()), (0, ""));
+    let keys = keys();
+    assert!(keys.len() > 50, "{keys:?}");
+    for key in keys.iter().filter(|key| *key != "url") {
+        let named = |word: &str| {
+            word.trim_end_matches("[=<CIDR>]").trim_end_matches("...") == format!("--{key}")
+        };
+        let lines = ran
+            .out
+            .lines()
+            .filter(|line| line.trim_start().starts_with('-'));
+        assert!(lines.flat_map(str::split_whitespace).any(named), "--{key}");
+    }
+    assert!(ran.out.contains("[default: 32M]") && ran.out.contains("[default: host]"));
+    assert!(
+        !run(&["-h"]).out.contains("--max-repeats"),
+        "the summary is short"
+    );
+}
+
+#[test]
+fn the_example_has_every_setting_and_loads() {
+    let text = fs::read_to_string(docs("clewline.example.toml")).unwrap();
+    for key in keys() {
+        let named = |line: &str| {
+            let line = line.trim_start_matches("# ");
+            line.starts_with(&format!("{key} = ")) || line.contains(&format!("or: {key} = "))
+        };
+        assert!(text.lines().any(named), "{key} is not in the example");
+    }
+    let place = Place::new().with_file("clewline.toml", &text);
+    let ran = place.run(&["crawl", "--show-config"]);
+    assert_eq!((ran.code, ran.talk.as_str()), (0, ""));
+    assert!(
+        ran.out
+            .contains("# host *.slow.example: delay 5s, max-pages 1000\n")
+    );
+}
+
+#[test]
+fn the_reference_is_up_to_date() {
+    let page = run(&["reference"]).out;
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(docs("configuration.md"), &page).unwrap();
+    }
+    let stored = fs::read_to_string(docs("configuration.md")).unwrap_or_default();
+    assert!(
+        stored == page,
+        "docs/configuration.md is stale: run with UPDATE_DOCS=1"
+    );
+}
+
+#[test]
+fn a_wrong_flag_gets_a_suggestion() {
+    let ran = run(&["--dleay", "1s", "example.com"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.talk.contains("unexpected argument '--dleay'"),
+        "{}",
+        ran.talk
+    );
+    assert!(ran.talk.contains("'--delay'"), "{}", ran.talk);
+}
+
+#[test]
+fn wrong_values_are_told_all_at_once() {
+    check_usage(
+        &[
+            "example.com",
+            "--delay",
+            "soon",
+            "-t",
+            "0",
+            "--scope",
+            "all",
+            "-d",
+            "-1",
+        ],
+        "error: --scope: `all` is not one of page, path, host, domain, any\n\
+         error: --delay: `soon` is not a time such as 500ms, 2s, 1m30s or 1h\n\
+         error: --tries: `0` is too small; the least is 1\n\
+         error: --depth: `-1` is not a whole number\n",
+    );
+}
+
+#[test]
+fn wrong_flags_and_files_are_told_together() {
+    let place = Place::new().with_file("clewline.toml", "tries = 3\nmax_pages = 4\nlist = 1\n");
+    let ran = place.run(&["example.com", "--rate", "fast"]);
+    let expected = "error: clewline.toml:3: list: is a switch: write true or false\n\
+                    error: clewline.toml:2: max_pages: is not a setting\n\
+                    error: --rate: `fast` is not a rate such as 5/s or 30/m\n\n\
+                    hint: for `max_pages` write `max-pages`\n";
+    assert_eq!((ran.code, ran.talk.as_str()), (2, expected));
+    let ran = place.run(&["example.com", "--no-config", "--show-config"]);
+    assert_eq!((ran.code, ran.talk.as_str()), (0, ""));
+}
+
+#[test]
+fn roots_that_cannot_be() {
+    check_usage(
+        &["file:///tmp/x"],
+        "error: URL: `file:///tmp/x` is neither http nor https\n\n\
+         hint: clewline asks web servers, not disks; serve the folder, for example with\n      \
+         `python3 -m http.server`, and crawl http://localhost:8000\n",
+    );
+    check_usage(
+        &["crwl"],
+        "error: URL: `crwl` is neither a URL nor a verb\n\n\
+         hint: did you mean the verb `crawl`? To ask a host of that name write http://crwl/\n",
+    );
+    check_usage(
+        &["https://me:hunter2@example.com"],
+        "error: URL: has a user name or password in it\n\n\
+         hint: give them with -u user:password\n",
+    );
+    check_usage(
+        &["crawl"],
+        "error: URL: is missing: where shall the crawl begin?\n\n\
+         hint: clewline example.com, or --input-file with one URL per line\n",
+    );
+    check_usage(
+        &["http://x/\u{1b}[31m\u{202e}", "ftp://\u{1b}[2J"],
+        "error: URL: `ftp://\\u{1b}[2J` is not a valid URL\n",
+    );
+}
+
+#[test]
+fn habits_of_other_tools_get_answers() {
+    check_usage(
+        &["-r", "example.com"],
+        "error: -r: is not needed: clewline is always recursive\n\n\
+         hint: leave it out; --depth N limits how far it goes\n",
+    );
+    check_usage(
+        &["-np", "example.com"],
+        "error: --max-pages: `p` is not a whole number\n\n\
+         hint: wget's -np is --no-parent here\n",
+    );
+}
+
+#[test]
+fn going_anywhere_needs_a_contact() {
+    check_usage(
+        &["--scope", "any", "example.com"],
+        "error: --scope: `any` leaves your own sites, so their owners must be able to reach you\n\n\
+         hint: add --contact you@example.com, or a URL about your crawler\n",
+    );
+}
+
+#[test]
+fn show_config_tells_origins_and_keeps_secrets() {
+    let place = Place::new()
+        .with_file(
+            "clewline.toml",
+            "\ndepth = 3\ntries = 9\nuser = 'me:hunter2'\n",
+        )
+        .with_file("other.toml", "depth = 8\n");
+    let value = |ran: &Ran, key: &str| {
+        let lines = ran.out.lines();
+        let mut found = lines.filter(|line| line.trim_start_matches("# ").starts_with(key));
+        found
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .collect::<Vec<&str>>()
+            .join(" ")
+    };
+    let ran = place.run(&[
+        "example.com",
+        "--show-config",
+        "--tries",
+        "2",
+        "-H",
+        "A: hunter2",
+    ]);
+    assert_eq!((ran.code, ran.talk.as_str()), (0, ""));
+    assert_eq!(value(&ran, "depth"), "depth = 3 # clewline.toml:2");
+    assert_eq!(value(&ran, "tries"), "tries = 2 # flag");
+    assert_eq!(value(&ran, "timeout"), "timeout = \"30s\" # default");
+    assert_eq!(
+        value(&ran, "user "),
+        "# user = \"(secret)\" # clewline.toml:4"
+    );
+    assert_eq!(value(&ran, "header"), "# header = [\"A: (secret)\"] # flag");
+    assert!(!ran.out.contains("hunter2"));
+
+    let mut command = place.command(&["example.com", "--show-config"]);
+    let ran = Ran::from(
+        command
+            .env("CLEWLINE_CONFIG", "other.toml")
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(value(&ran, "depth"), "depth = 8 # other.toml:1");
+    let mut command = place.command(&["example.com", "--show-config"]);
+    let ran = Ran::from(
+        command
+            .env("https_proxy", "http://u:hunter2@h:1")
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(
+        value(&ran, "proxy"),
+        "# proxy = (secret) # environment, https_proxy"
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_is_an_error_only_if_named() {
+    let ran = run(&["example.com", "--show-config", "--config", "none.toml"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.talk.starts_with("error: none.toml: cannot be read: "),
+        "{}",
+        ran.talk
+    );
+}
+
+#[test]
+fn roots_from_standard_input() {
+    let place = Place::new();
+    let mut command = place.command(&["-i", "-", "--show-config"]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input
+        .write_all(b"# mine\nexample.com\nhttp://localhost:3000/a\n")
+        .unwrap();
+    drop(input);
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    let expected = "[\"https://example.com/\", \"http://localhost:3000/a\"]";
+    assert!(ran.out.contains(expected), "{}{}", ran.out, ran.talk);
+}
+
+#[test]
+fn completions_for_each_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = run(&["completions", shell]);
+        assert_eq!((ran.code, ran.talk.as_str()), (0, ""), "{shell}");
+        assert!(ran.out.contains("page-requisites"), "{shell}");
+    }
+}
+
+#[test]
+fn colour_is_used_only_when_asked_for() {
+    let coloured = run(&["crawl", "--color", "always"]);
+    assert!(coloured.talk.contains("\u{1b}["), "{}", coloured.talk);
+    for line in [&["crawl"][..], &["crawl", "--color", "never"], &["--help"]] {
+        let ran = run(line);
+        assert!(
+            !ran.talk.contains('\u{1b}') && !ran.out.contains('\u{1b}'),
+            "{line:?}"
+        );
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let place = Place::new();
+    for line in [
+        &["--help"][..],
+        &["reference"],
+        &["completions", "bash"],
+        &[],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = place.command(line);
+        let output = command
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{line:?}");
+    }
+}
