@@ -9,7 +9,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// Fields whose values are credentials, and must not reach a log by way of `Debug`.
-const SECRET: [&str; 4] = ["set-cookie", "cookie", "authorization", "proxy-authorization"];
+const SECRET: [&str; 4] = [
+    "set-cookie",
+    "cookie",
+    "authorization",
+    "proxy-authorization",
+];
 
 /// The header fields of a response, in the order and the case in which they came.
 ///
@@ -35,7 +40,10 @@ struct Field {
 impl Headers {
     /// Room for `fields` fields of `bytes` bytes in all, so that a parsed head allocates twice.
     pub(crate) fn with_capacity(fields: usize, bytes: usize) -> Self {
-        Self { buffer: Vec::with_capacity(bytes), fields: Vec::with_capacity(fields) }
+        Self {
+            buffer: Vec::with_capacity(bytes),
+            fields: Vec::with_capacity(fields),
+        }
     }
 
     /// Appends a field; equal names do not replace each other.
@@ -44,7 +52,11 @@ impl Headers {
         self.buffer.extend_from_slice(name.as_bytes());
         let middle = self.buffer.len();
         self.buffer.extend_from_slice(value);
-        self.fields.push(Field { start, value: middle, end: self.buffer.len() });
+        self.fields.push(Field {
+            start,
+            value: middle,
+            end: self.buffer.len(),
+        });
     }
 
     /// The value of the first field of this name, in any case.
@@ -99,7 +111,9 @@ impl fmt::Debug for Headers {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map = formatter.debug_map();
         for (name, value) in self.iter() {
-            let secret = SECRET.iter().any(|secret| name.eq_ignore_ascii_case(secret));
+            let secret = SECRET
+                .iter()
+                .any(|secret| name.eq_ignore_ascii_case(secret));
             if secret {
                 map.entry(&name, &format_args!("<redacted>"));
             } else {

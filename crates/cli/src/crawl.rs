@@ -1,21 +1,20 @@
 //! The verb `crawl`: a crawl between its first line and its exit code.
 //!
 //! Owns the order of things around a crawl: notes, signals, progress, report, exit code. It
-//! refuses to know how a crawl works; `drive` is the only place that calls the library.
+//! refuses to know how a crawl works.
 
 use std::io::{self, BufWriter, IsTerminal, Write, stdout};
-use std::time::Duration;
 
-use clewline::config::Config;
+use clewline::log::{records, urls};
+use clewline::report::{self, Report, StoppedBy, Style, json, list};
+use clewline::{Crawl, CrawlError, FolderError, GRACE};
 
 use crate::exit::ExitStatus;
 use crate::message::Speaker;
 use crate::progress::{Board, Progress};
-use crate::resolve::{FailOn, Options, Resolved, Talk};
-use crate::stop::Stop;
-
-/// How long requests in flight may take to finish once a stop is asked for.
-pub(crate) const GRACE: Duration = Duration::from_secs(10);
+use crate::resolve::{FailOn, Format, Options, Resolved, Talk};
+use crate::stop;
+use crate::teller::Teller;
 
 /// How a crawl ended, as far as the exit code and the report go.
 pub(crate) struct Summary {
@@ -45,19 +44,8 @@ pub(crate) enum Ended {
 /// How the report is to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Look {
-    pub(crate) options: Options,
     pub(crate) in_colour: bool,
     pub(crate) width: usize,
-}
-
-/// What the crawl and the command share while it runs.
-pub(crate) struct Watch<'a> {
-    /// Where snapshots for the progress go.
-    pub(crate) board: Board,
-    /// Whether to stop handing out; then finish within [`GRACE`].
-    pub(crate) stop: Stop,
-    /// Prints lines while the crawl runs.
-    pub(crate) progress: &'a Progress,
 }
 
 /// Crawls, reports, and says how it ended.
@@ -76,16 +64,27 @@ pub(crate) fn crawl(resolved: Resolved) -> anyhow::Result<ExitStatus> {
     }
     let board = Board::default();
     let progress = Progress::start(&board, options);
-    let voice = progress.voice();
-    let stop = Stop::listen(move || voice.say(&stopping()))?;
-    let watch = Watch {
-        board,
-        stop,
-        progress: &progress,
+    let speed_named = config.politeness.speed.is_some();
+    let teller = Teller::new(board, progress.voice(), options.talk, speed_named);
+    let running = match Crawl::from_config(config)
+        .observe(move |event| teller.tell(&event))
+        .run()
+    {
+        Ok(running) => running,
+        Err(error) => {
+            progress.finish();
+            return Ok(refuse(error, &speaker));
+        }
     };
-    let summary = drive(config, options, watch);
+    let control = running.control();
+    let voice = progress.voice();
+    stop::listen(move || {
+        voice.say("stopping: what is in flight may finish; once more to stop at once");
+        control.stop(GRACE);
+    })?;
+    let ended = running.wait();
     progress.finish();
-    let summary = summary?;
+    let summary = summary(ended?, options);
     let status = exit_status(&summary, options.fail_on);
     let Summary { ended, report, .. } = summary;
     print(report, options)?;
@@ -95,22 +94,81 @@ pub(crate) fn crawl(resolved: Resolved) -> anyhow::Result<ExitStatus> {
     Ok(status)
 }
 
-fn stopping() -> String {
-    let grace = GRACE.as_secs();
-    format!("stopping: up to {grace}s for what is in flight; Ctrl-C again ends at once")
+/// A crawl that could not start: what is wrong, and what to do.
+fn refuse(error: CrawlError, speaker: &Speaker) -> ExitStatus {
+    let (status, hint) = match &error {
+        CrawlError::Folder(FolderError::Finished(_)) => (
+            ExitStatus::Usage,
+            Some("name another folder with --output, or replace it with --overwrite"),
+        ),
+        CrawlError::Folder(FolderError::Unfinished(_)) => (
+            ExitStatus::Usage,
+            Some("start afresh with --overwrite, or name another folder with --output"),
+        ),
+        CrawlError::Folder(FolderError::Foreign(_)) => {
+            (ExitStatus::Usage, Some("name another folder with --output"))
+        }
+        CrawlError::Folder(_) => (ExitStatus::Stuck, None),
+        CrawlError::Engine(_) => (ExitStatus::Stuck, None),
+        _ => (ExitStatus::Usage, None),
+    };
+    let hints: Vec<String> = hint.into_iter().map(str::to_owned).collect();
+    speaker.error(&anyhow::Error::new(error), &hints);
+    status
 }
 
-/// Calls the library.
-fn drive(config: Config, options: Options, watch: Watch<'_>) -> anyhow::Result<Summary> {
-    let _ = (config, options, watch);
-    anyhow::bail!("the crawl is not joined to the command yet")
+fn summary(ended: clewline::Summary, options: Options) -> Summary {
+    let clewline::Summary {
+        report,
+        failed_roots,
+    } = ended;
+    let ended = match (&report.facts.stopped_by, failed_roots.first()) {
+        (StoppedBy::Interrupted, _) => Ended::Interrupted,
+        (_, Some((url, why))) => Ended::Stuck {
+            reason: format!("no page could be reached: {url}: {why}"),
+            hints: vec![format!("clewline inspect {url} shows each step")],
+        },
+        _ => Ended::Finished,
+    };
+    Summary {
+        ended,
+        broken: report.tally.broken,
+        failed: report.tally.outcomes.failed,
+        report: Box::new(move |out, look| write_report(&report, options, out, look)),
+    }
+}
+
+fn write_report(
+    report: &Report,
+    options: Options,
+    out: &mut dyn Write,
+    look: Look,
+) -> io::Result<()> {
+    if options.list {
+        let folder = report.facts.folder.as_deref();
+        let records = folder
+            .map(|folder| records(&folder.join(urls::FILE)))
+            .transpose()?;
+        return list(records.into_iter().flatten(), &report.facts, out);
+    }
+    let mut text = String::new();
+    match options.format {
+        Format::Json => text = json(report)? + "\n",
+        Format::Text => {
+            let style = Style {
+                colour: look.in_colour,
+                width: look.width,
+            };
+            report::text(report, &mut text, style).map_err(io::Error::other)?;
+        }
+    }
+    out.write_all(text.as_bytes())
 }
 
 fn print(report: WriteReport, options: Options) -> io::Result<()> {
     let out = stdout();
     let width = terminal_size::terminal_size_of(&out).map_or(80, |(width, _)| width.0);
     let look = Look {
-        options,
         in_colour: options.colour.decide(out.is_terminal()),
         width: usize::from(width),
     };

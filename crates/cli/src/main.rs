@@ -12,6 +12,7 @@ mod progress;
 mod resolve;
 mod settings;
 mod stop;
+mod teller;
 
 use std::io::{self, Write, stdout};
 use std::path::PathBuf;

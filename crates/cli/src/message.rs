@@ -13,27 +13,7 @@ use crate::settings::problem::Problem;
 const MOST_PROBLEMS: usize = 20;
 
 /// Foreign text made harmless: whatever a terminal would obey is written out.
-pub(crate) fn shown(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe) {
-        return Cow::Borrowed(text);
-    }
-    let mut safe = String::with_capacity(text.len() + 8);
-    for character in text.chars() {
-        if is_unsafe(character) {
-            let _ = write!(safe, "\\u{{{:x}}}", character as u32);
-        } else {
-            safe.push(character);
-        }
-    }
-    Cow::Owned(safe)
-}
-
-/// Control characters, and those that change the direction of text or have no width.
-fn is_unsafe(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(character, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{61c}')
-}
+pub(crate) use clewline::escape::visible as shown;
 
 /// Whether a stream is written in colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -155,17 +135,6 @@ const CYAN: &str = "36";
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn foreign_text_cannot_steer_a_terminal() {
-        let check = |text: &str, expected: &str| assert_eq!(shown(text), expected);
-        check("plain ünï 漢字", "plain ünï 漢字");
-        check("a\x1b[2Jb", "a\\u{1b}[2Jb");
-        check("a\rb\nc", "a\\u{d}b\\u{a}c");
-        check("\u{9b}31m", "\\u{9b}31m");
-        check("evil\u{202e}gpj.exe", "evil\\u{202e}gpj.exe");
-        check("zero\u{200b}width", "zero\\u{200b}width");
-    }
 
     #[test]
     fn colour_is_decided_once() {

@@ -8,49 +8,28 @@ use std::io;
 use std::thread;
 
 use anyhow::Context as _;
-use tokio::sync::watch;
 
 use crate::exit::ExitStatus;
 use crate::progress;
 
-/// Whether the user wants the crawl to stop.
-#[derive(Clone)]
-pub(crate) struct Stop(watch::Receiver<bool>);
-
-impl Stop {
-    /// Listens from now on until the process ends; `on_first` is called at the first signal.
-    pub(crate) fn listen(on_first: impl FnOnce() + Send + 'static) -> anyhow::Result<Self> {
-        let (sender, receiver) = watch::channel(false);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .context("cannot listen for signals")?;
-        thread::Builder::new()
-            .name("signals".to_owned())
-            .spawn(move || runtime.block_on(obey(&sender, on_first)))
-            .context("cannot listen for signals")?;
-        Ok(Self(receiver))
-    }
-
-    /// Whether it was asked for.
-    pub(crate) fn is_asked(&self) -> bool {
-        *self.0.borrow()
-    }
-
-    /// Waits until it is asked for; waits for ever if it never is.
-    pub(crate) async fn asked(&mut self) {
-        if self.0.wait_for(|asked| *asked).await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    }
+/// Listens from now on until the process ends; `on_first` is called at the first signal.
+pub(crate) fn listen(on_first: impl FnOnce() + Send + 'static) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot listen for signals")?;
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || runtime.block_on(obey(on_first)))
+        .context("cannot listen for signals")?;
+    Ok(())
 }
 
-async fn obey(sender: &watch::Sender<bool>, on_first: impl FnOnce()) {
+async fn obey(on_first: impl FnOnce()) {
     let Ok(mut signals) = Signals::new() else {
         return;
     };
     signals.next().await;
-    sender.send_replace(true);
     on_first();
     signals.next().await;
     progress::restore_terminal();

@@ -74,6 +74,13 @@ pub(crate) enum Talk {
     Verbose(u8),
 }
 
+impl Talk {
+    /// Whether every URL is told.
+    pub(crate) const fn is_verbose(self) -> bool {
+        matches!(self, Self::Verbose(_))
+    }
+}
+
 /// What resolving needs from outside.
 pub(crate) struct Environment {
     /// The variable that names a proxy, if one does; its value is the fetcher's business.

@@ -86,6 +86,7 @@ pub(super) fn politeness(reader: &mut Reader<'_>, settings: &Settings) -> Polite
             str::parse,
         ),
         retry_delay: reader.period(written("retry-delay", pace.retry_delay.as_ref()), &periods),
+        robots_retry: None,
         hosts: Vec::new(),
     }
 }
