@@ -4,11 +4,10 @@
 //! anything else of an entry. Invariant: bounded by the collector, one entry in memory.
 
 use clewline_core::link::LinkKind;
-use clewline_core::url::HARD_LENGTH_LIMIT;
 
 use super::collect::{Collector, Reference};
 use super::element::push_bounded;
-use super::sitemap::lastmod;
+use super::sitemap::{FIELD_BYTES, lastmod};
 use super::xml::{End, StartTag, Visitor, walk};
 
 /// Reads a feed; its entries are of `kind`, which tells a feed from a feed that is a sitemap.
@@ -59,7 +58,8 @@ impl Feed<'_> {
         self.date = None;
     }
 
-    /// An entry's own link; a permanent identifier stands in for a missing one.
+    /// An entry's own link; an identifier that is a URL stands in for a missing one, even if it
+    /// is marked as no permanent link, because there is nothing better to follow.
     fn end_entry(&mut self) {
         self.is_in_entry = false;
         let guid = self.guid.take().filter(|guid| guid.contains("://"));
@@ -113,14 +113,7 @@ impl Visitor for Feed<'_> {
             "item" | "entry" => self.begin_entry(),
             "image" | "textinput" => self.is_in_image = true,
             "link" => self.link(tag),
-            "guid" if self.is_in_entry => {
-                let is_permanent = tag
-                    .attribute("isPermaLink")
-                    .is_none_or(|value| !value.trim().eq_ignore_ascii_case("false"));
-                if is_permanent {
-                    self.begin(Field::Guid);
-                }
-            }
+            "guid" if self.is_in_entry => self.begin(Field::Guid),
             "pubdate" | "updated" | "date" if self.is_in_entry => self.begin(Field::Date),
             "enclosure" => {
                 if let Some(raw) = tag.attribute("url") {
@@ -133,7 +126,7 @@ impl Visitor for Feed<'_> {
 
     fn text(&mut self, text: &str) {
         if self.capture.is_some() {
-            push_bounded(&mut self.text, text, HARD_LENGTH_LIMIT + 1);
+            push_bounded(&mut self.text, text, FIELD_BYTES);
         }
     }
 

@@ -19,7 +19,7 @@ use lol_html::{AsciiCompatibleEncoding, MemorySettings, Selector};
 use super::element::{Findings, SELECTOR};
 
 /// Memory of one tokenizer, mostly its stack of open elements: room for 200,000 of them.
-const MEMORY_LIMIT: usize = 48 * 1024 * 1024;
+const MEMORY_LIMIT: usize = 32 * 1024 * 1024;
 
 /// What a tokenizer has from the start; more than the limit would be a panic.
 const PREALLOCATED: usize = 4 * 1024;

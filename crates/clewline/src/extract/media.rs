@@ -50,7 +50,8 @@ pub(super) struct Claim {
 /// Reads Content-Type; of several fields the last counts, as in Fetch section 2.2.2.
 pub(super) fn claim(headers: &Headers) -> Claim {
     let value = headers.all("content-type").last().unwrap_or_default();
-    let end = memchr::memchr(b';', value).unwrap_or(value.len());
+    // A comma joins repeated fields, which are mostly equal.
+    let end = memchr::memchr2(b';', b',', value).unwrap_or(value.len());
     let essence = value[..end].trim_ascii().to_ascii_lowercase();
     Claim {
         media: media(&essence),

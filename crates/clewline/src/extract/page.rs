@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::{Encoding, REPLACEMENT, UTF_8};
 
 use super::body::Body;
 use super::collect::{Bounds, Collector};
@@ -32,6 +32,8 @@ const CSS_LIMIT: usize = 16 * 1024 * 1024;
 /// The largest XML document that is read.
 const XML_LIMIT: usize = sitemap::FILE_LIMIT;
 
+/// Encodings that could smuggle markup past a filter are not decoded (Encoding section 4.2).
+const UNSAFE_ENCODING: &str = "the encoding is not supported";
 const NOT_XML: &str = "the XML is broken";
 const NOT_A_SITEMAP: &str = "this is no sitemap";
 
@@ -239,6 +241,9 @@ impl PageExtraction {
             None if is_last => charset::guess(held, self.url.host()),
             None => return,
         };
+        if encoding == REPLACEMENT {
+            open(&self.shared).problem.get_or_insert(UNSAFE_ENCODING);
+        }
         self.charset = Some(encoding);
         self.query_encoding = encoding.output_encoding();
         self.begin(State::Html(Box::new(HtmlPass::new(&self.shared, encoding))));
@@ -298,7 +303,7 @@ impl PageExtraction {
             "rss" | "feed" | "rdf" => feed::read(text, LinkKind::Feed, collector),
             _ => xml::hrefs(text, collector),
         };
-        (end == End::Broken).then_some(NOT_XML)
+        (end != End::Whole).then_some(NOT_XML)
     }
 
     fn read_sitemap(&self, text: &str) -> Option<&'static str> {
@@ -319,6 +324,6 @@ impl PageExtraction {
             "rss" | "feed" | "rdf" => feed::read(text, LinkKind::Sitemap, collector),
             _ => return Some(NOT_A_SITEMAP),
         };
-        (end == End::Broken).then_some(NOT_XML)
+        (end != End::Whole).then_some(NOT_XML)
     }
 }

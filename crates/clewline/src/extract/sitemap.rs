@@ -26,6 +26,10 @@ pub(super) const BOUNDS: Bounds = Bounds {
 /// The longest `lastmod`, in characters.
 const LASTMOD_LIMIT: usize = 64;
 
+/// How much of a field is read: more than a URL may have, so that a longer one is refused and
+/// not cut.
+pub(super) const FIELD_BYTES: usize = HARD_LENGTH_LIMIT + 8;
+
 /// Extensions that have a `loc` of their own.
 const EXTENSIONS: [&str; 4] = ["image", "video", "news", "pagemap"];
 
@@ -97,6 +101,8 @@ pub(super) fn read(text: &str, sitemap: &CrawlUrl, collector: &mut Collector) ->
 enum Field {
     Location,
     Lastmod,
+    /// The text of an entry itself: some write the URL there, without a `loc`.
+    Entry,
 }
 
 struct Entries<'a> {
@@ -168,6 +174,9 @@ impl Entries<'_> {
 
 impl Visitor for Entries<'_> {
     fn open(&mut self, name: &str, tag: &StartTag<'_, '_>) {
+        if self.capture == Some(Field::Entry) {
+            self.capture = None;
+        }
         match name {
             "sitemapindex" => self.kind = LinkKind::SitemapFile,
             "loc" => {
@@ -177,6 +186,7 @@ impl Visitor for Entries<'_> {
                 self.begin(Field::Location);
             }
             "lastmod" if self.within.is_none() => self.begin(Field::Lastmod),
+            "url" | "sitemap" if self.capture.is_none() => self.begin(Field::Entry),
             "link" => self.alternate(tag),
             _ if self.within.is_none() => {
                 self.within = EXTENSIONS.into_iter().find(|extension| *extension == name);
@@ -187,8 +197,7 @@ impl Visitor for Entries<'_> {
 
     fn text(&mut self, text: &str) {
         if self.capture.is_some() {
-            // One more than a URL may have, so that a longer one is refused and not cut.
-            push_bounded(&mut self.text, text, HARD_LENGTH_LIMIT + 1);
+            push_bounded(&mut self.text, text, FIELD_BYTES);
         }
     }
 
@@ -197,6 +206,10 @@ impl Visitor for Entries<'_> {
             ("loc", Some(Field::Location)) => self.end_location(),
             ("lastmod", Some(Field::Lastmod)) => {
                 self.lastmod = lastmod(&std::mem::take(&mut self.text));
+            }
+            ("url" | "sitemap", Some(Field::Entry)) => {
+                self.location = Some(std::mem::take(&mut self.text));
+                self.emit();
             }
             ("url" | "sitemap", None) => return self.emit(),
             _ => {

@@ -19,6 +19,8 @@ use super::element::Findings;
 pub(super) enum End {
     /// At the end of the document.
     Whole,
+    /// At the end of a document whose elements do not match up.
+    Uneven,
     /// Where the document is no XML any more.
     Broken,
 }
@@ -108,22 +110,32 @@ pub(super) fn root(text: &str) -> Option<String> {
 /// Walks over a document.
 pub(super) fn walk(text: &str, visitor: &mut impl Visitor) -> End {
     let mut reader = reader(text);
+    let mut depth = 0_i64;
+    let mut is_uneven = false;
     loop {
         let Ok(event) = reader.read_event() else {
             return End::Broken;
         };
         match event {
-            Event::Start(tag) => open(visitor, &tag),
+            Event::Start(tag) => {
+                depth += 1;
+                open(visitor, &tag);
+            }
             Event::Empty(tag) => {
                 open(visitor, &tag);
                 visitor.close(&tag.local_name().as_ref().to_ascii_lowercase());
             }
-            Event::End(tag) => visitor.close(&tag.local_name().as_ref().to_ascii_lowercase()),
+            Event::End(tag) => {
+                depth -= 1;
+                is_uneven |= depth < 0;
+                visitor.close(&tag.local_name().as_ref().to_ascii_lowercase());
+            }
             Event::Text(text) => visitor.text(&text),
             Event::CData(text) => visitor.text(&text),
             Event::GeneralRef(reference) => visitor.reference(&reference),
             Event::PI(instruction) => visitor.instruction(&instruction),
             Event::Comment(_) | Event::Decl(_) | Event::DocType(_) => {}
+            Event::Eof if is_uneven || depth != 0 => return End::Uneven,
             Event::Eof => return End::Whole,
         }
     }

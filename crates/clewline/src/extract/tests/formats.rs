@@ -36,7 +36,7 @@ fn style_sheets() {
     ] {
         let mut found = Vec::new();
         css::references(sheet, |raw, kind| {
-            found.push(format!("{} {raw}", kind.name()))
+            found.push(format!("{} {raw}", kind.name()));
         });
         assert_eq!(found, expected, "{sheet}");
     }
@@ -187,7 +187,7 @@ fn xml_documents() {
             "application/rss+xml",
             "<rss><channel><link>/home</link><image><link>/no</link></image><item>\
              <link>/a</link><pubDate>d</pubDate></item><item><guid>http://h.test/b</guid></item>\
-             <item><guid isPermaLink='false'>http://h.test/c</guid>\
+             <item><guid isPermaLink='false'>urn:c</guid>\
              <enclosure url='/e.mp3'/></item></channel></rss>",
             &["related /home", "feed /a", "feed /b", "related /e.mp3"],
         ),
