@@ -204,7 +204,7 @@ impl Flow {
         self.failure(class, &error.to_string())
     }
 
-    fn failure(&self, class: FailureClass, message: &str) -> FetchFailure {
+    pub(crate) fn failure(&self, class: FailureClass, message: &str) -> FetchFailure {
         FetchFailure {
             timings: self.timings,
             wire: self.count,

@@ -29,7 +29,10 @@ use crate::config::FetchConfig;
 /// Over how much waiting the minimum rate is averaged.
 const PACE_WINDOW: Duration = Duration::from_secs(10);
 /// Longest total time; a deadline must be a point in time that exists.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const LONGEST: Duration = Duration::from_hours(24);
+
+/// Only a proxy says this (RFC 9110 section 15.5.8), so it is not the answer of the server.
+const PROXY_AUTHENTICATION: u16 = 407;
 
 /// Why a fetcher can't be made. Each message begins with the setting and holds no secret.
 #[derive(Debug, Error)]
@@ -218,6 +221,9 @@ impl HttpFetcher {
         let head = flow.head(&self.head_limits).await?;
         let reader = BodyReader::new(Method::Get, &head).map_err(|error| flow.misframed(error))?;
         let proxied = self.proxies.choose(&request.url).is_some();
+        if proxied && head.status == PROXY_AUTHENTICATION {
+            return Err(flow.failure(FailureClass::Proxy, "the proxy wants other credentials"));
+        }
         let home = Home {
             pool: self.pool.clone(),
             route: self.route(request, proxied)?,
@@ -265,7 +271,10 @@ fn unresolved(host: &str, error: &Unresolved) -> FetchFailure {
         Unresolved::NotFound => FailureClass::DnsNotFound,
         _ => FailureClass::Dns,
     };
-    FetchFailure::new(class, format!("{host}: {error}"))
+    FetchFailure {
+        local: *error == Unresolved::Shortage,
+        ..FetchFailure::new(class, format!("{host}: {error}"))
+    }
 }
 
 impl Fetcher for HttpFetcher {
@@ -283,5 +292,29 @@ impl Fetcher for HttpFetcher {
 
     fn proxied(&self, url: &CrawlUrl) -> bool {
         self.proxies.choose(url).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_do_not_resolve_by_class() {
+        for (error, class, local) in [
+            (Unresolved::NotFound, FailureClass::DnsNotFound, false),
+            (Unresolved::Timeout, FailureClass::Dns, false),
+            (Unresolved::Server("x".into()), FailureClass::Dns, false),
+            (Unresolved::Lookup, FailureClass::Dns, false),
+            (Unresolved::Shortage, FailureClass::Dns, true),
+        ] {
+            let failure = unresolved("a.test", &error);
+            assert_eq!((failure.class, failure.local), (class, local), "{error}");
+            assert!(
+                failure.message.starts_with("a.test: "),
+                "{}",
+                failure.message
+            );
+        }
     }
 }

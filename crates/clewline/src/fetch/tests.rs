@@ -18,7 +18,7 @@ use super::{BodyTally, FetchFailure, Fetcher, HttpFetcher, Request, Response};
 use crate::config::FetchConfig;
 
 /// Long enough for any machine; no test waits for it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Short enough to wait for.
 const HASTE: Duration = Duration::from_millis(150);
 

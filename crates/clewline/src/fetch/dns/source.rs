@@ -24,13 +24,14 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::Unresolved;
+use crate::fetch::connect::is_shortage;
 
 /// Names asked about at once.
 const QUESTIONS: usize = 256;
 /// Threads that may be stuck in the system's resolver.
 const SYSTEM_QUESTIONS: usize = 16;
 /// The system's resolver does not say how long its answers count.
-const SYSTEM_TTL: Duration = Duration::from_secs(60);
+const SYSTEM_TTL: Duration = Duration::from_mins(1);
 /// How long the other address family is waited for once one has answered.
 const GRACE: Duration = Duration::from_secs(1);
 /// Most that is read of a configuration file.
@@ -97,22 +98,19 @@ impl Source {
         }
         let permit = self.questions.clone().acquire_owned().await;
         let permit = permit.map_err(|_| Unresolved::Lookup)?;
-        let asked = match &self.servers {
-            Some(servers) => {
-                let asked = timeout(patience, servers.ask(host)).await;
-                drop(permit);
-                asked
-            }
-            None => {
-                let name = host.to_owned();
-                // The thread keeps the permit: it stays busy even if nobody waits any more.
-                let lookup = tokio::task::spawn_blocking(move || {
-                    let _permit = permit;
-                    system_lookup(&name)
-                });
-                let asked = timeout(patience, lookup).await;
-                asked.map(|joined| joined.unwrap_or(Err(Unresolved::Lookup)))
-            }
+        let asked = if let Some(servers) = &self.servers {
+            let asked = timeout(patience, servers.ask(host)).await;
+            drop(permit);
+            asked
+        } else {
+            let name = host.to_owned();
+            // The thread keeps the permit: it stays busy even if nobody waits any more.
+            let lookup = tokio::task::spawn_blocking(move || {
+                let _permit = permit;
+                system_lookup(&name)
+            });
+            let asked = timeout(patience, lookup).await;
+            asked.map(|joined| joined.unwrap_or(Err(Unresolved::Lookup)))
         };
         asked.unwrap_or(Err(Unresolved::Timeout))
     }
@@ -215,6 +213,7 @@ fn reason(error: &NetError) -> Unresolved {
         },
         NetError::Dns(DnsError::ResponseCode(code)) => Unresolved::Server(code.to_string()),
         NetError::Timeout => Unresolved::Timeout,
+        NetError::Io(error) if is_shortage(error) => Unresolved::Shortage,
         _ => Unresolved::Lookup,
     }
 }
