@@ -379,7 +379,7 @@ fn bombs_are_cut() {
     let mut decoder = Decoder::new(&[b"gzip, gzip"], &limits).unwrap();
     let mut out = Vec::new();
     let end = decoder.feed(&encode("gzip", &inner), &mut |piece| {
-        out.extend_from_slice(piece)
+        out.extend_from_slice(piece);
     });
     assert_eq!((&out[..], end), (&b"hi"[..], Ok(DecodeState::Capped)));
     let between = decoder.stages[0].output;
