@@ -13,11 +13,13 @@ use clewline_core::outcome::FailureClass;
 use clewline_core::url::{CrawlUrl, Scheme};
 use futures_util::future::BoxFuture;
 use thiserror::Error;
+use tokio::time::timeout_at;
 
-use super::answer::{Flow, Home, HttpBody, Pace};
+use super::answer::{Home, HttpBody};
 use super::connect::{Connector, Via};
 use super::dns::{Dns, Unresolved};
 use super::fields::FieldPlan;
+use super::flow::{Flow, Pace};
 use super::http1::{BodyReader, HeadLimits, Method, RequestHead, Target, write_request};
 use super::overrides::Overrides;
 use super::pool::{Pool, Route};
@@ -109,12 +111,13 @@ impl HttpFetcher {
     ) -> Result<Self, FetchSetupError> {
         let pool = Arc::new(Pool::new(config.idle_connections));
         let tls = tls::client_config(config)?;
+        let patience = config.connect_timeout.min(LONGEST);
         Ok(Self {
             fields: FieldPlan::new(config)?,
             overrides: Overrides::new(&config.resolve, &config.connect_to)?,
             proxies,
-            dns: Dns::new(config.dns, config.connect_timeout),
-            connector: Connector::new(tls, config.connect_timeout, pool.clone()),
+            dns: Dns::new(config.dns, patience),
+            connector: Connector::new(tls, patience, pool.clone()),
             pool,
             buffers: Arc::default(),
             head_limits: HeadLimits {
@@ -195,7 +198,8 @@ impl HttpFetcher {
     ) -> Result<(Wire, Timings), FetchFailure> {
         let via = match (route.address, proxy) {
             (_, Some(proxy)) => {
-                let found = self.dns.resolve(&proxy.host).await.map_err(|_| {
+                let found = timeout_at(deadline.into(), self.dns.resolve(&proxy.host)).await;
+                let found = found.ok().and_then(Result::ok).ok_or_else(|| {
                     FetchFailure::new(FailureClass::Proxy, "the proxy's name can't be resolved")
                 })?;
                 Via::Proxy(proxy, found.addresses.to_vec())
@@ -228,7 +232,7 @@ impl HttpFetcher {
             pool: self.pool.clone(),
             route: self.route(request, proxied)?,
         };
-        let timings = flow.timings();
+        let timings = flow.timings;
         let body = HttpBody::new(flow, &head, reader, request.max_body, home);
         Ok(Response {
             status: head.status,
@@ -297,6 +301,8 @@ impl Fetcher for HttpFetcher {
 
 #[cfg(test)]
 mod tests {
+    use hickory_resolver::proto::op::ResponseCode;
+
     use super::*;
 
     #[test]
@@ -304,7 +310,11 @@ mod tests {
         for (error, class, local) in [
             (Unresolved::NotFound, FailureClass::DnsNotFound, false),
             (Unresolved::Timeout, FailureClass::Dns, false),
-            (Unresolved::Server("x".into()), FailureClass::Dns, false),
+            (
+                Unresolved::Server(ResponseCode::Refused),
+                FailureClass::Dns,
+                false,
+            ),
             (Unresolved::Lookup, FailureClass::Dns, false),
             (Unresolved::Shortage, FailureClass::Dns, true),
         ] {

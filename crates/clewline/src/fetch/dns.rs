@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clewline_core::url::host_ip;
+use hickory_resolver::proto::op::ResponseCode;
 use thiserror::Error;
 use tokio::sync::OnceCell;
 
@@ -46,7 +47,7 @@ pub(crate) enum Unresolved {
     Timeout,
     /// A server answered with an error.
     #[error("the DNS server could not answer ({0})")]
-    Server(String),
+    Server(ResponseCode),
     /// The question could not be asked.
     #[error("the name could not be looked up")]
     Lookup,

@@ -12,7 +12,7 @@ use std::time::Duration;
 use clewline_core::outcome::FailureClass;
 use clewline_core::url::CrawlUrl;
 
-use super::answer::Pace;
+use super::flow::Pace;
 use super::proxy::ProxySettings;
 use super::{BodyTally, FetchFailure, Fetcher, HttpFetcher, Request, Response};
 use crate::config::FetchConfig;

@@ -40,12 +40,15 @@ const FILE_LIMIT: u64 = 1 << 20;
 const NAME_SERVERS: usize = 3;
 const SEARCH_DOMAINS: usize = 6;
 
+/// The names of a hosts file, in lower case.
+pub(super) type Hosts = HashMap<String, Vec<IpAddr>>;
+
 /// Addresses and how long they count.
 type Addresses = (Vec<IpAddr>, Duration);
 
 /// Where answers come from.
 pub(super) struct Source {
-    hosts: HashMap<String, Vec<IpAddr>>,
+    hosts: Hosts,
     servers: Option<Servers>,
     questions: Arc<Semaphore>,
 }
@@ -74,14 +77,19 @@ impl Source {
             },
             None => ResolvConf::read(&file("/etc/resolv.conf")),
         };
-        let servers = Servers::new(&conf, patience);
+        Self::with(&conf, read_hosts(&file("/etc/hosts")), patience)
+    }
+
+    /// Asks the servers of `conf`, or the system's resolver if there are none.
+    pub(super) fn with(conf: &ResolvConf, hosts: Hosts, patience: Duration) -> Self {
+        let servers = Servers::new(conf, patience);
         let permits = if servers.is_some() {
             QUESTIONS
         } else {
             SYSTEM_QUESTIONS
         };
         Self {
-            hosts: read_hosts(&file("/etc/hosts")),
+            hosts,
             servers,
             questions: Arc::new(Semaphore::new(permits)),
         }
@@ -209,9 +217,9 @@ fn reason(error: &NetError) -> Unresolved {
     match error {
         NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
             ResponseCode::NXDomain | ResponseCode::NoError => Unresolved::NotFound,
-            code => Unresolved::Server(code.to_string()),
+            code => Unresolved::Server(code),
         },
-        NetError::Dns(DnsError::ResponseCode(code)) => Unresolved::Server(code.to_string()),
+        NetError::Dns(DnsError::ResponseCode(code)) => Unresolved::Server(*code),
         NetError::Timeout => Unresolved::Timeout,
         NetError::Io(error) if is_shortage(error) => Unresolved::Shortage,
         _ => Unresolved::Lookup,
@@ -287,8 +295,8 @@ impl ResolvConf {
 }
 
 /// The lines of a hosts file: an address and its names.
-pub(super) fn read_hosts(text: &str) -> HashMap<String, Vec<IpAddr>> {
-    let mut hosts: HashMap<_, Vec<_>> = HashMap::new();
+pub(super) fn read_hosts(text: &str) -> Hosts {
+    let mut hosts = Hosts::new();
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or_default();
         let mut words = line.split_ascii_whitespace();

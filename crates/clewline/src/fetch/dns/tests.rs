@@ -4,7 +4,7 @@ use std::sync::Mutex as Guarded;
 
 use tokio::net::UdpSocket;
 
-use super::source::{ResolvConf, read_hosts};
+use super::source::{ResolvConf, Source, read_hosts};
 use super::*;
 
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -235,6 +235,39 @@ async fn names_of_this_machine_are_never_asked_about() {
     assert!(server.asked.lock().unwrap().is_empty());
     assert!(dns.resolve("notlocalhost").await.is_err());
     assert_eq!(server.asked("notlocalhost"), 1);
+}
+
+#[tokio::test]
+async fn short_names_are_searched_and_the_hosts_file_comes_first() {
+    let server = NameServer::start(&[
+        ("web.corp.test", says(1, 0, 300)),
+        ("web.test", says(0, 0, 300)),
+        ("own.test", says(1, 0, 300)),
+    ])
+    .await;
+    let conf = ResolvConf {
+        servers: vec![server.address],
+        search: vec!["corp.test".into()],
+        dots: 1,
+    };
+    let source = Source::with(&conf, read_hosts("203.0.113.1 own.test"), PATIENCE);
+    let (addresses, _) = source.ask("web", PATIENCE).await.unwrap();
+    assert_eq!(addresses.len(), 1);
+    assert!(source.ask("web.test", PATIENCE).await.is_err());
+    assert_eq!(server.asked("web.test.corp.test"), 0);
+    let (addresses, _) = source.ask("own.test.", PATIENCE).await.unwrap();
+    assert_eq!(addresses[0].to_string(), "203.0.113.1");
+    assert_eq!(server.asked("own.test"), 0);
+}
+
+#[tokio::test]
+async fn without_servers_the_system_is_asked() {
+    let source = Source::with(&ResolvConf::read(""), read_hosts(""), PATIENCE);
+    let (addresses, ttl) = source.ask("127.0.0.5", PATIENCE).await.unwrap();
+    assert_eq!(
+        (addresses[0].to_string().as_str(), ttl.as_secs()),
+        ("127.0.0.5", 60)
+    );
 }
 
 #[test]
