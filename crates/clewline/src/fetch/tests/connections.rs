@@ -38,17 +38,12 @@ async fn what_forbids_reuse_closes_the_connection() {
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
         "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more",
+        "HTTP/1.1 204 ok\r\n\r\nand more",
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
     ] {
         let mut server = Server::start(vec![vec![Step::Request, send(answer), Step::Hang]]).await;
         let fetcher = fetcher(&FetchConfig::default());
-        assert_eq!(
-            fetch(&fetcher, request(&server.url("/")))
-                .await
-                .unwrap()
-                .text,
-            "ok"
-        );
+        fetch(&fetcher, request(&server.url("/"))).await.unwrap();
         server.request(0).await;
         assert_eq!(server.saw().await, Seen::Closed(0), "{answer}");
     }
