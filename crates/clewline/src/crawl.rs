@@ -18,7 +18,7 @@ use tokio::sync::mpsc as pages_channel;
 use tokio::sync::oneshot;
 
 use crate::config::{Config, ConfigProblem, Reach, Root, Speed};
-use crate::engine::{Engine, EngineError, Event, Message, Observer, Outcome, PAGES_AHEAD, Parts};
+use crate::engine::{Earlier, Engine, EngineError, Event, Message, Observer, Outcome, PAGES_AHEAD, Parts};
 use crate::extract::{Extractor, PageExtractor};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
 use crate::folder::{FolderError, JobFolder};
@@ -233,6 +233,7 @@ impl Crawl {
             logs: self.logs,
             cookies,
             frontier: Frontier::new(rules, MemoryStore::default()),
+            earlier: Earlier::default(),
             observer: self.observer,
             pages,
             inbox,

@@ -34,6 +34,7 @@ pub mod log;
 mod page;
 pub mod record;
 pub mod report;
+mod store;
 
 pub use clewline_core as core;
 pub use crawl::{Control, CookieProblem, Crawl, CrawlError, GRACE, Pages, Running, Summary};

@@ -12,7 +12,6 @@ mod progress;
 mod scribe;
 mod task;
 
-use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -20,7 +19,7 @@ use std::time::Duration;
 
 use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
 use clewline_core::frontier::{
-    End, Ending, Finished, Frontier, Job, MemoryStore, Moment, Next, Note, Settled, Settlement,
+    End, Ending, Finished, Frontier, Job, Moment, Sealed, Next, Note, Settled, Settlement,
     Store, Work,
 };
 use clewline_core::link::LinkKind;
@@ -42,13 +41,22 @@ use delivery::{Delivery, Reader};
 use facts::Facts;
 use progress::Meter;
 pub use progress::{Event, Progress};
-use scribe::{Scribe, Written};
+use scribe::{Batch, Scribe, Word, Written};
 use task::{Passport, Workshop};
 
 /// A batch is handed to the logs after this time …
 const BATCH_TIME: Duration = Duration::from_millis(100);
 /// … or at this size, whichever comes first.
 const BATCH_SIZE: usize = 2000;
+/// Links and queue entries that weigh as much as one record.
+const LINKS_PER_RECORD: usize = 32;
+/// How often the tally is kept; what came after is read again from the log.
+const TALLY_TIME: Duration = Duration::from_secs(5);
+/// Names under which a restart finds things again.
+pub(crate) const FRONTIER_NOTE: &str = "frontier";
+pub(crate) const SPENT_NOTE: &str = "spent";
+pub(crate) const COOKIES_NOTE: &str = "cookies";
+pub(crate) const TALLY_NOTE: &str = "tally";
 /// How often progress is told.
 const PROGRESS_TIME: Duration = Duration::from_millis(100);
 /// Pages that wait for the user of the library, at the most.
@@ -58,18 +66,19 @@ pub(crate) const PAGES_AHEAD: usize = 16;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// A log could not be written.
+    /// The results could not be written.
     #[error("the results cannot be written: {0}")]
-    Log(#[source] io::Error),
+    Write(Box<dyn std::error::Error + Send + Sync>),
+    /// The state could not be read or written.
+    #[error(transparent)]
+    State(Box<dyn std::error::Error + Send + Sync>),
     /// Threads or the runtime could not be started.
     #[error("the crawl cannot be started: {0}")]
     Start(#[source] io::Error),
 }
 
-impl From<Infallible> for EngineError {
-    fn from(never: Infallible) -> Self {
-        match never {}
-    }
+fn state<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {
+    EngineError::State(Box::new(error))
 }
 
 /// What reaches the engine from outside its thread.
@@ -77,8 +86,8 @@ impl From<Infallible> for EngineError {
 pub(crate) enum Message {
     /// A job has ended.
     Done(Box<JobDone>),
-    /// A batch is durable, or the logs failed.
-    Written(io::Result<Written>),
+    /// From the thread that writes.
+    Scribe(Word),
     /// Hand out nothing more; what is in flight has this long.
     Stop(Duration),
     /// The user of the library took a page.
@@ -94,17 +103,40 @@ pub(crate) struct JobDone {
 }
 
 /// Everything a crawl is made of.
-pub(crate) struct Parts {
+pub(crate) struct Parts<S> {
     pub(crate) config: Config,
     pub(crate) fetcher: Arc<dyn Fetcher>,
     pub(crate) extractor: Arc<dyn Extractor>,
     pub(crate) logs: Vec<Box<dyn Log>>,
     pub(crate) cookies: CookieJar,
-    pub(crate) frontier: Frontier<MemoryStore>,
+    pub(crate) frontier: Frontier<S>,
+    pub(crate) earlier: Earlier,
     pub(crate) observer: Observer,
     pub(crate) pages: Option<pages_channel::Sender<Page>>,
     pub(crate) inbox: Receiver<Message>,
     pub(crate) outbox: Sender<Message>,
+}
+
+/// What earlier runs of the same job did.
+#[derive(Debug)]
+pub(crate) struct Earlier {
+    pub(crate) resumed: bool,
+    pub(crate) tally: Tally,
+    pub(crate) tally_offset: u64,
+    pub(crate) spent: Duration,
+    pub(crate) started_at: String,
+}
+
+impl Default for Earlier {
+    fn default() -> Self {
+        Self {
+            resumed: false,
+            tally: Tally::default(),
+            tally_offset: 0,
+            spent: Duration::ZERO,
+            started_at: timestamp(),
+        }
+    }
 }
 
 /// Hears of events, on the engine's thread.
@@ -120,10 +152,10 @@ pub(crate) struct Outcome {
 }
 
 /// The loop's state.
-pub(crate) struct Engine {
+pub(crate) struct Engine<S> {
     config: Config,
     clock: Clock,
-    frontier: Frontier<MemoryStore>,
+    frontier: Frontier<S>,
     cookies: CookieJar,
     workshop: Arc<Workshop>,
     runtime: Option<Runtime>,
@@ -141,10 +173,15 @@ pub(crate) struct Engine {
     failed_roots: Vec<(CrawlUrl, String)>,
     any_root_reached: bool,
     started_at: String,
+    spent: Duration,
+    cookies_changed: bool,
+    tally_kept: Moment,
+    tally_offset: u64,
+    no_room: bool,
 }
 
-impl Engine {
-    pub(crate) fn new(parts: Parts) -> Result<Self, EngineError> {
+impl<S: Store> Engine<S> {
+    pub(crate) fn new(parts: Parts<S>) -> Result<Self, EngineError> {
         let clock = Clock::start();
         let config = parts.config;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -179,12 +216,17 @@ impl Engine {
             room,
             stop_at: None,
             observer: parts.observer,
-            tally: Tally::default(),
+            tally: parts.earlier.tally,
             meter: Meter::default(),
             joined_hosts: Vec::new(),
             failed_roots: Vec::new(),
-            any_root_reached: false,
-            started_at: timestamp(),
+            any_root_reached: parts.earlier.resumed,
+            started_at: parts.earlier.started_at,
+            spent: parts.earlier.spent,
+            cookies_changed: true,
+            tally_kept: Moment::ZERO,
+            tally_offset: parts.earlier.tally_offset,
+            no_room: false,
             config,
         })
     }
@@ -210,14 +252,15 @@ impl Engine {
     fn work(&mut self) -> Result<StoppedBy, EngineError> {
         for root in self.config.roots.clone() {
             self.frontier
-                .admit_root(root.url, root.guessed_scheme, self.clock.now())?;
+                .admit_root(root.url, root.guessed_scheme, self.clock.now())
+                .map_err(state)?;
         }
         loop {
             while let Ok(message) = self.inbox.try_recv() {
                 self.take(message)?;
             }
             let now = self.clock.now();
-            self.hand_batch_over(now, BATCH_SIZE);
+            self.hand_batch_over(now, BATCH_SIZE)?;
             self.tell_progress(now);
             if self
                 .stop_at
@@ -226,7 +269,7 @@ impl Engine {
                 return Ok(StoppedBy::Interrupted);
             }
             let next = if self.has_room() {
-                self.frontier.next(now)?
+                self.frontier.next(now).map_err(state)?
             } else {
                 Next::Waiting
             };
@@ -249,6 +292,7 @@ impl Engine {
             && (self.frontier.counts().in_flight as usize) < self.room
             && self.scribe.has_room()
             && !self.delivery.is_behind()
+            && !self.no_room
     }
 
     /// Waits for a message, or for the first thing that is due.
@@ -267,9 +311,9 @@ impl Engine {
     fn take(&mut self, message: Message) -> Result<(), EngineError> {
         match message {
             Message::Done(done) => self.settle(*done)?,
-            Message::Written(Ok(written)) => self.commit(&written)?,
-            Message::Written(Err(error)) => return Err(EngineError::Log(error)),
+            Message::Scribe(word) => self.listen(word)?,
             Message::Stop(grace) => {
+                self.scribe.give_up();
                 let at = self.clock.now() + grace;
                 self.stop_at = Some(self.stop_at.map_or(at, |known| known.min(at)));
             }
@@ -326,7 +370,8 @@ impl Engine {
             }
             _ => {}
         }
-        if let Settled::Done(finished) = self.frontier.settle(settlement, now)? {
+        let settled = self.frontier.settle(settlement, now).map_err(state)?;
+        if let Settled::Done(finished) = settled {
             self.finished(*finished, facts);
         }
         self.tell_notes();
@@ -342,6 +387,7 @@ impl Engine {
         for cookie in set_cookies {
             let change = self.cookies.store(cookie_context(url), cookie, now);
             accepted |= change == CookieChange::Accepted;
+            self.cookies_changed = true;
         }
         accepted
     }
@@ -362,9 +408,6 @@ impl Engine {
             };
             let reader = self.delivery.offer(page);
             self.mind(reader);
-        }
-        if self.batch.is_empty() {
-            self.batch_since = self.clock.now();
         }
         self.batch.push(entry);
     }
@@ -391,38 +434,82 @@ impl Engine {
         }
     }
 
-    fn hand_batch_over(&mut self, now: Moment, size: usize) {
-        let due = now >= self.batch_since + BATCH_TIME || self.batch.len() >= size;
-        if self.batch.is_empty() || !due || !self.scribe.has_room() {
-            return;
+    /// Seals the open batch and hands it to the scribe, when it is time and there is room.
+    fn hand_batch_over(&mut self, now: Moment, size: usize) -> Result<(), EngineError> {
+        let open = self.batch.len().max(self.frontier.open_size() / LINKS_PER_RECORD);
+        let due = now >= self.batch_since + BATCH_TIME || open >= size;
+        if open == 0 || !due || !self.scribe.has_room() {
+            return Ok(());
         }
-        let batch = std::mem::take(&mut self.batch);
-        if let Err(batch) = self.scribe.write(batch) {
-            self.batch = batch;
-        }
+        let notes = self.notes_to_keep(now)?;
+        let mut sealed = self.frontier.seal(notes).map_err(state)?;
+        self.batch_since = now;
+        let commit = Box::new(move |offsets: &[(&'static str, u64)]| {
+            sealed.commit(offsets).map_err(Into::into)
+        });
+        let entries = std::mem::take(&mut self.batch);
+        // A scribe that is gone has said why; that word is on its way.
+        self.scribe.write(Batch { entries, commit }).ok();
+        Ok(())
     }
 
-    /// A batch is in the logs: now it counts.
-    fn commit(&mut self, written: &Written) -> Result<(), EngineError> {
-        self.scribe.written();
-        self.frontier.store().commit(&written.offsets)?;
-        for entry in &written.entries {
-            self.tally.add(&entry.record);
-            (self.observer)(Event::Settled(&entry.record));
+    /// What a restart needs, beside what the store keeps.
+    fn notes_to_keep(&mut self, now: Moment) -> Result<Vec<(&'static str, Vec<u8>)>, EngineError> {
+        let json = |value: Result<Vec<u8>, serde_json::Error>| value.map_err(state);
+        let mut notes = vec![
+            (FRONTIER_NOTE, json(serde_json::to_vec(&self.frontier.state()))?),
+            (SPENT_NOTE, json(serde_json::to_vec(&(self.spent + now)))?),
+        ];
+        if std::mem::take(&mut self.cookies_changed) {
+            notes.push((COOKIES_NOTE, json(serde_json::to_vec(&self.cookies))?));
+        }
+        if now >= self.tally_kept + TALLY_TIME {
+            self.tally_kept = now;
+            let kept = (&self.tally, self.tally_offset);
+            notes.push((TALLY_NOTE, json(serde_json::to_vec(&kept))?));
+        }
+        Ok(notes)
+    }
+
+    fn listen(&mut self, word: Word) -> Result<(), EngineError> {
+        match word {
+            Word::Written(written) => self.commit(&written),
+            Word::NoRoom(why) => {
+                self.no_room = true;
+                (self.observer)(Event::NoRoom(&why));
+            }
+            Word::RoomAgain => {
+                self.no_room = false;
+                (self.observer)(Event::RoomAgain);
+            }
+            Word::Failed(error) => return Err(EngineError::Write(error)),
         }
         Ok(())
     }
 
+    /// A batch is durable: now it counts.
+    fn commit(&mut self, written: &Written) {
+        self.scribe.written();
+        self.frontier.committed();
+        for entry in &written.entries {
+            self.tally.add(&entry.record);
+            (self.observer)(Event::Settled(&entry.record));
+        }
+        let urls = written.offsets.iter().find(|(name, _)| *name == crate::log::urls::NAME);
+        self.tally_offset = urls.map_or(0, |(_, offset)| *offset);
+    }
+
     /// Writes everything that is left and waits for it.
     fn flush(&mut self) -> Result<(), EngineError> {
+        self.tally_kept = Moment::ZERO;
         loop {
-            self.hand_batch_over(Moment::MAX, 1);
+            self.hand_batch_over(self.clock.now(), 1)?;
             if self.batch.is_empty() && self.scribe.unwritten() == 0 {
                 return Ok(());
             }
             match self.inbox.recv() {
-                Ok(Message::Written(Ok(written))) => self.commit(&written)?,
-                Ok(Message::Written(Err(error))) => return Err(EngineError::Log(error)),
+                Ok(Message::Scribe(word)) => self.listen(word)?,
+                Ok(Message::Stop(_)) => self.scribe.give_up(),
                 // Jobs that end now stay open: they belong to nobody's batch.
                 Ok(_) => {}
                 Err(_) => return Ok(()),
@@ -446,7 +533,7 @@ impl Engine {
         }
         let hold = self.frontier.hold(now);
         let counts = self.frontier.counts();
-        self.tally.tick(now, counts.in_flight as u32);
+        self.tally.tick(self.spent + now, counts.in_flight as u32);
         let progress = self.meter.measure(now, &self.tally, counts, hold);
         (self.observer)(Event::Progress(&progress));
     }
@@ -468,7 +555,7 @@ impl Engine {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: self.started_at,
             finished_at: timestamp(),
-            seconds: self.clock.now().as_secs_f64(),
+            seconds: (self.spent + self.clock.now()).as_secs_f64(),
             folder: self.config.output.folder.clone(),
             roots: self
                 .config

@@ -16,6 +16,9 @@ use crate::record::{Entry, FORMAT, Record};
 /// The log's name in a job folder.
 pub const FILE: &str = "urls.jsonl";
 
+/// The name under which the store keeps the log's offset.
+pub const NAME: &str = "urls";
+
 /// No line is longer; a longer one is damage, and is not read into memory.
 const LONGEST_LINE: u64 = 8 * 1024 * 1024;
 
@@ -38,7 +41,7 @@ impl UrlsLog {
 
 impl Log for UrlsLog {
     fn name(&self) -> &'static str {
-        "urls"
+        NAME
     }
 
     fn append(&mut self, batch: &[Entry]) -> io::Result<()> {
