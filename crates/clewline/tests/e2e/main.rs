@@ -1,0 +1,7 @@
+//! End to end: whole crawls of webs made for the purpose, judged at the server and by the logs.
+
+mod discovery;
+mod original;
+mod robots;
+mod scope;
+mod support;
