@@ -306,6 +306,21 @@ fn the_usual_place_is_looked_at_where_robots_name_none() {
 }
 
 #[test]
+fn a_sitemap_that_is_not_there_is_nobodys_broken_link() {
+    let web = Web::new()
+        .site("a.test", Site::new().page("/", Page::html("")))
+        .start();
+    let crawled = crawl(&web, &["a.test/"], |_| {});
+    crawled.check_skipped("a.test/sitemap.xml", SkipReason::NoSitemap);
+    assert_eq!(crawled.report.tally.broken, 0);
+    assert!(
+        crawled.report.broken.is_empty(),
+        "{:?}",
+        crawled.report.broken
+    );
+}
+
+#[test]
 fn nofollow() {
     let home = "<a rel='nofollow external' href=/rel>1</a><a rel=ugc href=/ugc>2</a>\
         <a href=/meta>3</a><a href=/header>4</a><a href=/named>5</a><a href=/other>6</a>";
@@ -386,5 +401,5 @@ fn error_pages_are_recorded_and_not_read() {
         (gone.outcome, gone.status, gone.links),
         (OutcomeKind::Fetched, Some(410), 0)
     );
-    assert_eq!(crawled.report.tally.error.count, 2);
+    assert_eq!(crawled.report.tally.broken, 2);
 }
