@@ -174,6 +174,28 @@ fn a_redirect_to_a_host_that_is_not_there_is_not_taken_for_leave() {
 }
 
 #[test]
+fn a_redirect_to_a_host_that_was_given_up_ends_too() {
+    let late = site(&["http://nowhere.test/"]);
+    let web = Web::new()
+        .site("a.test", late)
+        .site(
+            "b.test",
+            site(&[]).page(
+                "/robots.txt",
+                Page::redirect(302, "http://nowhere.test/robots.txt").delay(millis(150)),
+            ),
+        )
+        .start();
+    let crawled = crawl(&web, &["a.test/", "b.test/"], |config| {
+        config.fetch.dns = Some(web.dns_addr());
+        config.scope.reach = Reach::Any;
+        config.fetch.contact = Some("https://operator.test/".into());
+    });
+    crawled.check_failed("nowhere.test/", FailureClass::DnsNotFound);
+    crawled.check_skipped("b.test/", SkipReason::RobotsUnreachable);
+}
+
+#[test]
 fn each_origin_has_its_own() {
     let plain = site(&["/no", "/yes", "{{https a.test}}/no", "{{https a.test}}/yes"])
         .robots("User-agent: *\nDisallow: /no\n");
