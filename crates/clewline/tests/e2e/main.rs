@@ -2,6 +2,9 @@
 
 mod discovery;
 mod original;
+mod politeness;
+mod redirects;
+mod results;
 mod robots;
 mod scope;
 mod support;
