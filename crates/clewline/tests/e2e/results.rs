@@ -202,6 +202,29 @@ fn broken_targets_name_every_page_that_links_to_them() {
 }
 
 #[test]
+fn bytes_of_all_tries_are_counted() {
+    let site = Site::new().page(
+        "/",
+        Reply::sequence([
+            Page::html(vec![b'x'; 5000]).status(500).into(),
+            Page::html(vec![b'x'; 9000]).close_after(3000).into(),
+            Page::html("fine").into(),
+        ]),
+    );
+    let web = Web::new().site("a.test", site).start();
+    let crawled = crawl(&web, &["a.test/"], |config| config.scope.sitemaps = false);
+    let record = crawled.record("a.test/");
+    assert_eq!((record.tries, record.body_bytes), (3, 4));
+    let sent: u64 = crawled
+        .log
+        .iter()
+        .filter(|hit| hit.target == "/")
+        .map(|hit| hit.bytes_sent)
+        .sum();
+    assert_eq!(record.wire_bytes, sent);
+}
+
+#[test]
 fn equal_bodies_have_equal_digests() {
     let site = Site::new()
         .page("/", Page::html(links(["/a", "/b", "/c"])))
