@@ -15,7 +15,7 @@ fn crawl_page(page: Page, requisites: bool) -> Crawled {
         .under("/", |_| Page::bytes("application/octet-stream", "").into());
     let web = Web::new().site("a.test", site).start();
     crawl(&web, &["a.test/"], |config| {
-        config.scope.page_requisites = requisites
+        config.scope.page_requisites = requisites;
     })
 }
 
@@ -270,7 +270,7 @@ fn sitemaps_of_every_form() {
 #[test]
 fn sitemaps_do_not_count_as_pages() {
     let crawled = crawl(&mapped().start(), &["a.test/"], |config| {
-        config.limits.pages = Some(2)
+        config.limits.pages = Some(2);
     });
     assert_eq!(crawled.count("/"), 1);
     let fetched = |record: &&clewline::record::Record| {

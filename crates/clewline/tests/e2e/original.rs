@@ -170,7 +170,7 @@ fn redirect_limit() {
             .chain("/r", 3, "/end");
         let web = Web::new().site("a.test", site).start();
         let crawled = crawl(&web, &["a.test/"], |config| {
-            config.limits.redirects = allowed
+            config.limits.redirects = allowed;
         });
         crawled.check_requested(expected);
         crawled
@@ -249,7 +249,7 @@ fn max_tasks_at_the_server() {
     assert_eq!(crawled.log.greatest_concurrency("a.test"), 5);
     let facts = &crawled.report.facts;
     assert_eq!((facts.concurrency, facts.peak_in_flight), (5, 5));
-    assert_eq!(crawled.report.tally.pages(), 31);
+    assert_eq!(crawled.report.tally.pages, 31);
 }
 
 #[test]

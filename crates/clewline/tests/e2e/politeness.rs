@@ -277,7 +277,7 @@ fn a_retry_after_beyond_reason_ends_the_host() {
         .site("a.test", site(0).page("/p/1", refused))
         .start();
     let crawled = crawl(&web, &["a.test/p/1", "a.test/p/2"], |config| {
-        config.limits.concurrency = 1
+        config.limits.concurrency = 1;
     });
     crawled.check_requested(&["a.test/p/1"]);
     let refused = crawled.record("a.test/p/1");

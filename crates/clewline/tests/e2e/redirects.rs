@@ -148,7 +148,7 @@ fn cookies_for_a_public_suffix_are_refused() {
         .site("b.co.uk", Site::new().page("/", Page::html("")))
         .start();
     let crawled = crawl(&web, &["a.co.uk/", "b.co.uk/late"], |config| {
-        config.limits.concurrency = 1
+        config.limits.concurrency = 1;
     });
     assert_eq!(cookies(&crawled.log, "/again"), [Some("own=3")]);
     assert!(
@@ -183,7 +183,7 @@ fn cookies_to_begin_with_come_from_a_file() {
     let jar = "# Netscape HTTP Cookie File\na.test\tFALSE\t/\tFALSE\t0\tsession\tabc\n";
     std::fs::write(&file, jar).unwrap();
     let crawled = crawl(&web, &["a.test/"], |config| {
-        config.fetch.cookie_file = Some(file)
+        config.fetch.cookie_file = Some(file);
     });
     assert_eq!(cookies(&crawled.log, "/"), [Some("session=abc")]);
 }

@@ -166,7 +166,7 @@ fn a_redirect_to_a_host_that_is_not_there_is_not_taken_for_leave() {
     );
     let web = web(pages);
     let crawled = crawl(&web, &["a.test/"], |config| {
-        config.fetch.dns = Some(web.dns_addr())
+        config.fetch.dns = Some(web.dns_addr());
     });
     crawled.check_requested(&[]);
     crawled.check_skipped("a.test/", SkipReason::RobotsUnreachable);
@@ -234,7 +234,7 @@ fn crawl_delay_is_obeyed_one_at_a_time() {
         web(slow.delay(millis(20)))
     };
     let crawled = crawl(&pages(), &["a.test/"], |config| {
-        config.scope.sitemaps = false
+        config.scope.sitemaps = false;
     });
     // The server's clock and ours run on a busy machine: an arrival may be noticed late.
     assert!(gap(&crawled) >= millis(270), "{:?}", gap(&crawled));

@@ -42,8 +42,10 @@ pub(crate) const fn millis(number: u64) -> Duration {
 
 /// The configuration of a crawl at full speed, with the names of this web.
 pub(crate) fn config(web: &LiveWeb, roots: &[&str]) -> Config {
-    let mut config = Config::default();
-    config.roots = roots.iter().map(|place| root(web, place)).collect();
+    let mut config = Config {
+        roots: roots.iter().map(|place| root(web, place)).collect(),
+        ..Config::default()
+    };
     config.fetch.resolve = web.resolve_args();
     config.politeness.speed = Some(Speed::Max);
     config.politeness.retry_delay = Some(SOON);
