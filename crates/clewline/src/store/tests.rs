@@ -25,6 +25,7 @@ fn entry(host: u8, page: u32, depth: u32) -> Entry {
         found_on: None,
         lastmod: None,
         tries: 0,
+        wire: 0,
         hops_left: 10,
         nesting: 0,
         root: false,
