@@ -32,6 +32,7 @@ mod folder;
 #[doc(hidden)]
 pub mod fuzzing;
 mod headers;
+mod job;
 pub mod log;
 mod page;
 pub mod record;
@@ -44,3 +45,4 @@ pub use engine::{EngineError, Event, Progress};
 pub use folder::FolderError;
 pub use headers::Headers;
 pub use page::Page;
+pub use store::StoreError;

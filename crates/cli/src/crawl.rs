@@ -103,7 +103,17 @@ fn refuse(error: CrawlError, speaker: &Speaker) -> ExitStatus {
         ),
         CrawlError::Folder(FolderError::Unfinished(_)) => (
             ExitStatus::Usage,
-            Some("start afresh with --overwrite, or name another folder with --output"),
+            Some(
+                "it was crawled in memory only: start afresh with --overwrite, or name another folder with --output",
+            ),
+        ),
+        CrawlError::Folder(FolderError::Rescoped { .. }) => (
+            ExitStatus::Usage,
+            Some("go on with the old scope, or say --rescope to go on with the new one"),
+        ),
+        CrawlError::Folder(FolderError::InUse { .. }) => (
+            ExitStatus::Usage,
+            Some("wait until it ends, or name another folder with --output"),
         ),
         CrawlError::Folder(FolderError::Foreign(_)) => {
             (ExitStatus::Usage, Some("name another folder with --output"))

@@ -36,6 +36,16 @@ impl Teller {
         match event {
             Event::Progress(progress) => self.board.publish(self.snapshot(progress)),
             Event::Note(note) if self.talk != Talk::Quiet => self.voice.say(&note_line(note)),
+            Event::Resumed { done, todo } if self.talk != Talk::Quiet => {
+                let line = format!("going on: {done} URLs are done, {todo} wait");
+                self.voice.say(&line);
+            }
+            Event::NoRoom(why) => {
+                let line =
+                    format!("paused, nothing can be written ({why}); make room and it goes on");
+                self.voice.say(&line);
+            }
+            Event::RoomAgain => self.voice.say("there is room again; going on"),
             Event::Settled(record) if self.talk.is_verbose() => {
                 self.voice.say(&record_line(record));
             }

@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
 use clewline_core::frontier::{
-    End, Ending, Finished, Frontier, Job, Moment, Sealed, Next, Note, Settled, Settlement,
-    Store, Work,
+    End, Ending, Finished, Frontier, Job, Moment, Next, Note, Sealed, Settled, Settlement, Store,
+    Work,
 };
 use clewline_core::link::LinkKind;
 use clewline_core::url::{CrawlUrl, Scheme};
@@ -57,6 +57,7 @@ pub(crate) const FRONTIER_NOTE: &str = "frontier";
 pub(crate) const SPENT_NOTE: &str = "spent";
 pub(crate) const COOKIES_NOTE: &str = "cookies";
 pub(crate) const TALLY_NOTE: &str = "tally";
+pub(crate) const STARTED_NOTE: &str = "started";
 /// How often progress is told.
 const PROGRESS_TIME: Duration = Duration::from_millis(100);
 /// Pages that wait for the user of the library, at the most.
@@ -173,6 +174,7 @@ pub(crate) struct Engine<S> {
     failed_roots: Vec<(CrawlUrl, String)>,
     any_root_reached: bool,
     started_at: String,
+    resumed: bool,
     spent: Duration,
     cookies_changed: bool,
     tally_kept: Moment,
@@ -222,6 +224,7 @@ impl<S: Store> Engine<S> {
             failed_roots: Vec::new(),
             any_root_reached: parts.earlier.resumed,
             started_at: parts.earlier.started_at,
+            resumed: parts.earlier.resumed,
             spent: parts.earlier.spent,
             cookies_changed: true,
             tally_kept: Moment::ZERO,
@@ -250,6 +253,13 @@ impl<S: Store> Engine<S> {
     }
 
     fn work(&mut self) -> Result<StoppedBy, EngineError> {
+        if self.resumed {
+            let counts = self.frontier.counts();
+            (self.observer)(Event::Resumed {
+                done: self.tally.done,
+                todo: counts.todo(),
+            });
+        }
         for root in self.config.roots.clone() {
             self.frontier
                 .admit_root(root.url, root.guessed_scheme, self.clock.now())
@@ -436,7 +446,10 @@ impl<S: Store> Engine<S> {
 
     /// Seals the open batch and hands it to the scribe, when it is time and there is room.
     fn hand_batch_over(&mut self, now: Moment, size: usize) -> Result<(), EngineError> {
-        let open = self.batch.len().max(self.frontier.open_size() / LINKS_PER_RECORD);
+        let open = self
+            .batch
+            .len()
+            .max(self.frontier.open_size() / LINKS_PER_RECORD);
         let due = now >= self.batch_since + BATCH_TIME || open >= size;
         if open == 0 || !due || !self.scribe.has_room() {
             return Ok(());
@@ -457,7 +470,11 @@ impl<S: Store> Engine<S> {
     fn notes_to_keep(&mut self, now: Moment) -> Result<Vec<(&'static str, Vec<u8>)>, EngineError> {
         let json = |value: Result<Vec<u8>, serde_json::Error>| value.map_err(state);
         let mut notes = vec![
-            (FRONTIER_NOTE, json(serde_json::to_vec(&self.frontier.state()))?),
+            (
+                FRONTIER_NOTE,
+                json(serde_json::to_vec(&self.frontier.state()))?,
+            ),
+            (STARTED_NOTE, json(serde_json::to_vec(&self.started_at))?),
             (SPENT_NOTE, json(serde_json::to_vec(&(self.spent + now)))?),
         ];
         if std::mem::take(&mut self.cookies_changed) {
@@ -495,7 +512,10 @@ impl<S: Store> Engine<S> {
             self.tally.add(&entry.record);
             (self.observer)(Event::Settled(&entry.record));
         }
-        let urls = written.offsets.iter().find(|(name, _)| *name == crate::log::urls::NAME);
+        let urls = written
+            .offsets
+            .iter()
+            .find(|(name, _)| *name == crate::log::urls::NAME);
         self.tally_offset = urls.map_or(0, |(_, offset)| *offset);
     }
 

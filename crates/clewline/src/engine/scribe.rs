@@ -65,11 +65,21 @@ impl Scribe {
     pub(super) fn start(logs: Vec<Box<dyn Log>>, engine: Sender<Message>) -> io::Result<Self> {
         let (batches, queue) = sync_channel(QUEUE);
         let give_up = Arc::new(AtomicBool::new(false));
-        let mut desk = Desk { logs, offsets: Vec::new(), engine, give_up: Arc::clone(&give_up) };
+        let mut desk = Desk {
+            logs,
+            offsets: Vec::new(),
+            engine,
+            give_up: Arc::clone(&give_up),
+        };
         let thread = std::thread::Builder::new()
             .name("clewline-logs".into())
             .spawn(move || desk.write_batches(&queue))?;
-        Ok(Self { batches: Some(batches), thread: Some(thread), unwritten: 0, give_up })
+        Ok(Self {
+            batches: Some(batches),
+            thread: Some(thread),
+            unwritten: 0,
+            give_up,
+        })
     }
 
     /// Whether a batch could be handed over without waiting.
@@ -129,7 +139,12 @@ struct Desk {
 
 impl Desk {
     fn write_batches(&mut self, queue: &Receiver<Batch>) {
-        match self.logs.iter_mut().map(|log| Ok((log.name(), log.sync()?.0))).collect() {
+        match self
+            .logs
+            .iter_mut()
+            .map(|log| Ok((log.name(), log.sync()?.0)))
+            .collect()
+        {
             Ok(offsets) => self.offsets = offsets,
             Err(error) => return self.say(Word::Failed(Box::<io::Error>::new(error))),
         }
@@ -152,7 +167,10 @@ impl Desk {
     }
 
     /// Writes a batch, as often as it takes while only room is lacking.
-    fn write_patiently(&mut self, mut batch: Batch) -> Result<Written, Box<dyn Error + Send + Sync>> {
+    fn write_patiently(
+        &mut self,
+        mut batch: Batch,
+    ) -> Result<Written, Box<dyn Error + Send + Sync>> {
         let mut waited = false;
         loop {
             match self.write(&mut batch) {
@@ -161,7 +179,10 @@ impl Desk {
                         self.say(Word::RoomAgain);
                     }
                     self.offsets.clone_from(&offsets);
-                    return Ok(Written { entries: batch.entries, offsets });
+                    return Ok(Written {
+                        entries: batch.entries,
+                        offsets,
+                    });
                 }
                 Err(error) => {
                     self.take_back()?;

@@ -5,7 +5,7 @@
 //! newline in it, so any tool that reads lines can read the log.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::appender::{Appender, damage, named, torn};
@@ -69,7 +69,14 @@ impl Log for UrlsLog {
 /// [`io::ErrorKind::UnexpectedEof`], since a crash may leave one behind the committed offset.
 /// The iterator ends after its first error.
 pub fn records(path: &Path) -> io::Result<Records> {
-    let file = File::open(path).map_err(|error| named(path, &error))?;
+    records_from(path, Offset(0))
+}
+
+/// As [`records`], from an offset that the log once had.
+pub fn records_from(path: &Path, offset: Offset) -> io::Result<Records> {
+    let mut file = File::open(path).map_err(|error| named(path, &error))?;
+    file.seek(SeekFrom::Start(offset.0))
+        .map_err(|error| named(path, &error))?;
     Ok(Records {
         lines: BufReader::with_capacity(256 * 1024, file),
         path: path.to_owned(),

@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
-use fjall::config::{BlockSizePolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::config::BloomConstructionPolicy;
+use fjall::config::{BlockSizePolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::{CompressionType, Keyspace, KeyspaceCreateOptions, PersistMode};
 use thiserror::Error;
 
@@ -72,7 +72,10 @@ pub(crate) struct MemoryPlan {
 impl MemoryPlan {
     /// Shares out a number of bytes.
     pub(crate) const fn of(bytes: u64) -> Self {
-        Self { cache: bytes / 2, write_buffers: bytes / 4 }
+        Self {
+            cache: bytes / 2,
+            write_buffers: bytes / 4,
+        }
     }
 }
 
@@ -88,7 +91,10 @@ struct Handles {
 
 impl Handles {
     fn open(path: &Path, plan: MemoryPlan) -> Result<Self, StoreError> {
-        let at = |source| StoreError::Open { path: path.into(), source: Box::new(source) };
+        let at = |source| StoreError::Open {
+            path: path.into(),
+            source: Box::new(source),
+        };
         let database = fjall::Database::builder(path)
             .cache_size(plan.cache)
             .max_journaling_size(plan.write_buffers.max(64 * 1024 * 1024) * 2)
@@ -97,7 +103,9 @@ impl Handles {
             .map_err(at)?;
         let memtable = (plan.write_buffers / 4).clamp(1024 * 1024, 64 * 1024 * 1024);
         let space = |name: &str, options: KeyspaceCreateOptions| {
-            database.keyspace(name, || options.max_memtable_size(memtable)).map_err(at)
+            database
+                .keyspace(name, || options.max_memtable_size(memtable))
+                .map_err(at)
         };
         let plain = KeyspaceCreateOptions::default;
         Ok(Self {
@@ -123,7 +131,10 @@ impl Handles {
     }
 
     fn write(&self, changes: &[Change]) -> fjall::Result<()> {
-        let mut batch = self.database.batch().durability(Some(PersistMode::SyncData));
+        let mut batch = self
+            .database
+            .batch()
+            .durability(Some(PersistMode::SyncData));
         for change in changes {
             let space = self.space(change.space);
             match &change.value {
@@ -154,7 +165,11 @@ pub(super) struct Database {
 impl Database {
     pub(super) fn open(path: &Path, plan: MemoryPlan) -> Result<Self, StoreError> {
         let handles = Handles::open(path, plan)?;
-        Ok(Self { path: path.into(), plan, handles: RwLock::new(Some(handles)) })
+        Ok(Self {
+            path: path.into(),
+            plan,
+            handles: RwLock::new(Some(handles)),
+        })
     }
 
     pub(super) fn contains(&self, space: Space, key: &[u8]) -> Result<bool, StoreError> {
@@ -174,7 +189,10 @@ impl Database {
     ) -> Result<Option<Vec<u8>>, StoreError> {
         self.read(|handles| {
             let mut range = handles.space(space).range(from..to);
-            range.next().map(|guard| guard.key().map(|key| key.to_vec())).transpose()
+            range
+                .next()
+                .map(|guard| guard.key().map(|key| key.to_vec()))
+                .transpose()
         })
     }
 

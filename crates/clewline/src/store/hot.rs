@@ -18,7 +18,9 @@ impl HotKeys {
     /// A table of about so many bytes.
     pub(super) fn new(bytes: u64) -> Self {
         let slots = (bytes / (KEY_BYTES + 1)).clamp(1 << 12, 1 << 22) as usize;
-        Self { slots: vec![None; slots.next_power_of_two()] }
+        Self {
+            slots: vec![None; slots.next_power_of_two()],
+        }
     }
 
     pub(super) fn contains(&self, key: Key) -> bool {

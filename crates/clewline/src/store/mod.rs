@@ -15,13 +15,15 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use clewline_core::frontier::{Entry, KeyMap, KeySet, LaneRow, Origin, Sealed, Store, Ticket, Waiting};
+use clewline_core::frontier::{
+    Entry, KeyMap, KeySet, LaneRow, Origin, Sealed, Store, Ticket, Waiting,
+};
 use clewline_core::key::{HostId, Key, Keyer};
 use clewline_core::robots::Robots;
 use clewline_core::url::Scheme;
 
-pub use database::StoreError;
 pub(crate) use database::MemoryPlan;
+pub use database::StoreError;
 use database::{Change, Database, Space};
 use hot::HotKeys;
 use packing::{Packer, unpack};
@@ -47,7 +49,9 @@ struct Row {
 
 impl Row {
     fn is_settled(&self, place: u32) -> bool {
-        self.settled.get(place as usize / 8).is_some_and(|byte| byte & (1 << (place % 8)) != 0)
+        self.settled
+            .get(place as usize / 8)
+            .is_some_and(|byte| byte & (1 << (place % 8)) != 0)
     }
 
     fn settle(&mut self, place: u32) {
@@ -155,14 +159,20 @@ impl DiskStore {
 
     /// Where a log ended when the last batch became durable.
     pub(crate) fn offset(&self, log: &str) -> Result<Option<u64>, StoreError> {
-        let bytes = self.database.get(Space::Meta, format!("{OFFSET}{log}").as_bytes())?;
+        let bytes = self
+            .database
+            .get(Space::Meta, format!("{OFFSET}{log}").as_bytes())?;
         bytes.map(|bytes| number(&bytes)).transpose()
     }
 
     /// Begins a row of the open batch.
     fn begin_row(&mut self, host: HostId, depth: u32) -> usize {
         let part = self.open.rows.len() as u32;
-        let place = Place { depth, batch: self.batch, part };
+        let place = Place {
+            depth,
+            batch: self.batch,
+            part,
+        };
         self.next_row += 1;
         let row = Row {
             host,
@@ -178,18 +188,30 @@ impl DiskStore {
         self.open.open_rows.entry(host).or_default().push(index);
         let number = self.next_row;
         let queue = self.queue(host);
-        queue.memory.insert(place, MemoryRow { row: number, entries: Vec::new() });
+        queue.memory.insert(
+            place,
+            MemoryRow {
+                row: number,
+                entries: Vec::new(),
+            },
+        );
         index
     }
 
     /// A row of the open batch that has room and that nobody has taken.
     fn row_with_room(&mut self, host: HostId, depth: u32) -> usize {
-        let candidates = self.open.open_rows.get(&host).map_or(&[][..], Vec::as_slice);
+        let candidates = self
+            .open
+            .open_rows
+            .get(&host)
+            .map_or(&[][..], Vec::as_slice);
         let found = candidates.iter().rev().copied().find(|index| {
             let (row, packer) = &self.open.rows[*index];
             let place = self.rows.get(row).map(|row| row.place);
             let untaken = place.is_some_and(|place| {
-                self.queues.get(&host).is_some_and(|queue| queue.memory.contains_key(&place))
+                self.queues
+                    .get(&host)
+                    .is_some_and(|queue| queue.memory.contains_key(&place))
             });
             untaken
                 && packer.count() < ROW_ENTRIES
@@ -203,13 +225,24 @@ impl DiskStore {
         let key = place.key(host);
         let bytes = self.database.get(Space::Queue, &key)?;
         let bytes = bytes.ok_or(StoreError::Damaged("a row of the queue is missing"))?;
-        let settled = self.database.get(Space::Progress, &key)?.unwrap_or_default();
+        let settled = self
+            .database
+            .get(Space::Progress, &key)?
+            .unwrap_or_default();
         self.next_row += 1;
         let entries = unpack(&bytes, self.next_row, place.depth, &self.keyer)?;
-        let mut row =
-            Row { host, place, settled, remaining: 0, changed: false, sealed: true };
-        let open: Vec<Entry> =
-            entries.into_iter().filter(|entry| !row.is_settled(entry.ticket.place)).collect();
+        let mut row = Row {
+            host,
+            place,
+            settled,
+            remaining: 0,
+            changed: false,
+            sealed: true,
+        };
+        let open: Vec<Entry> = entries
+            .into_iter()
+            .filter(|entry| !row.is_settled(entry.ticket.place))
+            .collect();
         row.remaining = open.len() as u32;
         self.rows.insert(self.next_row, row);
         Ok(open)
@@ -223,7 +256,11 @@ impl DiskStore {
 
     fn forget_idle(&mut self, host: HostId) {
         let durable = self.durable;
-        if self.queues.get(&host).is_some_and(|queue| queue.can_go(durable)) {
+        if self
+            .queues
+            .get(&host)
+            .is_some_and(|queue| queue.can_go(durable))
+        {
             self.queues.remove(&host);
         }
     }
@@ -237,7 +274,9 @@ impl DiskStore {
     fn seal_rows(&mut self, changes: &mut Vec<Change>) -> Vec<(HostId, Place)> {
         let mut written = Vec::new();
         for (row, packer) in std::mem::take(&mut self.open.rows) {
-            let Some(state) = self.rows.get_mut(&row) else { continue };
+            let Some(state) = self.rows.get_mut(&row) else {
+                continue;
+            };
             if state.remaining == 0 {
                 self.rows.remove(&row);
                 continue;
@@ -245,27 +284,49 @@ impl DiskStore {
             let key = state.place.key(state.host);
             if state.changed {
                 let value = Some(state.settled.clone());
-                changes.push(Change { space: Space::Progress, key: key.clone(), value });
+                changes.push(Change {
+                    space: Space::Progress,
+                    key: key.clone(),
+                    value,
+                });
             }
             state.changed = false;
             state.sealed = true;
             written.push((state.host, state.place));
-            changes.push(Change { space: Space::Queue, key, value: Some(packer.bytes().to_vec()) });
+            changes.push(Change {
+                space: Space::Queue,
+                key,
+                value: Some(packer.bytes().to_vec()),
+            });
         }
         for row in std::mem::take(&mut self.open.changed_rows) {
-            let Some(state) = self.rows.get_mut(&row) else { continue };
+            let Some(state) = self.rows.get_mut(&row) else {
+                continue;
+            };
             if !state.changed || !state.sealed {
                 continue;
             }
             state.changed = false;
             let key = state.place.key(state.host);
             if state.remaining == 0 {
-                changes.push(Change { space: Space::Queue, key: key.clone(), value: None });
-                changes.push(Change { space: Space::Progress, key, value: None });
+                changes.push(Change {
+                    space: Space::Queue,
+                    key: key.clone(),
+                    value: None,
+                });
+                changes.push(Change {
+                    space: Space::Progress,
+                    key,
+                    value: None,
+                });
                 self.rows.remove(&row);
             } else {
                 let value = Some(state.settled.clone());
-                changes.push(Change { space: Space::Progress, key, value });
+                changes.push(Change {
+                    space: Space::Progress,
+                    key,
+                    value,
+                });
             }
         }
         written
@@ -273,7 +334,9 @@ impl DiskStore {
 }
 
 fn number(bytes: &[u8]) -> Result<u64, StoreError> {
-    let bytes = bytes.try_into().map_err(|_| StoreError::Damaged("a number"))?;
+    let bytes = bytes
+        .try_into()
+        .map_err(|_| StoreError::Damaged("a number"))?;
     Ok(u64::from_be_bytes(bytes))
 }
 
@@ -312,9 +375,15 @@ impl Store for DiskStore {
         let host = entry.key.host();
         let index = self.row_with_room(host, entry.depth);
         let (row, packer) = &mut self.open.rows[index];
-        entry.ticket = Ticket { row: *row, place: packer.count() };
+        entry.ticket = Ticket {
+            row: *row,
+            place: packer.count(),
+        };
         packer.push(&entry);
-        let state = self.rows.get_mut(row).expect("a row of the open batch is known");
+        let state = self
+            .rows
+            .get_mut(row)
+            .expect("a row of the open batch is known");
         state.remaining += 1;
         let place = state.place;
         self.open.entries += 1;
@@ -405,13 +474,17 @@ impl Store for DiskStore {
 
     fn load_lane(&self, host: HostId) -> Result<Option<LaneRow>, StoreError> {
         let waiting = self.waits.iter().rev().map(|batch| &batch.lanes);
-        let recent = std::iter::once(&self.open.lanes).chain(waiting).find_map(|lanes| lanes.get(&host));
+        let recent = std::iter::once(&self.open.lanes)
+            .chain(waiting)
+            .find_map(|lanes| lanes.get(&host));
         if let Some(row) = recent {
             return Ok(Some(row.clone()));
         }
         let bytes = self.database.get(Space::Lanes, &host.0.to_be_bytes())?;
         let damaged = |_| StoreError::Damaged("a row of a host");
-        bytes.map(|bytes| serde_json::from_slice(&bytes).map_err(damaged)).transpose()
+        bytes
+            .map(|bytes| serde_json::from_slice(&bytes).map_err(damaged))
+            .transpose()
     }
 
     fn save_lane(&mut self, host: HostId, row: LaneRow) -> Result<(), StoreError> {
@@ -435,7 +508,9 @@ impl Store for DiskStore {
             None => self.database.get(Space::Robots, &key)?,
         };
         let damaged = |_| StoreError::Damaged("a robots.txt");
-        bytes.map(|bytes| serde_json::from_slice(&bytes).map_err(damaged)).transpose()
+        bytes
+            .map(|bytes| serde_json::from_slice(&bytes).map_err(damaged))
+            .transpose()
     }
 
     fn save_robots(
@@ -456,7 +531,11 @@ impl Store for DiskStore {
         let rows = self.seal_rows(&mut changes);
         let open = std::mem::take(&mut self.open);
         let mut put = |space, key: Vec<u8>, value: Vec<u8>| {
-            changes.push(Change { space, key, value: Some(value) });
+            changes.push(Change {
+                space,
+                key,
+                value: Some(value),
+            });
         };
         for key in &open.seen {
             put(Space::Seen, key.as_bytes().to_vec(), Vec::new());
@@ -471,24 +550,49 @@ impl Store for DiskStore {
         for (name, bytes) in notes {
             put(Space::Meta, name.as_bytes().to_vec(), bytes);
         }
-        put(Space::Meta, BATCH.as_bytes().to_vec(), self.batch.to_be_bytes().to_vec());
-        let OpenBatch { seen, lanes, robots, .. } = open;
-        self.waits.push_back(Waits { seen, rows, lanes, robots });
+        put(
+            Space::Meta,
+            BATCH.as_bytes().to_vec(),
+            self.batch.to_be_bytes().to_vec(),
+        );
+        let OpenBatch {
+            seen,
+            lanes,
+            robots,
+            ..
+        } = open;
+        self.waits.push_back(Waits {
+            seen,
+            rows,
+            lanes,
+            robots,
+        });
         self.batch += 1;
-        SealedBatch { database: Arc::clone(&self.database), changes }
+        SealedBatch {
+            database: Arc::clone(&self.database),
+            changes,
+        }
     }
 
     fn committed(&mut self) {
-        let Some(batch) = self.waits.pop_front() else { return };
+        let Some(batch) = self.waits.pop_front() else {
+            return;
+        };
         self.durable += 1;
         for (host, place) in batch.rows {
-            let Some(queue) = self.queues.get_mut(&host) else { continue };
+            let Some(queue) = self.queues.get_mut(&host) else {
+                continue;
+            };
             if let Some(row) = queue.let_go(place) {
                 self.rows.remove(&row.row);
             }
             self.forget_idle(host);
         }
-        while self.resting.front().is_some_and(|(batch, _)| *batch <= self.durable) {
+        while self
+            .resting
+            .front()
+            .is_some_and(|(batch, _)| *batch <= self.durable)
+        {
             if let Some((_, host)) = self.resting.pop_front() {
                 self.forget_idle(host);
             }

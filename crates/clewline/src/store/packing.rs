@@ -83,8 +83,12 @@ impl Packer {
     }
 
     fn url(&mut self, url: &str) {
-        let shared =
-            self.last_url.bytes().zip(url.bytes()).take_while(|(left, right)| left == right).count();
+        let shared = self
+            .last_url
+            .bytes()
+            .zip(url.bytes())
+            .take_while(|(left, right)| left == right)
+            .count();
         self.number(shared as u64);
         self.number((url.len() - shared) as u64);
         self.bytes.extend_from_slice(&url.as_bytes()[shared..]);
@@ -137,13 +141,21 @@ fn read_row(bytes: &[u8], row: u64, depth: u32, keyer: &Keyer) -> Option<Vec<Ent
         if flags & FOUND_ON_NEW != 0 {
             last_found_on = Some(Arc::new(CrawlUrl::parse(read_text(&mut rest)?).ok()?));
         }
-        let found_on = if flags & FOUND_ON_NONE == 0 { last_found_on.clone() } else { None };
+        let found_on = if flags & FOUND_ON_NONE == 0 {
+            last_found_on.clone()
+        } else {
+            None
+        };
         let lastmod = read_if(flags & LASTMOD, &mut rest)?.map(Into::into);
         let chain: Option<Box<Chain>> = match read_if(flags & CHAIN, &mut rest)? {
             Some(json) => Some(serde_json::from_str(json).ok()?),
             None => None,
         };
-        let nesting = if flags & NESTED == 0 { 0 } else { read_byte(&mut rest)? };
+        let nesting = if flags & NESTED == 0 {
+            0
+        } else {
+            read_byte(&mut rest)?
+        };
         entries.push(Entry {
             key: keyer.key(&url),
             url,
@@ -159,7 +171,10 @@ fn read_row(bytes: &[u8], row: u64, depth: u32, keyer: &Keyer) -> Option<Vec<Ent
             guessed_scheme: flags & GUESSED_SCHEME != 0,
             guessed_sitemap: flags & GUESSED_SITEMAP != 0,
             chain,
-            ticket: Ticket { row, place: entries.len() as u32 },
+            ticket: Ticket {
+                row,
+                place: entries.len() as u32,
+            },
         });
     }
     Some(entries)
@@ -196,7 +211,11 @@ fn read_text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
 
 /// `Some(None)` where the flag is not set, `None` where the text is broken.
 fn read_if<'a>(flag: u8, rest: &mut &'a [u8]) -> Option<Option<&'a str>> {
-    if flag == 0 { Some(None) } else { read_text(rest).map(Some) }
+    if flag == 0 {
+        Some(None)
+    } else {
+        read_text(rest).map(Some)
+    }
 }
 
 #[cfg(test)]
@@ -230,22 +249,35 @@ mod tests {
             entry("http://a.test/long/path/1.html", Some("http://a.test/")),
             entry("http://a.test/long/path/2.html", Some("http://a.test/")),
             entry("http://a.test/x", None),
-            entry("http://a.test/long/path/3.html", Some("http://b.test/other")),
-            entry("http://a.test/long/path/4.html", Some("http://b.test/other")),
+            entry(
+                "http://a.test/long/path/3.html",
+                Some("http://b.test/other"),
+            ),
+            entry(
+                "http://a.test/long/path/4.html",
+                Some("http://b.test/other"),
+            ),
         ];
         entries[1].lastmod = Some("2026-01-01".into());
         entries[2].root = true;
         entries[2].guessed_scheme = true;
         entries[3].nesting = 2;
         let visited = vec![entries[0].key];
-        entries[4].chain = Some(Box::new(Chain { visited, cookie: true, revisited: false }));
+        entries[4].chain = Some(Box::new(Chain {
+            visited,
+            cookie: true,
+            revisited: false,
+        }));
         let mut packer = Packer::default();
         entries.iter().for_each(|entry| packer.push(entry));
         let back = unpack(packer.bytes(), 9, 4, &Keyer::new(3, &[])).unwrap();
         assert_eq!(back.len(), 5);
         for (place, (left, right)) in entries.iter().zip(&back).enumerate() {
             let mut left = left.clone();
-            left.ticket = Ticket { row: 9, place: place as u32 };
+            left.ticket = Ticket {
+                row: 9,
+                place: place as u32,
+            };
             assert_eq!(format!("{left:?}"), format!("{right:?}"));
         }
     }
@@ -254,7 +286,10 @@ mod tests {
     fn damage_is_named_and_never_a_panic() {
         let mut packer = Packer::default();
         for page in 0..20 {
-            packer.push(&entry(&format!("http://a.test/{page}"), Some("http://a.test/")));
+            packer.push(&entry(
+                &format!("http://a.test/{page}"),
+                Some("http://a.test/"),
+            ));
         }
         let keyer = Keyer::new(3, &[]);
         let good = packer.bytes();

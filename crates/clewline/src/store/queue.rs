@@ -22,7 +22,11 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) const FIRST: Self = Self { depth: 0, batch: 0, part: 0 };
+    pub(super) const FIRST: Self = Self {
+        depth: 0,
+        batch: 0,
+        part: 0,
+    };
 
     /// The key of this row in the database: sorts by host, then as places do.
     pub(super) fn key(self, host: HostId) -> Vec<u8> {
@@ -41,11 +45,17 @@ impl Place {
         let depth = u32::from_be_bytes(place[..4].try_into().ok()?);
         let batch = u64::from_be_bytes(place[4..12].try_into().ok()?);
         let part = u32::from_be_bytes(place[12..].try_into().ok()?);
-        Some((HostId(u64::from_be_bytes(host.try_into().ok()?)), Self { depth, batch, part }))
+        Some((
+            HostId(u64::from_be_bytes(host.try_into().ok()?)),
+            Self { depth, batch, part },
+        ))
     }
 
     const fn after(self) -> Self {
-        Self { part: self.part + 1, ..self }
+        Self {
+            part: self.part + 1,
+            ..self
+        }
     }
 }
 
@@ -137,14 +147,23 @@ impl HostQueue {
             let Some(key) = database.first(Space::Queue, &from.key(host), &end)? else {
                 return Ok(None);
             };
-            let (_, place) =
-                Place::read(&key).ok_or(StoreError::Damaged("a key of the queue"))?;
-            let is_taken = self.taken.get(&place.depth).is_some_and(|taken| place <= *taken);
+            let (_, place) = Place::read(&key).ok_or(StoreError::Damaged("a key of the queue"))?;
+            let is_taken = self
+                .taken
+                .get(&place.depth)
+                .is_some_and(|taken| place <= *taken);
             // Rows that are in memory too will be taken from there.
             if !is_taken && !self.memory.contains_key(&place) {
                 return Ok(Some(place));
             }
-            from = if is_taken { Place { depth: place.depth, ..Place::FIRST } } else { place.after() };
+            from = if is_taken {
+                Place {
+                    depth: place.depth,
+                    ..Place::FIRST
+                }
+            } else {
+                place.after()
+            };
         }
     }
 

@@ -111,7 +111,9 @@ impl Model {
             }
             Step::Take { host: number } => {
                 let mut window = VecDeque::new();
-                self.store().take(host(number), u32::MAX, 5, &mut window).unwrap();
+                self.store()
+                    .take(host(number), u32::MAX, 5, &mut window)
+                    .unwrap();
                 for entry in window {
                     let url = entry.url.to_string();
                     assert!(self.now.known.contains(&url), "{url} was invented");
@@ -133,7 +135,9 @@ impl Model {
             }
             Step::Commit => {
                 if let Some((mut batch, truth)) = self.sealed.pop_front() {
-                    batch.commit(&[("urls", truth.settled.len() as u64)]).unwrap();
+                    batch
+                        .commit(&[("urls", truth.settled.len() as u64)])
+                        .unwrap();
                     self.store().committed();
                     self.durable = truth;
                 }
@@ -163,21 +167,37 @@ impl Model {
                 self.step(Step::Take { host: number });
             }
         }
-        assert_eq!(self.store().next_host(u32::MAX, &|host| active.contains(&host)).unwrap(), None);
+        assert_eq!(
+            self.store()
+                .next_host(u32::MAX, &|host| active.contains(&host))
+                .unwrap(),
+            None
+        );
         let open: BTreeSet<String> = self.taken.keys().cloned().collect();
-        let expected: BTreeSet<String> =
-            self.now.known.difference(&self.now.settled).cloned().collect();
+        let expected: BTreeSet<String> = self
+            .now
+            .known
+            .difference(&self.now.settled)
+            .cloned()
+            .collect();
         assert_eq!(open, expected);
         for url in self.now.known.clone() {
             let key = keyer().key(&CrawlUrl::parse(&url).unwrap());
-            assert!(self.store().contains(key).unwrap(), "{url} is not known any more");
+            assert!(
+                self.store().contains(key).unwrap(),
+                "{url} is not known any more"
+            );
         }
     }
 }
 
 #[test]
 fn nothing_durable_is_lost_and_nothing_comes_twice() {
-    let config = ProptestConfig { cases: 12, failure_persistence: None, ..Default::default() };
+    let config = ProptestConfig {
+        cases: 12,
+        failure_persistence: None,
+        ..Default::default()
+    };
     TestRunner::new(config)
         .run(&steps(), |steps| {
             let mut model = Model::new();
@@ -196,40 +216,83 @@ fn nothing_durable_is_lost_and_nothing_comes_twice() {
 fn hosts_that_wait_are_found_without_being_active() {
     let mut model = Model::new();
     for number in 0..4 {
-        model.step(Step::Push { host: number, depth: u32::from(number) });
+        model.step(Step::Push {
+            host: number,
+            depth: u32::from(number),
+        });
     }
     let all = |_: HostId| false;
-    assert!(model.store().next_host(0, &all).unwrap().is_some(), "in the open batch");
+    assert!(
+        model.store().next_host(0, &all).unwrap().is_some(),
+        "in the open batch"
+    );
     model.step(Step::Seal);
     model.step(Step::Commit);
-    assert!(model.store().queues.is_empty(), "nothing of inactive hosts stays in memory");
+    assert!(
+        model.store().queues.is_empty(),
+        "nothing of inactive hosts stays in memory"
+    );
     let mut found = BTreeSet::new();
     for _ in 0..4 {
         let seen = found.clone();
-        let next = model.store().next_host(u32::MAX, &move |host| seen.contains(&host)).unwrap();
+        let next = model
+            .store()
+            .next_host(u32::MAX, &move |host| seen.contains(&host))
+            .unwrap();
         found.extend(next);
     }
     assert_eq!(found, (0..4).map(host).collect());
-    assert_eq!(model.store().next_host(1, &|_| false).unwrap().into_iter().count(), 1);
+    assert_eq!(
+        model
+            .store()
+            .next_host(1, &|_| false)
+            .unwrap()
+            .into_iter()
+            .count(),
+        1
+    );
 }
 
 #[test]
 fn lanes_robots_and_notes_come_back() {
     let mut model = Model::new();
-    let row = LaneRow { pages: 7, not_before: 99, ..LaneRow::default() };
+    let row = LaneRow {
+        pages: 7,
+        not_before: 99,
+        ..LaneRow::default()
+    };
     model.store().save_lane(host(1), row.clone()).unwrap();
-    let origin = Origin { scheme: Scheme::Https, port: 8443 };
+    let origin = Origin {
+        scheme: Scheme::Https,
+        port: 8443,
+    };
     let robots = Robots::parse(b"User-agent: *\nDisallow: /x", &["clewline"]);
-    model.store().save_robots(host(1), origin, &robots, 42).unwrap();
-    assert_eq!(model.store().load_lane(host(1)).unwrap(), Some(row.clone()), "open");
+    model
+        .store()
+        .save_robots(host(1), origin, &robots, 42)
+        .unwrap();
+    assert_eq!(
+        model.store().load_lane(host(1)).unwrap(),
+        Some(row.clone()),
+        "open"
+    );
     let mut sealed = model.store().seal(vec![("cookies", b"jar".to_vec())]);
-    assert_eq!(model.store().load_robots(host(1), origin).unwrap(), Some((robots.clone(), 42)));
+    assert_eq!(
+        model.store().load_robots(host(1), origin).unwrap(),
+        Some((robots.clone(), 42))
+    );
     sealed.commit(&[]).unwrap();
     drop(sealed);
     model.store().committed();
     model.crash();
     assert_eq!(model.store().load_lane(host(1)).unwrap(), Some(row));
-    assert_eq!(model.store().load_robots(host(1), origin).unwrap(), Some((robots, 42)));
-    assert_eq!(model.store().note("cookies").unwrap().as_deref(), Some(&b"jar"[..]));
+    assert_eq!(
+        model.store().load_robots(host(1), origin).unwrap(),
+        Some((robots, 42))
+    );
+    assert_eq!(
+        model.store().note("cookies").unwrap().as_deref(),
+        Some(&b"jar"[..])
+    );
     assert_eq!(model.store().load_lane(host(2)).unwrap(), None);
 }

@@ -15,7 +15,7 @@ mod wire;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use clewline::config::{Config, OutputConfig, Reach};
+use clewline::config::{Config, Memory, OutputConfig, Reach};
 
 use self::read::{Reader, written};
 use self::roots::Roots;
@@ -24,6 +24,9 @@ use crate::settings::file::FileSettings;
 use crate::settings::layer::{Layer, Origin};
 use crate::settings::problem::Problem;
 use crate::settings::{ConsoleSettings, OutputSettings, Settings};
+
+/// Less than this is not enough to work with.
+const LEAST_MEMORY: u64 = 16 * 1024 * 1024;
 
 /// The configuration of a crawl, and how the command is to behave around it.
 #[derive(Debug)]
@@ -163,7 +166,7 @@ pub(crate) fn resolve(
         extract: parts::extract(&mut reader, &settings),
         output: OutputConfig::default(),
     };
-    config.output = output(&settings.output, &config, &environment.date);
+    config.output = output(&mut reader, &settings.output, &config, &environment.date);
     let options = options(&mut reader, &settings.output, &settings.console);
     rules(&mut reader, &config);
     problems.append(&mut reader.into_problems());
@@ -180,12 +183,23 @@ pub(crate) fn resolve(
     })
 }
 
-fn output(settings: &OutputSettings, config: &Config, date: &str) -> OutputConfig {
+fn output(
+    reader: &mut Reader<'_>,
+    settings: &OutputSettings,
+    config: &Config,
+    date: &str,
+) -> OutputConfig {
+    let memory = written("memory", settings.memory.as_ref());
     let named = settings.output.as_ref().map(PathBuf::from);
     let folder = || named.unwrap_or_else(|| folder::name(&config.roots, date));
     OutputConfig {
         folder: (!settings.no_output).then(folder),
         overwrite: settings.overwrite,
+        in_memory: settings.in_memory,
+        rescope: settings.rescope,
+        memory: reader
+            .size(memory, &(LEAST_MEMORY..=u64::MAX))
+            .map_or_else(Memory::default, Memory),
     }
 }
 

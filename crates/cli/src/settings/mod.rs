@@ -258,6 +258,15 @@ pub(crate) struct OutputSettings {
     /// Leave nothing on disk
     #[arg(long)]
     pub(crate) no_output: bool,
+    /// Keep the state in memory only; a stopped crawl cannot be resumed
+    #[arg(long)]
+    pub(crate) in_memory: bool,
+    /// Go on with an unfinished crawl although its scope is another one now
+    #[arg(long)]
+    pub(crate) rescope: bool,
+    /// Memory for caches and buffers of the state
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
     /// Print one line for each URL at the end
     #[arg(long)]
     pub(crate) list: bool,
