@@ -117,6 +117,34 @@ pub(super) fn encode_query(encoding: &'static Encoding, query: &str) -> Vec<u8> 
     }
 }
 
+/// What a `meta` says of the encoding.
+#[derive(Default)]
+struct Declared {
+    is_content_type: Option<bool>,
+    content: Option<Vec<u8>>,
+    charset: Option<Vec<u8>>,
+}
+
+impl Declared {
+    fn encoding(self) -> Option<&'static Encoding> {
+        let encoding = match (self.charset, self.content) {
+            (Some(label), _) => Encoding::for_label(&label)?,
+            (None, Some(content)) if self.is_content_type == Some(true) => {
+                charset_in_content(&content)?
+            }
+            _ => return None,
+        };
+        readable(encoding.name().as_bytes())
+    }
+}
+
+/// One step through a tag.
+#[derive(PartialEq, Eq)]
+enum Step {
+    Attribute(Vec<u8>, Vec<u8>),
+    TagEnd,
+}
+
 /// The prescan; `None` from its steps means that the bytes ran out.
 struct Scan<'a> {
     bytes: &'a [u8],
@@ -133,14 +161,16 @@ impl Scan<'_> {
                 self.at += 2 + memmem::find(&rest[2..], b"-->")? + 3;
             } else if is_meta(rest) {
                 self.at += b"<meta".len();
-                if let Some(encoding) = self.meta()? {
+                let mut declared = Declared::default();
+                self.meta(&mut declared)?;
+                if let Some(encoding) = declared.encoding() {
                     return Some(encoding);
                 }
             } else if is_tag(rest) {
                 self.at += rest
                     .iter()
                     .position(|byte| is_space(*byte) || *byte == b'>')?;
-                while self.attribute()?.is_some() {}
+                while self.attribute()? != Step::TagEnd {}
             } else if matches!(rest.get(1), Some(b'!' | b'/' | b'?')) {
                 self.at += memchr::memchr(b'>', rest)? + 1;
             } else {
@@ -150,44 +180,37 @@ impl Scan<'_> {
     }
 
     /// The attributes of one `meta`; of several with the same name the first counts.
-    fn meta(&mut self) -> Option<Option<&'static Encoding>> {
-        let mut pragma: Option<bool> = None;
-        let mut charset: Option<Option<&'static Encoding>> = None;
-        let mut content: Option<Option<&'static Encoding>> = None;
-        while let Some((name, value)) = self.attribute()? {
+    fn meta(&mut self, declared: &mut Declared) -> Option<()> {
+        while let Step::Attribute(name, value) = self.attribute()? {
             match name.as_slice() {
-                b"http-equiv" if pragma.is_none() => {
-                    pragma = Some(value.as_slice() == b"content-type");
+                b"http-equiv" => {
+                    let is_type = value.as_slice() == b"content-type";
+                    declared.is_content_type.get_or_insert(is_type);
                 }
-                b"content" if content.is_none() => content = Some(charset_in_content(&value)),
-                b"charset" if charset.is_none() => charset = Some(Encoding::for_label(&value)),
+                b"content" => drop(declared.content.get_or_insert(value)),
+                b"charset" => drop(declared.charset.get_or_insert(value)),
                 _ => {}
             }
         }
-        let found = match charset {
-            Some(found) => found,
-            None if pragma == Some(true) => content.flatten(),
-            None => None,
-        };
-        Some(found.and_then(|encoding| readable(encoding.name().as_bytes())))
+        Some(())
     }
 
-    /// "Get an attribute": `None` when the bytes ran out, `Some(None)` at the end of the tag.
-    fn attribute(&mut self) -> Option<Option<(Vec<u8>, Vec<u8>)>> {
+    /// "Get an attribute", in lower case.
+    fn attribute(&mut self) -> Option<Step> {
         self.skip(|byte| is_space(byte) || byte == b'/')?;
         if self.peek()? == b'>' {
             self.at += 1;
-            return Some(None);
+            return Some(Step::TagEnd);
         }
         let mut name = Vec::new();
         loop {
             match self.peek()? {
                 b'=' if !name.is_empty() => break,
-                b'/' | b'>' => return Some(Some((name, Vec::new()))),
+                b'/' | b'>' => return Some(Step::Attribute(name, Vec::new())),
                 byte if is_space(byte) => {
                     self.skip(is_space)?;
                     if self.peek()? != b'=' {
-                        return Some(Some((name, Vec::new())));
+                        return Some(Step::Attribute(name, Vec::new()));
                     }
                     break;
                 }
@@ -198,7 +221,7 @@ impl Scan<'_> {
         self.at += 1;
         self.skip(is_space)?;
         let value = self.value()?;
-        Some(Some((name, value)))
+        Some(Step::Attribute(name, value))
     }
 
     fn value(&mut self) -> Option<Vec<u8>> {
@@ -238,14 +261,14 @@ fn charset_in_content(content: &[u8]) -> Option<&'static Encoding> {
             break;
         }
     }
-    let label = match rest.first()? {
-        quote @ (b'"' | b'\'') => &rest[1..=memchr::memchr(*quote, &rest[1..])?],
-        _ => {
-            let end = rest
-                .iter()
-                .position(|byte| is_space(*byte) || *byte == b';');
-            &rest[..end.unwrap_or(rest.len())]
-        }
+    let first = *rest.first()?;
+    let label = if matches!(first, b'"' | b'\'') {
+        &rest[1..=memchr::memchr(first, &rest[1..])?]
+    } else {
+        let end = rest
+            .iter()
+            .position(|byte| is_space(*byte) || *byte == b';');
+        &rest[..end.unwrap_or(rest.len())]
     };
     Encoding::for_label(label)
 }

@@ -147,6 +147,11 @@ impl Collector {
         self.other += 1;
     }
 
+    /// Counts a reference that is beyond a limit of its own format.
+    pub(super) fn count_dropped(&mut self) {
+        self.dropped += 1;
+    }
+
     /// How many distinct references there are.
     pub(super) fn len(&self) -> usize {
         self.references.len()

@@ -49,10 +49,10 @@ impl<F: FnMut(&str, LinkKind)> Sheet<'_, F> {
         self.skip_blank();
         if self.starts_with("url(") {
             self.url(LinkKind::CssImport);
-        } else if matches!(self.peek(), Some(b'"' | b'\'')) {
-            if let Some(value) = self.string() {
-                (self.found)(&value, LinkKind::CssImport);
-            }
+        } else if matches!(self.peek(), Some(b'"' | b'\''))
+            && let Some(value) = self.string()
+        {
+            (self.found)(&value, LinkKind::CssImport);
         }
     }
 

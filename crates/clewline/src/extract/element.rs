@@ -198,10 +198,8 @@ impl Findings {
         };
         let is_refresh =
             attribute("http-equiv").is_some_and(|name| name.trim().eq_ignore_ascii_case("refresh"));
-        if is_refresh {
-            if let Some(raw) = refresh::target(&content) {
-                self.collector.add(raw, LinkKind::Refresh);
-            }
+        if is_refresh && let Some(raw) = refresh::target(&content) {
+            self.collector.add(raw, LinkKind::Refresh);
         }
         let Some(name) = attribute("name") else {
             return;

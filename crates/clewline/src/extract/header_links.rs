@@ -23,14 +23,13 @@ pub(super) fn collect(headers: &Headers, collector: &mut Collector) {
             }
         });
     }
-    if let Some(value) = headers.get("refresh") {
-        if let Some(raw) = refresh::target(&text(value)) {
-            let against = Against::Page;
-            collector.add_reference(Reference {
-                against,
-                ..Reference::new(raw, LinkKind::Refresh)
-            });
-        }
+    let refresh = headers.get("refresh").map(text);
+    if let Some(raw) = refresh.as_deref().and_then(refresh::target) {
+        let against = Against::Page;
+        collector.add_reference(Reference {
+            against,
+            ..Reference::new(raw, LinkKind::Refresh)
+        });
     }
 }
 

@@ -19,7 +19,7 @@ use lol_html::{AsciiCompatibleEncoding, MemorySettings, Selector};
 use super::element::{Findings, SELECTOR};
 
 /// Memory of one tokenizer, mostly its stack of open elements: room for 200,000 of them.
-const MEMORY_LIMIT: usize = 48 * 1024 * 1024;
+const MEMORY_LIMIT: usize = 32 * 1024 * 1024;
 
 /// What a tokenizer has from the start; more than the limit would be a panic.
 const PREALLOCATED: usize = 4 * 1024;
@@ -34,7 +34,7 @@ const PIECE: usize = 16 * 1024;
 const NAMESPACE: &str = "http://www.w3.org/1999/xhtml";
 
 const TOO_LONG: &str = "a tag is too long";
-const TOO_DEEP: &str = "elements are nested too deeply";
+const TOO_MUCH: &str = "nesting or attributes exceed the memory limit";
 const UNREADABLE: &str = "the HTML cannot be read";
 
 /// The findings of a page, shared between the tokenizer's handlers. There is one thread at a
@@ -57,13 +57,12 @@ impl HtmlPass {
     /// Encodings in which markup is not ASCII are decoded first; the others are left to the
     /// tokenizer, which decodes only the values that are looked at.
     pub(super) fn new(shared: &Shared, encoding: &'static Encoding) -> Self {
-        let (encoding, decoder) = match AsciiCompatibleEncoding::new(encoding) {
-            Some(compatible) => (compatible, None),
-            None => {
-                let decoder = encoding.new_decoder_with_bom_removal();
-                (AsciiCompatibleEncoding::utf_8(), Some(decoder))
-            }
+        let compatible = AsciiCompatibleEncoding::new(encoding);
+        let decoder = match compatible {
+            Some(_) => None,
+            None => Some(encoding.new_decoder_with_bom_removal()),
         };
+        let encoding = compatible.unwrap_or_else(AsciiCompatibleEncoding::utf_8);
         let tokenizer = Tokenizer::new(page_settings(shared).with_encoding(encoding));
         Self {
             tokenizer,
@@ -119,9 +118,12 @@ fn decode(
     }
 }
 
+/// Where the tokenizer's output goes: it is only counted.
+type Sink = Box<dyn FnMut(&[u8]) + Send>;
+
 /// The tokenizer, which must not be touched again once it has failed.
 struct Tokenizer {
-    rewriter: Option<HtmlRewriter<'static, Box<dyn FnMut(&[u8]) + Send>>>,
+    rewriter: Option<HtmlRewriter<'static, Sink>>,
     emitted: Arc<AtomicU64>,
     silent: usize,
 }
@@ -137,7 +139,7 @@ impl Tokenizer {
         let sink = Box::new(move |output: &[u8]| {
             counter.fetch_add(output.len() as u64, Ordering::Relaxed);
         });
-        let rewriter = HtmlRewriter::new(settings, sink as Box<dyn FnMut(&[u8]) + Send>);
+        let rewriter = HtmlRewriter::new(settings, sink as Sink);
         Self {
             rewriter: Some(rewriter),
             emitted,
@@ -179,7 +181,7 @@ impl Tokenizer {
 
 fn explain(error: &RewritingError) -> &'static str {
     match error {
-        RewritingError::MemoryLimitExceeded(_) => TOO_DEEP,
+        RewritingError::MemoryLimitExceeded(_) => TOO_MUCH,
         _ => UNREADABLE,
     }
 }
@@ -232,6 +234,8 @@ fn settings(shared: &Shared) -> Settings<'static, 'static> {
         ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
             let attribute = |name: &str| {
                 let raw = element.get_attribute(name)?;
+                // The tokenizer leaves out what HTML section 13.2.5.36 does to NUL.
+                let raw = raw.replace('\0', "\u{fffd}");
                 Some(htmlize::unescape_attribute(raw).into_owned())
             };
             open(&elements).element(&element.tag_name(), &attribute);

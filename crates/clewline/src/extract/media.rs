@@ -50,7 +50,8 @@ pub(super) struct Claim {
 /// Reads Content-Type; of several fields the last counts, as in Fetch section 2.2.2.
 pub(super) fn claim(headers: &Headers) -> Claim {
     let value = headers.all("content-type").last().unwrap_or_default();
-    let end = memchr::memchr(b';', value).unwrap_or(value.len());
+    // A comma joins repeated fields, which are mostly equal.
+    let end = memchr::memchr2(b';', b',', value).unwrap_or(value.len());
     let essence = value[..end].trim_ascii().to_ascii_lowercase();
     Claim {
         media: media(&essence),
@@ -69,40 +70,35 @@ fn media(essence: &[u8]) -> Media {
     }
 }
 
-/// The first charset parameter, quoted or not.
-fn charset(mut parameters: &[u8]) -> Option<&'static Encoding> {
-    while let Some(rest) = parameters.strip_prefix(b";") {
-        let name_end = rest.iter().position(|byte| matches!(byte, b';' | b'='))?;
-        let name = rest[..name_end].trim_ascii();
-        if rest[name_end] == b';' {
-            parameters = &rest[name_end..];
-            continue;
-        }
-        let value = &rest[name_end + 1..];
-        let (value, after) = match value.strip_prefix(b"\"") {
-            Some(quoted) => {
-                let end = memchr::memchr(b'"', quoted).unwrap_or(quoted.len());
-                (&quoted[..end], &quoted[end..])
+/// The encoding of the first charset parameter.
+fn charset(mut rest: &[u8]) -> Option<&'static Encoding> {
+    while let Some(parameter) = rest.strip_prefix(b";") {
+        let name_end = memchr::memchr2(b';', b'=', parameter)?;
+        let name = parameter[..name_end].trim_ascii();
+        rest = &parameter[name_end..];
+        if let Some(raw) = rest.strip_prefix(b"=") {
+            let (value, after) = parameter_value(raw);
+            if name.eq_ignore_ascii_case(b"charset") {
+                return Encoding::for_label(value);
             }
-            None => (value, value),
-        };
-        let end = memchr::memchr(b';', after).unwrap_or(after.len());
-        if name.eq_ignore_ascii_case(b"charset") {
-            let value = if value.len() == after.len() {
-                &after[..end]
-            } else {
-                value
-            };
-            return Encoding::for_label(
-                value
-                    .trim_ascii_start()
-                    .strip_prefix(b"'")
-                    .map_or(value, |value| value.strip_suffix(b"'").unwrap_or(value)),
-            );
+            rest = after;
         }
-        parameters = &after[end..];
     }
     None
+}
+
+/// A parameter's value and what follows it. Single quotes quote nothing in HTTP, but are met.
+fn parameter_value(raw: &[u8]) -> (&[u8], &[u8]) {
+    let quote = raw.first().filter(|byte| matches!(byte, b'"' | b'\''));
+    let (value, after) = match quote {
+        Some(quote) => {
+            let inner = &raw[1..];
+            inner.split_at(memchr::memchr(*quote, inner).unwrap_or(inner.len()))
+        }
+        None => raw.split_at(memchr::memchr(b';', raw).unwrap_or(raw.len())),
+    };
+    let end = memchr::memchr(b';', after).unwrap_or(after.len());
+    (value, &after[end..])
 }
 
 /// What an unlabelled body looks like.

@@ -4,18 +4,22 @@
 //! Pure: bytes in, links out. It refuses to know how the bytes came and what becomes of the
 //! links; nothing here judges scope.
 
+mod body;
 mod charset;
 mod collect;
 mod css;
 mod directives;
 mod element;
+mod feed;
 mod header_links;
 mod html;
 mod media;
 mod page;
 mod refresh;
 mod relation;
+mod sitemap;
 mod srcset;
+mod xml;
 
 use clewline_core::link::Link;
 use clewline_core::url::CrawlUrl;

@@ -8,15 +8,19 @@
 
 use std::sync::Arc;
 
+use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::{Encoding, REPLACEMENT, UTF_8};
 
+use super::body::Body;
 use super::collect::{Bounds, Collector};
 use super::directives::Directives;
 use super::element::Findings;
 use super::html::{HtmlPass, Shared, open};
 use super::media::{self, Claim, Media};
-use super::{Extracted, Extraction, Extractor, PageHead, charset, css, header_links};
+use super::xml::{self, End};
+use super::{Extracted, Extraction, Extractor, PageHead};
+use super::{charset, css, feed, header_links, sitemap};
 use crate::config::ExtractConfig;
 
 /// All references of a page together.
@@ -25,7 +29,13 @@ const REFERENCE_BYTES: usize = 8 * 1024 * 1024;
 /// The largest style sheet that is read.
 const CSS_LIMIT: usize = 16 * 1024 * 1024;
 
-const TOO_LARGE: &str = "the content is too large to be read whole";
+/// The largest XML document that is read.
+const XML_LIMIT: usize = sitemap::FILE_LIMIT;
+
+/// Encodings that could smuggle markup past a filter are not decoded (Encoding section 4.2).
+const UNSAFE_ENCODING: &str = "the encoding is not supported";
+const NOT_XML: &str = "the XML is broken";
+const NOT_A_SITEMAP: &str = "this is no sitemap";
 
 /// Reads HTML, XML, style sheets, sitemaps and feeds.
 #[derive(Debug, Clone)]
@@ -83,6 +93,7 @@ impl Extractor for PageExtractor {
             is_sitemap: head.sitemap,
             shared: Shared::new(findings.into()),
             charset: None,
+            query_encoding: UTF_8,
             state: if is_readable {
                 State::Holding(Vec::new())
             } else {
@@ -90,6 +101,14 @@ impl Extractor for PageExtractor {
             },
         })
     }
+}
+
+/// The formats that are read whole.
+#[derive(Debug, Clone, Copy)]
+enum Format {
+    Css,
+    Xml,
+    Sitemap,
 }
 
 /// How far the reading is.
@@ -100,7 +119,7 @@ enum State {
     Holding(Vec<u8>),
     Html(Box<HtmlPass>),
     /// Formats that are read whole at the end.
-    Whole(Vec<u8>, Media),
+    Whole(Body, Format),
 }
 
 struct PageExtraction {
@@ -109,6 +128,7 @@ struct PageExtraction {
     is_sitemap: bool,
     shared: Shared,
     charset: Option<&'static Encoding>,
+    query_encoding: &'static Encoding,
     state: State,
 }
 
@@ -118,15 +138,7 @@ impl Extraction for PageExtraction {
             match &mut self.state {
                 State::Idle => return,
                 State::Html(pass) => return pass.write(chunk),
-                State::Whole(bytes, _) => {
-                    let room = CSS_LIMIT - bytes.len();
-                    if chunk.len() > room {
-                        chunk = &chunk[..room];
-                        open(&self.shared).problem.get_or_insert(TOO_LARGE);
-                    }
-                    bytes.extend_from_slice(chunk);
-                    return;
-                }
+                State::Whole(body, _) => return body.push(chunk),
                 State::Holding(held) => {
                     // Exactly so many bytes decide, so that the cuts of the network do not.
                     let until = if held.len() < charset::PRESCAN {
@@ -152,23 +164,31 @@ impl Extraction for PageExtraction {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle | State::Holding(_) => {}
             State::Html(pass) => pass.finish(),
-            State::Whole(bytes, media) => self.read_whole(&bytes, media),
+            State::Whole(body, format) => self.read_whole(body, format),
         }
         let Self {
-            shared, charset, ..
+            shared,
+            charset,
+            query_encoding,
+            ..
         } = *self;
         let findings = Arc::into_inner(shared)
             .expect("the readers are gone, and with them their shares")
             .into_inner()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        conclude(findings, charset)
+        conclude(findings, charset, query_encoding)
     }
 }
 
-fn conclude(findings: Findings, charset: Option<&'static Encoding>) -> Extracted {
-    let encoding = charset.unwrap_or(UTF_8).output_encoding();
+fn conclude(
+    findings: Findings,
+    charset: Option<&'static Encoding>,
+    query_encoding: &'static Encoding,
+) -> Extracted {
     let base = findings.base.as_ref().unwrap_or(&findings.page);
-    let resolved = findings.collector.resolve(&findings.page, base, encoding);
+    let resolved = findings
+        .collector
+        .resolve(&findings.page, base, query_encoding);
     Extracted {
         links: resolved.links,
         dropped_links: resolved.dropped,
@@ -193,52 +213,117 @@ impl PageExtraction {
             Media::Unknown => media::sniff(held),
             claimed => claimed,
         };
-        match media {
-            Media::Other | Media::Unknown => self.state = State::Idle,
-            Media::Html => {
-                let known = self.html_encoding(held);
-                let encoding = match known {
-                    Some(encoding) => encoding,
-                    None if is_last => charset::guess(held, self.url.host()),
-                    None => return,
-                };
-                self.begin_html(encoding);
+        let (body, format) = match media {
+            _ if self.is_sitemap => (
+                Body::perhaps_gzip(held, sitemap::FILE_LIMIT),
+                Format::Sitemap,
+            ),
+            Media::Css => (Body::plain(CSS_LIMIT), Format::Css),
+            Media::Xml => (Body::plain(XML_LIMIT), Format::Xml),
+            Media::Html => return self.decide_html(is_last),
+            Media::Other | Media::Unknown => {
+                self.state = State::Idle;
+                return;
             }
-            media => {
-                let State::Holding(held) = std::mem::replace(&mut self.state, State::Idle) else {
-                    return;
-                };
-                self.state = State::Whole(held, media);
-            }
-        }
-    }
-
-    fn html_encoding(&self, held: &[u8]) -> Option<&'static Encoding> {
-        charset::byte_order_mark(held)
-            .or(self.claim.encoding)
-            .or_else(|| charset::declared_in_html(held))
-    }
-
-    fn begin_html(&mut self, encoding: &'static Encoding) {
-        self.charset = Some(encoding);
-        let mut pass = Box::new(HtmlPass::new(&self.shared, encoding));
-        if let State::Holding(held) = &self.state {
-            pass.write(held);
-        }
-        self.state = State::Html(pass);
-    }
-
-    fn read_whole(&mut self, bytes: &[u8], media: Media) {
-        let declared = match media {
-            Media::Css => charset::declared_in_css(bytes),
-            _ => charset::declared_in_xml(bytes),
         };
-        let encoding = self.claim.encoding.or(declared).unwrap_or(UTF_8);
-        let (text, encoding, _) = encoding.decode(bytes);
-        self.charset = Some(encoding);
-        let mut findings = open(&self.shared);
-        if media == Media::Css {
-            css::references(&text, |raw, kind| findings.collector.add(raw, kind));
+        self.begin(State::Whole(body, format));
+    }
+
+    fn decide_html(&mut self, is_last: bool) {
+        let State::Holding(held) = &self.state else {
+            return;
+        };
+        let known = charset::byte_order_mark(held)
+            .or(self.claim.encoding)
+            .or_else(|| charset::declared_in_html(held));
+        let encoding = match known {
+            Some(encoding) => encoding,
+            None if is_last => charset::guess(held, self.url.host()),
+            None => return,
+        };
+        if encoding == REPLACEMENT {
+            open(&self.shared).problem.get_or_insert(UNSAFE_ENCODING);
         }
+        self.charset = Some(encoding);
+        self.query_encoding = encoding.output_encoding();
+        self.begin(State::Html(Box::new(HtmlPass::new(&self.shared, encoding))));
+    }
+
+    /// Hands the held bytes to the reader that was chosen.
+    fn begin(&mut self, state: State) {
+        let before = std::mem::replace(&mut self.state, state);
+        if let State::Holding(held) = before {
+            self.feed(&held);
+        }
+    }
+
+    fn read_whole(&mut self, body: Body, format: Format) {
+        let (bytes, problem) = body.finish();
+        let declared = match format {
+            Format::Css => charset::declared_in_css(&bytes),
+            Format::Xml | Format::Sitemap => charset::declared_in_xml(&bytes),
+        };
+        // A byte order mark wins over both; the decoder sees to that.
+        let encoding = self.claim.encoding.or(declared).unwrap_or(UTF_8);
+        let (text, encoding, _) = encoding.decode(&bytes);
+        self.charset = Some(encoding);
+        let read = match format {
+            Format::Css => {
+                let collector = &mut open(&self.shared).collector;
+                css::references(&text, |raw, kind| collector.add(raw, kind));
+                None
+            }
+            Format::Xml => self.read_xml(&text),
+            Format::Sitemap => self.read_sitemap(&text),
+        };
+        if let Some(problem) = problem.or(read) {
+            open(&self.shared).problem.get_or_insert(problem);
+        }
+    }
+
+    fn read_xml(&self, text: &str) -> Option<&'static str> {
+        let root = xml::root(text).unwrap_or_default();
+        if root == "html" {
+            let end = xml::xhtml(text, &mut open(&self.shared));
+            if end == End::Whole {
+                return None;
+            }
+            // What claims to be XHTML and is not may still be HTML; links found twice are one.
+            let mut pass = HtmlPass::new(&self.shared, UTF_8);
+            pass.write(text.as_bytes());
+            pass.finish();
+            return Some(NOT_XML);
+        }
+        let collector = &mut open(&self.shared).collector;
+        let end = match root.as_str() {
+            "urlset" | "sitemapindex" => {
+                collector.rebound(sitemap::BOUNDS);
+                sitemap::read(text, &self.url, collector)
+            }
+            "rss" | "feed" | "rdf" => feed::read(text, LinkKind::Feed, collector),
+            _ => xml::hrefs(text, collector),
+        };
+        (end != End::Whole).then_some(NOT_XML)
+    }
+
+    fn read_sitemap(&self, text: &str) -> Option<&'static str> {
+        let collector = &mut open(&self.shared).collector;
+        collector.rebound(sitemap::BOUNDS);
+        let before = collector.len();
+        let is_markup = text
+            .trim_start_matches('\u{feff}')
+            .trim_start()
+            .starts_with('<');
+        let end = match xml::root(text).unwrap_or_default().as_str() {
+            _ if !is_markup => {
+                sitemap::lines(text, &self.url, collector);
+                let is_empty = collector.len() == before && !text.trim().is_empty();
+                return is_empty.then_some(NOT_A_SITEMAP);
+            }
+            "urlset" | "sitemapindex" => sitemap::read(text, &self.url, collector),
+            "rss" | "feed" | "rdf" => feed::read(text, LinkKind::Sitemap, collector),
+            _ => return Some(NOT_A_SITEMAP),
+        };
+        (end != End::Whole).then_some(NOT_XML)
     }
 }

@@ -13,11 +13,13 @@ use clewline_core::outcome::FailureClass;
 use clewline_core::url::{CrawlUrl, Scheme};
 use futures_util::future::BoxFuture;
 use thiserror::Error;
+use tokio::time::timeout_at;
 
-use super::answer::{Flow, Home, HttpBody, Pace};
+use super::answer::{Home, HttpBody};
 use super::connect::{Connector, Via};
 use super::dns::{Dns, Unresolved};
 use super::fields::FieldPlan;
+use super::flow::{Flow, Pace};
 use super::http1::{BodyReader, HeadLimits, Method, RequestHead, Target, write_request};
 use super::overrides::Overrides;
 use super::pool::{Pool, Route};
@@ -29,7 +31,10 @@ use crate::config::FetchConfig;
 /// Over how much waiting the minimum rate is averaged.
 const PACE_WINDOW: Duration = Duration::from_secs(10);
 /// Longest total time; a deadline must be a point in time that exists.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const LONGEST: Duration = Duration::from_hours(24);
+
+/// Only a proxy says this (RFC 9110 section 15.5.8), so it is not the answer of the server.
+const PROXY_AUTHENTICATION: u16 = 407;
 
 /// Why a fetcher can't be made. Each message begins with the setting and holds no secret.
 #[derive(Debug, Error)]
@@ -106,12 +111,13 @@ impl HttpFetcher {
     ) -> Result<Self, FetchSetupError> {
         let pool = Arc::new(Pool::new(config.idle_connections));
         let tls = tls::client_config(config)?;
+        let patience = config.connect_timeout.min(LONGEST);
         Ok(Self {
             fields: FieldPlan::new(config)?,
             overrides: Overrides::new(&config.resolve, &config.connect_to)?,
             proxies,
-            dns: Dns::new(config.dns, config.connect_timeout),
-            connector: Connector::new(tls, config.connect_timeout, pool.clone()),
+            dns: Dns::new(config.dns, patience),
+            connector: Connector::new(tls, patience, pool.clone()),
             pool,
             buffers: Arc::default(),
             head_limits: HeadLimits {
@@ -192,7 +198,8 @@ impl HttpFetcher {
     ) -> Result<(Wire, Timings), FetchFailure> {
         let via = match (route.address, proxy) {
             (_, Some(proxy)) => {
-                let found = self.dns.resolve(&proxy.host).await.map_err(|_| {
+                let found = timeout_at(deadline.into(), self.dns.resolve(&proxy.host)).await;
+                let found = found.ok().and_then(Result::ok).ok_or_else(|| {
                     FetchFailure::new(FailureClass::Proxy, "the proxy's name can't be resolved")
                 })?;
                 Via::Proxy(proxy, found.addresses.to_vec())
@@ -218,11 +225,14 @@ impl HttpFetcher {
         let head = flow.head(&self.head_limits).await?;
         let reader = BodyReader::new(Method::Get, &head).map_err(|error| flow.misframed(error))?;
         let proxied = self.proxies.choose(&request.url).is_some();
+        if proxied && head.status == PROXY_AUTHENTICATION {
+            return Err(flow.failure(FailureClass::Proxy, "the proxy wants other credentials"));
+        }
         let home = Home {
             pool: self.pool.clone(),
             route: self.route(request, proxied)?,
         };
-        let timings = flow.timings();
+        let timings = flow.timings;
         let body = HttpBody::new(flow, &head, reader, request.max_body, home);
         Ok(Response {
             status: head.status,
@@ -265,7 +275,10 @@ fn unresolved(host: &str, error: &Unresolved) -> FetchFailure {
         Unresolved::NotFound => FailureClass::DnsNotFound,
         _ => FailureClass::Dns,
     };
-    FetchFailure::new(class, format!("{host}: {error}"))
+    FetchFailure {
+        local: *error == Unresolved::Shortage,
+        ..FetchFailure::new(class, format!("{host}: {error}"))
+    }
 }
 
 impl Fetcher for HttpFetcher {
@@ -283,5 +296,35 @@ impl Fetcher for HttpFetcher {
 
     fn proxied(&self, url: &CrawlUrl) -> bool {
         self.proxies.choose(url).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hickory_resolver::proto::op::ResponseCode;
+
+    use super::*;
+
+    #[test]
+    fn names_that_do_not_resolve_by_class() {
+        for (error, class, local) in [
+            (Unresolved::NotFound, FailureClass::DnsNotFound, false),
+            (Unresolved::Timeout, FailureClass::Dns, false),
+            (
+                Unresolved::Server(ResponseCode::Refused),
+                FailureClass::Dns,
+                false,
+            ),
+            (Unresolved::Lookup, FailureClass::Dns, false),
+            (Unresolved::Shortage, FailureClass::Dns, true),
+        ] {
+            let failure = unresolved("a.test", &error);
+            assert_eq!((failure.class, failure.local), (class, local), "{error}");
+            assert!(
+                failure.message.starts_with("a.test: "),
+                "{}",
+                failure.message
+            );
+        }
     }
 }

@@ -120,7 +120,7 @@ impl Connector {
                 Ok(stream)
             }
             Ok(Err(error)) => {
-                let message = format!("no connection to {to}: {}", reason(&error));
+                let message = format!("no connection to {to}: {error}");
                 let local = is_local(&error, to);
                 Err(FetchFailure {
                     local,
@@ -201,21 +201,43 @@ fn is_out_of_descriptors(error: &io::Error) -> bool {
     )
 }
 
+/// Whether this machine lacks something that other connections will give back.
+pub(super) fn is_shortage(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)
+    )
+}
+
 /// Whether this machine is at fault. A missing local address means that the ports have run out,
 /// but for IPv6 it may also mean that there is no IPv6 here, which is no reason to try again.
 fn is_local(error: &io::Error, to: SocketAddr) -> bool {
-    match Errno::from_io_error(error) {
-        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => true,
-        Some(Errno::ADDRNOTAVAIL) => to.is_ipv4(),
-        _ => false,
-    }
+    let no_port = Errno::from_io_error(error) == Some(Errno::ADDRNOTAVAIL);
+    is_shortage(error) || (no_port && to.is_ipv4())
 }
 
-/// The system's words for an error, without its number.
-fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::ConnectionRefused => "it was refused".to_owned(),
-        io::ErrorKind::TimedOut => "it took too long".to_owned(),
-        _ => error.to_string(),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_this_machine() {
+        for (errno, four, six) in [
+            (Errno::MFILE, true, true),
+            (Errno::NFILE, true, true),
+            (Errno::NOBUFS, true, true),
+            (Errno::NOMEM, true, true),
+            (Errno::ADDRNOTAVAIL, true, false),
+            (Errno::CONNREFUSED, false, false),
+            (Errno::NETUNREACH, false, false),
+        ] {
+            let error = io::Error::from(errno);
+            let local = |to: &str| is_local(&error, to.parse().unwrap());
+            assert_eq!(
+                (local("192.0.2.1:80"), local("[2001:db8::1]:80")),
+                (four, six),
+                "{errno}"
+            );
+        }
     }
 }

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clewline_core::url::host_ip;
+use hickory_resolver::proto::op::ResponseCode;
 use thiserror::Error;
 use tokio::sync::OnceCell;
 
@@ -22,11 +23,11 @@ use super::proxy::is_this_machine;
 use source::Source;
 
 /// The longest that an answer is used.
-pub(crate) const LONGEST_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const LONGEST_TTL: Duration = Duration::from_hours(24);
 /// The shortest; names that change faster than this would be asked for at every request.
 const SHORTEST_TTL: Duration = Duration::from_secs(30);
 /// How long "there is no such name" is believed.
-const NOT_FOUND_TTL: Duration = Duration::from_secs(5 * 60);
+const NOT_FOUND_TTL: Duration = Duration::from_mins(5);
 /// How long a server's failure is believed.
 const FAILURE_TTL: Duration = Duration::from_secs(30);
 /// Names in each of the two generations of the cache.
@@ -46,10 +47,13 @@ pub(crate) enum Unresolved {
     Timeout,
     /// A server answered with an error.
     #[error("the DNS server could not answer ({0})")]
-    Server(String),
+    Server(ResponseCode),
     /// The question could not be asked.
     #[error("the name could not be looked up")]
     Lookup,
+    /// This machine lacks descriptors or memory; it says nothing about the name.
+    #[error("this machine has no descriptor or memory left to ask with")]
+    Shortage,
 }
 
 /// Addresses and until when they count.
@@ -121,6 +125,7 @@ impl Dns {
                 (Ok(kept), now + ttl.clamp(SHORTEST_TTL, LONGEST_TTL))
             }
             Err(Unresolved::NotFound) => (Err(Unresolved::NotFound), now + NOT_FOUND_TTL),
+            Err(Unresolved::Shortage) => (Err(Unresolved::Shortage), now),
             Err(other) => (Err(other), now + FAILURE_TTL),
         }
     }

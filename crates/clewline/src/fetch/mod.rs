@@ -9,6 +9,7 @@ mod connect;
 mod decode;
 mod dns;
 mod fields;
+mod flow;
 mod http1;
 mod overrides;
 mod pool;

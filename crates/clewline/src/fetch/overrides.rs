@@ -17,21 +17,54 @@ pub(crate) struct Overrides {
     destinations: Vec<Destination>,
 }
 
-/// `HOST:PORT:ADDRESS[,ADDRESS…]`; what is none matches everything.
-#[derive(Debug, PartialEq, Eq)]
+/// `HOST:PORT:ADDRESS[,ADDRESS…]`.
+#[derive(Debug)]
 struct Addresses {
-    host: Option<String>,
-    port: Option<u16>,
-    addresses: Vec<IpAddr>,
+    host: Part<String>,
+    port: Part<u16>,
+    list: Vec<IpAddr>,
 }
 
-/// `HOST1:PORT1:HOST2:PORT2`; what is none matches everything, or stays as it is.
-#[derive(Debug, PartialEq, Eq)]
+/// `HOST1:PORT1:HOST2:PORT2`.
+#[derive(Debug)]
 struct Destination {
-    host: Option<String>,
-    port: Option<u16>,
-    to_host: Option<String>,
-    to_port: Option<u16>,
+    host: Part<String>,
+    port: Part<u16>,
+    to_host: Part<String>,
+    to_port: Part<u16>,
+}
+
+/// A part of an entry.
+#[derive(Debug)]
+enum Part<T> {
+    /// Matches everything; as a destination, leaves everything as it is.
+    Any,
+    Only(T),
+}
+
+impl<T> Part<T> {
+    /// None if the text is neither the wildcard nor what `read` accepts.
+    fn parse(text: &str, any: &str, read: impl Fn(&str) -> Option<T>) -> Option<Self> {
+        if text == any {
+            Some(Self::Any)
+        } else {
+            read(text).map(Self::Only)
+        }
+    }
+
+    fn only(&self) -> Option<&T> {
+        match self {
+            Self::Any => None,
+            Self::Only(value) => Some(value),
+        }
+    }
+
+    fn fits<U: ?Sized>(&self, value: &U) -> bool
+    where
+        T: PartialEq<U>,
+    {
+        self.only().is_none_or(|only| only == value)
+    }
 }
 
 impl Overrides {
@@ -52,22 +85,24 @@ impl Overrides {
     /// The addresses the user gave for a host. A named host counts before `*`, and of several
     /// entries the last one, as in curl.
     pub(crate) fn addresses(&self, host: &str, port: u16) -> Option<&[IpAddr]> {
-        let fits = |entry: &&Addresses| entry.port.is_none_or(|only| only == port);
-        let named = |entry: &&Addresses| entry.host.as_deref() == Some(host);
-        let any = |entry: &&Addresses| entry.host.is_none();
-        let entries = || self.addresses.iter().rev().filter(fits);
+        let named = |entry: &&Addresses| entry.host.only().is_some_and(|only| only == host);
+        let any = |entry: &&Addresses| entry.host.only().is_none();
+        let entries = || {
+            let entries = self.addresses.iter().rev();
+            entries.filter(|entry| entry.port.fits(&port))
+        };
         let found = entries().find(named).or_else(|| entries().find(any))?;
-        Some(&found.addresses)
+        Some(&found.list)
     }
 
     /// Where to go instead; the first entry that matches counts, as in curl.
     pub(crate) fn destination<'a>(&'a self, host: &'a str, port: u16) -> Option<(&'a str, u16)> {
-        let found = self.destinations.iter().find(|entry| {
-            entry.host.as_deref().is_none_or(|only| only == host)
-                && entry.port.is_none_or(|only| only == port)
-        })?;
-        let to_host = found.to_host.as_deref().unwrap_or(host);
-        Some((to_host, found.to_port.unwrap_or(port)))
+        let found = self
+            .destinations
+            .iter()
+            .find(|entry| entry.host.fits(host) && entry.port.fits(&port))?;
+        let to_host = found.to_host.only().map_or(host, String::as_str);
+        Some((to_host, found.to_port.only().copied().unwrap_or(port)))
     }
 }
 
@@ -76,11 +111,11 @@ fn parse_addresses(entry: &str) -> Option<Addresses> {
     let entry = entry.strip_prefix('+').unwrap_or(entry);
     let (host, rest) = split_host(entry)?;
     let (port, list) = rest.split_once(':')?;
-    let addresses: Option<Vec<_>> = list.split(',').map(|one| host_ip(one.trim())).collect();
+    let list: Option<Vec<_>> = list.split(',').map(|one| host_ip(one.trim())).collect();
     Some(Addresses {
-        host: pattern(host, "*", parse_host)?,
-        port: pattern(port, "*", |text| text.parse().ok())?,
-        addresses: addresses?,
+        host: Part::parse(host, "*", parse_host)?,
+        port: Part::parse(port, "*", |text| text.parse().ok())?,
+        list: list?,
     })
 }
 
@@ -89,10 +124,10 @@ fn parse_destination(entry: &str) -> Option<Destination> {
     let (port, rest) = rest.split_once(':')?;
     let (to_host, to_port) = split_host(rest)?;
     Some(Destination {
-        host: pattern(host, "", parse_host)?,
-        port: pattern(port, "", |text| text.parse().ok())?,
-        to_host: pattern(to_host, "", parse_host)?,
-        to_port: pattern(to_port, "", |text| text.parse().ok())?,
+        host: Part::parse(host, "", parse_host)?,
+        port: Part::parse(port, "", |text| text.parse().ok())?,
+        to_host: Part::parse(to_host, "", parse_host)?,
+        to_port: Part::parse(to_port, "", |text| text.parse().ok())?,
     })
 }
 
@@ -104,15 +139,6 @@ fn split_host(text: &str) -> Option<(&str, &str)> {
         text.find(':')?
     };
     Some((&text[..end], text[end..].strip_prefix(':')?))
-}
-
-/// None outside: malformed. None inside: the wildcard.
-fn pattern<T>(text: &str, any: &str, read: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
-    if text == any {
-        Some(None)
-    } else {
-        read(text).map(Some)
-    }
 }
 
 #[cfg(test)]

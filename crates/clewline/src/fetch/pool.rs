@@ -140,3 +140,76 @@ impl Idle {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    fn route(port: u16) -> Route {
+        Route {
+            scheme: Scheme::Http,
+            host: "a.test".into(),
+            port,
+            address: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        }
+    }
+
+    /// Our end and the server's.
+    async fn pair(listener: &TcpListener) -> (Wire, TcpStream) {
+        let address = listener.local_addr().unwrap();
+        let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
+        (Wire::Plain(ours.unwrap()), theirs.unwrap().0)
+    }
+
+    async fn listener() -> TcpListener {
+        TcpListener::bind("127.0.0.1:0").await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn bounds_per_route_and_in_all() {
+        let listener = listener().await;
+        let pool = Pool::new(PER_ROUTE + 3);
+        let mut theirs = Vec::new();
+        for number in 0..PER_ROUTE + 10 {
+            let (ours, other) = pair(&listener).await;
+            theirs.push(other);
+            pool.put(route(if number < PER_ROUTE + 5 { 1 } else { 2 }), ours);
+        }
+        let idle = pool.lock();
+        assert_eq!(idle.routes[&route(1)].len(), PER_ROUTE - 2);
+        assert_eq!(idle.routes[&route(2)].len(), 5);
+        assert_eq!(idle.connections.len(), PER_ROUTE + 3);
+    }
+
+    #[tokio::test]
+    async fn the_old_the_closed_and_the_talkative_are_not_handed_out() {
+        let listener = listener().await;
+        let pool = Pool::new(10);
+        let (ours, _open) = pair(&listener).await;
+        pool.put(route(1), ours);
+        pool.lock().expire(Instant::now() + IDLE_TIME / 2);
+        assert!(pool.take(&route(2)).is_none());
+        assert!(pool.take(&route(1)).is_some());
+        let (ours, _open) = pair(&listener).await;
+        pool.put(route(1), ours);
+        pool.lock().expire(Instant::now() + 2 * IDLE_TIME);
+        assert!(pool.take(&route(1)).is_none());
+        for talk in [&b""[..], b"HTTP/1.1 408 Request Timeout\r\n\r\n"] {
+            let (ours, mut other) = pair(&listener).await;
+            let Wire::Plain(stream) = &ours else {
+                unreachable!("a pair is plain");
+            };
+            other.write_all(talk).await.unwrap();
+            other.shutdown().await.unwrap();
+            stream.readable().await.unwrap();
+            pool.put(route(1), ours);
+            assert!(pool.take(&route(1)).is_none(), "{talk:?}");
+        }
+        assert!(pool.lock().routes.is_empty());
+    }
+}

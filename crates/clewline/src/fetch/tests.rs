@@ -12,13 +12,13 @@ use std::time::Duration;
 use clewline_core::outcome::FailureClass;
 use clewline_core::url::CrawlUrl;
 
-use super::answer::Pace;
+use super::flow::Pace;
 use super::proxy::ProxySettings;
 use super::{BodyTally, FetchFailure, Fetcher, HttpFetcher, Request, Response};
 use crate::config::FetchConfig;
 
 /// Long enough for any machine; no test waits for it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Short enough to wait for.
 const HASTE: Duration = Duration::from_millis(150);
 

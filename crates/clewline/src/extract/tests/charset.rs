@@ -145,3 +145,49 @@ fn utf_16_is_decoded_first() {
         }
     }
 }
+
+#[test]
+fn unsafe_encodings_are_not_decoded() {
+    let found = Case::typed("text/html; charset=iso-2022-kr").extract(b"<a href=x>");
+    assert_eq!(shown(&found), [""; 0]);
+    assert_eq!(found.problem, Some("the encoding is not supported"));
+}
+
+#[test]
+fn cuts_do_not_change_what_is_decided() {
+    let filler = "<p>plain</p>".repeat(8_000);
+    for (body, expected) in [
+        (
+            [filler.as_bytes(), b"<a href='\xc3\xa9'>"].concat(),
+            "UTF-8",
+        ),
+        (
+            [
+                &b"<a href='?\xcf\xf0\xe8\xe2\xe5\xf2'>"[..],
+                filler.as_bytes(),
+            ]
+            .concat(),
+            "windows-1251",
+        ),
+        (
+            [
+                &filler.as_bytes()[..1008],
+                b"<meta charset=koi8-r>",
+                filler.as_bytes(),
+            ]
+            .concat(),
+            "KOI8-R",
+        ),
+    ] {
+        let whole = Case::typed("text/html").extract(&body);
+        assert_eq!(whole.charset, Some(expected));
+        for piece in [1, 1000, 1024, 1025, 65_536, 65_537] {
+            let found = Case {
+                piece,
+                ..Case::typed("text/html")
+            }
+            .extract(&body);
+            assert_eq!(found, whole, "{piece}");
+        }
+    }
+}

@@ -88,7 +88,7 @@ fn text_that_only_looks_like_markup() {
         ("<iframe><a href=x></iframe><a href=y>", &["anchor /d/y"]),
         ("<a href=y><plaintext><a href=x>", &["anchor /d/y"]),
         (
-            "<select><xmp><script></script></select><a href=y>",
+            "<select><xmp></xmp><script></script></select><a href=y>",
             &["anchor /d/y"],
         ),
         (

@@ -2,7 +2,9 @@
 
 mod bounds;
 mod charset;
+mod formats;
 mod html;
+mod sitemap;
 
 use std::path::PathBuf;
 

@@ -24,13 +24,14 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::Unresolved;
+use crate::fetch::connect::is_shortage;
 
 /// Names asked about at once.
 const QUESTIONS: usize = 256;
 /// Threads that may be stuck in the system's resolver.
 const SYSTEM_QUESTIONS: usize = 16;
 /// The system's resolver does not say how long its answers count.
-const SYSTEM_TTL: Duration = Duration::from_secs(60);
+const SYSTEM_TTL: Duration = Duration::from_mins(1);
 /// How long the other address family is waited for once one has answered.
 const GRACE: Duration = Duration::from_secs(1);
 /// Most that is read of a configuration file.
@@ -39,12 +40,15 @@ const FILE_LIMIT: u64 = 1 << 20;
 const NAME_SERVERS: usize = 3;
 const SEARCH_DOMAINS: usize = 6;
 
+/// The names of a hosts file, in lower case.
+pub(super) type Hosts = HashMap<String, Vec<IpAddr>>;
+
 /// Addresses and how long they count.
 type Addresses = (Vec<IpAddr>, Duration);
 
 /// Where answers come from.
 pub(super) struct Source {
-    hosts: HashMap<String, Vec<IpAddr>>,
+    hosts: Hosts,
     servers: Option<Servers>,
     questions: Arc<Semaphore>,
 }
@@ -73,14 +77,19 @@ impl Source {
             },
             None => ResolvConf::read(&file("/etc/resolv.conf")),
         };
-        let servers = Servers::new(&conf, patience);
+        Self::with(&conf, read_hosts(&file("/etc/hosts")), patience)
+    }
+
+    /// Asks the servers of `conf`, or the system's resolver if there are none.
+    pub(super) fn with(conf: &ResolvConf, hosts: Hosts, patience: Duration) -> Self {
+        let servers = Servers::new(conf, patience);
         let permits = if servers.is_some() {
             QUESTIONS
         } else {
             SYSTEM_QUESTIONS
         };
         Self {
-            hosts: read_hosts(&file("/etc/hosts")),
+            hosts,
             servers,
             questions: Arc::new(Semaphore::new(permits)),
         }
@@ -97,22 +106,19 @@ impl Source {
         }
         let permit = self.questions.clone().acquire_owned().await;
         let permit = permit.map_err(|_| Unresolved::Lookup)?;
-        let asked = match &self.servers {
-            Some(servers) => {
-                let asked = timeout(patience, servers.ask(host)).await;
-                drop(permit);
-                asked
-            }
-            None => {
-                let name = host.to_owned();
-                // The thread keeps the permit: it stays busy even if nobody waits any more.
-                let lookup = tokio::task::spawn_blocking(move || {
-                    let _permit = permit;
-                    system_lookup(&name)
-                });
-                let asked = timeout(patience, lookup).await;
-                asked.map(|joined| joined.unwrap_or(Err(Unresolved::Lookup)))
-            }
+        let asked = if let Some(servers) = &self.servers {
+            let asked = timeout(patience, servers.ask(host)).await;
+            drop(permit);
+            asked
+        } else {
+            let name = host.to_owned();
+            // The thread keeps the permit: it stays busy even if nobody waits any more.
+            let lookup = tokio::task::spawn_blocking(move || {
+                let _permit = permit;
+                system_lookup(&name)
+            });
+            let asked = timeout(patience, lookup).await;
+            asked.map(|joined| joined.unwrap_or(Err(Unresolved::Lookup)))
         };
         asked.unwrap_or(Err(Unresolved::Timeout))
     }
@@ -211,10 +217,11 @@ fn reason(error: &NetError) -> Unresolved {
     match error {
         NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
             ResponseCode::NXDomain | ResponseCode::NoError => Unresolved::NotFound,
-            code => Unresolved::Server(code.to_string()),
+            code => Unresolved::Server(code),
         },
-        NetError::Dns(DnsError::ResponseCode(code)) => Unresolved::Server(code.to_string()),
+        NetError::Dns(DnsError::ResponseCode(code)) => Unresolved::Server(*code),
         NetError::Timeout => Unresolved::Timeout,
+        NetError::Io(error) if is_shortage(error) => Unresolved::Shortage,
         _ => Unresolved::Lookup,
     }
 }
@@ -288,8 +295,8 @@ impl ResolvConf {
 }
 
 /// The lines of a hosts file: an address and its names.
-pub(super) fn read_hosts(text: &str) -> HashMap<String, Vec<IpAddr>> {
-    let mut hosts: HashMap<_, Vec<_>> = HashMap::new();
+pub(super) fn read_hosts(text: &str) -> Hosts {
+    let mut hosts = Hosts::new();
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or_default();
         let mut words = line.split_ascii_whitespace();

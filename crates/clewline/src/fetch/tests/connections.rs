@@ -38,17 +38,12 @@ async fn what_forbids_reuse_closes_the_connection() {
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
         "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more",
+        "HTTP/1.1 204 ok\r\n\r\nand more",
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
     ] {
         let mut server = Server::start(vec![vec![Step::Request, send(answer), Step::Hang]]).await;
         let fetcher = fetcher(&FetchConfig::default());
-        assert_eq!(
-            fetch(&fetcher, request(&server.url("/")))
-                .await
-                .unwrap()
-                .text,
-            "ok"
-        );
+        fetch(&fetcher, request(&server.url("/"))).await.unwrap();
         server.request(0).await;
         assert_eq!(server.saw().await, Seen::Closed(0), "{answer}");
     }
@@ -165,6 +160,47 @@ async fn nobody_there_is_a_connect_failure() {
         (FailureClass::Connect, false)
     );
     assert!(failure.message.contains("refused"), "{}", failure.message);
+}
+
+/// A server that never accepts: its queue is full, and Linux drops what does not fit.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_connection_that_takes_too_long() {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let loopback: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
+    socket.bind(&loopback.into()).unwrap();
+    socket.listen(0).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    let mut queued = Vec::new();
+    while let Ok(stream) = std::net::TcpStream::connect_timeout(&address, HASTE) {
+        queued.push(stream);
+        assert!(queued.len() < 100, "the queue never fills");
+    }
+    let config = FetchConfig {
+        connect_timeout: HASTE,
+        ..FetchConfig::default()
+    };
+    let url = format!("http://{address}/");
+    let failure = fetch(&fetcher(&config), request(&url)).await.unwrap_err();
+    assert_eq!(failure.class, FailureClass::Connect);
+    assert!(failure.message.contains("too long"), "{}", failure.message);
+}
+
+#[tokio::test]
+async fn settings_without_bounds_do_no_harm() {
+    let mut server = Server::start(vec![serving(1)]).await;
+    let config = FetchConfig {
+        connect_timeout: std::time::Duration::MAX,
+        max_body: u64::MAX,
+        min_rate: u64::MAX,
+        idle_connections: 0,
+        ..FetchConfig::default()
+    };
+    let mut request = request(&server.url("/"));
+    request.timeout = std::time::Duration::MAX;
+    request.max_body = u64::MAX;
+    assert_eq!(fetch(&fetcher(&config), request).await.unwrap().text, "ok");
+    server.request(0).await;
 }
 
 #[tokio::test]

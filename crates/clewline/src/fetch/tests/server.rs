@@ -22,8 +22,10 @@ pub(super) enum Step {
     Drip(Duration),
     /// Waits until the client closes.
     Hang,
-    /// Closes without ceremony.
+    /// Resets the connection.
     Reset,
+    /// Closes the connection without ending TLS first.
+    Abandon,
     /// Connects to this port and passes bytes both ways.
     Relay(u16),
 }
@@ -142,7 +144,7 @@ where
                 while matches!(stream.read(&mut [0; 1024]).await, Ok(1..)) {}
                 let _ = report.send(Seen::Closed(number));
             }
-            Step::Reset => return,
+            Step::Reset | Step::Abandon => return,
             Step::Relay(port) => {
                 let mut other = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
                 let _ = tokio::io::copy_bidirectional(&mut stream, &mut other).await;

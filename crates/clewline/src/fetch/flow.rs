@@ -1,0 +1,202 @@
+//! One exchange on one connection: the request out, the head in, bytes as they come.
+//!
+//! Owns the time limits while bytes travel and the counting of bytes. Refuses to know how
+//! connections are made, what fields a request has and what a body is. Invariant: no wait is
+//! longer than the deadline, and once an answer has begun, none is slower than its pace.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clewline_core::outcome::FailureClass;
+use tokio::time::timeout_at;
+
+use super::http1::{FramingError, HeadLimits, HeadReader, HeadStep, ResponseHead};
+use super::wire::{Buffers, Input, Wire};
+use super::{FetchFailure, Timings};
+
+/// The slowest that an answer may come, once it has begun.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    /// Bytes that each window must bring; zero asks for nothing.
+    needed: u64,
+    window: Duration,
+    waited: Duration,
+    bytes: u64,
+}
+
+impl Pace {
+    /// At least `rate` bytes per second, on average over each window of waiting.
+    pub(crate) fn new(rate: u64, window: Duration) -> Self {
+        Self {
+            needed: (rate as f64 * window.as_secs_f64()).ceil() as u64,
+            window,
+            waited: Duration::ZERO,
+            bytes: 0,
+        }
+    }
+
+    /// Until when the window lasts if waiting begins now; only waiting counts, because a slow
+    /// reader of the body is not the server's fault.
+    fn ends(&self, now: Instant) -> Option<Instant> {
+        (self.needed > 0).then(|| now + self.window.saturating_sub(self.waited))
+    }
+
+    /// Notes what a wait brought; false if a window passed with too little.
+    fn keeps_up(&mut self, waited: Duration, bytes: u64) -> bool {
+        self.waited += waited;
+        self.bytes += bytes;
+        if self.needed == 0 || self.waited < self.window {
+            return true;
+        }
+        let enough = self.bytes >= self.needed;
+        self.waited = Duration::ZERO;
+        self.bytes = 0;
+        enough
+    }
+}
+
+/// The bytes of one exchange.
+pub(crate) struct Flow {
+    pub(super) wire: Wire,
+    pub(super) input: Input,
+    deadline: Instant,
+    pace: Pace,
+    pub(super) timings: Timings,
+    /// Bytes read so far.
+    pub(super) count: u64,
+}
+
+impl Flow {
+    pub(crate) fn new(
+        wire: Wire,
+        buffers: Arc<Buffers>,
+        timings: Timings,
+        deadline: Instant,
+        pace: Pace,
+    ) -> Self {
+        Self {
+            wire,
+            input: Input::new(buffers),
+            deadline,
+            pace,
+            timings,
+            count: 0,
+        }
+    }
+
+    /// Writes the request. A server may answer and close before it has read everything, so an
+    /// error here is left for the reading to find out about.
+    pub(crate) async fn send(&mut self, request: &[u8]) -> Result<(), FetchFailure> {
+        let sent = timeout_at(self.deadline.into(), self.wire.send(request)).await;
+        self.timings.sent_at = Some(Instant::now());
+        match sent {
+            Ok(_) => Ok(()),
+            Err(_) => Err(self.too_late()),
+        }
+    }
+
+    /// Reads up to the end of the final head.
+    pub(crate) async fn head(&mut self, limits: &HeadLimits) -> Result<ResponseHead, FetchFailure> {
+        let mut reader = HeadReader::new(limits);
+        loop {
+            if self.read().await? == 0 {
+                return Err(self.cut_off("the connection closed"));
+            }
+            loop {
+                match reader.read(self.input.unread()) {
+                    Ok(HeadStep::NeedMore) => break,
+                    Ok(HeadStep::Informational { consumed, .. }) => self.input.consume(consumed),
+                    Ok(HeadStep::Complete(head)) => {
+                        self.input.consume(head.raw_len);
+                        return Ok(head);
+                    }
+                    Err(error) => return Err(self.misframed(error)),
+                }
+            }
+        }
+    }
+
+    /// Reads what comes next; zero at the end of the stream.
+    pub(super) async fn read(&mut self) -> Result<usize, FetchFailure> {
+        loop {
+            let begun = Instant::now();
+            let window = self.pace.ends(begun).filter(|_| self.count > 0);
+            let until = window.map_or(self.deadline, |end| end.min(self.deadline));
+            let read = timeout_at(until.into(), self.wire.read(&mut self.input)).await;
+            let waited = begun.elapsed();
+            let count = match read {
+                Ok(Ok(count)) => count,
+                Ok(Err(error)) => {
+                    return Err(self.cut_off(&format!("the connection failed ({})", error.kind())));
+                }
+                Err(_) if Instant::now() >= self.deadline => return Err(self.too_late()),
+                Err(_) => {
+                    self.keep_up(waited, 0)?;
+                    continue;
+                }
+            };
+            self.note(waited, count as u64)?;
+            return Ok(count);
+        }
+    }
+
+    fn note(&mut self, waited: Duration, count: u64) -> Result<(), FetchFailure> {
+        if self.count > 0 {
+            self.keep_up(waited, count)?;
+        } else if count > 0 {
+            self.timings.first_byte = self.timings.sent_at.map(|sent| sent.elapsed());
+        }
+        self.count += count;
+        Ok(())
+    }
+
+    fn keep_up(&mut self, waited: Duration, count: u64) -> Result<(), FetchFailure> {
+        if self.pace.keeps_up(waited, count) {
+            Ok(())
+        } else {
+            Err(self.failure(FailureClass::TooSlow, "the answer came too slowly"))
+        }
+    }
+
+    fn too_late(&self) -> FetchFailure {
+        let message = match (self.timings.sent_at, self.count) {
+            (None, _) => "the request could not be sent in time",
+            (_, 0) => "no answer came in time",
+            _ => "the answer was not complete in time",
+        };
+        self.failure(FailureClass::Timeout, message)
+    }
+
+    fn cut_off(&self, what: &str) -> FetchFailure {
+        if self.count == 0 {
+            self.failure(
+                FailureClass::Reset,
+                &format!("{what} before an answer came"),
+            )
+        } else {
+            self.failure(
+                FailureClass::Incomplete,
+                &format!("{what} in the middle of the answer"),
+            )
+        }
+    }
+
+    /// The class of an answer whose framing is wrong.
+    pub(crate) fn misframed(&self, error: FramingError) -> FetchFailure {
+        let class = match error {
+            FramingError::HeadTooLarge => FailureClass::HeadersTooLarge,
+            FramingError::Truncated => FailureClass::Incomplete,
+            _ => FailureClass::Protocol,
+        };
+        self.failure(class, &error.to_string())
+    }
+
+    /// A failure with what is known about the exchange so far.
+    pub(crate) fn failure(&self, class: FailureClass, message: &str) -> FetchFailure {
+        FetchFailure {
+            timings: self.timings,
+            wire: self.count,
+            ..FetchFailure::new(class, message)
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Fuzz bodies of the readers of pages.
+//!
+//! Owns the promises that hold for any bytes: no panic, the same findings however the bytes are
+//! cut, bounds kept. Refuses to know expected links: those are in the tests beside the code.
+
+use clewline_core::url::CrawlUrl;
+
+use crate::config::ExtractConfig;
+use crate::extract::{Extracted, Extractor, PageExtractor, PageHead};
+use crate::headers::Headers;
+
+/// Small, so that short inputs reach it.
+const MAX_LINKS: usize = 8;
+
+/// Bodies up to this size are also fed byte by byte.
+const BYTEWISE: usize = 4096;
+
+const HTML_TYPES: [&str; 6] = [
+    "text/html",
+    "text/html; charset=utf-8",
+    "text/html; charset=shift_jis",
+    "text/html; charset=utf-16le",
+    "application/xhtml+xml",
+    "",
+];
+
+/// HTML, XHTML and unlabelled pages: the first byte picks the type and the cut.
+pub fn html(data: &[u8]) {
+    let Some((&choice, body)) = data.split_first() else {
+        return;
+    };
+    let content_type = HTML_TYPES[usize::from(choice) % HTML_TYPES.len()];
+    let found = check(&fields(content_type), Announced::Page, choice, body);
+    assert!(found.links.len() <= MAX_LINKS);
+}
+
+/// Sitemaps, packed or not.
+pub fn sitemap(data: &[u8]) {
+    let Some((&choice, body)) = data.split_first() else {
+        return;
+    };
+    check(&fields("application/xml"), Announced::Sitemap, choice, body);
+    check(&fields("application/xml"), Announced::Page, choice, body);
+}
+
+/// Style sheets.
+pub fn css(data: &[u8]) {
+    let Some((&choice, body)) = data.split_first() else {
+        return;
+    };
+    let found = check(&fields("text/css"), Announced::Page, choice, body);
+    assert!(found.links.len() <= MAX_LINKS);
+}
+
+/// Header fields: the same bytes as the value of each that is read.
+pub fn header_links(data: &[u8]) {
+    let mut headers = Headers::default();
+    for name in ["Content-Type", "Link", "Refresh", "X-Robots-Tag"] {
+        headers.push(name, data);
+    }
+    let found = check(&headers, Announced::Page, 0, b"<a href=x>");
+    assert!(found.links.len() <= MAX_LINKS);
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Announced {
+    Page,
+    Sitemap,
+}
+
+fn fields(content_type: &str) -> Headers {
+    let mut headers = Headers::default();
+    headers.push("Content-Type", content_type.as_bytes());
+    headers
+}
+
+fn check(headers: &Headers, announced: Announced, choice: u8, body: &[u8]) -> Extracted {
+    let whole = read(headers, announced, &[body]);
+    let (first, second) = body.split_at(body.len() * usize::from(choice) / 256);
+    assert_eq!(
+        read(headers, announced, &[first, second]),
+        whole,
+        "cut in two"
+    );
+    if body.len() <= BYTEWISE {
+        let bytes: Vec<_> = body.chunks(1).collect();
+        assert_eq!(read(headers, announced, &bytes), whole, "cut in bytes");
+    }
+    let title = whole.title.as_deref().unwrap_or_default();
+    assert!(title.chars().count() <= 1000);
+    for link in &whole.links {
+        let length = link.lastmod.as_deref().unwrap_or_default().chars().count();
+        assert!(length <= 64);
+        assert_eq!(CrawlUrl::parse(link.url.as_str()).as_ref(), Ok(&link.url));
+    }
+    whole
+}
+
+fn read(headers: &Headers, announced: Announced, parts: &[&[u8]]) -> Extracted {
+    let url = CrawlUrl::parse("http://h.test/d/p?q").expect("the URL is a constant that parses");
+    let config = ExtractConfig {
+        max_links: MAX_LINKS,
+    };
+    let head = PageHead {
+        url: &url,
+        status: 200,
+        headers,
+        sitemap: announced == Announced::Sitemap,
+    };
+    let mut page = PageExtractor::new(&config, "clewline").begin(head);
+    for part in parts {
+        page.feed(part);
+    }
+    page.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    /// Mutations of each seed.
+    const ROUNDS: usize = 100;
+
+    /// Pieces of syntax that random bytes would rarely form.
+    const TOKENS: [&[u8]; 16] = [
+        b"<a href=",
+        b"'",
+        b"\"",
+        b">",
+        b"</",
+        b"<!--",
+        b"<noscript>",
+        b"<svg>",
+        b"<title>",
+        b"<style>",
+        b"url(",
+        b"&#",
+        b"\xe3\x81",
+        b"\0",
+        b"<loc>",
+        b"<![CDATA[",
+    ];
+
+    /// A small generator (xorshift), so that a failure can be repeated.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, bound: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 % bound.max(1) as u64) as usize
+        }
+    }
+
+    fn mutate(seed: &[u8], dice: &mut Dice) -> Vec<u8> {
+        let mut data = seed.to_vec();
+        for _ in 0..=dice.below(4) {
+            let at = dice.below(data.len() + 1);
+            match dice.below(5) {
+                0 => data.truncate(at),
+                1 => data.insert(at, dice.below(256) as u8),
+                2 => drop(data.splice(at..at, TOKENS[dice.below(TOKENS.len())].iter().copied())),
+                3 if at < data.len() => drop(data.remove(at)),
+                _ if at < data.len() => data[at] ^= 1 << dice.below(8),
+                _ => {}
+            }
+        }
+        data
+    }
+
+    fn check(corpus: &str, body: fn(&[u8])) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folder = folder.join("fuzz-corpus").join(corpus);
+        let entries = std::fs::read_dir(&folder).unwrap();
+        let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        assert!(files.len() > 5, "{} has too few seeds", folder.display());
+        let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+        for file in files {
+            let seed = std::fs::read(&file).unwrap();
+            body(&seed);
+            for round in 0..ROUNDS {
+                let data = mutate(&seed, &mut dice);
+                let result = std::panic::catch_unwind(|| body(&data));
+                let shown = data.escape_ascii();
+                assert!(result.is_ok(), "{}, round {round}: {shown}", file.display());
+            }
+        }
+    }
+
+    #[test]
+    fn html() {
+        check("html", super::html);
+    }
+
+    #[test]
+    fn sitemap() {
+        check("sitemap", super::sitemap);
+    }
+
+    #[test]
+    fn css() {
+        check("css", super::css);
+    }
+
+    #[test]
+    fn header_links() {
+        check("header_links", super::header_links);
+    }
+}
