@@ -1,10 +1,10 @@
 """Walks a real site with Python's own parsers and compares what it saw with what a crawl recorded.
 
-Usage: walk.py ROOT JOB_FOLDER ACCESS_LOG
+Usage: walk.py ROOT JOB_FOLDER REPORT_JSON ACCESS_LOG
 
-It shares no line with the crawler, so that both cannot make the same mistake. Three witnesses must
-agree on every URL: this walk, the records of the crawl, and the server's access log, whose lines are
-"STATUS PATH USER-AGENT". It knows only what the real site needs: one host, UTF-8, no redirects, and a
+It shares no line with the crawler, so that both cannot make the same mistake. Four witnesses must
+agree on every URL: this walk, the records of the crawl, its report, and the server's access log, whose
+lines are "PATH USER-AGENT". It knows only what the real site needs: one host, UTF-8, no redirects, and a
 robots.txt that forbids nothing that is linked.
 """
 
@@ -87,10 +87,11 @@ def cleaned(reference):
 
 
 def walk(root):
-    """Every URL that can be reached from the root, and what the server says to it."""
+    """Every URL that can be reached from the root, what the server says to it, and how many pages link to
+    it."""
     connection = http.client.HTTPConnection(urllib.parse.urlsplit(root).netloc, timeout=30)
     seen, queue = {}, collections.deque([root])
-    known = {root}
+    referrers = collections.Counter()
     while queue:
         url = queue.popleft()
         parts = urllib.parse.urlsplit(url)
@@ -102,14 +103,14 @@ def walk(root):
         if answer.headers.get_content_type() == "text/html":
             document.feed(body.decode("utf-8", "replace"))
             document.close()
-            new = [page for page in dict.fromkeys(document.pages(url)) if page not in known]
-            known.update(new)
-            queue.extend(new)
+            pages = set(document.pages(url))
+            queue.extend(sorted(page for page in pages if page not in referrers and page != root))
+            referrers.update(pages)
         # The crawler reads the pages of a site, not its error messages.
         title = document.title if answer.status == 200 else None
         title = " ".join((title or "").split()) or None
         seen[url] = Seen(answer.status, len(body), title)
-    return seen
+    return seen, referrers
 
 
 def recorded(folder):
@@ -126,53 +127,54 @@ def recorded(folder):
     return seen, twice
 
 
+def reported(report):
+    """The broken URLs of the report, with their status and the number of pages that link there."""
+    rows = json.loads(report.read_text("utf-8"))["broken"]
+    return {row["url"]: (row.get("status"), row["referrer_count"]) for row in rows}
+
+
 def asked(access_log, root):
     """How often the crawler asked the server for each URL."""
     counts = collections.Counter()
     for line in access_log.read_text("utf-8").split("\n")[:-1]:
-        _, path, agent = line.split(" ", 2)
+        path, agent = line.split(" ", 1)
         if agent != AGENT and path not in ("/robots.txt", "/sitemap.xml"):
             counts[urllib.parse.urljoin(root, path)] += 1
     return counts
 
 
-def differences(walked, crawled, twice, counts):
-    """What the witnesses do not agree on, by name."""
-    both = walked.keys() & crawled.keys()
-    return {
-        "reachable but not recorded": sorted(walked.keys() - crawled.keys()),
-        "recorded but not reachable": sorted(crawled.keys() - walked.keys()),
-        "recorded twice": twice,
-        "recorded otherwise than walked": [
-            f"{url}: {walked[url]}, recorded {crawled[url]}"
-            for url in sorted(both)
-            if walked[url] != crawled[url]
-        ],
-        "not asked for exactly once": [
-            f"{url}: {counts[url]} times"
-            for url in sorted(crawled.keys() | counts.keys())
-            if counts[url] != 1
-        ],
-    }
+def unequal(expected, found):
+    """One row for each URL on which two witnesses differ."""
+    return [
+        f"{url}: expected {expected.get(url)}, found {found.get(url)}"
+        for url in sorted(expected.keys() | found.keys())
+        if expected.get(url) != found.get(url)
+    ]
 
 
 def main():
-    root, folder, access_log = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    root, folder, report, access_log = sys.argv[1], *map(pathlib.Path, sys.argv[2:])
     crawled, twice = recorded(folder)
-    walked = walk(root)
+    walked, referrers = walk(root)
+    broken = {
+        url: (page.status, referrers[url]) for url, page in walked.items() if page.status >= 400
+    }
     # After the walk, because the server writes a line only when it has sent the answer.
     counts = asked(access_log, root)
-    statuses = collections.Counter(page.status for page in walked.values())
-    figures = ", ".join(f"{count} with status {status}" for status, count in sorted(statuses.items()))
-    print(f"walked {len(walked)} URLs: {figures}; recorded {len(crawled)}; asked {sum(counts.values())} times")
-    found = {name: rows for name, rows in differences(walked, crawled, twice, counts).items() if rows}
+    print(f"walked {len(walked)} URLs, {len(broken)} broken, {sum(referrers.values())} links; "
+          f"recorded {len(crawled)}; asked {sum(counts.values())} times")
+    found = {
+        "recorded twice": twice,
+        "recorded otherwise than walked": unequal(walked, crawled),
+        "reported otherwise than broken": unequal(broken, reported(report)),
+        "not asked for exactly once": unequal(dict.fromkeys(walked, 1), counts),
+    }
     for name, rows in found.items():
-        print(f"{name}: {len(rows)}")
-        for row in rows[:SHOWN]:
-            print(f"  {row}")
-    if len(walked) < 500 or statuses[404] == 0:
+        if rows:
+            print(f"{name}: {len(rows)}", *rows[:SHOWN], sep="\n  ")
+    if len(walked) < 500 or not broken:
         sys.exit("the site is too small to prove anything")
-    if found:
+    if any(found.values()):
         sys.exit("the crawl and the walk do not agree")
 
 
