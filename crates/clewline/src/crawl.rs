@@ -3,7 +3,7 @@
 //! Owns the way from a configuration to a running engine and back to a report.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -243,9 +243,8 @@ impl Crawl {
         let thread = std::thread::Builder::new()
             .name("clewline-engine".into())
             .spawn(move || {
-                let ended = engine.run().map_err(CrawlError::from);
-                let summary = ended.and_then(|outcome| conclude(outcome, folder.as_ref(), &config));
-                done.send(summary).ok();
+                done.send(conclude(engine.run(), folder.as_ref(), &config))
+                    .ok();
             })
             .map_err(EngineError::Start)?;
         Ok(Running {
@@ -277,7 +276,7 @@ fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
 }
 
 fn open_folder(
-    path: &std::path::Path,
+    path: &Path,
     config: &Config,
     logs: &mut Vec<Box<dyn Log>>,
 ) -> Result<JobFolder, CrawlError> {
@@ -301,14 +300,17 @@ fn conclude(
         tally,
         facts,
         failed_roots,
+        error,
     } = outcome;
     let finished = facts.stopped_by == StoppedBy::Finished;
-    let path = folder.map(JobFolder::path);
+    // Logs that could not be written are not read again.
+    let readable = folder.filter(|_| error.is_none());
+    let path = readable.map(JobFolder::path);
     let report = Report::build(path, tally, facts).map_err(|source| FolderError::Io {
-        path: path.unwrap_or(std::path::Path::new(".")).to_path_buf(),
+        path: path.unwrap_or(Path::new(".")).to_path_buf(),
         source,
     })?;
-    if let Some(folder) = folder {
+    if let Some(folder) = readable {
         folder.write("report.html", html(&report).as_bytes())?;
         if finished {
             folder.finish(config)?;
@@ -317,6 +319,7 @@ fn conclude(
     Ok(Summary {
         report,
         failed_roots,
+        error,
     })
 }
 
@@ -327,6 +330,8 @@ pub struct Summary {
     pub report: Report,
     /// The roots and why they failed, if none of them could be reached.
     pub failed_roots: Vec<(CrawlUrl, String)>,
+    /// What the crawl could not go on after.
+    pub error: Option<EngineError>,
 }
 
 /// Stops a crawl from anywhere.

@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::config::Config;
 
 /// The version of the folder's layout.
-pub const FORMAT: u32 = 1;
+const FORMAT: u32 = 1;
 
 /// The file that makes a folder ours, and holds the configuration.
 const MARKER: &str = "job.toml";
@@ -69,7 +69,7 @@ impl JobFolder {
             let replace = config.output.overwrite;
             match read_marker(path)? {
                 Some(_) if replace => {
-                    fs::remove_dir_all(path).map_err(|source| io_at(path, source))?
+                    fs::remove_dir_all(path).map_err(|source| io_at(path, source))?;
                 }
                 Some(marker) if marker.finished => return Err(FolderError::Finished(path.into())),
                 Some(_) => return Err(FolderError::Unfinished(path.into())),

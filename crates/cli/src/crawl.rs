@@ -108,8 +108,7 @@ fn refuse(error: CrawlError, speaker: &Speaker) -> ExitStatus {
         CrawlError::Folder(FolderError::Foreign(_)) => {
             (ExitStatus::Usage, Some("name another folder with --output"))
         }
-        CrawlError::Folder(_) => (ExitStatus::Stuck, None),
-        CrawlError::Engine(_) => (ExitStatus::Stuck, None),
+        CrawlError::Folder(_) | CrawlError::Engine(_) => (ExitStatus::Stuck, None),
         _ => (ExitStatus::Usage, None),
     };
     let hints: Vec<String> = hint.into_iter().map(str::to_owned).collect();
@@ -121,10 +120,15 @@ fn summary(ended: clewline::Summary, options: Options) -> Summary {
     let clewline::Summary {
         report,
         failed_roots,
+        error,
     } = ended;
-    let ended = match (&report.facts.stopped_by, failed_roots.first()) {
-        (StoppedBy::Interrupted, _) => Ended::Interrupted,
-        (_, Some((url, why))) => Ended::Stuck {
+    let ended = match (&report.facts.stopped_by, failed_roots.first(), error) {
+        (_, _, Some(error)) => Ended::Stuck {
+            reason: error.to_string(),
+            hints: vec!["what was written until then is whole and can be read".to_owned()],
+        },
+        (StoppedBy::Interrupted, ..) => Ended::Interrupted,
+        (_, Some((url, why)), _) => Ended::Stuck {
             reason: format!("no page could be reached: {url}: {why}"),
             hints: vec![format!("clewline inspect {url} shows each step")],
         },

@@ -37,7 +37,7 @@ impl Teller {
             Event::Progress(progress) => self.board.publish(self.snapshot(progress)),
             Event::Note(note) if self.talk != Talk::Quiet => self.voice.say(&note_line(note)),
             Event::Settled(record) if self.talk.is_verbose() => {
-                self.voice.say(&record_line(record))
+                self.voice.say(&record_line(record));
             }
             _ => {}
         }

@@ -87,6 +87,10 @@ fn has_scheme(text: &str) -> bool {
 }
 
 /// How far a crawl goes.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch that users know by name"
+)]
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScopeConfig {
     /// The general rule.

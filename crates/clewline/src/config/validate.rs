@@ -136,7 +136,7 @@ mod tests {
         for text in [
             "file:///etc/hostname",
             "mailto:a@b.c",
-            "javascript:1",
+            "javascript:alert(1)",
             "",
             "http://",
         ] {

@@ -5,13 +5,13 @@
 //! hands out while there is room, commits what is written, and waits for the next event. It
 //! never parses; a page counts only when its record is durable.
 
+mod delivery;
 mod facts;
 mod open_files;
 mod progress;
 mod scribe;
 mod task;
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
@@ -28,7 +28,6 @@ use clewline_core::url::{CrawlUrl, Scheme};
 use thiserror::Error;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc as pages_channel;
-use tokio::sync::mpsc::error::TrySendError;
 
 use crate::clock::{Clock, timestamp, unix_seconds};
 use crate::config::Config;
@@ -39,6 +38,7 @@ use crate::page::Page;
 use crate::record::{Entry, OutcomeKind};
 use crate::report::{RunFacts, StoppedBy, Tally};
 
+use delivery::{Delivery, Reader};
 use facts::Facts;
 use progress::Meter;
 pub use progress::{Event, Progress};
@@ -116,6 +116,7 @@ pub(crate) struct Outcome {
     pub(crate) tally: Tally,
     pub(crate) facts: RunFacts,
     pub(crate) failed_roots: Vec<(CrawlUrl, String)>,
+    pub(crate) error: Option<EngineError>,
 }
 
 /// The loop's state.
@@ -130,8 +131,7 @@ pub(crate) struct Engine {
     inbox: Receiver<Message>,
     batch: Vec<Entry>,
     batch_since: Moment,
-    pages: Option<pages_channel::Sender<Page>>,
-    pages_waiting: VecDeque<Page>,
+    delivery: Delivery,
     room: usize,
     stop_at: Option<Moment>,
     observer: Observer,
@@ -175,8 +175,7 @@ impl Engine {
             inbox: parts.inbox,
             batch: Vec::new(),
             batch_since: Moment::ZERO,
-            pages: parts.pages,
-            pages_waiting: VecDeque::new(),
+            delivery: Delivery::new(parts.pages),
             room,
             stop_at: None,
             observer: parts.observer,
@@ -190,23 +189,29 @@ impl Engine {
         })
     }
 
-    /// Crawls to the end.
-    pub(crate) fn run(mut self) -> Result<Outcome, EngineError> {
+    /// Crawls to the end. What stops it early is part of the outcome: what was done counts.
+    pub(crate) fn run(mut self) -> Outcome {
+        let ended = self.work().and_then(|stopped_by| {
+            self.abandon_tasks();
+            self.flush().map(|()| stopped_by)
+        });
+        self.abandon_tasks();
+        self.scribe.close();
+        self.outcome(ended)
+    }
+
+    /// Tasks that still run are not waited for: their URLs stay open.
+    fn abandon_tasks(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+
+    fn work(&mut self) -> Result<StoppedBy, EngineError> {
         for root in self.config.roots.clone() {
             self.frontier
                 .admit_root(root.url, root.guessed_scheme, self.clock.now())?;
         }
-        let stopped_by = self.work()?;
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-        self.flush()?;
-        self.scribe.close();
-        self.deliver_rest();
-        Ok(self.outcome(stopped_by))
-    }
-
-    fn work(&mut self) -> Result<StoppedBy, EngineError> {
         loop {
             while let Ok(message) = self.inbox.try_recv() {
                 self.take(message)?;
@@ -243,7 +248,7 @@ impl Engine {
         self.stop_at.is_none()
             && (self.frontier.counts().in_flight as usize) < self.room
             && self.scribe.has_room()
-            && self.pages_waiting.is_empty()
+            && !self.delivery.is_behind()
     }
 
     /// Waits for a message, or for the first thing that is due.
@@ -268,7 +273,10 @@ impl Engine {
                 let at = self.clock.now() + grace;
                 self.stop_at = Some(self.stop_at.map_or(at, |known| known.min(at)));
             }
-            Message::Taken => self.deliver(),
+            Message::Taken => {
+                let reader = self.delivery.pass_on();
+                self.mind(reader);
+            }
         }
         Ok(())
     }
@@ -346,13 +354,14 @@ impl Engine {
         if let Some(content) = content
             && entry.record.outcome == OutcomeKind::Fetched
         {
-            self.pages_waiting.push_back(Page {
+            let page = Page {
                 record: entry.record.clone(),
                 headers: content.headers,
                 body: content.body,
                 links: content.links,
-            });
-            self.deliver();
+            };
+            let reader = self.delivery.offer(page);
+            self.mind(reader);
         }
         if self.batch.is_empty() {
             self.batch_since = self.clock.now();
@@ -375,34 +384,10 @@ impl Engine {
         }
     }
 
-    /// Gives pages to the user of the library as far as there is room for them.
-    fn deliver(&mut self) {
-        let Some(pages) = &self.pages else {
-            return self.pages_waiting.clear();
-        };
-        while let Some(page) = self.pages_waiting.pop_front() {
-            match pages.try_send(page) {
-                Ok(()) => {}
-                Err(TrySendError::Full(page)) => return self.pages_waiting.push_front(page),
-                // Nobody listens any more: end as if stopped.
-                Err(TrySendError::Closed(_)) => {
-                    self.pages_waiting.clear();
-                    self.stop_at = Some(Moment::ZERO);
-                    return;
-                }
-            }
-        }
-    }
-
-    /// At the end the last pages wait for their reader.
-    fn deliver_rest(&mut self) {
-        let Some(pages) = self.pages.take() else {
-            return;
-        };
-        for page in std::mem::take(&mut self.pages_waiting) {
-            if pages.blocking_send(page).is_err() {
-                return;
-            }
+    /// Where nobody wants pages any more, the crawl ends as if stopped.
+    fn mind(&mut self, reader: Reader) {
+        if reader == Reader::Gone {
+            self.stop_at = Some(Moment::ZERO);
         }
     }
 
@@ -466,7 +451,7 @@ impl Engine {
         (self.observer)(Event::Progress(&progress));
     }
 
-    fn outcome(mut self, stopped_by: StoppedBy) -> Outcome {
+    fn outcome(mut self, ended: Result<StoppedBy, EngineError>) -> Outcome {
         let counts = self.frontier.counts();
         for (reason, count) in self.frontier.refused() {
             self.tally.refuse(reason, count);
@@ -475,6 +460,10 @@ impl Engine {
         if !self.config.scope.robots {
             notes.push("robots.txt was ignored (--ignore-robots)".to_owned());
         }
+        let (stopped_by, error) = match ended {
+            Ok(stopped_by) => (stopped_by, None),
+            Err(error) => (StoppedBy::Error(error.to_string()), Some(error)),
+        };
         let facts = RunFacts {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: self.started_at,
@@ -491,10 +480,12 @@ impl Engine {
             concurrency: self.config.limits.concurrency,
             peak_in_flight: self.meter.peak_in_flight(),
             admitted: counts.admitted,
-            todo: counts.todo(),
+            // What is settled but not durable is not done.
+            todo: counts.admitted - self.tally.done,
             stopped_by,
             notes,
         };
+        self.delivery.finish();
         let failed_roots = if self.any_root_reached {
             Vec::new()
         } else {
@@ -504,6 +495,7 @@ impl Engine {
             tally: self.tally,
             facts,
             failed_roots,
+            error,
         }
     }
 }

@@ -98,7 +98,7 @@ impl Meter {
             self.samples.pop_front();
         }
         let (since, pages, wire) = self.samples.front().copied().unwrap_or_default();
-        let seconds = (now - since).as_secs_f64().max(0.001);
+        let seconds = now.saturating_sub(since).as_secs_f64().max(0.001);
         let single = self.samples.len() < 2;
         let rate = |count: u64| if single { 0.0 } else { count as f64 / seconds };
         Progress {

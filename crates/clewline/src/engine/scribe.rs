@@ -17,7 +17,7 @@ const QUEUE: usize = 4;
 
 /// A batch that is durable in all logs.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(crate) struct Written {
     pub(super) entries: Vec<Entry>,
     pub(super) offsets: Vec<(&'static str, u64)>,
 }

@@ -147,7 +147,7 @@ impl Report {
     /// Pages per second over the whole run.
     pub fn pages_per_second(&self) -> f64 {
         if self.facts.seconds > 0.0 {
-            self.tally.pages() as f64 / self.facts.seconds
+            self.tally.pages as f64 / self.facts.seconds
         } else {
             0.0
         }

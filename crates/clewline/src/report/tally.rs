@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,8 @@ const MOST_BROKEN: usize = 1_000;
 pub struct Tally {
     /// Settled URLs.
     pub done: u64,
+    /// Pages that were brought or confirmed; sitemaps and parts of pages do not count.
+    pub pages: u64,
     /// Settled URLs by outcome.
     pub outcomes: Outcomes,
     /// Answers by status.
@@ -187,6 +190,12 @@ impl Tally {
     pub fn add(&mut self, record: &Record) {
         let first_byte = record.timings.first_byte.and_then(micros);
         self.done += 1;
+        let brought = matches!(
+            record.outcome,
+            OutcomeKind::Fetched | OutcomeKind::Unmodified
+        );
+        let is_page = record.kind != LinkKind::SitemapFile && !record.kind.is_requisite();
+        self.pages += u64::from(brought && is_page);
         self.outcomes.add(record.outcome);
         self.wire_bytes = self.wire_bytes.saturating_add(record.wire_bytes);
         self.body_bytes = self.body_bytes.saturating_add(record.body_bytes);
@@ -211,11 +220,6 @@ impl Tally {
     /// requests are in flight. After a restart `at` goes on from the time already spent.
     pub fn tick(&mut self, at: Duration, in_flight: u32) {
         self.series.tick(at, in_flight);
-    }
-
-    /// Answers that brought a page or confirmed one.
-    pub const fn pages(&self) -> u64 {
-        self.outcomes.fetched + self.outcomes.unmodified
     }
 
     fn add_reason(&mut self, record: &Record) {

@@ -116,7 +116,7 @@ fn cards(report: &Report, out: &mut String) -> fmt::Result {
     let cards = [
         (
             "",
-            figures::count(tally.pages()),
+            figures::count(tally.pages),
             "pages",
             format!("{html} HTML, {hosts}"),
         ),

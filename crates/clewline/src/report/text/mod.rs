@@ -61,7 +61,7 @@ pub fn text(report: &Report, out: &mut dyn fmt::Write, style: Style) -> fmt::Res
 impl Page<'_> {
     fn headline(&mut self, report: &Report) -> fmt::Result {
         let tally = &report.tally;
-        let pages = figures::plural(tally.pages(), "page");
+        let pages = figures::plural(tally.pages, "page");
         let seconds = figures::seconds(report.facts.seconds);
         let rate = figures::rate(report.pages_per_second());
         self.ink(

@@ -1,0 +1,76 @@
+//! Pages on their way to the user of the library.
+//!
+//! Owns the pages that wait for their reader. Nothing new is handed out while one waits, so a
+//! slow reader slows the crawl down instead of filling the memory.
+
+use std::collections::VecDeque;
+
+use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::error::TrySendError;
+
+use crate::page::Page;
+
+/// Whether somebody still wants pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    Listens,
+    Gone,
+}
+
+/// The way to the reader; without one there is nothing to deliver.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    reader: Option<Sender<Page>>,
+    waiting: VecDeque<Page>,
+}
+
+impl Delivery {
+    pub(super) const fn new(reader: Option<Sender<Page>>) -> Self {
+        Self {
+            reader,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Whether a page waits for its reader.
+    pub(super) fn is_behind(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Takes a page over and passes on as much as the reader has room for.
+    pub(super) fn offer(&mut self, page: Page) -> Reader {
+        self.waiting.push_back(page);
+        self.pass_on()
+    }
+
+    /// Passes on as much as the reader has room for.
+    pub(super) fn pass_on(&mut self) -> Reader {
+        let Some(reader) = &self.reader else {
+            return Reader::Gone;
+        };
+        while let Some(page) = self.waiting.pop_front() {
+            match reader.try_send(page) {
+                Ok(()) => {}
+                Err(TrySendError::Full(page)) => {
+                    self.waiting.push_front(page);
+                    return Reader::Listens;
+                }
+                Err(TrySendError::Closed(_)) => {
+                    self.waiting.clear();
+                    return Reader::Gone;
+                }
+            }
+        }
+        Reader::Listens
+    }
+
+    /// At the end the last pages wait for their reader.
+    pub(super) fn finish(self) {
+        let Some(reader) = self.reader else { return };
+        for page in self.waiting {
+            if reader.blocking_send(page).is_err() {
+                return;
+            }
+        }
+    }
+}
