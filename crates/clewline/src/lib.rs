@@ -29,6 +29,8 @@ pub mod escape;
 pub mod extract;
 pub mod fetch;
 mod folder;
+#[doc(hidden)]
+pub mod fuzzing;
 mod headers;
 pub mod log;
 mod page;
