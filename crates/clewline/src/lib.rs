@@ -30,6 +30,7 @@ pub mod extract;
 pub mod fetch;
 mod folder;
 mod headers;
+pub mod inspect;
 pub mod log;
 mod page;
 pub mod record;
