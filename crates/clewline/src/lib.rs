@@ -32,6 +32,7 @@ mod folder;
 #[doc(hidden)]
 pub mod fuzzing;
 mod headers;
+pub mod inspect;
 pub mod log;
 mod page;
 pub mod record;

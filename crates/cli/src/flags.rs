@@ -11,7 +11,9 @@ use clap_complete::Shell;
 use clewline::core::address::Cidr;
 
 use crate::resolve::show::{Standing, defaults};
-use crate::settings::{ConsoleSettings, NetworkSettings, RequestSettings, Settings, key_of};
+use crate::settings::{
+    ConsoleSettings, NetworkSettings, RequestSettings, ScopeSettings, Settings, key_of,
+};
 
 /// What `clewline` alone prints.
 pub(crate) const SHORT_HELP: &str = "\
@@ -33,6 +35,13 @@ Times are written 500ms, 2s, 1m30s; sizes 512k, 32M, 1G; rates 5/s, 30/m.
 
 Exit codes: 0 done, 1 as --fail-on says, 2 usage or configuration, 3 could not
 continue, 130 interrupted.";
+
+const INSPECT_HELP: &str = "\
+Shows each redirect, the header, what robots.txt says and in which line, what the
+page tells, what a crawl would do with each link, and where the time went.
+
+Exit codes: 0 an answer was read, whatever its status; 2 usage or configuration;
+3 it was not fetched.";
 
 /// A web crawler that never loses its place.
 #[derive(Parser)]
@@ -58,6 +67,7 @@ pub(crate) enum Verb {
     #[command(max_term_width = 100, after_help = AFTER_HELP)]
     Crawl(Box<CrawlArguments>),
     /// Fetch one page and show what happens on the way
+    #[command(max_term_width = 100, after_help = INSPECT_HELP)]
     Inspect(Box<InspectArguments>),
     /// Print completions for a shell
     Completions {
@@ -102,9 +112,14 @@ pub(crate) struct InspectArguments {
     /// The page
     #[arg(value_name = "URL")]
     pub(crate) url: String,
-    /// Also print the body
+    /// Print the body; what happened then goes to standard error
     #[arg(long)]
     pub(crate) body: bool,
+    /// How to print what happened
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
+    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) scope: ScopeSettings,
     #[command(flatten)]
     pub(crate) request: RequestSettings,
     #[command(flatten)]

@@ -118,8 +118,10 @@ fn run_inspect(arguments: InspectArguments) -> Result<ExitStatus, Failure> {
         },
         output: OutputSettings {
             no_output: true,
+            format: arguments.format,
             ..OutputSettings::default()
         },
+        scope: arguments.scope,
         request: arguments.request,
         network: arguments.network,
         console: arguments.console,
