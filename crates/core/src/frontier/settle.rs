@@ -47,8 +47,8 @@ impl<S: Store> Frontier<S> {
                 self.count_wire(host, &ending);
                 self.robots_settled(host, &errand, ending, now)?
             }
-            (Errand::Page(entry), ending) => {
-                self.count_wire(host, &ending);
+            (Errand::Page(mut entry), ending) => {
+                entry.wire += self.count_wire(host, &ending);
                 let settled = self.page_settled(host, *entry, ending, now)?;
                 self.release_held(now)?;
                 settled
@@ -87,7 +87,8 @@ impl<S: Store> Frontier<S> {
         }
     }
 
-    fn count_wire(&mut self, host: HostId, ending: &Ending) {
+    /// Counts what a request read, and says how much that was.
+    fn count_wire(&mut self, host: HostId, ending: &Ending) -> u64 {
         let (wire, sent_at) = match ending {
             Ending::Answered(answer) => (answer.wire, answer.sent_at),
             Ending::Failed(failure) => (failure.wire, failure.sent_at),
@@ -97,6 +98,7 @@ impl<S: Store> Frontier<S> {
         if let (Some(lane), Some(at)) = (self.lanes.get_mut(&host), sent_at) {
             lane.pace.sent(at);
         }
+        wire
     }
 
     /// Lanes that waited for the page budget look again.
