@@ -312,7 +312,9 @@ fn conclude(
     })?;
     if let Some(folder) = readable {
         folder.write("report.html", html(&report).as_bytes())?;
-        if finished {
+        if !failed_roots.is_empty() {
+            folder.give_up(config)?;
+        } else if finished {
             folder.finish(config)?;
         }
     }

@@ -64,7 +64,7 @@ fn explain<W: Write + IsTerminal>(
         Format::Text => {
             let style = Style {
                 in_colour: options.colour.decide(out.is_terminal()),
-                detail: if options.talk.is_verbose() {
+                detail: if matches!(options.talk, Talk::Verbose(_)) {
                     Detail::Whole
                 } else {
                     Detail::Short

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
-use clewline_core::outcome::{FailureClass, SkipReason};
+use clewline_core::outcome::FailureClass;
 use clewline_core::url::CrawlUrl;
 use serde::{Deserialize, Serialize};
 
@@ -55,9 +55,7 @@ impl Broken {
         }
         let status = record.status.filter(|status| *status >= 400);
         let failed = record.outcome == OutcomeKind::Failed;
-        // Nobody linked to a sitemap that was only looked for at the usual place.
-        let only_guessed = record.reason == Some(SkipReason::NoSitemap);
-        if only_guessed || (status.is_none() && !failed) {
+        if status.is_none() && !failed {
             return None;
         }
         let found_on = record.found_on.clone();
