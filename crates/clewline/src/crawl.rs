@@ -329,7 +329,7 @@ fn begin<S: Store + Send + 'static>(
     })
 }
 
-fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
+pub(crate) fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
     let mut jar = CookieJar::default();
     if let Some(path) = &config.fetch.cookie_file {
         let loaded = fs::read_to_string(path)

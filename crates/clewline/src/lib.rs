@@ -32,6 +32,7 @@ mod folder;
 #[doc(hidden)]
 pub mod fuzzing;
 mod headers;
+pub mod inspect;
 mod job;
 pub mod log;
 mod page;

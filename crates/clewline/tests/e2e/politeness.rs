@@ -10,39 +10,13 @@ use clewline::record::OutcomeKind;
 use clewline::report::StoppedBy;
 use terrarium::{LiveWeb, Log, Page, Reply, Site, Web, links, numbered_links};
 
-use super::support::{Crawled, crawl, millis};
-
-/// How far the clocks of both sides may be apart.
-const TOLERANCE: Duration = Duration::from_millis(1);
-
-/// A busy machine may notice one arrival late, so that the gap after it looks too short. It does
-/// not do so every time; a crawler in a hurry does.
-const MEASUREMENTS: usize = 5;
+use super::support::{Crawled, check_gaps, crawl, millis};
 
 /// A site with so many pages behind its root, without a sitemap.
 fn site(pages: usize) -> Site {
     Site::new()
         .page("/", Page::html(numbered_links("/p/", pages)))
         .under("/p/", |_| Page::html("").into())
-}
-
-/// Crawls until the gaps between requests to each host are as long as they should be.
-fn check_gaps(expected: &[(&str, Duration)], crawl: impl Fn() -> Crawled) -> Crawled {
-    let mut seen = Vec::new();
-    for _ in 0..MEASUREMENTS {
-        let crawled = crawl();
-        let gaps = expected
-            .iter()
-            .map(|(host, _)| crawled.log.smallest_gap(host).unwrap());
-        let gaps: Vec<Duration> = gaps.collect();
-        let kept =
-            |(gap, (_, expected)): (&Duration, &(&str, Duration))| *gap + TOLERANCE >= *expected;
-        if gaps.iter().zip(expected).all(kept) {
-            return crawled;
-        }
-        seen.push(gaps);
-    }
-    panic!("the gaps should be {expected:?}, but were {seen:?}");
 }
 
 /// The most requests in progress at once, whatever the host.

@@ -25,6 +25,13 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// Waits between tries that no test has time for otherwise.
 const SOON: Duration = Duration::from_millis(5);
 
+/// How far the clocks of both sides may be apart.
+const TOLERANCE: Duration = Duration::from_millis(1);
+
+/// A busy machine may notice one arrival late, so that the gap after it looks too short. It does
+/// not do so every time; a crawler in a hurry does.
+const MEASUREMENTS: usize = 5;
+
 /// What a crawl left behind, and what the server saw of it.
 pub(crate) struct Crawled {
     pub(crate) records: Vec<Record>,
@@ -101,6 +108,25 @@ pub(crate) fn run(web: &LiveWeb, config: Config) -> Crawled {
         "the crawl did not end: {crawled:?}"
     );
     crawled
+}
+
+/// Crawls until the gaps between requests to each host are as long as they should be.
+pub(crate) fn check_gaps(expected: &[(&str, Duration)], crawl: impl Fn() -> Crawled) -> Crawled {
+    let mut seen = Vec::new();
+    for _ in 0..MEASUREMENTS {
+        let crawled = crawl();
+        let gaps = expected
+            .iter()
+            .map(|(host, _)| crawled.log.smallest_gap(host).unwrap());
+        let gaps: Vec<Duration> = gaps.collect();
+        let kept =
+            |(gap, (_, expected)): (&Duration, &(&str, Duration))| *gap + TOLERANCE >= *expected;
+        if gaps.iter().zip(expected).all(kept) {
+            return crawled;
+        }
+        seen.push(gaps);
+    }
+    panic!("the gaps should be {expected:?}, but were {seen:?}");
 }
 
 /// What a crawl by this configuration answers where it cannot even start.

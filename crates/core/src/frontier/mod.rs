@@ -180,6 +180,11 @@ impl<S: Store> Frontier<S> {
         self.notes.drain(..)
     }
 
+    /// The store under it, for those who look into it.
+    pub const fn store(&mut self) -> &mut S {
+        &mut self.store
+    }
+
     /// The rules it works by.
     pub const fn rules(&self) -> &Rules {
         &self.rules

@@ -127,10 +127,11 @@ impl Pace {
     }
 
     /// The request really left at this time, later than it was handed out. Where requests go
-    /// one at a time, the gap counts from here.
+    /// one at a time, the gap counts from here; and so it does where a delay is only heard of
+    /// in the answer to this request, as a Crawl-delay is.
     pub(super) fn sent(&mut self, at: Moment) {
+        self.last_start = self.last_start.max(Some(at));
         if self.in_flight_limit() == 1 {
-            self.last_start = self.last_start.max(Some(at));
             self.next_at = self.next_at.max(at + self.interval);
         }
     }
@@ -309,6 +310,15 @@ mod tests {
         pace.obey_delay(delay);
         pace.troubled(&politeness, Moment::ZERO);
         assert_eq!(pace.interval(), delay);
+    }
+
+    #[test]
+    fn a_delay_counts_from_the_request_that_told_of_it() {
+        let mut pace = Pace::new(&Politeness::of(Speed::Max));
+        pace.started(Moment::from_secs(1));
+        pace.sent(Moment::from_millis(1300));
+        pace.obey_delay(Duration::from_secs(2));
+        assert_eq!(pace.next_at(), Moment::from_millis(3300));
     }
 
     #[test]
