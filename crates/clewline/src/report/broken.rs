@@ -10,7 +10,7 @@ use std::path::Path;
 
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
-use clewline_core::outcome::{FailureClass, SkipReason};
+use clewline_core::outcome::FailureClass;
 use clewline_core::url::CrawlUrl;
 use serde::{Deserialize, Serialize};
 
@@ -46,13 +46,16 @@ pub struct Broken {
 
 impl Broken {
     /// The broken target that a record stands for, if it does, with the page it was first
-    /// found on as its only referrer.
+    /// found on as its only referrer. What was skipped is not broken, whatever the server said:
+    /// no page links to a sitemap that was only guessed, and a host that asked to come back
+    /// later has not answered for the page.
     pub(super) fn of(record: &Record) -> Option<Self> {
+        if record.outcome == OutcomeKind::Skipped {
+            return None;
+        }
         let status = record.status.filter(|status| *status >= 400);
         let failed = record.outcome == OutcomeKind::Failed;
-        // Nobody linked to a sitemap that was only looked for at the usual place.
-        let only_guessed = record.reason == Some(SkipReason::NoSitemap);
-        if only_guessed || (status.is_none() && !failed) {
+        if status.is_none() && !failed {
             return None;
         }
         let found_on = record.found_on.clone();

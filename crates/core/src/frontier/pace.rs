@@ -181,7 +181,9 @@ impl Pace {
 
     fn slow_down(&mut self) {
         self.clean = 0;
-        self.interval = self.interval.saturating_mul(2).min(SLOWEST);
+        // A delay that was asked for may be longer than that; trouble must not shorten it.
+        let slowest = SLOWEST.max(self.shortest_interval);
+        self.interval = self.interval.saturating_mul(2).min(slowest);
         self.in_flight_limit = (self.in_flight_limit / 2).max(1);
     }
 
@@ -285,6 +287,16 @@ mod tests {
         pace.started(Moment::from_secs(1));
         pace.sent(Moment::from_millis(1300));
         assert_eq!(pace.next_at(), Moment::from_millis(3300));
+    }
+
+    #[test]
+    fn trouble_does_not_shorten_a_long_delay() {
+        let politeness = Politeness::of(Speed::Polite);
+        let mut pace = Pace::new(&politeness);
+        let delay = Duration::from_mins(2);
+        pace.obey_delay(delay);
+        pace.troubled(&politeness, Moment::ZERO);
+        assert_eq!(pace.interval(), delay);
     }
 
     #[test]

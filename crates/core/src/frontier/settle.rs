@@ -301,9 +301,11 @@ impl<S: Store> Frontier<S> {
         let host_class =
             failure.class.retry() == Retry::Host || failure.class == FailureClass::DnsNotFound;
         if failure.local || (own && host_class) {
-            let lane = self.lane(host);
+            // The lane that waits for the rules begins anew; a hop ran in another lane.
+            let lane = self.lane(errand.for_lane);
             lane.origin(errand.for_origin).robots = RobotsState::Unknown;
             if failure.local {
+                self.reschedule(errand.for_lane, now)?;
                 return Ok(Settled::Prepared);
             }
             if failure.class == FailureClass::DnsNotFound {
