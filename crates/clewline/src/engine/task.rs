@@ -76,7 +76,7 @@ pub(super) async fn run(workshop: Arc<Workshop>, job: Job, passport: Passport) {
     let done = AssertUnwindSafe(perform(&workshop, work, passport))
         .catch_unwind()
         .await;
-    let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&panic))));
+    let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&*panic))));
     let job_done = message(id, done);
     // The engine is gone only when the whole crawl is being dropped.
     workshop.engine.send(Message::Done(Box::new(job_done))).ok();
