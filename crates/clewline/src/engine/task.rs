@@ -14,7 +14,7 @@ use clewline_core::frontier::{Answer, Ending, Failure, Job, JobId, Offer, Settle
 use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason, is_redirect_status};
-use clewline_core::url::CrawlUrl;
+use clewline_core::url::{CrawlUrl, redacted};
 use clewline_core::{retry_after, robots};
 use futures_util::FutureExt;
 use xxhash_rust::xxh3::Xxh3;
@@ -324,7 +324,7 @@ fn head_facts(response: &Response, answer: &Answer) -> Facts {
         problem: unusable
             .as_ref()
             .map(|_| "the redirect's target cannot be followed".to_owned()),
-        redirect_to: unusable.map(std::borrow::Cow::into_owned),
+        redirect_to: unusable.map(|location| redacted(&location).into_owned()),
         ..Facts::default()
     }
 }
