@@ -365,7 +365,9 @@ impl<S: Store> Frontier<S> {
         lane.pace.troubled(&rules.politeness, now);
     }
 
-    /// A failure that is about the host: the lane is parked and the URL stays its head.
+    /// A failure that is about the host: the lane is parked and the URL goes behind the others
+    /// in hand. If it is about the URL after all, as where a server dies of one page or a link
+    /// names a dead port, an answer to another one shows that the host is well.
     fn host_failed(
         &mut self,
         host: HostId,
@@ -396,7 +398,7 @@ impl<S: Store> Frontier<S> {
             let finished = self.finish(entry, Outcome::Failed(failure.class), error);
             return Ok(Settled::Done(Box::new(finished)));
         }
-        self.put_back(host, entry);
+        self.lane(host).window.push_back(entry);
         Ok(Settled::Again(until))
     }
 
