@@ -25,6 +25,10 @@ use crate::url::{CrawlUrl, Scheme};
 /// How long a robots.txt is believed (RFC 9309, 2.4).
 const ROBOTS_TTL: Duration = Duration::from_hours(24);
 
+/// How long addresses count at the least: an answer that has no life must still serve the
+/// request that it was asked for, or the lane would ask for ever.
+const SHORTEST_USE: Duration = Duration::from_millis(100);
+
 /// Tries for a robots.txt that cannot be read.
 const ROBOTS_TRIES: u32 = 3;
 
@@ -122,7 +126,7 @@ impl<S: Store> Frontier<S> {
                 trusted,
             } => {
                 let first_time = !std::mem::replace(&mut lane.resolved_before, true);
-                let until = now + ttl;
+                let until = now + ttl.max(SHORTEST_USE);
                 let of_root = first_time && self.root_hosts.contains(&host);
                 if trusted || of_root {
                     for address in &addresses {
