@@ -20,7 +20,7 @@ use crate::outcome::{
     FailureClass, Outcome, Retry, SkipReason, is_redirect_status, is_retryable_status,
 };
 use crate::robots::Robots;
-use crate::url::{CrawlUrl, Scheme};
+use crate::url::{CrawlUrl, Scheme, host_ip};
 
 /// How long a robots.txt is believed (RFC 9309, 2.4).
 const ROBOTS_TTL: Duration = Duration::from_hours(24);
@@ -125,12 +125,14 @@ impl<S: Store> Frontier<S> {
                 ttl,
                 trusted,
             } => {
+                // Through a proxy there is no address, except where the host is one itself.
+                let literal = host_ip(&lane.host).filter(|_| addresses.is_empty());
                 let first_time = !std::mem::replace(&mut lane.resolved_before, true);
                 let until = now + ttl.max(SHORTEST_USE);
                 let of_root = first_time && self.root_hosts.contains(&host);
                 if trusted || of_root {
-                    for address in &addresses {
-                        self.rules.addresses.trust(*address);
+                    for address in addresses.iter().copied().chain(literal) {
+                        self.rules.addresses.trust(address);
                     }
                 }
                 let nearest = addresses.iter().map(|address| nearness(*address)).min();
