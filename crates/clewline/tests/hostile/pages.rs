@@ -12,9 +12,9 @@ use crate::trial::{Case, beside, check, config, crawl, run};
 fn documents_of_a_hostile_shape_are_read_as_far_as_they_go() {
     let long_data = format!(
         "<a href=\"data:text/html,{}\">x</a><a href=/late>x</a>",
-        "x".repeat(10 << 20)
+        "x".repeat(2 << 20)
     );
-    let long_attribute = format!("<p title=\"{}\"><a href=/late>x</a>", "x".repeat(4 << 20));
+    let long_attribute = format!("<p title=\"{}\"><a href=/late>x</a>", "x".repeat(2 << 20));
     let comment = format!("<!--{}", "<a href=/in-comment>".repeat(10_000));
     let tables = "<table><tr><td>".repeat(20_000);
     let formatting = "<b><i><a href=/f>".repeat(5_000);
@@ -31,7 +31,7 @@ fn documents_of_a_hostile_shape_are_read_as_far_as_they_go() {
         ("tables", page(tables), "fetched 200"),
         ("formatting", page(formatting), "fetched 200"),
         ("one open tag", page("<a href=".to_owned()), "fetched 200"),
-        ("only brackets", page("<".repeat(500_000)), "fetched 200"),
+        ("only brackets", page("<".repeat(100_000)), "fetched 200"),
         (
             "entities",
             page(format!("<a href='/e?{}'>", "&amp".repeat(50_000))),
