@@ -256,12 +256,12 @@ impl Crawl {
 }
 
 /// Keys are seeded per job, so that no site can aim at collisions.
-fn seed() -> u64 {
+pub(crate) fn seed() -> u64 {
     use std::hash::{BuildHasher, Hasher, RandomState};
     RandomState::new().build_hasher().finish()
 }
 
-fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
+pub(crate) fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
     let mut jar = CookieJar::default();
     if let Some(path) = &config.fetch.cookie_file {
         let loaded = fs::read_to_string(path)
@@ -312,7 +312,9 @@ fn conclude(
     })?;
     if let Some(folder) = readable {
         folder.write("report.html", html(&report).as_bytes())?;
-        if finished {
+        if !failed_roots.is_empty() {
+            folder.give_up(config)?;
+        } else if finished {
             folder.finish(config)?;
         }
     }

@@ -159,7 +159,6 @@ impl Workshop {
     fn failed(&self, failure: &FetchFailure, started: Instant) -> Done {
         let facts = Facts {
             timings: phases(&failure.timings, started.elapsed()),
-            wire: failure.wire,
             ..Facts::default()
         };
         let ending = Ending::Failed(self.failure(failure));
@@ -294,7 +293,6 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
 
 fn count(tally: &BodyTally, answer: &mut Answer, facts: &mut Facts) {
     answer.wire = tally.wire;
-    facts.wire = tally.wire;
     facts.decoded = tally.decoded;
     facts.truncated = tally.truncated;
 }

@@ -125,7 +125,7 @@ impl<S: Store> Frontier<S> {
                 .take(host, self.level, WINDOW, &mut lane.window)?;
         }
         if lane.ended.is_some() {
-            self.fail_errands(host, now)?;
+            self.return_errands(host, now)?;
             return Ok(self.drain_ended(host));
         }
         if lane.in_flight >= lane.pace.in_flight_limit() {
@@ -422,8 +422,8 @@ impl<S: Store> Frontier<S> {
         })
     }
 
-    /// Nobody will run the errands of a host that has ended, and others may wait for them.
-    fn fail_errands(&mut self, host: HostId, now: Moment) -> Result<(), S::Error> {
+    /// A lane that has ended runs no errands; the lanes that sent them must not wait for ever.
+    fn return_errands(&mut self, host: HostId, now: Moment) -> Result<(), S::Error> {
         for errand in std::mem::take(&mut self.lane(host).errands) {
             if errand.for_lane != host {
                 self.robots_unreachable(&errand, now)?;

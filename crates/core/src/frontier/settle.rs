@@ -51,8 +51,8 @@ impl<S: Store> Frontier<S> {
                 self.count_wire(host, &ending);
                 self.robots_settled(host, &errand, ending, now)?
             }
-            (Errand::Page(entry), ending) => {
-                self.count_wire(host, &ending);
+            (Errand::Page(mut entry), ending) => {
+                entry.wire += self.count_wire(host, &ending);
                 let settled = self.page_settled(host, *entry, ending, now)?;
                 self.release_held(now)?;
                 settled
@@ -91,7 +91,8 @@ impl<S: Store> Frontier<S> {
         }
     }
 
-    fn count_wire(&mut self, host: HostId, ending: &Ending) {
+    /// Counts what a request read, and says how much that was.
+    fn count_wire(&mut self, host: HostId, ending: &Ending) -> u64 {
         let (wire, sent_at) = match ending {
             Ending::Answered(answer) => (answer.wire, answer.sent_at),
             Ending::Failed(failure) => (failure.wire, failure.sent_at),
@@ -101,6 +102,7 @@ impl<S: Store> Frontier<S> {
         if let (Some(lane), Some(at)) = (self.lanes.get_mut(&host), sent_at) {
             lane.pace.sent(at);
         }
+        wire
     }
 
     /// Lanes that waited for the page budget look again.
@@ -305,9 +307,11 @@ impl<S: Store> Frontier<S> {
         let host_class =
             failure.class.retry() == Retry::Host || failure.class == FailureClass::DnsNotFound;
         if failure.local || (own && host_class) {
-            let lane = self.lane(host);
+            // The lane that waits for the rules begins anew; a hop ran in another lane.
+            let lane = self.lane(errand.for_lane);
             lane.origin(errand.for_origin).robots = RobotsState::Unknown;
             if failure.local {
+                self.reschedule(errand.for_lane, now)?;
                 return Ok(Settled::Prepared);
             }
             if failure.class == FailureClass::DnsNotFound {
