@@ -71,7 +71,8 @@ pub(crate) fn on_unreached(
     roots: &[(CrawlUrl, String)],
     report: &Report,
 ) -> Option<(String, Vec<String>)> {
-    let (url, why) = roots.first()?;
+    // They fail in any order; the one that is told is the same each time.
+    let (url, why) = roots.iter().min_by_key(|(url, _)| url)?;
     let tally = &report.tally;
     let verdict = if tally.failures.is_empty() {
         "was not fetched"

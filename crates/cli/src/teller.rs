@@ -8,6 +8,7 @@ use std::time::Duration;
 use clewline::config::Config;
 use clewline::core::address::Nearness;
 use clewline::core::frontier::{Hold, HoldKind, Note};
+use clewline::core::politeness::Politeness;
 use clewline::record::{OutcomeKind, Record};
 use clewline::{Event, Progress};
 
@@ -112,30 +113,34 @@ fn time_left(progress: &Progress) -> Option<Duration> {
 
 fn hold_line(hold: &Hold, now: Duration, speed_named: bool) -> String {
     let seconds = hold.until.saturating_sub(now).as_secs_f64();
-    let own_site = if speed_named {
-        ""
-    } else {
-        "; your own site? --speed fast"
-    };
+    let host = &hold.host;
     match hold.by {
-        HoldKind::Rate(rate) if rate >= 1.0 => {
-            format!("held to {rate:.0}/s by politeness{own_site}")
-        }
-        HoldKind::Rate(rate) => format!("held to {rate:.2}/s by politeness{own_site}"),
+        HoldKind::Rate(rate) => rate_line(rate, host, speed_named),
         HoldKind::Delay(delay) => {
             format!(
-                "waiting for the delay of {:.1} s on {}",
-                delay.as_secs_f64(),
-                hold.host
+                "waiting for the delay of {:.1} s on {host}",
+                delay.as_secs_f64()
             )
         }
-        HoldKind::Parked => format!("{} is left alone for {seconds:.0} s more", hold.host),
+        HoldKind::Parked => format!("{host} is left alone for {seconds:.0} s more"),
         HoldKind::Robots => {
-            format!(
-                "robots.txt of {} could not be read; again in {seconds:.0} s",
-                hold.host
-            )
+            format!("robots.txt of {host} could not be read; again in {seconds:.0} s")
         }
+    }
+}
+
+/// Who asks for no speed of their own may want another one, unless the host has trouble
+/// already: below the rate at which a polite crawl begins, only trouble leads.
+fn rate_line(rate: f64, host: &str, speed_named: bool) -> String {
+    let digits = if rate < 1.0 { 2 } else { 0 };
+    let first = Politeness::default().host.first_rate;
+    let is_slowed = first.is_some_and(|first| rate < first.number());
+    if speed_named {
+        format!("held to {rate:.digits$}/s by politeness")
+    } else if is_slowed {
+        format!("slowed to {rate:.digits$}/s: {host} is slow or failing")
+    } else {
+        format!("held to {rate:.digits$}/s by politeness; your own site? --speed fast")
     }
 }
 
@@ -252,6 +257,10 @@ mod tests {
         assert_eq!(
             line(HoldKind::Rate(0.5), true),
             "held to 0.50/s by politeness"
+        );
+        assert_eq!(
+            line(HoldKind::Rate(0.5), false),
+            "slowed to 0.50/s: a.test is slow or failing"
         );
         assert_eq!(
             line(HoldKind::Delay(Duration::from_secs(5)), false),

@@ -34,7 +34,9 @@ pub(crate) struct Snapshot {
     pub(crate) pages_per_second: f64,
     pub(crate) bytes_per_second: f64,
     pub(crate) memory_bytes: u64,
+    /// URLs that could not be fetched.
     pub(crate) failed: u64,
+    /// Those, and URLs that answered with an error.
     pub(crate) broken: u64,
     /// Time left, where it can be told.
     pub(crate) eta: Option<Duration>,

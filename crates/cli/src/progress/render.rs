@@ -104,12 +104,12 @@ fn in_flight(snapshot: &Snapshot) -> String {
     }
 }
 
+/// What failed is broken, too.
 fn problems(snapshot: &Snapshot) -> String {
     match (snapshot.broken, snapshot.failed) {
         (0, 0) => String::new(),
         (broken, 0) => format!("{} broken", grouped(broken)),
-        (0, failed) => format!("{} failed", grouped(failed)),
-        (broken, failed) => format!("{} broken, {} failed", grouped(broken), grouped(failed)),
+        (broken, failed) => format!("{} broken ({} failed)", grouped(broken), grouped(failed)),
     }
 }
 

@@ -12,7 +12,7 @@ fn busy() -> Snapshot {
         bytes_per_second: 1_234_567.0,
         memory_bytes: 123_456_789,
         failed: 12,
-        broken: 3,
+        broken: 15,
         eta: Some(Duration::from_mins(125)),
         waiting: Some("held to 10/s by politeness; your own site? --speed fast".to_owned()),
         hosts_active: 2,
@@ -24,7 +24,7 @@ fn busy() -> Snapshot {
 fn a_block_without_colour() {
     let expected = [
         "────────────────────────────────────────────────   about 2h05m left",
-        "12,345 done   6,789,000 queued   4 in flight to 2 hosts   3 broken, 12 failed   1m23s",
+        "12,345 done   6,789,000 queued   4 in flight to 2 hosts   15 broken (12 failed)   1m23s",
         "9.8 pages/s   1.2 MB/s   123 MB memory",
         r"https://example.com/\x1b[2J/evil",
         "held to 10/s by politeness; your own site? --speed fast",
@@ -35,7 +35,7 @@ fn a_block_without_colour() {
 #[test]
 fn a_line_for_logs() {
     let expected = "1m23s  12,345 done, 6,789,000 queued, 4 in flight to 2 hosts, 9.8 pages/s, \
-                    1.2 MB/s, 3 broken, 12 failed, about 2h05m left, held to 10/s by politeness; \
+                    1.2 MB/s, 15 broken (12 failed), about 2h05m left, held to 10/s by politeness; \
                     your own site? --speed fast";
     assert_eq!(line(&busy()), expected);
 }

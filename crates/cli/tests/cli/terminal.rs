@@ -133,6 +133,17 @@ http://127.0.0.1:PORT/ · interrupted";
 }
 
 #[test]
+fn the_block_says_what_holds_the_crawl() {
+    let web = web_of(endless());
+    let place = Place::new();
+    let root = web.url(HOST, "/");
+    // As often as progress is told, so that the two could always miss each other.
+    let line = ["--no-output", "--rate", "10/s", "--color", "never", &root];
+    let mut terminal = Terminal::run(place.command(&line));
+    terminal.read_until("held to 10/s by politeness", &mut String::new());
+}
+
+#[test]
 fn colour_is_not_for_everyone() {
     let web = web_of(garden());
     let root = web.url(HOST, "/");
