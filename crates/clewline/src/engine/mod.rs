@@ -45,7 +45,7 @@ use scribe::{Batch, Scribe, Word, Written};
 use task::{Passport, Workshop};
 
 /// A batch is handed to the logs after this time …
-const BATCH_TIME: Duration = Duration::from_millis(100);
+const BATCH_TIME: Duration = Duration::from_millis(50);
 /// … or at this size, whichever comes first.
 const BATCH_SIZE: usize = 2000;
 /// Links and queue entries that weigh as much as one record.
