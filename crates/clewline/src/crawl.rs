@@ -12,7 +12,7 @@ use std::time::Duration;
 use clewline_core::cookies::{CookieFileError, CookieJar};
 use clewline_core::frontier::{Frontier, MemoryStore};
 use clewline_core::scope::PatternError;
-use clewline_core::url::{CrawlUrl, UrlError};
+use clewline_core::url::{CrawlUrl, UrlError, redacted};
 use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 use tokio::sync::oneshot;
@@ -33,7 +33,7 @@ pub const GRACE: Duration = Duration::from_secs(10);
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CrawlError {
-    /// A root is not a URL that can be crawled.
+    /// A root is not a URL that can be crawled; credentials in it are not repeated.
     #[error("{0:?} {1}")]
     Root(String, #[source] UrlError),
     /// The configuration has these problems.
@@ -122,7 +122,7 @@ impl Crawl {
     pub fn root(mut self, root: &str) -> Self {
         match Root::parse(root) {
             Ok(root) => self.config.roots.push(root),
-            Err(error) => self.bad_root = Some((root.to_owned(), error)),
+            Err(error) => self.bad_root = Some((redacted(root).into_owned(), error)),
         }
         self
     }

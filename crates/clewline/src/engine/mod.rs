@@ -310,7 +310,7 @@ impl Engine {
             .any(|root| root.url.origin() == url.origin());
         Passport {
             cookie,
-            credentials: self.config.fetch.user.is_some() && on_root,
+            credentials: on_root,
         }
     }
 

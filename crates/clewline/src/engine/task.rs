@@ -14,7 +14,7 @@ use clewline_core::frontier::{Answer, Ending, Failure, Job, JobId, Offer, Settle
 use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason, is_redirect_status};
-use clewline_core::url::CrawlUrl;
+use clewline_core::url::{CrawlUrl, redacted};
 use clewline_core::{retry_after, robots};
 use futures_util::FutureExt;
 use xxhash_rust::xxh3::Xxh3;
@@ -76,7 +76,7 @@ pub(super) async fn run(workshop: Arc<Workshop>, job: Job, passport: Passport) {
     let done = AssertUnwindSafe(perform(&workshop, work, passport))
         .catch_unwind()
         .await;
-    let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&panic))));
+    let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&*panic))));
     let job_done = message(id, done);
     // The engine is gone only when the whole crawl is being dropped.
     workshop.engine.send(Message::Done(Box::new(job_done))).ok();
@@ -322,7 +322,7 @@ fn head_facts(response: &Response, answer: &Answer) -> Facts {
         problem: unusable
             .as_ref()
             .map(|_| "the redirect's target cannot be followed".to_owned()),
-        redirect_to: unusable.map(std::borrow::Cow::into_owned),
+        redirect_to: unusable.map(|location| redacted(&location).into_owned()),
         ..Facts::default()
     }
 }

