@@ -100,9 +100,8 @@ fn the_block_goes_without_a_trace() {
     let web = web_of(endless());
     let place = Place::new();
     let root = web.url(HOST, "/");
-    let line = ["--no-output", "--no-sitemaps", "--max-time", "1m", &root];
-    let command = place.command(&line);
-    let mut terminal = Terminal::run(command);
+    let flags = ["--no-output", "--no-sitemaps", "--max-time", "1m", &root];
+    let mut terminal = Terminal::run(place.command(&flags));
     let mut text = String::new();
     terminal.read_until(" pages/s   ", &mut text);
     let live = screen(&text, usize::from(WIDTH)).join("\n");
