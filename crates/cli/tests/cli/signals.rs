@@ -74,7 +74,8 @@ fn one_signal_finishes_what_is_in_flight_and_reports() {
         let web = web_of(endless());
         let place = Place::new();
         let root = web.url(HOST, "/");
-        let mut running = Running::start(&place, &["-o", "job", "--no-sitemaps", &root]);
+        let line = ["-o", "job", "--no-sitemaps", "--max-time", "1m", &root];
+        let mut running = Running::start(&place, &line);
         wait_for_requests(&web, 5);
         running.signal(signal);
         let mut talk = running.wait_for_line("stopping: what is in flight may finish");
