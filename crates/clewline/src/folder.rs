@@ -128,7 +128,7 @@ impl JobFolder {
         if foreign {
             return Err(FolderError::Foreign(path.into()));
         }
-        fs::create_dir_all(path.join(STATE)).map_err(|source| io_at(path, source))?;
+        make_private(&path.join(STATE))?;
         let lock = take_lock(path)?;
         match marker {
             // Whoever mistyped a name or started the server late just tries again.
@@ -257,6 +257,18 @@ fn read_marker(path: &Path) -> Result<Option<Marker>, FolderError> {
         Ok(marker) => Ok(Some(marker)),
         Err(_) => Ok(None),
     }
+}
+
+/// Makes a folder that only its owner can look into: the state holds cookies.
+fn make_private(folder: &Path) -> Result<(), FolderError> {
+    fs::create_dir_all(folder).map_err(|source| io_at(folder, source))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let private = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(folder, private).map_err(|source| io_at(folder, source))?;
+    }
+    Ok(())
 }
 
 /// Takes the lock of a folder. The lock ends with its owner, however that ends.

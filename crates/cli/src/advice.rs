@@ -129,18 +129,18 @@ pub(crate) fn on_early_end(report: &Report) -> Option<String> {
         1 => "1 URL".to_owned(),
         number => format!("{number} URLs"),
     };
-    let again = if report.facts.folder.is_some() {
-        " and --overwrite"
+    let again = if report.facts.resumable {
+        "the same command with more goes on"
     } else {
-        ""
+        "crawl again with more"
     };
     match &report.facts.stopped_by {
         StoppedBy::Budget(flag) => Some(format!(
-            "{} ended the crawl with {todo} still to do; crawl again with more{again}",
+            "{} ended the crawl with {todo} still to do; {again}",
             shown(flag)
         )),
-        StoppedBy::Interrupted if report.facts.folder.is_some() => Some(format!(
-            "stopped with {todo} still to do; what was done is kept, --overwrite starts afresh"
+        StoppedBy::Interrupted if report.facts.resumable => Some(format!(
+            "stopped with {todo} still to do; the same command goes on"
         )),
         StoppedBy::Interrupted => Some(format!("stopped with {todo} still to do")),
         _ => None,
@@ -159,11 +159,11 @@ mod tests {
 
     #[test]
     fn an_early_end_says_how_to_go_on() {
-        let check = |stopped_by: StoppedBy, todo, folder: Option<&str>, expected: Option<&str>| {
+        let check = |stopped_by: StoppedBy, todo, resumable: bool, expected: Option<&str>| {
             let facts = RunFacts {
                 stopped_by,
                 todo,
-                folder: folder.map(Into::into),
+                resumable,
                 ..RunFacts::default()
             };
             assert_eq!(on_early_end(&report(facts)).as_deref(), expected);
@@ -172,24 +172,24 @@ mod tests {
         check(
             budget(),
             7,
-            Some("a.crawl"),
+            true,
             Some(
-                "--max-pages ended the crawl with 7 URLs still to do; crawl again with more \
-                 and --overwrite",
+                "--max-pages ended the crawl with 7 URLs still to do; the same command with \
+                 more goes on",
             ),
         );
         check(
             budget(),
             1,
-            None,
+            false,
             Some("--max-pages ended the crawl with 1 URL still to do; crawl again with more"),
         );
-        check(budget(), 0, None, None);
-        check(StoppedBy::Finished, 0, None, None);
+        check(budget(), 0, true, None);
+        check(StoppedBy::Finished, 0, true, None);
         check(
             StoppedBy::Interrupted,
             2,
-            None,
+            false,
             Some("stopped with 2 URLs still to do"),
         );
     }

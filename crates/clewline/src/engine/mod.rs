@@ -593,6 +593,7 @@ impl<S: Store> Engine<S> {
             admitted: counts.admitted,
             // What is settled but not durable is not done.
             todo: counts.admitted - self.tally.done,
+            resumable: self.config.output.folder.is_some() && !self.config.output.in_memory,
             stopped_by,
             notes,
         };

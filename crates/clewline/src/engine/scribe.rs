@@ -230,9 +230,7 @@ fn lacks_room(error: &(dyn Error + 'static)) -> bool {
         if let Some(error) = error.downcast_ref::<io::Error>()
             && matches!(
                 error.kind(),
-                io::ErrorKind::StorageFull
-                    | io::ErrorKind::QuotaExceeded
-                    | io::ErrorKind::FileTooLarge
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
             )
         {
             return true;
