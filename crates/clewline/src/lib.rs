@@ -31,6 +31,8 @@ pub mod fetch;
 mod folder;
 mod headers;
 pub mod log;
+#[doc(hidden)]
+pub mod measuring;
 mod page;
 pub mod record;
 pub mod report;

@@ -10,7 +10,7 @@ mod decode;
 mod dns;
 mod fields;
 mod flow;
-mod http1;
+pub(crate) mod http1;
 mod overrides;
 mod pool;
 mod proxy;

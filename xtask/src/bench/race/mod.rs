@@ -1,0 +1,20 @@
+//! Races: contestants on an arena, in turn, and what they took.
+
+pub(crate) mod contestant;
+mod docs;
+pub(crate) mod round;
+
+use anyhow::Result;
+
+use super::ground::Ground;
+use super::options::Options;
+use super::result;
+
+/// Races on every site that is wanted, prints the figures and keeps them.
+pub(crate) fn run(ground: &Ground, options: &Options) -> Result<()> {
+    ground.build(&["clewline-cli", "bench-client"])?;
+    Ground::keep_to_own_core()?;
+    let mut rows = Vec::new();
+    rows.extend(docs::race(ground, options)?);
+    result::publish(ground, options, &rows)
+}

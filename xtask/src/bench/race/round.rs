@@ -1,0 +1,231 @@
+//! Rounds: every contestant in its turn, again and again, and the medians of what they took.
+//!
+//! Owns the order of runs and the statistics. A contestant that is quick runs twice in its
+//! turn and only the second run counts: the first after another program costs up to a quarter
+//! more, and the kernel's caches of the predecessor should not decide a race.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use super::super::arena::Coverage;
+use super::super::measure::{Cost, Ended, Stopwatch};
+use super::super::options::{Care, Options};
+use super::contestant::{Blanks, Contestant, Party};
+
+/// Runs shorter than this are worth a warm-up.
+const WARM_UP: f64 = 5.0;
+
+/// Runs longer than this are made once.
+const ONCE: f64 = 20.0;
+
+/// What the server of a race can tell.
+pub(crate) trait Arena {
+    /// Requests answered since it began.
+    fn answered(&self) -> Result<u64>;
+
+    /// Seconds of processor time used since it began.
+    fn processor_seconds(&self) -> Result<f64>;
+}
+
+/// One measured run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample {
+    pub(crate) cost: Cost,
+    pub(crate) requests: u64,
+    /// Processor time of the server, in seconds.
+    pub(crate) server: f64,
+}
+
+/// All that is known of a contestant on a site.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) site: String,
+    pub(crate) name: String,
+    pub(crate) party: Party,
+    pub(crate) stores: &'static str,
+    pub(crate) in_flight: usize,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) coverage: Option<Coverage>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// A median with the least and the greatest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) least: f64,
+    pub(crate) most: f64,
+}
+
+impl Spread {
+    fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_by(f64::total_cmp);
+        let half = values.len() / 2;
+        let median = if values.len() % 2 == 1 {
+            values[half]
+        } else {
+            f64::midpoint(*values.get(half.checked_sub(1)?)?, values[half])
+        };
+        Some(Self {
+            median,
+            least: *values.first()?,
+            most: *values.last()?,
+        })
+    }
+}
+
+impl Row {
+    pub(crate) fn new(site: &str, contestant: &Contestant, in_flight: usize) -> Self {
+        Self {
+            site: site.to_owned(),
+            name: contestant.name.clone(),
+            party: contestant.party,
+            stores: contestant.stores,
+            in_flight,
+            samples: Vec::new(),
+            coverage: None,
+            notes: Vec::new(),
+        }
+    }
+
+    fn spread(&self, value: impl Fn(&Sample) -> f64) -> Option<Spread> {
+        Spread::of(self.samples.iter().map(value))
+    }
+
+    pub(crate) fn pages_per_second(&self) -> Option<Spread> {
+        self.spread(|sample| sample.requests as f64 / sample.cost.wall)
+    }
+
+    /// Processor time of the contestant, in microseconds.
+    pub(crate) fn per_page(&self) -> Option<Spread> {
+        self.spread(|sample| micros_per_page(sample.cost.user + sample.cost.system, sample))
+    }
+
+    pub(crate) fn user_per_page(&self) -> Option<Spread> {
+        self.spread(|sample| micros_per_page(sample.cost.user, sample))
+    }
+
+    pub(crate) fn server_per_page(&self) -> Option<Spread> {
+        self.spread(|sample| micros_per_page(sample.server, sample))
+    }
+
+    /// Largest resident set, in MiB.
+    pub(crate) fn peak(&self) -> Option<Spread> {
+        self.spread(|sample| sample.cost.peak as f64 / 1024.0)
+    }
+
+    pub(crate) fn requests(&self) -> Option<Spread> {
+        self.spread(|sample| sample.requests as f64)
+    }
+
+    fn note(&mut self, note: &str) {
+        if !self.notes.iter().any(|known| known == note) {
+            self.notes.push(note.to_owned());
+        }
+    }
+
+    fn add(&mut self, sample: Sample) {
+        match sample.cost.ended {
+            Ended::Well => {}
+            Ended::OutOfTime => self.note("stopped at the time limit"),
+            Ended::Badly(code) => self.note(&format!("exit code {code}")),
+        }
+        self.samples.push(sample);
+    }
+}
+
+fn micros_per_page(seconds: f64, sample: &Sample) -> f64 {
+    seconds * 1e6 / sample.requests.max(1) as f64
+}
+
+/// A race on one arena.
+pub(crate) struct Race<'a> {
+    pub(crate) arena: &'a dyn Arena,
+    pub(crate) stopwatch: &'a Stopwatch,
+    pub(crate) options: &'a Options,
+    pub(crate) blanks: Blanks<'a>,
+}
+
+impl Race<'_> {
+    /// Runs all contestants, interleaved, and fills in their rows.
+    pub(crate) fn run(&self, contestants: &[Contestant], rows: &mut [Row]) -> Result<()> {
+        for round in 1..=self.options.rounds {
+            for (contestant, row) in contestants.iter().zip(rows.iter_mut()) {
+                let last = row.samples.last().map_or(0.0, |sample| sample.cost.wall);
+                if last > ONCE {
+                    continue;
+                }
+                println!("  round {round}: {}", contestant.name);
+                let mut sample = self.sample(contestant)?;
+                if self.options.care == Care::Full && sample.cost.wall < WARM_UP {
+                    sample = self.sample(contestant)?;
+                }
+                row.add(sample);
+            }
+        }
+        Ok(())
+    }
+
+    /// One run, with a clean place to write to.
+    pub(crate) fn sample(&self, contestant: &Contestant) -> Result<Sample> {
+        empty(self.blanks.out)?;
+        empty(self.blanks.disk)?;
+        let requests = self.arena.answered()?;
+        let server = self.arena.processor_seconds()?;
+        let cost = self.stopwatch.run(&contestant.command(&self.blanks))?;
+        let sample = Sample {
+            cost,
+            requests: self.arena.answered()? - requests,
+            server: self.arena.processor_seconds()? - server,
+        };
+        if sample.requests == 0 {
+            let complaints = self.stopwatch.complaints()?;
+            bail!("{} asked for nothing: {complaints}", contestant.name);
+        }
+        if contestant.party == Party::Limit {
+            self.without_failures()?;
+        }
+        Ok(sample)
+    }
+
+    /// A limit that was reached by failing is none.
+    fn without_failures(&self) -> Result<()> {
+        let words = self.stopwatch.words()?;
+        let figures: Value = serde_json::from_str(&words)
+            .with_context(|| format!("the bare client said {words:?}"))?;
+        ensure!(
+            figures["failed"] == 0,
+            "requests of the bare client failed: {words}"
+        );
+        Ok(())
+    }
+}
+
+fn empty(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(fs::create_dir_all(folder)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        let check = |values: &[f64], expected: Option<(f64, f64, f64)>| {
+            let spread = Spread::of(values.iter().copied());
+            let found = spread.map(|spread| (spread.median, spread.least, spread.most));
+            assert_eq!(found, expected, "{values:?}");
+        };
+        check(&[], None);
+        check(&[4.0], Some((4.0, 4.0, 4.0)));
+        check(&[4.0, 1.0], Some((2.5, 1.0, 4.0)));
+        check(&[9.0, 1.0, 2.0], Some((2.0, 1.0, 9.0)));
+    }
+}
