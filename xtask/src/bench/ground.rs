@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use super::options::Options;
+use crate::Workspace;
+use crate::stage::say;
 
 /// The core of the servers, and of the harness itself.
 pub(crate) const SERVER_CORE: usize = 0;
@@ -14,27 +16,18 @@ pub(crate) const SERVER_CORE: usize = 0;
 pub(crate) const CRAWLER_CORE: usize = 1;
 
 /// Where things are.
-#[derive(Debug, Clone)]
 pub(crate) struct Ground {
-    /// The workspace.
-    pub(crate) root: PathBuf,
+    pub(crate) workspace: Workspace,
     /// Whatever a run leaves behind.
     pub(crate) scratch: PathBuf,
     /// Files of contestants go to memory where that is possible, so that no disk is measured.
     pub(crate) memory: PathBuf,
-    target: PathBuf,
     profile: String,
 }
 
 impl Ground {
-    pub(crate) fn prepare(options: &Options) -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .context("xtask lies in the workspace")?
-            .to_path_buf();
-        let target = std::env::var_os("CARGO_TARGET_DIR")
-            .map_or_else(|| root.join("target"), |folder| root.join(folder));
-        let scratch = target.join("bench");
+    pub(crate) fn prepare(workspace: Workspace, options: &Options) -> Result<Self> {
+        let scratch = workspace.target.join("bench");
         std::fs::create_dir_all(&scratch)?;
         let shared = Path::new("/dev/shm");
         let memory = if shared.is_dir() {
@@ -43,10 +36,9 @@ impl Ground {
             scratch.join("out")
         };
         Ok(Self {
-            root,
+            workspace,
             scratch,
             memory,
-            target,
             profile: options.build().to_owned(),
         })
     }
@@ -62,20 +54,31 @@ impl Ground {
             "dev" => "debug",
             other => other,
         };
-        self.target.join(folder).join(name).display().to_string()
+        let program = self.workspace.target.join(folder).join(name);
+        program.display().to_string()
     }
 
     /// Builds packages of the workspace.
     pub(crate) fn build(&self, packages: &[&str]) -> Result<()> {
-        println!("building {} ({})", packages.join(", "), self.profile);
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        cargo.current_dir(&self.root);
+        say(&format!(
+            "building {} ({})",
+            packages.join(", "),
+            self.profile
+        ));
+        let mut cargo = self.cargo();
         cargo.args(["build", "--quiet", "--profile", &self.profile]);
         for package in packages {
             cargo.args(["--package", package]);
         }
         ensure!(cargo.status()?.success(), "the build failed");
         Ok(())
+    }
+
+    /// Cargo itself, in the workspace.
+    pub(crate) fn cargo(&self) -> Command {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        cargo.current_dir(&self.workspace.root);
+        cargo
     }
 
     /// Keeps the harness, and the servers it starts, off the core of whoever is measured.
@@ -102,14 +105,6 @@ impl Drop for Ground {
     fn drop(&mut self) {
         std::fs::remove_dir_all(&self.memory).ok();
     }
-}
-
-/// Where a program lies, if it is installed.
-pub(crate) fn installed(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
 }
 
 /// What a program says on its standard output.

@@ -13,8 +13,10 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::ground::Ground;
+use super::machine;
 use super::options::Purpose;
-use super::{machine, rivals};
+use crate::stage::say;
+use crate::tools;
 
 /// Growth beyond this fails the check, in percent.
 const TOLERANCE: u64 = 10;
@@ -35,9 +37,12 @@ enum Verdict {
 
 /// Counts, compares, and stores if that is the purpose.
 pub(crate) fn run(ground: &Ground, purpose: Purpose) -> Result<()> {
-    rivals::debian(&["valgrind"])?;
+    tools::installed(&["valgrind"], &["valgrind"])?;
     ground.build(&["bench-client"])?;
-    let file = ground.root.join("docs/benchmarks/instructions.json");
+    let file = ground
+        .workspace
+        .root
+        .join("docs/benchmarks/instructions.json");
     let counts = count_all(ground)?;
     let conditions = json!({"rustc": machine::rustc(), "profile": ground.profile()});
     let grown = compare(&counts, &stored(&file)?, &conditions);
@@ -63,7 +68,7 @@ fn count_all(ground: &Ground) -> Result<BTreeMap<String, u64>> {
         let (name, what) = line.split_once('\t').context("the list of hot paths")?;
         let count = |rounds| callgrind(ground, &program, name, rounds);
         let round = count(2 * ROUNDS)?.saturating_sub(count(ROUNDS)?) / ROUNDS;
-        println!("{name:<8} {round:>10} instructions: {what}");
+        say(&format!("{name:<8} {round:>10} instructions: {what}"));
         counts.insert(name.to_owned(), round);
     }
     Ok(counts)
@@ -108,7 +113,7 @@ fn store(file: &Path, counts: &BTreeMap<String, u64>, conditions: &Value) -> Res
     });
     fs::create_dir_all(file.parent().context("the file has a folder")?)?;
     fs::write(file, serde_json::to_string_pretty(&record)? + "\n")?;
-    println!("stored in docs/benchmarks/instructions.json");
+    say("stored in docs/benchmarks/instructions.json");
     Ok(())
 }
 
@@ -116,20 +121,20 @@ fn store(file: &Path, counts: &BTreeMap<String, u64>, conditions: &Value) -> Res
 fn compare(counts: &BTreeMap<String, u64>, stored: &Value, now: &Value) -> Vec<String> {
     for condition in ["rustc", "profile"] {
         if stored[condition] != now[condition] {
-            println!(
+            say(&format!(
                 "not compared: {condition} is {}, the stored counts are of {}",
                 now[condition], stored[condition]
-            );
+            ));
             return Vec::new();
         }
     }
     let mut grown = Vec::new();
     for (name, count) in counts {
         match judge(*count, stored["instructions"][name].as_u64()) {
-            Verdict::New => println!("{name:<8} is new"),
-            Verdict::Fine(part) => println!("{name:<8} {:+.1} %", part * 100.0),
+            Verdict::New => say(&format!("{name:<8} is new")),
+            Verdict::Fine(part) => say(&format!("{name:<8} {:+.1} %", part * 100.0)),
             Verdict::Grown(part) => {
-                println!("{name:<8} {:+.1} %: too much", part * 100.0);
+                say(&format!("{name:<8} {:+.1} %: too much", part * 100.0));
                 grown.push(name.clone());
             }
         }

@@ -4,7 +4,6 @@
 //! the contestants in turn on another, and writes what came out. It refuses to know how any of
 //! them works: every contestant is a command whose time, memory and requests are taken from
 //! outside. Invariant: no figure is printed whose runs were not all made by this harness.
-#![expect(clippy::print_stdout, reason = "the figures are what it is run for")]
 
 mod arena;
 mod ground;
@@ -19,16 +18,26 @@ mod rivals;
 
 use anyhow::Result;
 
+use crate::Workspace;
+use crate::stage::say;
 use ground::Ground;
 use options::{Mode, Options};
 
-/// Runs the verb with the words after `bench`.
-pub(crate) fn run(words: &[String]) -> Result<()> {
+/// Runs the verb with the words after `bench`; answers whether all went well.
+pub(crate) fn run(workspace: Workspace, words: &[String]) -> bool {
+    let ended = work(workspace, words);
+    if let Err(error) = &ended {
+        eprintln!("error: {error:#}");
+    }
+    ended.is_ok()
+}
+
+fn work(workspace: Workspace, words: &[String]) -> Result<()> {
     let options = Options::parse(words)?;
-    let ground = Ground::prepare(&options)?;
+    let ground = Ground::prepare(workspace, &options)?;
     match &options.mode {
         Mode::Help => {
-            print!("{}", options::HELP);
+            say(options::HELP);
             Ok(())
         }
         Mode::Instructions(purpose) => instructions::run(&ground, *purpose),

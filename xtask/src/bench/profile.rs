@@ -9,11 +9,12 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::arena::nginx::{Door, Nginx, PACKAGES};
+use super::arena::nginx::{Door, Files, Nginx};
 use super::ground::{CRAWLER_CORE, Ground};
 use super::options::Options;
 use super::race::contestant::{self, Blanks, NO_RESTRAINT};
-use super::rivals;
+use crate::stage::say;
+use crate::tools;
 
 /// Samples per second.
 const RATE: &str = "1999";
@@ -131,12 +132,11 @@ const PROGRAM: [(&str, &[&str]); 11] = [
 
 /// Crawls the documentation site under perf and prints the shares.
 pub(crate) fn run(ground: &Ground, options: &Options) -> Result<()> {
-    rivals::debian(&PACKAGES)?;
-    rivals::debian(&["linux-perf"])?;
+    tools::installed(&["perf"], &["linux-perf"])?;
+    let files = Files::find(&ground.workspace)?;
     ground.build(&["clewline-cli"])?;
     Ground::keep_to_own_core()?;
-    Nginx::pages().context("openjdk-17-doc is not where it should be")?;
-    let nginx = Nginx::start(&ground.scratch)?;
+    let nginx = Nginx::start(&files, &ground.scratch)?;
     let crawl = contestant::in_memory(ground).with(&NO_RESTRAINT);
     let command = crawl.command(&Blanks {
         url: &nginx.url(Door::Fast),
@@ -146,13 +146,13 @@ pub(crate) fn run(ground: &Ground, options: &Options) -> Result<()> {
         in_flight: IN_FLIGHT,
     });
     let file = ground.scratch.join("perf.data");
-    println!("recording {} rounds", options.rounds);
+    say(&format!("recording {} rounds", options.rounds));
     let mut lines = Vec::new();
     for _ in 0..options.rounds {
         record(&file, &command)?;
         lines.extend(symbols(&report(&file)?));
     }
-    print!("{}", shares(&lines));
+    say(&shares(&lines));
     Ok(())
 }
 

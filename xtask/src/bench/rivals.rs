@@ -1,17 +1,19 @@
-//! The crawlers of others, and what the harness needs installed.
+//! The crawlers of others, and how they come here.
 //!
 //! Owns the command lines: each rival starts at the root, follows the links of the same host,
 //! with as many requests in flight as it can be told, without delay, robots.txt or anything
 //! else than links read from pages. They write to memory where they must write.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::ground::{Ground, installed, said};
+use super::ground::{Ground, said};
 use super::options::Options;
 use super::race::contestant::{Contestant, Party};
+use crate::stage::say;
+use crate::tools;
 
 /// Debian packages of rivals.
 const PACKAGES: [&str; 3] = ["wget", "wget2", "httrack"];
@@ -61,12 +63,12 @@ pub(crate) fn present(ground: &Ground, options: &Options, late: bool) -> Vec<Con
     let mut present = Vec::new();
     let mut offer = |program: PathBuf, contestant: Contestant, patient: bool| {
         if !program.is_file() {
-            println!("  {}: not installed", contestant.name);
+            say(&format!("  {}: not installed", contestant.name));
         } else if !late || patient {
             present.push(contestant);
         }
     };
-    let find = |name: &str| installed(name).unwrap_or_default();
+    let find = |name: &str| tools::program(&[name]).unwrap_or_default();
     let wget2 = |name: &str, stores| Contestant::new(name, Party::Rival, stores, &WGET2);
     let files = wget2("wget2", "files").with(&["--directory-prefix={out}", "{url}"]);
     offer(find("wget2"), files, true);
@@ -99,7 +101,7 @@ fn venv(ground: &Ground) -> PathBuf {
 
 fn scrapy_words(ground: &Ground) -> Vec<String> {
     let program = venv(ground).join("bin/scrapy").display().to_string();
-    let spider = ground.root.join("xtask/rivals/scrapy_spider.py");
+    let spider = ground.workspace.root.join("xtask/rivals/scrapy_spider.py");
     let words = [
         "runspider",
         "--nolog",
@@ -120,40 +122,17 @@ fn spider_program(ground: &Ground) -> PathBuf {
 
 /// Installs every rival: Debian's, Scrapy in a folder of its own, and a program on `spider`.
 pub(crate) fn install(ground: &Ground) -> Result<()> {
-    debian(&PACKAGES)?;
+    for package in PACKAGES {
+        tools::installed(&[package], &[package])?;
+    }
     let venv = venv(ground);
     run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
     run(Command::new(venv.join("bin/pip")).args(["install", "--quiet", "scrapy"]))?;
-    let manifest = ground.root.join("xtask/rivals/spider/Cargo.toml");
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    let manifest = ground.workspace.root.join("xtask/rivals/spider/Cargo.toml");
+    let mut cargo = ground.cargo();
     cargo.args(["build", "--quiet", "--release", "--manifest-path"]);
     cargo.arg(manifest).arg("--target-dir");
     run(cargo.arg(ground.scratch.join("rivals/spider")))
-}
-
-/// Installs what is missing of some Debian packages.
-pub(crate) fn debian(packages: &[&str]) -> Result<()> {
-    let is_missing = |package: &&str| {
-        let state = said("dpkg-query", &["--show", "--showformat=${Status}", package]);
-        state.is_none_or(|state| !state.ends_with(" installed"))
-    };
-    let missing: Vec<&str> = packages.iter().copied().filter(is_missing).collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    println!("installing {}", missing.join(", "));
-    apt(&["update", "--quiet=2"])?;
-    let mut words = vec!["install", "--quiet=2", "--yes", "--no-install-recommends"];
-    words.extend(missing);
-    apt(&words)
-}
-
-/// Debian's installer. At run level 1 the packages' own services are not started.
-fn apt(words: &[&str]) -> Result<()> {
-    let mut apt = Command::new("apt-get");
-    apt.env("RUNLEVEL", "1")
-        .env("DEBIAN_FRONTEND", "noninteractive");
-    run(apt.args(words).stdout(Stdio::null()))
 }
 
 fn run(command: &mut Command) -> Result<()> {
@@ -181,15 +160,12 @@ pub(crate) fn versions(ground: &Ground) -> Vec<(&'static str, String)> {
     if let Some(version) = spider_version(ground) {
         versions.push(("spider", version));
     }
-    let package = said("dpkg-query", &["--show", "nginx-light", "openjdk-17-doc"]);
-    let package = package.unwrap_or_default().replace('\t', " ");
-    versions.push(("site", package.trim().replace('\n', ", ")));
     versions
 }
 
 /// The version in the lock file that the build has left.
 fn spider_version(ground: &Ground) -> Option<String> {
-    let lock = ground.root.join("xtask/rivals/spider/Cargo.lock");
+    let lock = ground.workspace.root.join("xtask/rivals/spider/Cargo.lock");
     let lock = std::fs::read_to_string(lock).ok()?;
     let (_, rest) = lock.split_once("name = \"spider\"\nversion = \"")?;
     rest.split('"').next().map(str::to_owned)

@@ -139,6 +139,15 @@ fn a_tally_goes_on_after_a_restart() {
     );
 }
 
+#[test]
+fn what_is_skipped_is_not_broken() {
+    let mut guessed = samples::skipped("http://a.test/sitemap.xml", SkipReason::NoSitemap);
+    guessed.status = Some(404);
+    let mut tally = Tally::default();
+    tally.add(&guessed);
+    assert_eq!((tally.broken, tally.statuses[&404]), (0, 1));
+}
+
 fn job(entries: &[Entry]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut urls = UrlsLog::open(folder.path()).unwrap();

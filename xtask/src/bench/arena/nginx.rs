@@ -2,7 +2,8 @@
 //!
 //! Owns the server's configuration and life. One process, on its own core, on three ports of
 //! loopback: as fast as it can, a tenth of a second late, and with an access log. The delay is
-//! made by nginx itself, with the Lua module's sleep, which holds a timer and no thread.
+//! made by nginx itself, with the sleep of its echo module, which holds a timer and no thread;
+//! the Lua module's sleep took a tenth more processor time.
 
 use std::cell::Cell;
 use std::fs;
@@ -12,15 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::super::measure::processor_seconds;
+use crate::{Workspace, tools};
 
-/// Debian packages that the site is made of.
-pub(crate) const PACKAGES: [&str; 3] = ["nginx-light", "libnginx-mod-http-lua", "openjdk-17-doc"];
-
-const PAGES: &str = "/usr/share/doc/openjdk-17-jre-headless/api";
-const MODULES: &str = "/usr/lib/nginx/modules";
+/// The page that counts the requests.
 const STATUS: &str = "/bench-status";
 
 /// What is added to each answer of the late port.
@@ -39,6 +37,46 @@ pub(crate) enum Door {
     Logged,
 }
 
+/// What the site is made of.
+pub(crate) struct Files {
+    nginx: PathBuf,
+    echo_module: PathBuf,
+    pub(crate) pages: PathBuf,
+}
+
+impl Files {
+    /// Finds or fetches them. The packages are unpacked, not installed: the documentation would
+    /// bring a whole Java with it.
+    pub(crate) fn find(workspace: &Workspace) -> Result<Self> {
+        let nginx = match tools::program(&["nginx"]) {
+            Some(nginx) => nginx,
+            None => tools::unpacked(workspace, "nginx")?.join("usr/sbin/nginx"),
+        };
+        let echo = tools::unpacked(workspace, "libnginx-mod-http-echo")?;
+        let pages = tools::unpacked(workspace, "openjdk-17-doc")?
+            .join("usr/share/doc/openjdk-17-jre-headless/api");
+        ensure!(
+            pages.join("index.html").is_file(),
+            "the package openjdk-17-doc has no pages in {}",
+            pages.display()
+        );
+        Ok(Self {
+            nginx,
+            echo_module: echo.join("usr/lib/nginx/modules/ngx_http_echo_module.so"),
+            pages,
+        })
+    }
+
+    /// The version that the pages name at their end.
+    pub(crate) fn version(&self) -> Result<String> {
+        let page = fs::read_to_string(self.pages.join("index.html"))?;
+        let (_, rest) = page
+            .split_once("<!-- Version ")
+            .context("the pages' version")?;
+        Ok(rest.split(" -->").next().unwrap_or_default().to_owned())
+    }
+}
+
 /// The server at work.
 pub(crate) struct Nginx {
     child: Child,
@@ -49,28 +87,20 @@ pub(crate) struct Nginx {
 }
 
 impl Nginx {
-    /// Where the pages lie, if they are installed.
-    pub(crate) fn pages() -> Option<&'static Path> {
-        let pages = Path::new(PAGES);
-        pages.join("index.html").is_file().then_some(pages)
-    }
-
     /// Starts the server and waits until it answers.
-    pub(crate) fn start(scratch: &Path) -> Result<Self> {
+    pub(crate) fn start(files: &Files, scratch: &Path) -> Result<Self> {
         let folder = scratch.join("nginx");
         fs::create_dir_all(&folder)?;
         let ports = free_ports()?;
-        let file = folder.join("nginx.conf");
-        fs::write(&file, configuration(&folder, ports))?;
-        let child = Command::new("/usr/sbin/nginx")
+        fs::write(folder.join("nginx.conf"), configuration(files, ports))?;
+        let child = Command::new(&files.nginx)
             .arg("-p")
             .arg(&folder)
-            .arg("-c")
-            .arg(&file)
+            .args(["-e", "error.log", "-c", "nginx.conf"])
             .stdin(Stdio::null())
             .stderr(fs::File::create(folder.join("stderr"))?)
             .spawn()
-            .context("nginx")?;
+            .context("nginx does not start")?;
         let server = Self {
             child,
             folder,
@@ -157,49 +187,55 @@ fn free_ports() -> Result<[u16; 3]> {
     Ok(ports)
 }
 
-fn configuration(folder: &Path, ports: [u16; 3]) -> String {
+/// One process, and no file outside of its folder.
+fn configuration(files: &Files, ports: [u16; 3]) -> String {
     let [fast, late, logged] = ports;
-    let folder = folder.display();
     let delay = DELAY.as_secs_f64();
     format!(
-        "load_module {MODULES}/ndk_http_module.so;
-load_module {MODULES}/ngx_http_lua_module.so;
+        r#"load_module "{}";
 daemon off;
 master_process off;
 worker_rlimit_nofile 65536;
-pid {folder}/pid;
-error_log stderr crit;
+pid nginx.pid;
 events {{ worker_connections 32768; }}
 http {{
-  include /etc/nginx/mime.types;
-  default_type application/octet-stream;
+  types {{
+    text/html html;
+    image/svg+xml svg;
+  }}
   access_log off;
   sendfile on;
   tcp_nopush on;
   keepalive_requests 1000000000;
   open_file_cache max=20000 inactive=1h;
   open_file_cache_errors on;
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
+  client_body_temp_path body;
+  proxy_temp_path proxy;
+  fastcgi_temp_path fastcgi;
+  uwsgi_temp_path uwsgi;
+  scgi_temp_path scgi;
   log_format path '$request_uri';
-  root {PAGES};
+  root "{}";
   server {{
     listen 127.0.0.1:{fast} backlog=16384;
     location = {STATUS} {{ stub_status; }}
   }}
   server {{
     listen 127.0.0.1:{late} backlog=16384;
-    location / {{ access_by_lua_block {{ ngx.sleep({delay}) }} }}
+    location / {{
+      echo_sleep {delay};
+      echo_exec @late;
+    }}
+    location @late {{}}
   }}
   server {{
     listen 127.0.0.1:{logged} backlog=16384;
-    access_log {folder}/access.log path;
+    access_log access.log path;
   }}
 }}
-"
+"#,
+        files.echo_module.display(),
+        files.pages.display()
     )
 }
 

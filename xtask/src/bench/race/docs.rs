@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use super::super::arena::nginx::{Door, Nginx, PACKAGES};
+use super::super::arena::nginx::{Door, Files, Nginx};
 use super::super::arena::{Coverage, truth};
 use super::super::ground::Ground;
 use super::super::measure::Stopwatch;
@@ -14,6 +14,7 @@ use super::super::options::{Options, Rivals};
 use super::super::rivals;
 use super::contestant::{self, Blanks, Contestant, NO_RESTRAINT, Party};
 use super::round::{Arena, Race, Row};
+use crate::stage::say;
 
 /// A variant of the site.
 struct Variant {
@@ -61,14 +62,17 @@ pub(crate) fn race(ground: &Ground, options: &Options) -> Result<Vec<Row>> {
     if !VARIANTS.iter().any(|variant| options.wants(variant.name)) {
         return Ok(Vec::new());
     }
-    rivals::debian(&PACKAGES)?;
-    let pages = Nginx::pages().context("openjdk-17-doc is not where it should be")?;
-    println!("reading the documentation to know what must be found");
-    let expected = truth::walk(pages)?;
+    let files = Files::find(&ground.workspace)?;
+    say("reading the documentation to know what must be found");
+    let expected = truth::walk(&files.pages)?;
     let broken = expected.values().filter(|status| **status == 404).count();
-    println!("{} URLs, {broken} of them broken", expected.len());
+    let version = files.version()?;
+    say(&format!(
+        "{version}: {} URLs, {broken} of them broken",
+        expected.len()
+    ));
     let site = Site {
-        nginx: Nginx::start(&ground.scratch)?,
+        nginx: Nginx::start(&files, &ground.scratch)?,
         stopwatch: Stopwatch::new(&ground.scratch, options.limit()),
         out: ground.memory.join("out"),
         disk: ground.scratch.join("crawl"),
@@ -89,7 +93,10 @@ pub(crate) fn race(ground: &Ground, options: &Options) -> Result<Vec<Row>> {
 
 impl Site<'_> {
     fn race(&self, variant: &Variant, before: &[Row]) -> Result<Vec<Row>> {
-        println!("\n{}: {} in flight", variant.name, variant.in_flight);
+        say(&format!(
+            "\n{}: {} in flight",
+            variant.name, variant.in_flight
+        ));
         let contestants = self.contestants(variant);
         let mut rows: Vec<Row> = contestants
             .iter()
@@ -130,7 +137,7 @@ impl Site<'_> {
 
     /// A run that is not timed, at the door with a log: what was asked for, and how often.
     fn coverage(&self, contestant: &Contestant, in_flight: usize) -> Result<Coverage> {
-        println!("  coverage: {}", contestant.name);
+        say(&format!("  coverage: {}", contestant.name));
         self.nginx.clear_log()?;
         let url = self.nginx.url(Door::Logged);
         let list = self.list(&url)?;
@@ -144,7 +151,7 @@ impl Site<'_> {
         let log = self.nginx.log_text()?;
         let coverage = Coverage::of(log.lines(), &self.expected);
         if coverage.found < coverage.expected && contestant.party != Party::Rival {
-            println!("    found only {coverage:?}");
+            say(&format!("    found only {coverage:?}"));
         }
         Ok(coverage)
     }

@@ -14,6 +14,7 @@ use super::super::arena::Coverage;
 use super::super::measure::{Cost, Ended, Stopwatch};
 use super::super::options::{Care, Options};
 use super::contestant::{Blanks, Contestant, Party};
+use crate::stage::say;
 
 /// Runs shorter than this are worth a warm-up.
 const WARM_UP: f64 = 5.0;
@@ -159,7 +160,7 @@ impl Race<'_> {
                 if last > ONCE {
                     continue;
                 }
-                println!("  round {round}: {}", contestant.name);
+                say(&format!("  round {round}: {}", contestant.name));
                 let mut sample = self.sample(contestant)?;
                 if self.options.care == Care::Full && sample.cost.wall < WARM_UP {
                     sample = self.sample(contestant)?;

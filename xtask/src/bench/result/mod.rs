@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use super::ground::Ground;
 use super::options::{Care, Options};
 use super::race::round::Row;
+use crate::stage::say;
 
 /// The results of the harness stand between these lines of docs/benchmarks.md.
 const BEGIN: &str = "<!-- results: written by cargo xtask bench --save -->";
@@ -19,24 +20,24 @@ const END: &str = "<!-- end of results -->";
 /// Prints the table, writes the JSON, and keeps both in the tree if they are worth it.
 pub(crate) fn publish(ground: &Ground, options: &Options, rows: &[Row]) -> Result<()> {
     let record = record::of(ground, rows);
-    println!("\n{}", table::markdown(rows));
-    println!("{}", record::caption(&record));
+    say(&format!("\n{}", table::markdown(rows)));
+    say(&record::caption(&record));
     if options.care == Care::Quick || ground.profile() != "release" {
-        println!("not to be quoted: a quick run, or not the release build");
+        say("not to be quoted: a quick run, or not the release build");
     }
     let text = serde_json::to_string_pretty(&record)? + "\n";
     fs::write(ground.scratch.join("results.json"), &text)?;
     if !options.save {
         return Ok(());
     }
-    let folder = ground.root.join("docs/benchmarks");
+    let folder = ground.workspace.root.join("docs/benchmarks");
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("results.json"), &text)?;
     fs::write(folder.join("docs.svg"), chart::svg(rows, "docs"))?;
-    let page = ground.root.join("docs/benchmarks.md");
+    let page = ground.workspace.root.join("docs/benchmarks.md");
     let results = format!("{}\n\n{}", record::caption(&record), table::markdown(rows));
     fs::write(&page, replaced(&fs::read_to_string(&page)?, &results)?)?;
-    println!("kept in docs/benchmarks.md and docs/benchmarks");
+    say("kept in docs/benchmarks.md and docs/benchmarks");
     Ok(())
 }
 
