@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use super::arena::nginx::{Door, Files, Nginx};
 use super::ground::{CRAWLER_CORE, Ground};
 use super::options::Options;
-use super::race::contestant::{self, Blanks, NO_RESTRAINT};
+use super::race::contestant::{self, Blanks, ONE_SITE};
 use crate::stage::say;
 use crate::tools;
 
@@ -137,7 +137,7 @@ pub(crate) fn run(ground: &Ground, options: &Options) -> Result<()> {
     ground.build(&["clewline-cli"])?;
     Ground::keep_to_own_core()?;
     let nginx = Nginx::start(&files, &ground.scratch)?;
-    let crawl = contestant::in_memory(ground).with(&NO_RESTRAINT);
+    let crawl = contestant::in_memory(ground).with(&ONE_SITE);
     let command = crawl.command(&Blanks {
         url: &nginx.url(Door::Fast),
         out: &ground.memory,

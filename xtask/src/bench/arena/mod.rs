@@ -3,10 +3,24 @@
 //! Each has a root, a way to tell how many requests it answered and what they cost it, and
 //! knows what a whole crawl of it must find.
 
+pub(crate) mod internet;
 pub(crate) mod nginx;
 pub(crate) mod truth;
 
 use std::collections::{BTreeMap, HashSet};
+use std::net::{Ipv4Addr, TcpListener};
+
+use anyhow::Result;
+
+/// Ports that were free a moment ago: some servers cannot be told to take any that is.
+fn free_ports() -> Result<[u16; 3]> {
+    let listeners = [(); 3].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+    let mut ports = [0; 3];
+    for (port, listener) in ports.iter_mut().zip(listeners) {
+        *port = listener?.local_addr()?.port();
+    }
+    Ok(ports)
+}
 
 /// What a run asked for, compared with what it should have asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::super::measure::processor_seconds;
+use super::free_ports;
 use crate::{Workspace, tools};
 
 /// The page that counts the requests.
@@ -175,16 +176,6 @@ fn requests(status: &str) -> Option<u64> {
     let mut lines = status.lines();
     lines.find(|line| line.contains("accepts handled requests"))?;
     lines.next()?.split_whitespace().nth(2)?.parse().ok()
-}
-
-/// nginx cannot take any free port by itself: these were free a moment ago.
-fn free_ports() -> Result<[u16; 3]> {
-    let listeners = [(); 3].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
-    let mut ports = [0; 3];
-    for (port, listener) in ports.iter_mut().zip(listeners) {
-        *port = listener?.local_addr()?.port();
-    }
-    Ok(ports)
 }
 
 /// One process, and no file outside of its folder.

@@ -86,7 +86,6 @@ fn clewline(ground: &Ground, name: &str, stores: &'static str) -> Contestant {
     let program = ground.program("clewline");
     let words = [
         program.as_str(),
-        "{url}",
         "--no-config",
         "--quiet",
         "--concurrency",
@@ -96,7 +95,13 @@ fn clewline(ground: &Ground, name: &str, stores: &'static str) -> Contestant {
 }
 
 /// Words that let Clewline ask one host as hard as the rivals do.
-pub(crate) const NO_RESTRAINT: [&str; 4] = ["--speed", "max", "--host-concurrency", "{in_flight}"];
+pub(crate) const ONE_SITE: [&str; 5] = [
+    "{url}",
+    "--speed",
+    "max",
+    "--host-concurrency",
+    "{in_flight}",
+];
 
 #[cfg(test)]
 mod tests {

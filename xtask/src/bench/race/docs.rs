@@ -12,8 +12,8 @@ use super::super::ground::Ground;
 use super::super::measure::Stopwatch;
 use super::super::options::{Options, Rivals};
 use super::super::rivals;
-use super::contestant::{self, Blanks, Contestant, NO_RESTRAINT, Party};
-use super::round::{Arena, Race, Row};
+use super::contestant::{self, Blanks, Contestant, ONE_SITE, Party};
+use super::round::{Account, Arena, Race, Row, Session};
 use crate::stage::say;
 
 /// A variant of the site.
@@ -37,12 +37,31 @@ const VARIANTS: [Variant; 2] = [
 ];
 
 impl Arena for Nginx {
-    fn answered(&self) -> Result<u64> {
-        Self::answered(self)
+    fn open<'a>(&'a self, _: &Blanks) -> Result<Box<dyn Session + 'a>> {
+        Ok(Box::new(Since {
+            nginx: self,
+            answered: self.answered()?,
+            processor: self.processor_seconds()?,
+        }))
     }
+}
 
-    fn processor_seconds(&self) -> Result<f64> {
-        Self::processor_seconds(self)
+/// What had been answered before a run.
+struct Since<'a> {
+    nginx: &'a Nginx,
+    answered: u64,
+    processor: f64,
+}
+
+impl Session for Since<'_> {
+    fn close(self: Box<Self>) -> Result<Account> {
+        Ok(Account {
+            requests: self.nginx.answered()? - self.answered,
+            server: self.nginx.processor_seconds()? - self.processor,
+            coverage: None,
+            violations: None,
+            examples: Vec::new(),
+        })
     }
 }
 
@@ -124,8 +143,8 @@ impl Site<'_> {
     fn contestants(&self, variant: &Variant) -> Vec<Contestant> {
         let mut all = vec![
             contestant::bare(self.ground),
-            contestant::in_memory(self.ground).with(&NO_RESTRAINT),
-            contestant::with_folder(self.ground).with(&NO_RESTRAINT),
+            contestant::in_memory(self.ground).with(&ONE_SITE),
+            contestant::with_folder(self.ground).with(&ONE_SITE),
         ];
         if self.options.rivals == Rivals::Race {
             // One connection that waits a tenth of a second each time says nothing new.

@@ -19,25 +19,47 @@ use crate::stage::say;
 /// Runs shorter than this are worth a warm-up.
 const WARM_UP: f64 = 5.0;
 
+/// Faults of a run that are shown.
+const EXAMPLES: usize = 5;
+
 /// Runs longer than this are made once.
 const ONCE: f64 = 20.0;
 
-/// What the server of a race can tell.
+/// A server that contestants can be let loose on.
 pub(crate) trait Arena {
-    /// Requests answered since it began.
-    fn answered(&self) -> Result<u64>;
+    /// Opens it for one run.
+    fn open<'a>(&'a self, blanks: &Blanks) -> Result<Box<dyn Session + 'a>>;
+}
 
-    /// Seconds of processor time used since it began.
-    fn processor_seconds(&self) -> Result<f64>;
+/// One run as the server sees it.
+pub(crate) trait Session {
+    /// The run is over.
+    fn close(self: Box<Self>) -> Result<Account>;
+}
+
+/// What the server tells of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Account {
+    pub(crate) requests: u64,
+    /// Seconds of the server's processor time.
+    pub(crate) server: f64,
+    /// What the oracle says, if it was asked.
+    pub(crate) coverage: Option<Coverage>,
+    /// What the referee says, if there is one.
+    pub(crate) violations: Option<u64>,
+    /// What is wrong, for people.
+    pub(crate) examples: Vec<String>,
 }
 
 /// One measured run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Sample {
     pub(crate) cost: Cost,
     pub(crate) requests: u64,
     /// Processor time of the server, in seconds.
     pub(crate) server: f64,
+    pub(crate) coverage: Option<Coverage>,
+    pub(crate) violations: Option<u64>,
 }
 
 /// All that is known of a contestant on a site.
@@ -50,6 +72,8 @@ pub(crate) struct Row {
     pub(crate) in_flight: usize,
     pub(crate) samples: Vec<Sample>,
     pub(crate) coverage: Option<Coverage>,
+    /// Of all runs together.
+    pub(crate) violations: Option<u64>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -89,6 +113,7 @@ impl Row {
             in_flight,
             samples: Vec::new(),
             coverage: None,
+            violations: None,
             notes: Vec::new(),
         }
     }
@@ -135,6 +160,10 @@ impl Row {
             Ended::OutOfTime => self.note("stopped at the time limit"),
             Ended::Badly(code) => self.note(&format!("exit code {code}")),
         }
+        self.coverage = sample.coverage.or(self.coverage);
+        if let Some(violations) = sample.violations {
+            *self.violations.get_or_insert(0) += violations;
+        }
         self.samples.push(sample);
     }
 }
@@ -175,18 +204,23 @@ impl Race<'_> {
     pub(crate) fn sample(&self, contestant: &Contestant) -> Result<Sample> {
         empty(self.blanks.out)?;
         empty(self.blanks.disk)?;
-        let requests = self.arena.answered()?;
-        let server = self.arena.processor_seconds()?;
+        let session = self.arena.open(&self.blanks)?;
         let cost = self.stopwatch.run(&contestant.command(&self.blanks))?;
-        let sample = Sample {
-            cost,
-            requests: self.arena.answered()? - requests,
-            server: self.arena.processor_seconds()? - server,
-        };
-        if sample.requests == 0 {
+        let account = session.close()?;
+        if account.requests == 0 {
             let complaints = self.stopwatch.complaints()?;
             bail!("{} asked for nothing: {complaints}", contestant.name);
         }
+        for example in account.examples.iter().take(EXAMPLES) {
+            say(&format!("    {example}"));
+        }
+        let sample = Sample {
+            cost,
+            requests: account.requests,
+            server: account.server,
+            coverage: account.coverage,
+            violations: account.violations,
+        };
         if contestant.party == Party::Limit {
             self.without_failures()?;
         }
@@ -206,7 +240,8 @@ impl Race<'_> {
     }
 }
 
-fn empty(folder: &Path) -> Result<()> {
+/// An empty folder, whatever was there.
+pub(super) fn empty(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }

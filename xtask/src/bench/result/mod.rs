@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use super::ground::Ground;
 use super::options::{Care, Options};
-use super::race::round::Row;
+use super::race::Results;
 use crate::stage::say;
 
 /// The results of the harness stand between these lines of docs/benchmarks.md.
@@ -18,9 +18,10 @@ const BEGIN: &str = "<!-- results: written by cargo xtask bench --save -->";
 const END: &str = "<!-- end of results -->";
 
 /// Prints the table, writes the JSON, and keeps both in the tree if they are worth it.
-pub(crate) fn publish(ground: &Ground, options: &Options, rows: &[Row]) -> Result<()> {
-    let record = record::of(ground, rows);
-    say(&format!("\n{}", table::markdown(rows)));
+pub(crate) fn publish(ground: &Ground, options: &Options, results: &Results) -> Result<()> {
+    let record = record::of(ground, results);
+    let tables = table::markdown(&results.rows) + &table::checks(&results.checks);
+    say(&format!("\n{tables}"));
     say(&record::caption(&record));
     if options.care == Care::Quick || ground.profile() != "release" {
         say("not to be quoted: a quick run, or not the release build");
@@ -33,9 +34,9 @@ pub(crate) fn publish(ground: &Ground, options: &Options, rows: &[Row]) -> Resul
     let folder = ground.workspace.root.join("docs/benchmarks");
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("results.json"), &text)?;
-    fs::write(folder.join("docs.svg"), chart::svg(rows, "docs"))?;
+    fs::write(folder.join("docs.svg"), chart::svg(&results.rows, "docs"))?;
     let page = ground.workspace.root.join("docs/benchmarks.md");
-    let results = format!("{}\n\n{}", record::caption(&record), table::markdown(rows));
+    let results = format!("{}\n\n{}", record::caption(&record), tables);
     fs::write(&page, replaced(&fs::read_to_string(&page)?, &results)?)?;
     say("kept in docs/benchmarks.md and docs/benchmarks");
     Ok(())

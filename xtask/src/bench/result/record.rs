@@ -4,12 +4,15 @@ use serde_json::{Value, json};
 
 use super::super::ground::Ground;
 use super::super::measure::Ended;
+use super::super::race::Results;
+use super::super::race::checks::Check;
 use super::super::race::round::{Row, Spread};
 use super::super::{machine, rivals};
 use super::table::ratio;
 
 /// Everything about a race.
-pub(crate) fn of(ground: &Ground, rows: &[Row]) -> Value {
+pub(crate) fn of(ground: &Ground, results: &Results) -> Value {
+    let rows = &results.rows;
     let versions: serde_json::Map<String, Value> = rivals::versions(ground)
         .into_iter()
         .map(|(name, version)| (name.to_owned(), version.into()))
@@ -18,6 +21,7 @@ pub(crate) fn of(ground: &Ground, rows: &[Row]) -> Value {
         "machine": machine::describe(),
         "build": ground.profile(),
         "versions": versions,
+        "checks": results.checks.iter().map(check).collect::<Vec<_>>(),
         "rows": rows.iter().map(|row| line(row, rows)).collect::<Vec<_>>(),
     })
 }
@@ -39,6 +43,10 @@ pub(crate) fn caption(record: &Value) -> String {
         word(&record["build"]),
         word(&machine["commit"]),
     )
+}
+
+fn check(check: &Check) -> Value {
+    json!({"name": check.name, "seen": check.seen, "wanted": check.wanted, "kept": check.kept})
 }
 
 fn line(row: &Row, rows: &[Row]) -> Value {
@@ -70,6 +78,7 @@ fn line(row: &Row, rows: &[Row]) -> Value {
             "strays": coverage.strays,
             "repeats": coverage.repeats,
         })),
+        "violations": row.violations,
         "notes": row.notes,
         "samples": samples.collect::<Vec<_>>(),
     })

@@ -1,5 +1,6 @@
 //! The table, in Markdown that also reads well as it stands.
 
+use super::super::race::checks::Check;
 use super::super::race::contestant::Party;
 use super::super::race::round::{Row, Spread};
 
@@ -46,6 +47,20 @@ pub(crate) fn markdown(rows: &[Row]) -> String {
         if number == 0 {
             text.push_str(&rule(&widths));
         }
+    }
+    text
+}
+
+/// One line per promise.
+pub(crate) fn checks(checks: &[Check]) -> String {
+    if checks.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n| promise | seen | wanted | kept |\n|---|---|---|---|\n".to_owned();
+    for check in checks {
+        let kept = if check.kept { "yes" } else { "**no**" };
+        let cells = [check.name, &check.seen, &check.wanted, kept];
+        text.extend(["| ", &cells.join(" | "), " |\n"]);
     }
     text
 }
@@ -114,6 +129,11 @@ fn remarks(row: &Row) -> String {
             }
         }
     }
+    match row.violations {
+        Some(0) => remarks.push("no violation".to_owned()),
+        Some(count) => remarks.push(format!("VOID: {count} violations")),
+        None => {}
+    }
     if server_dominates(row) {
         remarks.push("the server costs more than the crawler: a figure of the server".to_owned());
     }
@@ -157,6 +177,8 @@ pub(crate) mod tests {
             },
             requests: 1000,
             server: 0.03,
+            coverage: None,
+            violations: None,
         });
         row
     }
