@@ -195,11 +195,12 @@ fn compare(oracle: &BTreeMap<String, Expectation>, urls: &Path) -> Result<Value>
         });
     }
     let comparison = Comparison::new(oracle, seen);
+    let examples = [&comparison.missing, &comparison.wrong, &comparison.extras];
     Ok(json!({
         "expected": comparison.expected,
         "right": comparison.right,
         "extra": comparison.extra,
-        "examples": [comparison.missing, comparison.wrong, comparison.extras].concat(),
+        "examples": examples.into_iter().flatten().collect::<Vec<_>>(),
     }))
 }
 

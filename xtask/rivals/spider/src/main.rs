@@ -9,8 +9,10 @@ async fn main() {
     let url = arguments.next().expect("usage: spider-rival URL IN_FLIGHT");
     let in_flight = arguments.next().and_then(|text| text.parse().ok());
     let mut website = Website::new(&url);
-    website.with_delay(0).with_respect_robots_txt(false);
-    website.configuration.with_concurrency_limit(in_flight);
+    website
+        .with_delay(0)
+        .with_respect_robots_txt(false)
+        .with_concurrency_limit(in_flight);
     website.crawl_raw().await;
     println!("{}", website.get_links().len());
 }
