@@ -27,13 +27,13 @@ const MAX_QUERIES: usize = 1_000_000;
 /// Time to live, in seconds, when none is chosen.
 const DEFAULT_TTL: u32 = 60;
 
-const HEADER: usize = 12;
-const TYPE_A: u16 = 1;
+pub(crate) const HEADER: usize = 12;
+pub(crate) const TYPE_A: u16 = 1;
 const TYPE_AAAA: u16 = 28;
-const NO_ERROR: u8 = 0;
-const FORMAT_ERROR: u8 = 1;
-const SERVER_FAILURE: u8 = 2;
-const NAME_ERROR: u8 = 3;
+pub(crate) const NO_ERROR: u8 = 0;
+pub(crate) const FORMAT_ERROR: u8 = 1;
+pub(crate) const SERVER_FAILURE: u8 = 2;
+pub(crate) const NAME_ERROR: u8 = 3;
 const REFUSED: u8 = 5;
 
 /// What the name server says about a name.
@@ -250,15 +250,16 @@ impl NameServer {
     }
 }
 
-struct Question<'a> {
-    raw: &'a [u8],
-    name: String,
-    kind: u16,
+/// The one question of a query.
+pub(crate) struct Question<'a> {
+    pub(crate) raw: &'a [u8],
+    pub(crate) name: String,
+    pub(crate) kind: u16,
 }
 
 impl<'a> Question<'a> {
     /// The one question of a query (RFC 1035 section 4.1.2); pointers have no place in it.
-    fn read(datagram: &'a [u8]) -> Option<Self> {
+    pub(crate) fn read(datagram: &'a [u8]) -> Option<Self> {
         if datagram.get(4..6)? != [0, 1] {
             return None;
         }
@@ -286,7 +287,13 @@ impl<'a> Question<'a> {
     }
 }
 
-fn message(header: &[u8], question: &[u8], answer: (u8, &[IpAddr]), ttl: u32) -> Vec<u8> {
+/// A response with this code and these addresses.
+pub(crate) fn message(
+    header: &[u8],
+    question: &[u8],
+    answer: (u8, &[IpAddr]),
+    ttl: u32,
+) -> Vec<u8> {
     let (code, addresses) = answer;
     let mut message = header[..2].to_vec();
     // Response, authoritative, recursion desired as asked; recursion available and the code.

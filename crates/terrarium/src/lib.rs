@@ -4,11 +4,16 @@
 //! can carry, right or wrong. Once started it answers real clients over real sockets and keeps a
 //! [`Log`] of what was asked, when, and how much at once.
 //!
+//! An [`Internet`] is the other way round: no page is named, all are a function of a seed. It has
+//! as many hosts as are asked for, an oracle that foretells what a crawl must find, and a referee
+//! with rules of politeness.
+//!
 //! The crate knows no crawler: it depends on neither side that it tests.
 #![warn(missing_docs)]
 
 mod dns;
 mod generate;
+mod internet;
 mod proxy;
 mod referee;
 mod reply;
@@ -21,6 +26,11 @@ pub use dns::{Dns, Query};
 pub use generate::{
     Coding, attributes, bomb, encode, links, nested, numbered_links, sitemap, sitemap_index,
     zstd_bomb,
+};
+pub use internet::{
+    Comparison, Expectation, Figures, Findings, Internet, InternetConfig, Limit, LiveInternet,
+    OracleRules, OracleScope, Profile, Pulse, RefereeRules, Rule, Seen, UnknownProfile, Violation,
+    Way,
 };
 pub use proxy::{Proxied, Through};
 pub use referee::{Hit, Log};

@@ -69,7 +69,8 @@ impl Authority {
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
 
-    fn certify(&self, name: &str, kind: Certificate) -> io::Result<CertifiedKey> {
+    /// A certificate of this kind for a name, with its key.
+    pub(crate) fn certify(&self, name: &str, kind: Certificate) -> io::Result<CertifiedKey> {
         let subject = if kind == Certificate::WrongHost {
             "wrong.invalid"
         } else {

@@ -1,0 +1,201 @@
+//! Clewline on a synthetic internet: every URL that the oracle foretells is met with the right
+//! verdict, no other is, the referee has nothing to say, and the report adds up.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use clewline::config::{Config, Reach, Root, Speed};
+use clewline::core::address::Cidr;
+use clewline::log::{records, urls};
+use clewline::record::OutcomeKind;
+use clewline::{Crawl, Summary};
+use terrarium::{
+    Comparison, Internet, InternetConfig, Limit, LiveInternet, OracleRules, Profile, RefereeRules,
+    Seen,
+};
+
+/// A crawl that knows where this internet lives; politeness is for each test to say.
+fn config(internet: &LiveInternet, folder: &Path) -> Config {
+    let authority = folder.join("authority.pem");
+    std::fs::write(&authority, internet.ca_pem()).unwrap();
+    let mut config = Config::default();
+    let roots = internet.roots();
+    config.roots = roots
+        .iter()
+        .map(|root| Root::parse(root).unwrap())
+        .collect();
+    config.scope.reach = Reach::Any;
+    config.fetch.contact = Some("tests@site0.test".to_owned());
+    config.fetch.dns = Some(internet.dns_addr());
+    config.fetch.allow_private = vec!["127.0.0.0/8".parse::<Cidr>().unwrap()];
+    config.fetch.cacert = Some(authority);
+    // A name server that says nothing, and a server that does not answer, cost this much once.
+    config.fetch.connect_timeout = Duration::from_secs(3);
+    config.fetch.timeout = Duration::from_secs(4);
+    config.fetch.max_body = 256 << 10;
+    config.politeness.retry_delay = Some(Duration::from_millis(5));
+    config.politeness.robots_retry = Some(Duration::from_millis(5));
+    config.output.folder = Some(folder.join("crawl"));
+    config
+}
+
+fn crawl(config: Config) -> Summary {
+    let summary = Crawl::from_config(config).run().unwrap().wait().unwrap();
+    summary.report.check().unwrap();
+    assert!(summary.error.is_none(), "{:?}", summary.error);
+    summary
+}
+
+/// The lines of `urls.jsonl`, in the oracle's words.
+fn seen(folder: &Path) -> Vec<Seen> {
+    let lines = records(&folder.join("crawl").join(urls::FILE)).unwrap();
+    let word = |record: &clewline::record::Record| match record.outcome {
+        OutcomeKind::Fetched => "fetched",
+        OutcomeKind::Redirected => "redirected",
+        OutcomeKind::Skipped => "skipped",
+        OutcomeKind::Failed => "failed",
+        OutcomeKind::Unmodified => "unmodified",
+    };
+    lines
+        .map(|record| record.unwrap())
+        .map(|record| Seen {
+            outcome: word(&record).to_owned(),
+            status: record.status,
+            reason: record.reason.map(|reason| reason.name().to_owned()),
+            url: record.url.to_string(),
+        })
+        .collect()
+}
+
+/// Crawls an internet and holds the result against oracle and referee.
+fn check(internet: InternetConfig, rules: &RefereeRules, tune: impl FnOnce(&mut Config)) {
+    let what = format!("{} {}", internet.profile, internet.seed);
+    let internet = Internet::new(internet).start();
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config(&internet, folder.path());
+    let shared = internet.shared_address().map(IpAddr::V4);
+    let shared = shared.map(|address| address.to_string().parse::<Cidr>().unwrap());
+    config.politeness.shared_addresses.extend(shared);
+    tune(&mut config);
+    crawl(config);
+    let oracle = internet.oracle(&OracleRules::default());
+    let comparison = Comparison::new(&oracle, seen(folder.path()));
+    assert!(comparison.is_perfect(), "{what}: {comparison}");
+    let rules = RefereeRules {
+        exempt: internet.shared_address().into_iter().collect(),
+        ..rules.clone()
+    };
+    let findings = internet.referee(&rules);
+    assert_eq!(findings.violation_count, 0, "{what}: {findings}");
+}
+
+fn of(profile: Profile, hosts: u32, seed: u64) -> InternetConfig {
+    InternetConfig {
+        profile,
+        hosts,
+        seed,
+        pages: Some(6),
+        body: 0.02,
+        ..InternetConfig::default()
+    }
+}
+
+/// What the named speeds promise of one host.
+fn at_once(most: u32) -> RefereeRules {
+    RefereeRules {
+        host: Limit {
+            in_flight: Some(most),
+            ..Limit::default()
+        },
+        tolerance: Duration::from_millis(100),
+        ..RefereeRules::default()
+    }
+}
+
+#[test]
+fn micro() {
+    for seed in 1..=3 {
+        check(of(Profile::Micro, 40, seed), &at_once(64), |config| {
+            config.politeness.speed = Some(Speed::Max);
+        });
+    }
+}
+
+#[test]
+fn bubing() {
+    check(of(Profile::Bubing, 20, 1), &at_once(64), |config| {
+        config.politeness.speed = Some(Speed::Max);
+    });
+}
+
+/// One request at a time to a host and never sooner than the delay; per domain and address as
+/// `polite` says.
+#[test]
+fn real_politely() {
+    let delay = Duration::from_millis(100);
+    let group = Limit {
+        rate: Some(24),
+        in_flight: Some(8),
+        ..Limit::default()
+    };
+    let rules = RefereeRules {
+        host: Limit {
+            gap: Some(delay),
+            in_flight: Some(1),
+            ..Limit::default()
+        },
+        domain: group,
+        address: group,
+        tolerance: Duration::from_millis(30),
+        ..RefereeRules::default()
+    };
+    let real = InternetConfig {
+        pages: Some(3),
+        addresses: Some(100),
+        latency: 0.02,
+        ..of(Profile::Real, 120, 1)
+    };
+    check(real, &rules, |config| {
+        config.politeness.speed = Some(Speed::Polite);
+        config.politeness.delay = Some(delay);
+    });
+}
+
+#[test]
+fn real_quickly() {
+    for seed in [2, 3] {
+        let real = InternetConfig {
+            pages: Some(3),
+            latency: 0.02,
+            ..of(Profile::Real, 80, seed)
+        };
+        check(real, &at_once(64), |config| {
+            config.politeness.speed = Some(Speed::Max);
+        });
+    }
+}
+
+/// Many requests wait at the same time, and none of them fails.
+#[test]
+fn slow() {
+    for seed in [1, 2] {
+        check(of(Profile::Slow, 100, seed), &at_once(64), |config| {
+            config.politeness.speed = Some(Speed::Max);
+            config.limits.concurrency = 600;
+            config.fetch.timeout = Duration::from_secs(30);
+        });
+    }
+}
+
+/// With one request at a time nothing can be on its way when a host asks for a pause.
+#[test]
+fn hostile() {
+    for seed in 1..=3 {
+        check(of(Profile::Hostile, 64, seed), &at_once(1), |config| {
+            config.politeness.speed = Some(Speed::Max);
+            config.politeness.host_concurrency = Some(1);
+        });
+    }
+}

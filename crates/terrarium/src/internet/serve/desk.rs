@@ -1,0 +1,144 @@
+//! What connections share: the world, the painter, the referee, time, and counters.
+//!
+//! Owns the clock of the loop and the memory of attempts. Invariant: attempts are counted only
+//! for resources that ail, so the memory is in proportion to those.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::names::NameServer;
+use super::tls::Vault;
+use crate::internet::paint::{Painter, Sheet};
+use crate::internet::referee::{Arrival, Referee};
+use crate::internet::wheel::Wheel;
+use crate::internet::world::{Act, Ailment, Spot, World};
+
+/// The buffer that sockets are read into.
+const BUFFER: usize = 64 << 10;
+
+/// What is due later.
+pub(super) enum Due {
+    /// A connection in this slot, if it still has this serial number.
+    Connection(usize, u64),
+    Gate(usize),
+    Datagram(SocketAddr, Vec<u8>),
+}
+
+/// Figures for a live line.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) requests: AtomicU64,
+    pub(crate) in_flight: AtomicU64,
+    pub(crate) connections: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+}
+
+pub(super) struct Desk {
+    pub(super) world: Arc<World>,
+    pub(super) painter: Painter,
+    pub(super) sheet: Sheet,
+    pub(super) vault: Vault,
+    pub(super) counters: Arc<Counters>,
+    pub(super) buffer: Vec<u8>,
+    referee: Arc<Mutex<Referee>>,
+    names: NameServer,
+    wheel: Wheel<Due>,
+    attempts: HashMap<Spot, u32>,
+    started: Instant,
+    polled: Duration,
+    earliest: Duration,
+    serials: u64,
+}
+
+impl Desk {
+    pub(super) fn new(world: Arc<World>, referee: Arc<Mutex<Referee>>, vault: Vault) -> Self {
+        Self {
+            world,
+            painter: Painter::new(),
+            sheet: Sheet::default(),
+            vault,
+            counters: Arc::default(),
+            buffer: vec![0; BUFFER],
+            referee,
+            names: NameServer::default(),
+            wheel: Wheel::new(),
+            attempts: HashMap::new(),
+            started: Instant::now(),
+            polled: Duration::ZERO,
+            earliest: Duration::ZERO,
+            serials: 0,
+        }
+    }
+
+    /// The system told of events. If it had to be waited for, they are as new as they look,
+    /// except for the time that this thread was not let run; if not, they may have come at any
+    /// time since the system was asked before.
+    pub(super) fn polled(&mut self, now: Instant, waited: Option<Duration>) {
+        let now = now.saturating_duration_since(self.started);
+        self.earliest = match waited {
+            Some(lag) => now.saturating_sub(lag).max(self.polled),
+            None => self.polled,
+        };
+        self.polled = now;
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// When the request that is being read came.
+    pub(super) fn arrival(&self) -> Arrival {
+        Arrival {
+            earliest: self.earliest,
+            latest: self.now(),
+        }
+    }
+
+    pub(super) fn until_next(&self, now: Instant) -> Option<Duration> {
+        let next = Duration::from_millis(self.wheel.next()?);
+        Some(next.saturating_sub(now - self.started))
+    }
+
+    pub(super) fn later(&mut self, milliseconds: u64, due: Due) {
+        // What is left of the current millisecond does not count, so nothing comes early.
+        let at = self.now().as_micros().div_ceil(1000) as u64 + milliseconds;
+        self.wheel.add(at, due);
+    }
+
+    pub(super) fn expire(&mut self, due: &mut Vec<Due>) {
+        let now = self.now().as_millis() as u64;
+        self.wheel.expire(now, due);
+    }
+
+    pub(super) fn next_serial(&mut self) -> u64 {
+        self.serials += 1;
+        self.serials
+    }
+
+    pub(super) fn referee(&self) -> MutexGuard<'_, Referee> {
+        self.referee.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What an ailing resource does this time.
+    pub(super) fn attempt(&mut self, spot: Spot, ailment: Ailment) -> Act {
+        let attempts = self.attempts.entry(spot).or_default();
+        *attempts = attempts.saturating_add(1);
+        ailment.act(*attempts)
+    }
+
+    pub(super) fn answer_name(&mut self, datagram: &[u8]) -> Option<(Vec<u8>, u64)> {
+        self.names.answer(&self.world, datagram)
+    }
+
+    pub(super) fn count_in(&self) {
+        self.counters.requests.fetch_add(1, Ordering::Relaxed);
+        self.counters.in_flight.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_out(&self) {
+        self.counters.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
