@@ -31,9 +31,17 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<Ending> {
     finish(cargo(workspace).args(what).args(["--", "-D", "warnings"]))
 }
 
-/// Rustdoc over everything, warnings are errors.
+/// Rustdoc over the libraries, warnings are errors. The binary has the name of the library, and
+/// their pages would overwrite each other.
 pub(crate) fn doc(workspace: &Workspace) -> Result<Ending> {
-    let what = ["doc", "--profile", "ci", "--workspace", "--no-deps"];
+    let what = [
+        "doc",
+        "--profile",
+        "ci",
+        "--workspace",
+        "--no-deps",
+        "--lib",
+    ];
     finish(
         cargo(workspace)
             .args(what)

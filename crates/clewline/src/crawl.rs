@@ -12,7 +12,7 @@ use std::time::Duration;
 use clewline_core::cookies::{CookieFileError, CookieJar};
 use clewline_core::frontier::{Frontier, MemoryStore};
 use clewline_core::scope::PatternError;
-use clewline_core::url::{CrawlUrl, UrlError};
+use clewline_core::url::{CrawlUrl, UrlError, redacted};
 use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 use tokio::sync::oneshot;
@@ -33,7 +33,7 @@ pub const GRACE: Duration = Duration::from_secs(10);
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CrawlError {
-    /// A root is not a URL that can be crawled.
+    /// A root is not a URL that can be crawled; credentials in it are not repeated.
     #[error("{0:?} {1}")]
     Root(String, #[source] UrlError),
     /// The configuration has these problems.
@@ -122,7 +122,7 @@ impl Crawl {
     pub fn root(mut self, root: &str) -> Self {
         match Root::parse(root) {
             Ok(root) => self.config.roots.push(root),
-            Err(error) => self.bad_root = Some((root.to_owned(), error)),
+            Err(error) => self.bad_root = Some((redacted(root).into_owned(), error)),
         }
         self
     }
@@ -256,12 +256,12 @@ impl Crawl {
 }
 
 /// Keys are seeded per job, so that no site can aim at collisions.
-fn seed() -> u64 {
+pub(crate) fn seed() -> u64 {
     use std::hash::{BuildHasher, Hasher, RandomState};
     RandomState::new().build_hasher().finish()
 }
 
-fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
+pub(crate) fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
     let mut jar = CookieJar::default();
     if let Some(path) = &config.fetch.cookie_file {
         let loaded = fs::read_to_string(path)
@@ -312,7 +312,9 @@ fn conclude(
     })?;
     if let Some(folder) = readable {
         folder.write("report.html", html(&report).as_bytes())?;
-        if finished {
+        if !failed_roots.is_empty() {
+            folder.give_up(config)?;
+        } else if finished {
             folder.finish(config)?;
         }
     }

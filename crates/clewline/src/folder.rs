@@ -54,6 +54,17 @@ pub enum FolderError {
 struct Marker {
     format: u32,
     finished: bool,
+    /// None of the roots could be reached: there is nothing to keep.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unreached: bool,
+}
+
+/// How a crawl stands that owns a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Open,
+    Finished,
+    Unreached,
 }
 
 /// A job folder that this crawl owns.
@@ -68,7 +79,8 @@ impl JobFolder {
         if path.exists() {
             let replace = config.output.overwrite;
             match read_marker(path)? {
-                Some(_) if replace => {
+                // Whoever mistyped a name or started the server late just tries again.
+                Some(marker) if replace || marker.unreached => {
                     fs::remove_dir_all(path).map_err(|source| io_at(path, source))?;
                 }
                 Some(marker) if marker.finished => return Err(FolderError::Finished(path.into())),
@@ -79,7 +91,7 @@ impl JobFolder {
         }
         fs::create_dir_all(path).map_err(|source| io_at(path, source))?;
         let folder = Self { path: path.into() };
-        folder.write_marker(config, false)?;
+        folder.write_marker(config, Standing::Open)?;
         Ok(folder)
     }
 
@@ -89,7 +101,12 @@ impl JobFolder {
 
     /// Marks the crawl as finished.
     pub(crate) fn finish(&self, config: &Config) -> Result<(), FolderError> {
-        self.write_marker(config, true)
+        self.write_marker(config, Standing::Finished)
+    }
+
+    /// Marks the crawl as one that reached none of its roots; the next may take its place.
+    pub(crate) fn give_up(&self, config: &Config) -> Result<(), FolderError> {
+        self.write_marker(config, Standing::Unreached)
     }
 
     /// Writes a file whole or not at all.
@@ -101,10 +118,11 @@ impl JobFolder {
             .map_err(|source| io_at(&target, source))
     }
 
-    fn write_marker(&self, config: &Config, finished: bool) -> Result<(), FolderError> {
+    fn write_marker(&self, config: &Config, standing: Standing) -> Result<(), FolderError> {
         let marker = Marker {
             format: FORMAT,
-            finished,
+            finished: standing == Standing::Finished,
+            unreached: standing == Standing::Unreached,
         };
         let head =
             toml::to_string(&marker).map_err(|error| io_at(&self.path, io::Error::other(error)))?;
@@ -170,6 +188,17 @@ mod tests {
         assert!(matches!(again(false), Err(FolderError::Finished(_))));
         fs::write(path.join("urls.jsonl"), "old").unwrap();
         again(true).unwrap();
+        assert!(!path.join("urls.jsonl").exists());
+    }
+
+    #[test]
+    fn a_crawl_that_reached_nothing_is_in_nobodys_way() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a.crawl");
+        let folder = JobFolder::create(&path, &config(false)).unwrap();
+        folder.give_up(&config(false)).unwrap();
+        fs::write(path.join("urls.jsonl"), "old").unwrap();
+        JobFolder::create(&path, &config(false)).unwrap();
         assert!(!path.join("urls.jsonl").exists());
     }
 

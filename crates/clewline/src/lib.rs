@@ -29,7 +29,10 @@ pub mod escape;
 pub mod extract;
 pub mod fetch;
 mod folder;
+#[doc(hidden)]
+pub mod fuzzing;
 mod headers;
+pub mod inspect;
 pub mod log;
 #[doc(hidden)]
 pub mod measuring;

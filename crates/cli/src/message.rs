@@ -101,16 +101,12 @@ impl Speaker {
     }
 
     /// A line that helps but is no error.
-    pub(crate) fn note(&self, note: &str) {
-        self.say(&format!("{} {}\n", self.label("note:", CYAN), shown(note)));
+    pub(crate) fn note(&self, text: &str) {
+        self.say(&(note(text, self.in_colour) + "\n"));
     }
 
     fn label(&self, label: &str, colour: &str) -> String {
-        if self.in_colour {
-            format!("\x1b[1;{colour}m{label}\x1b[0m")
-        } else {
-            label.to_owned()
-        }
+        painted(label, colour, self.in_colour)
     }
 
     #[expect(
@@ -120,6 +116,19 @@ impl Speaker {
     fn say(&self, text: &str) {
         // A closed stderr leaves nobody to tell.
         let _ = stderr().write_all(text.as_bytes());
+    }
+}
+
+/// The look of a note, for whoever prints it.
+pub(crate) fn note(text: &str, in_colour: bool) -> String {
+    format!("{} {}", painted("note:", CYAN, in_colour), shown(text))
+}
+
+fn painted(label: &str, colour: &str, in_colour: bool) -> String {
+    if in_colour {
+        format!("\x1b[1;{colour}m{label}\x1b[0m")
+    } else {
+        label.to_owned()
     }
 }
 

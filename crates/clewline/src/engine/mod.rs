@@ -218,7 +218,6 @@ impl Engine {
             }
             let now = self.clock.now();
             self.hand_batch_over(now, BATCH_SIZE);
-            self.tell_progress(now);
             if self
                 .stop_at
                 .is_some_and(|at| now >= at || self.frontier.counts().in_flight == 0)
@@ -232,7 +231,10 @@ impl Engine {
             };
             match next {
                 Next::Start(job) => self.start(job),
-                Next::Settled(finished) => self.finished(*finished, Facts::default()),
+                Next::Settled(finished) => {
+                    self.finished(*finished, Facts::default());
+                    self.tell_progress(now);
+                }
                 Next::WaitUntil(at) => self.wait(now, Some(at))?,
                 Next::Waiting => self.wait(now, None)?,
                 Next::Done(End::Finished) => return Ok(StoppedBy::Finished),
@@ -253,6 +255,8 @@ impl Engine {
 
     /// Waits for a message, or for the first thing that is due.
     fn wait(&mut self, now: Moment, until: Option<Moment>) -> Result<(), EngineError> {
+        // Only now, with everything handed out that may be, is it known what holds the crawl.
+        self.tell_progress(now);
         let batch_due = (!self.batch.is_empty()).then(|| self.batch_since + BATCH_TIME);
         let progress_due = now + PROGRESS_TIME;
         let due = [until, batch_due, self.stop_at].into_iter().flatten().min();
@@ -306,7 +310,7 @@ impl Engine {
             .any(|root| root.url.origin() == url.origin());
         Passport {
             cookie,
-            credentials: self.config.fetch.user.is_some() && on_root,
+            credentials: on_root,
         }
     }
 

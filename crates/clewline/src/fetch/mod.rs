@@ -6,7 +6,7 @@
 mod answer;
 mod client;
 mod connect;
-mod decode;
+pub(crate) mod decode;
 mod dns;
 mod fields;
 mod flow;

@@ -207,6 +207,18 @@ fn broken_targets_know_their_referrers() {
 }
 
 #[test]
+fn a_sitemap_that_was_only_looked_for_is_not_broken() {
+    let mut tally = Tally::default();
+    let mut guessed = samples::skipped("https://a.test/sitemap.xml", SkipReason::NoSitemap);
+    guessed.status = Some(404);
+    tally.add(&guessed);
+    assert_eq!(tally.broken, 0);
+    let folder = job(&[samples::entry(guessed, &[])]);
+    let report = Report::build(Some(folder.path()), tally, RunFacts::default()).unwrap();
+    assert_eq!(report.broken, []);
+}
+
+#[test]
 fn damage_stops_a_report() {
     let folder = job(&[samples::entry(samples::record("http://a.test/"), &[])]);
     std::fs::write(folder.path().join(urls::FILE), "{}\n").unwrap();

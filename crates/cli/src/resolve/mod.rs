@@ -12,7 +12,6 @@ mod roots;
 pub(crate) mod show;
 mod wire;
 
-use std::path::PathBuf;
 use std::time::SystemTime;
 
 use clewline::config::{Config, OutputConfig, Reach};
@@ -71,14 +70,8 @@ pub(crate) enum Talk {
     Quiet,
     #[default]
     Normal,
+    /// Every URL; from 2 on with details.
     Verbose(u8),
-}
-
-impl Talk {
-    /// Whether every URL is told.
-    pub(crate) const fn is_verbose(self) -> bool {
-        matches!(self, Self::Verbose(_))
-    }
 }
 
 /// What resolving needs from outside.
@@ -90,10 +83,11 @@ pub(crate) struct Environment {
 }
 
 /// In the order in which they are asked for.
-const PROXY_VARIABLES: [&str; 5] = [
+const PROXY_VARIABLES: [&str; 6] = [
     "https_proxy",
     "HTTPS_PROXY",
     "http_proxy",
+    "HTTP_PROXY",
     "all_proxy",
     "ALL_PROXY",
 ];
@@ -163,9 +157,9 @@ pub(crate) fn resolve(
         extract: parts::extract(&mut reader, &settings),
         output: OutputConfig::default(),
     };
-    config.output = output(&settings.output, &config, &environment.date);
+    config.output = output(&mut reader, &settings.output, &config, &environment.date);
     let options = options(&mut reader, &settings.output, &settings.console);
-    rules(&mut reader, &config);
+    rules(&mut reader, &config, options);
     problems.append(&mut reader.into_problems());
     config.politeness.hosts = hosts::overrides(&file.hosts, &mut problems);
     if !problems.is_empty() {
@@ -180,8 +174,13 @@ pub(crate) fn resolve(
     })
 }
 
-fn output(settings: &OutputSettings, config: &Config, date: &str) -> OutputConfig {
-    let named = settings.output.as_ref().map(PathBuf::from);
+fn output(
+    reader: &mut Reader<'_>,
+    settings: &OutputSettings,
+    config: &Config,
+    date: &str,
+) -> OutputConfig {
+    let named = reader.one(written("output", settings.output.as_ref()), folder::named);
     let folder = || named.unwrap_or_else(|| folder::name(&config.roots, date));
     OutputConfig {
         folder: (!settings.no_output).then(folder),
@@ -206,7 +205,11 @@ fn options(reader: &mut Reader<'_>, output: &OutputSettings, console: &ConsoleSe
 }
 
 /// What holds between settings.
-fn rules(reader: &mut Reader<'_>, config: &Config) {
+fn rules(reader: &mut Reader<'_>, config: &Config, options: Options) {
+    if options.list && options.format == Format::Json {
+        reader.refuse("list", "is text, which contradicts --format json; keep one");
+        reader.hint("urls.jsonl in the job folder has every URL as JSON");
+    }
     let fetch = &config.fetch;
     let agent_tells = fetch
         .user_agent

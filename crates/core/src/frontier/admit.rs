@@ -215,6 +215,7 @@ impl<S: Store> Frontier<S> {
             found_on: None,
             lastmod: link.lastmod,
             tries: 0,
+            wire: 0,
             hops_left: self.rules.limits.redirects,
             nesting: 0,
             root: false,

@@ -26,6 +26,8 @@ pub struct Entry {
     pub lastmod: Option<Box<str>>,
     /// Tries made so far.
     pub tries: u32,
+    /// Bytes that they read from the network.
+    pub wire: u64,
     /// Redirect hops that its chain may still take.
     pub hops_left: u32,
     /// Sitemap indexes above it.

@@ -125,6 +125,7 @@ impl<S: Store> Frontier<S> {
                 .take(host, self.level, WINDOW, &mut lane.window)?;
         }
         if lane.ended.is_some() {
+            self.return_errands(host, now)?;
             return Ok(self.drain_ended(host));
         }
         if lane.in_flight >= lane.pace.in_flight_limit() {
@@ -419,6 +420,16 @@ impl<S: Store> Frontier<S> {
             id: JobId(self.next_job),
             work,
         })
+    }
+
+    /// A lane that has ended runs no errands; the lanes that sent them must not wait for ever.
+    fn return_errands(&mut self, host: HostId, now: Moment) -> Result<(), S::Error> {
+        for errand in std::mem::take(&mut self.lane(host).errands) {
+            if errand.for_lane != host {
+                self.robots_unreachable(&errand, now)?;
+            }
+        }
+        Ok(())
     }
 
     fn drain_ended(&mut self, host: HostId) -> Option<Next> {
