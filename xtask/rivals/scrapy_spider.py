@@ -22,7 +22,8 @@ class Follower(scrapy.Spider):
     def __init__(self, url, in_flight, **rest):
         super().__init__(**rest)
         self.start_urls = [url]
-        host = urllib.parse.urlsplit(url).hostname
+        # With its port, as Scrapy compares it.
+        host = urllib.parse.urlsplit(url).netloc
         self.links = LinkExtractor(allow_domains=[host], tags=("a",), deny_extensions=[])
 
     @classmethod

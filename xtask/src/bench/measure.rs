@@ -17,8 +17,8 @@ use super::ground::CRAWLER_CORE;
 /// moment of a process can be missed.
 const GLANCE: Duration = Duration::from_millis(10);
 
-/// `timeout` answers this when it had to end its command.
-const TIMED_OUT: i32 = 124;
+/// `timeout` answers one of these when it had to end its command, the second by force.
+const TIMED_OUT: [i32; 2] = [124, 137];
 
 /// Runs a command on one core, for a limited time, and times it. What the shell says of the
 /// time goes to a file of its own, apart from what the command says.
@@ -27,7 +27,7 @@ core=$1 limit=$2 times=$3
 shift 3
 ulimit -Sn "$(ulimit -Hn)"
 TIMEFORMAT='%3R %3U %3S'
-{ time taskset --cpu-list "$core" timeout --kill-after=2 "$limit" "$@" 2>&3 3>&-; } 3>&2 2>"$times"
+{ time taskset --cpu-list "$core" timeout --foreground --kill-after=2 "$limit" "$@" 2>&3 3>&-; } 3>&2 2>"$times"
 "#;
 
 /// Variables that would send a contestant elsewhere.
@@ -113,8 +113,9 @@ impl Stopwatch {
         };
         let ended = match status.code() {
             Some(0) => Ended::Well,
-            Some(TIMED_OUT) => Ended::OutOfTime,
-            code => Ended::Badly(code.unwrap_or(-1)),
+            Some(code) if TIMED_OUT.contains(&code) => Ended::OutOfTime,
+            Some(code) => Ended::Badly(code),
+            None => Ended::Badly(-1),
         };
         let text = fs::read_to_string(&times).context("the times of a run")?;
         let [wall, user, system] = seconds(&text)?;

@@ -19,6 +19,9 @@ use crate::stage::say;
 /// Runs shorter than this are worth a warm-up.
 const WARM_UP: f64 = 5.0;
 
+/// What wget and wget2 answer when a page was an error.
+const BROKEN_LINKS: i32 = 8;
+
 /// Faults of a run that are shown.
 const EXAMPLES: usize = 5;
 
@@ -157,6 +160,8 @@ impl Row {
     fn add(&mut self, sample: Sample) {
         match sample.cost.ended {
             Ended::Well => {}
+            // That links are broken is no fault of the crawler.
+            Ended::Badly(BROKEN_LINKS) if self.party == Party::Rival => {}
             Ended::OutOfTime => self.note("stopped at the time limit"),
             Ended::Badly(code) => self.note(&format!("exit code {code}")),
         }
