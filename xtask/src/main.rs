@@ -1,9 +1,10 @@
-//! The project's own commands: `cargo xtask check | test | lint | doc`.
+//! The project's own commands: `cargo xtask check | test | lint | doc | bench`.
 //!
 //! Owns which stages there are and which verb runs which. A stage is a program that is run or a
 //! rule that is checked; each is timed, and the summary at the end says what became of all of
 //! them. Invariant: a stage that could not run is never silent, and in CI it is a failure.
 
+mod bench;
 mod browser;
 mod cargo;
 mod real_site;
@@ -26,6 +27,7 @@ Usage: cargo xtask VERB
   test [STAGE…]    all tests, or some stages; installs what they need
   lint             format and lints
   doc              documentation, warnings are errors
+  bench [--help]   how fast it is, against what, and where the time goes
 ";
 
 /// Where things are.
@@ -105,6 +107,7 @@ fn run(arguments: &[String]) -> Result<bool> {
                 &notes(&workspace),
             ));
         }
+        "bench" => return Ok(bench::run(workspace, rest)),
         "check" => vec![format, lints, DOC, TIDY],
         "lint" => vec![format, lints],
         "doc" => vec![DOC],

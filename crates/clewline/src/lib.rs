@@ -35,6 +35,8 @@ mod headers;
 pub mod inspect;
 mod job;
 pub mod log;
+#[doc(hidden)]
+pub mod measuring;
 mod page;
 pub mod record;
 pub mod report;
