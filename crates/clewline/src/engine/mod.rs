@@ -7,6 +7,7 @@
 
 mod delivery;
 mod facts;
+mod keeping;
 mod open_files;
 mod progress;
 mod scribe;
@@ -39,6 +40,10 @@ use crate::report::{RunFacts, StoppedBy, Tally};
 
 use delivery::{Delivery, Reader};
 use facts::Facts;
+use keeping::Keeping;
+pub(crate) use keeping::{
+    COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
+};
 use progress::Meter;
 pub use progress::{Event, Progress};
 use scribe::{Batch, Scribe, Word, Written};
@@ -50,14 +55,6 @@ const BATCH_TIME: Duration = Duration::from_millis(50);
 const BATCH_SIZE: usize = 2000;
 /// Links and queue entries that weigh as much as one record.
 const LINKS_PER_RECORD: usize = 32;
-/// How often the tally is kept; what came after is read again from the log.
-const TALLY_TIME: Duration = Duration::from_secs(5);
-/// Names under which a restart finds things again.
-pub(crate) const FRONTIER_NOTE: &str = "frontier";
-pub(crate) const SPENT_NOTE: &str = "spent";
-pub(crate) const COOKIES_NOTE: &str = "cookies";
-pub(crate) const TALLY_NOTE: &str = "tally";
-pub(crate) const STARTED_NOTE: &str = "started";
 /// How often progress is told.
 const PROGRESS_TIME: Duration = Duration::from_millis(100);
 /// Pages that wait for the user of the library, at the most.
@@ -118,28 +115,6 @@ pub(crate) struct Parts<S> {
     pub(crate) outbox: Sender<Message>,
 }
 
-/// What earlier runs of the same job did.
-#[derive(Debug)]
-pub(crate) struct Earlier {
-    pub(crate) resumed: bool,
-    pub(crate) tally: Tally,
-    pub(crate) tally_offset: u64,
-    pub(crate) spent: Duration,
-    pub(crate) started_at: String,
-}
-
-impl Default for Earlier {
-    fn default() -> Self {
-        Self {
-            resumed: false,
-            tally: Tally::default(),
-            tally_offset: 0,
-            spent: Duration::ZERO,
-            started_at: timestamp(),
-        }
-    }
-}
-
 /// Hears of events, on the engine's thread.
 pub(crate) type Observer = Box<dyn FnMut(Event<'_>) + Send>;
 
@@ -173,12 +148,8 @@ pub(crate) struct Engine<S> {
     joined_hosts: Vec<String>,
     failed_roots: Vec<(CrawlUrl, String)>,
     any_root_reached: bool,
-    started_at: String,
     resumed: bool,
-    spent: Duration,
-    cookies_changed: bool,
-    tally_kept: Moment,
-    tally_offset: u64,
+    keeping: Keeping,
     no_room: bool,
 }
 
@@ -218,17 +189,13 @@ impl<S: Store> Engine<S> {
             room,
             stop_at: None,
             observer: parts.observer,
+            keeping: Keeping::new(&parts.earlier),
             tally: parts.earlier.tally,
             meter: Meter::default(),
             joined_hosts: Vec::new(),
             failed_roots: Vec::new(),
             any_root_reached: parts.earlier.resumed,
-            started_at: parts.earlier.started_at,
             resumed: parts.earlier.resumed,
-            spent: parts.earlier.spent,
-            cookies_changed: true,
-            tally_kept: Moment::ZERO,
-            tally_offset: parts.earlier.tally_offset,
             no_room: false,
             config,
         })
@@ -401,7 +368,7 @@ impl<S: Store> Engine<S> {
         for cookie in set_cookies {
             let change = self.cookies.store(cookie_context(url), cookie, now);
             accepted |= change == CookieChange::Accepted;
-            self.cookies_changed = true;
+            self.keeping.cookies_changed = true;
         }
         accepted
     }
@@ -458,7 +425,11 @@ impl<S: Store> Engine<S> {
         if open == 0 || !due || !self.scribe.has_room() {
             return Ok(());
         }
-        let notes = self.notes_to_keep(now)?;
+        let frontier = self.frontier.state();
+        let notes = self
+            .keeping
+            .notes(now, &frontier, &self.cookies, &self.tally)
+            .map_err(state)?;
         let mut sealed = self.frontier.seal(notes).map_err(state)?;
         self.batch_since = now;
         let commit = Box::new(move |offsets: &[(&'static str, u64)]| {
@@ -468,28 +439,6 @@ impl<S: Store> Engine<S> {
         // A scribe that is gone has said why; that word is on its way.
         self.scribe.write(Batch { entries, commit }).ok();
         Ok(())
-    }
-
-    /// What a restart needs, beside what the store keeps.
-    fn notes_to_keep(&mut self, now: Moment) -> Result<Vec<(&'static str, Vec<u8>)>, EngineError> {
-        let json = |value: Result<Vec<u8>, serde_json::Error>| value.map_err(state);
-        let mut notes = vec![
-            (
-                FRONTIER_NOTE,
-                json(serde_json::to_vec(&self.frontier.state()))?,
-            ),
-            (STARTED_NOTE, json(serde_json::to_vec(&self.started_at))?),
-            (SPENT_NOTE, json(serde_json::to_vec(&(self.spent + now)))?),
-        ];
-        if std::mem::take(&mut self.cookies_changed) {
-            notes.push((COOKIES_NOTE, json(serde_json::to_vec(&self.cookies))?));
-        }
-        if now >= self.tally_kept + TALLY_TIME {
-            self.tally_kept = now;
-            let kept = (&self.tally, self.tally_offset);
-            notes.push((TALLY_NOTE, json(serde_json::to_vec(&kept))?));
-        }
-        Ok(notes)
     }
 
     fn listen(&mut self, word: Word) -> Result<(), EngineError> {
@@ -520,12 +469,11 @@ impl<S: Store> Engine<S> {
             .offsets
             .iter()
             .find(|(name, _)| *name == crate::log::urls::NAME);
-        self.tally_offset = urls.map_or(0, |(_, offset)| *offset);
+        self.keeping.tally_offset = urls.map_or(0, |(_, offset)| *offset);
     }
 
     /// Writes everything that is left and waits for it.
     fn flush(&mut self) -> Result<(), EngineError> {
-        self.tally_kept = Moment::ZERO;
         loop {
             self.hand_batch_over(self.clock.now(), 1)?;
             if self.batch.is_empty() && self.scribe.unwritten() == 0 {
@@ -557,7 +505,8 @@ impl<S: Store> Engine<S> {
         }
         let hold = self.frontier.hold(now);
         let counts = self.frontier.counts();
-        self.tally.tick(self.spent + now, counts.in_flight as u32);
+        self.tally
+            .tick(self.keeping.spent(now), counts.in_flight as u32);
         let progress = self.meter.measure(now, &self.tally, counts, hold);
         (self.observer)(Event::Progress(&progress));
     }
@@ -577,9 +526,9 @@ impl<S: Store> Engine<S> {
         };
         let facts = RunFacts {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_at: self.started_at,
+            seconds: self.keeping.spent(self.clock.now()).as_secs_f64(),
+            started_at: self.keeping.started_at,
             finished_at: timestamp(),
-            seconds: (self.spent + self.clock.now()).as_secs_f64(),
             folder: self.config.output.folder.clone(),
             roots: self
                 .config

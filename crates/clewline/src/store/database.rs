@@ -107,14 +107,14 @@ impl Handles {
                 .keyspace(name, || options.max_memtable_size(memtable))
                 .map_err(at)
         };
-        let plain = KeyspaceCreateOptions::default;
+        let usual = KeyspaceCreateOptions::default;
         Ok(Self {
             seen: space("seen", seen_options())?,
-            queue: space("queue", plain())?,
-            progress: space("progress", plain())?,
-            lanes: space("lanes", plain())?,
-            robots: space("robots", plain())?,
-            meta: space("meta", plain())?,
+            queue: space("queue", usual())?,
+            progress: space("progress", usual())?,
+            lanes: space("lanes", usual())?,
+            robots: space("robots", usual())?,
+            meta: space("meta", usual())?,
             database,
         })
     }

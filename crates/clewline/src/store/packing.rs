@@ -146,10 +146,13 @@ fn read_row(bytes: &[u8], row: u64, depth: u32, keyer: &Keyer) -> Option<Vec<Ent
         } else {
             None
         };
-        let lastmod = read_if(flags & LASTMOD, &mut rest)?.map(Into::into);
-        let chain: Option<Box<Chain>> = match read_if(flags & CHAIN, &mut rest)? {
-            Some(json) => Some(serde_json::from_str(json).ok()?),
-            None => None,
+        let lastmod = match flags & LASTMOD {
+            0 => None,
+            _ => Some(read_text(&mut rest)?.into()),
+        };
+        let chain: Option<Box<Chain>> = match flags & CHAIN {
+            0 => None,
+            _ => Some(serde_json::from_str(read_text(&mut rest)?).ok()?),
         };
         let nesting = if flags & NESTED == 0 {
             0
@@ -209,15 +212,6 @@ fn read_text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
     std::str::from_utf8(read_bytes(rest)?).ok()
 }
 
-/// `Some(None)` where the flag is not set, `None` where the text is broken.
-fn read_if<'a>(flag: u8, rest: &mut &'a [u8]) -> Option<Option<&'a str>> {
-    if flag == 0 {
-        Some(None)
-    } else {
-        read_text(rest).map(Some)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,7 +239,7 @@ mod tests {
 
     #[test]
     fn rows_come_back_as_they_were() {
-        let mut entries = vec![
+        let mut entries = [
             entry("http://a.test/long/path/1.html", Some("http://a.test/")),
             entry("http://a.test/long/path/2.html", Some("http://a.test/")),
             entry("http://a.test/x", None),
@@ -269,7 +263,9 @@ mod tests {
             revisited: false,
         }));
         let mut packer = Packer::default();
-        entries.iter().for_each(|entry| packer.push(entry));
+        for entry in &entries {
+            packer.push(entry);
+        }
         let back = unpack(packer.bytes(), 9, 4, &Keyer::new(3, &[])).unwrap();
         assert_eq!(back.len(), 5);
         for (place, (left, right)) in entries.iter().zip(&back).enumerate() {

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clewline_core::frontier::{Store, Ticket, Waiting};
 use clewline_core::link::LinkKind;
+use clewline_core::robots::Robots;
 use clewline_core::url::CrawlUrl;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -41,7 +43,7 @@ fn host(number: u8) -> HostId {
 }
 
 /// What can happen to a store.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum Step {
     Push { host: u8, depth: u32 },
     Take { host: u8 },

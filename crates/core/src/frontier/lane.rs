@@ -132,6 +132,10 @@ impl Ord for Delayed {
 }
 
 /// One host.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each marks that the lane stands in one of the frontier's lists"
+)]
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) host: Box<str>,
