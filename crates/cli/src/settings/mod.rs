@@ -245,6 +245,10 @@ pub(crate) struct NetworkSettings {
     pub(crate) idle_connections: Option<String>,
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch that users know by name"
+)]
 #[derive(Args, Serialize, Deserialize, Default, Clone)]
 #[command(next_help_heading = "Output")]
 #[serde(default, rename_all = "kebab-case")]
