@@ -80,7 +80,7 @@ fn path_of(record: &Record) -> String {
 }
 
 /// Compares the ledgers after the last run.
-fn check(graph: &Graph, web: &LiveWeb, folder: &Path, kills: &[Instant]) {
+fn check(graph: Graph, web: &LiveWeb, folder: &Path, kills: &[Instant]) {
     let records = read(folder);
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for record in &records {
@@ -203,7 +203,7 @@ fn kill_at_random_moments_loses_nothing() {
         if read_marker(&folder) != "finished" {
             finish(start(&folder, &web));
         }
-        check(&graph, &web, &folder, &kills_here);
+        check(graph, &web, &folder, &kills_here);
         kills += kills_here.len();
     }
 }
@@ -230,7 +230,7 @@ fn a_second_kill_right_after_the_restart_loses_nothing() {
         kills.extend(kill_after(requests, &mut child, &web));
     }
     finish(start(&folder, &web));
-    check(&graph, &web, &folder, &kills);
+    check(graph, &web, &folder, &kills);
 }
 
 #[test]
@@ -248,5 +248,5 @@ fn one_interrupt_repeats_nothing() {
         assert_eq!(child.wait().unwrap().code(), Some(130));
     }
     finish(start(&folder, &web));
-    check(&graph, &web, &folder, &[]);
+    check(graph, &web, &folder, &[]);
 }
