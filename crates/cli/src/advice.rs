@@ -20,7 +20,20 @@ pub(crate) fn on_refusal(error: &CrawlError) -> (ExitStatus, Vec<String>) {
         ),
         CrawlError::Folder(FolderError::Unfinished(_)) => (
             ExitStatus::Usage,
-            "start afresh with --overwrite, or name another folder with --output",
+            "its state was kept in memory only: start afresh with --overwrite, or name another \
+             folder with --output",
+        ),
+        CrawlError::Folder(FolderError::Rescoped { .. }) => (
+            ExitStatus::Usage,
+            "go on with the old scope, or say --rescope to go on with the new one",
+        ),
+        CrawlError::Folder(FolderError::InUse { .. }) => (
+            ExitStatus::Usage,
+            "wait until it ends, or name another folder with --output",
+        ),
+        CrawlError::Folder(FolderError::Damaged { .. }) | CrawlError::Store(_) => (
+            ExitStatus::Stuck,
+            "the results in the folder can still be read; start afresh with --overwrite",
         ),
         CrawlError::Folder(FolderError::Foreign(_)) => (
             ExitStatus::Usage,
@@ -43,7 +56,7 @@ pub(crate) fn on_refusal(error: &CrawlError) -> (ExitStatus, Vec<String>) {
 /// A crawl that could not go on.
 pub(crate) fn on_error(error: &EngineError, report: &Report) -> Vec<String> {
     let mut hints = Vec::new();
-    if let (EngineError::Log(_), Some(folder)) = (error, &report.facts.folder) {
+    if let (EngineError::Write(_), Some(folder)) = (error, &report.facts.folder) {
         hints.push(format!(
             "is there room left on the disk of {}? --output names another place",
             folder.display()
@@ -116,18 +129,18 @@ pub(crate) fn on_early_end(report: &Report) -> Option<String> {
         1 => "1 URL".to_owned(),
         number => format!("{number} URLs"),
     };
-    let again = if report.facts.folder.is_some() {
-        " and --overwrite"
+    let again = if report.facts.resumable {
+        "the same command with more goes on"
     } else {
-        ""
+        "crawl again with more"
     };
     match &report.facts.stopped_by {
         StoppedBy::Budget(flag) => Some(format!(
-            "{} ended the crawl with {todo} still to do; crawl again with more{again}",
+            "{} ended the crawl with {todo} still to do; {again}",
             shown(flag)
         )),
-        StoppedBy::Interrupted if report.facts.folder.is_some() => Some(format!(
-            "stopped with {todo} still to do; what was done is kept, --overwrite starts afresh"
+        StoppedBy::Interrupted if report.facts.resumable => Some(format!(
+            "stopped with {todo} still to do; the same command goes on"
         )),
         StoppedBy::Interrupted => Some(format!("stopped with {todo} still to do")),
         _ => None,
@@ -146,11 +159,11 @@ mod tests {
 
     #[test]
     fn an_early_end_says_how_to_go_on() {
-        let check = |stopped_by: StoppedBy, todo, folder: Option<&str>, expected: Option<&str>| {
+        let check = |stopped_by: StoppedBy, todo, resumable: bool, expected: Option<&str>| {
             let facts = RunFacts {
                 stopped_by,
                 todo,
-                folder: folder.map(Into::into),
+                resumable,
                 ..RunFacts::default()
             };
             assert_eq!(on_early_end(&report(facts)).as_deref(), expected);
@@ -159,24 +172,24 @@ mod tests {
         check(
             budget(),
             7,
-            Some("a.crawl"),
+            true,
             Some(
-                "--max-pages ended the crawl with 7 URLs still to do; crawl again with more \
-                 and --overwrite",
+                "--max-pages ended the crawl with 7 URLs still to do; the same command with \
+                 more goes on",
             ),
         );
         check(
             budget(),
             1,
-            None,
+            false,
             Some("--max-pages ended the crawl with 1 URL still to do; crawl again with more"),
         );
-        check(budget(), 0, None, None);
-        check(StoppedBy::Finished, 0, None, None);
+        check(budget(), 0, true, None);
+        check(StoppedBy::Finished, 0, true, None);
         check(
             StoppedBy::Interrupted,
             2,
-            None,
+            false,
             Some("stopped with 2 URLs still to do"),
         );
     }

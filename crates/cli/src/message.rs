@@ -57,7 +57,7 @@ impl Speaker {
 
     /// An error with its causes and, after a blank line, what may help.
     pub(crate) fn error(&self, error: &anyhow::Error, hints: &[String]) {
-        let message = format!("{error:#}");
+        let message = with_causes(error);
         self.say(&format!(
             "{} {}\n",
             self.label("error:", RED),
@@ -130,6 +130,17 @@ fn painted(label: &str, colour: &str, in_colour: bool) -> String {
     } else {
         label.to_owned()
     }
+}
+
+/// An error and its causes; a cause that the message tells already is not told again.
+fn with_causes(error: &anyhow::Error) -> String {
+    let mut message = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !message.ends_with(&cause) {
+            message = format!("{message}: {cause}");
+        }
+    }
+    message
 }
 
 /// Escapes each line for itself, so that our own line breaks stay.

@@ -53,6 +53,16 @@ impl Teller {
                 self.board.publish(snapshot);
             }
             Event::Note(note) if self.talk != Talk::Quiet => self.voice.note(&note_line(note)),
+            Event::Resumed { done, todo } if self.talk != Talk::Quiet => {
+                self.voice
+                    .note(&format!("going on: {done} URLs are done, {todo} wait"));
+            }
+            Event::NoRoom(why) => {
+                let line =
+                    format!("paused, nothing can be written ({why}); make room and it goes on");
+                self.voice.note(&line);
+            }
+            Event::RoomAgain => self.voice.note("there is room again; going on"),
             Event::Settled(record) => match self.talk {
                 Talk::Verbose(1) => self.voice.say(&record_line(record)),
                 Talk::Verbose(_) => self.voice.say(&detailed_line(record)),

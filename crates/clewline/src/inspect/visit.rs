@@ -25,9 +25,10 @@ use super::robots::RobotsFile;
 use super::{Conclusion, FORMAT, Hop, Inspection, Remark};
 use crate::clock::Clock;
 use crate::config::{Config, Root};
-use crate::crawl::{CrawlError, load_cookies, seed};
+use crate::crawl::{CrawlError, load_cookies};
 use crate::extract::PageExtractor;
 use crate::fetch::{FetchFailure, Fetcher, HttpFetcher};
+use crate::folder::new_seed;
 
 /// The longest pause between two requests. A crawl waits as long as it is asked to; these are
 /// the few requests of one person for one page.
@@ -77,7 +78,7 @@ enum Step {
 
 impl<'a> Visit<'a> {
     pub(super) fn new(config: &'a Config, root: &Root) -> Result<Self, CrawlError> {
-        let configured = config.rules(seed())?;
+        let configured = config.rules(new_seed())?;
         let token = config.fetch.robots_token();
         let frontier = Frontier::new(rules(&configured), MemoryStore::default());
         Ok(Self {

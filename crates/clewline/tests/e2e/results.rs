@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use clewline::config::{Config, Secret};
@@ -278,9 +279,12 @@ fn a_finished_folder_is_refused_or_replaced() {
 }
 
 #[test]
-fn an_unfinished_folder_is_refused() {
+fn an_unfinished_folder_without_state_is_refused() {
     let web = one_page();
-    let crawled = crawl(&web, &["a.test/"], |config| config.limits.pages = Some(1));
+    let crawled = crawl(&web, &["a.test/"], |config| {
+        config.limits.pages = Some(1);
+        config.output.in_memory = true;
+    });
     let error = refusal(small(&web), &crawled.folder());
     assert!(
         matches!(error, CrawlError::Folder(FolderError::Unfinished(_))),
@@ -372,11 +376,22 @@ fn no_secret_stays_behind() {
     );
     assert!(found.len() >= 4);
     for (name, bytes) in &found {
-        assert!(
-            !holds(bytes, "hunter2") && !holds(bytes, "bWU6"),
-            "{name} holds a secret"
-        );
+        // Cookies must survive a restart: they live in the state, which nobody else can read.
+        let words: &[&str] = if name.contains("/state/") {
+            &["me:hunter2", "link:hunter2", "hunter2key", "bWU6"]
+        } else {
+            &["hunter2", "bWU6"]
+        };
+        for word in words {
+            assert!(!holds(bytes, word), "{name} holds {word}");
+        }
     }
+    let state = fs::metadata(crawled.folder().join("state")).unwrap();
+    assert_eq!(
+        state.permissions().mode() & 0o077,
+        0,
+        "others cannot read the state"
+    );
 }
 
 #[test]

@@ -14,7 +14,7 @@ mod wire;
 
 use std::time::SystemTime;
 
-use clewline::config::{Config, OutputConfig, Reach};
+use clewline::config::{Config, Memory, OutputConfig, Reach};
 
 use self::read::{Reader, written};
 use self::roots::Roots;
@@ -23,6 +23,9 @@ use crate::settings::file::FileSettings;
 use crate::settings::layer::{Layer, Origin};
 use crate::settings::problem::Problem;
 use crate::settings::{ConsoleSettings, OutputSettings, Settings};
+
+/// Less than this is not enough to work with.
+const LEAST_MEMORY: u64 = 16 * 1024 * 1024;
 
 /// The configuration of a crawl, and how the command is to behave around it.
 #[derive(Debug)]
@@ -182,9 +185,15 @@ fn output(
 ) -> OutputConfig {
     let named = reader.one(written("output", settings.output.as_ref()), folder::named);
     let folder = || named.unwrap_or_else(|| folder::name(&config.roots, date));
+    let memory = written("memory", settings.memory.as_ref());
     OutputConfig {
         folder: (!settings.no_output).then(folder),
         overwrite: settings.overwrite,
+        in_memory: settings.in_memory,
+        rescope: settings.rescope,
+        memory: reader
+            .size(memory, &(LEAST_MEMORY..=u64::MAX))
+            .map_or_else(Memory::default, Memory),
     }
 }
 

@@ -245,6 +245,10 @@ pub(crate) struct NetworkSettings {
     pub(crate) idle_connections: Option<String>,
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch that users know by name"
+)]
 #[derive(Args, Serialize, Deserialize, Default, Clone)]
 #[command(next_help_heading = "Output")]
 #[serde(default, rename_all = "kebab-case")]
@@ -258,6 +262,15 @@ pub(crate) struct OutputSettings {
     /// Leave nothing on disk
     #[arg(long)]
     pub(crate) no_output: bool,
+    /// Keep the state in memory only; a stopped crawl cannot be resumed
+    #[arg(long)]
+    pub(crate) in_memory: bool,
+    /// Go on with an unfinished crawl although its scope is another one now
+    #[arg(long)]
+    pub(crate) rescope: bool,
+    /// Memory for caches and buffers of the state
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
     /// Print one line for each URL at the end
     #[arg(long)]
     pub(crate) list: bool,

@@ -74,7 +74,8 @@ fn one_signal_finishes_what_is_in_flight_and_reports() {
         let web = web_of(endless());
         let place = Place::new();
         let root = web.url(HOST, "/");
-        let mut running = Running::start(&place, &["-o", "job", "--no-sitemaps", &root]);
+        let line = ["-o", "job", "--no-sitemaps", "--max-time", "1m", &root];
+        let mut running = Running::start(&place, &line);
         wait_for_requests(&web, 5);
         running.signal(signal);
         let mut talk = running.wait_for_line("stopping: what is in flight may finish");
@@ -85,8 +86,7 @@ fn one_signal_finishes_what_is_in_flight_and_reports() {
         assert!(out.contains(" · interrupted · job\n"), "{out}");
         assert_eq!(
             rest,
-            "note: stopped with 1 URL still to do; what was done is kept, --overwrite starts \
-             afresh\n"
+            "note: stopped with 1 URL still to do; the same command goes on\n"
         );
         let asked = web.log().filtered(|hit| hit.path() != "/robots.txt").len();
         let recorded = place.records("job").len();
@@ -95,9 +95,10 @@ fn one_signal_finishes_what_is_in_flight_and_reports() {
 
         let ran = place.run(&["-o", "job", &root]);
         let expected = "\
-error: job holds a crawl that was not finished
+error: job holds an unfinished crawl of another scope:
+  sitemaps: false → true
 
-hint: start afresh with --overwrite, or name another folder with --output
+hint: go on with the old scope, or say --rescope to go on with the new one
 ";
         assert_eq!((ran.code, ran.talk.as_str()), (2, expected));
     }

@@ -85,7 +85,8 @@ impl Drop for Terminal {
     }
 }
 
-/// A site without an end, slow enough to look at.
+/// A site without an end, slow enough to look at. Whoever crawls it has a time limit, so that
+/// a test fails instead of hanging.
 fn endless() -> Site {
     Site::new().handler(|request| {
         let next = format!("{}x", request.path());
@@ -99,8 +100,8 @@ fn the_block_goes_without_a_trace() {
     let web = web_of(endless());
     let place = Place::new();
     let root = web.url(HOST, "/");
-    let command = place.command(&["--no-output", "--no-sitemaps", &root]);
-    let mut terminal = Terminal::run(command);
+    let flags = ["--no-output", "--no-sitemaps", "--max-time", "1m", &root];
+    let mut terminal = Terminal::run(place.command(&flags));
     let mut text = String::new();
     terminal.read_until(" pages/s   ", &mut text);
     let live = screen(&text, usize::from(WIDTH)).join("\n");
@@ -138,7 +139,7 @@ fn the_block_says_what_holds_the_crawl() {
     let place = Place::new();
     let root = web.url(HOST, "/");
     // As often as progress is told, so that the two could always miss each other.
-    let line = ["--no-output", "--rate", "10/s", "--color", "never", &root];
+    let line = ["--no-output", "--rate", "10/s", "--max-time", "1m", &root];
     let mut terminal = Terminal::run(place.command(&line));
     terminal.read_until("held to 10/s by politeness", &mut String::new());
 }

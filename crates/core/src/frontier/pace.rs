@@ -58,6 +58,19 @@ impl Pace {
         }
     }
 
+    /// What was learnt, for the store.
+    pub(super) fn learnt(&self) -> (Duration, Duration) {
+        (self.interval, self.shortest_interval)
+    }
+
+    /// Takes up what was learnt before; the host begins with a full delay, and never faster
+    /// than it is configured now.
+    pub(super) fn restore(&mut self, learnt: (Duration, Duration), not_before: Moment) {
+        self.interval = self.interval.max(learnt.0.min(SLOWEST));
+        self.shortest_interval = self.shortest_interval.max(learnt.1.min(SLOWEST));
+        self.next_at = self.next_at.max(not_before);
+    }
+
     /// Other figures for a host that turned out to be near; what was learnt is kept.
     pub(super) fn retune(&mut self, politeness: &Politeness) {
         let fresh = Self::new(politeness);

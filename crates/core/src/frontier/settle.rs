@@ -59,9 +59,10 @@ impl<S: Store> Frontier<S> {
             }
         };
         if let Settled::Done(finished) = &settled {
-            self.store.settle(finished.entry.key)?;
+            self.store.settle(&finished.entry)?;
         }
         self.reschedule(host, now)?;
+        self.touch(host)?;
         Ok(settled)
     }
 
@@ -231,7 +232,7 @@ impl<S: Store> Frontier<S> {
     /// Sends a robots errand on to the lane of its URL's host.
     fn send_errand(&mut self, errand: RobotsErrand, now: Moment) -> Result<(), S::Error> {
         let key = self.rules.keyer.key(&errand.url);
-        let host = self.lane_of(&errand.url, key.host());
+        let host = self.lane_of(&errand.url, key.host(), now)?;
         let lane = self.lane(host);
         lane.errands.push_back(errand);
         self.reschedule(host, now)
@@ -250,6 +251,10 @@ impl<S: Store> Frontier<S> {
             .crawl_delay()
             .filter(|_| !politeness.ignore_crawl_delay);
         let sitemaps: Vec<String> = robots.sitemaps().to_vec();
+        let until = self.rules.wall(now + ROBOTS_TTL);
+        self.store
+            .save_robots(host, errand.for_origin, &robots, until)?;
+        let lane = self.lane(host);
         let state = lane.origin(errand.for_origin);
         state.robots_tries = 0;
         state.robots = RobotsState::Known {
@@ -424,9 +429,10 @@ impl<S: Store> Frontier<S> {
         entry.guessed_scheme = false;
         let url = entry.url.over_http();
         let key = self.rules.keyer.key(&url);
-        if !self.store.insert(key)? {
+        if self.store.contains(key)? {
             return Ok(None);
         }
+        self.store.add(key)?;
         entry.url = url.clone();
         entry.key = key;
         self.note(Note::SchemeFellBack { url });

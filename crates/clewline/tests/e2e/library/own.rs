@@ -241,7 +241,9 @@ fn a_log_that_fails_stops_the_crawl() {
     };
     let summary = crawl.log(log).run().unwrap().wait().unwrap();
     let error = summary.error.as_ref().unwrap();
-    assert!(matches!(error, EngineError::Log(_)) && error.to_string().contains("the disk is full"));
+    assert!(
+        matches!(error, EngineError::Write(_)) && error.to_string().contains("the disk is full")
+    );
     assert_eq!(summary.report.check(), Ok(()));
     assert_eq!(
         summary.report.tally.done, 0,
