@@ -139,8 +139,8 @@ impl Options {
     /// How long one run may take.
     pub(crate) fn limit(&self) -> Duration {
         match self.care {
-            Care::Full => Duration::from_mins(5),
-            Care::Quick => Duration::from_secs(30),
+            Care::Full => Duration::from_mins(15),
+            Care::Quick => Duration::from_secs(40),
         }
     }
 

@@ -27,7 +27,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Write `list`, `origins` and `roots` into a folder
+    /// Write `list`, `origins`, `turns` and `roots` into a folder
     Prepare {
         #[command(flatten)]
         web: Web,
@@ -102,6 +102,9 @@ struct Manners {
     /// Requests to a domain or an address at once
     #[arg(long)]
     group_in_flight: Option<u32>,
+    /// By how much a gap may be too small, in milliseconds
+    #[arg(long, default_value_t = 10)]
+    tolerance: u64,
 }
 
 impl Manners {
@@ -119,6 +122,7 @@ impl Manners {
             },
             domain: group,
             address: group,
+            tolerance: Duration::from_millis(self.tolerance),
             ..RefereeRules::default()
         }
     }
@@ -138,7 +142,9 @@ fn main() -> Result<()> {
             say(&json!("ready"))?;
             // The harness holds the other end; its end is the end of the run.
             io::stdin().read_to_end(&mut Vec::new())?;
-            let findings = internet.referee(&manners.rules());
+            let mut rules = manners.rules();
+            rules.exempt.extend(internet.shared_address());
+            let findings = internet.referee(&rules);
             let comparison = if urls.is_file() {
                 compare(&internet.oracle(&OracleRules::default()), &urls)?
             } else {
@@ -155,17 +161,29 @@ fn say(value: &Value) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// `list` has every URL that is fetched in the end, `origins` one root per scheme and host.
+/// `list` has every URL that is fetched in the end, `origins` one root per scheme and host, and
+/// `turns` how many requests each host gets, a robots.txt for each of its origins included.
 fn prepare(web: &Web, folder: &Path) -> Result<()> {
     let mut list = BufWriter::new(File::create(folder.join("list"))?);
     let mut origins = BTreeSet::new();
+    let mut asked = BTreeSet::new();
+    let mut turns: BTreeMap<String, u32> = BTreeMap::new();
     let mut problem = None;
     let ports = (web.port, web.tls_port);
     let mut expected = 0;
     let tell = |url: String, expectation: Expectation| {
         expected += 1;
-        if matches!(expectation, Expectation::Fetched { .. }) {
-            origins.insert(url.splitn(4, '/').take(3).collect::<Vec<_>>().join("/"));
+        let fetched = matches!(expectation, Expectation::Fetched { .. });
+        if !fetched && !matches!(expectation, Expectation::Redirected { .. }) {
+            return;
+        }
+        let (origin, host) = origin_and_host(&url);
+        *turns.entry(host.to_owned()).or_default() += 1;
+        if asked.insert(origin.to_owned()) {
+            *turns.entry(host.to_owned()).or_default() += 1;
+        }
+        if fetched {
+            origins.insert(origin.to_owned());
             problem = writeln!(list, "{url}").err().or(problem.take());
         }
     };
@@ -174,11 +192,24 @@ fn prepare(web: &Web, folder: &Path) -> Result<()> {
         return Err(problem.into());
     }
     list.flush()?;
-    let roots = Internet::new(web.config()).try_start()?.roots();
-    fs::write(folder.join("roots"), roots.join("\n"))?;
+    let internet = Internet::new(web.config()).try_start()?;
+    fs::write(folder.join("roots"), internet.roots().join("\n"))?;
+    let lines = turns
+        .iter()
+        .map(|(host, turns)| format!("{host} {turns}\n"));
+    fs::write(folder.join("turns"), lines.collect::<String>())?;
     let lines = origins.iter().map(|origin| format!("{origin}/\n"));
     fs::write(folder.join("origins"), lines.collect::<String>())?;
-    say(&json!({"expected": expected, "origins": origins.len()}))
+    let shared = internet.shared_address().map(|address| address.to_string());
+    say(&json!({"expected": expected, "shared_address": shared}))
+}
+
+/// `http://host:port` and `host` of a URL.
+fn origin_and_host(url: &str) -> (&str, &str) {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let end = url[start..].find('/').map_or(url.len(), |at| start + at);
+    let host = url[start..end].split(':').next().unwrap_or_default();
+    (&url[..end], host)
 }
 
 fn compare(oracle: &BTreeMap<String, Expectation>, urls: &Path) -> Result<Value> {

@@ -36,6 +36,8 @@ pub(crate) struct Internet {
     promises: Vec<String>,
     folder: PathBuf,
     dns: String,
+    /// An address that unrelated hosts share, as behind a delivery network.
+    pub(crate) shared_address: Option<String>,
     /// URLs that must be met, with a verdict for each.
     pub(crate) expected: u64,
 }
@@ -83,6 +85,7 @@ impl Internet {
             promises: plan.promises.clone(),
             folder,
             dns: format!("127.0.0.1:{dns_port}"),
+            shared_address: told["shared_address"].as_str().map(str::to_owned),
             expected: told["expected"].as_u64().context("expected")?,
         })
     }
@@ -95,6 +98,11 @@ impl Internet {
     /// A root on every host, one per line.
     pub(crate) fn origins(&self) -> PathBuf {
         self.folder.join("origins")
+    }
+
+    /// Requests that each host gets, as lines `HOST NUMBER`.
+    pub(crate) fn turns(&self) -> PathBuf {
+        self.folder.join("turns")
     }
 
     /// The certificate of its authority.

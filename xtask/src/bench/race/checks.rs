@@ -1,7 +1,6 @@
 //! Promises that a race does not show: many requests at once, a pace that is kept and used, and
 //! an order that can be repeated.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
@@ -22,9 +21,6 @@ const KIB_PER_REQUEST: f64 = 8.0;
 
 /// The part of the ceiling that a crawl must reach.
 const OF_CEILING: f64 = 0.95;
-
-/// How long the pace is watched, in seconds.
-const WATCHED: f64 = 30.0;
 
 /// Fields of a record that tell of the moment or of the run, not of the web.
 const OF_THE_RUN: [&str; 4] = ["fetched_at", "timings", "address", "key"];
@@ -124,7 +120,7 @@ fn count(report: &Value, path: &str) -> u64 {
 
 /// A request to every host at once, all of which answer late.
 fn many_at_once(bench: &Bench) -> Result<Check> {
-    let hosts = bench.size(10_000, 200);
+    let hosts = bench.size(10_000, 1000);
     let internet = Internet::prepare(
         bench.ground,
         &Plan {
@@ -164,19 +160,21 @@ fn many_at_once(bench: &Bench) -> Result<Check> {
 /// A fixed delay at which the hosts could take half of what the crawler can do: are they asked
 /// as often as they may be?
 fn pace(bench: &Bench) -> Result<Check> {
-    let hosts = bench.size(2000, 50);
+    // Long beside the delay, so that beginning and end do not matter.
+    let watched = f64::from(bench.size(60, 20));
+    let hosts = bench.size(400, 50);
     let internet = Internet::prepare(
         bench.ground,
         &Plan {
             profile: "real",
             hosts,
-            pages: 50,
+            pages: 200,
             seed: 7,
             latency: 0.1,
             promises: Vec::new(),
         },
     )?;
-    let seconds = format!("{WATCHED}s");
+    let seconds = format!("{watched}s");
     let crawl = |words: &[&str]| {
         let course = Course {
             roots: &internet.origins(),
@@ -187,18 +185,17 @@ fn pace(bench: &Bench) -> Result<Check> {
     };
     let free = crawl(&[])?;
     let capacity = free.account.requests as f64 / free.cost.wall;
-    let list = fs::read_to_string(internet.list())?;
-    let pages = pages_per_host(&list);
-    let delay = 2.0 * pages.len() as f64 / capacity;
+    let turns = turns(&fs::read_to_string(internet.turns())?)?;
+    let delay = 2.0 * turns.len() as f64 / capacity;
     let held = crawl(&["--delay", &format!("{:.0}ms", delay * 1000.0)])?;
-    let rate = held.account.requests as f64 / held.cost.wall.min(WATCHED);
-    let ceiling = ceiling(pages.values().copied(), delay);
+    let rate = held.account.requests as f64 / held.cost.wall.min(watched);
+    let ceiling = ceiling(&turns, delay, watched);
     Ok(Check {
         name: "use of a fixed delay on many hosts",
         seen: format!(
             "{rate:.0} requests/s with a delay of {delay:.2} s on {} hosts, {:.1} % of the ceiling \
              (without a delay: {capacity:.0}/s)",
-            pages.len(),
+            turns.len(),
             rate / ceiling * 100.0
         ),
         wanted: format!("{:.0} % of {ceiling:.0} requests/s", OF_CEILING * 100.0),
@@ -206,21 +203,18 @@ fn pace(bench: &Bench) -> Result<Check> {
     })
 }
 
-fn pages_per_host(list: &str) -> HashMap<&str, u32> {
-    let mut pages = HashMap::new();
-    for line in list.lines() {
-        let host = line.split('/').nth(2).unwrap_or_default();
-        *pages.entry(host).or_insert(0) += 1;
-    }
-    pages
+/// Requests that each host gets in a whole crawl, from lines `HOST NUMBER`.
+fn turns(text: &str) -> Result<Vec<u32>> {
+    let number = |line: &str| Ok(line.split_whitespace().nth(1).unwrap_or_default().parse()?);
+    text.lines().map(number).collect()
 }
 
-/// Requests per second if every host is asked whenever its delay is over, robots.txt first,
-/// until it has no page left.
-fn ceiling(pages: impl Iterator<Item = u32>, delay: f64) -> f64 {
-    let turns = (WATCHED / delay).floor() + 1.0;
-    let requests: f64 = pages.map(|pages| turns.min(f64::from(pages) + 1.0)).sum();
-    requests / WATCHED
+/// Requests per second if every host is asked whenever its delay is over, until it has nothing
+/// left.
+fn ceiling(turns: &[u32], delay: f64, watched: f64) -> f64 {
+    let most = (watched / delay).floor() + 1.0;
+    let requests: f64 = turns.iter().map(|turns| most.min(f64::from(*turns))).sum();
+    requests / watched
 }
 
 /// Two crawls, one request at a time: the same lines in the same order.
@@ -281,21 +275,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_without_pages_lowers_the_ceiling() {
+    fn a_host_that_runs_out_lowers_the_ceiling() {
         // 30 s at one in 10 s are four turns, the first at once.
-        let check = |pages: &[u32], requests: f64| {
-            let found = ceiling(pages.iter().copied(), 10.0) * WATCHED;
-            assert!((found - requests).abs() < 1e-9, "{pages:?}: {found}");
+        let check = |text: &str, requests: f64| {
+            let found = ceiling(&turns(text).unwrap(), 10.0, 30.0) * 30.0;
+            assert!((found - requests).abs() < 1e-9, "{text:?}: {found}");
         };
-        check(&[100, 100], 8.0);
-        check(&[1], 2.0);
-        check(&[], 0.0);
-    }
-
-    #[test]
-    fn hosts_are_counted_by_name() {
-        let pages = pages_per_host("http://a:1/x\nhttp://a:1/y/z\nhttps://b/\n");
-        assert_eq!(pages, HashMap::from([("a:1", 2), ("b", 1)]));
+        check("a.test 100\nb.test 100\n", 8.0);
+        check("a.test 2\n", 2.0);
+        check("", 0.0);
+        assert!(turns("a.test\n").is_err());
     }
 
     #[test]
