@@ -6,6 +6,7 @@ use std::time::Duration;
 use clewline::config::{Config, MinFree, Reach};
 use clewline::report::StoppedBy;
 use clewline::{Crawl, CrawlError, Event, FolderError, Summary};
+use tempfile::TempDir;
 use terrarium::{LiveWeb, Page, Site, Web, numbered_links};
 
 use super::support::config;
@@ -29,6 +30,14 @@ fn site() -> LiveWeb {
     Web::new().site("a.test", site).start()
 }
 
+/// A configuration with a job folder of its own; the folder goes with the first.
+fn job(web: &LiveWeb) -> (TempDir, Config) {
+    let place = tempfile::tempdir().unwrap();
+    let mut config = config(web, &["a.test/"]);
+    config.output.folder = Some(place.path().join("job"));
+    (place, config)
+}
+
 fn run(config: &Config) -> Summary {
     Crawl::from_config(config.clone())
         .run()
@@ -40,9 +49,7 @@ fn run(config: &Config) -> Summary {
 #[test]
 fn a_budget_is_raised_run_by_run() {
     let web = site();
-    let place = tempfile::tempdir().unwrap();
-    let mut config = config(&web, &["a.test/"]);
-    config.output.folder = Some(place.path().join("job"));
+    let (_place, mut config) = job(&web);
     let mut done = 0;
     for pages in [1, 4, 11] {
         config.limits.pages = Some(pages);
@@ -78,9 +85,7 @@ fn a_budget_is_raised_run_by_run() {
 #[test]
 fn another_scope_is_refused_unless_asked_for() {
     let web = site();
-    let place = tempfile::tempdir().unwrap();
-    let mut config = config(&web, &["a.test/"]);
-    config.output.folder = Some(place.path().join("job"));
+    let (_place, mut config) = job(&web);
     config.limits.pages = Some(1);
     run(&config);
     config.limits.pages = None;
@@ -97,9 +102,7 @@ fn another_scope_is_refused_unless_asked_for() {
 #[test]
 fn two_crawls_do_not_share_a_folder() {
     let web = site();
-    let place = tempfile::tempdir().unwrap();
-    let mut config = config(&web, &["a.test/"]);
-    config.output.folder = Some(place.path().join("job"));
+    let (_place, mut config) = job(&web);
     config.politeness.delay = Some(Duration::from_hours(1));
     let first = Crawl::from_config(config.clone()).run().unwrap();
     let error = Crawl::from_config(config).run().unwrap_err();
@@ -114,10 +117,8 @@ fn two_crawls_do_not_share_a_folder() {
 #[test]
 fn a_log_that_lost_its_end_is_refused_by_name() {
     let web = site();
-    let place = tempfile::tempdir().unwrap();
+    let (place, mut config) = job(&web);
     let folder = place.path().join("job");
-    let mut config = config(&web, &["a.test/"]);
-    config.output.folder = Some(folder.clone());
     config.limits.pages = Some(5);
     run(&config);
     let file = folder.join("urls.jsonl");
@@ -135,10 +136,8 @@ fn a_log_that_lost_its_end_is_refused_by_name() {
 #[test]
 fn a_tail_behind_the_last_commit_is_cut_and_kept() {
     let web = site();
-    let place = tempfile::tempdir().unwrap();
+    let (place, mut config) = job(&web);
     let folder = place.path().join("job");
-    let mut config = config(&web, &["a.test/"]);
-    config.output.folder = Some(folder.clone());
     config.limits.pages = Some(5);
     run(&config);
     let file = folder.join("urls.jsonl");
@@ -159,9 +158,7 @@ fn a_tail_behind_the_last_commit_is_cut_and_kept() {
 #[test]
 fn a_disk_that_is_nearly_full_pauses_the_crawl() {
     let web = site();
-    let place = tempfile::tempdir().unwrap();
-    let mut config = config(&web, &["a.test/"]);
-    config.output.folder = Some(place.path().join("job"));
+    let (_place, mut config) = job(&web);
     config.output.min_free = MinFree(i64::MAX as u64);
     let (sender, receiver) = channel();
     let observer = move |event: Event<'_>| {
