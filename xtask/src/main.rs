@@ -1,1 +1,186 @@
-fn main() {}
+//! The project's own commands: `cargo xtask check | test | lint | doc | bench`.
+//!
+//! Owns which stages there are and which verb runs which. A stage is a program that is run or a
+//! rule that is checked; each is timed, and the summary at the end says what became of all of
+//! them. Invariant: a stage that could not run is never silent, and in CI it is a failure.
+
+mod bench;
+mod browser;
+mod cargo;
+mod real_site;
+mod sink;
+mod stage;
+mod tidy;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::stage::{Ending, Stage};
+
+const USAGE: &str = "\
+Usage: cargo xtask VERB
+
+  check            format, lints, documentation and tidy rules
+  test [STAGE…]    all tests, or some stages; installs what they need
+  lint             format and lints
+  doc              documentation, warnings are errors
+  bench [--help]   how fast it is, against what, and where the time goes
+";
+
+/// Where things are.
+pub(crate) struct Workspace {
+    /// The folder of the workspace's manifest.
+    pub(crate) root: PathBuf,
+    /// Cargo's target folder, where everything that is made goes.
+    pub(crate) target: PathBuf,
+}
+
+const LINT: [Stage; 2] = [
+    Stage::new("format", "cargo fmt --check", |workspace| {
+        cargo::run(workspace, &["fmt", "--all", "--check"])
+    }),
+    Stage::new("lints", "cargo clippy, warnings are errors", cargo::clippy),
+];
+const DOC: Stage = Stage::new(
+    "documentation",
+    "cargo doc, warnings are errors",
+    cargo::doc,
+);
+const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tidy);
+
+/// What `test` runs, in this order. Everything is built first, in one go and with the features
+/// of the whole workspace, so that no heavy crate is built twice.
+const TEST: [Stage; 7] = [
+    TIDY,
+    Stage::vital("build", "everything, tests included", |workspace| {
+        cargo::run(
+            workspace,
+            &["test", "--profile", "ci", "--workspace", "--no-run"],
+        )
+    }),
+    Stage::new(
+        "unit",
+        "beside the code, simulation included",
+        |workspace| cargo::test(workspace, &["--lib", "--bins"]),
+    ),
+    Stage::new("end-to-end", "against a synthetic internet", |workspace| {
+        cargo::test(workspace, &["--test", "*"])
+    }),
+    Stage::new(
+        "doc-tests",
+        "the examples of the documentation",
+        |workspace| cargo::test(workspace, &["--doc"]),
+    ),
+    Stage::new(
+        "real-site",
+        "a site that others wrote, and a second opinion",
+        real_site::check,
+    ),
+    Stage::new("browser", "the report as a browser sees it", browser::check),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}\n\n{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether all went well.
+fn run(arguments: &[String]) -> Result<bool> {
+    let workspace = workspace()?;
+    let (verb, rest) = arguments.split_first().context("a verb is missing")?;
+    let [format, lints] = LINT;
+    let stages = match verb.as_str() {
+        "test" => {
+            return Ok(stage::run_all(
+                &workspace,
+                &chosen(rest)?,
+                &notes(&workspace),
+            ));
+        }
+        "bench" => return Ok(bench::run(workspace, rest)),
+        "check" => vec![format, lints, DOC, TIDY],
+        "lint" => vec![format, lints],
+        "doc" => vec![DOC],
+        _ => bail!("there is no verb {verb:?}"),
+    };
+    if let Some(extra) = rest.first() {
+        bail!("{verb} takes no {extra:?}");
+    }
+    Ok(stage::run_all(&workspace, &stages, &[]))
+}
+
+/// The named stages in their order, all if none is named. What drives the binary needs it built.
+fn chosen(names: &[String]) -> Result<Vec<Stage>> {
+    let known = |name: &String| TEST.iter().any(|stage| stage.name == name);
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        let all: Vec<&str> = TEST.iter().map(|stage| stage.name).collect();
+        bail!("there is no stage {unknown:?}, only {}", all.join(", "));
+    }
+    let has = |wanted: &str| names.iter().any(|name| name == wanted);
+    let needs_binary = has("real-site") || has("browser");
+    let is_chosen = |stage: &Stage| {
+        names.is_empty() || has(stage.name) || (stage.name == "build" && needs_binary)
+    };
+    Ok(TEST.into_iter().filter(is_chosen).collect())
+}
+
+/// What the reader of a summary must know beside the figures.
+fn notes(workspace: &Workspace) -> Vec<String> {
+    let folder = std::env::var_os("CLEWLINE_CONFORMANCE").map_or_else(
+        || workspace.root.join("../shared/conformance"),
+        PathBuf::from,
+    );
+    if folder.is_dir() {
+        return Vec::new();
+    }
+    vec![format!(
+        "CONFORMANCE DATA ABSENT: no folder {}; those tests checked nothing",
+        folder.display()
+    )]
+}
+
+fn workspace() -> Result<Workspace> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .context("xtask lies in the workspace")?
+        .to_owned();
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| root.join("target"), |folder| root.join(folder));
+    Ok(Workspace { root, target })
+}
+
+/// A stage that wants a tool which is not there and cannot be fetched does not run.
+pub(crate) fn skipped(error: &anyhow::Error) -> Ending {
+    Ending::Skipped(format!("{error:#}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_are_chosen_by_name() {
+        let check = |names: &[&str], expected: Option<&[&str]>| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            let stages = chosen(&names).ok();
+            let found: Option<Vec<&str>> =
+                stages.map(|stages| stages.iter().map(|stage| stage.name).collect());
+            assert_eq!(found.as_deref(), expected, "{names:?}");
+        };
+        let all: Vec<&str> = TEST.iter().map(|stage| stage.name).collect();
+        check(&[], Some(&all));
+        check(&["unit", "tidy"], Some(&["tidy", "unit"]));
+        check(&["browser"], Some(&["build", "browser"]));
+        check(&["units"], None);
+    }
+}

@@ -5,26 +5,30 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use clewline_core::cookies::{CookieFileError, CookieJar};
-use clewline_core::frontier::{Frontier, MemoryStore};
+use clewline_core::frontier::{Frontier, MemoryStore, Rules, Store};
 use clewline_core::scope::PatternError;
-use clewline_core::url::{CrawlUrl, UrlError};
+use clewline_core::url::{CrawlUrl, UrlError, redacted};
 use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 use tokio::sync::oneshot;
 
 use crate::config::{Config, ConfigProblem, Reach, Root, Speed};
-use crate::engine::{Engine, EngineError, Event, Message, Observer, Outcome, PAGES_AHEAD, Parts};
+use crate::engine::{
+    Earlier, Engine, EngineError, Event, Message, Observer, Outcome, PAGES_AHEAD, Parts,
+};
 use crate::extract::{Extractor, PageExtractor};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
-use crate::folder::{FolderError, JobFolder};
-use crate::log::{LinksLog, Log, UrlsLog};
+use crate::folder::{FolderError, JobFolder, new_seed};
+use crate::job;
+use crate::log::Log;
 use crate::page::Page;
 use crate::report::{Report, StoppedBy, html};
+use crate::store::StoreError;
 
 /// How long requests in flight may take to finish once a stop is asked for.
 pub const GRACE: Duration = Duration::from_secs(10);
@@ -33,7 +37,7 @@ pub const GRACE: Duration = Duration::from_secs(10);
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CrawlError {
-    /// A root is not a URL that can be crawled.
+    /// A root is not a URL that can be crawled; credentials in it are not repeated.
     #[error("{0:?} {1}")]
     Root(String, #[source] UrlError),
     /// The configuration has these problems.
@@ -56,6 +60,9 @@ pub enum CrawlError {
     /// The job folder.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// The state of the crawl.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The crawl could not go on.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -122,7 +129,7 @@ impl Crawl {
     pub fn root(mut self, root: &str) -> Self {
         match Root::parse(root) {
             Ok(root) => self.config.roots.push(root),
-            Err(error) => self.bad_root = Some((root.to_owned(), error)),
+            Err(error) => self.bad_root = Some((redacted(root).into_owned(), error)),
         }
         self
     }
@@ -211,8 +218,6 @@ impl Crawl {
             return Err(CrawlError::Config(problems));
         }
         let config = self.config;
-        let rules = config.rules(seed())?;
-        let cookies = load_cookies(&config)?;
         let fetcher = match self.fetcher {
             Some(fetcher) => fetcher,
             None => Arc::new(HttpFetcher::new(&config.fetch)?),
@@ -221,47 +226,110 @@ impl Crawl {
         let extractor = self
             .extractor
             .unwrap_or_else(|| Arc::new(PageExtractor::new(&config.extract, &token)));
+        let cookies = load_cookies(&config)?;
         let folder = match &config.output.folder {
-            Some(path) => Some(open_folder(path, &config, &mut self.logs)?),
+            Some(path) => Some(JobFolder::open(path, &config)?),
             None => None,
         };
+        let seed = folder.as_ref().map_or_else(new_seed, JobFolder::seed);
+        let rules = config.rules(seed)?;
         let (outbox, inbox) = channel();
-        let parts = Parts {
+        let shared = Shared {
             config: config.clone(),
             fetcher,
             extractor,
-            logs: self.logs,
-            cookies,
-            frontier: Frontier::new(rules, MemoryStore::default()),
             observer: self.observer,
             pages,
             inbox,
             outbox: outbox.clone(),
         };
-        let engine = Engine::new(parts)?;
-        let (done, result) = oneshot::channel();
-        let thread = std::thread::Builder::new()
-            .name("clewline-engine".into())
-            .spawn(move || {
-                done.send(conclude(engine.run(), folder.as_ref(), &config))
-                    .ok();
-            })
-            .map_err(EngineError::Start)?;
-        Ok(Running {
-            control: Control(outbox),
-            result,
-            thread: Some(thread),
-        })
+        match &folder {
+            Some(open_folder) if !config.output.in_memory => {
+                let mut job = job::open(open_folder, &config, rules)?;
+                job.logs.append(&mut self.logs);
+                let parts = shared.with(job.frontier, job.logs, job.cookies.unwrap_or(cookies));
+                begin(
+                    Parts {
+                        earlier: job.earlier,
+                        ..parts
+                    },
+                    folder,
+                )
+            }
+            _ => {
+                if let Some(folder) = &folder {
+                    self.logs.append(&mut job::open_logs(folder.path())?);
+                }
+                // Without a store on disk there is nowhere to put a lane aside.
+                let rules = Rules {
+                    active_lanes: usize::MAX,
+                    ..rules
+                };
+                let frontier = Frontier::new(rules, MemoryStore::default());
+                begin(shared.with(frontier, self.logs, cookies), folder)
+            }
+        }
     }
 }
 
-/// Keys are seeded per job, so that no site can aim at collisions.
-fn seed() -> u64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    RandomState::new().build_hasher().finish()
+/// What is the same for every kind of store.
+struct Shared {
+    config: Config,
+    fetcher: Arc<dyn Fetcher>,
+    extractor: Arc<dyn Extractor>,
+    observer: Observer,
+    pages: Option<pages_channel::Sender<Page>>,
+    inbox: Receiver<Message>,
+    outbox: Sender<Message>,
 }
 
-fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
+impl Shared {
+    fn with<S>(
+        self,
+        frontier: Frontier<S>,
+        logs: Vec<Box<dyn Log>>,
+        cookies: CookieJar,
+    ) -> Parts<S> {
+        Parts {
+            config: self.config,
+            fetcher: self.fetcher,
+            extractor: self.extractor,
+            logs,
+            cookies,
+            frontier,
+            earlier: Earlier::default(),
+            observer: self.observer,
+            pages: self.pages,
+            inbox: self.inbox,
+            outbox: self.outbox,
+        }
+    }
+}
+
+/// Starts the engine on its thread.
+fn begin<S: Store + Send + 'static>(
+    parts: Parts<S>,
+    folder: Option<JobFolder>,
+) -> Result<Running, CrawlError> {
+    let control = Control(parts.outbox.clone());
+    let config = parts.config.clone();
+    let engine = Engine::new(parts)?;
+    let (done, result) = oneshot::channel();
+    let thread = std::thread::Builder::new()
+        .name("clewline-engine".into())
+        .spawn(move || {
+            done.send(conclude(engine.run(), folder.as_ref(), &config))
+                .ok();
+        })
+        .map_err(EngineError::Start)?;
+    Ok(Running {
+        control,
+        result,
+        thread: Some(thread),
+    })
+}
+
+pub(crate) fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
     let mut jar = CookieJar::default();
     if let Some(path) = &config.fetch.cookie_file {
         let loaded = fs::read_to_string(path)
@@ -273,21 +341,6 @@ fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
         })?;
     }
     Ok(jar)
-}
-
-fn open_folder(
-    path: &Path,
-    config: &Config,
-    logs: &mut Vec<Box<dyn Log>>,
-) -> Result<JobFolder, CrawlError> {
-    let folder = JobFolder::create(path, config)?;
-    let at = |source| FolderError::Io {
-        path: path.to_path_buf(),
-        source,
-    };
-    logs.push(Box::new(UrlsLog::open(folder.path()).map_err(at)?));
-    logs.push(Box::new(LinksLog::open(folder.path()).map_err(at)?));
-    Ok(folder)
 }
 
 /// Makes the report and closes the folder.
@@ -312,7 +365,9 @@ fn conclude(
     })?;
     if let Some(folder) = readable {
         folder.write("report.html", html(&report).as_bytes())?;
-        if finished {
+        if !failed_roots.is_empty() {
+            folder.give_up(config)?;
+        } else if finished {
             folder.finish(config)?;
         }
     }

@@ -3,8 +3,8 @@
 //! Owns the marker, the format version and the state of a folder. It never deletes a folder
 //! that does not carry the marker.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,9 @@ const FORMAT: u32 = 1;
 
 /// The file that makes a folder ours, and holds the configuration.
 const MARKER: &str = "job.toml";
+
+/// The folder of everything that is not a result.
+const STATE: &str = "state";
 
 /// Why a folder cannot be used.
 #[derive(Debug, Error)]
@@ -39,6 +42,30 @@ pub enum FolderError {
         /// Its format.
         format: u32,
     },
+    /// Another process works in it.
+    #[error("{path} is in use by {owner}")]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+        /// Who works in it.
+        owner: String,
+    },
+    /// It holds an unfinished crawl of another scope.
+    #[error("{path} holds an unfinished crawl of another scope:\n  {}", differences.join("\n  "))]
+    Rescoped {
+        /// The folder.
+        path: PathBuf,
+        /// What differs.
+        differences: Vec<String>,
+    },
+    /// A file in it is damaged.
+    #[error("{path} is damaged: {what}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
     /// It could not be read or written.
     #[error("{path}: {source}")]
     Io {
@@ -50,37 +77,124 @@ pub enum FolderError {
 }
 
 /// The part of `job.toml` that every version understands.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Marker {
     format: u32,
     finished: bool,
+    /// None of the roots could be reached: there is nothing to keep.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unreached: bool,
+    /// The state lives on disk, so the crawl can be resumed.
+    #[serde(default)]
+    durable: bool,
+    /// What the keys of this job are seeded with, in hexadecimal.
+    #[serde(default)]
+    seed: String,
 }
 
-/// A job folder that this crawl owns.
-#[derive(Debug, Clone)]
+/// How a crawl stands that owns a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Open,
+    Finished,
+    Unreached,
+}
+
+/// Whether a folder begins a crawl or goes on with one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    Afresh,
+    Again,
+}
+
+/// A job folder that this crawl owns, and nobody else as long as it does.
+#[derive(Debug)]
 pub(crate) struct JobFolder {
     path: PathBuf,
+    seed: u64,
+    beginning: Beginning,
+    _lock: File,
 }
 
 impl JobFolder {
-    /// Makes the folder of a new crawl.
-    pub(crate) fn create(path: &Path, config: &Config) -> Result<Self, FolderError> {
-        if path.exists() {
-            let replace = config.output.overwrite;
-            match read_marker(path)? {
-                Some(_) if replace => {
-                    fs::remove_dir_all(path).map_err(|source| io_at(path, source))?;
-                }
-                Some(marker) if marker.finished => return Err(FolderError::Finished(path.into())),
-                Some(_) => return Err(FolderError::Unfinished(path.into())),
-                None if is_empty(path) => {}
-                None => return Err(FolderError::Foreign(path.into())),
-            }
+    /// Makes the folder of a new crawl, or takes up the crawl that is in it.
+    pub(crate) fn open(path: &Path, config: &Config) -> Result<Self, FolderError> {
+        let marker = if path.exists() {
+            read_marker(path)?
+        } else {
+            None
+        };
+        let foreign = path.exists() && marker.is_none() && !is_empty(path);
+        if foreign {
+            return Err(FolderError::Foreign(path.into()));
         }
         fs::create_dir_all(path).map_err(|source| io_at(path, source))?;
-        let folder = Self { path: path.into() };
-        folder.write_marker(config, false)?;
+        make_private(&path.join(STATE))?;
+        let lock = take_lock(path)?;
+        match marker {
+            // Whoever mistyped a name or started the server late just tries again.
+            Some(marker) if config.output.overwrite || marker.unreached => empty(path)?,
+            Some(marker) if marker.finished => return Err(FolderError::Finished(path.into())),
+            Some(marker) if !marker.durable || config.output.in_memory => {
+                return Err(FolderError::Unfinished(path.into()));
+            }
+            Some(marker) => return Self::take_up(path, config, &marker, lock),
+            None => {}
+        }
+        let (path, seed) = (path.into(), new_seed());
+        let folder = Self {
+            path,
+            seed,
+            beginning: Beginning::Afresh,
+            _lock: lock,
+        };
+        folder.write_marker(config, Standing::Open)?;
         Ok(folder)
+    }
+
+    /// Goes on with an unfinished crawl, unless its scope became another one.
+    fn take_up(
+        path: &Path,
+        config: &Config,
+        marker: &Marker,
+        lock: File,
+    ) -> Result<Self, FolderError> {
+        let damaged = |what: &str| FolderError::Damaged {
+            path: path.join(MARKER),
+            what: what.into(),
+        };
+        let seed =
+            u64::from_str_radix(&marker.seed, 16).map_err(|_| damaged("the seed is missing"))?;
+        let differences = rescoped(path, config)?;
+        if !differences.is_empty() && !config.output.rescope {
+            return Err(FolderError::Rescoped {
+                path: path.into(),
+                differences,
+            });
+        }
+        let folder = Self {
+            path: path.into(),
+            seed,
+            beginning: Beginning::Again,
+            _lock: lock,
+        };
+        folder.write_marker(config, Standing::Open)?;
+        Ok(folder)
+    }
+
+    /// Whether the crawl begins or goes on.
+    pub(crate) const fn beginning(&self) -> Beginning {
+        self.beginning
+    }
+
+    /// What keys are seeded with.
+    pub(crate) const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Where the store keeps its state.
+    pub(crate) fn store_path(&self) -> PathBuf {
+        self.path.join(STATE).join("store")
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -89,7 +203,12 @@ impl JobFolder {
 
     /// Marks the crawl as finished.
     pub(crate) fn finish(&self, config: &Config) -> Result<(), FolderError> {
-        self.write_marker(config, true)
+        self.write_marker(config, Standing::Finished)
+    }
+
+    /// Marks the crawl as one that reached none of its roots; the next may take its place.
+    pub(crate) fn give_up(&self, config: &Config) -> Result<(), FolderError> {
+        self.write_marker(config, Standing::Unreached)
     }
 
     /// Writes a file whole or not at all.
@@ -101,10 +220,13 @@ impl JobFolder {
             .map_err(|source| io_at(&target, source))
     }
 
-    fn write_marker(&self, config: &Config, finished: bool) -> Result<(), FolderError> {
+    fn write_marker(&self, config: &Config, standing: Standing) -> Result<(), FolderError> {
         let marker = Marker {
             format: FORMAT,
-            finished,
+            finished: standing == Standing::Finished,
+            unreached: standing == Standing::Unreached,
+            durable: !config.output.in_memory,
+            seed: format!("{:016x}", self.seed),
         };
         let head =
             toml::to_string(&marker).map_err(|error| io_at(&self.path, io::Error::other(error)))?;
@@ -138,6 +260,121 @@ fn read_marker(path: &Path) -> Result<Option<Marker>, FolderError> {
     }
 }
 
+/// Makes a folder that only its owner can look into: the state holds cookies.
+fn make_private(folder: &Path) -> Result<(), FolderError> {
+    fs::create_dir_all(folder).map_err(|source| io_at(folder, source))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let private = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(folder, private).map_err(|source| io_at(folder, source))?;
+    }
+    Ok(())
+}
+
+/// Takes the lock of a folder. The lock ends with its owner, however that ends.
+fn take_lock(path: &Path) -> Result<File, FolderError> {
+    let file = path.join(STATE).join("lock");
+    let open = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&file);
+    let mut lock = open.map_err(|source| io_at(&file, source))?;
+    match lock.try_lock() {
+        Ok(()) => {
+            let owner = format!("process {}", std::process::id());
+            let written = lock
+                .set_len(0)
+                .and_then(|()| lock.write_all(owner.as_bytes()));
+            written.map_err(|source| io_at(&file, source))?;
+            Ok(lock)
+        }
+        Err(TryLockError::WouldBlock) => {
+            let mut owner = String::new();
+            lock.read_to_string(&mut owner).ok();
+            Err(FolderError::InUse {
+                path: path.into(),
+                owner,
+            })
+        }
+        Err(TryLockError::Error(source)) => Err(io_at(&file, source)),
+    }
+}
+
+/// Removes everything of an earlier crawl but the lock that is held.
+fn empty(path: &Path) -> Result<(), FolderError> {
+    let remove = |path: &Path| {
+        let removed = if path.is_dir() {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(path)
+        };
+        removed.map_err(|source| io_at(path, source))
+    };
+    for folder in [path.join(STATE), path.to_path_buf()] {
+        for entry in fs::read_dir(&folder).map_err(|source| io_at(&folder, source))? {
+            let entry = entry.map_err(|source| io_at(&folder, source))?.path();
+            if !entry.ends_with("lock") && entry != path.join(STATE) {
+                remove(&entry)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Keys are seeded per job, so that no site can aim at collisions.
+pub(crate) fn new_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    RandomState::new().build_hasher().finish()
+}
+
+/// How the scope of a configuration differs from the one in the folder.
+fn rescoped(path: &Path, config: &Config) -> Result<Vec<String>, FolderError> {
+    let file = path.join(MARKER);
+    let damaged = |error: &dyn std::fmt::Display| FolderError::Damaged {
+        path: file.clone(),
+        what: error.to_string(),
+    };
+    let text = fs::read_to_string(&file).map_err(|source| io_at(&file, source))?;
+    let old: toml::Table = toml::from_str(&text).map_err(|error| damaged(&error.message()))?;
+    let new = toml::Table::try_from(config).map_err(|error| damaged(&error))?;
+    let mut differences = Vec::new();
+    if old.get("roots") != new.get("roots") {
+        differences.push(format!(
+            "roots: {} → {}",
+            shown(&old, "roots"),
+            shown(&new, "roots")
+        ));
+    }
+    let scope = |table: &toml::Table| {
+        table
+            .get("scope")
+            .and_then(|scope| scope.as_table().cloned())
+    };
+    let (old, new) = (
+        scope(&old).unwrap_or_default(),
+        scope(&new).unwrap_or_default(),
+    );
+    for key in new.keys() {
+        if old.get(key) != new.get(key) {
+            differences.push(format!(
+                "{key}: {} → {}",
+                shown(&old, key),
+                shown(&new, key)
+            ));
+        }
+    }
+    Ok(differences)
+}
+
+fn shown(table: &toml::Table, key: &str) -> String {
+    table
+        .get(key)
+        .map_or_else(|| "nothing".into(), ToString::to_string)
+}
+
 fn is_empty(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
@@ -163,10 +400,11 @@ mod tests {
     fn folders_are_refused_or_replaced_by_their_marker() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("a.crawl");
-        let folder = JobFolder::create(&path, &config(false)).unwrap();
-        let again = |overwrite| JobFolder::create(&path, &config(overwrite));
-        assert!(matches!(again(false), Err(FolderError::Unfinished(_))));
+        let folder = JobFolder::open(&path, &config(false)).unwrap();
+        let again = |overwrite| JobFolder::open(&path, &config(overwrite));
+        assert!(matches!(again(false), Err(FolderError::InUse { .. })));
         folder.finish(&config(false)).unwrap();
+        drop(folder);
         assert!(matches!(again(false), Err(FolderError::Finished(_))));
         fs::write(path.join("urls.jsonl"), "old").unwrap();
         again(true).unwrap();
@@ -174,22 +412,34 @@ mod tests {
     }
 
     #[test]
+    fn a_crawl_that_reached_nothing_is_in_nobodys_way() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a.crawl");
+        let folder = JobFolder::open(&path, &config(false)).unwrap();
+        folder.give_up(&config(false)).unwrap();
+        drop(folder);
+        fs::write(path.join("urls.jsonl"), "old").unwrap();
+        JobFolder::open(&path, &config(false)).unwrap();
+        assert!(!path.join("urls.jsonl").exists());
+    }
+
+    #[test]
     fn foreign_folders_are_never_touched() {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("thesis.tex"), "years of work").unwrap();
-        let refused = JobFolder::create(place.path(), &config(true));
+        let refused = JobFolder::open(place.path(), &config(true));
         assert!(matches!(refused, Err(FolderError::Foreign(_))));
         assert!(place.path().join("thesis.tex").exists());
         let empty = place.path().join("empty");
         fs::create_dir(&empty).unwrap();
-        JobFolder::create(&empty, &config(false)).unwrap();
+        JobFolder::open(&empty, &config(false)).unwrap();
     }
 
     #[test]
     fn a_newer_format_is_refused() {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join(MARKER), "format = 99\nfinished = true\n").unwrap();
-        let refused = JobFolder::create(place.path(), &config(true));
+        let refused = JobFolder::open(place.path(), &config(true));
         assert!(matches!(
             refused,
             Err(FolderError::Newer { format: 99, .. })
@@ -205,7 +455,7 @@ mod tests {
         config.fetch.proxy = Some(Secret::new("http://x:hunter2@proxy.test"));
         config.fetch.headers = vec![("X-Key".into(), Secret::new("hunter2"))];
         let path = place.path().join("a.crawl");
-        JobFolder::create(&path, &config).unwrap();
+        JobFolder::open(&path, &config).unwrap();
         let text = fs::read_to_string(path.join(MARKER)).unwrap();
         assert!(
             text.contains("X-Key") && !text.contains("hunter2"),

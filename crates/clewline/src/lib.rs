@@ -29,11 +29,18 @@ pub mod escape;
 pub mod extract;
 pub mod fetch;
 mod folder;
+#[doc(hidden)]
+pub mod fuzzing;
 mod headers;
+pub mod inspect;
+mod job;
 pub mod log;
+#[doc(hidden)]
+pub mod measuring;
 mod page;
 pub mod record;
 pub mod report;
+mod store;
 
 pub use clewline_core as core;
 pub use crawl::{Control, CookieProblem, Crawl, CrawlError, GRACE, Pages, Running, Summary};
@@ -41,3 +48,4 @@ pub use engine::{EngineError, Event, Progress};
 pub use folder::FolderError;
 pub use headers::Headers;
 pub use page::Page;
+pub use store::StoreError;

@@ -3,50 +3,21 @@
 //! Owns the order of things around a crawl: notes, signals, progress, report, exit code. It
 //! refuses to know how a crawl works.
 
-use std::io::{self, BufWriter, IsTerminal, Write, stdout};
+use std::io;
 
-use clewline::log::{records, urls};
-use clewline::report::{self, Report, StoppedBy, Style, json, list};
-use clewline::{Crawl, CrawlError, FolderError, GRACE};
+use anyhow::Context as _;
+use clewline::config::Config;
+use clewline::report::StoppedBy;
+use clewline::{Crawl, CrawlError, GRACE, Summary};
 
+use crate::advice;
 use crate::exit::ExitStatus;
 use crate::message::Speaker;
+use crate::paper::{self, Gathered};
 use crate::progress::{Board, Progress};
-use crate::resolve::{FailOn, Format, Options, Resolved, Talk};
-use crate::stop;
+use crate::resolve::{FailOn, Options, Resolved, Talk};
+use crate::stop::Stop;
 use crate::teller::Teller;
-
-/// How a crawl ended, as far as the exit code and the report go.
-pub(crate) struct Summary {
-    pub(crate) ended: Ended,
-    /// URLs that answered with an error and are linked to.
-    pub(crate) broken: u64,
-    /// URLs that could not be fetched.
-    pub(crate) failed: u64,
-    /// Writes the report to stdout.
-    pub(crate) report: WriteReport,
-}
-
-/// A report that waits for its paper; a list of millions of URLs never stands in memory.
-pub(crate) type WriteReport = Box<dyn FnOnce(&mut dyn Write, Look) -> io::Result<()>>;
-
-/// Why a crawl ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// Nothing was left, or a budget was spent.
-    Finished,
-    /// The user stopped it.
-    Interrupted,
-    /// It could not go on: what is wrong, and what may help.
-    Stuck { reason: String, hints: Vec<String> },
-}
-
-/// How the report is to look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Look {
-    pub(crate) in_colour: bool,
-    pub(crate) width: usize,
-}
 
 /// Crawls, reports, and says how it ended.
 pub(crate) fn crawl(resolved: Resolved) -> anyhow::Result<ExitStatus> {
@@ -62,137 +33,112 @@ pub(crate) fn crawl(resolved: Resolved) -> anyhow::Result<ExitStatus> {
             speaker.note(note);
         }
     }
+    let kept = Gathered::for_list(options, &config);
+    match watched(config, options, &kept)? {
+        Ok(ended) => finish(&ended, options, kept, &speaker),
+        Err(error) => {
+            let (status, hints) = advice::on_refusal(&error);
+            speaker.error(&anyhow::Error::new(error), &hints);
+            Ok(status)
+        }
+    }
+}
+
+/// Runs the crawl to its end, with progress on stderr and an ear for signals.
+fn watched(
+    config: Config,
+    options: Options,
+    kept: &Gathered,
+) -> anyhow::Result<Result<Summary, CrawlError>> {
+    let stop = Stop::prepare()?;
     let board = Board::default();
     let progress = Progress::start(&board, options);
-    let speed_named = config.politeness.speed.is_some();
-    let teller = Teller::new(board, progress.voice(), options.talk, speed_named);
-    let running = match Crawl::from_config(config)
-        .observe(move |event| teller.tell(&event))
-        .run()
-    {
+    let mut teller = Teller::new(board, progress.voice(), options.talk, &config);
+    let kept = kept.clone();
+    let crawl = Crawl::from_config(config).observe(move |event| {
+        kept.take(&event);
+        teller.tell(&event);
+    });
+    let running = match crawl.run() {
         Ok(running) => running,
-        Err(error) => {
-            progress.finish();
-            return Ok(refuse(error, &speaker));
-        }
+        Err(error) => return Ok(Err(error)),
     };
     let control = running.control();
     let voice = progress.voice();
-    stop::listen(move || {
-        voice.say("stopping: what is in flight may finish; once more to stop at once");
+    stop.listen(move || {
+        voice.say(&stopping());
         control.stop(GRACE);
     })?;
     let ended = running.wait();
     progress.finish();
-    let summary = summary(ended?, options);
-    let status = exit_status(&summary, options.fail_on);
-    let Summary { ended, report, .. } = summary;
-    print(report, options)?;
-    if let Ended::Stuck { reason, hints } = ended {
-        speaker.error(&anyhow::Error::msg(reason), &hints);
+    Ok(ended)
+}
+
+/// Prints what came of it.
+fn finish(
+    ended: &Summary,
+    options: Options,
+    kept: Gathered,
+    speaker: &Speaker,
+) -> anyhow::Result<ExitStatus> {
+    let printed = print(ended, options, kept);
+    if options.talk != Talk::Quiet
+        && let Some(note) = advice::on_early_end(&ended.report)
+    {
+        speaker.note(&note);
     }
+    // Why the crawl failed comes before why its report did: the one may follow from the other.
+    let status = conclude(ended, options, speaker);
+    printed.context("the report cannot be printed")?;
     Ok(status)
 }
 
-/// A crawl that could not start: what is wrong, and what to do.
-fn refuse(error: CrawlError, speaker: &Speaker) -> ExitStatus {
-    let (status, hint) = match &error {
-        CrawlError::Folder(FolderError::Finished(_)) => (
-            ExitStatus::Usage,
-            Some("name another folder with --output, or replace it with --overwrite"),
-        ),
-        CrawlError::Folder(FolderError::Unfinished(_)) => (
-            ExitStatus::Usage,
-            Some("start afresh with --overwrite, or name another folder with --output"),
-        ),
-        CrawlError::Folder(FolderError::Foreign(_)) => {
-            (ExitStatus::Usage, Some("name another folder with --output"))
-        }
-        CrawlError::Folder(_) | CrawlError::Engine(_) => (ExitStatus::Stuck, None),
-        _ => (ExitStatus::Usage, None),
-    };
-    let hints: Vec<String> = hint.into_iter().map(str::to_owned).collect();
-    speaker.error(&anyhow::Error::new(error), &hints);
-    status
+fn stopping() -> String {
+    format!(
+        "stopping: what is in flight may finish, within {} s; once more to stop at once",
+        GRACE.as_secs()
+    )
 }
 
-fn summary(ended: clewline::Summary, options: Options) -> Summary {
-    let clewline::Summary {
-        report,
-        failed_roots,
-        error,
-    } = ended;
-    let ended = match (&report.facts.stopped_by, failed_roots.first(), error) {
-        (_, _, Some(error)) => Ended::Stuck {
-            reason: error.to_string(),
-            hints: vec!["what was written until then is whole and can be read".to_owned()],
-        },
-        (StoppedBy::Interrupted, ..) => Ended::Interrupted,
-        (_, Some((url, why)), _) => Ended::Stuck {
-            reason: format!("no page could be reached: {url}: {why}"),
-            hints: vec![format!("clewline inspect {url} shows each step")],
-        },
-        _ => Ended::Finished,
-    };
-    Summary {
-        ended,
-        broken: report.tally.broken,
-        failed: report.tally.outcomes.failed,
-        report: Box::new(move |out, look| write_report(&report, options, out, look)),
+/// Whoever closed the pipe has read enough; what the crawl came to counts all the same.
+fn print(ended: &Summary, options: Options, kept: Gathered) -> io::Result<()> {
+    match paper::print(&ended.report, options, kept) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
     }
 }
 
-fn write_report(
-    report: &Report,
-    options: Options,
-    out: &mut dyn Write,
-    look: Look,
-) -> io::Result<()> {
-    if options.list {
-        let folder = report.facts.folder.as_deref();
-        let records = folder
-            .map(|folder| records(&folder.join(urls::FILE)))
-            .transpose()?;
-        return list(records.into_iter().flatten(), &report.facts, out);
+/// Says why the crawl could not do its work, if it could not, and how the command ends.
+fn conclude(ended: &Summary, options: Options, speaker: &Speaker) -> ExitStatus {
+    let report = &ended.report;
+    let interrupted = report.facts.stopped_by == StoppedBy::Interrupted;
+    if let Some(error) = &ended.error {
+        let hints = advice::on_error(error, report);
+        speaker.error(&anyhow::Error::msg(error.to_string()), &hints);
+        return ExitStatus::Stuck;
     }
-    let mut text = String::new();
-    match options.format {
-        Format::Json => text = json(report)? + "\n",
-        Format::Text => {
-            let style = Style {
-                colour: look.in_colour,
-                width: look.width,
-            };
-            report::text(report, &mut text, style).map_err(io::Error::other)?;
-        }
+    let unreached = advice::on_unreached(&ended.failed_roots, report);
+    if let Some((reason, hints)) = unreached.filter(|_| !interrupted) {
+        speaker.error(&anyhow::Error::msg(reason), &hints);
+        return ExitStatus::Stuck;
     }
-    out.write_all(text.as_bytes())
+    let counts = (report.tally.broken, report.tally.outcomes.failed);
+    if interrupted {
+        ExitStatus::Interrupted
+    } else if is_met(options.fail_on, counts) {
+        ExitStatus::Threshold
+    } else {
+        ExitStatus::Done
+    }
 }
 
-fn print(report: WriteReport, options: Options) -> io::Result<()> {
-    let out = stdout();
-    let width = terminal_size::terminal_size_of(&out).map_or(80, |(width, _)| width.0);
-    let look = Look {
-        in_colour: options.colour.decide(out.is_terminal()),
-        width: usize::from(width),
-    };
-    let mut out = BufWriter::new(out.lock());
-    report(&mut out, look)?;
-    out.flush()
-}
-
-fn exit_status(summary: &Summary, fail_on: Option<FailOn>) -> ExitStatus {
-    let is_met = match fail_on {
-        Some(FailOn::Broken) => summary.broken > 0,
-        Some(FailOn::Error) => summary.failed > 0,
-        Some(FailOn::Any) => summary.broken > 0 || summary.failed > 0,
+/// Whether what `--fail-on` names occurred.
+fn is_met(fail_on: Option<FailOn>, (broken, failed): (u64, u64)) -> bool {
+    match fail_on {
+        Some(FailOn::Broken) => broken > 0,
+        Some(FailOn::Error) => failed > 0,
+        Some(FailOn::Any) => broken > 0 || failed > 0,
         None => false,
-    };
-    match summary.ended {
-        Ended::Stuck { .. } => ExitStatus::Stuck,
-        Ended::Interrupted => ExitStatus::Interrupted,
-        Ended::Finished if is_met => ExitStatus::Threshold,
-        Ended::Finished => ExitStatus::Done,
     }
 }
 
@@ -201,62 +147,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exit_codes() {
-        let check = |ended: Ended, counts: (u64, u64), fail_on, expected| {
-            let summary = Summary {
-                ended,
-                broken: counts.0,
-                failed: counts.1,
-                report: Box::new(|_, _| Ok(())),
-            };
-            assert_eq!(
-                exit_status(&summary, fail_on),
-                expected,
-                "{counts:?} {fail_on:?}"
-            );
-        };
-        let stuck = || Ended::Stuck {
-            reason: String::new(),
-            hints: Vec::new(),
-        };
-        check(Ended::Finished, (1, 1), None, ExitStatus::Done);
-        check(
-            Ended::Finished,
-            (1, 0),
-            Some(FailOn::Broken),
-            ExitStatus::Threshold,
-        );
-        check(
-            Ended::Finished,
-            (0, 1),
-            Some(FailOn::Broken),
-            ExitStatus::Done,
-        );
-        check(
-            Ended::Finished,
-            (0, 1),
-            Some(FailOn::Error),
-            ExitStatus::Threshold,
-        );
-        check(
-            Ended::Finished,
-            (1, 0),
-            Some(FailOn::Error),
-            ExitStatus::Done,
-        );
-        check(
-            Ended::Finished,
-            (1, 0),
-            Some(FailOn::Any),
-            ExitStatus::Threshold,
-        );
-        check(Ended::Finished, (0, 0), Some(FailOn::Any), ExitStatus::Done);
-        check(
-            Ended::Interrupted,
-            (1, 1),
-            Some(FailOn::Any),
-            ExitStatus::Interrupted,
-        );
-        check(stuck(), (1, 1), Some(FailOn::Any), ExitStatus::Stuck);
+    fn thresholds() {
+        for (fail_on, counts, expected) in [
+            (None, (1, 1), false),
+            (Some(FailOn::Broken), (1, 0), true),
+            (Some(FailOn::Broken), (0, 1), false),
+            (Some(FailOn::Error), (0, 1), true),
+            (Some(FailOn::Error), (1, 0), false),
+            (Some(FailOn::Any), (1, 0), true),
+            (Some(FailOn::Any), (0, 1), true),
+            (Some(FailOn::Any), (0, 0), false),
+        ] {
+            assert_eq!(is_met(fail_on, counts), expected, "{fail_on:?} {counts:?}");
+        }
     }
 }

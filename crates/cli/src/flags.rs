@@ -6,12 +6,15 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::builder::PossibleValue;
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use clewline::core::address::Cidr;
 
 use crate::resolve::show::{Standing, defaults};
-use crate::settings::{ConsoleSettings, NetworkSettings, RequestSettings, Settings, key_of};
+use crate::settings::{
+    ConsoleSettings, NetworkSettings, RequestSettings, ScopeSettings, Settings, definitions, key_of,
+};
 
 /// What `clewline` alone prints.
 pub(crate) const SHORT_HELP: &str = "\
@@ -19,20 +22,85 @@ A web crawler that never loses its place.
 
 Usage: clewline [crawl] URL… [OPTIONS]
 
-  clewline example.com                     crawl a site into example.com.crawl/
-  clewline example.com/docs/ --no-parent   only what lies below a folder
-  clewline localhost:3000 --fail-on broken find broken links of your own site
-  clewline inspect example.com/page        fetch one page and show what happens
+  clewline example.com                      crawl a site into example.com.crawl/
+  clewline example.com/docs/ --no-parent    only what lies below a folder
+  clewline localhost:3000 --fail-on broken  find broken links of your own site
+  clewline inspect example.com/page         fetch one page and show what happens
 
-More: clewline --help
+More: clewline -h for the usual flags, clewline --help for all of them.
 ";
 
-const AFTER_HELP: &str = "\
-Settings may also stand in clewline.toml, under the names of their flags.
-Times are written 500ms, 2s, 1m30s; sizes 512k, 32M, 1G; rates 5/s, 30/m.
+const EXAMPLES: &str = "\
+Examples:
+  clewline example.com                      crawl a site into example.com.crawl/
+  clewline example.com/docs/ --no-parent    only what lies below a folder
+  clewline example.com -n 100 --list        a hundred pages, one line for each
+  clewline localhost:3000 --fail-on broken  find broken links of your own site
 
-Exit codes: 0 done, 1 as --fail-on says, 2 usage or configuration, 3 could not
-continue, 130 interrupted.";
+These are the usual flags; clewline --help has all of them.";
+
+const NOTES: &str = "\
+Examples:
+  clewline example.com                      crawl a site into example.com.crawl/
+  clewline example.com/docs/ --no-parent    only what lies below a folder
+  clewline example.com -n 100 --list        a hundred pages, one line for each
+  clewline example.com -d 2 -p -o copy      two links deep, with images and styles
+  clewline localhost:3000 --fail-on broken  find broken links of your own site
+  clewline -i roots.txt --speed gentle      many sites, slowly
+
+Notation:
+  Times are written 500ms, 2s, 1m30s; sizes 512k, 32M, 1G; rates 5/s, 30/m.
+  Flags that take a list or a pattern may be given more than once.
+
+Files:
+  Settings may also stand in clewline.toml, under the names of their flags. A flag
+  wins over the file; --show-config tells where each value comes from.
+
+Exit codes:
+  0    done
+  1    done, and what --fail-on names occurred
+  2    usage or configuration
+  3    could not continue: no root was reached, the disk is full
+  130  interrupted by Ctrl-C or SIGTERM: once finishes what is in flight, twice
+       stops at once";
+
+/// Settings that `-h` shows; `--help` shows all.
+const USUAL: [&str; 27] = [
+    "url",
+    "input-file",
+    "scope",
+    "no-parent",
+    "include",
+    "exclude",
+    "depth",
+    "page-requisites",
+    "max-pages",
+    "max-time",
+    "speed",
+    "delay",
+    "rate",
+    "user-agent",
+    "header",
+    "user",
+    "cookies",
+    "proxy",
+    "insecure",
+    "output",
+    "overwrite",
+    "no-output",
+    "list",
+    "format",
+    "fail-on",
+    "quiet",
+    "verbose",
+];
+
+const INSPECT_HELP: &str = "\
+Shows each redirect, the header, what robots.txt says and in which line, what the
+page tells, what a crawl would do with each link, and where the time went.
+
+Exit codes: 0 an answer was read, whatever its status; 2 usage or configuration;
+3 it was not fetched.";
 
 /// A web crawler that never loses its place.
 #[derive(Parser)]
@@ -41,23 +109,37 @@ continue, 130 interrupted.";
     version,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
+    disable_help_flag = true,
+    disable_version_flag = true,
     max_term_width = 100,
-    after_help = AFTER_HELP
+    after_help = EXAMPLES,
+    after_long_help = NOTES
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Option<Verb>,
     #[command(flatten)]
     pub(crate) crawl: CrawlArguments,
+    /// Print the version
+    #[arg(short = 'V', long, action = ArgAction::Version, help_heading = HELP)]
+    version: Option<bool>,
 }
+
+const HELP: &str = "Help";
 
 /// What to do.
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     /// Crawl; the verb may be left out
-    #[command(max_term_width = 100, after_help = AFTER_HELP)]
+    #[command(
+        disable_help_flag = true,
+        max_term_width = 100,
+        after_help = EXAMPLES,
+        after_long_help = NOTES
+    )]
     Crawl(Box<CrawlArguments>),
     /// Fetch one page and show what happens on the way
+    #[command(max_term_width = 100, after_help = INSPECT_HELP)]
     Inspect(Box<InspectArguments>),
     /// Print completions for a shell
     Completions {
@@ -79,6 +161,9 @@ pub(crate) struct CrawlArguments {
     /// Always on: here only so that wget's habit gets an answer
     #[arg(short, long, hide = true)]
     pub(crate) recursive: bool,
+    /// Print the usual flags (-h) or all of them (--help)
+    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
+    help: Option<bool>,
 }
 
 /// Where settings come from.
@@ -102,9 +187,14 @@ pub(crate) struct InspectArguments {
     /// The page
     #[arg(value_name = "URL")]
     pub(crate) url: String,
-    /// Also print the body
+    /// Print the body; what happened then goes to standard error
     #[arg(long)]
     pub(crate) body: bool,
+    /// How to print what happened
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
+    pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) scope: ScopeSettings,
     #[command(flatten)]
     pub(crate) request: RequestSettings,
     #[command(flatten)]
@@ -115,29 +205,40 @@ pub(crate) struct InspectArguments {
     pub(crate) sources: Sources,
 }
 
-/// The grammar with each default in the help of its flag. Negative numbers count as values, so
-/// that they are refused with the others.
+/// The grammar, with the choices and the default of each flag in its help. Negative numbers
+/// count as values, so that they are refused with the others.
 pub(crate) fn command() -> clap::Command {
     let defaults = defaults();
-    let with_default = |arg: clap::Arg| {
-        let takes_one = matches!(arg.get_action(), clap::ArgAction::Set);
-        let arg = arg.allow_negative_numbers(takes_one);
-        let standing = defaults.iter().find(|(key, _)| *key == key_of(&arg));
-        match (standing, arg.get_help()) {
-            (Some((_, standing)), Some(help)) => match default_text(standing) {
-                Some(default) => {
-                    let help = format!("{help} [default: {default}]");
-                    arg.help(help)
-                }
-                None => arg,
-            },
-            _ => arg,
-        }
+    let known = definitions();
+    let explain = |arg: clap::Arg| {
+        let takes_one = matches!(arg.get_action(), ArgAction::Set);
+        let key = key_of(&arg).to_owned();
+        let is_setting = known.get_arguments().any(|one| key_of(one) == key);
+        let standing = defaults.iter().find(|(name, _)| *name == key);
+        let help = help_text(&arg, standing.map(|(_, standing)| standing));
+        let takes_values = arg.get_action().takes_values();
+        let arg = arg.allow_negative_numbers(takes_one).help(help);
+        let arg = arg.hide_possible_values(takes_values);
+        arg.hide_short_help(is_setting && !USUAL.contains(&key.as_str()))
     };
     Cli::command()
-        .mut_args(with_default)
-        .mut_subcommand("crawl", |verb| verb.mut_args(with_default))
-        .mut_subcommand("inspect", |verb| verb.mut_args(with_default))
+        .mut_args(explain)
+        .mut_subcommand("crawl", |verb| verb.mut_args(explain))
+        .mut_subcommand("inspect", |verb| verb.mut_args(explain))
+}
+
+/// What a flag means, its choices, its default.
+fn help_text(arg: &clap::Arg, standing: Option<&Standing>) -> String {
+    let mut text = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let values = arg.get_possible_values();
+    if arg.get_action().takes_values() && !values.is_empty() {
+        let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
+        text = format!("{text} [{}]", names.join(", "));
+    }
+    match standing.and_then(default_text) {
+        Some(default) if default != "unlimited" => format!("{text} [default: {default}]"),
+        _ => text,
+    }
 }
 
 /// A default worth a place in the help: no switches that are off, no empty lists.

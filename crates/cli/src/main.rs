@@ -2,12 +2,14 @@
 //!
 //! Owns the way from the command line to an exit code. stdout is data, stderr is talk.
 
+mod advice;
 mod crawl;
 mod exit;
 mod flags;
 mod inspect;
 mod message;
 mod nearest;
+mod paper;
 mod progress;
 mod resolve;
 mod settings;
@@ -118,8 +120,10 @@ fn run_inspect(arguments: InspectArguments) -> Result<ExitStatus, Failure> {
         },
         output: OutputSettings {
             no_output: true,
+            format: arguments.format,
             ..OutputSettings::default()
         },
+        scope: arguments.scope,
         request: arguments.request,
         network: arguments.network,
         console: arguments.console,

@@ -57,7 +57,7 @@ impl Speaker {
 
     /// An error with its causes and, after a blank line, what may help.
     pub(crate) fn error(&self, error: &anyhow::Error, hints: &[String]) {
-        let message = format!("{error:#}");
+        let message = with_causes(error);
         self.say(&format!(
             "{} {}\n",
             self.label("error:", RED),
@@ -101,16 +101,12 @@ impl Speaker {
     }
 
     /// A line that helps but is no error.
-    pub(crate) fn note(&self, note: &str) {
-        self.say(&format!("{} {}\n", self.label("note:", CYAN), shown(note)));
+    pub(crate) fn note(&self, text: &str) {
+        self.say(&(note(text, self.in_colour) + "\n"));
     }
 
     fn label(&self, label: &str, colour: &str) -> String {
-        if self.in_colour {
-            format!("\x1b[1;{colour}m{label}\x1b[0m")
-        } else {
-            label.to_owned()
-        }
+        painted(label, colour, self.in_colour)
     }
 
     #[expect(
@@ -121,6 +117,30 @@ impl Speaker {
         // A closed stderr leaves nobody to tell.
         let _ = stderr().write_all(text.as_bytes());
     }
+}
+
+/// The look of a note, for whoever prints it.
+pub(crate) fn note(text: &str, in_colour: bool) -> String {
+    format!("{} {}", painted("note:", CYAN, in_colour), shown(text))
+}
+
+fn painted(label: &str, colour: &str, in_colour: bool) -> String {
+    if in_colour {
+        format!("\x1b[1;{colour}m{label}\x1b[0m")
+    } else {
+        label.to_owned()
+    }
+}
+
+/// An error and its causes; a cause that the message tells already is not told again.
+fn with_causes(error: &anyhow::Error) -> String {
+    let mut message = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !message.ends_with(&cause) {
+            message = format!("{message}: {cause}");
+        }
+    }
+    message
 }
 
 /// Escapes each line for itself, so that our own line breaks stay.

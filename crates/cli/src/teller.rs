@@ -5,13 +5,22 @@
 
 use std::time::Duration;
 
+use clewline::config::Config;
 use clewline::core::address::Nearness;
 use clewline::core::frontier::{Hold, HoldKind, Note};
+use clewline::core::politeness::Politeness;
 use clewline::record::{OutcomeKind, Record};
 use clewline::{Event, Progress};
 
 use crate::progress::{Board, Snapshot, Voice};
 use crate::resolve::Talk;
+
+/// What held the crawl is shown a little longer than it did: with one request after the other
+/// it comes and goes many times a second, and nobody could read it.
+const HOLD_SHOWN: Duration = Duration::from_secs(2);
+
+/// Before this a rate is chance.
+const RATE_SETTLES: Duration = Duration::from_secs(2);
 
 /// Tells a person what happens.
 pub(crate) struct Teller {
@@ -19,88 +28,119 @@ pub(crate) struct Teller {
     voice: Voice,
     talk: Talk,
     speed_named: bool,
+    hold: Option<(Duration, Hold)>,
+    last_url: Option<String>,
 }
 
 impl Teller {
-    pub(crate) fn new(board: Board, voice: Voice, talk: Talk, speed_named: bool) -> Self {
+    pub(crate) fn new(board: Board, voice: Voice, talk: Talk, config: &Config) -> Self {
+        let pace = &config.politeness;
         Self {
             board,
             voice,
             talk,
-            speed_named,
+            speed_named: pace.speed.is_some() || pace.rate.is_some(),
+            hold: None,
+            last_url: None,
         }
     }
 
     /// Shows one event, or does not.
-    pub(crate) fn tell(&self, event: &Event<'_>) {
+    pub(crate) fn tell(&mut self, event: &Event<'_>) {
         match event {
-            Event::Progress(progress) => self.board.publish(self.snapshot(progress)),
-            Event::Note(note) if self.talk != Talk::Quiet => self.voice.say(&note_line(note)),
-            Event::Settled(record) if self.talk.is_verbose() => {
-                self.voice.say(&record_line(record));
+            Event::Progress(progress) => {
+                let snapshot = self.snapshot(progress);
+                self.board.publish(snapshot);
             }
+            Event::Note(note) if self.talk != Talk::Quiet => self.voice.note(&note_line(note)),
+            Event::Resumed { done, todo } if self.talk != Talk::Quiet => {
+                self.voice
+                    .note(&format!("going on: {done} URLs are done, {todo} wait"));
+            }
+            Event::NoRoom(why) => {
+                let line =
+                    format!("paused, nothing can be written ({why}); make room and it goes on");
+                self.voice.note(&line);
+            }
+            Event::RoomAgain => self.voice.note("there is room again; going on"),
+            Event::Settled(record) => match self.talk {
+                Talk::Verbose(1) => self.voice.say(&record_line(record)),
+                Talk::Verbose(_) => self.voice.say(&detailed_line(record)),
+                Talk::Quiet | Talk::Normal => {}
+            },
             _ => {}
         }
     }
 
-    fn snapshot(&self, progress: &Progress) -> Snapshot {
-        let waiting = progress
-            .hold
-            .as_ref()
-            .map(|hold| hold_line(hold, progress.elapsed, self.speed_named));
+    fn snapshot(&mut self, progress: &Progress) -> Snapshot {
+        let now = progress.elapsed;
+        if let Some(hold) = &progress.hold {
+            self.hold = Some((now, hold.clone()));
+        }
+        let recent = |(seen, _): &&(Duration, Hold)| now < *seen + HOLD_SHOWN;
+        let hold = self.hold.as_ref().filter(recent);
+        if let Some(url) = &progress.last_url {
+            self.last_url = Some(url.clone());
+        }
         Snapshot {
-            elapsed: progress.elapsed,
+            elapsed: now,
             done: progress.done,
             queued: progress.todo.saturating_sub(progress.in_flight),
             in_flight: progress.in_flight,
-            pages: progress.pages,
             pages_per_second: progress.pages_per_second,
             bytes_per_second: progress.bytes_per_second,
             memory_bytes: resident_bytes().unwrap_or_default(),
             failed: progress.failed,
             broken: progress.broken,
             eta: time_left(progress),
-            waiting,
+            waiting: hold.map(|(_, hold)| hold_line(hold, now, self.speed_named)),
             hosts_active: progress.hosts,
-            last_url: progress.last_url.clone(),
+            last_url: self.last_url.clone(),
         }
     }
 }
 
-/// What is queued now at the rate of now; more may be found.
+/// What is queued now at the rate of now; more may be found. A rate needs a while to be one,
+/// and the last second needs no announcement.
 fn time_left(progress: &Progress) -> Option<Duration> {
     let rate = progress.pages_per_second;
-    (rate > 0.0 && progress.todo > 0)
-        .then(|| Duration::try_from_secs_f64(progress.todo as f64 / rate).ok())
-        .flatten()
+    if rate <= 0.0 || progress.elapsed < RATE_SETTLES {
+        return None;
+    }
+    let left = Duration::try_from_secs_f64(progress.todo as f64 / rate).ok()?;
+    Some(left).filter(|left| left.as_secs() > 0)
 }
 
 fn hold_line(hold: &Hold, now: Duration, speed_named: bool) -> String {
     let seconds = hold.until.saturating_sub(now).as_secs_f64();
-    let own_site = if speed_named {
-        ""
-    } else {
-        "; your own site? --speed fast"
-    };
+    let host = &hold.host;
     match hold.by {
-        HoldKind::Rate(rate) if rate >= 1.0 => {
-            format!("held to {rate:.0}/s by politeness{own_site}")
-        }
-        HoldKind::Rate(rate) => format!("held to {rate:.2}/s by politeness{own_site}"),
+        HoldKind::Rate(rate) => rate_line(rate, host, speed_named),
         HoldKind::Delay(delay) => {
             format!(
-                "waiting for the delay of {:.1} s on {}",
-                delay.as_secs_f64(),
-                hold.host
+                "waiting for the delay of {:.1} s on {host}",
+                delay.as_secs_f64()
             )
         }
-        HoldKind::Parked => format!("{} is left alone for {seconds:.0} s more", hold.host),
+        HoldKind::Parked => format!("{host} is left alone for {seconds:.0} s more"),
         HoldKind::Robots => {
-            format!(
-                "robots.txt of {} could not be read; again in {seconds:.0} s",
-                hold.host
-            )
+            format!("robots.txt of {host} could not be read; again in {seconds:.0} s")
         }
+    }
+}
+
+/// Who asks for no speed of their own may want another one, unless the host has trouble
+/// already: below the rate at which a polite crawl begins, only trouble leads.
+fn rate_line(rate: f64, host: &str, speed_named: bool) -> String {
+    let digits = if rate < 1.0 { 2 } else { 0 };
+    let first = Politeness::default().host.first_rate;
+    let is_slowed = first.is_some_and(|first| rate < first.number());
+    if speed_named {
+        format!("held to {rate:.digits$}/s by politeness")
+    } else if is_slowed {
+        format!("slowed to {rate:.digits$}/s: {host} is slow or failing")
+    } else {
+        format!("held to {rate:.digits$}/s by politeness; your own site? --speed fast")
     }
 }
 
@@ -122,6 +162,7 @@ fn note_line(note: &Note) -> String {
     }
 }
 
+/// What happened and to which URL.
 fn record_line(record: &Record) -> String {
     let what = match record.outcome {
         OutcomeKind::Fetched | OutcomeKind::Redirected | OutcomeKind::Unmodified => record
@@ -149,6 +190,23 @@ fn record_line(record: &Record) -> String {
     format!("{what} {}{target}", record.url)
 }
 
+/// The same with what else a line has room for.
+fn detailed_line(record: &Record) -> String {
+    let fetched = record.outcome == OutcomeKind::Fetched;
+    let parts = [
+        record.error.clone(),
+        record.content_type.clone(),
+        fetched.then(|| format!("{} bytes", record.body_bytes)),
+        record.timings.total.map(|millis| format!("{millis:.0} ms")),
+        (record.tries > 1).then(|| format!("{} tries", record.tries)),
+        fetched.then(|| format!("{} of {} links new", record.new_links, record.links)),
+        Some(format!("depth {}", record.depth)),
+        record.found_on.as_ref().map(|page| format!("from {page}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("{} ({})", record_line(record), parts.join(", "))
+}
+
 /// Resident memory of this process.
 fn resident_bytes() -> Option<u64> {
     let pages: u64 = std::fs::read_to_string("/proc/self/statm")
@@ -163,6 +221,25 @@ fn resident_bytes() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_left_is_told_once_it_means_something() {
+        let check = |elapsed, todo, pages_per_second, expected: Option<u64>| {
+            let progress = Progress {
+                elapsed: Duration::from_secs(elapsed),
+                todo,
+                pages_per_second,
+                ..Progress::default()
+            };
+            assert_eq!(time_left(&progress), expected.map(Duration::from_secs));
+        };
+        check(10, 100, 5.0, Some(20));
+        check(1, 100, 5.0, None);
+        check(10, 0, 5.0, None);
+        check(10, 3, 5.0, None);
+        check(10, 100, 0.0, None);
+        check(10, u64::MAX, 1e-9, None);
+    }
 
     #[test]
     fn holds_say_what_helps() {
@@ -180,6 +257,10 @@ mod tests {
         assert_eq!(
             line(HoldKind::Rate(0.5), true),
             "held to 0.50/s by politeness"
+        );
+        assert_eq!(
+            line(HoldKind::Rate(0.5), false),
+            "slowed to 0.50/s: a.test is slow or failing"
         );
         assert_eq!(
             line(HoldKind::Delay(Duration::from_secs(5)), false),

@@ -6,10 +6,79 @@
 use crate::cookies::{
     CookieChange, CookieContext, CookieJar, MAX_COOKIES, MAX_COOKIES_PER_SITE, MAX_HEADER_BYTES,
 };
+use crate::domain::{registrable, without_www};
+use crate::key::Keyer;
 use crate::robots::{MAX_SITEMAP_BYTES, MAX_SITEMAPS, Robots};
+use crate::url::{CrawlUrl, HARD_LENGTH_LIMIT, Scheme};
 
 /// What a lossy reading may make of one byte.
 const LOSSY_GROWTH: usize = 3;
+
+/// Takes the first line of `data` as a URL and the rest as a reference found on that page.
+pub fn fuzz_url(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (first, reference) = text.split_once('\n').unwrap_or((&text, ""));
+    let page = CrawlUrl::parse(first).or_else(|_| CrawlUrl::parse("http://a.test/b/c?d"));
+    let page = page.expect("the URL is a constant that parses");
+    check_url(&page);
+    if let Ok(target) = page.join(reference) {
+        check_url(&target);
+        let again = page.join(target.as_str());
+        assert_eq!(again.as_ref(), Ok(&target), "an absolute URL stays itself");
+    }
+}
+
+fn check_url(url: &CrawlUrl) {
+    let text = url.as_str();
+    assert!(text.len() <= HARD_LENGTH_LIMIT, "{url} is too long");
+    assert!(
+        text.bytes().all(|byte| byte.is_ascii_graphic()),
+        "{url} would break a request line"
+    );
+    let again = CrawlUrl::parse(text);
+    assert_eq!(again.as_ref(), Ok(url), "canonical is a fixed point");
+    check_parts(url);
+    let robots = url.with_path("/robots.txt");
+    let again = CrawlUrl::parse(robots.as_str());
+    assert_eq!(again.as_ref(), Ok(&robots), "a sibling is canonical");
+    assert_eq!(url.over_http().scheme(), Scheme::Http);
+    check_key(url);
+}
+
+/// The slices of a URL are what the `url` crate says, and together the whole text.
+fn check_parts(url: &CrawlUrl) {
+    let text = url.as_str();
+    let parsed = url.to_url();
+    assert_eq!(parsed.as_str(), text);
+    assert_eq!(parsed.host_str(), Some(url.host()));
+    assert_eq!(parsed.port_or_known_default(), Some(url.port()));
+    assert_eq!((parsed.path(), parsed.query()), (url.path(), url.query()));
+    assert_eq!(parsed.fragment(), None);
+    assert!(parsed.username().is_empty() && parsed.password().is_none());
+    assert_eq!([url.origin(), url.path_and_query()].concat(), text);
+    let port = url.authority().strip_prefix(url.host());
+    let port = port.expect("the authority begins with the host");
+    assert!(port.is_empty() || port == format!(":{}", url.port()));
+    assert!(url.path().starts_with('/'));
+    let site = registrable(url.host());
+    assert!(!site.is_empty() && url.host().contains(site));
+    assert!(url.host().ends_with(without_www(url.host())));
+}
+
+/// The normalised form is a URL too, normalised itself and with the same key.
+fn check_key(url: &CrawlUrl) {
+    for keyer in [
+        Keyer::default(),
+        Keyer::new(7, &["sid".into(), "utm_*".into()]),
+    ] {
+        let normalised = keyer.normalised(url);
+        let other = CrawlUrl::parse(&normalised);
+        let other = other.expect("the normalised form is a URL");
+        assert_eq!(other.as_str(), normalised, "the normalised form changes");
+        assert_eq!(keyer.normalised(&other), normalised, "not idempotent");
+        assert_eq!(keyer.key(&other), keyer.key(url));
+    }
+}
 
 /// Reads `data` as a robots.txt and judges paths taken from it.
 pub fn fuzz_robots(data: &[u8]) {
@@ -181,6 +250,11 @@ mod tests {
                 body(&mutate(seed, other, &mut dice));
             }
         }
+    }
+
+    #[test]
+    fn urls_hold_for_the_corpus_and_its_mutations() {
+        check("url", fuzz_url);
     }
 
     #[test]

@@ -132,10 +132,16 @@ impl Keyer {
         normalise_escapes(url.path(), &mut text);
         if let Some(query) = url.query() {
             let mut separator = '?';
-            for parameter in query.split('&').filter(|parameter| !self.drops(parameter)) {
+            for parameter in query.split('&') {
+                let start = text.len();
                 text.push(separator);
-                separator = '&';
                 normalise_escapes(parameter, &mut text);
+                // Judged in the normalised form: `%73id` is `sid`.
+                if self.drops(&text[start + 1..]) {
+                    text.truncate(start);
+                } else {
+                    separator = '&';
+                }
             }
         }
         text
@@ -161,7 +167,7 @@ fn normalise_escapes(part: &str, out: &mut String) {
         let escape = rest.as_bytes().get(at + 1..at + 3);
         let value = escape.and_then(|digits| Some(hex(digits[0])? << 4 | hex(digits[1])?));
         match value {
-            Some(byte) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
+            Some(byte) if is_unreserved(byte) && !completes_escape(byte, out) => {
                 out.push(char::from(byte));
                 rest = &rest[at + 3..];
             }
@@ -176,6 +182,22 @@ fn normalise_escapes(part: &str, out: &mut String) {
         }
     }
     out.push_str(rest);
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}
+
+/// Whether this character would make an escape of a percent sign that begins none: `%4%31` is
+/// not `%41`, and the normalised form of a normalised form must be itself.
+fn completes_escape(byte: u8, out: &str) -> bool {
+    let tail = out.as_bytes();
+    let after_percent = match tail {
+        [.., b'%'] => true,
+        [.., b'%', digit] => hex(*digit).is_some(),
+        _ => false,
+    };
+    after_percent && hex(byte).is_some()
 }
 
 fn hex(digit: u8) -> Option<u8> {
@@ -201,6 +223,8 @@ mod tests {
                 "http://a.test/?a=1&b=2",
             ),
             ("http://a.test/?sid=9", "http://a.test/"),
+            ("http://a.test/?%73id=9&a", "http://a.test/?a"),
+            ("http://a.test/%%341", "http://a.test/%%34%31"),
             ("http://a.test/?", "http://a.test/?"),
         ] {
             assert_eq!(key(&keyer, left), key(&keyer, right), "{left} {right}");
@@ -216,6 +240,8 @@ mod tests {
             ("http://a.test/?sid2=9", "http://a.test/"),
             ("http://a.test/a", "http://a.test/A"),
             ("http://a.test/?", "http://a.test/"),
+            ("http://a.test/%4%31", "http://a.test/A"),
+            ("http://a.test/%4%31", "http://a.test/%%341"),
         ] {
             assert_ne!(key(&keyer, left), key(&keyer, right), "{left} {right}");
         }

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::url::redacted;
+
 mod parse;
 mod pattern;
 mod rules;
@@ -185,7 +187,12 @@ impl From<Robots> for Stored {
             group: robots.group,
             otherwise: robots.otherwise,
             crawl_delay: robots.crawl_delay,
-            sitemaps: robots.sitemaps,
+            // Whoever writes a password into a public file must not find it in our state.
+            sitemaps: robots
+                .sitemaps
+                .iter()
+                .map(|url| redacted(url).into_owned())
+                .collect(),
         }
     }
 }

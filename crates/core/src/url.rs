@@ -4,6 +4,7 @@
 //! without credentials, in the WHATWG serialisation. What is requested, stored and archived is
 //! exactly this text. Nothing here judges scope; nothing here touches the network.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -250,6 +251,33 @@ pub fn parse_host(text: &str) -> Option<String> {
     Host::parse(text).ok().map(|host| host.to_string())
 }
 
+/// A text that may have been meant as a URL, with `***` in place of the user and password that
+/// may stand in it. It is lenient like the URL parser, which ignores tabs and takes backslashes
+/// for slashes.
+///
+/// ```
+/// use clewline_core::url::redacted;
+/// assert_eq!(redacted("ftp://me:secret@a.test/x"), "ftp://***@a.test/x");
+/// assert_eq!(redacted("http://a.test/@me"), "http://a.test/@me");
+/// ```
+pub fn redacted(text: &str) -> Cow<'_, str> {
+    let is_scheme = |name: &str| {
+        let mut bytes = name.bytes();
+        bytes.all(|byte| byte.is_ascii_alphanumeric() || b"+-.\t\n\r ".contains(&byte))
+    };
+    let after_scheme = text.find(':').filter(|at| is_scheme(&text[..*at]));
+    let rest = &text[after_scheme.map_or(0, |at| at + 1)..];
+    let authority = rest.trim_start_matches(['/', '\\', '\t', '\n', '\r', ' ']);
+    let end = authority.find(['/', '\\', '?', '#']);
+    match authority[..end.unwrap_or(authority.len())].rfind('@') {
+        Some(at) => {
+            let before = &text[..text.len() - authority.len()];
+            Cow::Owned(format!("{before}***{}", &authority[at..]))
+        }
+        None => Cow::Borrowed(text),
+    }
+}
+
 fn guard_length(text: &str) -> Result<(), UrlError> {
     if text.len() > HARD_LENGTH_LIMIT {
         Err(UrlError::TooLong)
@@ -335,6 +363,23 @@ mod tests {
         assert_eq!(CrawlUrl::parse("http://").unwrap_err(), UrlError::Invalid);
         let long = format!("http://a.test/{}", "x".repeat(HARD_LENGTH_LIMIT));
         assert_eq!(CrawlUrl::parse(&long).unwrap_err(), UrlError::TooLong);
+    }
+
+    #[test]
+    fn credentials_are_hidden() {
+        for (text, expected) in [
+            ("http://u:p@a.test:99999/x@y", "http://***@a.test:99999/x@y"),
+            ("//u:p@a.test", "//***@a.test"),
+            ("u:p@a.test", "u:***@a.test"),
+            ("http://u:p@q@a.test", "http://***@a.test"),
+            ("ht\ttp:\t/\\u:p@a.test", "ht\ttp:\t/\\***@a.test"),
+            ("http:u:p@a.test", "http:***@a.test"),
+            (" http://ü:p@", " http://***@"),
+            ("http://a.test?u:p@b", "http://a.test?u:p@b"),
+            ("", ""),
+        ] {
+            assert_eq!(redacted(text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -317,6 +317,34 @@ pub struct OutputConfig {
     pub folder: Option<PathBuf>,
     /// Replace a job folder that is there.
     pub overwrite: bool,
+    /// Keep the state in memory only: a stopped crawl cannot be resumed.
+    pub in_memory: bool,
+    /// Go on with an unfinished crawl although its scope is another one now.
+    pub rescope: bool,
+    /// Memory for caches and buffers of the state.
+    pub memory: Memory,
+    /// The crawl pauses while less than this is free on the disk.
+    pub min_free: MinFree,
+}
+
+/// A number of bytes that stay free on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct MinFree(pub u64);
+
+impl Default for MinFree {
+    fn default() -> Self {
+        Self(256 * 1024 * 1024)
+    }
+}
+
+/// A number of bytes for caches and buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Memory(pub u64);
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self(256 * 1024 * 1024)
+    }
 }
 
 /// One thing that is wrong with a configuration.

@@ -6,13 +6,14 @@
 //! never parses; a page counts only when its record is durable.
 
 mod delivery;
+mod disk;
 mod facts;
+mod keeping;
 mod open_files;
 mod progress;
 mod scribe;
 mod task;
 
-use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -20,8 +21,8 @@ use std::time::Duration;
 
 use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
 use clewline_core::frontier::{
-    End, Ending, Finished, Frontier, Job, MemoryStore, Moment, Next, Note, Settled, Settlement,
-    Store, Work,
+    End, Ending, Finished, Frontier, Job, Moment, Next, Note, Sealed, Settled, Settlement, Store,
+    Work,
 };
 use clewline_core::link::LinkKind;
 use clewline_core::url::{CrawlUrl, Scheme};
@@ -39,16 +40,23 @@ use crate::record::{Entry, OutcomeKind};
 use crate::report::{RunFacts, StoppedBy, Tally};
 
 use delivery::{Delivery, Reader};
+use disk::{Change, DiskWatch};
 use facts::Facts;
+use keeping::Keeping;
+pub(crate) use keeping::{
+    COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
+};
 use progress::Meter;
 pub use progress::{Event, Progress};
-use scribe::{Scribe, Written};
+use scribe::{Batch, Scribe, Word, Written};
 use task::{Passport, Workshop};
 
 /// A batch is handed to the logs after this time …
-const BATCH_TIME: Duration = Duration::from_millis(100);
+const BATCH_TIME: Duration = Duration::from_millis(50);
 /// … or at this size, whichever comes first.
 const BATCH_SIZE: usize = 2000;
+/// Links and queue entries that weigh as much as one record.
+const LINKS_PER_RECORD: usize = 32;
 /// How often progress is told.
 const PROGRESS_TIME: Duration = Duration::from_millis(100);
 /// Pages that wait for the user of the library, at the most.
@@ -58,18 +66,19 @@ pub(crate) const PAGES_AHEAD: usize = 16;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// A log could not be written.
+    /// The results could not be written.
     #[error("the results cannot be written: {0}")]
-    Log(#[source] io::Error),
+    Write(Box<dyn std::error::Error + Send + Sync>),
+    /// The state could not be read or written.
+    #[error(transparent)]
+    State(Box<dyn std::error::Error + Send + Sync>),
     /// Threads or the runtime could not be started.
     #[error("the crawl cannot be started: {0}")]
     Start(#[source] io::Error),
 }
 
-impl From<Infallible> for EngineError {
-    fn from(never: Infallible) -> Self {
-        match never {}
-    }
+fn state<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {
+    EngineError::State(Box::new(error))
 }
 
 /// What reaches the engine from outside its thread.
@@ -77,8 +86,8 @@ impl From<Infallible> for EngineError {
 pub(crate) enum Message {
     /// A job has ended.
     Done(Box<JobDone>),
-    /// A batch is durable, or the logs failed.
-    Written(io::Result<Written>),
+    /// From the thread that writes.
+    Scribe(Word),
     /// Hand out nothing more; what is in flight has this long.
     Stop(Duration),
     /// The user of the library took a page.
@@ -94,13 +103,14 @@ pub(crate) struct JobDone {
 }
 
 /// Everything a crawl is made of.
-pub(crate) struct Parts {
+pub(crate) struct Parts<S> {
     pub(crate) config: Config,
     pub(crate) fetcher: Arc<dyn Fetcher>,
     pub(crate) extractor: Arc<dyn Extractor>,
     pub(crate) logs: Vec<Box<dyn Log>>,
     pub(crate) cookies: CookieJar,
-    pub(crate) frontier: Frontier<MemoryStore>,
+    pub(crate) frontier: Frontier<S>,
+    pub(crate) earlier: Earlier,
     pub(crate) observer: Observer,
     pub(crate) pages: Option<pages_channel::Sender<Page>>,
     pub(crate) inbox: Receiver<Message>,
@@ -120,10 +130,10 @@ pub(crate) struct Outcome {
 }
 
 /// The loop's state.
-pub(crate) struct Engine {
+pub(crate) struct Engine<S> {
     config: Config,
     clock: Clock,
-    frontier: Frontier<MemoryStore>,
+    frontier: Frontier<S>,
     cookies: CookieJar,
     workshop: Arc<Workshop>,
     runtime: Option<Runtime>,
@@ -140,11 +150,14 @@ pub(crate) struct Engine {
     joined_hosts: Vec<String>,
     failed_roots: Vec<(CrawlUrl, String)>,
     any_root_reached: bool,
-    started_at: String,
+    resumed: bool,
+    keeping: Keeping,
+    no_room: bool,
+    disk: DiskWatch,
 }
 
-impl Engine {
-    pub(crate) fn new(parts: Parts) -> Result<Self, EngineError> {
+impl<S: Store> Engine<S> {
+    pub(crate) fn new(parts: Parts<S>) -> Result<Self, EngineError> {
         let clock = Clock::start();
         let config = parts.config;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -179,12 +192,15 @@ impl Engine {
             room,
             stop_at: None,
             observer: parts.observer,
-            tally: Tally::default(),
+            keeping: Keeping::new(&parts.earlier),
+            tally: parts.earlier.tally,
             meter: Meter::default(),
             joined_hosts: Vec::new(),
             failed_roots: Vec::new(),
-            any_root_reached: false,
-            started_at: timestamp(),
+            any_root_reached: parts.earlier.resumed,
+            resumed: parts.earlier.resumed,
+            no_room: false,
+            disk: DiskWatch::new(config.output.folder.as_deref(), config.output.min_free.0),
             config,
         })
     }
@@ -208,17 +224,25 @@ impl Engine {
     }
 
     fn work(&mut self) -> Result<StoppedBy, EngineError> {
+        if self.resumed {
+            let counts = self.frontier.counts();
+            (self.observer)(Event::Resumed {
+                done: self.tally.done,
+                todo: counts.todo(),
+            });
+        }
         for root in self.config.roots.clone() {
             self.frontier
-                .admit_root(root.url, root.guessed_scheme, self.clock.now())?;
+                .admit_root(root.url, root.guessed_scheme, self.clock.now())
+                .map_err(state)?;
         }
         loop {
             while let Ok(message) = self.inbox.try_recv() {
                 self.take(message)?;
             }
             let now = self.clock.now();
-            self.hand_batch_over(now, BATCH_SIZE);
-            self.tell_progress(now);
+            self.watch_disk(now);
+            self.hand_batch_over(now, BATCH_SIZE)?;
             if self
                 .stop_at
                 .is_some_and(|at| now >= at || self.frontier.counts().in_flight == 0)
@@ -226,13 +250,16 @@ impl Engine {
                 return Ok(StoppedBy::Interrupted);
             }
             let next = if self.has_room() {
-                self.frontier.next(now)?
+                self.frontier.next(now).map_err(state)?
             } else {
                 Next::Waiting
             };
             match next {
                 Next::Start(job) => self.start(job),
-                Next::Settled(finished) => self.finished(*finished, Facts::default()),
+                Next::Settled(finished) => {
+                    self.finished(*finished, Facts::default());
+                    self.tell_progress(now);
+                }
                 Next::WaitUntil(at) => self.wait(now, Some(at))?,
                 Next::Waiting => self.wait(now, None)?,
                 Next::Done(End::Finished) => return Ok(StoppedBy::Finished),
@@ -249,10 +276,14 @@ impl Engine {
             && (self.frontier.counts().in_flight as usize) < self.room
             && self.scribe.has_room()
             && !self.delivery.is_behind()
+            && !self.no_room
+            && !self.disk.is_low()
     }
 
     /// Waits for a message, or for the first thing that is due.
     fn wait(&mut self, now: Moment, until: Option<Moment>) -> Result<(), EngineError> {
+        // Only now, with everything handed out that may be, is it known what holds the crawl.
+        self.tell_progress(now);
         let batch_due = (!self.batch.is_empty()).then(|| self.batch_since + BATCH_TIME);
         let progress_due = now + PROGRESS_TIME;
         let due = [until, batch_due, self.stop_at].into_iter().flatten().min();
@@ -267,9 +298,9 @@ impl Engine {
     fn take(&mut self, message: Message) -> Result<(), EngineError> {
         match message {
             Message::Done(done) => self.settle(*done)?,
-            Message::Written(Ok(written)) => self.commit(&written)?,
-            Message::Written(Err(error)) => return Err(EngineError::Log(error)),
+            Message::Scribe(word) => self.listen(word)?,
             Message::Stop(grace) => {
+                self.scribe.give_up();
                 let at = self.clock.now() + grace;
                 self.stop_at = Some(self.stop_at.map_or(at, |known| known.min(at)));
             }
@@ -306,7 +337,7 @@ impl Engine {
             .any(|root| root.url.origin() == url.origin());
         Passport {
             cookie,
-            credentials: self.config.fetch.user.is_some() && on_root,
+            credentials: on_root,
         }
     }
 
@@ -326,7 +357,8 @@ impl Engine {
             }
             _ => {}
         }
-        if let Settled::Done(finished) = self.frontier.settle(settlement, now)? {
+        let settled = self.frontier.settle(settlement, now).map_err(state)?;
+        if let Settled::Done(finished) = settled {
             self.finished(*finished, facts);
         }
         self.tell_notes();
@@ -342,6 +374,7 @@ impl Engine {
         for cookie in set_cookies {
             let change = self.cookies.store(cookie_context(url), cookie, now);
             accepted |= change == CookieChange::Accepted;
+            self.keeping.cookies_changed = true;
         }
         accepted
     }
@@ -362,9 +395,6 @@ impl Engine {
             };
             let reader = self.delivery.offer(page);
             self.mind(reader);
-        }
-        if self.batch.is_empty() {
-            self.batch_since = self.clock.now();
         }
         self.batch.push(entry);
     }
@@ -391,38 +421,85 @@ impl Engine {
         }
     }
 
-    fn hand_batch_over(&mut self, now: Moment, size: usize) {
-        let due = now >= self.batch_since + BATCH_TIME || self.batch.len() >= size;
-        if self.batch.is_empty() || !due || !self.scribe.has_room() {
-            return;
+    /// Seals the open batch and hands it to the scribe, when it is time and there is room.
+    fn hand_batch_over(&mut self, now: Moment, size: usize) -> Result<(), EngineError> {
+        let open = self
+            .batch
+            .len()
+            .max(self.frontier.open_size() / LINKS_PER_RECORD);
+        let due = now >= self.batch_since + BATCH_TIME || open >= size;
+        if open == 0 || !due || !self.scribe.has_room() {
+            return Ok(());
         }
-        let batch = std::mem::take(&mut self.batch);
-        if let Err(batch) = self.scribe.write(batch) {
-            self.batch = batch;
+        let frontier = self.frontier.state();
+        let notes = self
+            .keeping
+            .notes(now, &frontier, &self.cookies, &self.tally)
+            .map_err(state)?;
+        let mut sealed = self.frontier.seal(notes).map_err(state)?;
+        self.batch_since = now;
+        let commit = Box::new(move |offsets: &[(&'static str, u64)]| {
+            sealed.commit(offsets).map_err(Into::into)
+        });
+        let entries = std::mem::take(&mut self.batch);
+        // A scribe that is gone has said why; that word is on its way.
+        self.scribe.write(Batch { entries, commit }).ok();
+        Ok(())
+    }
+
+    /// Pauses before the disk is full, and goes on when it is not.
+    fn watch_disk(&mut self, now: Moment) {
+        match self.disk.look(now) {
+            Some(Change::Low { free }) => {
+                let why = format!("only {} MB are free on the disk", free / 1_000_000);
+                (self.observer)(Event::NoRoom(&why));
+            }
+            Some(Change::Fine) => (self.observer)(Event::RoomAgain),
+            None => {}
         }
     }
 
-    /// A batch is in the logs: now it counts.
-    fn commit(&mut self, written: &Written) -> Result<(), EngineError> {
+    fn listen(&mut self, word: Word) -> Result<(), EngineError> {
+        match word {
+            Word::Written(written) => self.commit(&written),
+            Word::NoRoom(why) => {
+                self.no_room = true;
+                (self.observer)(Event::NoRoom(&why));
+            }
+            Word::RoomAgain => {
+                self.no_room = false;
+                (self.observer)(Event::RoomAgain);
+            }
+            Word::Failed(error) => return Err(EngineError::Write(error)),
+        }
+        Ok(())
+    }
+
+    /// A batch is durable: now it counts.
+    fn commit(&mut self, written: &Written) {
         self.scribe.written();
-        self.frontier.store().commit(&written.offsets)?;
+        self.frontier.committed();
         for entry in &written.entries {
             self.tally.add(&entry.record);
             (self.observer)(Event::Settled(&entry.record));
         }
-        Ok(())
+        let urls = written
+            .offsets
+            .iter()
+            .find(|(name, _)| *name == crate::log::urls::NAME);
+        self.keeping.tally_offset = urls.map_or(0, |(_, offset)| *offset);
     }
 
     /// Writes everything that is left and waits for it.
     fn flush(&mut self) -> Result<(), EngineError> {
         loop {
-            self.hand_batch_over(Moment::MAX, 1);
+            self.hand_batch_over(self.clock.now(), 1)?;
             if self.batch.is_empty() && self.scribe.unwritten() == 0 {
                 return Ok(());
             }
             match self.inbox.recv() {
-                Ok(Message::Written(Ok(written))) => self.commit(&written)?,
-                Ok(Message::Written(Err(error))) => return Err(EngineError::Log(error)),
+                Ok(Message::Scribe(word)) => self.listen(word)?,
+                Ok(Message::Stop(_)) => self.scribe.give_up(),
                 // Jobs that end now stay open: they belong to nobody's batch.
                 Ok(_) => {}
                 Err(_) => return Ok(()),
@@ -446,7 +523,8 @@ impl Engine {
         }
         let hold = self.frontier.hold(now);
         let counts = self.frontier.counts();
-        self.tally.tick(now, counts.in_flight as u32);
+        self.tally
+            .tick(self.keeping.spent(now), counts.in_flight as u32);
         let progress = self.meter.measure(now, &self.tally, counts, hold);
         (self.observer)(Event::Progress(&progress));
     }
@@ -466,9 +544,9 @@ impl Engine {
         };
         let facts = RunFacts {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_at: self.started_at,
+            seconds: self.keeping.spent(self.clock.now()).as_secs_f64(),
+            started_at: self.keeping.started_at,
             finished_at: timestamp(),
-            seconds: self.clock.now().as_secs_f64(),
             folder: self.config.output.folder.clone(),
             roots: self
                 .config
@@ -482,6 +560,7 @@ impl Engine {
             admitted: counts.admitted,
             // What is settled but not durable is not done.
             todo: counts.admitted - self.tally.done,
+            resumable: self.config.output.folder.is_some() && !self.config.output.in_memory,
             stopped_by,
             notes,
         };

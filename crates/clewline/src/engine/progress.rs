@@ -21,6 +21,17 @@ pub enum Event<'a> {
     Settled(&'a Record),
     /// Something a person may want to hear of.
     Note(&'a Note),
+    /// An unfinished crawl goes on.
+    Resumed {
+        /// URLs settled by earlier runs.
+        done: u64,
+        /// URLs that still wait.
+        todo: u64,
+    },
+    /// Nothing can be written for lack of room; the crawl waits until there is.
+    NoRoom(&'a str),
+    /// There is room again.
+    RoomAgain,
     /// How far the crawl is; about ten times a second.
     Progress(&'a Progress),
 }

@@ -1,44 +1,84 @@
-//! The scribe: writes batches to the logs, in order, on a thread of its own.
+//! The scribe: writes batches to the logs and commits them, in order, on a thread of its own.
 //!
-//! Owns the logs while a crawl runs. Batches are appended strictly in the order in which they
-//! were handed over; after each the logs are synced and their offsets reported, and only then
-//! may the engine commit the batch.
+//! Owns the logs while a crawl runs. A batch is appended to every log, the logs are synced, and
+//! only then the store's part of the batch becomes durable, together with the offsets of the
+//! logs. Where there is no room on the disk it waits until there is, and nothing is torn: a log
+//! is cut back to its last offset before the next try.
 
+use std::error::Error;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::Message;
-use crate::log::Log;
+use crate::log::{Log, Offset};
 use crate::record::Entry;
 
 /// Batches that may wait; more than that and nothing new is handed out.
 const QUEUE: usize = 4;
 
-/// A batch that is durable in all logs.
+/// How often a full disk is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// The store's part of a batch: makes it durable, with the offsets of the logs.
+pub(super) type Commit =
+    Box<dyn FnMut(&[(&'static str, u64)]) -> Result<(), Box<dyn Error + Send + Sync>> + Send>;
+
+/// A batch on its way.
+pub(super) struct Batch {
+    pub(super) entries: Vec<Entry>,
+    pub(super) commit: Commit,
+}
+
+/// A batch that is durable, and where each log ends after it.
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(super) entries: Vec<Entry>,
     pub(super) offsets: Vec<(&'static str, u64)>,
 }
 
+/// What the scribe says.
+#[derive(Debug)]
+pub(crate) enum Word {
+    /// A batch is durable.
+    Written(Written),
+    /// Nothing can be written for lack of room; it is tried again and again.
+    NoRoom(String),
+    /// There is room again.
+    RoomAgain,
+    /// Nothing can be written any more.
+    Failed(Box<dyn Error + Send + Sync>),
+}
+
 /// The engine's end of the scribe.
 pub(super) struct Scribe {
-    batches: Option<SyncSender<Vec<Entry>>>,
+    batches: Option<SyncSender<Batch>>,
     thread: Option<JoinHandle<()>>,
     unwritten: usize,
+    give_up: Arc<AtomicBool>,
 }
 
 impl Scribe {
     pub(super) fn start(logs: Vec<Box<dyn Log>>, engine: Sender<Message>) -> io::Result<Self> {
         let (batches, queue) = sync_channel(QUEUE);
+        let give_up = Arc::new(AtomicBool::new(false));
+        let mut desk = Desk {
+            logs,
+            offsets: Vec::new(),
+            engine,
+            give_up: Arc::clone(&give_up),
+        };
         let thread = std::thread::Builder::new()
             .name("clewline-logs".into())
-            .spawn(move || write_batches(logs, &queue, &engine))?;
+            .spawn(move || desk.write_batches(&queue))?;
         Ok(Self {
             batches: Some(batches),
             thread: Some(thread),
             unwritten: 0,
+            give_up,
         })
     }
 
@@ -52,23 +92,29 @@ impl Scribe {
         self.unwritten
     }
 
-    /// Hands a batch over; gives it back where there is no room.
-    pub(super) fn write(&mut self, batch: Vec<Entry>) -> Result<(), Vec<Entry>> {
-        let Some(batches) = &self.batches else {
-            return Err(batch);
-        };
+    /// Hands a batch over; there was room a moment ago.
+    pub(super) fn write(&mut self, batch: Batch) -> Result<(), EngineGone> {
+        let batches = self.batches.as_ref().ok_or(EngineGone)?;
         match batches.try_send(batch) {
             Ok(()) => {
                 self.unwritten += 1;
                 Ok(())
             }
-            Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) => Err(batch),
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => Err(EngineGone),
         }
     }
 
     /// The engine heard of a written batch.
     pub(super) const fn written(&mut self) {
         self.unwritten -= 1;
+    }
+
+    /// A disk without room is not waited for any more.
+    pub(super) fn give_up(&self) {
+        self.give_up.store(true, Ordering::Relaxed);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
     }
 
     /// Ends the thread; everything handed over has been reported by then.
@@ -80,25 +126,116 @@ impl Scribe {
     }
 }
 
-fn write_batches(
-    mut logs: Vec<Box<dyn Log>>,
-    queue: &Receiver<Vec<Entry>>,
-    engine: &Sender<Message>,
-) {
-    for entries in queue {
-        let result = write(&mut logs, &entries).map(|offsets| Written { entries, offsets });
-        let failed = result.is_err();
-        if engine.send(Message::Written(result)).is_err() || failed {
-            return;
+/// The scribe's thread has ended, and said why before.
+#[derive(Debug)]
+pub(super) struct EngineGone;
+
+struct Desk {
+    logs: Vec<Box<dyn Log>>,
+    offsets: Vec<(&'static str, u64)>,
+    engine: Sender<Message>,
+    give_up: Arc<AtomicBool>,
+}
+
+impl Desk {
+    fn write_batches(&mut self, queue: &Receiver<Batch>) {
+        match self
+            .logs
+            .iter_mut()
+            .map(|log| Ok((log.name(), log.sync()?.0)))
+            .collect()
+        {
+            Ok(offsets) => self.offsets = offsets,
+            Err(error) => return self.say(Word::Failed(Box::<io::Error>::new(error))),
         }
+        for batch in queue {
+            let word = match self.write_patiently(batch) {
+                Ok(written) => Word::Written(written),
+                Err(error) => Word::Failed(error),
+            };
+            let failed = matches!(word, Word::Failed(_));
+            self.say(word);
+            if failed {
+                return;
+            }
+        }
+    }
+
+    fn say(&self, word: Word) {
+        // An engine that is gone needs no words.
+        self.engine.send(Message::Scribe(word)).ok();
+    }
+
+    /// Writes a batch, as often as it takes while only room is lacking.
+    fn write_patiently(
+        &mut self,
+        mut batch: Batch,
+    ) -> Result<Written, Box<dyn Error + Send + Sync>> {
+        let mut waited = false;
+        loop {
+            match self.write(&mut batch) {
+                Ok(offsets) => {
+                    if waited {
+                        self.say(Word::RoomAgain);
+                    }
+                    self.offsets.clone_from(&offsets);
+                    return Ok(Written {
+                        entries: batch.entries,
+                        offsets,
+                    });
+                }
+                Err(error) => {
+                    self.take_back()?;
+                    if !lacks_room(error.as_ref()) || self.give_up.load(Ordering::Relaxed) {
+                        return Err(error);
+                    }
+                    if !std::mem::replace(&mut waited, true) {
+                        self.say(Word::NoRoom(error.to_string()));
+                    }
+                    std::thread::park_timeout(AGAIN);
+                }
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        batch: &mut Batch,
+    ) -> Result<Vec<(&'static str, u64)>, Box<dyn Error + Send + Sync>> {
+        for log in &mut self.logs {
+            log.append(&batch.entries)?;
+        }
+        let offsets: Vec<(&'static str, u64)> = self
+            .logs
+            .iter_mut()
+            .map(|log| Ok((log.name(), log.sync()?.0)))
+            .collect::<io::Result<_>>()?;
+        (batch.commit)(&offsets)?;
+        Ok(offsets)
+    }
+
+    /// Cuts the logs back to where the last durable batch ended.
+    fn take_back(&mut self) -> io::Result<()> {
+        for (log, (_, offset)) in self.logs.iter_mut().zip(&self.offsets) {
+            log.cut(Offset(*offset))?;
+        }
+        Ok(())
     }
 }
 
-fn write(logs: &mut [Box<dyn Log>], entries: &[Entry]) -> io::Result<Vec<(&'static str, u64)>> {
-    for log in logs.iter_mut() {
-        log.append(entries)?;
+/// Whether an error, or what caused it, is a lack of room.
+fn lacks_room(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<io::Error>()
+            && matches!(
+                error.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            )
+        {
+            return true;
+        }
+        cause = error.source();
     }
-    logs.iter_mut()
-        .map(|log| Ok((log.name(), log.sync()?.0)))
-        .collect()
+    false
 }

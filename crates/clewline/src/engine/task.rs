@@ -14,7 +14,7 @@ use clewline_core::frontier::{Answer, Ending, Failure, Job, JobId, Offer, Settle
 use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason, is_redirect_status};
-use clewline_core::url::CrawlUrl;
+use clewline_core::url::{CrawlUrl, redacted};
 use clewline_core::{retry_after, robots};
 use futures_util::FutureExt;
 use xxhash_rust::xxh3::Xxh3;
@@ -76,7 +76,7 @@ pub(super) async fn run(workshop: Arc<Workshop>, job: Job, passport: Passport) {
     let done = AssertUnwindSafe(perform(&workshop, work, passport))
         .catch_unwind()
         .await;
-    let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&panic))));
+    let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&*panic))));
     let job_done = message(id, done);
     // The engine is gone only when the whole crawl is being dropped.
     workshop.engine.send(Message::Done(Box::new(job_done))).ok();
@@ -159,7 +159,6 @@ impl Workshop {
     fn failed(&self, failure: &FetchFailure, started: Instant) -> Done {
         let facts = Facts {
             timings: phases(&failure.timings, started.elapsed()),
-            wire: failure.wire,
             ..Facts::default()
         };
         let ending = Ending::Failed(self.failure(failure));
@@ -294,7 +293,6 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
 
 fn count(tally: &BodyTally, answer: &mut Answer, facts: &mut Facts) {
     answer.wire = tally.wire;
-    facts.wire = tally.wire;
     facts.decoded = tally.decoded;
     facts.truncated = tally.truncated;
 }
@@ -324,7 +322,7 @@ fn head_facts(response: &Response, answer: &Answer) -> Facts {
         problem: unusable
             .as_ref()
             .map(|_| "the redirect's target cannot be followed".to_owned()),
-        redirect_to: unusable.map(std::borrow::Cow::into_owned),
+        redirect_to: unusable.map(|location| redacted(&location).into_owned()),
         ..Facts::default()
     }
 }

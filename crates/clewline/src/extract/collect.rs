@@ -25,7 +25,7 @@ const NEVER_FETCHED: [&str; 4] = ["data:", "javascript:", "mailto:", "tel:"];
 pub(super) struct Bounds {
     /// Distinct references.
     pub(super) links: usize,
-    /// Bytes of all references together.
+    /// Bytes of all references together, as written and again as resolved.
     pub(super) bytes: usize,
 }
 
@@ -166,7 +166,14 @@ impl Collector {
         };
         let mut known: HashMap<u64, usize> = HashMap::with_capacity(self.references.len());
         let encode = query_encoder(encoding);
+        let mut bytes = 0;
         for reference in self.references {
+            // A long base makes much of little: 10,000 short references would take its length
+            // each.
+            if bytes > self.bounds.bytes {
+                resolved.dropped += 1;
+                continue;
+            }
             let base = match reference.against {
                 Against::Document => base,
                 Against::Page => page,
@@ -193,6 +200,7 @@ impl Collector {
             match known.entry(fingerprint) {
                 Entry::Occupied(entry) => resolved.links[*entry.get()].nofollow &= link.nofollow,
                 Entry::Vacant(entry) => {
+                    bytes += link.url.as_str().len();
                     entry.insert(resolved.links.len());
                     resolved.links.push(link);
                 }

@@ -5,6 +5,7 @@
 //! path both hand over a name and a way to look up attributes, entities decoded.
 
 use clewline_core::link::LinkKind;
+use clewline_core::url::HARD_LENGTH_LIMIT;
 use url::Url;
 
 use super::collect::{Collector, Reference};
@@ -164,13 +165,15 @@ impl Findings {
         }
     }
 
-    /// The first base that can be one counts (HTML section 4.2.3).
+    /// The first base that can be one counts (HTML section 4.2.3). One that is longer than any
+    /// URL would be copied for each link, only to be refused.
     fn base(&mut self, attribute: &dyn Fn(&str) -> Option<String>) {
         if self.base.is_some() {
             return;
         }
         let base = attribute("href").and_then(|raw| self.page.join(&raw).ok());
-        self.base = base.filter(|base| !base.cannot_be_a_base());
+        self.base = base
+            .filter(|base| !base.cannot_be_a_base() && base.as_str().len() <= HARD_LENGTH_LIMIT);
     }
 
     fn link(&mut self, attribute: &dyn Fn(&str) -> Option<String>) {

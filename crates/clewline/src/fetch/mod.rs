@@ -6,11 +6,11 @@
 mod answer;
 mod client;
 mod connect;
-mod decode;
+pub(crate) mod decode;
 mod dns;
 mod fields;
 mod flow;
-mod http1;
+pub(crate) mod http1;
 mod overrides;
 mod pool;
 mod proxy;

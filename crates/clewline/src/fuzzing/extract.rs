@@ -116,12 +116,8 @@ fn read(headers: &Headers, announced: Announced, parts: &[&[u8]]) -> Extracted {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use super::super::corpus::Trial;
 
-    /// Mutations of each seed.
-    const ROUNDS: usize = 100;
-
-    /// Pieces of syntax that random bytes would rarely form.
     const TOKENS: [&[u8]; 16] = [
         b"<a href=",
         b"'",
@@ -141,52 +137,13 @@ mod tests {
         b"<![CDATA[",
     ];
 
-    /// A small generator (xorshift), so that a failure can be repeated.
-    struct Dice(u64);
-
-    impl Dice {
-        fn below(&mut self, bound: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 % bound.max(1) as u64) as usize
-        }
-    }
-
-    fn mutate(seed: &[u8], dice: &mut Dice) -> Vec<u8> {
-        let mut data = seed.to_vec();
-        for _ in 0..=dice.below(4) {
-            let at = dice.below(data.len() + 1);
-            match dice.below(5) {
-                0 => data.truncate(at),
-                1 => data.insert(at, dice.below(256) as u8),
-                2 => drop(data.splice(at..at, TOKENS[dice.below(TOKENS.len())].iter().copied())),
-                3 if at < data.len() => drop(data.remove(at)),
-                _ if at < data.len() => data[at] ^= 1 << dice.below(8),
-                _ => {}
-            }
-        }
-        data
-    }
-
-    fn check(corpus: &str, body: fn(&[u8])) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let folder = folder.join("fuzz-corpus").join(corpus);
-        let entries = std::fs::read_dir(&folder).unwrap();
-        let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-        files.sort();
-        assert!(files.len() > 5, "{} has too few seeds", folder.display());
-        let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
-        for file in files {
-            let seed = std::fs::read(&file).unwrap();
-            body(&seed);
-            for round in 0..ROUNDS {
-                let data = mutate(&seed, &mut dice);
-                let result = std::panic::catch_unwind(|| body(&data));
-                let shown = data.escape_ascii();
-                assert!(result.is_ok(), "{}, round {round}: {shown}", file.display());
-            }
-        }
+    fn check(corpus: &'static str, body: fn(&[u8])) {
+        let trial = Trial {
+            corpus,
+            tokens: &TOKENS,
+            rounds: 100,
+        };
+        trial.run(body);
     }
 
     #[test]

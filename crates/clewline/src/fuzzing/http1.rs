@@ -234,77 +234,26 @@ fn decoded(codings: &[u8], parts: &[&[u8]]) -> Decoded {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use super::super::corpus::Trial;
 
-    /// Mutations of each seed. In all some thousands, in a second or two.
-    const ROUNDS: usize = 300;
+    const TOKENS: [&[u8]; 8] = [
+        b"\r\n",
+        b"\n",
+        b"\0",
+        b"\r\n\r\n",
+        b"0\r\n",
+        b"HTTP/1.1 200 OK\r\n",
+        b"Content-Length: 1\r\n",
+        b"\x1f\x8b\x08\0",
+    ];
 
-    /// A small generator (xorshift), so that a failure can be repeated.
-    struct Dice(u64);
-
-    impl Dice {
-        fn below(&mut self, bound: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 % bound.max(1) as u64) as usize
-        }
-    }
-
-    fn mutate(seed: &[u8], dice: &mut Dice) -> Vec<u8> {
-        const TOKENS: [&[u8]; 8] = [
-            b"\r\n",
-            b"\n",
-            b"\0",
-            b"\r\n\r\n",
-            b"0\r\n",
-            b"HTTP/1.1 200 OK\r\n",
-            b"Content-Length: 1\r\n",
-            b"\x1f\x8b\x08\0",
-        ];
-        let mut data = seed.to_vec();
-        for _ in 0..=dice.below(4) {
-            let at = dice.below(data.len() + 1);
-            match dice.below(5) {
-                0 => data.truncate(at),
-                1 => data.insert(at, dice.below(256) as u8),
-                2 => {
-                    data.splice(at..at, TOKENS[dice.below(TOKENS.len())].iter().copied());
-                }
-                3 if at < data.len() => {
-                    data.remove(at);
-                }
-                _ if at < data.len() => data[at] ^= 1 << dice.below(8),
-                _ => {}
-            }
-        }
-        data
-    }
-
-    fn check(corpus: &str, body: fn(&[u8])) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("fuzz-corpus")
-            .join(corpus);
-        let mut files: Vec<_> = std::fs::read_dir(&folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
-        files.sort();
-        assert!(files.len() > 5, "{} has no seeds", folder.display());
-        let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
-        for file in files {
-            let seed = std::fs::read(&file).unwrap();
-            body(&seed);
-            for round in 0..ROUNDS {
-                let data = mutate(&seed, &mut dice);
-                let result = std::panic::catch_unwind(|| body(&data));
-                assert!(
-                    result.is_ok(),
-                    "{}, round {round}: {data:x?}",
-                    file.display()
-                );
-            }
-        }
+    fn check(corpus: &'static str, body: fn(&[u8])) {
+        let trial = Trial {
+            corpus,
+            tokens: &TOKENS,
+            rounds: 300,
+        };
+        trial.run(body);
     }
 
     #[test]

@@ -23,6 +23,9 @@ use crate::record::Entry;
 /// The log's place in a job folder.
 pub const FILE: &str = "links/00000.links";
 
+/// The name under which the store keeps the log's offset.
+pub const NAME: &str = "links";
+
 /// The first bytes of the file; the last of them is the version of the format.
 const HEADER: [u8; 8] = *b"CLEWLNK\x01";
 
@@ -64,7 +67,7 @@ impl LinksLog {
 
 impl Log for LinksLog {
     fn name(&self) -> &'static str {
-        "links"
+        NAME
     }
 
     fn append(&mut self, batch: &[Entry]) -> io::Result<()> {

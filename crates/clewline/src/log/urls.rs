@@ -5,7 +5,7 @@
 //! newline in it, so any tool that reads lines can read the log.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::appender::{Appender, damage, named, torn};
@@ -15,6 +15,9 @@ use crate::record::{Entry, FORMAT, Record};
 
 /// The log's name in a job folder.
 pub const FILE: &str = "urls.jsonl";
+
+/// The name under which the store keeps the log's offset.
+pub const NAME: &str = "urls";
 
 /// No line is longer; a longer one is damage, and is not read into memory.
 const LONGEST_LINE: u64 = 8 * 1024 * 1024;
@@ -38,7 +41,7 @@ impl UrlsLog {
 
 impl Log for UrlsLog {
     fn name(&self) -> &'static str {
-        "urls"
+        NAME
     }
 
     fn append(&mut self, batch: &[Entry]) -> io::Result<()> {
@@ -66,7 +69,14 @@ impl Log for UrlsLog {
 /// [`io::ErrorKind::UnexpectedEof`], since a crash may leave one behind the committed offset.
 /// The iterator ends after its first error.
 pub fn records(path: &Path) -> io::Result<Records> {
-    let file = File::open(path).map_err(|error| named(path, &error))?;
+    records_from(path, Offset(0))
+}
+
+/// As [`records`], from an offset that the log once had.
+pub fn records_from(path: &Path, offset: Offset) -> io::Result<Records> {
+    let mut file = File::open(path).map_err(|error| named(path, &error))?;
+    file.seek(SeekFrom::Start(offset.0))
+        .map_err(|error| named(path, &error))?;
     Ok(Records {
         lines: BufReader::with_capacity(256 * 1024, file),
         path: path.to_owned(),

@@ -46,8 +46,13 @@ pub struct Broken {
 
 impl Broken {
     /// The broken target that a record stands for, if it does, with the page it was first
-    /// found on as its only referrer.
+    /// found on as its only referrer. What was skipped is not broken, whatever the server said:
+    /// no page links to a sitemap that was only guessed, and a host that asked to come back
+    /// later has not answered for the page.
     pub(super) fn of(record: &Record) -> Option<Self> {
+        if record.outcome == OutcomeKind::Skipped {
+            return None;
+        }
         let status = record.status.filter(|status| *status >= 400);
         let failed = record.outcome == OutcomeKind::Failed;
         if status.is_none() && !failed {

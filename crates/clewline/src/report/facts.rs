@@ -34,6 +34,8 @@ pub struct RunFacts {
     pub admitted: u64,
     /// URLs still queued.
     pub todo: u64,
+    /// Whether another run can go on where this one stopped.
+    pub resumable: bool,
     /// Why it ended.
     pub stopped_by: StoppedBy,
     /// What a reader of the numbers should know, such as that robots.txt was ignored.

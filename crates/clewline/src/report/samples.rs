@@ -140,6 +140,7 @@ pub(crate) fn report() -> Report {
         peak_in_flight: 99,
         admitted,
         todo: 214,
+        resumable: true,
         stopped_by: StoppedBy::Budget("--max-time".into()),
         notes: vec!["robots.txt was ignored (--ignore-robots)".into()],
     };

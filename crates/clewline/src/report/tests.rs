@@ -139,6 +139,15 @@ fn a_tally_goes_on_after_a_restart() {
     );
 }
 
+#[test]
+fn what_is_skipped_is_not_broken() {
+    let mut guessed = samples::skipped("http://a.test/sitemap.xml", SkipReason::NoSitemap);
+    guessed.status = Some(404);
+    let mut tally = Tally::default();
+    tally.add(&guessed);
+    assert_eq!((tally.broken, tally.statuses[&404]), (0, 1));
+}
+
 fn job(entries: &[Entry]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut urls = UrlsLog::open(folder.path()).unwrap();
@@ -195,6 +204,18 @@ fn broken_targets_know_their_referrers() {
         ("dns-not-found", 1)
     );
     assert_eq!(second.referrers[0].1, LinkKind::Sitemap);
+}
+
+#[test]
+fn a_sitemap_that_was_only_looked_for_is_not_broken() {
+    let mut tally = Tally::default();
+    let mut guessed = samples::skipped("https://a.test/sitemap.xml", SkipReason::NoSitemap);
+    guessed.status = Some(404);
+    tally.add(&guessed);
+    assert_eq!(tally.broken, 0);
+    let folder = job(&[samples::entry(guessed, &[])]);
+    let report = Report::build(Some(folder.path()), tally, RunFacts::default()).unwrap();
+    assert_eq!(report.broken, []);
 }
 
 #[test]

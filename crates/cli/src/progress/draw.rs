@@ -1,14 +1,15 @@
 //! Replaces a block of lines in place on a terminal.
 //!
-//! Owns the escape sequences and the count of what is on the screen. Invariant: after
-//! [`Drawer::clear`] the screen is as if no block had been there and the cursor is visible.
+//! Owns the escape sequences and the count of what is on the screen. Invariants: between two
+//! writes the cursor stands at the begin of the line below the block, visible, so that a process
+//! that is killed or suspended leaves a usable terminal; after [`Drawer::clear`] the screen is as
+//! if no block had been there.
 
 use std::fmt::Write as _;
 use std::io::Write;
 
-use super::SHOW_CURSOR;
-
-const HIDE_CURSOR: &str = "\x1b[?25l";
+/// What is left of an older, longer line.
+const ERASE_LINE: &str = "\x1b[K";
 const ERASE_BELOW: &str = "\x1b[J";
 const USUAL_SIZE: (usize, usize) = (80, 24);
 
@@ -25,7 +26,6 @@ pub(super) struct Drawer<W: Write> {
     /// The block that is on the screen.
     drawn: Vec<String>,
     width: usize,
-    is_hidden: bool,
 }
 
 impl<W: Write> Drawer<W> {
@@ -34,7 +34,6 @@ impl<W: Write> Drawer<W> {
             out,
             drawn: Vec::new(),
             width: USUAL_SIZE.0,
-            is_hidden: false,
         }
     }
 
@@ -42,11 +41,7 @@ impl<W: Write> Drawer<W> {
     pub(super) fn block(&mut self, mut lines: Vec<String>, width: usize, height: usize) {
         lines.truncate(height.saturating_sub(1).max(1));
         self.width = width.max(1);
-        let mut text = self.erasure();
-        if !self.is_hidden {
-            text.push_str(HIDE_CURSOR);
-            self.is_hidden = true;
-        }
+        let mut text = self.return_to_top();
         self.drawn = lines;
         self.append_block(&mut text);
         self.write(&text);
@@ -54,38 +49,46 @@ impl<W: Write> Drawer<W> {
 
     /// Prints a line that stays, above the block.
     pub(super) fn line(&mut self, line: &str) {
-        let mut text = self.erasure();
+        let mut text = self.return_to_top();
+        if !self.drawn.is_empty() {
+            // The line may be longer than the terminal is wide and run into the old block.
+            text.push_str(ERASE_BELOW);
+        }
         let _ = writeln!(text, "{line}");
         self.append_block(&mut text);
         self.write(&text);
     }
 
+    /// New text goes over the old, so that no moment shows an empty screen.
     fn append_block(&self, text: &mut String) {
-        for line in &self.drawn {
-            let _ = writeln!(text, "{line}");
+        if self.drawn.is_empty() {
+            return;
         }
+        for line in &self.drawn {
+            let _ = writeln!(text, "{line}{ERASE_LINE}");
+        }
+        text.push_str(ERASE_BELOW);
     }
 
     /// Takes the block away.
     pub(super) fn clear(&mut self) {
-        let mut text = self.erasure();
-        self.drawn.clear();
-        if self.is_hidden {
-            text.push_str(SHOW_CURSOR);
-            self.is_hidden = false;
+        if self.drawn.is_empty() {
+            return;
         }
+        let text = self.return_to_top() + ERASE_BELOW;
+        self.drawn.clear();
         self.write(&text);
     }
 
     /// Back to the first row of the block. A terminal that became narrower has wrapped the
     /// lines, so rows are counted by today's width.
-    fn erasure(&self) -> String {
+    fn return_to_top(&self) -> String {
         let rows_of = |line: &String| visible_width(line).div_ceil(self.width).max(1);
         let rows: usize = self.drawn.iter().map(rows_of).sum();
         if rows == 0 {
             String::new()
         } else {
-            format!("\x1b[{rows}A\r{ERASE_BELOW}")
+            format!("\x1b[{rows}A\r")
         }
     }
 
@@ -129,9 +132,18 @@ mod tests {
         drawer.line("stays");
         drawer.block(lines(&["four"]), 80, 24);
         drawer.clear();
-        let expected = "\x1b[?25lone\ntwo\n\x1b[2A\r\x1b[Jthree\n\x1b[1A\r\x1b[Jstays\nthree\n\
-                        \x1b[1A\r\x1b[Jfour\n\x1b[1A\r\x1b[J\x1b[?25h";
+        let expected = "one\x1b[K\ntwo\x1b[K\n\x1b[J\x1b[2A\rthree\x1b[K\n\x1b[J\
+                        \x1b[1A\r\x1b[Jstays\nthree\x1b[K\n\x1b[J\
+                        \x1b[1A\rfour\x1b[K\n\x1b[J\x1b[1A\r\x1b[J";
         assert_eq!(String::from_utf8(drawer.out).unwrap(), expected);
+    }
+
+    #[test]
+    fn without_a_block_there_are_no_sequences() {
+        let mut drawer = Drawer::new(Vec::new());
+        drawer.line("a log");
+        drawer.clear();
+        assert_eq!(drawer.out, b"a log\n");
     }
 
     #[test]

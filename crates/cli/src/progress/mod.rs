@@ -8,14 +8,13 @@ mod draw;
 mod render;
 
 use std::io::{IsTerminal, Stderr, stderr};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use self::draw::Drawer;
-use crate::message::shown;
+use crate::message::{self, shown};
 use crate::resolve::{Options, Talk};
 
 /// Five times a second looks alive and costs nothing.
@@ -24,7 +23,6 @@ const REDRAW: Duration = Duration::from_millis(200);
 const LINE_EVERY: Duration = Duration::from_secs(5);
 /// Lines that wait for a slow terminal; whoever says more waits with them.
 const WAITING_LINES: usize = 256;
-const SHOW_CURSOR: &str = "\x1b[?25h";
 
 /// How a crawl stands.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,11 +31,12 @@ pub(crate) struct Snapshot {
     pub(crate) done: u64,
     pub(crate) queued: u64,
     pub(crate) in_flight: u64,
-    pub(crate) pages: u64,
     pub(crate) pages_per_second: f64,
     pub(crate) bytes_per_second: f64,
     pub(crate) memory_bytes: u64,
+    /// URLs that could not be fetched.
     pub(crate) failed: u64,
+    /// Those, and URLs that answered with an error.
     pub(crate) broken: u64,
     /// Time left, where it can be told.
     pub(crate) eta: Option<Duration>,
@@ -67,7 +66,7 @@ impl Board {
 
 /// The thread that draws. Ends, and leaves a clean screen, when finished or dropped.
 pub(crate) struct Progress {
-    orders: SyncSender<Order>,
+    voice: Voice,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -89,30 +88,28 @@ impl Progress {
             .name("progress".to_owned())
             .spawn(move || run(&board, &receiver, mode, in_colour));
         Self {
-            orders: sender,
+            voice: Voice {
+                orders: sender,
+                in_colour,
+            },
             // Without a thread to spare the crawl goes on unseen.
             thread: thread.ok(),
         }
     }
 
-    /// Prints a line of talk above the block.
-    pub(crate) fn say(&self, line: &str) {
-        self.voice().say(line);
-    }
-
     /// A way to print lines from another thread.
     pub(crate) fn voice(&self) -> Voice {
-        Voice(self.orders.clone())
+        self.voice.clone()
     }
 
-    /// Takes the block away and gives the cursor back.
+    /// Takes the block away.
     pub(crate) fn finish(mut self) {
         self.end();
     }
 
     fn end(&mut self) {
         if let Some(thread) = self.thread.take() {
-            let _ = self.orders.send(Order::End);
+            let _ = self.voice.orders.send(Order::End);
             let _ = thread.join();
         }
     }
@@ -126,12 +123,24 @@ impl Drop for Progress {
 
 /// Prints lines above the block, as long as there is one.
 #[derive(Clone)]
-pub(crate) struct Voice(SyncSender<Order>);
+pub(crate) struct Voice {
+    orders: SyncSender<Order>,
+    in_colour: bool,
+}
 
 impl Voice {
     pub(crate) fn say(&self, line: &str) {
+        self.order(shown(line).into_owned());
+    }
+
+    /// A line that helps but is no error.
+    pub(crate) fn note(&self, note: &str) {
+        self.order(message::note(note, self.in_colour));
+    }
+
+    fn order(&self, line: String) {
         // After the end nobody listens, and nothing is left to say.
-        let _ = self.0.send(Order::Say(shown(line).into_owned()));
+        let _ = self.orders.send(Order::Say(line));
     }
 }
 
@@ -170,7 +179,6 @@ fn run(board: &Board, orders: &Receiver<Order>, mode: Mode, in_colour: bool) {
         }
     }
     drawer.clear();
-    BLOCK_IS_LIVE.store(false, Ordering::Relaxed);
 }
 
 fn draw_one(drawer: &mut Drawer<Stderr>, snapshot: &Snapshot, mode: Mode, in_colour: bool) {
@@ -178,20 +186,9 @@ fn draw_one(drawer: &mut Drawer<Stderr>, snapshot: &Snapshot, mode: Mode, in_col
         Mode::Silent => {}
         Mode::Lines => drawer.line(&render::line(snapshot)),
         Mode::Block => {
-            BLOCK_IS_LIVE.store(true, Ordering::Relaxed);
             let (width, height) = draw::terminal();
             drawer.block(render::render(snapshot, width, in_colour), width, height);
         }
-    }
-}
-
-static BLOCK_IS_LIVE: AtomicBool = AtomicBool::new(false);
-
-/// Gives the cursor back before the process ends without finishing.
-pub(crate) fn restore_terminal() {
-    use std::io::Write as _;
-    if BLOCK_IS_LIVE.load(Ordering::Relaxed) {
-        let _ = stderr().write_all(format!("{SHOW_CURSOR}\n").as_bytes());
     }
 }
 

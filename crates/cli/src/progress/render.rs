@@ -9,45 +9,53 @@ use crate::message::shown;
 const BOLD: &str = "1";
 const DIM: &str = "2";
 const RED: &str = "31";
+const GREEN: &str = "32";
 const YELLOW: &str = "33";
 /// Narrower terminals get lines that are cut, not wrapped.
 const NARROWEST: usize = 10;
+/// Columns of the bar at the most.
+const LONGEST_BAR: usize = 48;
 
-/// The live block, one string per line, none wider than `width`.
+/// The live block, one string per line, none wider than `width`. What comes and goes stands at
+/// the end, so that the rest keeps its place.
 pub(super) fn render(snapshot: &Snapshot, width: usize, in_colour: bool) -> Vec<String> {
-    let width = width.max(NARROWEST);
+    let new_line = || Line::new(width.max(NARROWEST), in_colour);
     let mut lines = vec![
-        Line::new(width, in_colour)
+        bar(new_line(), snapshot),
+        new_line()
             .part(BOLD, &format!("{} done", grouped(snapshot.done)))
             .part("", &format!("{} queued", grouped(snapshot.queued)))
             .part("", &in_flight(snapshot))
             .part(RED, &problems(snapshot))
             .part(DIM, &clock(snapshot.elapsed))
             .finish(),
-        Line::new(width, in_colour)
-            .part(
-                "",
-                &format!("{} pages/s", decimal(snapshot.pages_per_second)),
-            )
+        new_line()
+            .part("", &speed(snapshot))
             .part("", &format!("{}/s", amount(snapshot.bytes_per_second)))
-            .part(
-                "",
-                &format!("{} memory", amount(snapshot.memory_bytes as f64)),
-            )
-            .part(DIM, &left(snapshot))
+            .part("", &memory(snapshot))
             .finish(),
     ];
-    if let Some(waiting) = &snapshot.waiting {
-        lines.push(
-            Line::new(width, in_colour)
-                .part(YELLOW, &shown(waiting))
-                .finish(),
-        );
-    }
     if let Some(url) = &snapshot.last_url {
-        lines.push(Line::new(width, in_colour).part(DIM, &shown(url)).finish());
+        lines.push(new_line().part(DIM, &shown(url)).finish());
+    }
+    if let Some(waiting) = &snapshot.waiting {
+        lines.push(new_line().part(YELLOW, &shown(waiting)).finish());
     }
     lines
+}
+
+/// How much of what is known is done; more may be found.
+fn bar(line: Line, snapshot: &Snapshot) -> String {
+    let left = left(snapshot);
+    let columns = line.left.saturating_sub(left.chars().count() + GAP.len());
+    let columns = columns.min(LONGEST_BAR);
+    let known = snapshot.done + snapshot.queued + snapshot.in_flight;
+    let share = snapshot.done as f64 / known.max(1) as f64;
+    let filled = ((share * columns as f64) as usize).min(columns);
+    line.part(GREEN, &"━".repeat(filled))
+        .joined(DIM, &"─".repeat(columns - filled))
+        .part(DIM, &left)
+        .finish()
 }
 
 /// The same in one line, for logs.
@@ -56,7 +64,7 @@ pub(super) fn line(snapshot: &Snapshot) -> String {
         format!("{} done", grouped(snapshot.done)),
         format!("{} queued", grouped(snapshot.queued)),
         in_flight(snapshot),
-        format!("{} pages/s", decimal(snapshot.pages_per_second)),
+        speed(snapshot),
         format!("{}/s", amount(snapshot.bytes_per_second)),
         problems(snapshot),
         left(snapshot),
@@ -75,6 +83,18 @@ pub(super) fn line(snapshot: &Snapshot) -> String {
     format!("{}  {}", clock(snapshot.elapsed), parts.join(", "))
 }
 
+fn speed(snapshot: &Snapshot) -> String {
+    format!("{} pages/s", decimal(snapshot.pages_per_second))
+}
+
+/// Nothing where the system does not tell.
+fn memory(snapshot: &Snapshot) -> String {
+    match snapshot.memory_bytes {
+        0 => String::new(),
+        bytes => format!("{} memory", amount(bytes as f64)),
+    }
+}
+
 fn in_flight(snapshot: &Snapshot) -> String {
     if snapshot.hosts_active > 1 {
         let hosts = grouped(snapshot.hosts_active);
@@ -84,12 +104,12 @@ fn in_flight(snapshot: &Snapshot) -> String {
     }
 }
 
+/// What failed is broken, too.
 fn problems(snapshot: &Snapshot) -> String {
     match (snapshot.broken, snapshot.failed) {
         (0, 0) => String::new(),
         (broken, 0) => format!("{} broken", grouped(broken)),
-        (0, failed) => format!("{} failed", grouped(failed)),
-        (broken, failed) => format!("{} broken, {} failed", grouped(broken), grouped(failed)),
+        (broken, failed) => format!("{} broken ({} failed)", grouped(broken), grouped(failed)),
     }
 }
 
@@ -99,6 +119,9 @@ fn left(snapshot: &Snapshot) -> String {
         .map(|eta| format!("about {} left", clock(eta)))
         .unwrap_or_default()
 }
+
+/// What stands between two parts of a line.
+const GAP: &str = "   ";
 
 /// A line that grows by parts until the width is used up.
 struct Line {
@@ -117,20 +140,29 @@ impl Line {
         }
     }
 
+    /// Adds a part behind a gap.
     fn part(mut self, colour: &str, text: &str) -> Self {
-        let gap = if self.text.is_empty() { "" } else { "   " };
-        let room = self.left.saturating_sub(gap.len());
-        if text.is_empty() || room == 0 {
+        if !self.text.is_empty() && !text.is_empty() && self.left > GAP.len() {
+            self.text.push_str(GAP);
+            self.left -= GAP.len();
+        } else if !self.text.is_empty() {
             return self;
         }
+        self.joined(colour, text)
+    }
+
+    /// Adds a part to the one before.
+    fn joined(mut self, colour: &str, text: &str) -> Self {
         let length = text.chars().count();
-        let cut: String = if length > room {
-            text.chars().take(room - 1).chain(['…']).collect()
+        if length == 0 || self.left == 0 {
+            return self;
+        }
+        let cut: String = if length > self.left {
+            text.chars().take(self.left - 1).chain(['…']).collect()
         } else {
             text.to_owned()
         };
-        self.left = room.saturating_sub(length);
-        self.text.push_str(gap);
+        self.left = self.left.saturating_sub(length);
         if self.in_colour && !colour.is_empty() {
             let _ = write!(self.text, "\x1b[{colour}m{cut}\x1b[0m");
         } else {

@@ -8,12 +8,11 @@ fn busy() -> Snapshot {
         done: 12_345,
         queued: 6_789_000,
         in_flight: 4,
-        pages: 12_000,
         pages_per_second: 9.84,
         bytes_per_second: 1_234_567.0,
         memory_bytes: 123_456_789,
         failed: 12,
-        broken: 3,
+        broken: 15,
         eta: Some(Duration::from_mins(125)),
         waiting: Some("held to 10/s by politeness; your own site? --speed fast".to_owned()),
         hosts_active: 2,
@@ -24,10 +23,11 @@ fn busy() -> Snapshot {
 #[test]
 fn a_block_without_colour() {
     let expected = [
-        "12,345 done   6,789,000 queued   4 in flight to 2 hosts   3 broken, 12 failed   1m23s",
-        "9.8 pages/s   1.2 MB/s   123 MB memory   about 2h05m left",
+        "────────────────────────────────────────────────   about 2h05m left",
+        "12,345 done   6,789,000 queued   4 in flight to 2 hosts   15 broken (12 failed)   1m23s",
+        "9.8 pages/s   1.2 MB/s   123 MB memory",
+        r"https://example.com/\x1b[2J/evil",
         "held to 10/s by politeness; your own site? --speed fast",
-        "https://example.com/\\u{1b}[2J/evil",
     ];
     assert_eq!(render(&busy(), 100, false), expected);
 }
@@ -35,7 +35,7 @@ fn a_block_without_colour() {
 #[test]
 fn a_line_for_logs() {
     let expected = "1m23s  12,345 done, 6,789,000 queued, 4 in flight to 2 hosts, 9.8 pages/s, \
-                    1.2 MB/s, 3 broken, 12 failed, about 2h05m left, held to 10/s by politeness; \
+                    1.2 MB/s, 15 broken (12 failed), about 2h05m left, held to 10/s by politeness; \
                     your own site? --speed fast";
     assert_eq!(line(&busy()), expected);
 }
@@ -43,10 +43,28 @@ fn a_line_for_logs() {
 #[test]
 fn the_first_moment() {
     let expected = [
+        "────────────────────────────────────────────────",
         "0 done   0 queued   0 in flight   0s",
-        "0.0 pages/s   0 B/s   0 B memory",
+        "0.0 pages/s   0 B/s",
     ];
     assert_eq!(render(&Snapshot::default(), 80, false), expected);
+}
+
+#[test]
+fn the_bar_is_the_share_of_what_is_known() {
+    let check = |done, queued, expected: &str| {
+        let snapshot = Snapshot {
+            done,
+            queued,
+            ..Snapshot::default()
+        };
+        assert_eq!(render(&snapshot, 14, false)[0], expected);
+    };
+    check(0, 9, "──────────");
+    check(3, 7, "━━━───────");
+    check(999_999, 1, "━━━━━━━━━─");
+    check(5, 0, "━━━━━━━━━━");
+    check(u64::MAX / 2, 1, "━━━━━━━━━━");
 }
 
 #[test]

@@ -25,6 +25,15 @@ pub(crate) fn name(roots: &[Root], date: &str) -> PathBuf {
     }
 }
 
+/// A folder that somebody named.
+pub(crate) fn named(text: &str) -> Result<PathBuf, &'static str> {
+    match text {
+        "" => Err("is empty; leave the setting out for <host>.crawl"),
+        "-" => Err("is not a folder; the report is printed anyway, --no-output keeps nothing else"),
+        _ => Ok(PathBuf::from(text)),
+    }
+}
+
 fn of_authority(authority: &str) -> String {
     let is_ipv6 = authority.starts_with('[');
     let plain: String = authority

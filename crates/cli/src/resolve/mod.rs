@@ -12,10 +12,9 @@ mod roots;
 pub(crate) mod show;
 mod wire;
 
-use std::path::PathBuf;
 use std::time::SystemTime;
 
-use clewline::config::{Config, OutputConfig, Reach};
+use clewline::config::{Config, Memory, MinFree, OutputConfig, Reach};
 
 use self::read::{Reader, written};
 use self::roots::Roots;
@@ -24,6 +23,9 @@ use crate::settings::file::FileSettings;
 use crate::settings::layer::{Layer, Origin};
 use crate::settings::problem::Problem;
 use crate::settings::{ConsoleSettings, OutputSettings, Settings};
+
+/// Less than this is not enough to work with.
+const LEAST_MEMORY: u64 = 16 * 1024 * 1024;
 
 /// The configuration of a crawl, and how the command is to behave around it.
 #[derive(Debug)]
@@ -71,14 +73,8 @@ pub(crate) enum Talk {
     Quiet,
     #[default]
     Normal,
+    /// Every URL; from 2 on with details.
     Verbose(u8),
-}
-
-impl Talk {
-    /// Whether every URL is told.
-    pub(crate) const fn is_verbose(self) -> bool {
-        matches!(self, Self::Verbose(_))
-    }
 }
 
 /// What resolving needs from outside.
@@ -90,10 +86,11 @@ pub(crate) struct Environment {
 }
 
 /// In the order in which they are asked for.
-const PROXY_VARIABLES: [&str; 5] = [
+const PROXY_VARIABLES: [&str; 6] = [
     "https_proxy",
     "HTTPS_PROXY",
     "http_proxy",
+    "HTTP_PROXY",
     "all_proxy",
     "ALL_PROXY",
 ];
@@ -163,9 +160,9 @@ pub(crate) fn resolve(
         extract: parts::extract(&mut reader, &settings),
         output: OutputConfig::default(),
     };
-    config.output = output(&settings.output, &config, &environment.date);
+    config.output = output(&mut reader, &settings.output, &config, &environment.date);
     let options = options(&mut reader, &settings.output, &settings.console);
-    rules(&mut reader, &config);
+    rules(&mut reader, &config, options);
     problems.append(&mut reader.into_problems());
     config.politeness.hosts = hosts::overrides(&file.hosts, &mut problems);
     if !problems.is_empty() {
@@ -180,12 +177,27 @@ pub(crate) fn resolve(
     })
 }
 
-fn output(settings: &OutputSettings, config: &Config, date: &str) -> OutputConfig {
-    let named = settings.output.as_ref().map(PathBuf::from);
+fn output(
+    reader: &mut Reader<'_>,
+    settings: &OutputSettings,
+    config: &Config,
+    date: &str,
+) -> OutputConfig {
+    let named = reader.one(written("output", settings.output.as_ref()), folder::named);
     let folder = || named.unwrap_or_else(|| folder::name(&config.roots, date));
+    let memory = written("memory", settings.memory.as_ref());
+    let min_free = written("min-free", settings.min_free.as_ref());
     OutputConfig {
         folder: (!settings.no_output).then(folder),
         overwrite: settings.overwrite,
+        in_memory: settings.in_memory,
+        rescope: settings.rescope,
+        memory: reader
+            .size(memory, &(LEAST_MEMORY..=u64::MAX))
+            .map_or_else(Memory::default, Memory),
+        min_free: reader
+            .size(min_free, &(0..=u64::MAX))
+            .map_or_else(MinFree::default, MinFree),
     }
 }
 
@@ -206,7 +218,11 @@ fn options(reader: &mut Reader<'_>, output: &OutputSettings, console: &ConsoleSe
 }
 
 /// What holds between settings.
-fn rules(reader: &mut Reader<'_>, config: &Config) {
+fn rules(reader: &mut Reader<'_>, config: &Config, options: Options) {
+    if options.list && options.format == Format::Json {
+        reader.refuse("list", "is text, which contradicts --format json; keep one");
+        reader.hint("urls.jsonl in the job folder has every URL as JSON");
+    }
     let fetch = &config.fetch;
     let agent_tells = fetch
         .user_agent

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use clewline::config::{Config, Reach};
+use clewline::core::politeness::Politeness;
 
 use super::{FailOn, Format, Options, Resolved, Talk};
 use crate::message::{Colour, shown};
@@ -136,6 +137,9 @@ fn of_budget(config: &Config) -> Standings {
 
 fn of_pace(config: &Config) -> Standings {
     let (pace, limits) = (&config.politeness, &config.limits);
+    // The same at every speed, so it is no matter which one is asked.
+    let retry_delay = pace.retry_delay;
+    let retry_delay = retry_delay.unwrap_or_else(|| Politeness::default().retry_delay);
     let by_speed = "by the speed";
     let speed = pace.speed.map(|speed| speed.name().to_owned());
     let shared: Vec<String> = pace
@@ -151,10 +155,7 @@ fn of_pace(config: &Config) -> Standings {
         ("host-concurrency", number(pace.host_concurrency, by_speed)),
         ("ignore-crawl-delay", switch(pace.ignore_crawl_delay)),
         ("tries", number(Some(limits.tries), "")),
-        (
-            "retry-delay",
-            maybe(pace.retry_delay.map(show_period), "1s"),
-        ),
+        ("retry-delay", text(&show_period(retry_delay))),
         ("shared-addresses", list(&shared)),
     ]
 }
@@ -243,6 +244,10 @@ fn of_output(config: &Config, options: Options) -> Standings {
         ),
         ("overwrite", switch(config.output.overwrite)),
         ("no-output", switch(folder.is_none())),
+        ("in-memory", switch(config.output.in_memory)),
+        ("rescope", switch(config.output.rescope)),
+        ("memory", text(&show_size(config.output.memory.0))),
+        ("min-free", text(&show_size(config.output.min_free.0))),
         ("list", switch(options.list)),
         ("format", text(format)),
         ("fail-on", maybe(fail_on.map(str::to_owned), "nothing")),

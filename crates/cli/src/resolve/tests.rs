@@ -6,6 +6,8 @@ use clewline::core::address::Cidr;
 use clewline::core::limits::Limits;
 use clewline::core::politeness::Speed;
 
+use std::path::PathBuf;
+
 use super::*;
 use crate::settings::file;
 

@@ -49,9 +49,9 @@ pub(crate) struct Settings {
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct InputSettings {
     /// Where to begin; without a scheme https is tried, then http
-    #[arg(value_name = "URL")]
+    #[arg(value_name = "URL", display_order = 0)]
     pub(crate) url: Vec<String>,
-    /// Read more roots from a file, one per line, `#` begins a comment; `-` is standard input
+    /// More roots, one per line, `#` begins a comment; `-` is standard input
     #[arg(short, long, value_name = "FILE")]
     pub(crate) input_file: Vec<String>,
 }
@@ -123,16 +123,16 @@ pub(crate) struct BudgetSettings {
     #[arg(long, value_name = "TIME")]
     pub(crate) max_time: Option<String>,
     /// Links to take from one page
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N")]
     pub(crate) max_links: Option<String>,
     /// Bytes of the longest URL to follow
-    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    #[arg(long, value_name = "SIZE")]
     pub(crate) max_url: Option<String>,
     /// How often one path segment may occur in a URL; guards against traps
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N")]
     pub(crate) max_repeats: Option<String>,
     /// Failures of a host in a row after which the rest of its queue is given up
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N")]
     pub(crate) max_host_failures: Option<String>,
 }
 
@@ -165,7 +165,7 @@ pub(crate) struct PaceSettings {
     #[arg(long, value_name = "TIME")]
     pub(crate) retry_delay: Option<String>,
     /// Address ranges, such as a CDN's, that many unrelated hosts share
-    #[arg(long, value_name = "CIDR", hide_short_help = true)]
+    #[arg(long, value_name = "CIDR")]
     pub(crate) shared_addresses: Vec<String>,
 }
 
@@ -204,10 +204,10 @@ pub(crate) struct RequestSettings {
     #[arg(long, value_name = "N", alias = "max_redirect")]
     pub(crate) max_redirects: Option<String>,
     /// Largest response head
-    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    #[arg(long, value_name = "SIZE")]
     pub(crate) max_head: Option<String>,
     /// Bytes per second below which an answer is given up; 0 waits for ever
-    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    #[arg(long, value_name = "SIZE")]
     pub(crate) min_rate: Option<String>,
 }
 
@@ -241,10 +241,14 @@ pub(crate) struct NetworkSettings {
           default_missing_value = ALL_PRIVATE)]
     pub(crate) allow_private: Vec<String>,
     /// Idle connections to keep in all
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N")]
     pub(crate) idle_connections: Option<String>,
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch that users know by name"
+)]
 #[derive(Args, Serialize, Deserialize, Default, Clone)]
 #[command(next_help_heading = "Output")]
 #[serde(default, rename_all = "kebab-case")]
@@ -258,13 +262,25 @@ pub(crate) struct OutputSettings {
     /// Leave nothing on disk
     #[arg(long)]
     pub(crate) no_output: bool,
+    /// Keep the state in memory only; a stopped crawl cannot be resumed
+    #[arg(long)]
+    pub(crate) in_memory: bool,
+    /// Go on with an unfinished crawl although its scope is another one now
+    #[arg(long)]
+    pub(crate) rescope: bool,
+    /// Memory for caches and buffers of the state
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+    /// Pause while less than this is free on the disk
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) min_free: Option<String>,
     /// Print one line for each URL at the end
     #[arg(long)]
     pub(crate) list: bool,
     /// How to print the report
     #[arg(long, value_name = "FORMAT", value_parser = Choice(FORMATS))]
     pub(crate) format: Option<String>,
-    /// Exit with 1 if links are broken, requests failed, or either
+    /// Exit with 1 if links are broken, requests failed (error), or either (any)
     #[arg(long, value_name = "WHAT", value_parser = Choice(FAIL_ON))]
     pub(crate) fail_on: Option<String>,
 }
@@ -273,13 +289,13 @@ pub(crate) struct OutputSettings {
 #[command(next_help_heading = "Messages")]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct ConsoleSettings {
-    /// No progress, errors only
+    /// No progress and no notes; report and errors stay
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Say more; twice for even more
+    /// Tell each URL as it is done; twice with details
     #[arg(short, long, action = ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// When to use colour; `NO_COLOR` in the environment is obeyed
+    /// When to use colour; auto obeys `NO_COLOR`
     #[arg(long, value_name = "WHEN", value_parser = Choice(COLOURS))]
     pub(crate) color: Option<String>,
 }

@@ -5,14 +5,13 @@
 
 use std::sync::Arc;
 
-use super::entry::{Chain, Entry};
+use super::entry::{Chain, Entry, Ticket};
 use super::job::{Admission, Answer, Note, Offer};
-use super::lane::{Lane, RobotsState};
+use super::lane::RobotsState;
 use super::pace::Moment;
 use super::store::Store;
 use super::{Frontier, Origin, SITEMAP_NESTING};
-use crate::domain::registrable;
-use crate::key::{HostId, Key};
+use crate::key::Key;
 use crate::link::{Link, LinkKind};
 use crate::outcome::SkipReason;
 use crate::url::CrawlUrl;
@@ -88,7 +87,7 @@ impl<S: Store> Frontier<S> {
         if let Err(reason) = self.judge(&entry) {
             return Ok(Admission::Refused(reason));
         }
-        self.enter(entry, now)
+        self.enter_new(entry, now)
     }
 
     /// Offers the target of a redirect; it keeps its source's depth.
@@ -142,7 +141,7 @@ impl<S: Store> Frontier<S> {
         if wall {
             self.enter_again(entry, now)
         } else {
-            self.enter(entry, now)
+            self.enter_new(entry, now)
         }
     }
 
@@ -215,46 +214,47 @@ impl<S: Store> Frontier<S> {
             found_on: None,
             lastmod: link.lastmod,
             tries: 0,
+            wire: 0,
             hops_left: self.rules.limits.redirects,
             nesting: 0,
             root: false,
             guessed_scheme: false,
             guessed_sitemap: false,
             chain: None::<Box<Chain>>,
+            ticket: Ticket::default(),
         }
     }
 
     /// Queues an entry unless it is known.
     fn enter(&mut self, entry: Entry, now: Moment) -> Result<Admission, S::Error> {
-        if !self.store.insert(entry.key)? {
+        if self.store.contains(entry.key)? {
             return Ok(Admission::Known);
         }
+        self.enter_new(entry, now)
+    }
+
+    fn enter_new(&mut self, entry: Entry, now: Moment) -> Result<Admission, S::Error> {
+        self.store.add(entry.key)?;
         self.enter_again(entry, now)
     }
 
     fn enter_again(&mut self, entry: Entry, now: Moment) -> Result<Admission, S::Error> {
-        let host = self.lane_of(&entry.url, entry.key.host());
+        let host = entry.key.host();
+        let is_active = self.has_lane_for(&entry.url, host, now)?;
         self.store.push(entry)?;
         self.counts.admitted += 1;
-        self.reschedule(host, now)?;
-        Ok(Admission::Accepted)
-    }
-
-    /// The lane of a URL's host, made where it is new.
-    pub(super) fn lane_of(&mut self, url: &CrawlUrl, host: HostId) -> HostId {
-        if !self.lanes.contains_key(&host) {
-            let rules = self.rules.for_host(url.host());
-            let domain = xxhash_rust::xxh3::xxh3_64(registrable(url.host()).as_bytes());
-            self.lanes
-                .insert(host, Lane::new(url.host(), domain, rules));
-            self.counts.hosts += 1;
+        if is_active {
+            self.reschedule(host, now)?;
+        } else {
+            self.hosts_wait = true;
         }
-        host
+        Ok(Admission::Accepted)
     }
 
     /// A root's redirects ended on this page: its host joins the roots.
     pub(super) fn join_root(&mut self, entry: &Entry) {
         if self.rules.scope.join(&entry.url) {
+            self.joined.push(entry.url.clone());
             self.note(Note::HostJoined {
                 host: entry.url.host().into(),
             });

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::key::{HostId, Key};
 use crate::link::LinkKind;
 use crate::url::{CrawlUrl, Scheme};
@@ -26,6 +28,8 @@ pub struct Entry {
     pub lastmod: Option<Box<str>>,
     /// Tries made so far.
     pub tries: u32,
+    /// Bytes that they read from the network.
+    pub wire: u64,
     /// Redirect hops that its chain may still take.
     pub hops_left: u32,
     /// Sitemap indexes above it.
@@ -38,10 +42,21 @@ pub struct Entry {
     pub guessed_sitemap: bool,
     /// The redirects that led here.
     pub chain: Option<Box<Chain>>,
+    /// Where the store keeps it.
+    pub ticket: Ticket,
+}
+
+/// The store's own mark on an entry: a row of a queue and a place in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ticket {
+    /// The row.
+    pub row: u64,
+    /// The place in it.
+    pub place: u32,
 }
 
 /// The redirects that led to a URL, to tell cookie walls from loops.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Chain {
     /// The URLs already visited in this chain.
     pub visited: Vec<Key>,

@@ -67,6 +67,7 @@ impl<S: Store> Frontier<S> {
                     Next::Waiting
                 });
             }
+            self.take_in_hosts(now)?;
             while let Some((at, wake)) = self.schedule.pop_due(now) {
                 if let Some(next) = self.woken(at, wake, now)? {
                     return Ok(next);
@@ -110,8 +111,12 @@ impl<S: Store> Frontier<S> {
         }
         lane.scheduled = None;
         let next = self.try_lane(host, now)?;
+        if let Some(Next::Settled(finished)) = &next {
+            self.store.settle(&finished.entry)?;
+        }
         if next.is_some() {
             self.reschedule(host, now)?;
+            self.touch(host)?;
         }
         Ok(next)
     }
@@ -125,6 +130,7 @@ impl<S: Store> Frontier<S> {
                 .take(host, self.level, WINDOW, &mut lane.window)?;
         }
         if lane.ended.is_some() {
+            self.return_errands(host, now)?;
             return Ok(self.drain_ended(host));
         }
         if lane.in_flight >= lane.pace.in_flight_limit() {
@@ -302,7 +308,8 @@ impl<S: Store> Frontier<S> {
             return Ok(Judged::Allowed);
         }
         let origin = Origin::of(url);
-        let state = lane.origin(origin);
+        self.recall_robots(host, origin, now)?;
+        let state = self.lane(host).origin(origin);
         let refusal = match &state.robots {
             RobotsState::Known { robots, until } if *until > now => {
                 let verdict = robots.verdict(url.path_and_query());
@@ -335,6 +342,28 @@ impl<S: Store> Frontier<S> {
         let entry = self.take_head(host, now);
         let finished = self.finish(entry, Outcome::Skipped(refusal.0), Some(refusal.1.into()));
         Ok(Judged::First(Next::Settled(Box::new(finished))))
+    }
+
+    /// Takes up a robots.txt that an earlier run, or the lane before it was put aside, knew.
+    fn recall_robots(&mut self, host: HostId, origin: Origin, now: Moment) -> Result<(), S::Error> {
+        let state = self.lane(host).origin(origin);
+        if !matches!(state.robots, RobotsState::Unknown) || state.robots_recalled {
+            return Ok(());
+        }
+        state.robots_recalled = true;
+        if let Some((robots, until)) = self.store.load_robots(host, origin)? {
+            let until = Moment::from_millis(until.saturating_sub(self.rules.epoch));
+            if until > now {
+                let delay = robots.crawl_delay();
+                let lane = self.lane(host);
+                if let Some(delay) = delay.filter(|_| !lane.rules.politeness.ignore_crawl_delay) {
+                    lane.pace.obey_delay(delay);
+                }
+                let robots = Box::new(robots);
+                lane.origin(origin).robots = RobotsState::Known { robots, until };
+            }
+        }
+        Ok(())
     }
 
     fn begin_robots(
@@ -421,6 +450,16 @@ impl<S: Store> Frontier<S> {
         })
     }
 
+    /// A lane that has ended runs no errands; the lanes that sent them must not wait for ever.
+    fn return_errands(&mut self, host: HostId, now: Moment) -> Result<(), S::Error> {
+        for errand in std::mem::take(&mut self.lane(host).errands) {
+            if errand.for_lane != host {
+                self.robots_unreachable(&errand, now)?;
+            }
+        }
+        Ok(())
+    }
+
     fn drain_ended(&mut self, host: HostId) -> Option<Next> {
         let lane = self.lane(host);
         let (end, entry) = (lane.ended.clone()?, lane.take_any()?);
@@ -484,6 +523,7 @@ impl<S: Store> Frontier<S> {
             return Ok(false);
         }
         self.level += 1;
+        self.hosts_wait = true;
         for host in std::mem::take(&mut self.held_by_level) {
             self.reschedule(host, now)?;
         }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::entry::{Entry, Origin, RobotsErrand};
 use super::pace::{Moment, Pace};
 use super::rules::HostRules;
+use super::store::{LaneRow, RowEnd};
 use crate::outcome::{FailureClass, Outcome, SkipReason};
 use crate::robots::Robots;
 
@@ -42,6 +43,15 @@ pub(super) struct OriginState {
     pub(super) addresses: Addresses,
     pub(super) robots: RobotsState,
     pub(super) robots_tries: u32,
+    pub(super) robots_recalled: bool,
+}
+
+impl OriginState {
+    /// Whether nobody is asking for its addresses or its robots.txt.
+    fn is_settled(&self) -> bool {
+        !matches!(self.addresses, Addresses::Asking)
+            && !matches!(self.robots, RobotsState::Fetching)
+    }
 }
 
 /// Why a host is not asked any more.
@@ -57,6 +67,32 @@ impl LaneEnd {
             outcome: Outcome::Skipped(reason),
             why: why.into(),
         }
+    }
+
+    fn to_row(&self) -> RowEnd {
+        let (skip, fail) = match self.outcome {
+            Outcome::Skipped(reason) => (Some(reason), None),
+            Outcome::Failed(class) => (None, Some(class)),
+            _ => (None, None),
+        };
+        RowEnd {
+            skip,
+            fail,
+            why: self.why.clone(),
+        }
+    }
+
+    fn from_row(row: RowEnd) -> Option<Self> {
+        // A robots.txt or a host that could not be reached is tried again in the next run.
+        let outcome = match (row.skip, row.fail) {
+            (Some(SkipReason::HostUnreachable), _) | (None, None) => return None,
+            (Some(reason), _) => Outcome::Skipped(reason),
+            (None, Some(class)) => Outcome::Failed(class),
+        };
+        Some(Self {
+            outcome,
+            why: row.why,
+        })
     }
 
     pub(super) fn fail(class: FailureClass, why: impl Into<Box<str>>) -> Self {
@@ -96,6 +132,10 @@ impl Ord for Delayed {
 }
 
 /// One host.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each marks that the lane stands in one of the frontier's lists"
+)]
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) host: Box<str>,
@@ -114,6 +154,8 @@ pub(super) struct Lane {
     pub(super) ended: Option<LaneEnd>,
     pub(super) scheduled: Option<Moment>,
     pub(super) waits_in_group: bool,
+    pub(super) touched: bool,
+    pub(super) resting: bool,
     delayed: BinaryHeap<Reverse<Delayed>>,
     delays: u64,
 }
@@ -137,6 +179,8 @@ impl Lane {
             ended: None,
             scheduled: None,
             waits_in_group: false,
+            touched: false,
+            resting: false,
             delayed: BinaryHeap::new(),
             delays: 0,
         }
@@ -153,6 +197,7 @@ impl Lane {
                 addresses,
                 robots,
                 robots_tries: 0,
+                robots_recalled: false,
             });
             self.origins.len() - 1
         });
@@ -197,5 +242,37 @@ impl Lane {
     /// When the first delayed entry is due.
     pub(super) fn first_delayed(&self) -> Option<Moment> {
         self.delayed.peek().map(|Reverse(delayed)| delayed.due)
+    }
+
+    /// Whether nothing of this lane is in memory but itself.
+    pub(super) fn is_idle(&self) -> bool {
+        self.in_flight == 0
+            && self.window.is_empty()
+            && self.delayed.is_empty()
+            && self.errands.is_empty()
+            && !self.waits_in_group
+            && self.origins.iter().all(OriginState::is_settled)
+    }
+
+    /// What is kept of the lane when it is put aside, or lost.
+    pub(super) fn row(&self, wall: impl Fn(Moment) -> u64) -> LaneRow {
+        let (interval, shortest_interval) = self.pace.learnt();
+        LaneRow {
+            not_before: wall(self.pace.next_at()),
+            pages: self.pages,
+            interval,
+            shortest_interval,
+            host_failures: self.host_failures,
+            ended: self.ended.as_ref().map(LaneEnd::to_row),
+        }
+    }
+
+    /// Takes up what was kept.
+    pub(super) fn restore(&mut self, row: LaneRow, moment: impl Fn(u64) -> Moment) {
+        let learnt = (row.interval, row.shortest_interval);
+        self.pace.restore(learnt, moment(row.not_before));
+        self.pages = row.pages;
+        self.host_failures = row.host_failures;
+        self.ended = row.ended.and_then(LaneEnd::from_row);
     }
 }

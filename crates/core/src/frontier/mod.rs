@@ -6,6 +6,7 @@
 //! asked sooner or more at once than its rules allow; every admitted URL is settled exactly
 //! once; a budget is never exceeded by a request that could have been held back.
 
+mod active;
 mod admit;
 mod entry;
 mod group;
@@ -23,22 +24,26 @@ mod tests;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::net::IpAddr;
 
-pub use entry::{Chain, Entry, Origin, RobotsErrand};
+use serde::{Deserialize, Serialize};
+
+pub use entry::{Chain, Entry, Origin, RobotsErrand, Ticket};
 pub use job::{
     Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Next,
     Note, Offer, Settled, Settlement, Work,
 };
 pub use pace::Moment;
 pub use rules::{HostPattern, HostRules, Near, Rules};
-pub use store::{MemoryStore, Store, Waiting};
+pub use store::{
+    KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Store, Waiting,
+};
 
 use group::Groups;
 use lane::Lane;
 use schedule::{Schedule, Wake};
-use store::KeyMap;
 
 use crate::key::HostId;
 use crate::outcome::SkipReason;
+use crate::url::CrawlUrl;
 
 /// Entries that a lane takes from the store at a time.
 const WINDOW: usize = 64;
@@ -63,7 +68,7 @@ struct Flight {
 }
 
 /// Counts that always add up: `admitted = settled + todo`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// URLs that were let in.
     pub admitted: u64,
@@ -105,6 +110,23 @@ pub struct Frontier<S> {
     level: u32,
     held_by_level: BTreeSet<HostId>,
     notes: VecDeque<Note>,
+    touched: Vec<HostId>,
+    resting: VecDeque<HostId>,
+    hosts_wait: bool,
+    joined: Vec<CrawlUrl>,
+}
+
+/// What a frontier must find again after a restart, beside what its store keeps.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrontierState {
+    /// The counts.
+    pub counts: Counts,
+    /// Refusals by reason, as [`Frontier::refused`] gives them.
+    pub refused: Vec<(SkipReason, u64)>,
+    /// URLs that became roots because a root's redirects ended there.
+    pub joined: Vec<CrawlUrl>,
+    /// The level of a crawl that goes level by level.
+    pub level: u32,
 }
 
 impl<S: Store> Frontier<S> {
@@ -133,6 +155,10 @@ impl<S: Store> Frontier<S> {
             level,
             held_by_level: BTreeSet::new(),
             notes: VecDeque::new(),
+            touched: Vec::new(),
+            resting: VecDeque::new(),
+            hosts_wait: false,
+            joined: Vec::new(),
         }
     }
 
@@ -154,7 +180,7 @@ impl<S: Store> Frontier<S> {
         self.notes.drain(..)
     }
 
-    /// The store, for commits.
+    /// The store under it, for those who look into it.
     pub const fn store(&mut self) -> &mut S {
         &mut self.store
     }

@@ -58,6 +58,19 @@ impl Pace {
         }
     }
 
+    /// What was learnt, for the store.
+    pub(super) fn learnt(&self) -> (Duration, Duration) {
+        (self.interval, self.shortest_interval)
+    }
+
+    /// Takes up what was learnt before; the host begins with a full delay, and never faster
+    /// than it is configured now.
+    pub(super) fn restore(&mut self, learnt: (Duration, Duration), not_before: Moment) {
+        self.interval = self.interval.max(learnt.0.min(SLOWEST));
+        self.shortest_interval = self.shortest_interval.max(learnt.1.min(SLOWEST));
+        self.next_at = self.next_at.max(not_before);
+    }
+
     /// Other figures for a host that turned out to be near; what was learnt is kept.
     pub(super) fn retune(&mut self, politeness: &Politeness) {
         let fresh = Self::new(politeness);
@@ -114,10 +127,11 @@ impl Pace {
     }
 
     /// The request really left at this time, later than it was handed out. Where requests go
-    /// one at a time, the gap counts from here.
+    /// one at a time, the gap counts from here; and so it does where a delay is only heard of
+    /// in the answer to this request, as a Crawl-delay is.
     pub(super) fn sent(&mut self, at: Moment) {
+        self.last_start = self.last_start.max(Some(at));
         if self.in_flight_limit() == 1 {
-            self.last_start = self.last_start.max(Some(at));
             self.next_at = self.next_at.max(at + self.interval);
         }
     }
@@ -180,7 +194,9 @@ impl Pace {
 
     fn slow_down(&mut self) {
         self.clean = 0;
-        self.interval = self.interval.saturating_mul(2).min(SLOWEST);
+        // A delay that was asked for may be longer than that; trouble must not shorten it.
+        let slowest = SLOWEST.max(self.shortest_interval);
+        self.interval = self.interval.saturating_mul(2).min(slowest);
         self.in_flight_limit = (self.in_flight_limit / 2).max(1);
     }
 
@@ -283,6 +299,25 @@ mod tests {
         );
         pace.started(Moment::from_secs(1));
         pace.sent(Moment::from_millis(1300));
+        assert_eq!(pace.next_at(), Moment::from_millis(3300));
+    }
+
+    #[test]
+    fn trouble_does_not_shorten_a_long_delay() {
+        let politeness = Politeness::of(Speed::Polite);
+        let mut pace = Pace::new(&politeness);
+        let delay = Duration::from_mins(2);
+        pace.obey_delay(delay);
+        pace.troubled(&politeness, Moment::ZERO);
+        assert_eq!(pace.interval(), delay);
+    }
+
+    #[test]
+    fn a_delay_counts_from_the_request_that_told_of_it() {
+        let mut pace = Pace::new(&Politeness::of(Speed::Max));
+        pace.started(Moment::from_secs(1));
+        pace.sent(Moment::from_millis(1300));
+        pace.obey_delay(Duration::from_secs(2));
         assert_eq!(pace.next_at(), Moment::from_millis(3300));
     }
 

@@ -13,6 +13,8 @@ use crate::limits::Limits;
 use crate::politeness::{Politeness, Speed};
 use crate::scope::Scope;
 
+use super::pace::Moment;
+
 /// How one host is treated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostRules {
@@ -87,6 +89,11 @@ pub struct Rules {
     pub sitemaps: bool,
     /// Wait between the tries for a robots.txt that could not be read.
     pub robots_retry: Duration,
+    /// Hosts in memory at the most; the others wait in the store.
+    pub active_lanes: usize,
+    /// The beginning of the run, in milliseconds since 1970; what survives a restart is kept
+    /// in wall time.
+    pub epoch: u64,
 }
 
 impl Rules {
@@ -109,7 +116,22 @@ impl Rules {
             follow_nofollow: false,
             sitemaps: true,
             robots_retry: Duration::from_mins(5),
+            active_lanes: 100_000,
+            epoch: 0,
         }
+    }
+
+    /// A moment of this run as wall time.
+    pub(super) fn wall(&self, moment: Moment) -> u64 {
+        let since = u64::try_from(moment.as_millis()).unwrap_or(u64::MAX);
+        self.epoch.saturating_add(since)
+    }
+
+    /// Wall time as a moment of this run. A clock that was set back or forward cannot hold a
+    /// host for longer than the longest park.
+    pub(super) fn moment(&self, wall: u64, now: Moment) -> Moment {
+        let moment = Moment::from_millis(wall.saturating_sub(self.epoch));
+        moment.min(now + self.host.politeness.longest_retry_after)
     }
 
     /// The rules for a host.

@@ -20,10 +20,14 @@ use crate::outcome::{
     FailureClass, Outcome, Retry, SkipReason, is_redirect_status, is_retryable_status,
 };
 use crate::robots::Robots;
-use crate::url::{CrawlUrl, Scheme};
+use crate::url::{CrawlUrl, Scheme, host_ip};
 
 /// How long a robots.txt is believed (RFC 9309, 2.4).
 const ROBOTS_TTL: Duration = Duration::from_hours(24);
+
+/// How long addresses count at the least: an answer that has no life must still serve the
+/// request that it was asked for, or the lane would ask for ever.
+const SHORTEST_USE: Duration = Duration::from_millis(100);
 
 /// Tries for a robots.txt that cannot be read.
 const ROBOTS_TRIES: u32 = 3;
@@ -47,17 +51,18 @@ impl<S: Store> Frontier<S> {
                 self.count_wire(host, &ending);
                 self.robots_settled(host, &errand, ending, now)?
             }
-            (Errand::Page(entry), ending) => {
-                self.count_wire(host, &ending);
+            (Errand::Page(mut entry), ending) => {
+                entry.wire += self.count_wire(host, &ending);
                 let settled = self.page_settled(host, *entry, ending, now)?;
                 self.release_held(now)?;
                 settled
             }
         };
         if let Settled::Done(finished) = &settled {
-            self.store.settle(finished.entry.key)?;
+            self.store.settle(&finished.entry)?;
         }
         self.reschedule(host, now)?;
+        self.touch(host)?;
         Ok(settled)
     }
 
@@ -87,7 +92,8 @@ impl<S: Store> Frontier<S> {
         }
     }
 
-    fn count_wire(&mut self, host: HostId, ending: &Ending) {
+    /// Counts what a request read, and says how much that was.
+    fn count_wire(&mut self, host: HostId, ending: &Ending) -> u64 {
         let (wire, sent_at) = match ending {
             Ending::Answered(answer) => (answer.wire, answer.sent_at),
             Ending::Failed(failure) => (failure.wire, failure.sent_at),
@@ -97,6 +103,7 @@ impl<S: Store> Frontier<S> {
         if let (Some(lane), Some(at)) = (self.lanes.get_mut(&host), sent_at) {
             lane.pace.sent(at);
         }
+        wire
     }
 
     /// Lanes that waited for the page budget look again.
@@ -121,12 +128,14 @@ impl<S: Store> Frontier<S> {
                 ttl,
                 trusted,
             } => {
+                // Through a proxy there is no address, except where the host is one itself.
+                let literal = host_ip(&lane.host).filter(|_| addresses.is_empty());
                 let first_time = !std::mem::replace(&mut lane.resolved_before, true);
-                let until = now + ttl;
+                let until = now + ttl.max(SHORTEST_USE);
                 let of_root = first_time && self.root_hosts.contains(&host);
                 if trusted || of_root {
-                    for address in &addresses {
-                        self.rules.addresses.trust(*address);
+                    for address in addresses.iter().copied().chain(literal) {
+                        self.rules.addresses.trust(address);
                     }
                 }
                 let nearest = addresses.iter().map(|address| nearness(*address)).min();
@@ -223,7 +232,7 @@ impl<S: Store> Frontier<S> {
     /// Sends a robots errand on to the lane of its URL's host.
     fn send_errand(&mut self, errand: RobotsErrand, now: Moment) -> Result<(), S::Error> {
         let key = self.rules.keyer.key(&errand.url);
-        let host = self.lane_of(&errand.url, key.host());
+        let host = self.lane_of(&errand.url, key.host(), now)?;
         let lane = self.lane(host);
         lane.errands.push_back(errand);
         self.reschedule(host, now)
@@ -242,6 +251,10 @@ impl<S: Store> Frontier<S> {
             .crawl_delay()
             .filter(|_| !politeness.ignore_crawl_delay);
         let sitemaps: Vec<String> = robots.sitemaps().to_vec();
+        let until = self.rules.wall(now + ROBOTS_TTL);
+        self.store
+            .save_robots(host, errand.for_origin, &robots, until)?;
+        let lane = self.lane(host);
         let state = lane.origin(errand.for_origin);
         state.robots_tries = 0;
         state.robots = RobotsState::Known {
@@ -299,9 +312,11 @@ impl<S: Store> Frontier<S> {
         let host_class =
             failure.class.retry() == Retry::Host || failure.class == FailureClass::DnsNotFound;
         if failure.local || (own && host_class) {
-            let lane = self.lane(host);
+            // The lane that waits for the rules begins anew; a hop ran in another lane.
+            let lane = self.lane(errand.for_lane);
             lane.origin(errand.for_origin).robots = RobotsState::Unknown;
             if failure.local {
+                self.reschedule(errand.for_lane, now)?;
                 return Ok(Settled::Prepared);
             }
             if failure.class == FailureClass::DnsNotFound {
@@ -365,7 +380,9 @@ impl<S: Store> Frontier<S> {
         lane.pace.troubled(&rules.politeness, now);
     }
 
-    /// A failure that is about the host: the lane is parked and the URL stays its head.
+    /// A failure that is about the host: the lane is parked and the URL goes behind the others
+    /// in hand. If it is about the URL after all, as where a server dies of one page or a link
+    /// names a dead port, an answer to another one shows that the host is well.
     fn host_failed(
         &mut self,
         host: HostId,
@@ -396,7 +413,7 @@ impl<S: Store> Frontier<S> {
             let finished = self.finish(entry, Outcome::Failed(failure.class), error);
             return Ok(Settled::Done(Box::new(finished)));
         }
-        self.put_back(host, entry);
+        self.lane(host).window.push_back(entry);
         Ok(Settled::Again(until))
     }
 
@@ -412,9 +429,10 @@ impl<S: Store> Frontier<S> {
         entry.guessed_scheme = false;
         let url = entry.url.over_http();
         let key = self.rules.keyer.key(&url);
-        if !self.store.insert(key)? {
+        if self.store.contains(key)? {
             return Ok(None);
         }
+        self.store.add(key)?;
         entry.url = url.clone();
         entry.key = key;
         self.note(Note::SchemeFellBack { url });

@@ -1,15 +1,21 @@
 //! The store: what a crawl knows and what still waits.
 //!
 //! Owns the seam [`Store`] under the frontier and its implementation in memory. Everything
-//! between two commits belongs to one batch; a store on disk makes a batch durable at once or
+//! between two seals belongs to one batch; a store on disk makes a batch durable at once or
 //! not at all. It refuses to know why an entry waits and when it is due.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::convert::Infallible;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Bound;
+use std::time::Duration;
 
-use super::entry::Entry;
+use serde::{Deserialize, Serialize};
+
+use super::entry::{Entry, Origin};
 use crate::key::{HostId, Key};
+use crate::outcome::{FailureClass, SkipReason};
+use crate::robots::Robots;
 
 /// What waits for a host, seen from a level of the crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,21 +28,52 @@ pub enum Waiting {
     Nothing,
 }
 
-/// The state under a frontier: seen keys and one queue per host.
+/// What a lane leaves behind when it is put aside, and what a restart finds of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LaneRow {
+    /// Not to be asked before this time, in milliseconds since 1970.
+    pub not_before: u64,
+    /// Pages fetched.
+    pub pages: u64,
+    /// The gap between requests that was in force.
+    pub interval: Duration,
+    /// The shortest gap that is allowed any more.
+    pub shortest_interval: Duration,
+    /// Failures of the host in a row.
+    pub host_failures: u32,
+    /// The host is not asked any more, and why.
+    pub ended: Option<RowEnd>,
+}
+
+/// Why a host is not asked any more, in a [`LaneRow`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowEnd {
+    /// Its URLs are skipped for this reason.
+    pub skip: Option<SkipReason>,
+    /// Or they fail with this class.
+    pub fail: Option<FailureClass>,
+    /// In words.
+    pub why: Box<str>,
+}
+
+/// The state under a frontier: seen keys, one queue per host, and what is known of hosts.
 pub trait Store {
     /// What can go wrong; it stops the crawl.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Whether a key is known.
-    fn contains(&self, key: Key) -> Result<bool, Self::Error>;
+    /// A batch that is closed and waits to become durable.
+    type Sealed: Sealed;
 
-    /// Makes a key known; says whether it was new.
-    fn insert(&mut self, key: Key) -> Result<bool, Self::Error>;
+    /// Whether a key is known.
+    fn contains(&mut self, key: Key) -> Result<bool, Self::Error>;
+
+    /// Makes a key known that was not.
+    fn add(&mut self, key: Key) -> Result<(), Self::Error>;
 
     /// Appends to the queue of the entry's host; lower depths come first.
     fn push(&mut self, entry: Entry) -> Result<(), Self::Error>;
 
-    /// Moves up to `most` entries, no deeper than `deepest`, out of a host's queue. They stay
+    /// Moves about `most` entries, no deeper than `deepest`, out of a host's queue. They stay
     /// the store's to restore until they are settled.
     fn take(
         &mut self,
@@ -47,18 +84,66 @@ pub trait Store {
     ) -> Result<(), Self::Error>;
 
     /// What waits for a host.
-    fn waiting(&self, host: HostId, deepest: u32) -> Result<Waiting, Self::Error>;
+    fn waiting(&mut self, host: HostId, deepest: u32) -> Result<Waiting, Self::Error>;
 
     /// An entry that was taken has reached its end.
-    fn settle(&mut self, key: Key) -> Result<(), Self::Error>;
+    fn settle(&mut self, entry: &Entry) -> Result<(), Self::Error>;
 
-    /// Makes everything since the last commit durable, with the offsets of the logs.
+    /// A host that is not active and for which something no deeper than `deepest` waits.
+    fn next_host(
+        &mut self,
+        deepest: u32,
+        is_active: &dyn Fn(HostId) -> bool,
+    ) -> Result<Option<HostId>, Self::Error>;
+
+    /// The host is not active any more; everything taken from its queue is settled.
+    fn rest(&mut self, host: HostId);
+
+    /// What was saved of a lane.
+    fn load_lane(&self, host: HostId) -> Result<Option<LaneRow>, Self::Error>;
+
+    /// Saves a lane.
+    fn save_lane(&mut self, host: HostId, row: LaneRow) -> Result<(), Self::Error>;
+
+    /// A robots.txt that was saved, and until when it is believed, in milliseconds since 1970.
+    fn load_robots(
+        &self,
+        host: HostId,
+        origin: Origin,
+    ) -> Result<Option<(Robots, u64)>, Self::Error>;
+
+    /// Saves a robots.txt.
+    fn save_robots(
+        &mut self,
+        host: HostId,
+        origin: Origin,
+        robots: &Robots,
+        until: u64,
+    ) -> Result<(), Self::Error>;
+
+    /// Closes the open batch, with what else belongs to it, and opens the next.
+    fn seal(&mut self, notes: Vec<(&'static str, Vec<u8>)>) -> Self::Sealed;
+
+    /// The oldest sealed batch is durable.
+    fn committed(&mut self);
+
+    /// How much the open batch holds: entries and keys.
+    fn open_size(&self) -> usize;
+}
+
+/// A batch that is closed; becomes durable on any thread, in the order of sealing.
+pub trait Sealed: Send + 'static {
+    /// What can go wrong.
+    type Error: std::error::Error + Send + Sync + 'static;
+
+    /// Makes the batch durable, together with the offsets of the logs. May be called again
+    /// after a failure.
     fn commit(&mut self, offsets: &[(&'static str, u64)]) -> Result<(), Self::Error>;
 }
 
 /// Hashes keys, which are hashes already, cheaply and the same way in every run.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct KeyHasher(u64);
+pub struct KeyHasher(u64);
 
 impl Hasher for KeyHasher {
     fn finish(&self) -> u64 {
@@ -83,24 +168,43 @@ impl Hasher for KeyHasher {
 }
 
 /// A map whose keys are hashes already.
-pub(super) type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
+pub type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
+
+/// A set whose members are hashes already.
+pub type KeySet<K> = HashSet<K, BuildHasherDefault<KeyHasher>>;
 
 /// A store that lives and ends with the process.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    seen: HashSet<Key, BuildHasherDefault<KeyHasher>>,
-    queues: KeyMap<HostId, BTreeMap<u32, VecDeque<Entry>>>,
+    seen: KeySet<Key>,
+    queues: BTreeMap<HostId, BTreeMap<u32, VecDeque<Entry>>>,
+    lanes: KeyMap<HostId, LaneRow>,
+    cursor: Option<HostId>,
+}
+
+/// A batch of a store in memory: there is nothing to make durable.
+#[derive(Debug, Clone, Copy)]
+pub struct NothingSealed;
+
+impl Sealed for NothingSealed {
+    type Error = Infallible;
+
+    fn commit(&mut self, _offsets: &[(&'static str, u64)]) -> Result<(), Infallible> {
+        Ok(())
+    }
 }
 
 impl Store for MemoryStore {
     type Error = Infallible;
+    type Sealed = NothingSealed;
 
-    fn contains(&self, key: Key) -> Result<bool, Infallible> {
+    fn contains(&mut self, key: Key) -> Result<bool, Infallible> {
         Ok(self.seen.contains(&key))
     }
 
-    fn insert(&mut self, key: Key) -> Result<bool, Infallible> {
-        Ok(self.seen.insert(key))
+    fn add(&mut self, key: Key) -> Result<(), Infallible> {
+        self.seen.insert(key);
+        Ok(())
     }
 
     fn push(&mut self, entry: Entry) -> Result<(), Infallible> {
@@ -137,7 +241,7 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn waiting(&self, host: HostId, deepest: u32) -> Result<Waiting, Infallible> {
+    fn waiting(&mut self, host: HostId, deepest: u32) -> Result<Waiting, Infallible> {
         let first = self.queues.get(&host).and_then(|queue| queue.keys().next());
         Ok(match first {
             Some(depth) if *depth <= deepest => Waiting::Ready,
@@ -146,11 +250,64 @@ impl Store for MemoryStore {
         })
     }
 
-    fn settle(&mut self, _key: Key) -> Result<(), Infallible> {
+    fn settle(&mut self, _entry: &Entry) -> Result<(), Infallible> {
         Ok(())
     }
 
-    fn commit(&mut self, _offsets: &[(&'static str, u64)]) -> Result<(), Infallible> {
+    fn next_host(
+        &mut self,
+        deepest: u32,
+        is_active: &dyn Fn(HostId) -> bool,
+    ) -> Result<Option<HostId>, Infallible> {
+        let from = self.cursor.map_or(Bound::Unbounded, Bound::Excluded);
+        let after = self.queues.range((from, Bound::Unbounded));
+        let before = self.queues.range(..=self.cursor.unwrap_or(HostId(0)));
+        let mut hosts = after.chain(before);
+        let found = hosts.find(|(host, queue)| {
+            !is_active(**host) && queue.keys().next().is_some_and(|depth| *depth <= deepest)
+        });
+        let found = found.map(|(host, _)| *host);
+        self.cursor = found.or(self.cursor);
+        Ok(found)
+    }
+
+    fn rest(&mut self, _host: HostId) {}
+
+    fn load_lane(&self, host: HostId) -> Result<Option<LaneRow>, Infallible> {
+        Ok(self.lanes.get(&host).cloned())
+    }
+
+    fn save_lane(&mut self, host: HostId, row: LaneRow) -> Result<(), Infallible> {
+        self.lanes.insert(host, row);
         Ok(())
+    }
+
+    // A lane in memory keeps its own; one that was put aside asks again.
+    fn load_robots(
+        &self,
+        _host: HostId,
+        _origin: Origin,
+    ) -> Result<Option<(Robots, u64)>, Infallible> {
+        Ok(None)
+    }
+
+    fn save_robots(
+        &mut self,
+        _host: HostId,
+        _origin: Origin,
+        _robots: &Robots,
+        _until: u64,
+    ) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn seal(&mut self, _notes: Vec<(&'static str, Vec<u8>)>) -> NothingSealed {
+        NothingSealed
+    }
+
+    fn committed(&mut self) {}
+
+    fn open_size(&self) -> usize {
+        0
     }
 }

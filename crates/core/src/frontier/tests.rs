@@ -63,6 +63,7 @@ struct World {
     by_address: BTreeMap<IpAddr, Vec<Seen>>,
     finished: Vec<(CrawlUrl, Outcome)>,
     most_in_flight: usize,
+    most_lanes: usize,
 }
 
 fn rules() -> Rules {
@@ -125,6 +126,7 @@ impl World {
             by_address: BTreeMap::new(),
             finished: Vec::new(),
             most_in_flight: 0,
+            most_lanes: 0,
         }
     }
 
@@ -196,6 +198,7 @@ impl World {
         self.endings.insert(job.id.0, ending);
         self.flights.push(Reverse((end, job.id.0)));
         self.most_in_flight = self.most_in_flight.max(self.flights.len());
+        self.most_lanes = self.most_lanes.max(self.frontier.lanes.len());
     }
 
     fn observe(&mut self, url: &CrawlUrl, address: Option<IpAddr>, start: Moment, end: Moment) {
@@ -412,6 +415,35 @@ fn thousands_of_hosts_with_trouble_stay_polite_and_end() {
         world.check_books();
         check_politeness(&world, &politeness);
     }
+}
+
+#[test]
+fn few_lanes_in_memory_reach_every_host() {
+    let politeness = Politeness::of(Speed::Polite);
+    let rules = with_politeness(rules(), politeness.clone());
+    let rules = Rules {
+        active_lanes: 20,
+        ..rules
+    };
+    let (hosts, pages_per_host) = (500, 4);
+    let mut world = World::new(Setup {
+        seed: 5,
+        hosts,
+        pages_per_host,
+        rules,
+        troubles: true,
+    });
+    let (_, end) = world.run(64);
+    assert_eq!(end, End::Finished);
+    assert_eq!(world.frontier.counts().todo(), 0);
+    assert!(
+        world.finished.len() > 1_000,
+        "only {} URLs were reached",
+        world.finished.len()
+    );
+    assert!(world.most_lanes <= 20 + 8, "{} lanes", world.most_lanes);
+    world.check_books();
+    check_politeness(&world, &politeness);
 }
 
 #[test]

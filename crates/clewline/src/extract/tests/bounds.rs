@@ -69,6 +69,22 @@ fn references_have_a_length_and_a_total() {
 }
 
 #[test]
+fn a_long_base_does_not_multiply() {
+    let links: String = (0..10_000).fold(String::new(), |mut body, number| {
+        write!(body, "<a href={number}>").unwrap();
+        body
+    });
+    let page = |length: usize| format!("<base href=/{}/>{links}", "x".repeat(length));
+    let found = networked().extract(page(30_000).as_bytes());
+    let bytes: usize = found.links.iter().map(|link| link.url.as_str().len()).sum();
+    assert!(bytes < 9 << 20, "{bytes}");
+    assert_eq!(found.links.len() as u64 + found.dropped_links, 10_000);
+    let found = networked().extract(page(500_000).as_bytes());
+    assert_eq!(found.links.len(), 10_000);
+    assert_eq!(found.links[1].url.as_str(), "http://h.test/d/1");
+}
+
+#[test]
 fn tags_of_any_size_end_with_a_problem() {
     for filler in ["a ", "b=c ", "x"] {
         let tag = filler.repeat(3_000_000 / filler.len());

@@ -25,7 +25,6 @@ pub(crate) struct BodyReader {
     framing: Framing,
     done: bool,
     reusable: bool,
-    expected: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -56,15 +55,10 @@ impl BodyReader {
                 None => Framing::UntilClose,
             }
         };
-        let expected = match framing {
-            Framing::Length { left } => Some(left),
-            Framing::Chunked(_) | Framing::UntilClose => None,
-        };
         Ok(Self {
+            done: matches!(framing, Framing::Length { left: 0 }),
             framing,
-            done: expected == Some(0),
             reusable,
-            expected,
         })
     }
 
@@ -130,11 +124,6 @@ impl BodyReader {
     /// if bytes arrived that this reader was not given.
     pub(crate) fn reusable(&self) -> bool {
         self.done && self.reusable && !matches!(self.framing, Framing::UntilClose)
-    }
-
-    /// How long the body says it is, if it says so.
-    pub(crate) fn expected(&self) -> Option<u64> {
-        self.expected
     }
 }
 

@@ -482,29 +482,6 @@ fn heads_are_kept_as_they_came() {
 }
 
 #[test]
-fn expected_lengths() {
-    for (fields, expected) in [
-        ("Content-Length: 7", Some(7)),
-        ("Transfer-Encoding: chunked", None),
-        ("A: b", None),
-    ] {
-        let wire = format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n");
-        let Ok(HeadStep::Complete(head)) = parse_head(wire.as_bytes(), &HeadLimits::default())
-        else {
-            panic!("the head is whole");
-        };
-        assert_eq!(
-            BodyReader::new(Method::Get, &head).unwrap().expected(),
-            expected
-        );
-        assert_eq!(
-            BodyReader::new(Method::Head, &head).unwrap().expected(),
-            Some(0)
-        );
-    }
-}
-
-#[test]
 fn requests() {
     for (method, target, line) in [
         (Method::Get, Target::Origin("/a?b=c"), "GET /a?b=c HTTP/1.1"),

@@ -90,7 +90,7 @@ mod tests {
         let mut openings = Openings::default();
         let style = Style::PLAIN;
         let text = "<p>the end\n".repeat(20_000);
-        for size in [0.0, 3000.0, 70_000.0] {
+        for size in [0.0, 3000.0, 70_000.0, 1_000_000.0] {
             let plain = openings.compressed(style, size, Wrapping::Plain);
             let expected = [&plain.bytes[..], text.as_bytes()].concat();
             for wrapping in [Wrapping::Gzip, Wrapping::Brotli] {

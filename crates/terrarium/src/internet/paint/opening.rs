@@ -8,8 +8,7 @@ use std::collections::HashMap;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use flate2::write::DeflateEncoder;
-use flate2::{Compression, Crc};
+use flate2::{Compress, Compression, Crc, FlushCompress};
 
 use super::Wrapping;
 use crate::internet::chance::Topic;
@@ -96,12 +95,7 @@ fn make(style: Style, size: u32, wrapping: Wrapping) -> Opening {
     sum.update(&text);
     let bytes = match wrapping {
         Wrapping::Plain => Ok(text),
-        Wrapping::Gzip => {
-            let mut encoder = DeflateEncoder::new(GZIP_HEADER.to_vec(), Compression::fast());
-            let written = encoder.write_all(&text).and_then(|()| encoder.flush());
-            // What ends the stream is left out: the page goes on.
-            written.map(|()| encoder.get_ref().clone())
-        }
+        Wrapping::Gzip => Ok(gzip(&text)),
         Wrapping::Brotli => {
             let (quality, window) = (BROTLI_QUALITY, BROTLI_WINDOW_LOG);
             let size = text.len().max(1);
@@ -115,6 +109,19 @@ fn make(style: Style, size: u32, wrapping: Wrapping) -> Opening {
         bytes: bytes.expect("writing to a vector does not fail").into(),
         sum,
     }
+}
+
+/// The text in gzip up to a flush; what ends the stream is left out, because the page goes on.
+/// All of it in one call: the encoder for writers flushes through a small buffer, and when that
+/// is full it goes on without the flush, which leaves the stream in the middle of a byte.
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut out = GZIP_HEADER.to_vec();
+    // Even what cannot be compressed grows by less than this.
+    out.reserve(text.len() + text.len() / 8 + 1024);
+    Compress::new(Compression::fast(), false)
+        .compress_vec(text, &mut out, FlushCompress::Sync)
+        .expect("compressing into enough room does not fail");
+    out
 }
 
 /// The first lines of a page, and as much style and script as its size asks for.

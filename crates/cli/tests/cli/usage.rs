@@ -1,64 +1,11 @@
-//! The command as people meet it: output, talk and exit code.
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of tests are tests, but clippy knows only functions"
-)]
+//! Flags, the file and the documents: everything that needs no web.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 
-/// A folder of its own for each test, so that no configuration lies around.
-struct Place {
-    folder: tempfile::TempDir,
-}
-
-impl Place {
-    fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().unwrap(),
-        }
-    }
-
-    fn with_file(self, name: &str, text: &str) -> Self {
-        fs::write(self.folder.path().join(name), text).unwrap();
-        self
-    }
-
-    fn command(&self, line: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_clewline"));
-        command
-            .args(line)
-            .current_dir(self.folder.path())
-            .env_clear();
-        command
-    }
-
-    fn run(&self, line: &[&str]) -> Ran {
-        Ran::from(self.command(line).output().unwrap())
-    }
-}
-
-struct Ran {
-    code: i32,
-    out: String,
-    talk: String,
-}
-
-impl From<Output> for Ran {
-    fn from(output: Output) -> Self {
-        Self {
-            code: output.status.code().unwrap(),
-            out: String::from_utf8(output.stdout).unwrap(),
-            talk: String::from_utf8(output.stderr).unwrap(),
-        }
-    }
-}
-
-fn run(line: &[&str]) -> Ran {
-    Place::new().run(line)
-}
+use crate::place::{Place, Ran, run};
 
 /// Usage errors: nothing on stdout, exit code 2, exactly this on stderr.
 fn check_usage(line: &[&str], expected: &str) {
@@ -219,7 +166,7 @@ fn roots_that_cannot_be() {
     );
     check_usage(
         &["http://x/\u{1b}[31m\u{202e}", "ftp://\u{1b}[2J"],
-        "error: URL: `ftp://\\u{1b}[2J` is not a valid URL\n",
+        "error: URL: `ftp://\\x1b[2J` is not a valid URL\n",
     );
 }
 

@@ -1,0 +1,147 @@
+//! The bare client: fetches the URLs of a list over Clewline's own HTTP code, and nothing else.
+//!
+//! Owns the limit that a crawl on the same machine, server and HTTP code can come near but not
+//! pass: no links are read, nothing is remembered, ordered, logged or spared. Its time and
+//! memory are taken from outside, as for every other program that is measured.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use clewline::config::FetchConfig;
+use clewline::core::url::CrawlUrl;
+use clewline::fetch::{FetchFailure, Fetcher, HttpFetcher, Request};
+use tokio::sync::OnceCell;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Fetch the URLs of a list and throw the answers away.
+#[derive(Parser)]
+struct Arguments {
+    /// One URL per line
+    list: PathBuf,
+    /// Requests in flight
+    #[arg(long, default_value_t = 64)]
+    concurrency: usize,
+    /// Ask this DNS server
+    #[arg(long)]
+    dns: Option<SocketAddr>,
+    /// More certificate authorities
+    #[arg(long)]
+    cacert: Option<PathBuf>,
+    /// Longest time for a whole answer, in seconds
+    #[arg(long, default_value_t = 30)]
+    timeout: u64,
+}
+
+/// The work, and how much of it is done.
+struct Course {
+    fetcher: HttpFetcher,
+    urls: Vec<(CrawlUrl, usize)>,
+    /// Each host is resolved once, by whoever comes first.
+    addresses: Vec<OnceCell<IpAddr>>,
+    timeout: Duration,
+    max_body: u64,
+    next: AtomicUsize,
+    pages: AtomicU64,
+    failed: AtomicU64,
+    bytes: AtomicU64,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let concurrency = arguments.concurrency;
+    let course = Arc::new(course(arguments)?);
+    let started = Instant::now();
+    let runners: Vec<_> = (0..concurrency)
+        .map(|_| tokio::spawn(run(Arc::clone(&course))))
+        .collect();
+    for runner in runners {
+        runner.await?;
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    tell(&course, seconds);
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "its figures are what it is run for")]
+fn tell(course: &Course, seconds: f64) {
+    let figures = serde_json::json!({
+        "pages": course.pages.load(Ordering::Relaxed),
+        "failed": course.failed.load(Ordering::Relaxed),
+        "bytes": course.bytes.load(Ordering::Relaxed),
+        "seconds": seconds,
+    });
+    println!("{figures}");
+}
+
+fn course(arguments: Arguments) -> Result<Course> {
+    let text = std::fs::read_to_string(&arguments.list)
+        .with_context(|| arguments.list.display().to_string())?;
+    let config = FetchConfig {
+        dns: arguments.dns,
+        cacert: arguments.cacert,
+        idle_connections: arguments.concurrency,
+        ..FetchConfig::default()
+    };
+    let mut hosts = HashMap::new();
+    let mut urls = Vec::new();
+    for line in text.lines() {
+        let url = CrawlUrl::parse(line).with_context(|| line.to_owned())?;
+        let known = hosts.len();
+        let host = *hosts.entry(url.host().to_owned()).or_insert(known);
+        urls.push((url, host));
+    }
+    Ok(Course {
+        fetcher: HttpFetcher::new(&config)?,
+        urls,
+        addresses: hosts.values().map(|_| OnceCell::new()).collect(),
+        timeout: Duration::from_secs(arguments.timeout),
+        max_body: config.max_body,
+        next: AtomicUsize::new(0),
+        pages: AtomicU64::new(0),
+        failed: AtomicU64::new(0),
+        bytes: AtomicU64::new(0),
+    })
+}
+
+async fn run(course: Arc<Course>) {
+    while let Some((url, host)) = course.urls.get(course.next.fetch_add(1, Ordering::Relaxed)) {
+        let counter = match fetch(&course, url, *host).await {
+            Ok(()) => &course.pages,
+            Err(_) => &course.failed,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+async fn fetch(course: &Course, url: &CrawlUrl, host: usize) -> Result<(), FetchFailure> {
+    let address = course.addresses[host]
+        .get_or_try_init(|| async {
+            let found = course.fetcher.resolve(url.host(), url.port()).await?;
+            Ok(found.addresses[0])
+        })
+        .await?;
+    let request = Request {
+        url: url.clone(),
+        address: Some(*address),
+        cookie: None,
+        credentials: false,
+        max_body: course.max_body,
+        timeout: course.timeout,
+    };
+    let mut response = course.fetcher.fetch(request).await?;
+    while let Some(chunk) = response.body.chunk().await? {
+        course
+            .bytes
+            .fetch_add(chunk.len() as u64, Ordering::Relaxed);
+    }
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! Bodies for fuzzing: each takes any bytes and asserts what must hold for all of them.
+//!
+//! Owns the promises of everything that reads foreign bytes; refuses to know who makes the
+//! bytes. The tests run each body over its corpus and mutations of it, the targets in `fuzz/`
+//! for as long as one likes. URLs, robots.txt and cookies have theirs in the core.
+
+#[cfg(test)]
+mod corpus;
+pub mod extract;
+pub mod http1;

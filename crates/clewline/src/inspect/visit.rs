@@ -1,0 +1,421 @@
+//! The walk to one page: whatever the frontier of a crawl asks for, until the page is settled.
+//!
+//! Owns the loop around a frontier of its own that holds one root. Redirects, robots.txt,
+//! private addresses, guessed schemes and cookie walls are the frontier's decisions; here they
+//! are only carried out, one request at a time, and written down. It refuses to try again: a
+//! person is waiting, who can.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clewline_core::cookies::CookieJar;
+use clewline_core::frontier::{
+    Answer, Ending, Failure, Finished, Frontier, HoldKind, HostRules, Job, JobId, MemoryStore,
+    Moment, Next, Note, Rules, Settled, Settlement, Work,
+};
+use clewline_core::limits::Limits;
+use clewline_core::outcome::{FailureClass, Outcome, Retry, SkipReason};
+use clewline_core::url::CrawlUrl;
+
+use super::ask::{Reading, millis};
+use super::judge::{Offered, judge};
+use super::robots::RobotsFile;
+use super::{Conclusion, FORMAT, Hop, Inspection, Remark};
+use crate::clock::Clock;
+use crate::config::{Config, Root};
+use crate::crawl::{CrawlError, load_cookies};
+use crate::extract::PageExtractor;
+use crate::fetch::{FetchFailure, Fetcher, HttpFetcher};
+use crate::folder::new_seed;
+
+/// The longest pause between two requests. A crawl waits as long as it is asked to; these are
+/// the few requests of one person for one page.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// How long it is believed that a proxy does the resolving.
+const PROXIED: Duration = Duration::from_hours(24);
+
+/// An inspection under way.
+pub(super) struct Visit<'a> {
+    pub(super) config: &'a Config,
+    pub(super) fetcher: HttpFetcher,
+    pub(super) extractor: PageExtractor,
+    pub(super) frontier: Frontier<MemoryStore>,
+    pub(super) jar: CookieJar,
+    pub(super) clock: Clock,
+    /// The name by which robots.txt may address this crawler.
+    pub(super) token: String,
+    /// The time of a resolution that no request has been charged with yet.
+    pub(super) resolve_time: Option<Duration>,
+    pub(super) hops: Vec<Hop>,
+    /// The last page that was read.
+    pub(super) reading: Option<Reading>,
+    /// The rules as configured; those of the frontier always ask for robots.txt.
+    pub(super) configured: Rules,
+    /// By how much the frontier's time runs ahead, because pauses were cut short.
+    ahead: Duration,
+    /// The URL that is tried now.
+    pub(super) at: CrawlUrl,
+    /// Addresses by origin, and how many of them failed.
+    addresses: HashMap<String, (Vec<IpAddr>, usize)>,
+    /// The next request goes to another address of the same host.
+    rotates: bool,
+    pub(super) files: Vec<RobotsFile>,
+    /// Where the redirect of a robots.txt leads.
+    pub(super) files_next: Option<CrawlUrl>,
+    remarks: Vec<Remark>,
+}
+
+/// What a settled job was about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Resolve,
+    Robots,
+    Page,
+}
+
+impl<'a> Visit<'a> {
+    pub(super) fn new(config: &'a Config, root: &Root) -> Result<Self, CrawlError> {
+        let configured = config.rules(new_seed())?;
+        let token = config.fetch.robots_token();
+        let frontier = Frontier::new(rules(&configured), MemoryStore::default());
+        Ok(Self {
+            config,
+            fetcher: HttpFetcher::new(&config.fetch)?,
+            extractor: PageExtractor::new(&config.extract, &token),
+            frontier,
+            jar: load_cookies(config)?,
+            clock: Clock::start(),
+            token,
+            resolve_time: None,
+            hops: Vec::new(),
+            reading: None,
+            configured,
+            ahead: Duration::ZERO,
+            at: root.url.clone(),
+            addresses: HashMap::new(),
+            rotates: false,
+            files: Vec::new(),
+            files_next: None,
+            remarks: Vec::new(),
+        })
+    }
+
+    pub(super) async fn run(mut self, root: &Root) -> Inspection {
+        let now = self.now();
+        let Ok(_) = self
+            .frontier
+            .admit_root(root.url.clone(), root.guessed_scheme, now);
+        let conclusion = loop {
+            if let Some(conclusion) = self.step().await {
+                break conclusion;
+            }
+        };
+        self.conclude(root, conclusion)
+    }
+
+    fn conclude(mut self, root: &Root, conclusion: Conclusion) -> Inspection {
+        let is_read = match conclusion {
+            Conclusion::Fetched => true,
+            Conclusion::Skipped { reason, .. } => reason == SkipReason::ContentType,
+            _ => false,
+        };
+        let mut inspection = Inspection {
+            v: FORMAT,
+            url: root.url.clone(),
+            user_agent: self.config.fetch.agent(),
+            conclusion,
+            hops: self.hops,
+            robots: Vec::new(),
+            page: None,
+            links: Vec::new(),
+            remarks: self.remarks,
+            total: millis(self.clock.now()),
+            body: bytes::Bytes::new(),
+        };
+        if let Some(reading) = self.reading.filter(|_| is_read) {
+            let keyer = &self.configured.keyer;
+            let links = reading.links.into_iter();
+            let offered = Offered {
+                links: links.map(|link| (keyer.key(&link.url), link)).collect(),
+                known: reading.known,
+                nofollow: reading.facts.nofollow,
+                sitemaps: self.configured.sitemaps,
+            };
+            inspection.links = judge(offered, &mut self.frontier, &self.files);
+            inspection.page = Some(reading.facts);
+            inspection.body = reading.body;
+        }
+        inspection.robots = self.files;
+        inspection
+    }
+
+    /// Time as the frontier sees it.
+    fn now(&self) -> Moment {
+        self.clock.now() + self.ahead
+    }
+
+    async fn step(&mut self) -> Option<Conclusion> {
+        let now = self.now();
+        let Ok(next) = self.frontier.next(now);
+        match next {
+            Next::Start(job) => self.perform(job).await,
+            Next::Settled(finished) => self.refused(&finished),
+            Next::WaitUntil(at) => self.pause(at).await,
+            // One root is either handed out, held or settled.
+            Next::Waiting | Next::Done(_) => Some(Conclusion::Failed {
+                failure: FailureClass::Internal,
+                why: "the frontier lost the URL".to_owned(),
+            }),
+        }
+    }
+
+    async fn perform(&mut self, job: Job) -> Option<Conclusion> {
+        self.rotates = false;
+        let (step, ending) = match job.work {
+            Work::Resolve { url } => (Step::Resolve, self.resolve(&url).await),
+            Work::Robots { url, address } => {
+                self.open_file(&url);
+                let answer = self.ask_robots(&url, address).await;
+                (Step::Robots, ending(self.excuse(answer)))
+            }
+            Work::Page { url, address, .. } => {
+                self.judge_by_robots(&url);
+                (Step::Page, ending(self.ask_page(&url, address).await))
+            }
+        };
+        self.settle(job.id, step, ending)
+    }
+
+    async fn resolve(&mut self, url: &CrawlUrl) -> Ending {
+        let unresolved = |ttl| Ending::Resolved {
+            addresses: Vec::new(),
+            ttl,
+            trusted: false,
+        };
+        if self.fetcher.proxied(url) {
+            return unresolved(PROXIED);
+        }
+        let begun = Instant::now();
+        let found = self.fetcher.resolve(url.host(), url.port()).await;
+        self.resolve_time = Some(begun.elapsed());
+        match found {
+            Ok(found) => {
+                let known = (found.addresses.clone(), 0);
+                self.addresses.insert(url.origin().to_owned(), known);
+                Ending::Resolved {
+                    addresses: found.addresses,
+                    ttl: found.ttl,
+                    trusted: found.trusted,
+                }
+            }
+            Err(failure) => {
+                let failure = frontier_failure(&failure);
+                if self.files_next.as_ref() == Some(url)
+                    && let Some(file) = self.files.last_mut()
+                {
+                    let hop = Hop::unasked(url, self.clock.now()).failed(&failure);
+                    file.hops.push(hop);
+                }
+                Ending::Failed(failure)
+            }
+        }
+    }
+
+    fn settle(&mut self, job: JobId, step: Step, ending: Ending) -> Option<Conclusion> {
+        let failure = match &ending {
+            Ending::Failed(failure) => Some(failure.clone()),
+            _ => None,
+        };
+        let tried = self.at.clone();
+        let now = self.now();
+        let Ok(settled) = self.frontier.settle(Settlement { job, ending }, now);
+        let fell_back = self.hear();
+        if let Some(failure) = &failure
+            && !matches!(settled, Settled::Prepared)
+        {
+            self.note_host_failure(&tried, step, failure);
+        }
+        match (settled, failure) {
+            (Settled::Done(finished), _) => self.finished(&finished),
+            (Settled::Again(_), None) => {
+                self.not_now();
+                Some(Conclusion::Fetched)
+            }
+            (Settled::Again(_), Some(_)) if fell_back => None,
+            (Settled::Again(_), Some(failure)) => {
+                self.rotates = self.has_another_address(&tried, &failure);
+                (!self.rotates).then(|| failed(&failure))
+            }
+            (Settled::Prepared, failure) => failure
+                .filter(|failure| failure.local)
+                .map(|failure| failed(&failure)),
+        }
+    }
+
+    /// The host failed before the page was asked for: that is the page's failure.
+    fn note_host_failure(&mut self, tried: &CrawlUrl, step: Step, failure: &Failure) {
+        let asked = match step {
+            Step::Page => return,
+            Step::Resolve => None,
+            Step::Robots => self.files.pop().and_then(|mut file| file.hops.pop()),
+        };
+        let hop = asked.map(|hop| Hop {
+            url: tried.clone(),
+            ..hop
+        });
+        let unasked = || Hop::unasked(tried, self.clock.now()).failed(failure);
+        self.hops.push(hop.unwrap_or_else(unasked));
+    }
+
+    /// Whether the host has an address that may be asked and was not.
+    fn has_another_address(&mut self, url: &CrawlUrl, failure: &Failure) -> bool {
+        let Some((addresses, failures)) = self.addresses.get_mut(url.origin()) else {
+            return false;
+        };
+        *failures += 1;
+        let policy = &self.frontier.rules().addresses;
+        let permitted = addresses.iter().filter(|it| policy.permits(**it)).count();
+        failure.class.retry() == Retry::Host && !failure.local && *failures < permitted
+    }
+
+    /// The status says "not now", and a crawl would come back.
+    fn not_now(&mut self) {
+        let status = self.hops.last().and_then(|hop| hop.status);
+        let remark = status.map(|status| Remark::WouldRetry { status });
+        self.remarks.extend(remark);
+    }
+
+    fn finished(&mut self, finished: &Finished) -> Option<Conclusion> {
+        match &finished.outcome {
+            Outcome::Redirected(to) if finished.new_links > 0 => {
+                self.at = to.clone();
+                None
+            }
+            Outcome::Redirected(to) => Some(Conclusion::Redirected {
+                to: to.clone(),
+                why: words(
+                    finished,
+                    "it was asked for already: the redirects run in a circle",
+                ),
+            }),
+            Outcome::Fetched | Outcome::Unmodified => Some(Conclusion::Fetched),
+            Outcome::Skipped(reason) => Some(Conclusion::Skipped {
+                reason: *reason,
+                why: words(finished, reason.about()),
+            }),
+            Outcome::Failed(class) => Some(Conclusion::Failed {
+                failure: *class,
+                why: words(finished, class.about()),
+            }),
+        }
+    }
+
+    /// A URL reached its end without a request.
+    fn refused(&mut self, finished: &Finished) -> Option<Conclusion> {
+        let url = &finished.entry.url;
+        self.hear();
+        if finished.outcome == Outcome::Skipped(SkipReason::Robots) {
+            self.judge_by_robots(url);
+        }
+        let conclusion = self.finished(finished);
+        let mut hop = Hop::unasked(url, self.clock.now());
+        if let Some(Conclusion::Failed { failure, why }) = &conclusion {
+            hop.failure = Some(super::HopFailure {
+                class: *failure,
+                message: why.clone(),
+            });
+        }
+        self.hops.push(hop);
+        conclusion
+    }
+
+    /// Waits as the frontier asks, but not long; what parks a host ends the inspection.
+    async fn pause(&mut self, at: Moment) -> Option<Conclusion> {
+        let now = self.now();
+        let held = self.frontier.hold(now).map(|hold| hold.by);
+        if !self.rotates && matches!(held, Some(HoldKind::Parked | HoldKind::Robots)) {
+            return Some(self.robots_unreachable());
+        }
+        if !self.rotates {
+            tokio::time::sleep(at.saturating_sub(now).min(LONGEST_PAUSE)).await;
+        }
+        self.ahead += at.saturating_sub(self.now());
+        None
+    }
+
+    /// Takes in what the frontier has to say; whether https became http.
+    fn hear(&mut self) -> bool {
+        let mut fell_back = false;
+        for note in self.frontier.notes() {
+            match note {
+                Note::SchemeFellBack { url } => {
+                    self.at = url.clone();
+                    self.remarks.push(Remark::SchemeFellBack { url });
+                    fell_back = true;
+                }
+                Note::HostJoined { host } => {
+                    let host = host.into();
+                    self.remarks.push(Remark::HostJoined { host });
+                }
+                _ => {}
+            }
+        }
+        fell_back
+    }
+}
+
+/// The rules of a frontier that leads to one page: no budgets, no sitemaps, and robots.txt is
+/// always asked for, because its verdict is worth knowing where it is not obeyed, too.
+fn rules(configured: &Rules) -> Rules {
+    let mut rules = configured.clone();
+    rules.sitemaps = false;
+    rules.limits = Limits {
+        pages: None,
+        pages_per_host: None,
+        bytes: None,
+        time: None,
+        ..rules.limits
+    };
+    let asks = |host: &mut Arc<HostRules>| {
+        let host = Arc::make_mut(host);
+        host.robots = true;
+        host.pages = None;
+    };
+    asks(&mut rules.host);
+    for pattern in &mut rules.hosts {
+        asks(&mut pattern.rules);
+    }
+    rules
+}
+
+fn ending(answer: Result<Answer, FetchFailure>) -> Ending {
+    match answer {
+        Ok(answer) => Ending::Answered(Box::new(answer)),
+        Err(failure) => Ending::Failed(frontier_failure(&failure)),
+    }
+}
+
+fn frontier_failure(failure: &FetchFailure) -> Failure {
+    Failure {
+        class: failure.class,
+        message: failure.message.as_str().into(),
+        local: failure.local,
+        wire: failure.wire,
+        sent_at: None,
+    }
+}
+
+fn failed(failure: &Failure) -> Conclusion {
+    Conclusion::Failed {
+        failure: failure.class,
+        why: failure.message.to_string(),
+    }
+}
+
+fn words(finished: &Finished, otherwise: &str) -> String {
+    let error = finished.error.as_deref();
+    error.unwrap_or(otherwise).to_owned()
+}

@@ -1,0 +1,346 @@
+//! The store on disk: nothing a crawl knows is lost with the process.
+//!
+//! Owns the seen keys, the queues, the lanes' rows and the rest of the state, in batches. A
+//! batch is open while the frontier works on it, then sealed, then durable; what is not durable
+//! yet is answered from memory. It refuses to know when anything is due.
+
+mod database;
+mod hot;
+mod packing;
+mod queue;
+mod seam;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
+use clewline_core::frontier::{Entry, KeyMap, KeySet, LaneRow, Origin, Sealed};
+use clewline_core::key::{HostId, Key, Keyer};
+use clewline_core::url::Scheme;
+
+pub(crate) use database::MemoryPlan;
+pub use database::StoreError;
+use database::{Change, Database, Space};
+use hot::HotKeys;
+use packing::{Packer, unpack};
+use queue::{HostQueue, MemoryRow, Place, ROW_ENTRIES};
+
+/// The name under which the number of the last durable batch is kept.
+const BATCH: &str = "batch";
+
+/// The prefix of the offsets of logs.
+const OFFSET: &str = "offset.";
+
+/// A row of which not every entry is settled.
+#[derive(Debug)]
+struct Row {
+    host: HostId,
+    place: Place,
+    settled: Vec<u8>,
+    remaining: u32,
+    changed: bool,
+    /// It is in a batch that was sealed, so it is or will be on disk.
+    sealed: bool,
+}
+
+impl Row {
+    fn is_settled(&self, place: u32) -> bool {
+        self.settled
+            .get(place as usize / 8)
+            .is_some_and(|byte| byte & (1 << (place % 8)) != 0)
+    }
+
+    fn settle(&mut self, place: u32) {
+        let at = place as usize / 8;
+        if self.settled.len() <= at {
+            self.settled.resize(at + 1, 0);
+        }
+        if !self.is_settled(place) {
+            self.settled[at] |= 1 << (place % 8);
+            self.remaining -= 1;
+            self.changed = true;
+        }
+    }
+}
+
+/// What was written since the last seal.
+#[derive(Debug, Default)]
+struct OpenBatch {
+    seen: KeySet<Key>,
+    rows: Vec<(u64, Packer)>,
+    open_rows: KeyMap<HostId, Vec<usize>>,
+    changed_rows: Vec<u64>,
+    lanes: KeyMap<HostId, LaneRow>,
+    robots: Vec<(Vec<u8>, Vec<u8>)>,
+    entries: usize,
+}
+
+/// What is sealed and not durable yet.
+#[derive(Debug)]
+struct Waits {
+    seen: KeySet<Key>,
+    rows: Vec<(HostId, Place)>,
+    lanes: KeyMap<HostId, LaneRow>,
+    robots: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// The store on disk.
+pub(crate) struct DiskStore {
+    database: Arc<Database>,
+    keyer: Keyer,
+    hot: HotKeys,
+    batch: u64,
+    open: OpenBatch,
+    waits: VecDeque<Waits>,
+    queues: KeyMap<HostId, HostQueue>,
+    rows: KeyMap<u64, Row>,
+    next_row: u64,
+    cursor: u64,
+    durable: u64,
+    resting: VecDeque<(u64, HostId)>,
+}
+
+/// A batch on its way to the disk.
+pub(crate) struct SealedBatch {
+    database: Arc<Database>,
+    changes: Vec<Change>,
+}
+
+impl Sealed for SealedBatch {
+    type Error = StoreError;
+
+    fn commit(&mut self, offsets: &[(&'static str, u64)]) -> Result<(), StoreError> {
+        let own = self.changes.len();
+        for (name, offset) in offsets {
+            self.changes.push(Change {
+                space: Space::Meta,
+                key: format!("{OFFSET}{name}").into_bytes(),
+                value: Some(offset.to_be_bytes().to_vec()),
+            });
+        }
+        let written = self.database.write(&self.changes);
+        self.changes.truncate(own);
+        written
+    }
+}
+
+impl DiskStore {
+    /// Opens the state in a folder, or makes it.
+    pub(crate) fn open(path: &Path, keyer: Keyer, plan: MemoryPlan) -> Result<Self, StoreError> {
+        let database = Arc::new(Database::open(path, plan)?);
+        let batch = match database.get(Space::Meta, BATCH.as_bytes())? {
+            Some(bytes) => number(&bytes)?,
+            None => 0,
+        };
+        Ok(Self {
+            database,
+            keyer,
+            hot: HotKeys::new(plan.cache / 8),
+            batch: batch + 1,
+            open: OpenBatch::default(),
+            waits: VecDeque::new(),
+            queues: KeyMap::default(),
+            rows: KeyMap::default(),
+            next_row: 0,
+            cursor: 0,
+            durable: batch,
+            resting: VecDeque::new(),
+        })
+    }
+
+    /// Something that was sealed with a batch under a name.
+    pub(crate) fn note(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.database.get(Space::Meta, name.as_bytes())
+    }
+
+    /// Where a log ended when the last batch became durable.
+    pub(crate) fn offset(&self, log: &str) -> Result<Option<u64>, StoreError> {
+        let bytes = self
+            .database
+            .get(Space::Meta, format!("{OFFSET}{log}").as_bytes())?;
+        bytes.map(|bytes| number(&bytes)).transpose()
+    }
+
+    /// Begins a row of the open batch.
+    fn begin_row(&mut self, host: HostId, depth: u32) -> usize {
+        let part = self.open.rows.len() as u32;
+        let place = Place {
+            depth,
+            batch: self.batch,
+            part,
+        };
+        self.next_row += 1;
+        let row = Row {
+            host,
+            place,
+            settled: Vec::new(),
+            remaining: 0,
+            changed: false,
+            sealed: false,
+        };
+        self.rows.insert(self.next_row, row);
+        self.open.rows.push((self.next_row, Packer::default()));
+        let index = self.open.rows.len() - 1;
+        self.open.open_rows.entry(host).or_default().push(index);
+        let number = self.next_row;
+        let queue = self.queue(host);
+        queue.memory.insert(
+            place,
+            MemoryRow {
+                row: number,
+                entries: Vec::new(),
+            },
+        );
+        index
+    }
+
+    /// A row of the open batch that has room and that nobody has taken.
+    fn row_with_room(&mut self, host: HostId, depth: u32) -> usize {
+        let candidates = self
+            .open
+            .open_rows
+            .get(&host)
+            .map_or(&[][..], Vec::as_slice);
+        let found = candidates.iter().rev().copied().find(|index| {
+            let (row, packer) = &self.open.rows[*index];
+            let place = self.rows.get(row).map(|row| row.place);
+            let untaken = place.is_some_and(|place| {
+                self.queues
+                    .get(&host)
+                    .is_some_and(|queue| queue.memory.contains_key(&place))
+            });
+            untaken
+                && packer.count() < ROW_ENTRIES
+                && place.is_some_and(|place| place.depth == depth)
+        });
+        found.unwrap_or_else(|| self.begin_row(host, depth))
+    }
+
+    /// Reads a row from disk, without the entries that are settled.
+    fn load(&mut self, host: HostId, place: Place) -> Result<Vec<Entry>, StoreError> {
+        let key = place.key(host);
+        let bytes = self.database.get(Space::Queue, &key)?;
+        let bytes = bytes.ok_or(StoreError::Damaged("a row of the queue is missing"))?;
+        let settled = self
+            .database
+            .get(Space::Progress, &key)?
+            .unwrap_or_default();
+        self.next_row += 1;
+        let entries = unpack(&bytes, self.next_row, place.depth, &self.keyer)?;
+        let mut row = Row {
+            host,
+            place,
+            settled,
+            remaining: 0,
+            changed: false,
+            sealed: true,
+        };
+        let open: Vec<Entry> = entries
+            .into_iter()
+            .filter(|entry| !row.is_settled(entry.ticket.place))
+            .collect();
+        row.remaining = open.len() as u32;
+        self.rows.insert(self.next_row, row);
+        Ok(open)
+    }
+
+    fn queue(&mut self, host: HostId) -> &mut HostQueue {
+        let queue = self.queues.entry(host).or_insert_with(HostQueue::new);
+        queue.wake();
+        queue
+    }
+
+    fn forget_idle(&mut self, host: HostId) {
+        let durable = self.durable;
+        if self
+            .queues
+            .get(&host)
+            .is_some_and(|queue| queue.can_go(durable))
+        {
+            self.queues.remove(&host);
+        }
+    }
+
+    fn first_row(&mut self, host: HostId) -> Result<Option<Place>, StoreError> {
+        let database = Arc::clone(&self.database);
+        self.queue(host).first(host, &database)
+    }
+
+    /// The changes of rows: new ones are written, finished ones removed, others marked.
+    fn seal_rows(&mut self, changes: &mut Vec<Change>) -> Vec<(HostId, Place)> {
+        let mut written = Vec::new();
+        for (row, packer) in std::mem::take(&mut self.open.rows) {
+            let Some(state) = self.rows.get_mut(&row) else {
+                continue;
+            };
+            if state.remaining == 0 {
+                self.rows.remove(&row);
+                continue;
+            }
+            let key = state.place.key(state.host);
+            if state.changed {
+                let value = Some(state.settled.clone());
+                changes.push(Change {
+                    space: Space::Progress,
+                    key: key.clone(),
+                    value,
+                });
+            }
+            state.changed = false;
+            state.sealed = true;
+            written.push((state.host, state.place));
+            changes.push(Change {
+                space: Space::Queue,
+                key,
+                value: Some(packer.bytes().to_vec()),
+            });
+        }
+        for row in std::mem::take(&mut self.open.changed_rows) {
+            let Some(state) = self.rows.get_mut(&row) else {
+                continue;
+            };
+            if !state.changed || !state.sealed {
+                continue;
+            }
+            state.changed = false;
+            let key = state.place.key(state.host);
+            if state.remaining == 0 {
+                changes.push(Change {
+                    space: Space::Queue,
+                    key: key.clone(),
+                    value: None,
+                });
+                changes.push(Change {
+                    space: Space::Progress,
+                    key,
+                    value: None,
+                });
+                self.rows.remove(&row);
+            } else {
+                let value = Some(state.settled.clone());
+                changes.push(Change {
+                    space: Space::Progress,
+                    key,
+                    value,
+                });
+            }
+        }
+        written
+    }
+}
+
+fn number(bytes: &[u8]) -> Result<u64, StoreError> {
+    let bytes = bytes
+        .try_into()
+        .map_err(|_| StoreError::Damaged("a number"))?;
+    Ok(u64::from_be_bytes(bytes))
+}
+
+fn robots_key(host: HostId, origin: Origin) -> Vec<u8> {
+    let mut key = host.0.to_be_bytes().to_vec();
+    key.push(u8::from(origin.scheme == Scheme::Https));
+    key.extend_from_slice(&origin.port.to_be_bytes());
+    key
+}

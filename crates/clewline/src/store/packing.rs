@@ -1,0 +1,304 @@
+//! Rows of a queue as bytes.
+//!
+//! Owns the encoding of entries: URLs front-coded against the one before, everything rare
+//! behind a flag. A row begins with its version. Keys are not stored: they follow from the URL.
+
+use std::sync::Arc;
+
+use clewline_core::frontier::{Chain, Entry, Ticket};
+use clewline_core::key::Keyer;
+use clewline_core::link::LinkKind;
+use clewline_core::url::CrawlUrl;
+
+use super::database::StoreError;
+
+const VERSION: u8 = 1;
+
+const ROOT: u8 = 1;
+const GUESSED_SCHEME: u8 = 2;
+const GUESSED_SITEMAP: u8 = 4;
+const FOUND_ON_NONE: u8 = 8;
+const FOUND_ON_NEW: u8 = 16;
+const LASTMOD: u8 = 32;
+const CHAIN: u8 = 64;
+const NESTED: u8 = 128;
+
+/// Packs entries one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Packer {
+    bytes: Vec<u8>,
+    count: u32,
+    last_url: String,
+    last_found_on: Option<Arc<CrawlUrl>>,
+}
+
+impl Packer {
+    pub(super) const fn count(&self) -> u32 {
+        self.count
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn push(&mut self, entry: &Entry) {
+        if self.bytes.is_empty() {
+            self.bytes.push(VERSION);
+        }
+        let same_source = match (&entry.found_on, &self.last_found_on) {
+            (Some(this), Some(last)) => Arc::ptr_eq(this, last) || this == last,
+            _ => false,
+        };
+        let mut flags = 0;
+        for (is_set, flag) in [
+            (entry.root, ROOT),
+            (entry.guessed_scheme, GUESSED_SCHEME),
+            (entry.guessed_sitemap, GUESSED_SITEMAP),
+            (entry.found_on.is_none(), FOUND_ON_NONE),
+            (entry.found_on.is_some() && !same_source, FOUND_ON_NEW),
+            (entry.lastmod.is_some(), LASTMOD),
+            (entry.chain.is_some(), CHAIN),
+            (entry.nesting > 0, NESTED),
+        ] {
+            flags |= if is_set { flag } else { 0 };
+        }
+        self.bytes.extend([flags, entry.kind as u8]);
+        self.number(u64::from(entry.hops_left));
+        self.url(entry.url.as_str());
+        if flags & FOUND_ON_NEW != 0 {
+            self.text(entry.found_on.as_ref().map_or("", |url| url.as_str()));
+            self.last_found_on.clone_from(&entry.found_on);
+        }
+        if let Some(lastmod) = &entry.lastmod {
+            self.text(lastmod);
+        }
+        if let Some(chain) = &entry.chain {
+            let json = serde_json::to_string(chain).unwrap_or_default();
+            self.text(&json);
+        }
+        if entry.nesting > 0 {
+            self.bytes.push(entry.nesting);
+        }
+        self.count += 1;
+    }
+
+    fn url(&mut self, url: &str) {
+        let shared = self
+            .last_url
+            .bytes()
+            .zip(url.bytes())
+            .take_while(|(left, right)| left == right)
+            .count();
+        self.number(shared as u64);
+        self.number((url.len() - shared) as u64);
+        self.bytes.extend_from_slice(&url.as_bytes()[shared..]);
+        self.last_url.clear();
+        self.last_url.push_str(url);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// Seven bits a byte, the lowest first.
+    fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+    }
+}
+
+/// Unpacks a row; `row` and `depth` are what its key says.
+pub(super) fn unpack(
+    bytes: &[u8],
+    row: u64,
+    depth: u32,
+    keyer: &Keyer,
+) -> Result<Vec<Entry>, StoreError> {
+    let damaged = StoreError::Damaged("a row of the queue");
+    read_row(bytes, row, depth, keyer).ok_or(damaged)
+}
+
+fn read_row(bytes: &[u8], row: u64, depth: u32, keyer: &Keyer) -> Option<Vec<Entry>> {
+    let (version, mut rest) = bytes.split_first()?;
+    if *version != VERSION {
+        return None;
+    }
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut last_url: Vec<u8> = Vec::new();
+    let mut last_found_on: Option<Arc<CrawlUrl>> = None;
+    while !rest.is_empty() {
+        let flags = read_byte(&mut rest)?;
+        let kind = LinkKind::from_number(read_byte(&mut rest)?)?;
+        let hops_left = u32::try_from(read_number(&mut rest)?).ok()?;
+        let shared = usize::try_from(read_number(&mut rest)?).ok()?;
+        last_url.truncate(shared);
+        last_url.extend_from_slice(read_bytes(&mut rest)?);
+        let url = CrawlUrl::parse(std::str::from_utf8(&last_url).ok()?).ok()?;
+        if flags & FOUND_ON_NEW != 0 {
+            last_found_on = Some(Arc::new(CrawlUrl::parse(read_text(&mut rest)?).ok()?));
+        }
+        let found_on = if flags & FOUND_ON_NONE == 0 {
+            last_found_on.clone()
+        } else {
+            None
+        };
+        let lastmod = match flags & LASTMOD {
+            0 => None,
+            _ => Some(read_text(&mut rest)?.into()),
+        };
+        let chain: Option<Box<Chain>> = match flags & CHAIN {
+            0 => None,
+            _ => Some(serde_json::from_str(read_text(&mut rest)?).ok()?),
+        };
+        let nesting = if flags & NESTED == 0 {
+            0
+        } else {
+            read_byte(&mut rest)?
+        };
+        entries.push(Entry {
+            key: keyer.key(&url),
+            url,
+            kind,
+            depth,
+            found_on,
+            lastmod,
+            tries: 0,
+            wire: 0,
+            hops_left,
+            nesting,
+            root: flags & ROOT != 0,
+            guessed_scheme: flags & GUESSED_SCHEME != 0,
+            guessed_sitemap: flags & GUESSED_SITEMAP != 0,
+            chain,
+            ticket: Ticket {
+                row,
+                place: entries.len() as u32,
+            },
+        });
+    }
+    Some(entries)
+}
+
+fn read_byte(rest: &mut &[u8]) -> Option<u8> {
+    let (first, tail) = rest.split_first()?;
+    *rest = tail;
+    Some(*first)
+}
+
+fn read_number(rest: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let byte = read_byte(rest)?;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn read_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = usize::try_from(read_number(rest)?).ok()?;
+    let (text, tail) = rest.split_at_checked(length)?;
+    *rest = tail;
+    Some(text)
+}
+
+fn read_text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
+    std::str::from_utf8(read_bytes(rest)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(url: &str, found_on: Option<&str>) -> Entry {
+        let parse = |text: &str| CrawlUrl::parse(text).unwrap();
+        Entry {
+            url: parse(url),
+            key: Keyer::new(3, &[]).key(&parse(url)),
+            kind: LinkKind::Anchor,
+            depth: 4,
+            found_on: found_on.map(|url| Arc::new(parse(url))),
+            lastmod: None,
+            tries: 0,
+            wire: 0,
+            hops_left: 10,
+            nesting: 0,
+            root: false,
+            guessed_scheme: false,
+            guessed_sitemap: false,
+            chain: None,
+            ticket: Ticket::default(),
+        }
+    }
+
+    #[test]
+    fn rows_come_back_as_they_were() {
+        let mut entries = [
+            entry("http://a.test/long/path/1.html", Some("http://a.test/")),
+            entry("http://a.test/long/path/2.html", Some("http://a.test/")),
+            entry("http://a.test/x", None),
+            entry(
+                "http://a.test/long/path/3.html",
+                Some("http://b.test/other"),
+            ),
+            entry(
+                "http://a.test/long/path/4.html",
+                Some("http://b.test/other"),
+            ),
+        ];
+        entries[1].lastmod = Some("2026-01-01".into());
+        entries[2].root = true;
+        entries[2].guessed_scheme = true;
+        entries[3].nesting = 2;
+        let visited = vec![entries[0].key];
+        entries[4].chain = Some(Box::new(Chain {
+            visited,
+            cookie: true,
+            revisited: false,
+        }));
+        let mut packer = Packer::default();
+        for entry in &entries {
+            packer.push(entry);
+        }
+        let back = unpack(packer.bytes(), 9, 4, &Keyer::new(3, &[])).unwrap();
+        assert_eq!(back.len(), 5);
+        for (place, (left, right)) in entries.iter().zip(&back).enumerate() {
+            let mut left = left.clone();
+            left.ticket = Ticket {
+                row: 9,
+                place: place as u32,
+            };
+            assert_eq!(format!("{left:?}"), format!("{right:?}"));
+        }
+    }
+
+    #[test]
+    fn damage_is_named_and_never_a_panic() {
+        let mut packer = Packer::default();
+        for page in 0..20 {
+            packer.push(&entry(
+                &format!("http://a.test/{page}"),
+                Some("http://a.test/"),
+            ));
+        }
+        let keyer = Keyer::new(3, &[]);
+        let good = packer.bytes();
+        for length in 0..good.len() {
+            // A cut may fall between two entries; it must not invent any.
+            if let Ok(entries) = unpack(&good[..length], 0, 0, &keyer) {
+                assert!(entries.len() < 20);
+            }
+        }
+        for place in 0..good.len() {
+            let mut bad = good.to_vec();
+            bad[place] ^= 0xff;
+            let _ = unpack(&bad, 0, 0, &keyer);
+        }
+    }
+}

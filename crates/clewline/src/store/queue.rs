@@ -1,0 +1,190 @@
+//! The queues of hosts: rows in memory until they are durable, rows on disk after that.
+//!
+//! Owns where the next row of a host is. A row is taken whole; it stays on disk until all its
+//! entries are settled, and how far it got is kept beside it.
+
+use std::collections::BTreeMap;
+
+use clewline_core::frontier::Entry;
+use clewline_core::key::HostId;
+
+use super::database::{Database, Space, StoreError};
+
+/// Entries in a row at the most.
+pub(super) const ROW_ENTRIES: u32 = 256;
+
+/// The place of a row among its host's rows: depth, batch, number within the batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Place {
+    pub(super) depth: u32,
+    pub(super) batch: u64,
+    pub(super) part: u32,
+}
+
+impl Place {
+    pub(super) const FIRST: Self = Self {
+        depth: 0,
+        batch: 0,
+        part: 0,
+    };
+
+    /// The key of this row in the database: sorts by host, then as places do.
+    pub(super) fn key(self, host: HostId) -> Vec<u8> {
+        let mut key = Vec::with_capacity(24);
+        key.extend_from_slice(&host.0.to_be_bytes());
+        key.extend_from_slice(&self.depth.to_be_bytes());
+        key.extend_from_slice(&self.batch.to_be_bytes());
+        key.extend_from_slice(&self.part.to_be_bytes());
+        key
+    }
+
+    /// The host and the place that a key names.
+    pub(super) fn read(key: &[u8]) -> Option<(HostId, Self)> {
+        let key: &[u8; 24] = key.try_into().ok()?;
+        let (host, place) = key.split_at(8);
+        let depth = u32::from_be_bytes(place[..4].try_into().ok()?);
+        let batch = u64::from_be_bytes(place[4..12].try_into().ok()?);
+        let part = u32::from_be_bytes(place[12..].try_into().ok()?);
+        Some((
+            HostId(u64::from_be_bytes(host.try_into().ok()?)),
+            Self { depth, batch, part },
+        ))
+    }
+
+    const fn after(self) -> Self {
+        Self {
+            part: self.part + 1,
+            ..self
+        }
+    }
+}
+
+/// What is known of a host's rows on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OnDisk {
+    Unknown,
+    Next(Place),
+    Nothing,
+}
+
+/// A row that is not durable yet, or not long enough to have been let go.
+#[derive(Debug)]
+pub(super) struct MemoryRow {
+    pub(super) row: u64,
+    pub(super) entries: Vec<Entry>,
+}
+
+/// The rows of one host that nobody has taken.
+#[derive(Debug)]
+pub(super) struct HostQueue {
+    pub(super) memory: BTreeMap<Place, MemoryRow>,
+    on_disk: OnDisk,
+    /// Up to where the rows of each depth were taken; what is settled behind it is not read
+    /// over again.
+    taken: BTreeMap<u32, Place>,
+    /// The host has nothing to do since this batch was open.
+    rests_since: Option<u64>,
+}
+
+impl HostQueue {
+    pub(super) const fn new() -> Self {
+        Self {
+            memory: BTreeMap::new(),
+            on_disk: OnDisk::Unknown,
+            taken: BTreeMap::new(),
+            rests_since: None,
+        }
+    }
+
+    /// The host has nothing to do; what it did last is in this batch.
+    pub(super) const fn rest(&mut self, batch: u64) {
+        self.rests_since = Some(batch);
+    }
+
+    /// The host has something to do.
+    pub(super) const fn wake(&mut self) {
+        self.rests_since = None;
+    }
+
+    /// Whether nothing is lost with this queue, once all batches up to this one are durable:
+    /// nothing was ever taken from it, or everything taken is settled on disk too.
+    pub(super) fn can_go(&self, durable: u64) -> bool {
+        let rested = self.rests_since.is_some_and(|since| since <= durable);
+        self.memory.is_empty() && (self.taken.is_empty() || rested)
+    }
+
+    /// The first row, wherever it is.
+    pub(super) fn first(
+        &mut self,
+        host: HostId,
+        database: &Database,
+    ) -> Result<Option<Place>, StoreError> {
+        if self.on_disk == OnDisk::Unknown {
+            self.on_disk = match self.look(host, database)? {
+                Some(place) => OnDisk::Next(place),
+                None => OnDisk::Nothing,
+            };
+        }
+        let in_memory = self.memory.keys().next().copied();
+        Ok(match (in_memory, self.on_disk) {
+            (Some(place), OnDisk::Next(other)) => Some(place.min(other)),
+            (None, OnDisk::Next(place)) | (Some(place), _) => Some(place),
+            (None, _) => None,
+        })
+    }
+
+    /// Looks for the first row on disk that was not taken.
+    fn look(&self, host: HostId, database: &Database) -> Result<Option<Place>, StoreError> {
+        let end = match host.0.checked_add(1) {
+            Some(next) => Place::FIRST.key(HostId(next)),
+            None => vec![0xff; 25],
+        };
+        let mut from = Place::FIRST;
+        loop {
+            if let Some(taken) = self.taken.get(&from.depth) {
+                from = from.max(taken.after());
+            }
+            let Some(key) = database.first(Space::Queue, &from.key(host), &end)? else {
+                return Ok(None);
+            };
+            let (_, place) = Place::read(&key).ok_or(StoreError::Damaged("a key of the queue"))?;
+            let is_taken = self
+                .taken
+                .get(&place.depth)
+                .is_some_and(|taken| place <= *taken);
+            // Rows that are in memory too will be taken from there.
+            if !is_taken && !self.memory.contains_key(&place) {
+                return Ok(Some(place));
+            }
+            from = if is_taken {
+                Place {
+                    depth: place.depth,
+                    ..Place::FIRST
+                }
+            } else {
+                place.after()
+            };
+        }
+    }
+
+    /// A row was taken.
+    pub(super) fn take(&mut self, place: Place) -> Option<MemoryRow> {
+        let last = self.taken.entry(place.depth).or_insert(place);
+        *last = (*last).max(place);
+        if self.on_disk == OnDisk::Next(place) {
+            self.on_disk = OnDisk::Unknown;
+        }
+        self.memory.remove(&place)
+    }
+
+    /// A row became durable; it need not be kept in memory.
+    pub(super) fn let_go(&mut self, place: Place) -> Option<MemoryRow> {
+        let row = self.memory.remove(&place)?;
+        match self.on_disk {
+            OnDisk::Next(other) => self.on_disk = OnDisk::Next(other.min(place)),
+            OnDisk::Nothing => self.on_disk = OnDisk::Next(place),
+            OnDisk::Unknown => {}
+        }
+        Some(row)
+    }
+}

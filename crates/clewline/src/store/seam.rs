@@ -1,0 +1,272 @@
+//! The store as the frontier sees it.
+//!
+//! Owns the answers to the frontier's questions: what is known, what waits, what was kept. What
+//! is not durable yet is answered from memory, everything else from the database.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use clewline_core::frontier::{Entry, LaneRow, Origin, Store, Ticket, Waiting};
+use clewline_core::key::{HostId, Key};
+use clewline_core::robots::Robots;
+
+use super::database::{Change, Space, StoreError};
+use super::queue::Place;
+use super::{BATCH, DiskStore, OpenBatch, SealedBatch, Waits, robots_key};
+
+impl Store for DiskStore {
+    type Error = StoreError;
+    type Sealed = SealedBatch;
+
+    fn contains(&mut self, key: Key) -> Result<bool, StoreError> {
+        if self.hot.contains(key)
+            || self.open.seen.contains(&key)
+            || self.waits.iter().any(|batch| batch.seen.contains(&key))
+        {
+            return Ok(true);
+        }
+        let known = self.database.contains(Space::Seen, key.as_bytes())?;
+        if known {
+            self.hot.add(key);
+        }
+        Ok(known)
+    }
+
+    fn add(&mut self, key: Key) -> Result<(), StoreError> {
+        self.open.seen.insert(key);
+        self.hot.add(key);
+        Ok(())
+    }
+
+    fn push(&mut self, mut entry: Entry) -> Result<(), StoreError> {
+        let host = entry.key.host();
+        let index = self.row_with_room(host, entry.depth);
+        let (row, packer) = &mut self.open.rows[index];
+        entry.ticket = Ticket {
+            row: *row,
+            place: packer.count(),
+        };
+        packer.push(&entry);
+        let state = self
+            .rows
+            .get_mut(row)
+            .expect("a row of the open batch is known");
+        state.remaining += 1;
+        let place = state.place;
+        self.open.entries += 1;
+        if let Some(row) = self.queue(host).memory.get_mut(&place) {
+            row.entries.push(entry);
+        }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        host: HostId,
+        deepest: u32,
+        most: usize,
+        into: &mut VecDeque<Entry>,
+    ) -> Result<(), StoreError> {
+        let enough = into.len() + most;
+        while into.len() < enough
+            && let Some(place) = self.first_row(host)?
+            && place.depth <= deepest
+        {
+            let entries = match self.queue(host).take(place) {
+                Some(row) => row.entries,
+                None => self.load(host, place)?,
+            };
+            into.extend(entries);
+        }
+        Ok(())
+    }
+
+    fn waiting(&mut self, host: HostId, deepest: u32) -> Result<Waiting, StoreError> {
+        Ok(match self.first_row(host)? {
+            Some(place) if place.depth <= deepest => Waiting::Ready,
+            Some(_) => Waiting::Deeper,
+            None => Waiting::Nothing,
+        })
+    }
+
+    fn settle(&mut self, entry: &Entry) -> Result<(), StoreError> {
+        if let Some(row) = self.rows.get_mut(&entry.ticket.row) {
+            let first_change = !row.changed;
+            row.settle(entry.ticket.place);
+            if first_change && row.changed && row.sealed {
+                self.open.changed_rows.push(entry.ticket.row);
+            }
+        }
+        Ok(())
+    }
+
+    fn next_host(
+        &mut self,
+        deepest: u32,
+        is_active: &dyn Fn(HostId) -> bool,
+    ) -> Result<Option<HostId>, StoreError> {
+        let end = vec![0xff; 25];
+        let (start, mut wrapped) = (self.cursor, false);
+        loop {
+            let from = Place::FIRST.key(HostId(self.cursor));
+            let key = self.database.first(Space::Queue, &from, &end)?;
+            let Some((host, place)) = key.as_deref().and_then(Place::read) else {
+                self.cursor = 0;
+                if std::mem::replace(&mut wrapped, true) {
+                    break;
+                }
+                continue;
+            };
+            if wrapped && host.0 >= start {
+                break;
+            }
+            self.cursor = host.0.saturating_add(1);
+            if place.depth <= deepest && !is_active(host) {
+                return Ok(Some(host));
+            }
+        }
+        let in_memory = self.queues.iter().find(|(host, queue)| {
+            let first = queue.memory.keys().next();
+            first.is_some_and(|place| place.depth <= deepest) && !is_active(**host)
+        });
+        Ok(in_memory.map(|(host, _)| *host))
+    }
+
+    fn rest(&mut self, host: HostId) {
+        if let Some(queue) = self.queues.get_mut(&host) {
+            queue.rest(self.batch);
+            self.resting.push_back((self.batch, host));
+        }
+    }
+
+    fn load_lane(&self, host: HostId) -> Result<Option<LaneRow>, StoreError> {
+        let waiting = self.waits.iter().rev().map(|batch| &batch.lanes);
+        let recent = std::iter::once(&self.open.lanes)
+            .chain(waiting)
+            .find_map(|lanes| lanes.get(&host));
+        if let Some(row) = recent {
+            return Ok(Some(row.clone()));
+        }
+        let bytes = self.database.get(Space::Lanes, &host.0.to_be_bytes())?;
+        let damaged = |_| StoreError::Damaged("a row of a host");
+        bytes
+            .map(|bytes| serde_json::from_slice(&bytes).map_err(damaged))
+            .transpose()
+    }
+
+    fn save_lane(&mut self, host: HostId, row: LaneRow) -> Result<(), StoreError> {
+        self.open.lanes.insert(host, row);
+        Ok(())
+    }
+
+    fn load_robots(
+        &self,
+        host: HostId,
+        origin: Origin,
+    ) -> Result<Option<(Robots, u64)>, StoreError> {
+        let key = robots_key(host, origin);
+        let waiting = self.waits.iter().rev().map(|batch| &batch.robots);
+        let recent = std::iter::once(&self.open.robots)
+            .chain(waiting)
+            .flat_map(|robots| robots.iter().rev())
+            .find(|(known, _)| *known == key);
+        let bytes = match recent {
+            Some((_, bytes)) => Some(bytes.clone()),
+            None => self.database.get(Space::Robots, &key)?,
+        };
+        let damaged = |_| StoreError::Damaged("a robots.txt");
+        bytes
+            .map(|bytes| serde_json::from_slice(&bytes).map_err(damaged))
+            .transpose()
+    }
+
+    fn save_robots(
+        &mut self,
+        host: HostId,
+        origin: Origin,
+        robots: &Robots,
+        until: u64,
+    ) -> Result<(), StoreError> {
+        let damaged = |_| StoreError::Damaged("a robots.txt");
+        let bytes = serde_json::to_vec(&(robots, until)).map_err(damaged)?;
+        self.open.robots.push((robots_key(host, origin), bytes));
+        Ok(())
+    }
+
+    fn seal(&mut self, notes: Vec<(&'static str, Vec<u8>)>) -> SealedBatch {
+        let mut changes = Vec::new();
+        let rows = self.seal_rows(&mut changes);
+        let open = std::mem::take(&mut self.open);
+        let mut put = |space, key: Vec<u8>, value: Vec<u8>| {
+            changes.push(Change {
+                space,
+                key,
+                value: Some(value),
+            });
+        };
+        for key in &open.seen {
+            put(Space::Seen, key.as_bytes().to_vec(), Vec::new());
+        }
+        for (host, row) in &open.lanes {
+            let json = serde_json::to_vec(row).unwrap_or_default();
+            put(Space::Lanes, host.0.to_be_bytes().to_vec(), json);
+        }
+        for (key, bytes) in &open.robots {
+            put(Space::Robots, key.clone(), bytes.clone());
+        }
+        for (name, bytes) in notes {
+            put(Space::Meta, name.as_bytes().to_vec(), bytes);
+        }
+        put(
+            Space::Meta,
+            BATCH.as_bytes().to_vec(),
+            self.batch.to_be_bytes().to_vec(),
+        );
+        let OpenBatch {
+            seen,
+            lanes,
+            robots,
+            ..
+        } = open;
+        self.waits.push_back(Waits {
+            seen,
+            rows,
+            lanes,
+            robots,
+        });
+        self.batch += 1;
+        SealedBatch {
+            database: Arc::clone(&self.database),
+            changes,
+        }
+    }
+
+    fn committed(&mut self) {
+        let Some(batch) = self.waits.pop_front() else {
+            return;
+        };
+        self.durable += 1;
+        for (host, place) in batch.rows {
+            let Some(queue) = self.queues.get_mut(&host) else {
+                continue;
+            };
+            if let Some(row) = queue.let_go(place) {
+                self.rows.remove(&row.row);
+            }
+            self.forget_idle(host);
+        }
+        while self
+            .resting
+            .front()
+            .is_some_and(|(batch, _)| *batch <= self.durable)
+        {
+            if let Some((_, host)) = self.resting.pop_front() {
+                self.forget_idle(host);
+            }
+        }
+    }
+
+    fn open_size(&self) -> usize {
+        self.open.entries + self.open.seen.len()
+    }
+}

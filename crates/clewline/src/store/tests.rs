@@ -1,0 +1,300 @@
+//! The store against a model, with a crash at any moment.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clewline_core::frontier::{Store, Ticket, Waiting};
+use clewline_core::link::LinkKind;
+use clewline_core::robots::Robots;
+use clewline_core::url::CrawlUrl;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+use super::*;
+
+const PLAN: MemoryPlan = MemoryPlan::of(16 * 1024 * 1024);
+
+fn keyer() -> Keyer {
+    Keyer::new(5, &[])
+}
+
+fn entry(host: u8, page: u32, depth: u32) -> Entry {
+    let url = CrawlUrl::parse(&format!("http://h{host}.test/{page}")).unwrap();
+    Entry {
+        key: keyer().key(&url),
+        url,
+        kind: LinkKind::Anchor,
+        depth,
+        found_on: None,
+        lastmod: None,
+        tries: 0,
+        wire: 0,
+        hops_left: 10,
+        nesting: 0,
+        root: false,
+        guessed_scheme: false,
+        guessed_sitemap: false,
+        chain: None,
+        ticket: Ticket::default(),
+    }
+}
+
+fn host(number: u8) -> HostId {
+    entry(number, 0, 0).key.host()
+}
+
+/// What can happen to a store.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Push { host: u8, depth: u32 },
+    Take { host: u8 },
+    SettleOne { which: usize },
+    Seal,
+    Commit,
+    Crash,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        8 => (0..4u8, 0..3u32).prop_map(|(host, depth)| Step::Push { host, depth }),
+        3 => (0..4u8).prop_map(|host| Step::Take { host }),
+        6 => any::<usize>().prop_map(|which| Step::SettleOne { which }),
+        3 => Just(Step::Seal),
+        3 => Just(Step::Commit),
+        1 => Just(Step::Crash),
+    ];
+    proptest::collection::vec(step, 1..120)
+}
+
+/// What is true of the URLs, by what is durable.
+#[derive(Debug, Clone, Default)]
+struct Truth {
+    known: BTreeSet<String>,
+    settled: BTreeSet<String>,
+}
+
+struct Model {
+    folder: tempfile::TempDir,
+    open: Option<DiskStore>,
+    next_page: u32,
+    taken: BTreeMap<String, Entry>,
+    now: Truth,
+    sealed: VecDeque<(SealedBatch, Truth)>,
+    durable: Truth,
+}
+
+impl Model {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = DiskStore::open(folder.path(), keyer(), PLAN).unwrap();
+        Self {
+            folder,
+            open: Some(store),
+            next_page: 0,
+            taken: BTreeMap::new(),
+            now: Truth::default(),
+            sealed: VecDeque::new(),
+            durable: Truth::default(),
+        }
+    }
+
+    fn store(&mut self) -> &mut DiskStore {
+        self.open.as_mut().unwrap()
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Push { host, depth } => {
+                self.next_page += 1;
+                let entry = entry(host, self.next_page, depth);
+                assert!(!self.store().contains(entry.key).unwrap());
+                self.now.known.insert(entry.url.to_string());
+                self.store().add(entry.key).unwrap();
+                self.store().push(entry).unwrap();
+            }
+            Step::Take { host: number } => {
+                let mut window = VecDeque::new();
+                self.store()
+                    .take(host(number), u32::MAX, 5, &mut window)
+                    .unwrap();
+                for entry in window {
+                    let url = entry.url.to_string();
+                    assert!(self.now.known.contains(&url), "{url} was invented");
+                    assert!(!self.now.settled.contains(&url), "{url} was settled before");
+                    assert!(self.taken.insert(url, entry).is_none(), "taken twice");
+                }
+            }
+            Step::SettleOne { which } => {
+                let count = self.taken.len();
+                if let Some(url) = self.taken.keys().nth(which % count.max(1)).cloned() {
+                    let entry = self.taken.remove(&url).unwrap();
+                    self.store().settle(&entry).unwrap();
+                    self.now.settled.insert(url);
+                }
+            }
+            Step::Seal => {
+                let sealed = self.store().seal(Vec::new());
+                self.sealed.push_back((sealed, self.now.clone()));
+            }
+            Step::Commit => {
+                if let Some((mut batch, truth)) = self.sealed.pop_front() {
+                    batch
+                        .commit(&[("urls", truth.settled.len() as u64)])
+                        .unwrap();
+                    self.store().committed();
+                    self.durable = truth;
+                }
+            }
+            Step::Crash => self.crash(),
+        }
+    }
+
+    /// Everything that is not durable is gone; everything else is found again.
+    fn crash(&mut self) {
+        self.sealed.clear();
+        self.taken.clear();
+        self.open = None;
+        self.open = Some(DiskStore::open(self.folder.path(), keyer(), PLAN).unwrap());
+        self.now = self.durable.clone();
+        let offset = self.store().offset("urls").unwrap();
+        assert_eq!(offset.unwrap_or(0), self.durable.settled.len() as u64);
+    }
+
+    /// What waits is what is known and not settled, each once.
+    fn check_rest(&mut self) {
+        let mut active: BTreeSet<HostId> = BTreeSet::new();
+        for number in 0..4 {
+            self.step(Step::Take { host: number });
+            active.insert(host(number));
+            while self.store().waiting(host(number), u32::MAX).unwrap() == Waiting::Ready {
+                self.step(Step::Take { host: number });
+            }
+        }
+        assert_eq!(
+            self.store()
+                .next_host(u32::MAX, &|host| active.contains(&host))
+                .unwrap(),
+            None
+        );
+        let open: BTreeSet<String> = self.taken.keys().cloned().collect();
+        let expected: BTreeSet<String> = self
+            .now
+            .known
+            .difference(&self.now.settled)
+            .cloned()
+            .collect();
+        assert_eq!(open, expected);
+        for url in self.now.known.clone() {
+            let key = keyer().key(&CrawlUrl::parse(&url).unwrap());
+            assert!(
+                self.store().contains(key).unwrap(),
+                "{url} is not known any more"
+            );
+        }
+    }
+}
+
+#[test]
+fn nothing_durable_is_lost_and_nothing_comes_twice() {
+    let config = ProptestConfig {
+        cases: 12,
+        failure_persistence: None,
+        ..Default::default()
+    };
+    TestRunner::new(config)
+        .run(&steps(), |steps| {
+            let mut model = Model::new();
+            for step in steps {
+                model.step(step);
+            }
+            model.check_rest();
+            model.crash();
+            model.check_rest();
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn hosts_that_wait_are_found_without_being_active() {
+    let mut model = Model::new();
+    for number in 0..4 {
+        model.step(Step::Push {
+            host: number,
+            depth: u32::from(number),
+        });
+    }
+    let all = |_: HostId| false;
+    assert!(
+        model.store().next_host(0, &all).unwrap().is_some(),
+        "in the open batch"
+    );
+    model.step(Step::Seal);
+    model.step(Step::Commit);
+    assert!(
+        model.store().queues.is_empty(),
+        "nothing of inactive hosts stays in memory"
+    );
+    let mut found = BTreeSet::new();
+    for _ in 0..4 {
+        let seen = found.clone();
+        let next = model
+            .store()
+            .next_host(u32::MAX, &move |host| seen.contains(&host))
+            .unwrap();
+        found.extend(next);
+    }
+    assert_eq!(found, (0..4).map(host).collect());
+    assert_eq!(
+        model
+            .store()
+            .next_host(1, &|_| false)
+            .unwrap()
+            .into_iter()
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn lanes_robots_and_notes_come_back() {
+    let mut model = Model::new();
+    let row = LaneRow {
+        pages: 7,
+        not_before: 99,
+        ..LaneRow::default()
+    };
+    model.store().save_lane(host(1), row.clone()).unwrap();
+    let origin = Origin {
+        scheme: Scheme::Https,
+        port: 8443,
+    };
+    let robots = Robots::parse(b"User-agent: *\nDisallow: /x", &["clewline"]);
+    model
+        .store()
+        .save_robots(host(1), origin, &robots, 42)
+        .unwrap();
+    assert_eq!(
+        model.store().load_lane(host(1)).unwrap(),
+        Some(row.clone()),
+        "open"
+    );
+    let mut sealed = model.store().seal(vec![("cookies", b"jar".to_vec())]);
+    assert_eq!(
+        model.store().load_robots(host(1), origin).unwrap(),
+        Some((robots.clone(), 42))
+    );
+    sealed.commit(&[]).unwrap();
+    drop(sealed);
+    model.store().committed();
+    model.crash();
+    assert_eq!(model.store().load_lane(host(1)).unwrap(), Some(row));
+    assert_eq!(
+        model.store().load_robots(host(1), origin).unwrap(),
+        Some((robots, 42))
+    );
+    assert_eq!(
+        model.store().note("cookies").unwrap().as_deref(),
+        Some(&b"jar"[..])
+    );
+    assert_eq!(model.store().load_lane(host(2)).unwrap(), None);
+}

@@ -1,0 +1,16 @@
+//! End to end: whole crawls of webs made for the purpose, judged at the server and by the logs.
+#![expect(
+    clippy::unwrap_used,
+    reason = "what goes wrong in a helper fails its test"
+)]
+
+mod discovery;
+mod library;
+mod original;
+mod politeness;
+mod redirects;
+mod results;
+mod resume;
+mod robots;
+mod scope;
+mod support;

@@ -1,0 +1,217 @@
+//! What helps someone whose crawl did not start, reached nothing, or ended early.
+//!
+//! Owns the hints and which exit code a refusal deserves. It refuses to know how they are
+//! printed.
+
+use clewline::core::outcome::{FailureClass, SkipReason};
+use clewline::core::url::CrawlUrl;
+use clewline::report::{Report, StoppedBy};
+use clewline::{CrawlError, EngineError, FolderError};
+
+use crate::exit::ExitStatus;
+use crate::message::shown;
+
+/// A crawl that could not start: how the command ends, and what to do.
+pub(crate) fn on_refusal(error: &CrawlError) -> (ExitStatus, Vec<String>) {
+    let (status, hint) = match error {
+        CrawlError::Folder(FolderError::Finished(_)) => (
+            ExitStatus::Usage,
+            "name another folder with --output, or replace it with --overwrite",
+        ),
+        CrawlError::Folder(FolderError::Unfinished(_)) => (
+            ExitStatus::Usage,
+            "its state was kept in memory only: start afresh with --overwrite, or name another \
+             folder with --output",
+        ),
+        CrawlError::Folder(FolderError::Rescoped { .. }) => (
+            ExitStatus::Usage,
+            "go on with the old scope, or say --rescope to go on with the new one",
+        ),
+        CrawlError::Folder(FolderError::InUse { .. }) => (
+            ExitStatus::Usage,
+            "wait until it ends, or name another folder with --output",
+        ),
+        CrawlError::Folder(FolderError::Damaged { .. }) | CrawlError::Store(_) => (
+            ExitStatus::Stuck,
+            "the results in the folder can still be read; start afresh with --overwrite",
+        ),
+        CrawlError::Folder(FolderError::Foreign(_)) => (
+            ExitStatus::Usage,
+            "name another folder with --output; what is not clewline's is never replaced",
+        ),
+        CrawlError::Folder(FolderError::Io { .. }) => (
+            ExitStatus::Stuck,
+            "name a folder that can be written with --output, or keep nothing with --no-output",
+        ),
+        CrawlError::Folder(_) => (ExitStatus::Stuck, "name another folder with --output"),
+        CrawlError::Engine(_) => (
+            ExitStatus::Stuck,
+            "the system gave no more threads or memory; see ulimit -u and ulimit -v",
+        ),
+        _ => return (ExitStatus::Usage, Vec::new()),
+    };
+    (status, vec![hint.to_owned()])
+}
+
+/// A crawl that could not go on.
+pub(crate) fn on_error(error: &EngineError, report: &Report) -> Vec<String> {
+    let mut hints = Vec::new();
+    if let (EngineError::Write(_), Some(folder)) = (error, &report.facts.folder) {
+        hints.push(format!(
+            "is there room left on the disk of {}? --output names another place",
+            folder.display()
+        ));
+    }
+    hints.push("what was written until then is whole and can be read".to_owned());
+    hints
+}
+
+/// A crawl that reached none of its roots: what is wrong, and what may help.
+pub(crate) fn on_unreached(
+    roots: &[(CrawlUrl, String)],
+    report: &Report,
+) -> Option<(String, Vec<String>)> {
+    // They fail in any order; the one that is told is the same each time.
+    let (url, why) = roots.iter().min_by_key(|(url, _)| url)?;
+    let tally = &report.tally;
+    let verdict = if tally.failures.is_empty() {
+        "was not fetched"
+    } else {
+        "was not reached"
+    };
+    let why = if why.is_empty() {
+        String::new()
+    } else {
+        format!(": {why}")
+    };
+    let others = match roots.len() {
+        1 => String::new(),
+        2 => "; neither was the other root".to_owned(),
+        number => format!("; neither were the {} other roots", number - 1),
+    };
+    let by_failure = tally.failures.keys().filter_map(|class| help_with(*class));
+    let by_reason = tally
+        .skipped
+        .keys()
+        .filter_map(|reason| help_around(*reason));
+    let mut hints: Vec<String> = by_failure.chain(by_reason).map(str::to_owned).collect();
+    hints.push(format!("clewline inspect {url} shows each step"));
+    Some((format!("{url} {verdict}{why}{others}"), hints))
+}
+
+const fn help_with(class: FailureClass) -> Option<&'static str> {
+    Some(match class {
+        FailureClass::DnsNotFound => "check the spelling; --resolve and --dns ask elsewhere",
+        FailureClass::Dns => "check the network, or name another server with --dns",
+        FailureClass::Connect => "check that a server listens there, and on that port",
+        FailureClass::Tls => {
+            "--cacert trusts one more authority; --insecure accepts any certificate"
+        }
+        FailureClass::Proxy => "check --proxy and the proxy variables of the environment",
+        FailureClass::Timeout | FailureClass::TooSlow => "--timeout gives it longer",
+        _ => return None,
+    })
+}
+
+const fn help_around(reason: SkipReason) -> Option<&'static str> {
+    Some(match reason {
+        SkipReason::Robots | SkipReason::RobotsUnreachable => "your own site? --ignore-robots",
+        SkipReason::CrawlDelay => "your own site? --ignore-crawl-delay",
+        SkipReason::PrivateAddress => "your own network? --allow-private",
+        _ => return None,
+    })
+}
+
+/// A crawl that ended before it was finished: what ended it, and how to go on.
+pub(crate) fn on_early_end(report: &Report) -> Option<String> {
+    let todo = match report.facts.todo {
+        0 => return None,
+        1 => "1 URL".to_owned(),
+        number => format!("{number} URLs"),
+    };
+    let again = if report.facts.resumable {
+        "the same command with more goes on"
+    } else {
+        "crawl again with more"
+    };
+    match &report.facts.stopped_by {
+        StoppedBy::Budget(flag) => Some(format!(
+            "{} ended the crawl with {todo} still to do; {again}",
+            shown(flag)
+        )),
+        StoppedBy::Interrupted if report.facts.resumable => Some(format!(
+            "stopped with {todo} still to do; the same command goes on"
+        )),
+        StoppedBy::Interrupted => Some(format!("stopped with {todo} still to do")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clewline::report::{RunFacts, Tally};
+
+    use super::*;
+
+    fn report(facts: RunFacts) -> Report {
+        Report::build(None, Tally::default(), facts).unwrap()
+    }
+
+    #[test]
+    fn an_early_end_says_how_to_go_on() {
+        let check = |stopped_by: StoppedBy, todo, resumable: bool, expected: Option<&str>| {
+            let facts = RunFacts {
+                stopped_by,
+                todo,
+                resumable,
+                ..RunFacts::default()
+            };
+            assert_eq!(on_early_end(&report(facts)).as_deref(), expected);
+        };
+        let budget = || StoppedBy::Budget("--max-pages".to_owned());
+        check(
+            budget(),
+            7,
+            true,
+            Some(
+                "--max-pages ended the crawl with 7 URLs still to do; the same command with \
+                 more goes on",
+            ),
+        );
+        check(
+            budget(),
+            1,
+            false,
+            Some("--max-pages ended the crawl with 1 URL still to do; crawl again with more"),
+        );
+        check(budget(), 0, true, None);
+        check(StoppedBy::Finished, 0, true, None);
+        check(
+            StoppedBy::Interrupted,
+            2,
+            false,
+            Some("stopped with 2 URLs still to do"),
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_decides_what_helps() {
+        let url = CrawlUrl::parse("https://a.test/").unwrap();
+        let roots = vec![(url, "no such host".to_owned())];
+        let mut report = report(RunFacts::default());
+        report.tally.failures.insert(FailureClass::DnsNotFound, 1);
+        let (reason, hints) = on_unreached(&roots, &report).unwrap();
+        assert_eq!(reason, "https://a.test/ was not reached: no such host");
+        assert!(hints[0].starts_with("check the spelling"), "{hints:?}");
+        report.tally.failures.clear();
+        report.tally.skipped.insert(SkipReason::Robots, 1);
+        let two = [roots.clone(), roots].concat();
+        let (reason, hints) = on_unreached(&two, &report).unwrap();
+        assert_eq!(
+            reason,
+            "https://a.test/ was not fetched: no such host; neither was the other root"
+        );
+        assert_eq!(hints[0], "your own site? --ignore-robots");
+        assert_eq!(on_unreached(&[], &report), None);
+    }
+}

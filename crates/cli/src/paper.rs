@@ -1,0 +1,78 @@
+//! The report of a crawl on stdout.
+//!
+//! Owns which form is printed, how wide and in which colour, and where the list of URLs comes
+//! from: from the job folder, or from memory where nothing is left on disk.
+
+use std::io::{self, BufWriter, IsTerminal, Write, stdout};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clewline::Event;
+use clewline::config::Config;
+use clewline::log::{records, urls};
+use clewline::record::Record;
+use clewline::report::{Report, Style, json, list, text};
+
+use crate::resolve::{Format, Options};
+
+/// Columns where stdout is no terminal.
+const USUAL_WIDTH: usize = 80;
+/// Wider lines are hard to read.
+const WIDEST: usize = 120;
+
+/// Records that are kept for the list, where no folder keeps them. The list sorts all of them,
+/// so it holds them in memory in any case.
+#[derive(Clone, Default)]
+pub(crate) struct Gathered(Option<Arc<Mutex<Vec<Record>>>>);
+
+impl Gathered {
+    /// Gathers only if there will be a list and no folder to read it from.
+    pub(crate) fn for_list(options: Options, config: &Config) -> Self {
+        let needed = options.list && config.output.folder.is_none();
+        Self(needed.then(Arc::default))
+    }
+
+    /// Keeps a settled record.
+    pub(crate) fn take(&self, event: &Event<'_>) {
+        if let (Some(kept), Event::Settled(record)) = (&self.0, event) {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.push((*record).clone());
+        }
+    }
+
+    fn into_records(self) -> Vec<Record> {
+        self.0.map_or_else(Vec::new, |kept| {
+            std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner))
+        })
+    }
+}
+
+/// Prints the report as the options want it.
+pub(crate) fn print(report: &Report, options: Options, gathered: Gathered) -> io::Result<()> {
+    let out = stdout();
+    let width = terminal_size::terminal_size_of(&out)
+        .map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0));
+    let style = Style {
+        colour: options.colour.decide(out.is_terminal()),
+        width: width.min(WIDEST),
+    };
+    let mut out = BufWriter::new(out.lock());
+    if options.list {
+        print_list(report, gathered, &mut out)?;
+    } else {
+        let mut page = String::new();
+        match options.format {
+            Format::Json => page = json(report)? + "\n",
+            Format::Text => text(report, &mut page, style).map_err(io::Error::other)?,
+        }
+        out.write_all(page.as_bytes())?;
+    }
+    out.flush()
+}
+
+fn print_list(report: &Report, gathered: Gathered, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(folder) = &report.facts.folder {
+        return list(records(&folder.join(urls::FILE))?, &report.facts, out);
+    }
+    let kept = gathered.into_records().into_iter().map(Ok);
+    list(kept, &report.facts, out)
+}

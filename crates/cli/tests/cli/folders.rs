@@ -1,0 +1,178 @@
+//! Where the results go, and what is refused to protect what is there.
+
+use std::fs;
+
+use terrarium::{Web, ipv6_available};
+
+use crate::place::{HOST, Place, garden, masked, run, web_of};
+
+#[test]
+fn a_finished_crawl_is_kept_unless_told_otherwise() {
+    let web = web_of(garden());
+    let place = Place::new();
+    let root = web.url(HOST, "/");
+    assert_eq!(place.run(&["-q", &root]).code, 0);
+    let folder = place.names(".").pop().unwrap();
+    let first = fs::read(place.path(&folder).join("urls.jsonl")).unwrap();
+    let refused = place.run(&[&root]);
+    let expected = "\
+error: 127.0.0.1-PORT.crawl already holds a finished crawl
+
+hint: name another folder with --output, or replace it with --overwrite
+";
+    assert_eq!(masked(&refused.talk, &web), expected);
+    assert_eq!((refused.code, refused.out.as_str()), (2, ""));
+    assert_eq!(
+        fs::read(place.path(&folder).join("urls.jsonl")).unwrap(),
+        first
+    );
+    assert_eq!(place.run(&["-q", "-o", "other", &root]).code, 0);
+    fs::write(place.path(&folder).join("mark"), "").unwrap();
+    assert_eq!(place.run(&["-q", "--overwrite", &root]).code, 0);
+    assert!(!place.path(&folder).join("mark").exists());
+    assert_eq!(place.names(".").len(), 2);
+}
+
+#[test]
+fn what_is_not_clewlines_is_never_touched() {
+    let web = web_of(garden());
+    let root = web.url(HOST, "/");
+    let place = Place::new().with_file("notes.txt", "years of work");
+    fs::create_dir(place.path("thesis")).unwrap();
+    fs::write(place.path("thesis/chapter.tex"), "more of it").unwrap();
+    for name in ["thesis", "notes.txt"] {
+        let ran = place.run(&["--overwrite", "-o", name, &root]);
+        let expected = format!(
+            "error: {name} is there already and is not a job folder\n\n\
+             hint: name another folder with --output; what is not clewline's is never replaced\n"
+        );
+        assert_eq!((ran.code, ran.talk, ran.out.as_str()), (2, expected, ""));
+    }
+    assert_eq!(
+        fs::read_to_string(place.path("notes.txt")).unwrap(),
+        "years of work"
+    );
+    assert_eq!(place.names("thesis"), ["chapter.tex"]);
+    assert_eq!(
+        web.log().len(),
+        0,
+        "nothing is asked before the folder stands"
+    );
+}
+
+#[test]
+fn folders_that_cannot_be_made() {
+    let web = web_of(garden());
+    let root = web.url(HOST, "/");
+    let place = Place::new().with_file("file", "");
+    let ran = place.run(&["-o", "file/below", &root]);
+    assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{}", ran.talk);
+    assert!(ran.talk.starts_with("error: file/below: "), "{}", ran.talk);
+    assert!(
+        ran.talk
+            .ends_with("with --output, or keep nothing with --no-output\n"),
+        "{}",
+        ran.talk
+    );
+    if cfg!(target_os = "linux") {
+        let ran = place.run(&["-o", "/proc/clewline", &root]);
+        assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{}", ran.talk);
+        assert!(
+            ran.talk.starts_with("error: /proc/clewline: "),
+            "{}",
+            ran.talk
+        );
+    }
+}
+
+#[test]
+fn standard_output_is_no_folder() {
+    let ran = run(&["-o", "-", "example.com"]);
+    let expected = "error: --output: `-` is not a folder; the report is printed anyway, \
+                    --no-output keeps nothing else\n";
+    assert_eq!((ran.code, ran.talk.as_str()), (2, expected));
+    let ran = run(&["-o", "", "--list", "--format", "json", "example.com"]);
+    let expected = "\
+error: --output: `` is empty; leave the setting out for <host>.crawl
+error: --list: is text, which contradicts --format json; keep one
+
+hint: urls.jsonl in the job folder has every URL as JSON
+";
+    assert_eq!((ran.code, ran.talk.as_str()), (2, expected));
+}
+
+#[test]
+fn no_output_leaves_nothing() {
+    let web = web_of(garden());
+    let place = Place::new();
+    let ran = place.run(&["-q", "--no-output", &web.url(HOST, "/")]);
+    assert_eq!((ran.code, place.names(".").len()), (0, 0));
+    assert!(ran.out.contains("http://127.0.0.1"), "{}", ran.out);
+}
+
+#[test]
+fn names_follow_from_the_roots() {
+    let web = web_of(garden());
+    let place = Place::new();
+    let port = web.addr(HOST).port();
+    place.run(&["-q", &web.url(HOST, "/")]);
+    assert_eq!(place.names("."), [format!("127.0.0.1-{port}.crawl")]);
+    let place = Place::new();
+    let other = format!("http://localhost:{port}/");
+    place.run(&["-q", "-n", "1", &web.url(HOST, "/"), &other]);
+    let name = place.names(".").pop().unwrap();
+    assert!(name.starts_with("crawl-20"), "{name}");
+}
+
+#[test]
+fn an_ipv6_address_is_a_host_like_any_other() {
+    if !ipv6_available() {
+        return;
+    }
+    let web = Web::new().site("::1", garden()).start();
+    let place = Place::new();
+    let ran = place.run(&["-q", &web.url("::1", "/")]);
+    assert_eq!(ran.code, 0, "{}", ran.talk);
+    assert!(ran.out.starts_with("3 pages in "), "{}", ran.out);
+    let port = web.addr("::1").port();
+    assert_eq!(place.names("."), [format!("ipv6---1-{port}.crawl")]);
+}
+
+#[test]
+fn roots_come_from_files_and_standard_input() {
+    use std::io::Write as _;
+    use std::process::Stdio;
+
+    let web = web_of(garden());
+    let (a, old) = (web.url(HOST, "/a"), web.url(HOST, "/old"));
+    let place = Place::new().with_file("roots.txt", &format!("# mine\n\n{a}  # the first\n"));
+    let line = [
+        "-q",
+        "--scope",
+        "page",
+        "-o",
+        "job",
+        "-i",
+        "roots.txt",
+        "-i",
+        "-",
+    ];
+    let mut child = place
+        .command(&line)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, "{old}").unwrap();
+    drop(input);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let mut paths: Vec<String> = place
+        .records("job")
+        .iter()
+        .map(|record| record.url.path().to_owned())
+        .collect();
+    paths.retain(|path| path != "/sitemap.xml");
+    paths.sort();
+    assert_eq!(paths, ["/a", "/old"]);
+}

@@ -1,0 +1,18 @@
+//! The command as people meet it: output, talk and exit code, against a web on loopback.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests are tests, but clippy knows only functions"
+)]
+
+mod endings;
+mod flags;
+mod folders;
+mod place;
+mod report;
+mod safety;
+mod screen;
+#[cfg(unix)]
+mod signals;
+#[cfg(target_os = "linux")]
+mod terminal;
+mod usage;

@@ -1,0 +1,180 @@
+//! Which hosts are in memory.
+//!
+//! Owns the coming and going of lanes. At most so many are active; a host beyond that waits in
+//! the store, and takes the place of a lane that has nothing to do. What a lane learnt is kept
+//! when it is put aside, and at every seal for all lanes that were touched, so that neither
+//! turns the crawl impolite.
+
+use super::lane::Lane;
+use super::pace::Moment;
+use super::store::{Store, Waiting};
+use super::{Frontier, FrontierState, WINDOW};
+use crate::domain::registrable;
+use crate::key::HostId;
+use crate::outcome::SkipReason;
+use crate::url::CrawlUrl;
+
+/// Waiting hosts that are taken in at a time.
+const INTAKE: usize = 256;
+
+impl<S: Store> Frontier<S> {
+    /// Goes on where an earlier run stopped.
+    pub fn restore(&mut self, state: FrontierState) {
+        self.counts = state.counts;
+        self.counts.in_flight = 0;
+        for (reason, count) in state.refused {
+            if let Some(at) = SkipReason::ALL.iter().position(|known| *known == reason) {
+                self.refused[at] = count;
+            }
+        }
+        for url in &state.joined {
+            self.rules.scope.join(url);
+        }
+        self.joined = state.joined;
+        if self.rules.limits.depth.is_some() {
+            self.level = state.level;
+        }
+        self.hosts_wait = true;
+    }
+
+    /// A root of an earlier run that is not to be fetched again.
+    pub fn know_root(&mut self, url: &CrawlUrl) {
+        self.rules.scope.join(url);
+        self.root_hosts.insert(self.rules.keyer.key(url).host());
+    }
+
+    /// Closes the open batch: saves what was touched, and what else the caller has to keep.
+    pub fn seal(&mut self, notes: Vec<(&'static str, Vec<u8>)>) -> Result<S::Sealed, S::Error> {
+        for host in std::mem::take(&mut self.touched) {
+            if let Some(lane) = self.lanes.get_mut(&host) {
+                lane.touched = false;
+                let row = lane.row(|moment| self.rules.wall(moment));
+                self.store.save_lane(host, row)?;
+            }
+        }
+        Ok(self.store.seal(notes))
+    }
+
+    /// The oldest sealed batch is durable.
+    pub fn committed(&mut self) {
+        self.store.committed();
+    }
+
+    /// How much the open batch holds.
+    pub fn open_size(&self) -> usize {
+        self.store.open_size()
+    }
+
+    /// What must be found again after a restart.
+    pub fn state(&self) -> FrontierState {
+        FrontierState {
+            counts: self.counts,
+            refused: self.refused().filter(|(_, count)| *count > 0).collect(),
+            joined: self.joined.clone(),
+            level: self.level,
+        }
+    }
+
+    /// The lane of a URL's host, made where it is new, however many there are.
+    pub(super) fn lane_of(
+        &mut self,
+        url: &CrawlUrl,
+        host: HostId,
+        now: Moment,
+    ) -> Result<HostId, S::Error> {
+        if !self.lanes.contains_key(&host) {
+            let rules = self.rules.for_host(url.host());
+            let domain = xxhash_rust::xxh3::xxh3_64(registrable(url.host()).as_bytes());
+            let mut lane = Lane::new(url.host(), domain, rules);
+            match self.store.load_lane(host)? {
+                Some(row) => lane.restore(row, |wall| self.rules.moment(wall, now)),
+                None => self.counts.hosts += 1,
+            }
+            self.lanes.insert(host, lane);
+        }
+        Ok(host)
+    }
+
+    /// Whether a host is active, or could be made so.
+    pub(super) fn has_lane_for(
+        &mut self,
+        url: &CrawlUrl,
+        host: HostId,
+        now: Moment,
+    ) -> Result<bool, S::Error> {
+        let has_room = self.lanes.contains_key(&host)
+            || self.lanes.len() < self.rules.active_lanes
+            || self.put_one_aside()?;
+        if has_room {
+            self.lane_of(url, host, now)?;
+        }
+        Ok(has_room)
+    }
+
+    /// Remembers that a lane changed, and whether it has nothing to do.
+    pub(super) fn touch(&mut self, host: HostId) -> Result<(), S::Error> {
+        let Some(lane) = self.lanes.get_mut(&host) else {
+            return Ok(());
+        };
+        if !lane.touched {
+            lane.touched = true;
+            self.touched.push(host);
+        }
+        if !lane.resting
+            && lane.is_idle()
+            && self.store.waiting(host, u32::MAX)? == Waiting::Nothing
+        {
+            lane.resting = true;
+            self.resting.push_back(host);
+        }
+        Ok(())
+    }
+
+    /// Puts the lane aside that has had nothing to do for the longest time.
+    fn put_one_aside(&mut self) -> Result<bool, S::Error> {
+        while let Some(host) = self.resting.pop_front() {
+            let Some(lane) = self.lanes.get_mut(&host) else {
+                continue;
+            };
+            lane.resting = false;
+            if !lane.is_idle() || self.store.waiting(host, u32::MAX)? != Waiting::Nothing {
+                continue;
+            }
+            let row = lane.row(|moment| self.rules.wall(moment));
+            self.store.save_lane(host, row)?;
+            self.store.rest(host);
+            self.lanes.remove(&host);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Takes in hosts that wait in the store, as far as there is room.
+    pub(super) fn take_in_hosts(&mut self, now: Moment) -> Result<(), S::Error> {
+        for _ in 0..INTAKE {
+            if !self.hosts_wait {
+                return Ok(());
+            }
+            if self.lanes.len() >= self.rules.active_lanes && !self.put_one_aside()? {
+                return Ok(());
+            }
+            let lanes = &self.lanes;
+            let next = self
+                .store
+                .next_host(self.level, &|host| lanes.contains_key(&host))?;
+            let Some(host) = next else {
+                self.hosts_wait = false;
+                return Ok(());
+            };
+            let mut window = std::collections::VecDeque::new();
+            self.store.take(host, self.level, WINDOW, &mut window)?;
+            let Some(url) = window.front().map(|entry| entry.url.clone()) else {
+                continue;
+            };
+            self.lane_of(&url, host, now)?;
+            self.lane(host).window = window;
+            self.reschedule(host, now)?;
+        }
+        Ok(())
+    }
+}

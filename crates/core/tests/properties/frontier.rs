@@ -1,0 +1,414 @@
+//! Random sequences of admit, next and settle on a web of three hosts.
+//!
+//! The model knows only the promises: each admitted URL ends once, no lease is given twice,
+//! nothing is asked more at once or sooner than allowed, and a crawl without budgets comes to
+//! its end. Every ending a task can report may follow any job.
+
+use std::collections::{HashMap, HashSet};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clewline_core::frontier::{
+    Admission, Answer, End, Ending, Failure, Finished, Frontier, HostRules, Job, MemoryStore,
+    Moment, Next, Offer, Rules, Settled, Settlement, Work,
+};
+use clewline_core::key::Keyer;
+use clewline_core::link::{Link, LinkKind};
+use clewline_core::outcome::FailureClass;
+use clewline_core::politeness::{GroupPace, HostPace, Politeness, Rate, Speed};
+use clewline_core::robots::Robots;
+use clewline_core::scope::{Reach, Scope};
+use clewline_core::url::CrawlUrl;
+use proptest::prelude::*;
+
+const HOSTS: [&str; 3] = ["one.d.test", "two.d.test", "three.e.test"];
+const PAGES: u8 = 4;
+const IN_FLIGHT_PER_HOST: usize = 2;
+const IN_FLIGHT_PER_GROUP: usize = 3;
+/// Between two starts on one host.
+const GAP: Duration = Duration::from_millis(100);
+/// More than any crawl of twelve URLs needs, however badly it goes.
+const MOST_STEPS: usize = 20_000;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Admit(u8),
+    Next,
+    Settle(u8, Fate),
+    Wait(u16),
+    /// To the wake-up that the frontier named last.
+    Sleep,
+}
+
+/// How a job ends, whatever it was.
+#[derive(Debug, Clone)]
+enum Fate {
+    Fine(Vec<u8>),
+    Redirect(u8),
+    Status(u16),
+    RetryAfter(u32),
+    CrawlDelay(u16),
+    Failed(FailureClass),
+    Local,
+}
+
+fn fates() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        4 => prop::collection::vec(any::<u8>(), 0..4).prop_map(Fate::Fine),
+        3 => any::<u8>().prop_map(Fate::Redirect),
+        2 => prop::sample::select(vec![200, 302, 404, 429, 500, 503]).prop_map(Fate::Status),
+        1 => prop::sample::select(vec![1, 60, 100_000]).prop_map(Fate::RetryAfter),
+        1 => prop::sample::select(vec![1, 120, 1000]).prop_map(Fate::CrawlDelay),
+        3 => prop::sample::select(FailureClass::ALL.to_vec()).prop_map(Fate::Failed),
+        1 => Just(Fate::Local),
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        1 => any::<u8>().prop_map(Step::Admit),
+        4 => Just(Step::Next),
+        4 => (any::<u8>(), fates()).prop_map(|(which, end)| Step::Settle(which, end)),
+        2 => (0..2000_u16).prop_map(Step::Wait),
+        1 => Just(Step::Sleep),
+    ];
+    prop::collection::vec(step, 1..80)
+}
+
+fn page(number: u8) -> CrawlUrl {
+    let host = HOSTS[usize::from(number / PAGES) % HOSTS.len()];
+    CrawlUrl::parse(&format!("http://{host}/{}", number % PAGES)).expect("it is a URL")
+}
+
+/// The first and the last host share an address.
+fn address(host: &str) -> IpAddr {
+    Ipv4Addr::new(93, 0, 0, u8::from(host == HOSTS[1])).into()
+}
+
+fn rules(depth: Option<u32>) -> Rules {
+    let scope = Scope::new(Reach::Any, false, &[], &[]).expect("there are no patterns");
+    let group = GroupPace {
+        rate: Rate::per_second(15.0),
+        in_flight: IN_FLIGHT_PER_GROUP as u32,
+    };
+    let rate = Rate::per_second(1.0 / GAP.as_secs_f64());
+    let politeness = Politeness {
+        host: HostPace {
+            first_in_flight: 2,
+            most_in_flight: IN_FLIGHT_PER_HOST as u32,
+            first_rate: rate,
+            most_rate: rate,
+            load: None,
+            delay: None,
+        },
+        domain: group,
+        address: group,
+        ..Politeness::of(Speed::Polite)
+    };
+    let host = HostRules {
+        politeness,
+        near: None,
+        robots: true,
+        pages: None,
+    };
+    let mut rules = Rules {
+        host: Arc::new(host),
+        sitemaps: false,
+        robots_retry: Duration::from_secs(1),
+        ..Rules::new(scope, Keyer::new(1, &[]))
+    };
+    rules.limits.depth = depth;
+    rules.limits.tries = 2;
+    rules.limits.host_failures = 3;
+    rules.limits.redirects = 2;
+    rules
+}
+
+/// The frontier and what its user saw.
+struct Model {
+    frontier: Frontier<MemoryStore>,
+    keyer: Keyer,
+    now: Moment,
+    wake_at: Moment,
+    flights: Vec<Job>,
+    leases: HashSet<u64>,
+    accepted: u64,
+    new_links: u64,
+    finished: HashSet<CrawlUrl>,
+    last_start: HashMap<String, Moment>,
+    delays: HashMap<String, Duration>,
+}
+
+impl Model {
+    fn new(depth: Option<u32>) -> Self {
+        let rules = rules(depth);
+        Self {
+            keyer: rules.keyer.clone(),
+            frontier: Frontier::new(rules, MemoryStore::default()),
+            now: Moment::ZERO,
+            wake_at: Moment::ZERO,
+            flights: Vec::new(),
+            leases: HashSet::new(),
+            accepted: 0,
+            new_links: 0,
+            finished: HashSet::new(),
+            last_start: HashMap::new(),
+            delays: HashMap::new(),
+        }
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Admit(number) => {
+                let admission = self.frontier.admit_root(page(number), false, self.now);
+                self.accepted += u64::from(admission == Ok(Admission::Accepted));
+            }
+            Step::Next => {
+                if let Some(Next::WaitUntil(at)) = self.next() {
+                    self.wake_at = at;
+                }
+            }
+            Step::Settle(which, end) if !self.flights.is_empty() => {
+                self.settle(usize::from(which) % self.flights.len(), end);
+            }
+            Step::Settle(..) => {}
+            Step::Wait(milliseconds) => self.now += Duration::from_millis(milliseconds.into()),
+            Step::Sleep => self.now = self.now.max(self.wake_at),
+        }
+        self.check_books();
+    }
+
+    /// Asks what is next and takes it; what is left is a reason to wait.
+    fn next(&mut self) -> Option<Next> {
+        match self.frontier.next(self.now).expect("memory does not fail") {
+            Next::Start(job) => self.start(job),
+            Next::Settled(finished) => self.finish(&finished),
+            other => return Some(other),
+        }
+        None
+    }
+
+    fn start(&mut self, job: Job) {
+        assert!(self.leases.insert(job.id.0), "a lease was given twice");
+        if let Work::Page { url, .. } = &job.work {
+            assert!(!self.finished.contains(url), "{url} was at its end");
+            let twice = self
+                .flights
+                .iter()
+                .any(|other| matches!(&other.work, Work::Page { url: known, .. } if known == url));
+            assert!(!twice, "{url} is in flight already");
+        }
+        if let Some((url, _)) = request(&job) {
+            let host = url.host().to_owned();
+            let gap = self.delays.get(&host).copied().unwrap_or(GAP);
+            let last = self.last_start.insert(host, self.now);
+            let soonest = last.map_or(Moment::ZERO, |last| last + gap);
+            assert!(self.now >= soonest, "{url} is asked too soon");
+        }
+        self.flights.push(job);
+        self.check_limits();
+    }
+
+    fn check_limits(&self) {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for (url, address) in self.flights.iter().filter_map(request) {
+            let domain = url.host().split_once('.').map_or("", |(_, domain)| domain);
+            for (name, most) in [
+                (url.host().to_owned(), IN_FLIGHT_PER_HOST),
+                (domain.to_owned(), IN_FLIGHT_PER_GROUP),
+                (format!("{address:?}"), IN_FLIGHT_PER_GROUP),
+            ] {
+                let count = counts.entry(name.clone()).or_default();
+                *count += 1;
+                assert!(*count <= most, "{name} has {count} in flight");
+            }
+        }
+    }
+
+    fn settle(&mut self, at: usize, end: Fate) {
+        let job = self.flights.swap_remove(at);
+        let settlement = Settlement {
+            job: job.id,
+            ending: self.ending(&job.work, end),
+        };
+        let settled = self
+            .frontier
+            .settle(settlement, self.now)
+            .expect("memory does not fail");
+        if let Settled::Done(finished) = settled {
+            self.finish(&finished);
+        }
+    }
+
+    fn finish(&mut self, finished: &Finished) {
+        let url = &finished.entry.url;
+        self.new_links += u64::from(finished.new_links);
+        assert!(self.finished.insert(url.clone()), "{url} ended twice");
+    }
+
+    /// Everything that was let in is finished or still to do.
+    fn check_books(&self) {
+        let counts = self.frontier.counts();
+        assert_eq!(counts.admitted, self.accepted + self.new_links);
+        assert_eq!(counts.settled, self.finished.len() as u64);
+        assert_eq!(counts.admitted, counts.settled + counts.todo());
+        assert_eq!(counts.in_flight, self.flights.len() as u64);
+    }
+
+    fn ending(&mut self, work: &Work, end: Fate) -> Ending {
+        if let Work::Resolve { url } = work {
+            return match end {
+                Fate::Failed(class) => failed(class, false),
+                Fate::Local => failed(FailureClass::Dns, true),
+                _ => Ending::Resolved {
+                    addresses: vec![address(url.host())],
+                    ttl: Duration::from_mins(1),
+                    trusted: false,
+                },
+            };
+        }
+        let mut answer = Answer {
+            status: 200,
+            ..Answer::default()
+        };
+        match end {
+            Fate::Failed(class) => return failed(class, false),
+            Fate::Local => return failed(FailureClass::Connect, true),
+            Fate::Fine(links) => {
+                answer.links = links.into_iter().map(|link| self.offer(link)).collect();
+            }
+            Fate::Redirect(number) => {
+                answer.status = 302;
+                answer.location = Some(page(number));
+            }
+            Fate::Status(status) => answer.status = status,
+            Fate::RetryAfter(seconds) => {
+                answer.status = 429;
+                answer.retry_after = Some(Duration::from_secs(seconds.into()));
+            }
+            Fate::CrawlDelay(seconds) => return self.delayed(work, seconds, answer),
+        }
+        if matches!(work, Work::Robots { .. }) && answer.status == 200 {
+            answer.links.clear();
+            answer.robots = Some(Box::new(Robots::parse(b"", &["clewline"])));
+        }
+        Ending::Answered(Box::new(answer))
+    }
+
+    /// A robots.txt with a Crawl-delay; the model remembers it for the host's own.
+    fn delayed(&mut self, work: &Work, seconds: u16, mut answer: Answer) -> Ending {
+        let body = format!("User-agent: *\nCrawl-delay: {seconds}");
+        if let Work::Robots { url, .. } = work {
+            answer.robots = Some(Box::new(Robots::parse(body.as_bytes(), &["clewline"])));
+            if url.path() == "/robots.txt" {
+                let delay = Duration::from_secs(seconds.into());
+                self.delays.insert(url.host().to_owned(), delay);
+            }
+        }
+        Ending::Answered(Box::new(answer))
+    }
+
+    fn offer(&self, number: u8) -> Offer {
+        let link = Link::new(page(number), LinkKind::Anchor);
+        Offer {
+            key: self.keyer.key(&link.url),
+            link,
+        }
+    }
+
+    /// Lets everything end well and the crawl with it.
+    fn run_to_the_end(&mut self) {
+        for _ in 0..MOST_STEPS {
+            match self.next() {
+                None => {}
+                Some(Next::WaitUntil(at)) => {
+                    assert!(at > self.now, "a wake-up in the past would spin");
+                    if self.flights.is_empty() {
+                        self.now = at;
+                    } else {
+                        self.settle(0, Fate::Fine(Vec::new()));
+                    }
+                }
+                Some(Next::Waiting) => {
+                    assert!(!self.flights.is_empty(), "it waits for nothing");
+                    self.settle(0, Fate::Fine(Vec::new()));
+                }
+                Some(Next::Done(end)) => {
+                    assert_eq!(end, End::Finished, "URLs are left without a reason");
+                    assert_eq!(self.frontier.counts().todo(), 0);
+                    return;
+                }
+                Some(Next::Start(_) | Next::Settled(_)) => unreachable!("they were taken"),
+            }
+            self.check_books();
+        }
+        panic!("the crawl does not end");
+    }
+}
+
+fn request(job: &Job) -> Option<(&CrawlUrl, Option<IpAddr>)> {
+    match &job.work {
+        Work::Page { url, address, .. } | Work::Robots { url, address } => Some((url, *address)),
+        Work::Resolve { .. } => None,
+    }
+}
+
+fn failed(class: FailureClass, local: bool) -> Ending {
+    Ending::Failed(Failure {
+        class,
+        message: class.about().into(),
+        local,
+        wire: 0,
+        sent_at: None,
+    })
+}
+
+proptest! {
+    #![proptest_config(super::repeatable())]
+
+    #[test]
+    fn any_sequence_keeps_the_promises(
+        depth in prop::option::of(0..3_u32),
+        steps in steps(),
+    ) {
+        replay(depth, steps);
+    }
+}
+
+fn replay(depth: Option<u32>, steps: Vec<Step>) {
+    let mut model = Model::new(depth);
+    for step in steps {
+        model.step(step);
+    }
+    model.run_to_the_end();
+}
+
+/// The robots.txt of the first host is redirected to the third, which then fails in this way.
+fn redirected_robots(third: Vec<Step>, hop: Vec<Step>) {
+    let first = [
+        Step::Admit(0),
+        Step::Next,
+        Step::Settle(0, Fate::Fine(Vec::new())),
+        Step::Next,
+        Step::Settle(0, Fate::Redirect(2 * PAGES)),
+        Step::Next,
+    ];
+    replay(None, [third, first.to_vec(), hop].concat());
+}
+
+#[test]
+fn a_host_that_ended_does_not_keep_the_robots_of_others() {
+    let ended = vec![
+        Step::Admit(2 * PAGES),
+        Step::Next,
+        Step::Settle(0, Fate::Failed(FailureClass::DnsNotFound)),
+        Step::Next,
+    ];
+    redirected_robots(ended, Vec::new());
+}
+
+#[test]
+fn a_shortage_of_this_machine_does_not_lose_the_robots_of_others() {
+    redirected_robots(Vec::new(), vec![Step::Settle(0, Fate::Local)]);
+}

@@ -1,0 +1,4 @@
+//! The fields of a response head.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| clewline::fuzzing::http1::headers(data));

@@ -1,0 +1,4 @@
+//! robots.txt.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| clewline_core::fuzzing::fuzz_robots(data));

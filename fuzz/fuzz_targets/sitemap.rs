@@ -1,0 +1,4 @@
+//! Sitemaps, feeds and other XML.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| clewline::fuzzing::extract::sitemap(data));

@@ -1,0 +1,207 @@
+//! One run of one command: its time, its memory, and how it ended.
+//!
+//! Owns the taking of figures. Time comes from the shell's own `time`, which asks the kernel
+//! for the children's usage to the millisecond; the peak of memory is read from `/proc` while
+//! the command runs. The harness sleeps meanwhile, on the servers' core.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use super::ground::CRAWLER_CORE;
+
+/// How often memory is looked at. The kernel keeps the peak, so only growth in the last
+/// moment of a process can be missed.
+const GLANCE: Duration = Duration::from_millis(10);
+
+/// `timeout` answers one of these when it had to end its command, the second by force.
+const TIMED_OUT: [i32; 2] = [124, 137];
+
+/// Runs a command on one core, for a limited time, and times it. What the shell says of the
+/// time goes to a file of its own, apart from what the command says.
+const TIMED: &str = r#"
+core=$1 limit=$2 times=$3
+shift 3
+ulimit -Sn "$(ulimit -Hn)"
+TIMEFORMAT='%3R %3U %3S'
+{ time taskset --cpu-list "$core" timeout --foreground --kill-after=2 "$limit" "$@" 2>&3 3>&-; } 3>&2 2>"$times"
+"#;
+
+/// Variables that would send a contestant elsewhere.
+const PROXIES: [&str; 6] = [
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+];
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Well,
+    /// It was still at it when its time was over.
+    OutOfTime,
+    /// With this exit code.
+    Badly(i32),
+}
+
+/// What a run took.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cost {
+    pub(crate) wall: f64,
+    pub(crate) user: f64,
+    pub(crate) system: f64,
+    /// Largest resident set, in KiB.
+    pub(crate) peak: u64,
+    pub(crate) ended: Ended,
+}
+
+/// Where and how long commands run.
+#[derive(Debug, Clone)]
+pub(crate) struct Stopwatch {
+    folder: PathBuf,
+    limit: Duration,
+}
+
+impl Stopwatch {
+    /// What the commands say is kept in `folder` until the next run.
+    pub(crate) fn new(folder: &Path, limit: Duration) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            limit,
+        }
+    }
+
+    /// What the last command said.
+    pub(crate) fn words(&self) -> Result<String> {
+        Ok(String::from_utf8_lossy(&fs::read(self.folder.join("stdout"))?).into_owned())
+    }
+
+    /// What the last command complained of.
+    pub(crate) fn complaints(&self) -> Result<String> {
+        Ok(String::from_utf8_lossy(&fs::read(self.folder.join("stderr"))?).into_owned())
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, command: &[String]) -> Result<Cost> {
+        let times = self.folder.join("times");
+        let mut shell = Command::new("bash");
+        shell.args(["-c", TIMED, "timed", &CRAWLER_CORE.to_string()]);
+        shell.arg(self.limit.as_secs().to_string());
+        shell.arg(&times).args(command);
+        for name in PROXIES {
+            shell.env_remove(name);
+        }
+        let mut shell = shell
+            .stdin(Stdio::null())
+            .stdout(File::create(self.folder.join("stdout"))?)
+            .stderr(File::create(self.folder.join("stderr"))?)
+            .spawn()
+            .context("bash")?;
+        let mut peak = 0;
+        let status = loop {
+            if let Some(status) = shell.try_wait()? {
+                break status;
+            }
+            peak = peak.max(peak_below(shell.id()));
+            std::thread::sleep(GLANCE);
+        };
+        let ended = match status.code() {
+            Some(0) => Ended::Well,
+            Some(code) if TIMED_OUT.contains(&code) => Ended::OutOfTime,
+            Some(code) => Ended::Badly(code),
+            None => Ended::Badly(-1),
+        };
+        let text = fs::read_to_string(&times).context("the times of a run")?;
+        let [wall, user, system] = seconds(&text)?;
+        Ok(Cost {
+            wall,
+            user,
+            system,
+            peak,
+            ended,
+        })
+    }
+}
+
+/// The last line of the times: the shell may have complained before.
+fn seconds(text: &str) -> Result<[f64; 3]> {
+    let line = text.lines().last().unwrap_or_default();
+    let numbers: Vec<f64> = line
+        .split(' ')
+        .map(str::parse)
+        .collect::<Result<_, _>>()
+        .with_context(|| format!("the shell's times are {text:?}"))?;
+    ensure!(numbers.len() == 3, "the shell's times are {text:?}");
+    Ok([numbers[0], numbers[1], numbers[2]])
+}
+
+/// The largest peak among the processes below one, in KiB. They come and go while one looks.
+fn peak_below(parent: u32) -> u64 {
+    let list = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+    let children = list.unwrap_or_default();
+    let peaks = children
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .map(|child: u32| peak_of(child).max(peak_below(child)));
+    peaks.max().unwrap_or(0)
+}
+
+/// The largest resident set of a process so far, in KiB.
+fn peak_of(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|rest| rest.trim().strip_suffix(" kB")?.parse().ok())
+        .unwrap_or(0)
+}
+
+/// Seconds of processor time that a process has used, its own children left out. The kernel
+/// tells it in hundredths.
+pub(crate) fn processor_seconds(process: u32) -> Result<f64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The name in parentheses may hold anything; the numbers begin after the last one.
+    let (_, numbers) = stat
+        .rsplit_once(')')
+        .context("the form of /proc/PID/stat")?;
+    let ticks = numbers
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .map(str::parse::<f64>)
+        .sum::<Result<f64, _>>()?;
+    Ok(ticks / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shells_times() {
+        let check = |text: &str, expected: &str| {
+            let found = seconds(text).map(|[wall, user, system]| format!("{wall} {user} {system}"));
+            assert_eq!(
+                found.ok().as_deref().unwrap_or("error"),
+                expected,
+                "{text:?}"
+            );
+        };
+        check("1.250 0.200 0.050\n", "1.25 0.2 0.05");
+        check("bash: Killed\n1.0 0.2 0.1\n", "1 0.2 0.1");
+        check("", "error");
+        check("1.0 2.0\n", "error");
+    }
+
+    #[test]
+    fn own_processor_time_can_be_read() {
+        assert!(processor_seconds(std::process::id()).unwrap() >= 0.0);
+        assert!(peak_of(std::process::id()) > 0);
+    }
+}

@@ -1,0 +1,48 @@
+//! `cargo xtask bench`: how fast the crawl is, against what, and where its time goes.
+//!
+//! Owns the harness: it builds the programs, starts the servers on a core of their own, runs
+//! the contestants in turn on another, and writes what came out. It refuses to know how any of
+//! them works: every contestant is a command whose time, memory and requests are taken from
+//! outside. Invariant: no figure is printed whose runs were not all made by this harness.
+
+mod arena;
+mod ground;
+mod instructions;
+mod machine;
+mod measure;
+mod options;
+mod profile;
+mod race;
+mod result;
+mod rivals;
+
+use anyhow::Result;
+
+use crate::Workspace;
+use crate::stage::say;
+use ground::Ground;
+use options::{Mode, Options};
+
+/// Runs the verb with the words after `bench`; answers whether all went well.
+pub(crate) fn run(workspace: Workspace, words: &[String]) -> bool {
+    let ended = work(workspace, words);
+    if let Err(error) = &ended {
+        eprintln!("error: {error:#}");
+    }
+    ended.is_ok()
+}
+
+fn work(workspace: Workspace, words: &[String]) -> Result<()> {
+    let options = Options::parse(words)?;
+    let ground = Ground::prepare(workspace, &options)?;
+    match &options.mode {
+        Mode::Help => {
+            say(options::HELP);
+            Ok(())
+        }
+        Mode::Instructions(purpose) => instructions::run(&ground, *purpose),
+        Mode::Profile => profile::run(&ground, &options),
+        Mode::InstallRivals => rivals::install(&ground),
+        Mode::Race => race::run(&ground, &options),
+    }
+}

@@ -1,0 +1,123 @@
+//! Who takes part, as commands.
+
+use std::path::Path;
+
+use super::super::ground::Ground;
+
+/// What a contestant is to the reader of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Party {
+    /// The bare client: the limit.
+    Limit,
+    Clewline,
+    Rival,
+}
+
+/// A command that can be raced. `{url}`, `{out}`, `{disk}`, `{list}` and `{in_flight}` in its
+/// words are filled in for each run.
+#[derive(Debug, Clone)]
+pub(crate) struct Contestant {
+    pub(crate) name: String,
+    pub(crate) party: Party,
+    /// What is left on disk.
+    pub(crate) stores: &'static str,
+    words: Vec<String>,
+}
+
+/// What is filled in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Blanks<'a> {
+    pub(crate) url: &'a str,
+    /// A folder in memory, where the machine has such.
+    pub(crate) out: &'a Path,
+    /// A folder on disk, for those who sync.
+    pub(crate) disk: &'a Path,
+    pub(crate) list: &'a Path,
+    pub(crate) in_flight: usize,
+}
+
+impl Contestant {
+    pub(crate) fn new(name: &str, party: Party, stores: &'static str, words: &[&str]) -> Self {
+        Self {
+            name: name.to_owned(),
+            party,
+            stores,
+            words: words.iter().map(|&word| word.to_owned()).collect(),
+        }
+    }
+
+    /// The same with more words at its end.
+    pub(crate) fn with(mut self, words: &[&str]) -> Self {
+        self.words.extend(words.iter().map(|&word| word.to_owned()));
+        self
+    }
+
+    /// The command for one run.
+    pub(crate) fn command(&self, blanks: &Blanks) -> Vec<String> {
+        let fill = |word: &String| {
+            word.replace("{url}", blanks.url)
+                .replace("{out}", &blanks.out.display().to_string())
+                .replace("{disk}", &blanks.disk.display().to_string())
+                .replace("{list}", &blanks.list.display().to_string())
+                .replace("{in_flight}", &blanks.in_flight.to_string())
+        };
+        self.words.iter().map(fill).collect()
+    }
+}
+
+/// The bare client over the list of all URLs.
+pub(crate) fn bare(ground: &Ground) -> Contestant {
+    let program = ground.program("bench-client");
+    let words = [program.as_str(), "{list}", "--concurrency", "{in_flight}"];
+    Contestant::new("bare client", Party::Limit, "nothing", &words)
+}
+
+/// Clewline with nothing on disk.
+pub(crate) fn in_memory(ground: &Ground) -> Contestant {
+    clewline(ground, "clewline, in memory", "nothing").with(&["--no-output"])
+}
+
+/// Clewline with its job folder.
+pub(crate) fn with_folder(ground: &Ground) -> Contestant {
+    clewline(ground, "clewline", "urls, links, report").with(&["--overwrite", "--output", "{disk}"])
+}
+
+fn clewline(ground: &Ground, name: &str, stores: &'static str) -> Contestant {
+    let program = ground.program("clewline");
+    let words = [
+        program.as_str(),
+        "--no-config",
+        "--quiet",
+        "--concurrency",
+        "{in_flight}",
+    ];
+    Contestant::new(name, Party::Clewline, stores, &words)
+}
+
+/// Words that let Clewline ask one host as hard as the rivals do.
+pub(crate) const ONE_SITE: [&str; 5] = [
+    "{url}",
+    "--speed",
+    "max",
+    "--host-concurrency",
+    "{in_flight}",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_are_filled_in() {
+        let words = ["crawl", "{url}", "-P{out}", "{in_flight}"];
+        let contestant = Contestant::new("x", Party::Rival, "files", &words).with(&["{list}"]);
+        let command = contestant.command(&Blanks {
+            url: "http://h/",
+            out: Path::new("/o"),
+            disk: Path::new("/d"),
+            list: Path::new("/l"),
+            in_flight: 64,
+        });
+        assert_eq!(command, ["crawl", "http://h/", "-P/o", "64", "/l"]);
+    }
+}

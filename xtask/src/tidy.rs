@@ -1,0 +1,197 @@
+//! Rules of the house that no compiler checks.
+//!
+//! Owns the tidy rules: who may depend on whom, how long files are, what they begin with, and
+//! what must not be left in them. It reads text, not syntax: it is meant to catch mistakes, not
+//! malice. Tests may do what the code beside them may not.
+
+mod imports;
+mod source;
+
+use anyhow::{Context as _, Result};
+
+use crate::Workspace;
+use crate::stage::{Counts, Ending, say};
+use source::Source;
+
+/// The longest file, in lines without its tests.
+const MOST_LINES: usize = 600;
+
+/// Ways into the world that are closed to the core: time, chance and bytes come as arguments.
+const IMPURE: [&str; 11] = [
+    "tokio::",
+    "std::fs",
+    "std::env",
+    "TcpStream",
+    "TcpListener",
+    "UdpSocket",
+    "ToSocketAddrs",
+    "Instant::now",
+    "SystemTime::now",
+    "thread::",
+    "println!",
+];
+
+/// What must not land. Written in two halves, so that this file does not hold it.
+const LEFTOVERS: [&str; 6] = [
+    concat!("#[", "allow("),
+    concat!("#![", "allow("),
+    concat!("#[", "ignore"),
+    concat!("todo", "!("),
+    concat!("unimplemented", "!("),
+    concat!("dbg", "!("),
+];
+
+/// Names of files that say nothing.
+const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
+
+/// Crates, and what their manifests must not name in a section.
+const DEPENDENCIES: [(&str, &str, &[&str]); 5] = [
+    (
+        "core",
+        "dependencies",
+        &[
+            "tokio",
+            "socket2",
+            "rustix",
+            "rustls",
+            "hickory-resolver",
+            "tempfile",
+            "mio",
+            "rand",
+        ],
+    ),
+    ("core", "", &["clewline", "clewline-cli", "terrarium"]),
+    ("clewline", "dependencies", &["terrarium", "clewline-cli"]),
+    ("cli", "", &["clewline-core"]),
+    (
+        "terrarium",
+        "",
+        &["clewline", "clewline-core", "clewline-cli"],
+    ),
+];
+
+/// Modules of the library, and what they must not import from beside them.
+const MODULES: [(&str, &[&str]); 4] = [
+    ("fetch", &["extract", "log", "engine", "crawl"]),
+    ("extract", &["fetch", "log", "engine", "crawl"]),
+    ("log", &["fetch", "extract", "engine", "crawl"]),
+    ("report", &["fetch", "extract", "engine", "crawl"]),
+];
+
+/// A rule: its name, and what breaks it.
+type Rule = (&'static str, fn(&[Source]) -> Vec<String>);
+
+const RULES: [Rule; 7] = [
+    ("the core is pure", impure_core),
+    ("crates depend downwards", upward_dependencies),
+    ("modules keep apart", entangled_modules),
+    ("files are short", long_files),
+    ("modules say what they own", silent_modules),
+    ("names say something", empty_names),
+    ("nothing is left over", leftovers),
+];
+
+/// Checks every rule.
+pub(crate) fn tidy(workspace: &Workspace) -> Result<Ending> {
+    let sources = source::read(&workspace.root).context("reading the sources")?;
+    let mut counts = Counts::default();
+    for (name, rule) in RULES {
+        let broken = rule(&sources);
+        counts += if broken.is_empty() {
+            Counts::PASSED
+        } else {
+            Counts::FAILED
+        };
+        for row in broken {
+            say(&format!("tidy: {name}: {row}"));
+        }
+    }
+    let lines: usize = sources
+        .iter()
+        .map(|source| source.text.lines().count())
+        .sum();
+    say(&format!("{} files, {lines} lines", sources.len()));
+    Ok(Ending::Ran(counts))
+}
+
+fn impure_core(sources: &[Source]) -> Vec<String> {
+    let code = sources
+        .iter()
+        .filter(|source| source.is_code_of("crates/core/src/"));
+    code.flat_map(|source| source.lines_with(&IMPURE)).collect()
+}
+
+fn upward_dependencies(sources: &[Source]) -> Vec<String> {
+    let mut broken = Vec::new();
+    for (name, section, forbidden) in DEPENDENCIES {
+        let path = format!("crates/{name}/Cargo.toml");
+        let Some(manifest) = sources.iter().find(|source| source.path == path) else {
+            broken.push(format!("{path} is missing"));
+            continue;
+        };
+        for (found_in, dependency) in imports::dependencies(&manifest.text) {
+            let counts = section.is_empty() || section == found_in;
+            if counts && forbidden.contains(&dependency.as_str()) {
+                broken.push(format!("{path}: [{found_in}] names {dependency}"));
+            }
+        }
+    }
+    broken
+}
+
+fn entangled_modules(sources: &[Source]) -> Vec<String> {
+    let mut broken = Vec::new();
+    for (module, forbidden) in MODULES {
+        let folder = format!("crates/clewline/src/{module}/");
+        let file = format!("crates/clewline/src/{module}.rs");
+        let code = sources
+            .iter()
+            .filter(|source| source.is_code_of(&folder) || source.path == file);
+        for source in code {
+            for name in imports::of_crate(&source.code()) {
+                if forbidden.contains(&name.as_str()) {
+                    broken.push(format!("{}: imports {name}", source.path));
+                }
+            }
+        }
+    }
+    broken
+}
+
+fn long_files(sources: &[Source]) -> Vec<String> {
+    let long = |source: &&Source| source.lines_without_tests() > MOST_LINES;
+    let code = sources
+        .iter()
+        .filter(|source| source.is_code_of(""))
+        .filter(long);
+    code.map(|source| {
+        let lines = source.lines_without_tests();
+        format!("{}: {lines} lines, at most {MOST_LINES}", source.path)
+    })
+    .collect()
+}
+
+fn silent_modules(sources: &[Source]) -> Vec<String> {
+    let code = sources.iter().filter(|source| source.is_code_of(""));
+    code.filter(|source| !source.text.starts_with("//! "))
+        .map(|source| format!("{}: does not begin with //!", source.path))
+        .collect()
+}
+
+fn empty_names(sources: &[Source]) -> Vec<String> {
+    let says_nothing = |source: &&Source| {
+        let mut parts = source.path.split(['/', '.']);
+        parts.any(|part| EMPTY_NAMES.contains(&part))
+    };
+    let named = sources.iter().filter(says_nothing);
+    named.map(|source| source.path.clone()).collect()
+}
+
+fn leftovers(sources: &[Source]) -> Vec<String> {
+    let rust = sources.iter().filter(|source| source.is_rust());
+    rust.flat_map(|source| source.all_lines_with(&LEFTOVERS))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+use super::*;
+
+/// What the rules say of one more file in a tidy tree.
+fn broken_by(path: &str, text: &str) -> Vec<&'static str> {
+    let mut sources: Vec<Source> = ["core", "clewline", "cli", "terrarium"]
+        .iter()
+        .map(|name| Source {
+            path: format!("crates/{name}/Cargo.toml"),
+            text: "[package]\n".to_owned(),
+        })
+        .filter(|source| source.path != path)
+        .collect();
+    sources.push(Source {
+        path: path.to_owned(),
+        text: text.to_owned(),
+    });
+    let broken = RULES.iter().filter(|(_, rule)| !rule(&sources).is_empty());
+    broken.map(|(name, _)| *name).collect()
+}
+
+#[test]
+fn each_rule_can_be_broken() {
+    let check = |path: &str, text: &str, expected: &[&str]| {
+        assert_eq!(broken_by(path, text), expected, "{path}: {text}");
+    };
+    let core = "crates/core/src/a.rs";
+    check(
+        core,
+        "//! A.\nlet now = Instant::now();\n",
+        &["the core is pure"],
+    );
+    check(core, "//! A.\n// No `Instant::now` here.\n", &[]);
+    check(
+        core,
+        "//! A.\n#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n",
+        &[],
+    );
+    check("crates/core/src/tests.rs", "use std::fs;\n", &[]);
+    check("crates/clewline/src/a.rs", "//! A.\nuse std::fs;\n", &[]);
+
+    let upward = ["crates depend downwards"];
+    check(
+        "crates/core/Cargo.toml",
+        "[dependencies]\ntokio = \"1\"\n",
+        &upward,
+    );
+    check(
+        "crates/core/Cargo.toml",
+        "[dev-dependencies]\ntempfile = \"1\"\n",
+        &[],
+    );
+    check(
+        "crates/cli/Cargo.toml",
+        "[dev-dependencies]\nclewline-core = \"1\"\n",
+        &upward,
+    );
+    check(
+        "crates/clewline/Cargo.toml",
+        "[dev-dependencies]\nterrarium = \"1\"\n",
+        &[],
+    );
+
+    let apart = ["modules keep apart"];
+    check(
+        "crates/clewline/src/log/a.rs",
+        "//! A.\nuse crate::fetch::Fetcher;\n",
+        &apart,
+    );
+    check(
+        "crates/clewline/src/fetch.rs",
+        "//! A.\nuse crate::{log};\n",
+        &apart,
+    );
+    check(
+        "crates/clewline/src/engine.rs",
+        "//! A.\nuse crate::log::Log;\n",
+        &[],
+    );
+
+    check(
+        "crates/cli/src/a.rs",
+        "mod b;\n",
+        &["modules say what they own"],
+    );
+    check(
+        "crates/cli/src/utils.rs",
+        "//! A.\n",
+        &["names say something"],
+    );
+    check(
+        "crates/cli/src/common/mod.rs",
+        "//! A.\n",
+        &["names say something"],
+    );
+    for leftover in LEFTOVERS {
+        let text = format!("//! A.\n{leftover}\n");
+        check("crates/cli/src/a.rs", &text, &["nothing is left over"]);
+        check("crates/cli/src/tests.rs", &text, &["nothing is left over"]);
+    }
+}
+
+#[test]
+fn tests_do_not_count_as_lines() {
+    let long = format!("//! A.\n{}", "code();\n".repeat(MOST_LINES));
+    assert_eq!(broken_by("crates/cli/src/a.rs", &long), ["files are short"]);
+    let tests = "test();\n".repeat(MOST_LINES);
+    let tested = format!("//! A.\n#[cfg(test)]\nmod tests {{\n{tests}}}\n");
+    assert!(broken_by("crates/cli/src/a.rs", &tested).is_empty());
+}
+
+#[test]
+fn a_missing_manifest_is_not_silence() {
+    assert!(!upward_dependencies(&[]).is_empty());
+}

@@ -1,0 +1,127 @@
+//! The tools that tests need beside cargo, and how they come here.
+//!
+//! Owns Debian's package commands. A package that works from any folder is unpacked below the
+//! target folder, which needs no rights and starts no service; others are installed, as root or
+//! with a sudo that asks nothing. Invariant: nothing is fetched that is there already, and a
+//! tool that cannot be had is an error which says why.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::Workspace;
+use crate::stage::say;
+
+/// The longest that a package command may take, in seconds.
+const PACKAGE_SECONDS: &str = "300";
+
+/// The first of these programs that is on this machine.
+pub(crate) fn program(names: &[&str]) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    // Servers are there, and only root has it in the path.
+    let folders: Vec<_> = env::split_paths(&path)
+        .chain(["/usr/sbin".into()])
+        .collect();
+    let mut candidates = names
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    candidates.find(|candidate| candidate.is_file())
+}
+
+/// One of these programs, from a package if it is not here yet.
+pub(crate) fn installed(names: &[&str], packages: &[&str]) -> Result<PathBuf> {
+    if let Some(program) = program(names) {
+        return Ok(program);
+    }
+    let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
+    arguments.extend(packages);
+    if as_root(&arguments).is_err() {
+        refresh()?;
+        as_root(&arguments)?;
+    }
+    program(names).with_context(|| format!("{packages:?} did not bring any of {names:?}"))
+}
+
+/// The folder with the files of a package, which is not installed.
+pub(crate) fn unpacked(workspace: &Workspace, package: &str) -> Result<PathBuf> {
+    let packages = workspace.target.join("packages");
+    let folder = packages.join(package);
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    let fresh = packages.join(format!("{package}.part"));
+    if fresh.exists() {
+        fs::remove_dir_all(&fresh)?;
+    }
+    fs::create_dir_all(&fresh)?;
+    if download(package, &fresh).is_err() {
+        refresh()?;
+        download(package, &fresh)?;
+    }
+    let archive = fs::read_dir(&fresh)?
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "deb"))
+        .with_context(|| format!("apt-get left no file of {package}"))?;
+    quiet(Command::new("dpkg-deb").arg("-x").arg(&archive).arg(&fresh))?;
+    fs::remove_file(&archive)?;
+    // Only a whole package gets its name.
+    fs::rename(&fresh, &folder)?;
+    Ok(folder)
+}
+
+fn download(package: &str, folder: &Path) -> Result<()> {
+    say(&format!("downloading the package {package}"));
+    quiet(
+        within(PACKAGE_SECONDS, Path::new("apt-get"))
+            .args(["--quiet", "download", package])
+            .current_dir(folder),
+    )
+}
+
+/// Brings the lists of packages up to date.
+fn refresh() -> Result<()> {
+    as_root(&["update"])
+}
+
+fn as_root(arguments: &[&str]) -> Result<()> {
+    if program(&["apt-get"]).is_none() {
+        bail!("there is no apt-get here");
+    }
+    say(&format!("apt-get {}", arguments.join(" ")));
+    let mut command = within(PACKAGE_SECONDS, Path::new("env"));
+    if !is_root()? {
+        command = within(PACKAGE_SECONDS, Path::new("sudo"));
+        command.args(["-n", "env"]);
+    }
+    command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet"]);
+    quiet(command.args(arguments))
+}
+
+fn is_root() -> Result<bool> {
+    let output = Command::new("id").arg("-u").output();
+    Ok(output.context("id does not start")?.stdout == b"0\n")
+}
+
+/// A command that ends by force after so many seconds.
+pub(crate) fn within(seconds: &str, program: &Path) -> Command {
+    let mut command = Command::new("timeout");
+    command.arg(seconds).arg(program);
+    command
+}
+
+/// Runs a command whose output is of interest only if it fails.
+fn quiet(command: &mut Command) -> Result<()> {
+    let name = format!("{command:?}");
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.with_context(|| format!("{name} does not start"))?;
+    if !output.status.success() {
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        let complaint = complaint.trim().lines().next_back().unwrap_or_default();
+        bail!("{name} ended with {}: {complaint}", output.status);
+    }
+    Ok(())
+}
