@@ -102,6 +102,16 @@ fn of(profile: Profile, hosts: u32, seed: u64) -> InternetConfig {
     }
 }
 
+/// Runs one crawl per seed, all at once: most of the time they wait.
+fn for_each<const N: usize>(seeds: [u64; N], run: impl Fn(u64) + Sync) {
+    std::thread::scope(|scope| {
+        for seed in seeds {
+            let run = &run;
+            scope.spawn(move || run(seed));
+        }
+    });
+}
+
 /// What the named speeds promise of one host.
 fn at_once(most: u32) -> RefereeRules {
     RefereeRules {
@@ -116,11 +126,11 @@ fn at_once(most: u32) -> RefereeRules {
 
 #[test]
 fn micro() {
-    for seed in 1..=3 {
+    for_each([1, 2, 3], |seed| {
         check(of(Profile::Micro, 30, seed), &at_once(64), |config| {
             config.politeness.speed = Some(Speed::Max);
         });
-    }
+    });
 }
 
 #[test]
@@ -136,7 +146,7 @@ fn bubing() {
 fn real_politely() {
     let delay = Duration::from_millis(100);
     let group = Limit {
-        rate: Some(24),
+        rate: Some(30),
         in_flight: Some(8),
         ..Limit::default()
     };
@@ -165,7 +175,7 @@ fn real_politely() {
 
 #[test]
 fn real_quickly() {
-    for seed in [2, 3] {
+    for_each([2, 3], |seed| {
         let real = InternetConfig {
             pages: Some(3),
             latency: 0.02,
@@ -174,28 +184,28 @@ fn real_quickly() {
         check(real, &at_once(64), |config| {
             config.politeness.speed = Some(Speed::Max);
         });
-    }
+    });
 }
 
 /// Many requests wait at the same time, and none of them fails.
 #[test]
 fn slow() {
-    for seed in [1, 2] {
+    for_each([1, 2], |seed| {
         check(of(Profile::Slow, 60, seed), &at_once(64), |config| {
             config.politeness.speed = Some(Speed::Max);
             config.limits.concurrency = 600;
             config.fetch.timeout = Duration::from_secs(30);
         });
-    }
+    });
 }
 
 /// With one request at a time nothing can be on its way when a host asks for a pause.
 #[test]
 fn hostile() {
-    for seed in 1..=3 {
+    for_each([1, 2, 3], |seed| {
         check(of(Profile::Hostile, 40, seed), &at_once(1), |config| {
             config.politeness.speed = Some(Speed::Max);
             config.politeness.host_concurrency = Some(1);
         });
-    }
+    });
 }

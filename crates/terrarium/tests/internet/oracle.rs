@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use terrarium::{Comparison, RefereeRules};
-use terrarium::{Expectation, Internet, LiveInternet, OracleRules, OracleScope, Profile, Seen};
+use terrarium::{
+    Comparison, Expectation, Internet, LiveInternet, OracleRules, OracleScope, Profile,
+    RefereeRules, Rule, Seen, Violation,
+};
 use url::Url;
 
 use crate::client::{Answer, Client};
@@ -172,8 +174,13 @@ fn check(profile: Profile, hosts: u32, seed: u64) {
     assert!(comparison.is_perfect(), "{profile} {seed}: {comparison}");
     assert!(oracle.len() > hosts as usize, "{}", oracle.len());
     let findings = internet.referee(&RefereeRules::default());
-    let is_pause = |violation: &terrarium::Violation| violation.rule == terrarium::Rule::RetryAfter;
-    assert!(findings.violations.iter().all(is_pause), "{findings}");
+    // This client does not wait where it is asked to, and gives up soon on what ails.
+    let is_haste = |violation: &Violation| match violation.rule {
+        Rule::RetryAfter => true,
+        Rule::Repeat => violation.who.ends_with("/ailing"),
+        _ => false,
+    };
+    assert!(findings.violations.iter().all(is_haste), "{findings}");
 }
 
 #[test]
@@ -193,9 +200,12 @@ fn a_client_finds_what_the_oracle_says_in_real() {
 
 #[test]
 fn a_client_finds_what_the_oracle_says_in_hostile() {
-    for seed in [1, 2] {
-        check(Profile::Hostile, 40, seed);
-    }
+    // Most of the time is spent on what stalls.
+    std::thread::scope(|scope| {
+        for seed in [1, 2] {
+            scope.spawn(move || check(Profile::Hostile, 40, seed));
+        }
+    });
 }
 
 #[test]
@@ -229,6 +239,38 @@ fn every_verdict_occurs() {
     ] {
         assert!(kinds.contains_key(kind), "{kind} is not in {kinds:?}");
     }
+    for part in [
+        "/members/",
+        "/login?next=members",
+        "?ref=1",
+        "&ref=1",
+        "/search?q=b%C3%BCcher",
+        "/search?q=b%FCcher",
+        "/search?q=%EA%ED",
+        "/b%C3%BCcher/",
+        "/sitemap.xml",
+        "/sitemaps/1.xml.gz",
+        "/orphan/",
+        "/private/",
+        "/calendar/1",
+        "/chain/10",
+        "/circle/2",
+        "/ailing",
+        "/grow?x=",
+        ".farm.test",
+        "/index.php?id=",
+    ] {
+        assert!(
+            oracle.keys().any(|url| url.contains(part)),
+            "{part} does not occur"
+        );
+    }
+    let trapped = ["/calendar/2", "/chain/11", "/decoy/", "/asset/"];
+    let beyond = |url: &&String| {
+        let repeats = url.matches("/cart/").count() > 3;
+        repeats || url.len() > 8192 || trapped.iter().any(|part| url.contains(part))
+    };
+    assert_eq!(oracle.keys().find(beyond), None);
     let names: HashSet<_> = oracle
         .keys()
         .filter_map(|url| url.split(['/', ':']).nth(3))

@@ -96,7 +96,7 @@ impl Connection {
         self.write(desk)
     }
 
-    fn end_answer(&mut self, closes: bool) -> Fate {
+    pub(super) fn end_answer(&mut self, closes: bool) -> Fate {
         if !closes {
             return Fate::Lives;
         }
@@ -171,7 +171,7 @@ fn sent_whole(desk: &Desk, spot: Spot, is_page: bool, bytes: usize) {
 }
 
 /// Says in a head that the connection will be closed.
-fn add_close(head: &mut Vec<u8>) {
+pub(super) fn add_close(head: &mut Vec<u8>) {
     let line = b"HTTP/1.1 ";
     if head.starts_with(line)
         && let Some(end) = memchr::memchr(b'\n', head)

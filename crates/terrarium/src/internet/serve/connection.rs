@@ -11,7 +11,7 @@ use std::time::Duration;
 use mio::net::TcpStream;
 use socket2::SockRef;
 
-use super::answer::DROPS;
+use super::answer::{DROPS, add_close};
 use super::desk::{Desk, Due};
 use super::request::{self, Head, Method, Read};
 use super::wire::Wire;
@@ -84,10 +84,12 @@ pub(super) struct Connection {
     gate: Gate,
     input: Vec<u8>,
     pub(super) state: State,
+    /// The first bytes may have come together with the connection: not before this moment.
+    fresh_since: Option<Duration>,
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, gate: Gate) -> Self {
+    pub(super) fn new(stream: TcpStream, gate: Gate, fresh_since: Duration) -> Self {
         Self {
             wire: Wire::new(stream, gate.secure),
             slot: 0,
@@ -95,6 +97,7 @@ impl Connection {
             gate,
             input: Vec::new(),
             state: State::Reading,
+            fresh_since: Some(fresh_since),
         }
     }
 
@@ -104,6 +107,7 @@ impl Connection {
         let mut fate = Fate::Lives;
         if can_read || is_ending {
             fate = self.read(desk, &mut buffer, is_ending);
+            self.fresh_since = None;
         }
         desk.buffer = buffer;
         if fate == Fate::Lives {
@@ -199,6 +203,10 @@ impl Connection {
             Reaction::Ailing(ailment) => Some(desk.attempt(spot, ailment)),
             _ => None,
         };
+        let mut at = desk.arrival();
+        if let Some(since) = self.fresh_since {
+            at.earliest = at.earliest.min(since);
+        }
         let job = Job {
             order: Order {
                 spot,
@@ -210,7 +218,7 @@ impl Connection {
             request: Request {
                 spot,
                 address: self.gate.address,
-                at: desk.arrival(),
+                at,
             },
             closes: head.closes || !world.shape.keeps_alive,
             only_head: head.method == Method::Head,
@@ -307,22 +315,17 @@ impl Connection {
         }
     }
 
-    /// An answer that concerns no host.
+    /// An answer that concerns no host, and the last one.
     fn refuse(&mut self, desk: &mut Desk, status: u16) -> Fate {
         let mut sheet = std::mem::take(&mut desk.sheet);
         sheet.clear();
-        simple(
-            &mut sheet,
-            status,
-            "text/plain",
-            b"There is no such host here.\n",
-        );
-        let sent = self.wire.send(&[&sheet.head, &[], &sheet.body]);
+        let text = b"There is no such host here.\n";
+        simple(&mut sheet, status, "text/plain", text);
+        add_close(&mut sheet.head);
+        // Nobody waits for it if it cannot be sent.
+        let _ = self.wire.send(&[&sheet.head, &[], &sheet.body]);
         desk.sheet = sheet;
-        match sent {
-            Ok(_) => Fate::Lives,
-            Err(_) => Fate::Ends,
-        }
+        self.end_answer(true)
     }
 
     /// The connection is over; what was under way is told.

@@ -73,13 +73,15 @@ impl Desk {
         }
     }
 
-    /// The system told of events. If it had to be waited for, they are as new as they look,
-    /// except for the time that this thread was not let run; if not, they may have come at any
-    /// time since the system was asked before.
-    pub(super) fn polled(&mut self, now: Instant, waited: Option<Duration>) {
-        let now = now.saturating_duration_since(self.started);
-        self.earliest = match waited {
-            Some(lag) => now.saturating_sub(lag).max(self.polled),
+    /// The system told of events: at once, or after a wait that began then. The thread may have
+    /// waited for a processor for as long as `lag` before it heard of them.
+    pub(super) fn polled(&mut self, waits: Option<Instant>, lag: Duration) {
+        let now = self.now();
+        self.earliest = match waits {
+            Some(entered) => {
+                let entered = entered.saturating_duration_since(self.started);
+                now.saturating_sub(lag).max(entered)
+            }
             None => self.polled,
         };
         self.polled = now;

@@ -42,8 +42,6 @@ const EVENTS: usize = 1024;
 const MAX_DATAGRAM: usize = 1500;
 /// Pause after a failed accept, which is nearly always a lack of file descriptors.
 const ACCEPT_RETRY: u64 = 10;
-/// A poll that took less than this did not wait: what it tells of had come before.
-const AT_ONCE: Duration = Duration::from_micros(30);
 
 const WAKER: Token = Token(0);
 const NAMES: Token = Token(1);
@@ -108,18 +106,22 @@ impl Server {
         let mut due = Vec::new();
         let mut lag = Lag::of_this_thread();
         loop {
-            let entered = Instant::now();
-            let timeout = self.desk.until_next(entered);
-            match self.poll.poll(&mut events, timeout) {
-                Err(error) if error.kind() != io::ErrorKind::Interrupted => return,
-                _ => {}
+            // What is there at once may have come at any time since the last look; what has to be
+            // waited for came since then, and as late as this thread was let run again.
+            let _ = self.poll.poll(&mut events, Some(Duration::ZERO));
+            let waits = events.is_empty().then(Instant::now);
+            if let Some(entered) = waits {
+                let timeout = self.desk.until_next(entered);
+                match self.poll.poll(&mut events, timeout) {
+                    Err(error) if error.kind() != io::ErrorKind::Interrupted => return,
+                    _ => {}
+                }
             }
             if self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            let now = Instant::now();
-            self.desk
-                .polled(now, (now - entered > AT_ONCE).then(|| lag.since_last()));
+            let lag = lag.since_last();
+            self.desk.polled(waits, lag);
             for event in &events {
                 match event.token() {
                     WAKER => {}
@@ -202,7 +204,7 @@ impl Server {
             if self.connections.len() - self.free.len() >= MAX_CONNECTIONS {
                 continue;
             }
-            let connection = Connection::new(stream, *gate);
+            let connection = Connection::new(stream, *gate, self.desk.arrival().earliest);
             self.settle(connection);
         }
     }

@@ -19,6 +19,7 @@ const INDEXED: u8 = 2;
 const SITEMAPS: u32 = 600;
 const INDEXES: u32 = 200;
 const WALLS: u32 = 50;
+const WALLS_AMONG_TRAPS: u32 = 250;
 const AILING: u32 = 800;
 /// Hosts per thousand whose pages are in the two old encodings, and in UTF-16.
 const WESTERN: u32 = 150;
@@ -102,6 +103,11 @@ impl World {
             INDEXES..SITEMAPS => SitemapKind::Plain,
             _ => SitemapKind::None,
         };
+        let walls = if shape.trapped {
+            WALLS_AMONG_TRAPS
+        } else {
+            WALLS
+        };
         let is_open = fate == Fate::Open;
         let ails = shape.trapped && !is_plain && is_open && draw(Topic::Ailment).happens(AILING);
         Host {
@@ -115,7 +121,7 @@ impl World {
             sitemap,
             // By number rather than by chance, so that few hosts show every ailment.
             ailment: ails.then(|| Ailment::pick(id.0)),
-            has_wall: !is_plain && draw(Topic::Wall).happens(WALLS),
+            has_wall: !is_plain && draw(Topic::Wall).happens(walls),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::internet::chance::{Draw, Topic};
 use crate::internet::shape::Markup;
 
 /// Links per thousand that name a page by another query.
-const COPIES: u32 = 20;
+const COPIES: u64 = 20;
 /// Links to other hosts per thousand that go to a page deep inside.
 const DEEP: u32 = 400;
 /// Links to other hosts per thousand that use http for a host with https.
@@ -95,7 +95,8 @@ impl World {
         for index in out.len()..internal {
             let key = page_key << 20 | index as u64;
             let target = self.chance.draw(Topic::Internal, host_key, key);
-            let is_copy = self.shape.furnished && Draw::happens(target, COPIES);
+            // The page is chosen by the upper bits of the number, this by the lower ones.
+            let is_copy = self.shape.furnished && target.bits() % 1000 < COPIES;
             let number = target.below(host.pages);
             let resource = if is_copy && self.is_content(host, number) {
                 Resource::Copy(number)
