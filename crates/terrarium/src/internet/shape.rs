@@ -103,7 +103,7 @@ pub(crate) struct Shape {
     pub(crate) delivered: u32,
 }
 
-/// Where the doubling of a log-normal mean over its median is undone: exp(σ²/2).
+/// The median of a log-normal distribution with this mean, which is larger by exp(σ²/2).
 fn median_for_mean(mean: f64, sigma: f64) -> f64 {
     mean / (sigma * sigma / 2.0).exp()
 }

@@ -100,18 +100,30 @@ fn instructions(internet: &LiveInternet, cacert: &Path) -> String {
         "{} hosts of profile {} from seed {}, at {} addresses.\n{shared}Type:\n\
          \x20 clewline {way} --scope any --contact you@example.org --cacert {cacert} {roots}\n\
          Other crawlers may use the HTTP proxy {proxy}.\nCheck a crawl with:\n\
-         \x20 terrarium check --profile {} --hosts {} --seed {} --port {} --tls-port {} \\\n\
-         \x20   --urls FOLDER/urls.jsonl\n",
+         \x20 terrarium check {} --port {} --tls-port {} --urls FOLDER/urls.jsonl\n",
         config.hosts,
         config.profile,
         config.seed,
         internet.addresses().len(),
-        config.profile,
-        config.hosts,
-        config.seed,
+        making(config),
         internet.port(),
         internet.tls_port(),
     )
+}
+
+/// The flags that decide what there is to find.
+fn making(config: &InternetConfig) -> String {
+    let mut flags = format!(
+        "--profile {} --hosts {} --seed {}",
+        config.profile, config.hosts, config.seed
+    );
+    if let Some(pages) = config.pages {
+        flags = format!("{flags} --pages {pages}");
+    }
+    if (config.mishaps - 1.0).abs() > f64::EPSILON {
+        flags = format!("{flags} --mishaps {}", config.mishaps);
+    }
+    flags
 }
 
 fn summary(findings: &Findings) -> serde_json::Value {

@@ -20,7 +20,7 @@ const CANONICAL: u32 = 670;
 const CANONICAL_ELSEWHERE: u32 = 80;
 /// Links of a page of spam.
 const SPAM_LINKS: u32 = 12;
-/// Links are chosen from so many more popular hosts in one step of the chain of dead ones.
+/// So many hosts that cannot be read are stepped over for one page.
 const MOST_SKIPPED: usize = 64;
 
 /// What an element a link stands in.
