@@ -128,6 +128,7 @@ impl JobFolder {
         if foreign {
             return Err(FolderError::Foreign(path.into()));
         }
+        fs::create_dir_all(path).map_err(|source| io_at(path, source))?;
         make_private(&path.join(STATE))?;
         let lock = take_lock(path)?;
         match marker {

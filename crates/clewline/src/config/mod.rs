@@ -323,6 +323,18 @@ pub struct OutputConfig {
     pub rescope: bool,
     /// Memory for caches and buffers of the state.
     pub memory: Memory,
+    /// The crawl pauses while less than this is free on the disk.
+    pub min_free: MinFree,
+}
+
+/// A number of bytes that stay free on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct MinFree(pub u64);
+
+impl Default for MinFree {
+    fn default() -> Self {
+        Self(256 * 1024 * 1024)
+    }
 }
 
 /// A number of bytes for caches and buffers.

@@ -6,6 +6,7 @@
 //! never parses; a page counts only when its record is durable.
 
 mod delivery;
+mod disk;
 mod facts;
 mod keeping;
 mod open_files;
@@ -39,6 +40,7 @@ use crate::record::{Entry, OutcomeKind};
 use crate::report::{RunFacts, StoppedBy, Tally};
 
 use delivery::{Delivery, Reader};
+use disk::{Change, DiskWatch};
 use facts::Facts;
 use keeping::Keeping;
 pub(crate) use keeping::{
@@ -151,6 +153,7 @@ pub(crate) struct Engine<S> {
     resumed: bool,
     keeping: Keeping,
     no_room: bool,
+    disk: DiskWatch,
 }
 
 impl<S: Store> Engine<S> {
@@ -197,6 +200,7 @@ impl<S: Store> Engine<S> {
             any_root_reached: parts.earlier.resumed,
             resumed: parts.earlier.resumed,
             no_room: false,
+            disk: DiskWatch::new(config.output.folder.as_deref(), config.output.min_free.0),
             config,
         })
     }
@@ -237,6 +241,7 @@ impl<S: Store> Engine<S> {
                 self.take(message)?;
             }
             let now = self.clock.now();
+            self.watch_disk(now);
             self.hand_batch_over(now, BATCH_SIZE)?;
             if self
                 .stop_at
@@ -272,6 +277,7 @@ impl<S: Store> Engine<S> {
             && self.scribe.has_room()
             && !self.delivery.is_behind()
             && !self.no_room
+            && !self.disk.is_low()
     }
 
     /// Waits for a message, or for the first thing that is due.
@@ -439,6 +445,18 @@ impl<S: Store> Engine<S> {
         // A scribe that is gone has said why; that word is on its way.
         self.scribe.write(Batch { entries, commit }).ok();
         Ok(())
+    }
+
+    /// Pauses before the disk is full, and goes on when it is not.
+    fn watch_disk(&mut self, now: Moment) {
+        match self.disk.look(now) {
+            Some(Change::Low { free }) => {
+                let why = format!("only {} MB are free on the disk", free / 1_000_000);
+                (self.observer)(Event::NoRoom(&why));
+            }
+            Some(Change::Fine) => (self.observer)(Event::RoomAgain),
+            None => {}
+        }
     }
 
     fn listen(&mut self, word: Word) -> Result<(), EngineError> {

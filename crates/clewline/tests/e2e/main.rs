@@ -10,6 +10,7 @@ mod original;
 mod politeness;
 mod redirects;
 mod results;
+mod resume;
 mod robots;
 mod scope;
 mod support;

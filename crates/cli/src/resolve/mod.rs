@@ -14,7 +14,7 @@ mod wire;
 
 use std::time::SystemTime;
 
-use clewline::config::{Config, Memory, OutputConfig, Reach};
+use clewline::config::{Config, Memory, MinFree, OutputConfig, Reach};
 
 use self::read::{Reader, written};
 use self::roots::Roots;
@@ -186,6 +186,7 @@ fn output(
     let named = reader.one(written("output", settings.output.as_ref()), folder::named);
     let folder = || named.unwrap_or_else(|| folder::name(&config.roots, date));
     let memory = written("memory", settings.memory.as_ref());
+    let min_free = written("min-free", settings.min_free.as_ref());
     OutputConfig {
         folder: (!settings.no_output).then(folder),
         overwrite: settings.overwrite,
@@ -194,6 +195,9 @@ fn output(
         memory: reader
             .size(memory, &(LEAST_MEMORY..=u64::MAX))
             .map_or_else(Memory::default, Memory),
+        min_free: reader
+            .size(min_free, &(0..=u64::MAX))
+            .map_or_else(MinFree::default, MinFree),
     }
 }
 

@@ -247,6 +247,7 @@ fn of_output(config: &Config, options: Options) -> Standings {
         ("in-memory", switch(config.output.in_memory)),
         ("rescope", switch(config.output.rescope)),
         ("memory", text(&show_size(config.output.memory.0))),
+        ("min-free", text(&show_size(config.output.min_free.0))),
         ("list", switch(options.list)),
         ("format", text(format)),
         ("fail-on", maybe(fail_on.map(str::to_owned), "nothing")),

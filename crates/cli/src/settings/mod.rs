@@ -271,6 +271,9 @@ pub(crate) struct OutputSettings {
     /// Memory for caches and buffers of the state
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
+    /// Pause while less than this is free on the disk
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) min_free: Option<String>,
     /// Print one line for each URL at the end
     #[arg(long)]
     pub(crate) list: bool,
