@@ -27,6 +27,7 @@ fn main() -> io::Result<()> {
     let internet = Internet::new(InternetConfig {
         profile,
         hosts: 100,
+        pages: Some(50),
         latency: 0.0,
         way: Way::Proxy,
         ..InternetConfig::default()
@@ -39,19 +40,22 @@ fn main() -> io::Result<()> {
     for _ in 0..connections {
         streams.push(TcpStream::connect(internet.proxy_addr())?);
     }
-    let mut buffer = vec![0; 1 << 20];
+    let mut buffer = vec![0; 4 << 20];
     let (mut bytes, mut turn) = (0, 0);
     let (started, before) = (Instant::now(), server_time()?);
     while turn < requests {
         for (place, stream) in streams.iter_mut().enumerate() {
             let url = urls[(turn + place) % urls.len()];
-            write!(
-                stream,
-                "GET {url} HTTP/1.1\r\nAccept-Encoding: gzip, br\r\nUser-Agent: flood\r\n\r\n"
-            )?;
+            let fields = "Accept-Encoding: gzip, br\r\nUser-Agent: flood\r\n\r\n";
+            let request = format!("GET {url} HTTP/1.1\r\n{fields}");
+            stream.write_all(request.as_bytes())?;
         }
         for stream in &mut streams {
-            bytes += read_answer(stream, &mut buffer)?;
+            let (length, is_open) = read_answer(stream, &mut buffer)?;
+            bytes += length;
+            if !is_open {
+                *stream = TcpStream::connect(internet.proxy_addr())?;
+            }
         }
         turn += connections;
     }
@@ -65,26 +69,30 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Reads one answer and says how long it was.
-fn read_answer(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+/// Reads one answer and says how long it was, and whether another may follow.
+fn read_answer(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
     let mut length = 0;
     loop {
         let read = stream.read(&mut buffer[length..])?;
         length += read;
         let text = &buffer[..length];
         let head = text.windows(4).position(|part| part == b"\r\n\r\n");
-        let Some(head) = head.map(|at| at + 4) else {
+        let Some(head) = head.map(|at| at + 4).filter(|_| read > 0) else {
+            if read == 0 {
+                return Ok((length, false));
+            }
             continue;
         };
         let fields = String::from_utf8_lossy(&text[..head]);
         let size = fields.split("Content-Length: ").nth(1);
         let size = size.and_then(|rest| rest.split("\r\n").next()?.parse::<usize>().ok());
+        let is_open = !fields.contains("Connection: close");
         let is_whole = match size {
             Some(size) => length >= head + size,
-            None => text.ends_with(b"\r\n0\r\n\r\n"),
+            None => is_open && text.ends_with(b"\r\n0\r\n\r\n"),
         };
-        if is_whole || read == 0 {
-            return Ok(length);
+        if is_whole {
+            return Ok((length, is_open));
         }
     }
 }

@@ -117,7 +117,7 @@ fn at_once(most: u32) -> RefereeRules {
 #[test]
 fn micro() {
     for seed in 1..=3 {
-        check(of(Profile::Micro, 40, seed), &at_once(64), |config| {
+        check(of(Profile::Micro, 30, seed), &at_once(64), |config| {
             config.politeness.speed = Some(Speed::Max);
         });
     }
@@ -125,7 +125,7 @@ fn micro() {
 
 #[test]
 fn bubing() {
-    check(of(Profile::Bubing, 20, 1), &at_once(64), |config| {
+    check(of(Profile::Bubing, 12, 1), &at_once(64), |config| {
         config.politeness.speed = Some(Speed::Max);
     });
 }
@@ -155,7 +155,7 @@ fn real_politely() {
         pages: Some(3),
         addresses: Some(100),
         latency: 0.02,
-        ..of(Profile::Real, 120, 1)
+        ..of(Profile::Real, 80, 1)
     };
     check(real, &rules, |config| {
         config.politeness.speed = Some(Speed::Polite);
@@ -169,7 +169,7 @@ fn real_quickly() {
         let real = InternetConfig {
             pages: Some(3),
             latency: 0.02,
-            ..of(Profile::Real, 80, seed)
+            ..of(Profile::Real, 60, seed)
         };
         check(real, &at_once(64), |config| {
             config.politeness.speed = Some(Speed::Max);
@@ -181,7 +181,7 @@ fn real_quickly() {
 #[test]
 fn slow() {
     for seed in [1, 2] {
-        check(of(Profile::Slow, 100, seed), &at_once(64), |config| {
+        check(of(Profile::Slow, 60, seed), &at_once(64), |config| {
             config.politeness.speed = Some(Speed::Max);
             config.limits.concurrency = 600;
             config.fetch.timeout = Duration::from_secs(30);
@@ -193,7 +193,7 @@ fn slow() {
 #[test]
 fn hostile() {
     for seed in 1..=3 {
-        check(of(Profile::Hostile, 64, seed), &at_once(1), |config| {
+        check(of(Profile::Hostile, 40, seed), &at_once(1), |config| {
             config.politeness.speed = Some(Speed::Max);
             config.politeness.host_concurrency = Some(1);
         });

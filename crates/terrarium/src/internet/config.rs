@@ -119,6 +119,9 @@ pub struct InternetConfig {
     pub latency: f64,
     /// Factor for the size of bodies.
     pub body: f64,
+    /// Factor for the share of hosts that cannot be reached or read; 0 is none. A polite crawler
+    /// waits long for some of them.
+    pub mishaps: f64,
     /// The product token of the crawler that is tested, which some robots.txt name.
     pub agent: String,
     /// How clients come in.
@@ -139,6 +142,7 @@ impl Default for InternetConfig {
             proxy_port: None,
             latency: 1.0,
             body: 1.0,
+            mishaps: 1.0,
             agent: "clewline".to_owned(),
             way: Way::Sockets,
         }

@@ -45,6 +45,22 @@ pub(crate) struct Fates {
     pub(crate) robots_broken: u32,
 }
 
+impl Fates {
+    fn scaled(self, factor: f64) -> Self {
+        let scale = |share: u32| (f64::from(share) * factor.max(0.0)).round() as u32;
+        Self {
+            no_such_name: scale(self.no_such_name),
+            name_server_fails: scale(self.name_server_fails),
+            name_server_silent: scale(self.name_server_silent),
+            question_lost: scale(self.question_lost),
+            refused: scale(self.refused),
+            bad_certificate: scale(self.bad_certificate),
+            closed: scale(self.closed),
+            robots_broken: scale(self.robots_broken),
+        }
+    }
+}
+
 /// Pages per thousand of those that have no children.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Statuses {
@@ -114,6 +130,7 @@ impl Shape {
         shape.latency = shape.latency.scaled(config.latency.max(0.0));
         shape.name_latency = shape.name_latency.scaled(config.latency.max(0.0));
         shape.crawl_delay *= config.latency.max(0.0);
+        shape.fates = shape.fates.scaled(config.mishaps);
         shape.filler = shape.filler.scaled(config.body.max(0.0));
         shape.text = shape.text.scaled(config.body.max(0.0));
         shape

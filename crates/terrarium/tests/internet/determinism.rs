@@ -8,7 +8,7 @@ use crate::quick;
 fn start(profile: Profile, seed: u64) -> LiveInternet {
     Internet::new(InternetConfig {
         way: Way::Proxy,
-        ..quick(profile, 40, seed)
+        ..quick(profile, 20, seed)
     })
     .start()
 }

@@ -188,13 +188,13 @@ fn a_client_finds_what_the_oracle_says_in_bubing() {
 
 #[test]
 fn a_client_finds_what_the_oracle_says_in_real() {
-    check(Profile::Real, 60, 3);
+    check(Profile::Real, 40, 3);
 }
 
 #[test]
 fn a_client_finds_what_the_oracle_says_in_hostile() {
     for seed in [1, 2] {
-        check(Profile::Hostile, 64, seed);
+        check(Profile::Hostile, 40, seed);
     }
 }
 

@@ -56,6 +56,9 @@ pub(crate) struct Making {
     /// Factor for the size of bodies
     #[arg(long, default_value_t = 1.0)]
     body: f64,
+    /// Factor for the share of hosts that cannot be reached or read
+    #[arg(long, default_value_t = 1.0)]
+    mishaps: f64,
     /// Product token of the crawler, which some robots.txt name
     #[arg(long, default_value = "clewline")]
     agent: String,
@@ -76,6 +79,7 @@ impl Making {
             tls_port: self.tls_port,
             latency: self.latency,
             body: self.body,
+            mishaps: self.mishaps,
             agent: self.agent.clone(),
             way: if self.proxy { Way::Proxy } else { Way::Sockets },
             ..InternetConfig::default()

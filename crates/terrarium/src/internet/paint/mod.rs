@@ -63,7 +63,7 @@ pub(crate) struct Sheet {
 }
 
 impl Sheet {
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.head.clear();
         self.body.clear();
         self.opening = None;

@@ -310,8 +310,7 @@ impl Connection {
     /// An answer that concerns no host.
     fn refuse(&mut self, desk: &mut Desk, status: u16) -> Fate {
         let mut sheet = std::mem::take(&mut desk.sheet);
-        sheet.head.clear();
-        sheet.body.clear();
+        sheet.clear();
         simple(
             &mut sheet,
             status,
