@@ -37,7 +37,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
         Err(error) => return Ok(skipped(&error)),
     };
     let folder = server.folder.join("site.crawl");
-    let report = crawl(workspace, &server, &folder)?;
+    let report = crawl(workspace, &server, &folder, &[])?;
     let status = tools::within(LONGEST, &python)
         .arg(workspace.root.join("tests/real-site/walk.py"))
         .args([server.root().as_ref(), folder.as_path(), &report])
@@ -50,14 +50,21 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
     Ok(Ending::Ran(Counts::PASSED))
 }
 
-/// Crawls the site with the real binary; answers where the report lies that it printed.
-pub(crate) fn crawl(workspace: &Workspace, server: &Server, folder: &Path) -> Result<PathBuf> {
+/// Crawls the site with the real binary and these flags; answers where the report lies that it
+/// printed.
+pub(crate) fn crawl(
+    workspace: &Workspace,
+    server: &Server,
+    folder: &Path,
+    flags: &[&str],
+) -> Result<PathBuf> {
     let report = folder.with_extension("json");
     let binary = workspace.target.join("ci/clewline");
     let began = Instant::now();
     let status = tools::within(LONGEST, &binary)
         .args(["crawl", "--no-config", "--quiet", "--overwrite"])
         .args(["--format", "json", "--noproxy", "*"])
+        .args(flags)
         .arg("--output")
         .arg(folder)
         .arg(server.root())

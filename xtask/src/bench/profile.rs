@@ -4,6 +4,7 @@
 //! counts for whoever took it in.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -23,6 +24,9 @@ const RATE: &str = "1999";
 const SHOWN: usize = 25;
 
 const IN_FLIGHT: usize = 64;
+
+/// Pages for callgrind.
+const COUNTED: &str = "500";
 
 /// Parts of symbols of the kernel, and what they are for; the first that occurs counts.
 const KERNEL: [(&str, &[&str]); 5] = [
@@ -130,9 +134,8 @@ const PROGRAM: [(&str, &[&str]); 11] = [
     ),
 ];
 
-/// Crawls the documentation site under perf and prints the shares.
+/// Crawls the documentation site, prints the shares, and keeps them if that was asked for.
 pub(crate) fn run(ground: &Ground, options: &Options) -> Result<()> {
-    tools::installed(&["perf"], &["linux-perf"])?;
     let files = Files::find(&ground.workspace)?;
     ground.build(&["clewline-cli"])?;
     Ground::keep_to_own_core()?;
@@ -145,15 +148,73 @@ pub(crate) fn run(ground: &Ground, options: &Options) -> Result<()> {
         list: Path::new(""),
         in_flight: IN_FLIGHT,
     });
+    let (means, lines) = match sampled(ground, options, &command) {
+        Ok(lines) => ("samples of perf, kernel included", lines),
+        Err(error) => {
+            say(&format!("no perf: {error:#}"));
+            let lines = counted(ground, &command)?;
+            ("instructions counted by callgrind, kernel left out", lines)
+        }
+    };
+    let text = format!("{means}; build {}\n\n{}", ground.profile(), shares(&lines));
+    say(&text);
+    if options.save {
+        let file = ground.workspace.root.join("docs/benchmarks/profile.txt");
+        fs::write(file, text)?;
+        say("kept in docs/benchmarks/profile.txt");
+    }
+    Ok(())
+}
+
+/// Crawls under perf, as often as there are rounds.
+fn sampled(ground: &Ground, options: &Options, command: &[String]) -> Result<Vec<Symbol>> {
+    tools::installed(&["perf"], &["linux-perf"])?;
     let file = ground.scratch.join("perf.data");
     say(&format!("recording {} rounds", options.rounds));
     let mut lines = Vec::new();
     for _ in 0..options.rounds {
-        record(&file, &command)?;
+        record(&file, command)?;
         lines.extend(symbols(&report(&file)?));
     }
-    say(&shares(&lines));
-    Ok(())
+    ensure!(!lines.is_empty(), "perf took no samples");
+    Ok(lines)
+}
+
+/// Crawls a part of the site under callgrind, which takes fifty times as long.
+fn counted(ground: &Ground, command: &[String]) -> Result<Vec<Symbol>> {
+    tools::installed(&["valgrind"], &["valgrind"])?;
+    let file = ground.scratch.join("callgrind.out");
+    say(&format!("counting over {COUNTED} pages"));
+    let status = Command::new("valgrind")
+        .args(["--tool=callgrind", "--quiet"])
+        .arg(format!("--callgrind-out-file={}", file.display()))
+        .args(command)
+        .args(["--max-pages", COUNTED])
+        .stdout(Stdio::null())
+        .status()
+        .context("valgrind")?;
+    ensure!(status.success(), "the crawl failed under valgrind");
+    let output = Command::new("callgrind_annotate")
+        .args(["--threshold=99", "--auto=no"])
+        .arg(&file)
+        .output()
+        .context("callgrind_annotate")?;
+    Ok(functions(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Lines of the form `number ( share%)  file:function [object]`.
+fn functions(annotated: &str) -> Vec<Symbol> {
+    let line = |line: &str| {
+        let (_, rest) = line.split_once('(')?;
+        let (share, place) = rest.split_once("%)")?;
+        let (_, name) = place.split_once(':')?;
+        Some(Symbol {
+            share: share.trim().parse().ok()?,
+            in_kernel: false,
+            name: name.split(" [").next().unwrap_or_default().to_owned(),
+        })
+    };
+    annotated.lines().filter_map(line).collect()
 }
 
 fn record(file: &Path, command: &[String]) -> Result<()> {
@@ -227,7 +288,7 @@ fn shares(symbols: &[Symbol]) -> String {
         lines.collect::<String>()
     };
     format!(
-        "\nwhere the time goes\n{}\nthe {SHOWN} greatest symbols\n{}",
+        "where the time goes\n{}\nthe {SHOWN} greatest symbols\n{}",
         list(purposes, usize::MAX),
         list(names, SHOWN)
     )
@@ -262,6 +323,21 @@ mod tests {
             "copying, comparing, searching",
         );
         check("1.00%\tclewline\t[.] main", "other");
+    }
+
+    #[test]
+    fn functions_are_named_without_their_places() {
+        let line = "1,007 ( 6.04%)  /src/a.rs:url::parser::Parser::parse [/bin/clewline]";
+        let expected = Symbol {
+            share: 6.04,
+            in_kernel: false,
+            name: "url::parser::Parser::parse".to_owned(),
+        };
+        assert_eq!(functions(line), [expected]);
+        assert_eq!(
+            functions("1,007 (100.0%)  PROGRAM TOTALS\nIr  file:function\n"),
+            []
+        );
     }
 
     #[test]

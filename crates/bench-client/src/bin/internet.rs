@@ -246,3 +246,18 @@ fn verdict(findings: &Findings, comparison: &Value) -> Value {
         "comparison": comparison,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::origin_and_host;
+
+    #[test]
+    fn origins_and_hosts() {
+        let check = |url: &str, origin: &str, host: &str| {
+            assert_eq!(origin_and_host(url), (origin, host), "{url}");
+        };
+        check("http://a.test:80/x/y", "http://a.test:80", "a.test");
+        check("https://b.test/", "https://b.test", "b.test");
+        check("https://b.test", "https://b.test", "b.test");
+    }
+}

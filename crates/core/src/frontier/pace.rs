@@ -26,6 +26,8 @@ const NOISE: Duration = Duration::from_millis(50);
 pub(super) struct Pace {
     interval: Duration,
     shortest_interval: Duration,
+    /// What both would be without trouble: the settings, and robots.txt.
+    usual: (Duration, Duration),
     in_flight_limit: u32,
     one_at_a_time: bool,
     clean: u32,
@@ -42,9 +44,12 @@ impl Pace {
     pub(super) fn new(politeness: &Politeness) -> Self {
         let host = &politeness.host;
         let gap = |rate: Option<Rate>| rate.map_or(Duration::ZERO, Rate::interval);
+        let interval = host.delay.unwrap_or_else(|| gap(host.first_rate));
+        let shortest_interval = host.delay.unwrap_or_else(|| gap(host.most_rate));
         Self {
-            interval: host.delay.unwrap_or_else(|| gap(host.first_rate)),
-            shortest_interval: host.delay.unwrap_or_else(|| gap(host.most_rate)),
+            interval,
+            shortest_interval,
+            usual: (interval, shortest_interval),
             in_flight_limit: host.first_in_flight,
             one_at_a_time: host.delay.is_some(),
             clean: 0,
@@ -58,9 +63,16 @@ impl Pace {
         }
     }
 
-    /// What was learnt, for the store.
+    /// What trouble taught, for the store; zero where it taught nothing, so that other settings
+    /// count in the next run.
     pub(super) fn learnt(&self) -> (Duration, Duration) {
-        (self.interval, self.shortest_interval)
+        let beyond = |now: Duration, usual: Duration| {
+            if now > usual { now } else { Duration::ZERO }
+        };
+        (
+            beyond(self.interval, self.usual.0),
+            beyond(self.shortest_interval, self.usual.1),
+        )
     }
 
     /// Takes up what was learnt before; the host begins with a full delay, and never faster
@@ -76,6 +88,7 @@ impl Pace {
         let fresh = Self::new(politeness);
         self.interval = fresh.interval;
         self.shortest_interval = fresh.shortest_interval;
+        self.usual = fresh.usual;
         self.in_flight_limit = fresh.in_flight_limit;
         self.one_at_a_time = fresh.one_at_a_time;
         self.next_at = Moment::ZERO;
@@ -86,6 +99,7 @@ impl Pace {
         self.one_at_a_time = true;
         self.interval = self.interval.max(delay);
         self.shortest_interval = self.shortest_interval.max(delay);
+        self.usual = (self.usual.0.max(delay), self.usual.1.max(delay));
         if let Some(last_start) = self.last_start {
             self.next_at = self.next_at.max(last_start + self.interval);
         }
@@ -319,6 +333,20 @@ mod tests {
         pace.sent(Moment::from_millis(1300));
         pace.obey_delay(Duration::from_secs(2));
         assert_eq!(pace.next_at(), Moment::from_millis(3300));
+    }
+
+    #[test]
+    fn only_trouble_is_remembered() {
+        let mut politeness = Politeness::of(Speed::Polite);
+        politeness.host.delay = Some(Duration::from_secs(9));
+        let mut pace = Pace::new(&politeness);
+        pace.obey_delay(Duration::from_secs(20));
+        assert_eq!(pace.learnt(), (Duration::ZERO, Duration::ZERO));
+        pace.refused(&politeness, Moment::ZERO, None);
+        assert_eq!(
+            pace.learnt(),
+            (Duration::from_secs(40), Duration::from_secs(40))
+        );
     }
 
     #[test]

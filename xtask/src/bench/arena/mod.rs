@@ -25,9 +25,9 @@ fn free_ports() -> Result<[u16; 3]> {
 /// What a run asked for, compared with what it should have asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Coverage {
-    /// URLs that a whole crawl asks for.
+    /// What a whole crawl finds: pages of a real site, verdicts of a synthetic one.
     pub(crate) expected: usize,
-    /// How many of them were asked for.
+    /// How many of them were found.
     pub(crate) found: usize,
     /// URLs that no page names.
     pub(crate) strays: usize,
@@ -36,23 +36,29 @@ pub(crate) struct Coverage {
 }
 
 impl Coverage {
-    /// Compares the paths of an access log, in order, with those that must be there. What every
+    /// Compares the paths of an access log, in order, with those that are linked. Only pages
+    /// must be there: some crawlers leave out pictures or guess what is broken. What every
     /// crawler asks for of its own accord is no stray.
     pub(crate) fn of<'a>(
         asked: impl Iterator<Item = &'a str>,
-        expected: &BTreeMap<String, u16>,
+        linked: &BTreeMap<String, u16>,
     ) -> Self {
         const OWN_ACCORD: [&str; 2] = ["/robots.txt", "/sitemap.xml"];
+        let is_page = |path: &str| path.ends_with('/') || path.rsplit('.').next() == Some("html");
+        let is_found = |path: &str, status: u16| status == 200 && is_page(path);
+        let pages = linked
+            .iter()
+            .filter(|(path, status)| is_found(path, **status));
         let mut coverage = Self {
-            expected: expected.len(),
+            expected: pages.count(),
             ..Self::default()
         };
         let mut seen = HashSet::new();
         for path in asked {
             if !seen.insert(path) {
                 coverage.repeats += 1;
-            } else if expected.contains_key(path) {
-                coverage.found += 1;
+            } else if let Some(status) = linked.get(path) {
+                coverage.found += usize::from(is_found(path, *status));
             } else if !OWN_ACCORD.contains(&path) {
                 coverage.strays += 1;
             }
@@ -75,9 +81,25 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_is_counted_once() {
-        let expected = ["/", "/a", "/b", "/c"].map(|path| (path.to_owned(), 200));
-        let asked = ["/robots.txt", "/", "/a", "/a", "/x", "/c"];
-        let coverage = Coverage::of(asked.into_iter(), &expected.into());
+        let linked = [
+            ("/", 200),
+            ("/a.html", 200),
+            ("/b.html", 200),
+            ("/c/", 200),
+            ("/broken.html", 404),
+            ("/p.svg", 200),
+        ];
+        let linked = linked.map(|(path, status)| (path.to_owned(), status));
+        let asked = [
+            "/robots.txt",
+            "/",
+            "/a.html",
+            "/a.html",
+            "/x",
+            "/c/",
+            "/broken.html",
+        ];
+        let coverage = Coverage::of(asked.into_iter(), &linked.into());
         let wanted = Coverage {
             expected: 4,
             found: 3,

@@ -79,7 +79,7 @@ pub(crate) fn in_memory(ground: &Ground) -> Contestant {
 
 /// Clewline with its job folder.
 pub(crate) fn with_folder(ground: &Ground) -> Contestant {
-    clewline(ground, "clewline", "urls, links, report").with(&["--overwrite", "--output", "{disk}"])
+    clewline(ground, "clewline", "its job folder").with(&["--overwrite", "--output", "{disk}"])
 }
 
 fn clewline(ground: &Ground, name: &str, stores: &'static str) -> Contestant {

@@ -27,14 +27,16 @@ pub(crate) fn publish(ground: &Ground, options: &Options, results: &Results) -> 
         say("not to be quoted: a quick run, or not the release build");
     }
     let text = serde_json::to_string_pretty(&record)? + "\n";
+    let picture = chart::svg(&results.rows, "docs");
     fs::write(ground.scratch.join("results.json"), &text)?;
+    fs::write(ground.scratch.join("docs.svg"), &picture)?;
     if !options.save {
         return Ok(());
     }
     let folder = ground.workspace.root.join("docs/benchmarks");
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("results.json"), &text)?;
-    fs::write(folder.join("docs.svg"), chart::svg(&results.rows, "docs"))?;
+    fs::write(folder.join("docs.svg"), picture)?;
     let page = ground.workspace.root.join("docs/benchmarks.md");
     let results = format!("{}\n\n{}", record::caption(&record), tables);
     fs::write(&page, replaced(&fs::read_to_string(&page)?, &results)?)?;

@@ -25,6 +25,9 @@ const WORDS: [usize; 4] = [0, 1, 2, 12];
 
 /// One line per contestant and site.
 pub(crate) fn markdown(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
     let mut lines: Vec<Vec<String>> = vec![HEADINGS.map(str::to_owned).to_vec()];
     lines.extend(rows.iter().map(|row| cells(row, rows)));
     let widths: Vec<usize> = (0..HEADINGS.len())

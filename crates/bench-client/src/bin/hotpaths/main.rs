@@ -120,3 +120,13 @@ fn head(rounds: usize) {
         assert_eq!(black_box(read), Some((200, HEAD.len())));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_path_runs() {
+        for path in super::PATHS {
+            (path.run)(2);
+        }
+    }
+}

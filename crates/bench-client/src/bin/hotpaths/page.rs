@@ -51,12 +51,23 @@ fn page() -> String {
             "<div class=\"block row-{number}\" id=\"m{number}\">\n\
              <code><span class=\"type\">int</span>&nbsp;<a href=\"../part{group}/item{target}.html\
              #m{number}()\" title=\"class in part {group}\">item{target}</a>&#8203;()</code>\n\
-             <p>Reads the next piece of the stream and answers how many bytes it took; zero is \
-             no end &amp; never blocks.</p>\n</div>\n",
+             <p>Reads the next piece and answers how many bytes it took &amp; never blocks.</p>\n</div>\n",
             group = target % 7,
         )
         .expect("writing to a string does not fail");
     }
     page.push_str("</main>\n</body>\n</html>\n");
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_as_large_as_its_name_says() {
+        let page = page();
+        assert!((26_000..28_000).contains(&page.len()), "{}", page.len());
+        assert_eq!(page.matches("<a href").count(), LINKS);
+    }
 }
