@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::url::{CrawlUrl, Scheme};
+
 mod cookie;
 mod date;
 mod host;
@@ -57,6 +59,17 @@ pub struct CookieContext<'a> {
     pub host: &'a str,
     /// The path of the URL; a query behind it is ignored.
     pub path: &'a str,
+}
+
+impl<'a> CookieContext<'a> {
+    /// The context of a request for a URL.
+    pub fn of(url: &'a CrawlUrl) -> Self {
+        Self {
+            secure: url.scheme() == Scheme::Https,
+            host: url.host(),
+            path: url.path(),
+        }
+    }
 }
 
 impl<'a> CookieContext<'a> {

@@ -113,6 +113,20 @@ pub struct ScopeConfig {
     pub robots: bool,
 }
 
+impl ScopeConfig {
+    /// Whether a body of this media type is read whole; one without a type is.
+    pub(crate) fn accepts(&self, content_type: Option<&str>) -> bool {
+        let Some(content_type) = content_type.filter(|_| !self.accept_types.is_empty()) else {
+            return true;
+        };
+        let fits = |accepted: &String| match accepted.strip_suffix('*') {
+            Some(prefix) => content_type.starts_with(prefix),
+            None => content_type == accepted,
+        };
+        self.accept_types.iter().any(fits)
+    }
+}
+
 impl Default for ScopeConfig {
     fn default() -> Self {
         Self {

@@ -25,7 +25,7 @@ use clewline_core::frontier::{
     Work,
 };
 use clewline_core::link::LinkKind;
-use clewline_core::url::{CrawlUrl, Scheme};
+use clewline_core::url::CrawlUrl;
 use thiserror::Error;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc as pages_channel;
@@ -171,7 +171,7 @@ impl<S: Store> Engine<S> {
             keyer: parts.frontier.rules().keyer.clone(),
             clock,
             robots_token: config.fetch.robots_token(),
-            accept_types: config.scope.accept_types.clone(),
+            scope: config.scope.clone(),
             max_body: config.fetch.max_body,
             timeout: config.fetch.timeout,
             keep_content: parts.pages.is_some(),
@@ -326,7 +326,7 @@ impl<S: Store> Engine<S> {
 
     fn passport(&self, url: &CrawlUrl) -> Passport {
         let cookie = if self.config.fetch.cookies {
-            self.cookies.header(cookie_context(url), unix_seconds())
+            self.cookies.header(CookieContext::of(url), unix_seconds())
         } else {
             None
         };
@@ -372,7 +372,7 @@ impl<S: Store> Engine<S> {
         let now = unix_seconds();
         let mut accepted = false;
         for cookie in set_cookies {
-            let change = self.cookies.store(cookie_context(url), cookie, now);
+            let change = self.cookies.store(CookieContext::of(url), cookie, now);
             accepted |= change == CookieChange::Accepted;
             self.keeping.cookies_changed = true;
         }
@@ -576,13 +576,5 @@ impl<S: Store> Engine<S> {
             failed_roots,
             error,
         }
-    }
-}
-
-fn cookie_context(url: &CrawlUrl) -> CookieContext<'_> {
-    CookieContext {
-        secure: url.scheme() == Scheme::Https,
-        host: url.host(),
-        path: url.path(),
     }
 }

@@ -22,6 +22,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::facts::{Content, Facts, phases};
 use super::{JobDone, Message};
 use crate::clock::{Clock, unix_seconds};
+use crate::config::ScopeConfig;
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
 use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response};
 use crate::headers::Headers;
@@ -39,7 +40,7 @@ pub(super) struct Workshop {
     pub(super) keyer: Keyer,
     pub(super) clock: Clock,
     pub(super) robots_token: String,
-    pub(super) accept_types: Vec<String>,
+    pub(super) scope: ScopeConfig,
     pub(super) max_body: u64,
     pub(super) timeout: Duration,
     pub(super) keep_content: bool,
@@ -186,20 +187,6 @@ impl Workshop {
             ..Answer::default()
         }
     }
-
-    fn accepts(&self, content_type: Option<&str>) -> bool {
-        let Some(content_type) = content_type else {
-            return true;
-        };
-        self.accept_types.is_empty()
-            || self
-                .accept_types
-                .iter()
-                .any(|accepted| match accepted.strip_suffix('*') {
-                    Some(prefix) => content_type.starts_with(prefix),
-                    None => content_type == accepted,
-                })
-    }
 }
 
 async fn fetch_robots(
@@ -264,7 +251,9 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         .all("set-cookie")
         .map(<[u8]>::to_vec)
         .collect();
-    if !workshop.accepts(facts.content_type.as_deref()) && !is_redirect_status(response.status) {
+    if !workshop.scope.accepts(facts.content_type.as_deref())
+        && !is_redirect_status(response.status)
+    {
         answer.unread = Some(SkipReason::ContentType);
         facts.problem = facts
             .content_type

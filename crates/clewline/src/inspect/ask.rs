@@ -14,7 +14,7 @@ use clewline_core::key::Key;
 use clewline_core::link::Link;
 use clewline_core::outcome::{SkipReason, is_redirect_status};
 use clewline_core::robots::{self, Robots};
-use clewline_core::url::{CrawlUrl, Scheme};
+use clewline_core::url::CrawlUrl;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::fields::{charset_source, content_type, shown};
@@ -154,7 +154,7 @@ impl Visit<'_> {
             address,
             cookie: self
                 .jar
-                .header(cookie_context(url), unix_seconds())
+                .header(CookieContext::of(url), unix_seconds())
                 .filter(|_| fetch.cookies),
             credentials: fetch.user.is_some() && roots.any(|it| it.url.origin() == url.origin()),
             max_body,
@@ -236,7 +236,7 @@ impl Visit<'_> {
         let mut extracted = Extracted::default();
         let mut body = BytesMut::new();
         let mut end = End::of(response);
-        let is_read = is_redirect || self.accepts(content_type.as_deref());
+        let is_read = is_redirect || self.config.scope.accepts(content_type.as_deref());
         if is_read {
             // As in a crawl, error pages and redirects are not searched for links.
             let mut extraction = (200..300).contains(&response.status).then(|| {
@@ -313,23 +313,10 @@ impl Visit<'_> {
         let now = unix_seconds();
         let mut kept = 0;
         for cookie in headers.all("set-cookie") {
-            let change = self.jar.store(cookie_context(url), cookie, now);
+            let change = self.jar.store(CookieContext::of(url), cookie, now);
             kept += u32::from(change == CookieChange::Accepted);
         }
         kept
-    }
-
-    fn accepts(&self, content_type: Option<&str>) -> bool {
-        let accepted = &self.config.scope.accept_types;
-        let Some(content_type) = content_type.filter(|_| !accepted.is_empty()) else {
-            return true;
-        };
-        accepted
-            .iter()
-            .any(|pattern| match pattern.strip_suffix('*') {
-                Some(prefix) => content_type.starts_with(prefix),
-                None => content_type == pattern,
-            })
     }
 }
 
@@ -368,14 +355,6 @@ async fn read(response: &mut Response, mut take: impl FnMut(&[u8])) -> Result<En
         tokio::task::yield_now().await;
     }
     Ok(End::of(response))
-}
-
-fn cookie_context(url: &CrawlUrl) -> CookieContext<'_> {
-    CookieContext {
-        secure: url.scheme() == Scheme::Https,
-        host: url.host(),
-        path: url.path(),
-    }
 }
 
 /// Milliseconds to three digits behind the point.
