@@ -26,6 +26,7 @@ pub mod config;
 mod crawl;
 mod engine;
 pub mod escape;
+pub mod exchange;
 pub mod extract;
 pub mod fetch;
 mod folder;

@@ -7,6 +7,7 @@
 
 mod delivery;
 mod disk;
+mod exchanges;
 mod facts;
 mod keeping;
 mod open_files;
@@ -32,6 +33,7 @@ use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::{Clock, timestamp, unix_seconds};
 use crate::config::Config;
+use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::Fetcher;
 use crate::log::Log;
@@ -41,6 +43,7 @@ use crate::report::{RunFacts, StoppedBy, Tally};
 
 use delivery::{Delivery, Reader};
 use disk::{Change, DiskWatch};
+use exchanges::Exchanges;
 use facts::Facts;
 use keeping::Keeping;
 pub(crate) use keeping::{
@@ -108,6 +111,7 @@ pub(crate) struct Parts<S> {
     pub(crate) fetcher: Arc<dyn Fetcher>,
     pub(crate) extractor: Arc<dyn Extractor>,
     pub(crate) logs: Vec<Box<dyn Log>>,
+    pub(crate) spool: Option<Arc<Spool>>,
     pub(crate) cookies: CookieJar,
     pub(crate) frontier: Frontier<S>,
     pub(crate) earlier: Earlier,
@@ -140,6 +144,7 @@ pub(crate) struct Engine<S> {
     scribe: Scribe,
     inbox: Receiver<Message>,
     batch: Vec<Entry>,
+    exchanges: Exchanges,
     batch_since: Moment,
     delivery: Delivery,
     room: usize,
@@ -175,6 +180,7 @@ impl<S: Store> Engine<S> {
             max_body: config.fetch.max_body,
             timeout: config.fetch.timeout,
             keep_content: parts.pages.is_some(),
+            spool: parts.spool.clone(),
             engine: parts.outbox.clone(),
         };
         let room = open_files::room_for(config.limits.concurrency as usize);
@@ -187,6 +193,7 @@ impl<S: Store> Engine<S> {
             runtime: Some(runtime),
             inbox: parts.inbox,
             batch: Vec::new(),
+            exchanges: Exchanges::new(parts.spool),
             batch_since: Moment::ZERO,
             delivery: Delivery::new(parts.pages),
             room,
@@ -275,6 +282,7 @@ impl<S: Store> Engine<S> {
         self.stop_at.is_none()
             && (self.frontier.counts().in_flight as usize) < self.room
             && self.scribe.has_room()
+            && self.exchanges.has_room()
             && !self.delivery.is_behind()
             && !self.no_room
             && !self.disk.is_low()
@@ -284,7 +292,7 @@ impl<S: Store> Engine<S> {
     fn wait(&mut self, now: Moment, until: Option<Moment>) -> Result<(), EngineError> {
         // Only now, with everything handed out that may be, is it known what holds the crawl.
         self.tell_progress(now);
-        let batch_due = (!self.batch.is_empty()).then(|| self.batch_since + BATCH_TIME);
+        let batch_due = (self.batch.len() + self.exchanges.count() > 0).then(|| self.batch_since + BATCH_TIME);
         let progress_due = now + PROGRESS_TIME;
         let due = [until, batch_due, self.stop_at].into_iter().flatten().min();
         let due = due.map_or(progress_due, |due| due.min(progress_due));
@@ -338,6 +346,7 @@ impl<S: Store> Engine<S> {
         Passport {
             cookie,
             credentials: on_root,
+            recording: None,
         }
     }
 
@@ -358,8 +367,9 @@ impl<S: Store> Engine<S> {
             _ => {}
         }
         let settled = self.frontier.settle(settlement, now).map_err(state)?;
-        if let Settled::Done(finished) = settled {
-            self.finished(*finished, facts);
+        match settled {
+            Settled::Done(finished) => self.finished(*finished, facts),
+            _ => self.exchanges.add(facts.exchange),
         }
         self.tell_notes();
         Ok(())
@@ -426,8 +436,9 @@ impl<S: Store> Engine<S> {
         let open = self
             .batch
             .len()
-            .max(self.frontier.open_size() / LINKS_PER_RECORD);
-        let due = now >= self.batch_since + BATCH_TIME || open >= size;
+            .max(self.frontier.open_size() / LINKS_PER_RECORD)
+            .max(self.exchanges.count());
+        let due = now >= self.batch_since + BATCH_TIME || open >= size || self.exchanges.press();
         if open == 0 || !due || !self.scribe.has_room() {
             return Ok(());
         }
@@ -443,7 +454,12 @@ impl<S: Store> Engine<S> {
         });
         let entries = std::mem::take(&mut self.batch);
         // A scribe that is gone has said why; that word is on its way.
-        self.scribe.write(Batch { entries, commit }).ok();
+        let batch = Batch {
+            entries,
+            exchanges: self.exchanges.take(),
+            commit,
+        };
+        self.scribe.write(batch).ok();
         Ok(())
     }
 
@@ -494,7 +510,8 @@ impl<S: Store> Engine<S> {
     fn flush(&mut self) -> Result<(), EngineError> {
         loop {
             self.hand_batch_over(self.clock.now(), 1)?;
-            if self.batch.is_empty() && self.scribe.unwritten() == 0 {
+            let open = self.batch.len() + self.exchanges.count();
+            if open == 0 && self.scribe.unwritten() == 0 {
                 return Ok(());
             }
             match self.inbox.recv() {

@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::Message;
+use crate::exchange::Exchange;
 use crate::log::{Log, Offset};
 use crate::record::Entry;
 
@@ -30,6 +31,8 @@ pub(super) type Commit =
 /// A batch on its way.
 pub(super) struct Batch {
     pub(super) entries: Vec<Entry>,
+    /// Exchanges that belong to none of the entries.
+    pub(super) exchanges: Vec<Arc<Exchange>>,
     pub(super) commit: Commit,
 }
 
@@ -203,6 +206,7 @@ impl Desk {
         batch: &mut Batch,
     ) -> Result<Vec<(&'static str, u64)>, Box<dyn Error + Send + Sync>> {
         for log in &mut self.logs {
+            log.keep(&batch.exchanges)?;
             log.append(&batch.entries)?;
         }
         let offsets: Vec<(&'static str, u64)> = self

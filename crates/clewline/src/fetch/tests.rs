@@ -43,6 +43,7 @@ fn request(url: &str) -> Request {
         credentials: false,
         max_body: 1 << 20,
         timeout: PATIENCE,
+        recording: None,
     }
 }
 

@@ -159,6 +159,7 @@ impl Visit<'_> {
             credentials: fetch.user.is_some() && roots.any(|it| it.url.origin() == url.origin()),
             max_body,
             timeout: fetch.timeout,
+            recording: None,
         }
     }
 
