@@ -21,11 +21,12 @@ use crate::config::{Config, ConfigProblem, Reach, Root, Speed};
 use crate::engine::{
     Earlier, Engine, EngineError, Event, Message, Observer, Outcome, PAGES_AHEAD, Parts,
 };
+use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
 use crate::folder::{FolderError, JobFolder, new_seed};
 use crate::job;
-use crate::log::Log;
+use crate::log::{Log, Offset};
 use crate::page::Page;
 use crate::report::{Report, StoppedBy, html};
 use crate::store::StoreError;
@@ -234,7 +235,11 @@ impl Crawl {
         let seed = folder.as_ref().map_or_else(new_seed, JobFolder::seed);
         let rules = config.rules(seed)?;
         let (outbox, inbox) = channel();
+        let spool = folder
+            .as_ref()
+            .and_then(|folder| job::spool(folder, &config));
         let shared = Shared {
+            spool,
             config: config.clone(),
             fetcher,
             extractor,
@@ -258,7 +263,8 @@ impl Crawl {
             }
             _ => {
                 if let Some(folder) = &folder {
-                    self.logs.append(&mut job::open_logs(folder.path())?);
+                    let mut logs = job::open_logs(folder, &config, Offset(0))?;
+                    self.logs.append(&mut logs);
                 }
                 // Without a store on disk there is nowhere to put a lane aside.
                 let rules = Rules {
@@ -275,6 +281,7 @@ impl Crawl {
 /// What is the same for every kind of store.
 struct Shared {
     config: Config,
+    spool: Option<Arc<Spool>>,
     fetcher: Arc<dyn Fetcher>,
     extractor: Arc<dyn Extractor>,
     observer: Observer,
@@ -295,6 +302,7 @@ impl Shared {
             fetcher: self.fetcher,
             extractor: self.extractor,
             logs,
+            spool: self.spool,
             cookies,
             frontier,
             earlier: Earlier::default(),

@@ -197,6 +197,11 @@ impl JobFolder {
         self.path.join(STATE).join("store")
     }
 
+    /// Where everything lives that is not a result.
+    pub(crate) fn state_path(&self) -> PathBuf {
+        self.path.join(STATE)
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

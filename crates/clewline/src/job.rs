@@ -7,21 +7,32 @@
 use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use clewline_core::cookies::CookieJar;
 use clewline_core::frontier::{Frontier, FrontierState, Rules};
+use clewline_warc::Coding;
 use serde::de::DeserializeOwned;
 
 use crate::clock::timestamp;
-use crate::config::Config;
+use crate::config::{Compression, Config};
 use crate::crawl::CrawlError;
 use crate::engine::{COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE};
+use crate::exchange::{Secrets, Spool};
 use crate::folder::{Beginning, FolderError, JobFolder};
+use crate::log::archive::{self, ArchiveLog, ArchivePlan, Position, Tails};
 use crate::log::{LinksLog, Log, Offset, UrlsLog, links, urls};
 use crate::store::{DiskStore, MemoryPlan};
 
 /// A tail behind the committed offset is at most a few batches; more is not ours to cut.
 const LONGEST_TAIL: u64 = 256 * 1024 * 1024;
+
+/// Where bytes are kept that no commit knew.
+const TAILS: &str = "state/tails";
+
+/// The share of the crawl's memory that may hold exchanges on their way to the archive.
+const SPOOL_SHARE: u64 = 4;
 
 /// What a run takes up from a job folder.
 pub(crate) struct OpenJob {
@@ -41,7 +52,7 @@ pub(crate) fn open(
     let store = DiskStore::open(&folder.store_path(), rules.keyer.clone(), plan)?;
     if folder.beginning() == Beginning::Afresh {
         let frontier = Frontier::new(rules, store);
-        let logs = open_logs(folder.path())?;
+        let logs = open_logs(folder, config, Offset(0))?;
         return Ok(OpenJob {
             frontier,
             logs,
@@ -53,7 +64,18 @@ pub(crate) fn open(
         let offset = store.offset(name)?.unwrap_or(0);
         cut_back(folder.path(), Path::new(file), offset)?;
     }
-    let logs = open_logs(folder.path())?;
+    let end = Offset(store.offset(archive::NAME)?.unwrap_or(0));
+    let tails = folder.path().join(TAILS);
+    archive::take_back(
+        &folder.path().join(archive::FOLDER),
+        Position::of(end),
+        Tails::Kept(&tails),
+    )
+    .map_err(|source| FolderError::Io {
+        path: folder.path().join(archive::FOLDER),
+        source,
+    })?;
+    let logs = open_logs(folder, config, end)?;
     let note = |name| read_note(&store, folder.path(), name);
     let state: Option<FrontierState> = read_note(&store, folder.path(), FRONTIER_NOTE)?;
     let cookies = read_note(&store, folder.path(), COOKIES_NOTE)?;
@@ -73,15 +95,57 @@ pub(crate) fn open(
     })
 }
 
-pub(crate) fn open_logs(folder: &Path) -> Result<Vec<Box<dyn Log>>, CrawlError> {
+/// Opens the logs; the archive goes on after `end`, the others where they end.
+pub(crate) fn open_logs(
+    folder: &JobFolder,
+    config: &Config,
+    end: Offset,
+) -> Result<Vec<Box<dyn Log>>, CrawlError> {
+    let path = folder.path();
     let at = |source| FolderError::Io {
-        path: folder.to_path_buf(),
+        path: path.to_path_buf(),
         source,
     };
-    Ok(vec![
-        Box::new(UrlsLog::open(folder).map_err(at)?),
-        Box::new(LinksLog::open(folder).map_err(at)?),
-    ])
+    let mut logs: Vec<Box<dyn Log>> = vec![
+        Box::new(UrlsLog::open(path).map_err(at)?),
+        Box::new(LinksLog::open(path).map_err(at)?),
+    ];
+    if config.output.archive.write {
+        let plan = archive_plan(folder, config);
+        logs.push(Box::new(ArchiveLog::open(path, plan, end).map_err(at)?));
+    }
+    Ok(logs)
+}
+
+fn archive_plan(folder: &JobFolder, config: &Config) -> ArchivePlan {
+    let name = folder.path().file_stem().unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let run = now.unwrap_or_default().as_nanos() as u64;
+    let mut seed = [0; 16];
+    seed[..8].copy_from_slice(&folder.seed().to_be_bytes());
+    seed[8..].copy_from_slice(&run.to_be_bytes());
+    ArchivePlan {
+        name: name.to_string_lossy().into_owned(),
+        coding: match config.output.archive.compression {
+            Compression::Gzip => Coding::Gzip,
+            Compression::Zstd => Coding::Zstd,
+        },
+        file_size: config.output.archive.file_size,
+        info: archive::info(config),
+        seed,
+    }
+}
+
+/// The place for exchanges that wait to be archived, if they are.
+pub(crate) fn spool(folder: &JobFolder, config: &Config) -> Option<Arc<Spool>> {
+    let secrets = if config.output.archive.keep_secrets {
+        Secrets::Kept
+    } else {
+        Secrets::Replaced
+    };
+    let budget = config.output.memory.0 / SPOOL_SHARE;
+    let spool = Spool::new(folder.state_path(), budget, secrets);
+    config.output.archive.write.then(|| Arc::new(spool))
 }
 
 fn read_note<T: DeserializeOwned>(
@@ -184,7 +248,6 @@ fn cut_back(folder: &Path, file: &Path, offset: u64) -> Result<(), FolderError> 
 fn tail_path(folder: &Path, file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     folder
-        .join("state")
-        .join("tails")
+        .join(TAILS)
         .join(format!("{name}.{}", timestamp().replace(':', "-")))
 }

@@ -356,12 +356,17 @@ pub struct ArchiveConfig {
     pub keep_secrets: bool,
 }
 
+impl ArchiveConfig {
+    /// Files are not made larger, so that a place in one fits beside its number.
+    pub const LARGEST_FILE: u64 = 1 << 39;
+}
+
 impl Default for ArchiveConfig {
     fn default() -> Self {
         Self {
             write: true,
             compression: Compression::Gzip,
-            file_size: 1_000_000_000,
+            file_size: 1 << 30,
             keep_secrets: false,
         }
     }

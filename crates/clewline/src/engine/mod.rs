@@ -219,8 +219,11 @@ impl<S: Store> Engine<S> {
             self.flush().map(|()| stopped_by)
         });
         self.abandon_tasks();
-        self.scribe.close();
-        self.outcome(ended)
+        let closed = self.scribe.close();
+        self.outcome(ended.and_then(|stopped_by| {
+            closed.map_err(|error| EngineError::Write(error.into()))?;
+            Ok(stopped_by)
+        }))
     }
 
     /// Tasks that still run are not waited for: their URLs stay open.
@@ -292,7 +295,8 @@ impl<S: Store> Engine<S> {
     fn wait(&mut self, now: Moment, until: Option<Moment>) -> Result<(), EngineError> {
         // Only now, with everything handed out that may be, is it known what holds the crawl.
         self.tell_progress(now);
-        let batch_due = (self.batch.len() + self.exchanges.count() > 0).then(|| self.batch_since + BATCH_TIME);
+        let batch_due =
+            (self.batch.len() + self.exchanges.count() > 0).then(|| self.batch_since + BATCH_TIME);
         let progress_due = now + PROGRESS_TIME;
         let due = [until, batch_due, self.stop_at].into_iter().flatten().min();
         let due = due.map_or(progress_due, |due| due.min(progress_due));

@@ -59,7 +59,7 @@ pub(crate) enum Word {
 /// The engine's end of the scribe.
 pub(super) struct Scribe {
     batches: Option<SyncSender<Batch>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
     unwritten: usize,
     give_up: Arc<AtomicBool>,
 }
@@ -121,11 +121,10 @@ impl Scribe {
     }
 
     /// Ends the thread; everything handed over has been reported by then.
-    pub(super) fn close(&mut self) {
+    pub(super) fn close(&mut self) -> io::Result<()> {
         self.batches = None;
-        if let Some(thread) = self.thread.take() {
-            thread.join().ok();
-        }
+        let ended = self.thread.take().map(JoinHandle::join);
+        ended.and_then(Result::ok).unwrap_or(Ok(()))
     }
 }
 
@@ -141,7 +140,7 @@ struct Desk {
 }
 
 impl Desk {
-    fn write_batches(&mut self, queue: &Receiver<Batch>) {
+    fn write_batches(&mut self, queue: &Receiver<Batch>) -> io::Result<()> {
         match self
             .logs
             .iter_mut()
@@ -149,7 +148,10 @@ impl Desk {
             .collect()
         {
             Ok(offsets) => self.offsets = offsets,
-            Err(error) => return self.say(Word::Failed(Box::<io::Error>::new(error))),
+            Err(error) => {
+                self.say(Word::Failed(Box::<io::Error>::new(error)));
+                return Ok(());
+            }
         }
         for batch in queue {
             let word = match self.write_patiently(batch) {
@@ -159,9 +161,10 @@ impl Desk {
             let failed = matches!(word, Word::Failed(_));
             self.say(word);
             if failed {
-                return;
+                return Ok(());
             }
         }
+        self.logs.iter_mut().try_for_each(|log| log.close())
     }
 
     fn say(&self, word: Word) {

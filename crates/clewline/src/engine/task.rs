@@ -23,8 +23,8 @@ use super::facts::{Content, Facts, phases};
 use super::{JobDone, Message};
 use crate::clock::{Clock, unix_seconds};
 use crate::config::ScopeConfig;
-use crate::extract::{Extracted, Extraction, Extractor, PageHead};
 use crate::exchange::{Recording, Spool};
+use crate::extract::{Extracted, Extraction, Extractor, PageHead};
 use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response};
 use crate::headers::Headers;
 
@@ -123,7 +123,9 @@ async fn perform(workshop: &Workshop, work: Work, mut passport: Passport) -> Don
             fetch_page(workshop, Target { url, address, kind }, passport).await
         }
     };
-    done.facts.exchange = recording.and_then(|recording| recording.take()).map(Arc::new);
+    done.facts.exchange = recording
+        .and_then(|recording| recording.take())
+        .map(Arc::new);
     done
 }
 

@@ -149,7 +149,11 @@ impl Draft {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        let Some(draft) = self.draft.take().filter(|draft| draft.exchange.head_length > 0) else {
+        let Some(draft) = self
+            .draft
+            .take()
+            .filter(|draft| draft.exchange.head_length > 0)
+        else {
             return;
         };
         let mut exchange = draft.exchange;

@@ -88,7 +88,11 @@ impl FieldPlan {
     /// Replaces the values that nobody but the server should see: credentials, and whatever
     /// the user added.
     pub(crate) fn conceal(&self, fields: &mut [(&str, &[u8])]) {
-        let is_own = |name: &str| self.own.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let is_own = |name: &str| {
+            self.own
+                .iter()
+                .any(|(own, _)| own.eq_ignore_ascii_case(name))
+        };
         for (name, value) in fields {
             if is_one_of(name, &CREDENTIALS) || is_own(name) {
                 *value = CONCEALED;

@@ -3,6 +3,7 @@
 mod bodies;
 mod connections;
 mod proxies;
+mod recording;
 mod secure;
 mod server;
 

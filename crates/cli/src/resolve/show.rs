@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use clewline::config::{Config, Reach};
+use clewline::config::{Compression, Config, Reach};
 use clewline::core::politeness::Politeness;
 
 use super::{FailOn, Format, Options, Resolved, Talk};
@@ -230,6 +230,7 @@ fn of_output(config: &Config, options: Options) -> Standings {
         Colour::Always => "always",
         Colour::Never => "never",
     };
+    let archive = &config.output.archive;
     let verbose = match options.talk {
         Talk::Verbose(more) => more,
         Talk::Quiet | Talk::Normal => 0,
@@ -248,6 +249,13 @@ fn of_output(config: &Config, options: Options) -> Standings {
         ("rescope", switch(config.output.rescope)),
         ("memory", text(&show_size(config.output.memory.0))),
         ("min-free", text(&show_size(config.output.min_free.0))),
+        ("no-archive", switch(!archive.write)),
+        (
+            "warc-zstd",
+            switch(archive.compression == Compression::Zstd),
+        ),
+        ("warc-size", text(&show_size(archive.file_size))),
+        ("archive-secrets", switch(archive.keep_secrets)),
         ("list", switch(options.list)),
         ("format", text(format)),
         ("fail-on", maybe(fail_on.map(str::to_owned), "nothing")),

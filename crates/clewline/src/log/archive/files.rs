@@ -16,8 +16,8 @@ use std::time::SystemTime;
 
 use clewline_warc::{Block, Draft, Effort, Encoder, Moment};
 
-use super::group::Numbers;
 use super::ArchivePlan;
+use super::group::Numbers;
 use crate::log::Offset;
 use crate::log::appender::{Appender, damage, named};
 
@@ -88,7 +88,11 @@ impl Files {
     }
 
     /// Closes a file that is full, and begins the next one if none is in progress.
-    pub(super) fn make_room(&mut self, plan: &ArchivePlan, numbers: &mut Numbers) -> io::Result<()> {
+    pub(super) fn make_room(
+        &mut self,
+        plan: &ArchivePlan,
+        numbers: &mut Numbers,
+    ) -> io::Result<()> {
         let current = self.current.as_ref();
         if current.is_some_and(|current| current.appender.end() >= plan.file_size) {
             self.close()?;
@@ -175,7 +179,12 @@ impl Write for Files {
 /// `example.com-20261115123000-00001.warc.gz`.
 fn file_name(plan: &ArchivePlan, date: Moment, serial: u64) -> String {
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || ".-_".contains(*letter);
-    let name: String = plan.name.chars().filter(is_plain).take(LONGEST_NAME).collect();
+    let name: String = plan
+        .name
+        .chars()
+        .filter(is_plain)
+        .take(LONGEST_NAME)
+        .collect();
     let name = if name.is_empty() { "crawl" } else { &name };
     let suffix = plan.coding.suffix();
     format!("{name}-{}-{serial:05}{suffix}", date.timestamp())

@@ -171,7 +171,9 @@ impl Group<'_> {
         block.extend_from_slice(&entry.outlinks);
         let settled = Moment::parse(&entry.record.fetched_at);
         let began = self.exchange.map(|exchange| exchange.started_at.into());
-        let date = began.or(settled).unwrap_or(Moment::since_1970(std::time::Duration::ZERO));
+        let date = began
+            .or(settled)
+            .unwrap_or(Moment::since_1970(std::time::Duration::ZERO));
         let target = entry.record.url.as_str();
         let mut draft = Draft::metadata(self.ids.metadata, date, target, Block::plain(&block))
             .content_type("application/warc-fields");

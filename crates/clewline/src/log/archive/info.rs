@@ -8,7 +8,11 @@ use crate::config::Config;
 pub(crate) fn info(config: &Config) -> Vec<u8> {
     let version = env!("CARGO_PKG_VERSION");
     let software = format!("clewline/{version} (+{})", crate::config::HOME);
-    let robots = if config.scope.robots { "obey" } else { "ignore" };
+    let robots = if config.scope.robots {
+        "obey"
+    } else {
+        "ignore"
+    };
     let secrets = if config.output.archive.keep_secrets {
         "kept"
     } else {

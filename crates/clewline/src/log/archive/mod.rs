@@ -12,8 +12,6 @@ mod index;
 mod info;
 mod press;
 mod seen;
-#[cfg(test)]
-mod tests;
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -25,8 +23,8 @@ use super::{Log, Offset};
 use crate::exchange::Exchange;
 use crate::record::Entry;
 
-pub use files::Position;
 use files::Files;
+pub use files::Position;
 pub(crate) use files::{Tails, take_back};
 use group::{Group, Numbers};
 use index::Index;

@@ -97,23 +97,24 @@ fn press_together(
     let next = AtomicUsize::new(0);
     let places: Vec<OnceLock<io::Result<Pressed<'static>>>> =
         groups.iter().map(|_| OnceLock::new()).collect();
+    let work = |encoder: &mut Encoder| {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let (Some(group), Some(place)) = (groups.get(index), places.get(index)) else {
+                return;
+            };
+            place.set(press(encoder, group)).ok();
+        }
+    };
+    let work = &work;
     thread::scope(|scope| {
-        let work = |encoder: &mut Encoder| {
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let (Some(group), Some(place)) = (groups.get(index), places.get(index)) else {
-                    return;
-                };
-                place.set(press(encoder, group)).ok();
-            }
-        };
         let (own, others) = encoders.split_first_mut().expect("a press has an encoder");
         for encoder in others {
             let name = "clewline-archive".into();
             // A system that gives no thread leaves more to this one.
             thread::Builder::new()
                 .name(name)
-                .spawn_scoped(scope, || work(encoder))
+                .spawn_scoped(scope, move || work(encoder))
                 .ok();
         }
         work(own);

@@ -70,6 +70,7 @@ impl Seen {
             self.holders.remove(&digest);
         }
         // Without this the table would shrink each time a full disk makes a batch be repeated.
-        self.order.retain(|digest| self.holders.contains_key(digest));
+        self.order
+            .retain(|digest| self.holders.contains_key(digest));
     }
 }
