@@ -40,7 +40,7 @@ fn what_waits_is_counted_until_it_is_dropped() {
 #[test]
 fn the_limit_of_memory_falls_when_memory_is_short() {
     let folder = tempfile::tempdir().unwrap();
-    let spool = spool(folder.path(), 150_000);
+    let spool = spool(folder.path(), 210_000);
     let first = record(&spool, 200_000);
     let second = record(&spool, 100_000);
     assert!(matches!(first.response.place(), Place::Memory(_)));

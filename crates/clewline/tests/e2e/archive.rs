@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clewline::config::{Compression, Config, Secret};
 use clewline::{Crawl, Summary};
-use clewline_warc::{Header, Kind, Reader};
+use clewline_warc::Kind;
+use clewline_warc::read::{Header, Reader};
 use tempfile::TempDir;
 use terrarium::{LiveWeb, Page, Reply, Site, Step, Web, links, numbered_links};
 
@@ -54,7 +55,9 @@ impl Job {
     /// `urls.jsonl` as the archive knows it.
     fn lines(&self) -> String {
         let records = self.records();
-        let metadata = records.iter().filter(|it| it.header.kind() == Kind::Metadata);
+        let metadata = records
+            .iter()
+            .filter(|it| it.header.kind() == Kind::Metadata);
         metadata
             .map(|record| {
                 let text = record.text();
@@ -87,7 +90,9 @@ fn records(file: &Path) -> Vec<Found> {
 
 fn one<'a>(found: &'a [Found], kind: Kind, path: &str) -> &'a Found {
     let mut fitting = found.iter().filter(|record| record.is(kind, path));
-    let record = fitting.next().unwrap_or_else(|| panic!("no {kind:?} of {path}"));
+    let record = fitting
+        .next()
+        .unwrap_or_else(|| panic!("no {kind:?} of {path}"));
     assert!(fitting.next().is_none(), "two records {kind:?} of {path}");
     record
 }
@@ -118,14 +123,18 @@ const ODD: &[u8] = b"HTTP/1.1 200   oK then\r\nX-a:1\r\nx-A:  2 \r\nX-FOLDED: on
     0005;why=\"not\";x\r\nhello\r\n006  \r\n world\r\n000;last\r\nTrailer-One: x\r\n\
     trailer-two:y\r\n\r\n";
 
-const CUT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 99\r\n\r\nshort";
+const CUT: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 99\r\n\r\nshort";
 
 #[test]
 fn every_byte_stands_in_the_archive_as_it_was_sent() {
     let interim = [b"HTTP/1.1 103 Hm\r\nLink: </x>\r\n\r\n", ODD].concat();
     let site = Site::new()
         .robots("User-agent: *\nDisallow: /not\n")
-        .page("/", Page::html(links(["/odd", "/hinted", "/cut", "/moved", "/not/this"])))
+        .page(
+            "/",
+            Page::html(links(["/odd", "/hinted", "/cut", "/moved", "/not/this"])),
+        )
         .page("/odd", script(ODD))
         .page("/hinted", script(&interim))
         .page("/cut", script(CUT))
@@ -134,11 +143,19 @@ fn every_byte_stands_in_the_archive_as_it_was_sent() {
     let job = archived(&web, |config| config.limits.tries = 1);
     let found = job.records();
     assert_eq!(found[0].header.kind(), Kind::WarcInfo);
-    assert!(found[0].text().contains("\r\nrobots: obey\r\n"), "{}", found[0].text());
+    assert!(
+        found[0].text().contains("\r\nrobots: obey\r\n"),
+        "{}",
+        found[0].text()
+    );
     assert_eq!(one(&found, Kind::Response, "/odd").block, ODD);
     // The same payload again: the head stands here, the payload there.
     let again = one(&found, Kind::Revisit, "/hinted");
-    let head = ODD.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    let head = ODD
+        .windows(4)
+        .position(|window| window == b"\r\n\r\n")
+        .unwrap()
+        + 4;
     assert_eq!(again.block, ODD[..head]);
     let refers_to = again.header.value("WARC-Refers-To-Target-URI").unwrap();
     assert!(refers_to.ends_with("/odd"), "{refers_to}");
@@ -148,15 +165,30 @@ fn every_byte_stands_in_the_archive_as_it_was_sent() {
     for path in ["/robots.txt", "/sitemap.xml", "/moved", "/"] {
         let response = one(&found, Kind::Response, &web.url("a.test", path));
         let request = one(&found, Kind::Request, &web.url("a.test", path));
-        assert_eq!(request.header.value("WARC-Concurrent-To"), response.header.value("WARC-Record-ID"));
+        assert_eq!(
+            request.header.value("WARC-Concurrent-To"),
+            response.header.value("WARC-Record-ID")
+        );
         assert_eq!(request.header.value("WARC-IP-Address"), Some("127.0.0.1"));
-        assert!(request.text().starts_with(&format!("GET {path} HTTP/1.1\r\n")));
+        assert!(
+            request
+                .text()
+                .starts_with(&format!("GET {path} HTTP/1.1\r\n"))
+        );
     }
     let front = one(&found, Kind::Metadata, &web.url("a.test", "/"));
     assert!(front.text().contains("/odd anchor\r\n"), "{}", front.text());
     // No exchange, and yet a record.
-    assert!(one(&found, Kind::Metadata, "/not/this").text().contains("\"skipped\""));
-    assert!(found.iter().all(|record| !record.is(Kind::Request, "/not/this")));
+    assert!(
+        one(&found, Kind::Metadata, "/not/this")
+            .text()
+            .contains("\"skipped\"")
+    );
+    assert!(
+        found
+            .iter()
+            .all(|record| !record.is(Kind::Request, "/not/this"))
+    );
     assert_eq!(job.lines(), job.urls());
 }
 
@@ -168,7 +200,10 @@ fn nothing_that_is_sent_breaks_out_of_a_record() {
                 <a href='/z\u{0}\u{7f}é'>3</a><title>a\r\n\r\nWARC/1.1\r\n</title>";
     let site = Site::new()
         .page("/", Page::html(page).header("X-Evil", "a\rWARC-Type: evil"))
-        .page("/robots.txt", script(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\nWARC/1.1\r\n"))
+        .page(
+            "/robots.txt",
+            script(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\nWARC/1.1\r\n"),
+        )
         .under("/", move |_| script(forged.as_bytes()));
     let web = Web::new().site("a.test", site).start();
     let job = archived(&web, |_| {});
@@ -176,11 +211,17 @@ fn nothing_that_is_sent_breaks_out_of_a_record() {
     assert!(found.len() > 8, "{}", found.len());
     for record in &found {
         for (name, value) in record.header.fields() {
-            assert!(!value.contains("evil") || value.contains("%0d%0a") || name == "WARC-Target-URI");
-            assert!(!name.contains("evil") && !value.contains(char::is_control), "{name}: {value}");
+            assert!(
+                !value.contains("evil") || value.contains("%0d%0a") || name == "WARC-Target-URI"
+            );
+            assert!(
+                !name.contains("evil") && !value.contains(char::is_control),
+                "{name}: {value}"
+            );
         }
         if record.header.kind() == Kind::Metadata {
-            let sound = |line: &str| line.starts_with("urls-jsonl: {") || line.starts_with("outlink: http");
+            let sound =
+                |line: &str| line.starts_with("urls-jsonl: {") || line.starts_with("outlink: http");
             assert!(record.text().lines().all(sound), "{}", record.text());
         }
     }
@@ -213,7 +254,11 @@ fn files_rotate_and_are_whole() {
             let found = records(file);
             assert_eq!(found[0].header.kind(), Kind::WarcInfo);
             assert_eq!(found[0].header.value("WARC-Filename"), Some(&*name));
-            assert!(found[1..].iter().all(|it| it.header.kind() != Kind::WarcInfo));
+            assert!(
+                found[1..]
+                    .iter()
+                    .all(|it| it.header.kind() != Kind::WarcInfo)
+            );
         }
         assert_eq!(job.lines(), job.urls());
     }
@@ -245,7 +290,10 @@ fn runs_add_up_in_the_archive_too() {
 fn secrets_stay_out_unless_they_are_wanted() {
     for keep in [false, true] {
         let site = Site::new()
-            .page("/", Page::html("<a href=/in>in</a>").header("Set-Cookie", "id=hunter3"))
+            .page(
+                "/",
+                Page::html("<a href=/in>in</a>").header("Set-Cookie", "id=hunter3"),
+            )
             .page("/in", Page::html("in"));
         let web = Web::new().site("a.test", site).start();
         let job = archived(&web, |config| {
@@ -258,7 +306,10 @@ fn secrets_stay_out_unless_they_are_wanted() {
         for secret in ["hunter1", "Basic bWU6aHVudGVyMg==", "id=hunter3"] {
             assert_eq!(request.contains(secret), keep, "{request}");
         }
-        assert_eq!(request.matches("(removed)").count(), if keep { 0 } else { 3 });
+        assert_eq!(
+            request.matches("(removed)").count(),
+            if keep { 0 } else { 3 }
+        );
         let info = found[0].text();
         assert_eq!(info.contains("secrets: kept"), keep, "{info}");
         assert!(!info.contains("hunter"), "{info}");

@@ -9,6 +9,7 @@
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
+mod archive;
 mod graph;
 
 use std::cell::RefCell;
@@ -49,6 +50,8 @@ fn start(folder: &Path, web: &LiveWeb) -> Child {
             "--no-sitemaps",
             "--retry-delay",
             "1ms",
+            "--warc-size",
+            archive::FILE_SIZE,
             "--output",
         ])
         .arg(folder)
@@ -143,6 +146,7 @@ fn check(graph: Graph, web: &LiveWeb, folder: &Path, kills: &[Instant]) {
         pages,
         "every page's links are there, and torn ones nowhere"
     );
+    archive::check(folder);
     let kills = kills.len();
     eprintln!(
         "{} URLs, {kills} kills, {requests} requests, {repeats} repeats",

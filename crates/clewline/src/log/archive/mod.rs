@@ -12,6 +12,8 @@ mod index;
 mod info;
 mod press;
 mod seen;
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, Write as _};
 use std::path::Path;

@@ -5,7 +5,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clewline_warc::{Coding, Kind, Reader};
+use clewline_warc::read::Reader;
+use clewline_warc::{Coding, Kind};
 
 use super::files::{self, Position, Tails, take_back};
 use super::{ArchiveLog, ArchivePlan, FOLDER};
@@ -103,7 +104,8 @@ fn records_stand_together_and_in_order() {
     let mut batch: Vec<Entry> = (0..40).map(|number| page(number, 20_000)).collect();
     batch[17] = page(17, 400_000);
     batch[23].exchange = None;
-    log.keep(&[exchange("http://a.test/robots.txt", b"Disallow:")]).unwrap();
+    log.keep(&[exchange("http://a.test/robots.txt", b"Disallow:")])
+        .unwrap();
     log.append(&batch).unwrap();
     urls.append(&batch).unwrap();
     assert!(names(&folder.join(FOLDER))[0].ends_with("-00001.warc.gz.open"));
@@ -121,9 +123,15 @@ fn records_stand_together_and_in_order() {
         }
         expected.push((Kind::Metadata, url));
     }
-    let outline: Vec<_> = found.iter().map(|(kind, url, _)| (*kind, url.clone())).collect();
+    let outline: Vec<_> = found
+        .iter()
+        .map(|(kind, url, _)| (*kind, url.clone()))
+        .collect();
     assert_eq!(outline, expected);
-    let large = found.iter().find(|(_, url, _)| url.ends_with("/17")).unwrap();
+    let large = found
+        .iter()
+        .find(|(_, url, _)| url.ends_with("/17"))
+        .unwrap();
     let sent = batch[17].exchange.as_ref().unwrap();
     assert_eq!(large.2, sent.response.first(usize::MAX).unwrap());
     assert_eq!(lines(folder), fs::read(folder.join("urls.jsonl")).unwrap());
@@ -169,7 +177,9 @@ fn write_some(folder: &Path) -> Vec<(Offset, Vec<u8>)> {
     let mut ends = vec![(Offset(0), Vec::new())];
     let mut written = Vec::new();
     for number in 0..3 {
-        let batch: Vec<Entry> = (0..6).map(|page| self::page(number * 6 + page, 3_000)).collect();
+        let batch: Vec<Entry> = (0..6)
+            .map(|page| self::page(number * 6 + page, 3_000))
+            .collect();
         log.append(&batch).unwrap();
         for entry in &batch {
             crate::log::urls::write_line(&entry.record, &mut written).unwrap();
@@ -248,16 +258,26 @@ fn lost_bytes_and_lost_files_are_named() {
     let archive = place.path().join(FOLDER);
     let end = Position::of(ends[1].0);
     let name = format!("-{:05}.", end.serial);
-    let file = names(&archive).into_iter().find(|file| file.contains(&name)).unwrap();
+    let file = names(&archive)
+        .into_iter()
+        .find(|file| file.contains(&name))
+        .unwrap();
     File::options()
         .write(true)
         .open(archive.join(&file))
         .unwrap()
         .set_len(end.offset - 1)
         .unwrap();
-    let refuse = || take_back(&archive, end, Tails::Dropped).unwrap_err().to_string();
+    let refuse = || {
+        take_back(&archive, end, Tails::Dropped)
+            .unwrap_err()
+            .to_string()
+    };
     let problem = refuse();
-    assert!(problem.contains(&file) && problem.contains("last commit"), "{problem}");
+    assert!(
+        problem.contains(&file) && problem.contains("last commit"),
+        "{problem}"
+    );
     fs::remove_file(archive.join(&file)).unwrap();
     assert!(refuse().contains("is gone"), "{}", refuse());
 }
