@@ -3,6 +3,10 @@
 //! Owns the lenient reading of a recorded head, and the way from the recorded body to what the
 //! server meant. Refuses to judge: a head that makes no sense is bytes without fields.
 
+mod body;
+
+pub use body::{PayloadReader, decoded, payload, split};
+
 /// Whether a head says that its body is chunked: the last transfer coding counts.
 pub(crate) fn is_chunked(head: &[u8]) -> bool {
     Head::parse(head).is_chunked()
@@ -145,5 +149,61 @@ impl Fields<'_> {
             }
         }
         self.rest.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_read_leniently() {
+        let head = Head::parse(
+            b"HTTP/1.1  404 Not found\r\nA : 1\nB:2\r\n folded\r\nnonsense\r\na:\xff\r\n\r\nbody: x",
+        );
+        assert_eq!(head.status(), Some(404));
+        let fields: Vec<_> = head.fields().collect();
+        let expected: [(&[u8], &[u8]); 3] =
+            [(b"A", b"1"), (b"B", b"2\r\n folded"), (b"a", b"\xff")];
+        assert_eq!(fields, expected);
+        assert_eq!(head.all("A").count(), 2);
+        assert!(head.as_bytes().ends_with(b"\r\n\r\n"));
+    }
+
+    #[test]
+    fn what_matters_is_told() {
+        for (head, status, is_chunked, codings, media_type) in [
+            ("HTTP/1.0 200\r\n\r\n", Some(200), false, "", None),
+            ("GET / HTTP/1.1\r\n\r\n", None, false, "", None),
+            ("HTTP/1.1 2000 x\r\n", None, false, "", None),
+            ("", None, false, "", None),
+            (
+                "HTTP/1.1 200 OK\nTransfer-Encoding: gzip\nTransfer-Encoding: x, Chunked \n\n",
+                Some(200),
+                true,
+                "",
+                None,
+            ),
+            (
+                "HTTP/1.1 200 OK\nTransfer-Encoding: chunked, gzip\n\n",
+                Some(200),
+                false,
+                "",
+                None,
+            ),
+            (
+                "HTTP/1.1 200 OK\nContent-Encoding: GZIP, identity,,br\nContent-Type: Text/HTML; c=d\n\n",
+                Some(200),
+                false,
+                "gzip br",
+                Some("text/html"),
+            ),
+        ] {
+            let read = Head::parse(head.as_bytes());
+            assert_eq!(read.status(), status, "{head}");
+            assert_eq!(read.is_chunked(), is_chunked, "{head}");
+            assert_eq!(read.content_codings().join(" "), codings, "{head}");
+            assert_eq!(read.media_type().as_deref(), media_type, "{head}");
+        }
     }
 }

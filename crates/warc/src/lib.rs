@@ -12,6 +12,7 @@ pub mod http;
 mod id;
 mod kind;
 mod moment;
+pub mod read;
 mod text;
 mod write;
 
