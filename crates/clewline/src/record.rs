@@ -138,3 +138,11 @@ pub struct Entry {
     /// Where the page points, as the archive says it; empty without one.
     pub outlinks: Vec<u8>,
 }
+
+impl Entry {
+    /// Lets go of everything that only logs need.
+    pub(crate) fn forget_bytes(&mut self) {
+        self.exchange = None;
+        self.outlinks = Vec::new();
+    }
+}

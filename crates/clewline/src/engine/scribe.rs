@@ -185,6 +185,8 @@ impl Desk {
                         self.say(Word::RoomAgain);
                     }
                     self.offsets.clone_from(&offsets);
+                    // What is written need not wait in memory until the engine looks.
+                    batch.entries.iter_mut().for_each(Entry::forget_bytes);
                     return Ok(Written {
                         entries: batch.entries,
                         offsets,

@@ -25,6 +25,9 @@ use crate::log::appender::{Appender, damage, named};
 const OPEN: &str = ".open";
 /// Bits of an offset that say where in a file.
 const WITHIN: u32 = 40;
+/// A batch ends when a quarter of the spool is full, so what follows a commit is far less: a few
+/// answers of the largest size.
+const LONGEST_TAIL: u64 = 16 << 30;
 /// Letters of a name that the plan decides.
 const LONGEST_NAME: usize = 100;
 
@@ -239,6 +242,9 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<Found>> {
 /// interrupted here finds the same work again.
 pub(crate) fn take_back(folder: &Path, end: Position, tails: Tails<'_>) -> io::Result<()> {
     let files = list(folder)?;
+    if let Tails::Kept(_) = tails {
+        check_tail(folder, &files, end)?;
+    }
     for file in files.iter().filter(|file| file.serial > end.serial) {
         remove(&file.path(folder), tails)?;
     }
@@ -254,6 +260,28 @@ pub(crate) fn take_back(folder: &Path, end: Position, tails: Tails<'_>) -> io::R
         if file.is_open {
             finish(folder, &file.name)?;
         }
+    }
+    Ok(())
+}
+
+/// A commit that is so far behind is not the last one: something else is wrong.
+fn check_tail(folder: &Path, files: &[Found], end: Position) -> io::Result<()> {
+    let mut tail = 0;
+    for file in files.iter().filter(|file| file.serial >= end.serial) {
+        let path = file.path(folder);
+        let length = fs::metadata(&path)
+            .map_err(|error| named(&path, &error))?
+            .len();
+        let before = if file.serial == end.serial {
+            end.offset
+        } else {
+            0
+        };
+        tail += length.saturating_sub(before);
+    }
+    if tail > LONGEST_TAIL {
+        let what = format!("{tail} bytes follow the last commit, too many to cut");
+        return Err(damage(folder, &what));
     }
     Ok(())
 }
