@@ -15,6 +15,7 @@ use crate::resolve::show::{Standing, defaults};
 use crate::settings::{
     ConsoleSettings, NetworkSettings, RequestSettings, ScopeSettings, Settings, definitions, key_of,
 };
+use crate::warc::WarcArguments;
 
 /// What `clewline` alone prints.
 pub(crate) const SHORT_HELP: &str = "\
@@ -141,6 +142,9 @@ pub(crate) enum Verb {
     /// Fetch one page and show what happens on the way
     #[command(max_term_width = 100, after_help = INSPECT_HELP)]
     Inspect(Box<InspectArguments>),
+    /// List, read and verify archives: WARC files, or the archive of a crawl
+    #[command(max_term_width = 100)]
+    Warc(WarcArguments),
     /// Print completions for a shell
     Completions {
         /// The shell

@@ -15,6 +15,7 @@ mod resolve;
 mod settings;
 mod stop;
 mod teller;
+mod warc;
 
 use std::io::{self, Write, stdout};
 use std::path::PathBuf;
@@ -60,7 +61,7 @@ fn colour_of(verb: &Verb) -> Colour {
     let written = match verb {
         Verb::Crawl(arguments) => arguments.settings.console.color.as_deref(),
         Verb::Inspect(arguments) => arguments.console.color.as_deref(),
-        Verb::Completions { .. } | Verb::Reference => None,
+        Verb::Warc(_) | Verb::Completions { .. } | Verb::Reference => None,
     };
     match written {
         Some("always") => Colour::Always,
@@ -85,6 +86,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
     match verb {
         Verb::Crawl(arguments) => run_crawl(&arguments),
         Verb::Inspect(arguments) => run_inspect(*arguments),
+        Verb::Warc(arguments) => Ok(warc::warc(&arguments)?),
         Verb::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut flags::command(), "clewline", &mut text);

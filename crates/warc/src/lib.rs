@@ -6,6 +6,7 @@
 //! is foreign; every size is bounded, and damage is reported where it lies.
 #![warn(missing_docs)]
 
+pub mod cdxj;
 mod chunked;
 mod digest;
 pub mod http;
@@ -13,7 +14,9 @@ mod id;
 mod kind;
 mod moment;
 pub mod read;
+mod surt;
 mod text;
+pub mod verify;
 mod write;
 
 pub use chunked::{Dechunker, Framing};
@@ -21,6 +24,7 @@ pub use digest::{Algorithm, Digest, Hasher};
 pub use id::RecordId;
 pub use kind::{Kind, Profile, Truncation};
 pub use moment::Moment;
+pub use surt::surt;
 pub use write::{
     Block, Coding, Draft, Effort, Encoder, Examined, Original, Payload, WriteError, warc_fields,
 };

@@ -10,6 +10,7 @@ mod member;
 
 use std::io::{self, Write};
 
+pub(crate) use block::PayloadHasher;
 pub use block::{Block, Examined, Payload};
 pub use draft::{Draft, Original, warc_fields};
 use member::Packer;

@@ -14,6 +14,7 @@ pub const LONGEST_HEADER: usize = 1024 * 1024;
 /// A record's header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
+    bytes: Vec<u8>,
     version: String,
     fields: Vec<(String, String)>,
     length: u64,
@@ -38,6 +39,7 @@ impl Header {
             }
         }
         let mut header = Self {
+            bytes: bytes.to_vec(),
             version,
             fields,
             length: 0,
@@ -46,6 +48,11 @@ impl Header {
         let is_number = written.bytes().all(|byte| byte.is_ascii_digit());
         header.length = written.parse().ok().filter(|_| is_number)?;
         Some(header)
+    }
+
+    /// The header as it stands in the file, with its empty line.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// The first line, such as `WARC/1.1`.
