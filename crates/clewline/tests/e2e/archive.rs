@@ -190,6 +190,16 @@ fn every_byte_stands_in_the_archive_as_it_was_sent() {
             .all(|record| !record.is(Kind::Request, "/not/this"))
     );
     assert_eq!(job.lines(), job.urls());
+    let index = fs::read_to_string(job.folder().join("archive/index.cdxj")).unwrap();
+    let is_capture = |it: &&Found| matches!(it.header.kind(), Kind::Response | Kind::Revisit);
+    assert_eq!(
+        index.lines().count(),
+        found.iter().filter(is_capture).count()
+    );
+    assert!(
+        index.lines().is_sorted() && index.contains("warc/revisit"),
+        "{index}"
+    );
 }
 
 #[test]

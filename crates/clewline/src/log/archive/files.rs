@@ -203,7 +203,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    fn of(name: &str) -> Option<Self> {
+    /// What a name says; nothing if it is not that of a file of an archive.
+    pub(super) fn of(name: &str) -> Option<Self> {
         let is_open = name.ends_with(OPEN);
         let name = name.strip_suffix(OPEN).unwrap_or(name);
         let stem = [".warc.gz", ".warc.zst", ".warc"]

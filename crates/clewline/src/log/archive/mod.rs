@@ -102,8 +102,8 @@ impl ArchiveLog {
                 }
                 Pressed::Large(encoder) => group.encode(encoder, files)?,
             };
-            if let (Some(length), Some(exchange)) = (capture, group.exchange) {
-                index.note(exchange, group.original.is_some(), start, length, files);
+            if let Some(length) = capture {
+                index.note(group, files.name(), start.offset, length);
             }
             Ok(())
         })

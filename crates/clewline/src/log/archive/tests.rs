@@ -1,5 +1,7 @@
 //! The archive as a log: order, rotation, and every state that a crash can leave behind.
 
+mod index;
+
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
