@@ -13,6 +13,7 @@ mod group;
 mod handout;
 mod job;
 mod lane;
+mod latency;
 mod pace;
 mod rules;
 mod schedule;
