@@ -32,7 +32,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::{Clock, timestamp, unix_seconds};
-use crate::config::Config;
+use crate::config::{Config, Trusted};
 use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::Fetcher;
@@ -136,6 +136,7 @@ pub(crate) struct Outcome {
 /// The loop's state.
 pub(crate) struct Engine<S> {
     config: Config,
+    trusted: Trusted,
     clock: Clock,
     frontier: Frontier<S>,
     cookies: CookieJar,
@@ -208,6 +209,7 @@ impl<S: Store> Engine<S> {
             resumed: parts.earlier.resumed,
             no_room: false,
             disk: DiskWatch::new(config.output.folder.as_deref(), config.output.min_free.0),
+            trusted: Trusted::by(&config.roots),
             config,
         })
     }
@@ -342,14 +344,9 @@ impl<S: Store> Engine<S> {
         } else {
             None
         };
-        let on_root = self
-            .config
-            .roots
-            .iter()
-            .any(|root| root.url.origin() == url.origin());
         Passport {
             cookie,
-            credentials: on_root,
+            credentials: self.trusted.includes(url),
             recording: None,
         }
     }
