@@ -37,9 +37,9 @@ def sha1(data):
     return "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
 
 
-def run(*command, code=0):
+def run(*command, codes=(0,)):
     done = subprocess.run([str(part) for part in command], capture_output=True, timeout=60)
-    check(done.returncode == code, f"{command} ended with {done.returncode}: {done.stderr.decode()}")
+    check(done.returncode in codes, f"{command} ended with {done.returncode}: {done.stderr.decode()}")
     return done.stdout
 
 
@@ -146,7 +146,7 @@ def wget_writes(folder, name, *flags):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/"
-        run("wget", "-q", "-r", "--no-proxy", "-P", folder / "wget", f"--warc-file={folder / name}", *flags, url, code=8)
+        run("wget", "-q", "-r", "--no-proxy", "-P", folder / "wget", f"--warc-file={folder / name}", *flags, url, codes=(0, 8))
         server.shutdown()
     return url
 
@@ -179,7 +179,7 @@ def main():
         check(sum(row["type"] == "response" for row in rows) >= 3, f"{name}: {rows}")
     damaged = folder / "damaged.warc.gz"
     damaged.write_bytes((folder / "all.warc.gz").read_bytes()[:-9])
-    run(clewline, "warc", "verify", damaged, code=1)
+    run(clewline, "warc", "verify", damaged, codes=(1,))
     print(f"{CHECKS} checks")
 
 
