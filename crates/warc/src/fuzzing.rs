@@ -20,11 +20,11 @@ pub fn fuzz_warc(data: &[u8]) {
     let records = walk(data);
     let mut verifier = Verifier::default();
     let mut findings = 0;
-    let verified = verifier.verify(data, &mut |finding| {
+    let outcome = verifier.verify(data, &mut |finding| {
         assert!(finding.offset <= data.len() as u64, "{}", finding.fault);
         findings += 1;
     });
-    assert!(verified.is_ok(), "memory can be read on");
+    assert!(outcome.is_ok(), "memory can be read on");
     assert_eq!(verifier.tally().records, records, "two readings differ");
     index(data);
 }
