@@ -7,6 +7,7 @@
 mod bench;
 mod browser;
 mod cargo;
+mod foreign;
 mod real_site;
 mod sink;
 mod stage;
@@ -80,6 +81,11 @@ const TEST: [Stage; 8] = [
         "a site that others wrote, and a second opinion",
         real_site::check,
     ),
+    Stage::new(
+        "foreign-tools",
+        "archives, read by others' tools and ours",
+        foreign::check,
+    ),
     Stage::new("browser", "the report as a browser sees it", browser::check),
     Stage::new(
         "instructions",
@@ -133,7 +139,9 @@ fn chosen(names: &[String]) -> Result<Vec<Stage>> {
         bail!("there is no stage {unknown:?}, only {}", all.join(", "));
     }
     let has = |wanted: &str| names.iter().any(|name| name == wanted);
-    let needs_binary = has("real-site") || has("browser");
+    let needs_binary = ["real-site", "foreign-tools", "browser"]
+        .into_iter()
+        .any(has);
     let is_chosen = |stage: &Stage| {
         names.is_empty() || has(stage.name) || (stage.name == "build" && needs_binary)
     };

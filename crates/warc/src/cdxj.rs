@@ -69,6 +69,10 @@ pub struct Capture {
     pub refers_to_date: String,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands references to its functions"
+)]
 fn as_text<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(number)
 }

@@ -9,6 +9,8 @@
 pub mod cdxj;
 mod chunked;
 mod digest;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod http;
 mod id;
 mod kind;

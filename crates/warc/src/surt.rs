@@ -17,12 +17,11 @@ pub fn surt(url: &str) -> String {
     let url: String = url.trim().replace(['\r', '\n', '\t'], "");
     let parts = Parts::of(&url);
     let mut key = String::with_capacity(url.len());
-    match &parts.host {
-        Some(host) => push_host(host, &mut key),
-        None => {
-            key.push_str(parts.scheme);
-            key.push(':');
-        }
+    if let Some(host) = &parts.host {
+        push_host(host, &mut key);
+    } else {
+        key.push_str(parts.scheme);
+        key.push(':');
     }
     if let (Some(_), Some(port)) = (&parts.host, parts.port) {
         write!(key, ":{port}").expect("a string takes all text");

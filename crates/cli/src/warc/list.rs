@@ -3,6 +3,7 @@
 //! Owns the columns and the names in JSON. A record that can't be read is told on stderr, and the
 //! list goes on behind it.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
@@ -130,7 +131,7 @@ fn ascii(json: &str) -> String {
             continue;
         }
         for unit in character.encode_utf16(&mut [0; 2]) {
-            text.push_str(&format!("\\u{unit:04x}"));
+            write!(text, "\\u{unit:04x}").expect("a string takes all text");
         }
     }
     text

@@ -1,3 +1,5 @@
+//! Lines, sorted and found again.
+
 use std::time::Duration;
 
 use super::*;

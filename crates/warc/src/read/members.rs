@@ -193,15 +193,18 @@ impl<R: Read> Members<R> {
     }
 
     /// Where the bytes that follow what was consumed begin in the file, and whether a record that
-    /// ends before them has its member for itself. Damage counts as the beginning of a member.
-    pub(super) fn border(&mut self) -> Result<(u64, bool), ReadError> {
+    /// ends before them, in the member at `begun`, has that member for itself. Damage counts as
+    /// the beginning of a member, unless it is in the record's own.
+    pub(super) fn border(&mut self, begun: u64) -> Result<(u64, bool), ReadError> {
         self.fill_to(1)?;
-        let border = match &self.pending {
-            _ if !self.window().is_empty() => (self.offset(), self.begins_member()),
-            Some(damage) => (damage.offset(), true),
-            None => (self.offset, true),
-        };
-        Ok(border)
+        if !self.window().is_empty() {
+            return Ok((self.offset(), self.begins_member()));
+        }
+        match &self.pending {
+            Some(damage) if damage.offset() > begun => Ok((damage.offset(), true)),
+            Some(_) => self.damage().map(|()| (self.offset, false)),
+            None => Ok((self.offset, true)),
+        }
     }
 
     /// Fills the window up to so many bytes, fewer only before damage and at the end. Damage is

@@ -16,6 +16,8 @@ const START: &[u8] = b"WARC/";
 pub struct Reader<R> {
     members: Members<R>,
     current: Option<Current>,
+    /// Why the block could not be read on; whoever reads blocks sees it in a weaker form.
+    failed: Option<ReadError>,
     is_over: bool,
 }
 
@@ -54,6 +56,7 @@ impl<R: Read> Reader<R> {
         Self {
             members: Members::new(input, offset, dictionary),
             current: None,
+            failed: None,
             is_over: false,
         }
     }
@@ -61,15 +64,14 @@ impl<R: Read> Reader<R> {
     /// The next record's header; what is left of the record before is skipped, and if that shows
     /// damage, the damage is answered first. After an error the next call goes on behind it.
     pub fn next_record(&mut self) -> Option<Result<Header, ReadError>> {
-        if self.current.is_some()
-            && let Err(error) = self.end()
-        {
-            return Some(Err(error));
-        }
         if self.is_over {
             return None;
         }
-        let next = self.begin();
+        let ended = match self.current {
+            Some(_) => self.end().map(|_| ()),
+            None => Ok(()),
+        };
+        let next = ended.and_then(|()| self.begin());
         if matches!(next, Ok(None) | Err(ReadError::Input { .. })) {
             self.is_over = true;
         }
@@ -93,7 +95,10 @@ impl<R: Read> Reader<R> {
             let offset = self.members.offset();
             return Err(ReadError::NoRecord { offset, length: 0 });
         };
-        let skipped = self.skip_block();
+        let skipped = match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.skip_block(),
+        };
         let is_short = self.current.take().is_some_and(|current| current.is_short);
         skipped?;
         if is_short {
@@ -102,7 +107,7 @@ impl<R: Read> Reader<R> {
             });
         }
         let line_ends = self.skip_line_ends()?;
-        let (next, is_border) = self.members.border()?;
+        let (next, is_border) = self.members.border(current.offset)?;
         Ok(Ending {
             offset: current.offset,
             length: next - current.offset,
@@ -248,7 +253,9 @@ impl<R: Read> Reader<R> {
                 break;
             }
             let border = self.members.until_next_member();
-            let line = memchr::memmem::find(window, b"\nWARC/").map(|at| at + 1);
+            // Looking further would be in vain, again and again if members are tiny.
+            let near = &window[..window.len().min(border + START.len())];
+            let line = memchr::memmem::find(near, b"\nWARC/").map(|at| at + 1);
             let next = line
                 .into_iter()
                 .chain([border])
@@ -287,8 +294,8 @@ fn empty_line(window: &[u8], from: usize) -> Option<usize> {
     })
 }
 
-/// Reads a record's block. Ends where the block ends; a block that is cut short ends there, too,
-/// and [`Reader::end`] tells.
+/// Reads a record's block. Ends where the block ends; a block that is cut short ends there, too.
+/// What is wrong with it is told by [`Reader::end`].
 pub struct BlockReader<'a, R> {
     reader: &'a mut Reader<R>,
 }
@@ -305,10 +312,15 @@ impl<R: Read> Read for BlockReader<'_, R> {
 
 impl<R: Read> BufRead for BlockReader<'_, R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        let ready = self.reader.ready().map_err(|error| match error {
-            ReadError::Input { source, .. } => source,
-            other => io::Error::new(io::ErrorKind::InvalidData, other),
-        })?;
+        let ready = match self.reader.ready() {
+            Ok(ready) => ready,
+            Err(error) => {
+                let weaker = io::Error::new(io::ErrorKind::InvalidData, error.to_string());
+                self.reader.cut();
+                self.reader.failed = Some(error);
+                return Err(weaker);
+            }
+        };
         Ok(&self.reader.members.window()[..ready])
     }
 

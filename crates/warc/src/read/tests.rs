@@ -1,3 +1,5 @@
+//! Files as they are found, sound and damaged, in every packing.
+
 use std::io::{Cursor, Read as _, Write as _};
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! Records as bytes: fields, members, digests, and what cannot break out.
+
 use std::io::{Read as _, Seek as _, Write as _};
 use std::time::Duration;
 
