@@ -188,13 +188,12 @@ impl Stored {
             self.memory = Vec::new();
             self.share.resize(0);
         }
-        match &mut self.file {
+        if let Some(file) = &mut self.file {
             // The pages go to the system's cache; a disk that is slow slows this task alone.
-            Some(file) => file.write_all(bytes)?,
-            None => {
-                self.memory.extend_from_slice(bytes);
-                self.share.resize(together as u64);
-            }
+            file.write_all(bytes)?;
+        } else {
+            self.memory.extend_from_slice(bytes);
+            self.share.resize(together as u64);
         }
         self.length += bytes.len() as u64;
         Ok(())

@@ -16,6 +16,7 @@ use clewline_warc::{Digest, Moment};
 use super::files::{Found, Position, list};
 use super::group::Group;
 use super::seen::{Holder, MOST, Seen};
+use crate::escape;
 use crate::log::Offset;
 use crate::log::appender::{Appender, damage, named};
 
@@ -87,8 +88,9 @@ impl Index {
             let header = header.map_err(|error| damaged(&error))?;
             let capture = Capture::of_record(&header, &mut reader, name);
             if let Some(capture) = capture.map_err(|error| damaged(&error))? {
-                self.lines
-                    .write(format!("{}\n", capture.line()).as_bytes())?;
+                let mut line = Vec::new();
+                write_line(&capture, &mut line);
+                self.lines.write(&line)?;
             }
         }
         Ok(())
@@ -120,8 +122,7 @@ impl Index {
             refers_to_url: original.map(|it| it.target.to_string()).unwrap_or_default(),
             refers_to_date: original.map(|it| it.date.timestamp()).unwrap_or_default(),
         };
-        self.pending.extend_from_slice(capture.line().as_bytes());
-        self.pending.push(b'\n');
+        write_line(&capture, &mut self.pending);
     }
 
     /// The payloads of the captures that were written last.
@@ -170,6 +171,13 @@ impl Index {
         fs::rename(&new, &sorted).map_err(|error| named(&sorted, &error))?;
         fs::remove_file(self.lines.path()).map_err(|error| named(self.lines.path(), &error))
     }
+}
+
+/// Appends a line. What a server calls the type of its answer may hold anything; as in the
+/// other logs, nothing in it steers a terminal.
+fn write_line(capture: &Capture, lines: &mut Vec<u8>) {
+    escape::json_text(&capture.line(), lines);
+    lines.push(b'\n');
 }
 
 /// How far the index reaches into the archive, and how much of the unsorted lines is sound.

@@ -215,7 +215,7 @@ fn every_end_is_found_again_whatever_a_crash_left() {
             take_back(&archive, Position::of(*end), Tails::Kept(&tails)).unwrap();
             assert_eq!(lines(place.path()), *expected);
             let left = names(&archive);
-            assert!(left.iter().all(|name| name.ends_with(".gz")), "{left:?}");
+            assert!(!left.iter().any(|name| name.contains(".open")), "{left:?}");
             // The next run goes on in a file of its own.
             let mut log = ArchiveLog::open(place.path(), plan(3_000), *end).unwrap();
             assert_eq!(log.sync().unwrap(), *end);
@@ -246,7 +246,7 @@ fn last_is_closed(archive: &Path, _: Position) {
 /// The new name of a closed file was lost with the machine's power.
 fn earlier_is_open(archive: &Path, end: Position) {
     for name in names(archive) {
-        if name.contains(&format!("-{:05}.", end.serial)) && !name.ends_with(".open") {
+        if name.contains(&format!("-{:05}.", end.serial)) && !name.contains(".open") {
             let path: PathBuf = archive.join(&name);
             fs::rename(&path, archive.join(format!("{name}.open"))).unwrap();
         }
