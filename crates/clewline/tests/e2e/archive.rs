@@ -60,13 +60,17 @@ impl Job {
         let metadata = records
             .iter()
             .filter(|it| it.header.kind() == Kind::Metadata);
-        metadata
-            .map(|record| {
-                let text = record.text();
-                let line = text.lines().next().unwrap_or_default();
-                format!("{}\n", line.strip_prefix("urls-jsonl: ").unwrap())
-            })
-            .collect()
+        let mut lines = String::new();
+        for record in metadata {
+            let text = record.text();
+            let line = text
+                .lines()
+                .next()
+                .and_then(|line| line.strip_prefix("urls-jsonl: "));
+            lines.push_str(line.unwrap());
+            lines.push('\n');
+        }
+        lines
     }
 
     fn urls(&self) -> String {
