@@ -183,7 +183,8 @@ fn every_byte_stands_in_the_archive_as_it_was_sent() {
             request.header.value("WARC-Concurrent-To"),
             response.header.value("WARC-Record-ID")
         );
-        assert_eq!(request.header.value("WARC-IP-Address"), Some("127.0.0.1"));
+        let address = web.addr("a.test").ip().to_string();
+        assert_eq!(request.header.value("WARC-IP-Address"), Some(&*address));
         assert!(
             request
                 .text()
