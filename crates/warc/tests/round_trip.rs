@@ -87,7 +87,7 @@ proptest! {
                 let end = reader.end().unwrap();
                 prop_assert_eq!(header.kind(), Kind::Response);
                 prop_assert_eq!(header.record_id(), Some(RecordId::numbered([5; 16], number as u64)));
-                prop_assert_eq!(header.date().map(Moment::seconds), Some(sample.seconds as i64));
+                prop_assert_eq!(header.date().map(Moment::seconds), i64::try_from(sample.seconds).ok());
                 prop_assert_eq!(block, [&sample.head[..], &sample.body].concat());
                 prop_assert_eq!(end.offset, at);
                 prop_assert!(end.is_alone && end.is_closed);

@@ -357,7 +357,7 @@ impl<R: Read> Members<R> {
             Ok(Status::StreamEnd) => self.decoder = Decoder::Idle,
             Ok(_) if taken == 0 && made == 0 => return Err(self.stuck()),
             Ok(_) => {}
-            Err(error) => return Err(self.damaged(io::Error::other(error))),
+            Err(error) => self.damaged_after(made, io::Error::other(error))?,
         }
         Ok(made)
     }
@@ -386,7 +386,7 @@ impl<R: Read> Members<R> {
             Ok(0) => self.decoder = Decoder::Idle,
             Ok(_) if taken == 0 && made == 0 => return Err(self.stuck()),
             Ok(_) => {}
-            Err(error) => return Err(self.damaged(error)),
+            Err(error) => self.damaged_after(made, error)?,
         }
         Ok(made)
     }
@@ -428,6 +428,16 @@ impl<R: Read> Members<R> {
             offset: self.member,
             source,
         }
+    }
+
+    /// What was made before the damage is handed out before the damage is told.
+    fn damaged_after(&mut self, made: usize, source: io::Error) -> Result<(), ReadError> {
+        let damage = self.damaged(source);
+        if made == 0 {
+            return Err(damage);
+        }
+        self.pending = Some(damage);
+        Ok(())
     }
 
     fn cut_short(&mut self) -> ReadError {

@@ -277,7 +277,11 @@ impl<R: Read + Seek> Reader<R> {
     pub fn seek(mut input: R, offset: u64) -> Result<Self, ReadError> {
         let failed = |source| ReadError::Input { offset, source };
         input.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let dictionary = dictionary(&mut input)?;
+        // A dictionary that can't be read is none, as when reading from the beginning.
+        let dictionary = match dictionary(&mut input) {
+            Err(error @ ReadError::Input { .. }) => return Err(error),
+            read => read.unwrap_or_default(),
+        };
         input.seek(SeekFrom::Start(offset)).map_err(failed)?;
         Ok(Self::at(input, offset, dictionary))
     }

@@ -180,7 +180,9 @@ fn quirks_are_read() {
 #[test]
 fn damage_is_told_and_passed() {
     for coding in [Coding::Plain, Coding::Gzip, Coding::Zstd] {
-        let body = b"some words of a page ".repeat(5000);
+        // So much that some blocks precede the damage, and nothing that compresses.
+        let numbers = (0..100_000_u32).map(|number| number.wrapping_mul(2_654_435_761));
+        let body: Vec<u8> = numbers.flat_map(u32::to_le_bytes).collect();
         let (one, two) = (record(coding, 1, &body), record(coding, 2, b""));
         let whole = [format!("http://a.test/1 {}", PAGE.len() + body.len())];
         let next = [format!("http://a.test/2 {}", PAGE.len())];
@@ -192,7 +194,8 @@ fn damage_is_told_and_passed() {
             assert_eq!(found.len(), 1, "{found:?}");
         } else {
             assert!(found[0].starts_with("http://a.test/1 "), "{found:?}");
-            assert!(found[0].ends_with("Damaged"), "{found:?}");
+            let is_told = found[0].ends_with("Damaged") || found[0].ends_with("Truncated");
+            assert!(is_told, "{coding:?} {found:?}");
             assert_eq!(found.last(), Some(&next[0]), "{coding:?} {found:?}");
         }
 
