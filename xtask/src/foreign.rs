@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::stage::{Counts, Ending};
 use crate::{Workspace, skipped, tools};
 
-/// What is installed from PyPI: two readers of archives, and the maker of an index's keys.
+/// What is installed from `PyPI`: two readers of archives, and the maker of an index's keys.
 const PACKAGES: [&str; 3] = ["warcio==1.8.1", "fastwarc==1.1.0", "surt==0.3.1"];
 /// The longest that installing or checking may take, in seconds.
 const LONGEST: &str = "300";
