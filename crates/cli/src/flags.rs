@@ -15,6 +15,8 @@ use crate::resolve::show::{Standing, defaults};
 use crate::settings::{
     ConsoleSettings, NetworkSettings, RequestSettings, ScopeSettings, Settings, definitions, key_of,
 };
+use crate::export::ExportArguments;
+use crate::serve::ServeArguments;
 use crate::warc::WarcArguments;
 
 /// What `clewline` alone prints.
@@ -145,6 +147,12 @@ pub(crate) enum Verb {
     /// List, read and verify archives: WARC files, or the archive of a crawl
     #[command(max_term_width = 100)]
     Warc(WarcArguments),
+    /// Show an archive in a browser: pages at their time, or a proxy with the exact bytes
+    #[command(max_term_width = 100)]
+    Serve(ServeArguments),
+    /// Write an archive in another form: a folder to browse, a WACZ file
+    #[command(max_term_width = 100)]
+    Export(ExportArguments),
     /// Print completions for a shell
     Completions {
         /// The shell

@@ -5,6 +5,7 @@
 mod advice;
 mod crawl;
 mod exit;
+mod export;
 mod flags;
 mod inspect;
 mod message;
@@ -12,6 +13,7 @@ mod nearest;
 mod paper;
 mod progress;
 mod resolve;
+mod serve;
 mod settings;
 mod stop;
 mod teller;
@@ -61,7 +63,11 @@ fn colour_of(verb: &Verb) -> Colour {
     let written = match verb {
         Verb::Crawl(arguments) => arguments.settings.console.color.as_deref(),
         Verb::Inspect(arguments) => arguments.console.color.as_deref(),
-        Verb::Warc(_) | Verb::Completions { .. } | Verb::Reference => None,
+        Verb::Warc(_)
+        | Verb::Serve(_)
+        | Verb::Export(_)
+        | Verb::Completions { .. }
+        | Verb::Reference => None,
     };
     match written {
         Some("always") => Colour::Always,
@@ -87,6 +93,8 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
         Verb::Crawl(arguments) => run_crawl(&arguments),
         Verb::Inspect(arguments) => run_inspect(*arguments),
         Verb::Warc(arguments) => Ok(warc::warc(&arguments)?),
+        Verb::Serve(arguments) => Ok(serve::serve(&arguments)?),
+        Verb::Export(arguments) => Ok(export::export(&arguments)?),
         Verb::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut flags::command(), "clewline", &mut text);

@@ -22,7 +22,11 @@ pub struct Index {
 impl Index {
     /// Opens an index.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        Self::of(File::open(path)?)
+    }
+
+    /// An index in a file that is open already.
+    pub fn of(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let file = BufReader::new(file);
         Ok(Self { file, length })
@@ -31,15 +35,28 @@ impl Index {
     /// Hands on the captures of a URL, oldest first, until the taker answers no.
     pub fn each(&mut self, url: &str, mut take: impl FnMut(Capture) -> bool) -> io::Result<()> {
         let key = surt(url) + " ";
-        let start = self.first_not_before(key.as_bytes())?;
+        self.each_from(&key, |found, capture| {
+            format!("{found} ").starts_with(&key) && take(capture)
+        })
+    }
+
+    /// Hands on keys and captures in order, from the first that is not before a line, which may
+    /// be the beginning of one, until the taker answers no.
+    pub fn each_from(
+        &mut self,
+        line: &str,
+        mut take: impl FnMut(&str, Capture) -> bool,
+    ) -> io::Result<()> {
+        let start = self.first_not_before(line.as_bytes())?;
         self.file.seek(SeekFrom::Start(start))?;
         let mut lines = Lines(&mut self.file);
         while let Some(line) = lines.next_line()? {
-            if !line.starts_with(key.as_bytes()) {
-                break;
-            }
-            let capture = Capture::parse(&String::from_utf8_lossy(&line));
-            if capture.is_some_and(|capture| !take(capture)) {
+            let line = String::from_utf8_lossy(&line);
+            let Some(capture) = Capture::parse(&line) else {
+                continue;
+            };
+            let key = line.split(' ').next().unwrap_or_default();
+            if !take(key, capture) {
                 break;
             }
         }

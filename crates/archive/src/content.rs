@@ -1,0 +1,189 @@
+//! What a capture holds.
+//!
+//! Owns the way from a place in a file to a head and a body: a revisit leads to the capture with
+//! its payload, chunks and content codings come off. Refuses to know what the body means.
+//! Invariant: no more than a limit is ever held; the rest streams.
+
+use std::io::{self, BufReader, Read};
+
+use clewline_warc::Moment;
+use clewline_warc::cdxj::Capture;
+use clewline_warc::http::{self, Head};
+use clewline_warc::read::{ReadError, Reader};
+
+use crate::open::{Archive, Held};
+use crate::section::Section;
+
+/// The most that a body may decode to.
+pub const LARGEST: u64 = 4 << 30;
+
+/// Why a capture cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContentError {
+    /// The record is damaged or cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The file cannot be read, or the body does not decode.
+    #[error(transparent)]
+    Input(#[from] io::Error),
+    /// The index leads to no record, or to one of another URL.
+    #[error("the index does not lead to the record of {url}; make the index anew")]
+    Astray {
+        /// What was looked for.
+        url: String,
+    },
+    /// The payload of a revisit is in no file here.
+    #[error("the capture repeats one of {url} that is not in these files")]
+    NoOriginal {
+        /// What it repeats.
+        url: String,
+    },
+}
+
+/// A capture's message: the head as it was recorded, and the body, not read yet.
+pub struct Content {
+    head: Vec<u8>,
+    is_http: bool,
+    media_type: String,
+    body: Box<dyn Read>,
+}
+
+impl Archive {
+    /// Opens a capture.
+    pub fn read(&self, held: &Held) -> Result<Content, ContentError> {
+        let content = self.read_record(held)?;
+        if !held.capture.is_revisit() {
+            return Ok(content);
+        }
+        let original = self.original(&held.capture)?;
+        let with_body = self.read_record(&original)?;
+        // Writers may leave the head of a revisit out, and a 304 is no head of this body.
+        if matches!(content.head().status(), None | Some(304)) {
+            return Ok(with_body);
+        }
+        Ok(Content {
+            // The framing is the business of the record with the body.
+            body: with_body.payload(),
+            head: without_framing(&content.head),
+            ..content
+        })
+    }
+
+    /// The capture whose payload a revisit repeats.
+    fn original(&self, revisit: &Capture) -> Result<Held, ContentError> {
+        let url = match revisit.refers_to_url.as_str() {
+            "" => &revisit.url,
+            url => url,
+        };
+        let at = Moment::of_timestamp(&revisit.refers_to_date)
+            .or_else(|| Moment::of_timestamp(&revisit.timestamp));
+        let is_same = |other: &Capture| !other.is_revisit() && other.digest == revisit.digest;
+        let found = self.best(url, at, is_same)?;
+        found.ok_or_else(|| ContentError::NoOriginal {
+            url: url.to_owned(),
+        })
+    }
+
+    fn read_record(&self, held: &Held) -> Result<Content, ContentError> {
+        let astray = || ContentError::Astray {
+            url: held.capture.url.clone(),
+        };
+        let place = self.places().get(held.place).ok_or_else(astray)?;
+        let input = BufReader::new(place.open()?);
+        let mut reader = Reader::seek(input, held.capture.offset)?;
+        let header = reader.next_record().ok_or_else(astray)??;
+        if header.target() != Some(held.capture.url.as_str()) {
+            return Err(astray());
+        }
+        let (is_http, media_type) = (header.is_http(), held.capture.mime.clone());
+        let block = Block { reader };
+        let (head, body): (_, Box<dyn Read>) = if is_http {
+            let (head, body) = http::split(BufReader::new(block))?;
+            (head, Box::new(body))
+        } else {
+            (Vec::new(), Box::new(block))
+        };
+        Ok(Content {
+            head,
+            is_http,
+            media_type,
+            body,
+        })
+    }
+}
+
+impl Content {
+    /// The head as it was recorded; empty if the capture is no HTTP message.
+    pub fn head(&self) -> Head<'_> {
+        Head::parse(&self.head)
+    }
+
+    /// The status that is shown: what is no message is simply there.
+    pub fn status(&self) -> u16 {
+        self.head().status().unwrap_or(200)
+    }
+
+    /// The value of `Content-Type`, as text.
+    pub fn content_type(&self) -> Option<String> {
+        if self.is_http {
+            return self.head().text("content-type");
+        }
+        Some(self.media_type.clone())
+    }
+
+    /// The media type without parameters, in lower case; empty if none is told.
+    pub fn media_type(&self) -> String {
+        let named = self.content_type().unwrap_or_default();
+        let essence = named.split([';', ',']).next().unwrap_or_default();
+        essence.trim().to_ascii_lowercase()
+    }
+
+    /// The block as it was recorded, the head apart.
+    pub fn exact(self) -> (Vec<u8>, Box<dyn Read>) {
+        (self.head, self.body)
+    }
+
+    /// The body with chunks taken off, in its content coding.
+    pub fn payload(self) -> Box<dyn Read> {
+        if !self.is_http {
+            return self.body;
+        }
+        Box::new(http::payload(Head::parse(&self.head), self.body))
+    }
+
+    /// The body as the server meant it, at most [`LARGEST`] bytes.
+    pub fn decoded(self) -> io::Result<Box<dyn Read>> {
+        let codings = self.head().content_codings();
+        http::decoded(&codings, self.payload(), LARGEST)
+    }
+}
+
+/// A record's block that owns its reader.
+struct Block {
+    reader: Reader<BufReader<Section>>,
+}
+
+impl Read for Block {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.reader.block().read(out)
+    }
+}
+
+/// A head without the fields that frame a body, for a body that has lost its framing.
+fn without_framing(head: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(head.len());
+    let mut is_kept = true;
+    for line in head.split_inclusive(|&byte| byte == b'\n') {
+        let is_folded = matches!(line.first(), Some(b' ' | b'\t'));
+        if !is_folded {
+            let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
+            let name = name.trim_ascii();
+            is_kept = !name.eq_ignore_ascii_case(b"transfer-encoding");
+        }
+        if is_kept {
+            kept.extend_from_slice(line);
+        }
+    }
+    kept
+}

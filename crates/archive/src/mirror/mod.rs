@@ -1,0 +1,351 @@
+//! A folder that browsers open: the latest capture of every URL, links from file to file.
+//!
+//! Owns which captures become files and where references lead. Refuses to know how names are made
+//! (`names`) and how documents are rewritten. Invariants: the same archive makes the same folder;
+//! nothing is written outside the folder; opening a page loads nothing from the web unless a
+//! script of it does.
+
+mod names;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clewline_warc::cdxj::Capture;
+use url::Url;
+
+use crate::Existing;
+use crate::content::{Content, ContentError};
+use crate::open::{Archive, Held};
+use crate::rewrite::{self, Banner, Document, Guide, Use};
+
+/// The page that lists the others.
+const ENTRY: &str = "index.html";
+/// Pages that it lists.
+const MOST_LISTED: usize = 10_000;
+/// Redirects that are followed to find where a link ends.
+const MOST_HOPS: usize = 10;
+/// Links whose ends are remembered.
+const MOST_KNOWN: usize = 100_000;
+/// The largest document that is rewritten.
+const LARGEST_DOCUMENT: u64 = 32 << 20;
+/// Loads nothing, and is no error: what a requisite becomes that is not in the archive.
+const NOTHING: &str = "data:,";
+
+/// Why a mirror cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MirrorError {
+    /// The folder has something in it.
+    #[error("{path} is not empty; name another folder, or replace what is in it with --overwrite")]
+    Occupied {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Output {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The index cannot be read.
+    #[error("cannot read the index: {0}")]
+    Index(#[from] io::Error),
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mirrored {
+    /// Files that were written, without the entry.
+    pub files: u64,
+    /// The page to open first.
+    pub entry: PathBuf,
+}
+
+/// Writes a mirror; what cannot be read is told and left out.
+pub fn export(
+    archive: &Archive,
+    folder: &Path,
+    existing: Existing,
+    complain: &mut dyn FnMut(&str),
+) -> Result<Mirrored, MirrorError> {
+    let output = |source| MirrorError::Output {
+        path: folder.to_owned(),
+        source,
+    };
+    fs::create_dir_all(folder).map_err(output)?;
+    let is_empty = fs::read_dir(folder).map_err(output)?.next().is_none();
+    if !is_empty && existing == Existing::Keep {
+        let path = folder.to_owned();
+        return Err(MirrorError::Occupied { path });
+    }
+    let mut mirror = Mirror {
+        ends: Ends {
+            archive,
+            known: RefCell::default(),
+        },
+        folder,
+        listed: Vec::new(),
+        files: 0,
+    };
+    archive.each(|_, held| mirror.take(&held, complain))?;
+    let entry = mirror.write_entry()?;
+    Ok(Mirrored {
+        files: mirror.files,
+        entry,
+    })
+}
+
+struct Mirror<'a> {
+    ends: Ends<'a>,
+    folder: &'a Path,
+    /// Pages of the entry: name and URL.
+    listed: Vec<(String, String)>,
+    files: u64,
+}
+
+impl Mirror<'_> {
+    fn take(&mut self, held: &Held, complain: &mut dyn FnMut(&str)) -> Result<(), MirrorError> {
+        let is_file = is_success(&held.capture)
+            && self.ends.chosen(&held.capture.url)?.as_ref() == Some(held);
+        let (true, Ok(url)) = (is_file, Url::parse(&held.capture.url)) else {
+            return Ok(());
+        };
+        if !matches!(url.scheme(), "http" | "https") {
+            return Ok(());
+        }
+        let read = self
+            .ends
+            .archive
+            .read(held)
+            .map_err(|error| error.to_string());
+        let result = read.and_then(|content| {
+            let name = names::name_of(&url, &content.media_type());
+            let bytes = self.contents(content, &url, &name);
+            bytes
+                .map(|contents| (name, contents))
+                .map_err(|error| error.to_string())
+        });
+        let (name, contents) = match result {
+            Ok(done) => done,
+            Err(why) => {
+                complain(&format!("{}: {why}", held.capture.url));
+                return Ok(());
+            }
+        };
+        let is_page = matches!(contents, Contents::Page(_));
+        if let Err(why) = self.write(&name, contents)? {
+            complain(&format!("{}: {why}", held.capture.url));
+            return Ok(());
+        }
+        self.files += 1;
+        if is_page && self.listed.len() < MOST_LISTED {
+            self.listed.push((name, held.capture.url.clone()));
+        }
+        Ok(())
+    }
+
+    fn contents(&self, content: Content, url: &Url, name: &str) -> Result<Contents, ContentError> {
+        let (media_type, kind) = (content.media_type(), content.content_type());
+        let kind = kind.unwrap_or_default();
+        let mut stream = content.decoded()?;
+        let is_html = matches!(media_type.as_str(), "text/html" | "application/xhtml+xml");
+        if !is_html && media_type != "text/css" {
+            return Ok(Contents::Stream(stream));
+        }
+        let mut bytes = Vec::new();
+        // What is read before an error is kept: archives hold pages that broke off.
+        let _ = stream
+            .by_ref()
+            .take(LARGEST_DOCUMENT)
+            .read_to_end(&mut bytes);
+        if bytes.len() as u64 == LARGEST_DOCUMENT {
+            return Ok(Contents::Stream(Box::new(
+                io::Cursor::new(bytes).chain(stream),
+            )));
+        }
+        let guide = Links {
+            ends: &self.ends,
+            from: name,
+        };
+        if !is_html {
+            let sheet = rewrite::sheet(&bytes, &kind, url, &guide);
+            return Ok(Contents::Bytes(sheet.into_bytes()));
+        }
+        let document = Document {
+            bytes: &bytes,
+            url,
+            encoding: rewrite::encoding_in(&kind),
+        };
+        let rewritten = rewrite::html(document, Banner(""), &guide).map(|(html, _)| html);
+        // A file has no header that could name its encoding.
+        let mark = match rewrite::encoding_in(&kind) {
+            Some(encoding) => format!("<meta charset=\"{}\">", encoding.name()),
+            None => String::new(),
+        };
+        Ok(Contents::Page(
+            rewritten.map_or(bytes, |html| marked(html, &mark)),
+        ))
+    }
+
+    /// Writes a file. What went wrong with the capture is the inner error.
+    fn write(&self, name: &str, contents: Contents) -> Result<io::Result<()>, MirrorError> {
+        let path = self.folder.join(name);
+        let output = |source| MirrorError::Output {
+            path: path.clone(),
+            source,
+        };
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(output)?;
+        }
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(output(error)),
+            _ => {}
+        }
+        let mut out = BufWriter::new(File::create_new(&path).map_err(output)?);
+        let mut stream = match contents {
+            Contents::Page(bytes) | Contents::Bytes(bytes) => {
+                out.write_all(&bytes).map_err(output)?;
+                return out.flush().map(Ok).map_err(output);
+            }
+            Contents::Stream(stream) => stream,
+        };
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let count = match stream.read(&mut buffer) {
+                Ok(0) => return out.flush().map(Ok).map_err(output),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Ok(Err(error)),
+            };
+            out.write_all(&buffer[..count]).map_err(output)?;
+        }
+    }
+
+    fn write_entry(&self) -> Result<PathBuf, MirrorError> {
+        let mut html = "<!doctype html><html lang=en><meta charset=utf-8>\
+            <meta name=viewport content=\"width=device-width\"><title>Mirror</title>\n\
+            <h1>Mirror</h1>\n<ul>\n"
+            .to_owned();
+        for (name, url) in &self.listed {
+            let url = htmlize::escape_text(url.as_str());
+            html.push_str(&format!("<li><a href=\"{name}\">{url}</a>\n"));
+        }
+        html.push_str("</ul>\n");
+        self.write(ENTRY, Contents::Bytes(html.into_bytes()))??;
+        Ok(self.folder.join(ENTRY))
+    }
+}
+
+/// Puts the encoding where a browser looks for it: before everything but the document's type.
+fn marked(html: Vec<u8>, mark: &str) -> Vec<u8> {
+    let start = &html[..html.len().min(1024)];
+    let is_told = memchr::memmem::find(&start.to_ascii_lowercase(), b"charset").is_some();
+    if mark.is_empty() || is_told {
+        return html;
+    }
+    let trimmed = html.trim_ascii_start();
+    let is_typed = trimmed
+        .get(..9)
+        .is_some_and(|start| start.eq_ignore_ascii_case(b"<!doctype"));
+    let at = match memchr::memchr(b'>', trimmed) {
+        Some(end) if is_typed => html.len() - trimmed.len() + end + 1,
+        _ => 0,
+    };
+    [&html[..at], mark.as_bytes(), &html[at..]].concat()
+}
+
+enum Contents {
+    Page(Vec<u8>),
+    Bytes(Vec<u8>),
+    Stream(Box<dyn Read>),
+}
+
+fn status(capture: &Capture) -> u16 {
+    // A resource has no status, and is simply there.
+    capture.status.parse().unwrap_or(200)
+}
+
+fn is_success(capture: &Capture) -> bool {
+    (200..300).contains(&status(capture))
+}
+
+/// Where links end.
+struct Ends<'a> {
+    archive: &'a Archive,
+    /// Names of files by URL; nothing for what is not in the archive.
+    known: RefCell<HashMap<String, Option<String>>>,
+}
+
+impl Ends<'_> {
+    /// The capture that stands for a URL: the latest that is a page or leads to one.
+    fn chosen(&self, url: &str) -> io::Result<Option<Held>> {
+        let is_fit = |capture: &Capture| (200..400).contains(&status(capture));
+        self.archive.best(url, None, is_fit)
+    }
+
+    /// The name of the file where a URL leads.
+    fn name(&self, url: &Url) -> Option<String> {
+        let mut key = url.clone();
+        key.set_fragment(None);
+        if let Some(known) = self.known.borrow().get(key.as_str()) {
+            return known.clone();
+        }
+        let name = self.followed(&key);
+        let mut known = self.known.borrow_mut();
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(key.into(), name.clone());
+        name
+    }
+
+    fn followed(&self, url: &Url) -> Option<String> {
+        let mut url = url.clone();
+        for _ in 0..MOST_HOPS {
+            let held = self.chosen(url.as_str()).ok()??;
+            let found = Url::parse(&held.capture.url).ok()?;
+            if is_success(&held.capture) {
+                let media_type = if held.capture.is_revisit() {
+                    self.archive.read(&held).ok()?.media_type()
+                } else {
+                    held.capture.mime
+                };
+                return Some(names::name_of(&found, &media_type));
+            }
+            let content = self.archive.read(&held).ok()?;
+            url = found.join(content.head().text("location")?.trim()).ok()?;
+        }
+        None
+    }
+}
+
+/// Leads references of one file to other files.
+struct Links<'a> {
+    ends: &'a Ends<'a>,
+    from: &'a str,
+}
+
+impl Guide for Links<'_> {
+    fn lead(&self, url: &Url, purpose: Use) -> String {
+        match (self.ends.name(url), purpose) {
+            (Some(name), _) => {
+                let fragment = url.fragment().map(|fragment| format!("#{fragment}"));
+                names::relative(self.from, &name) + &fragment.unwrap_or_default()
+            }
+            (None, Use::Navigation) => url.to_string(),
+            (None, Use::Requisite) => NOTHING.to_owned(),
+        }
+    }
+
+    fn is_for_files(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,317 @@
+//! Pages at their time.
+//!
+//! Owns the paths (`/web/<time>/<url>`, `/web/<time>id_/<url>` for the untouched payload,
+//! `/web/*/<url>` for all captures of a URL), what of a recorded head is shown again, and the
+//! policy under which a page is shown. Invariants: a page can ask this server only; cookies and
+//! other orders to the browser that were recorded are not repeated.
+
+use std::fmt::Write as _;
+use std::io::{Cursor, Read as _};
+
+use clewline_warc::Moment;
+use url::Url;
+
+use super::Scripts;
+use super::answer::{Answer, Body};
+use super::page::{self, Listing};
+use super::request::Request;
+use crate::content::Content;
+use crate::open::{Archive, Held};
+use crate::rewrite::{self, Banner, Document, Guide, Use};
+
+/// Captures on one page of the list.
+const PAGE: usize = 100;
+/// The largest document that is rewritten; a larger one is shown as it is.
+const LARGEST_DOCUMENT: u64 = 32 << 20;
+/// What is looked at to tell what a body without a type is.
+const SNIFFED: usize = 512;
+
+const POLICY: &str = "default-src 'none'; img-src 'self' data: blob:; \
+    style-src 'self' 'unsafe-inline' data:; font-src 'self' data:; \
+    media-src 'self' data: blob:; frame-src 'self'; object-src 'self'; manifest-src 'self'; \
+    form-action 'self'; base-uri 'self'; frame-ancestors 'self'";
+
+const SCRIPTS: &str = "; script-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; \
+    connect-src 'self' data: blob:; worker-src 'self' blob:";
+
+/// A path that names a capture.
+#[derive(Debug, PartialEq, Eq)]
+struct Wanted<'a> {
+    /// Digits, `*`, or nothing for the latest.
+    time: &'a str,
+    is_untouched: bool,
+    url: String,
+}
+
+impl<'a> Wanted<'a> {
+    fn of(target: &'a str) -> Option<Self> {
+        let rest = target.strip_prefix("/web/")?;
+        let (first, url) = rest.split_once('/').unwrap_or((rest, ""));
+        let digits = first.trim_end_matches(|c: char| c == '_' || c.is_ascii_lowercase());
+        let is_time =
+            first == "*" || (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()));
+        let (time, modifier, url) = if is_time && first == "*" {
+            ("*", "", url)
+        } else if is_time {
+            (digits, &first[digits.len()..], url)
+        } else {
+            ("", "", rest)
+        };
+        // Some collapse the slashes of a URL within a path, some leave the scheme out.
+        let url = match url.split_once(":/") {
+            Some((scheme @ ("http" | "https"), rest)) => {
+                format!("{scheme}://{}", rest.trim_start_matches('/'))
+            }
+            _ => format!("http://{url}"),
+        };
+        Some(Self {
+            time,
+            is_untouched: modifier == "id_",
+            url,
+        })
+    }
+}
+
+/// The path of a capture.
+pub(super) fn path_of(time: &str, url: &str) -> String {
+    format!("/web/{time}/{}", safe(url))
+}
+
+/// A URL that fits into a path and a header field, without its fragment.
+pub(super) fn safe(url: &str) -> String {
+    let url = url.split('#').next().unwrap_or_default();
+    let mut text = String::with_capacity(url.len());
+    for byte in url.bytes() {
+        if byte.is_ascii_graphic() && !matches!(byte, b'"' | b'<' | b'>') {
+            text.push(char::from(byte));
+        } else {
+            write!(text, "%{byte:02X}").expect("a string takes all text");
+        }
+    }
+    text
+}
+
+/// Leads references to the captures closest to a time.
+struct Replay<'a> {
+    time: &'a str,
+}
+
+impl Guide for Replay<'_> {
+    fn lead(&self, url: &Url, _: Use) -> String {
+        let fragment = url.fragment().map(|fragment| format!("#{fragment}"));
+        path_of(self.time, url.as_str()) + &fragment.unwrap_or_default()
+    }
+}
+
+pub(super) fn answer(request: &Request, archive: &Archive, scripts: Scripts) -> Answer {
+    let (path, query) = request
+        .target
+        .split_once('?')
+        .map_or((request.target.as_str(), ""), |(path, query)| (path, query));
+    match path {
+        page::STYLE_PATH => {
+            return Answer::new(200, Body::Bytes(page::STYLE.into()))
+                .with("Content-Type", "text/css; charset=utf-8");
+        }
+        "/" => return list(query, archive),
+        _ => {}
+    }
+    match Wanted::of(&request.target) {
+        Some(wanted) => capture(&wanted, request, archive, scripts),
+        None => astray(request),
+    }
+}
+
+/// A page asked for a path of its own site that nobody could rewrite: its referrer tells which.
+fn astray(request: &Request) -> Answer {
+    let from = request.referer.as_deref().and_then(|referer| {
+        let path = referer.strip_prefix("http://")?;
+        let path = &path[path.find('/')?..];
+        let wanted = Wanted::of(path)?;
+        let url = Url::parse(&wanted.url).ok()?.join(&request.target).ok()?;
+        Some(path_of(wanted.time, url.as_str()))
+    });
+    match from {
+        Some(path) => found_at(&path),
+        None => page::missing(&request.target),
+    }
+}
+
+fn found_at(path: &str) -> Answer {
+    Answer::new(302, Body::Bytes(Vec::new())).with("Location", path)
+}
+
+fn list(query: &str, archive: &Archive) -> Answer {
+    let (mut prefix, mut from) = (String::new(), String::new());
+    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        match &*name {
+            "url" => prefix = value.into_owned(),
+            "from" => from = value.into_owned(),
+            _ => {}
+        }
+    }
+    let key = Archive::key_prefix(&prefix);
+    let mut rows = match archive.list(&from, &key, PAGE + 1) {
+        Ok(rows) => rows,
+        Err(error) => return page::broken(&prefix, &error),
+    };
+    let next = rows.split_off(PAGE.min(rows.len()));
+    let next = next.first();
+    let next = next.map(|(key, held)| format!("{key} {}", held.capture.timestamp));
+    page::listing(&Listing {
+        prefix: &prefix,
+        rows: &rows,
+        // More captures of one moment than a page holds would lead here again.
+        next: next.filter(|next| *next != from),
+        files: archive.file_count(),
+    })
+}
+
+fn capture(wanted: &Wanted<'_>, request: &Request, archive: &Archive, scripts: Scripts) -> Answer {
+    let url = wanted.url.as_str();
+    let all = match archive.captures(url) {
+        Ok(all) => all,
+        Err(error) => return page::broken(url, &error),
+    };
+    if wanted.time == "*" {
+        return page::calendar(url, &all);
+    }
+    let held = match archive.closest(url, Moment::of_timestamp(wanted.time)) {
+        Ok(Some(held)) => held,
+        Ok(None) => return page::missing(url),
+        Err(error) => return page::broken(url, &error),
+    };
+    let is_exact = held.capture.timestamp == wanted.time && safe(&held.capture.url) == safe(url);
+    if !is_exact {
+        let modifier = if wanted.is_untouched { "id_" } else { "" };
+        let time = format!("{}{modifier}", held.capture.timestamp);
+        return found_at(&path_of(&time, &held.capture.url));
+    }
+    let content = match archive.read(&held) {
+        Ok(content) => content,
+        Err(error) => return page::broken(url, &error),
+    };
+    let policy = match scripts {
+        Scripts::Blocked => POLICY.to_owned(),
+        Scripts::Allowed => format!("{POLICY}{SCRIPTS}"),
+    };
+    let answer = if wanted.is_untouched {
+        untouched(content)
+    } else {
+        shown(content, &held, &all, request)
+    };
+    answer.with("Content-Security-Policy", &policy)
+}
+
+/// The payload in its content coding, for whoever wants what was sent.
+fn untouched(content: Content) -> Answer {
+    let coding = content.head().text("content-encoding");
+    let kind = content.content_type();
+    let status = shown_status(content.status());
+    let mut answer = Answer::new(status, Body::Stream(content.payload()));
+    if let Some(kind) = kind {
+        answer = answer.with("Content-Type", &kind);
+    }
+    match coding {
+        Some(coding) => answer.with("Content-Encoding", &coding),
+        None => answer,
+    }
+}
+
+/// Statuses that mean something else to a browser are not repeated.
+fn shown_status(status: u16) -> u16 {
+    match status {
+        200..=203 | 400..=599 => status,
+        _ => 200,
+    }
+}
+
+fn shown(content: Content, held: &Held, all: &[Held], request: &Request) -> Answer {
+    let url = &held.capture.url;
+    let Ok(page) = Url::parse(url) else {
+        return untouched(content);
+    };
+    let guide = Replay {
+        time: &held.capture.timestamp,
+    };
+    let status = content.status();
+    if let (300..=399, Some(location)) = (status, content.head().text("location"))
+        && let Ok(target) = page.join(location.trim())
+        && matches!(target.scheme(), "http" | "https")
+    {
+        return found_at(&guide.lead(&target, Use::Navigation));
+    }
+    let kind = content.content_type();
+    let mut media_type = content.media_type();
+    let mut stream = match content.decoded() {
+        Ok(stream) => stream,
+        Err(error) => return page::broken(url, &error),
+    };
+    let status = shown_status(status);
+    let mut start = Vec::new();
+    if let Err(error) = stream
+        .by_ref()
+        .take(LARGEST_DOCUMENT.min(SNIFFED as u64))
+        .read_to_end(&mut start)
+    {
+        return page::broken(url, &error);
+    }
+    if media_type.is_empty() || media_type == "unk" {
+        media_type = sniffed(&start).to_owned();
+    }
+    let is_html = matches!(media_type.as_str(), "text/html" | "application/xhtml+xml");
+    let is_style = media_type == "text/css";
+    let kind = kind
+        .filter(|kind| !kind.trim().is_empty())
+        .unwrap_or(media_type);
+    if !is_html && !is_style {
+        let whole = Box::new(Cursor::new(start).chain(stream));
+        return Answer::new(status, Body::Stream(whole)).with("Content-Type", &kind);
+    }
+    let room = LARGEST_DOCUMENT - start.len() as u64;
+    let mut bytes = start;
+    // What is read before an error is shown: archives hold pages that broke off.
+    let _ = stream.by_ref().take(room).read_to_end(&mut bytes);
+    if bytes.len() as u64 == LARGEST_DOCUMENT {
+        let whole = Box::new(Cursor::new(bytes).chain(stream));
+        return Answer::new(status, Body::Stream(whole)).with("Content-Type", &kind);
+    }
+    if is_style {
+        let sheet = rewrite::sheet(&bytes, &kind, &page, &guide);
+        return Answer::new(status, Body::Bytes(sheet.into_bytes()))
+            .with("Content-Type", "text/css; charset=utf-8");
+    }
+    // Frames need no banner, and whatever is not a page is not changed into one.
+    let is_page = request
+        .destination
+        .as_deref()
+        .is_none_or(|to| to == "document");
+    let banner = if is_page {
+        page::banner(&held.capture, all)
+    } else {
+        String::new()
+    };
+    let document = Document {
+        bytes: &bytes,
+        url: &page,
+        encoding: rewrite::encoding_in(&kind),
+    };
+    match rewrite::html(document, Banner(&banner), &guide) {
+        Ok((html, encoding)) => {
+            let kind = encoding.map_or(kind, |_| "text/html; charset=utf-8".to_owned());
+            Answer::new(status, Body::Bytes(html)).with("Content-Type", &kind)
+        }
+        Err(error) => page::broken(url, &error),
+    }
+}
+
+/// HTML is recognised by how it begins; anything else is bytes.
+fn sniffed(start: &[u8]) -> &'static str {
+    let text = start.trim_ascii_start().to_ascii_lowercase();
+    let marks: [&[u8]; 4] = [b"<!doctype html", b"<html", b"<head", b"<body"];
+    if marks.iter().any(|mark| text.starts_with(mark)) {
+        "text/html"
+    } else {
+        "application/octet-stream"
+    }
+}

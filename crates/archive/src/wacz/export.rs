@@ -1,0 +1,374 @@
+//! Writing a package.
+//!
+//! Owns the order of its members, the compressed index with the index of its pieces, the list of
+//! pages and the list of everything with digests. Invariant: a package that could not be finished
+//! does not stand under its name.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use aws_lc_rs::digest;
+use clewline_warc::cdxj::{self, Capture};
+use clewline_warc::read::Reader;
+use clewline_warc::{Digest, Moment};
+use serde_json::{Value, json};
+
+use super::ARCHIVE;
+use super::zip::Writer;
+use crate::Existing;
+use crate::open::{Archive, Place};
+
+/// The version of WACZ.
+const VERSION: &str = "1.1.1";
+/// Lines of the index that are compressed together.
+const BLOCK: usize = 1024;
+/// Memory for sorting the index.
+const SORTING: usize = 16 << 20;
+/// The compressed index.
+const INDEX: &str = "index.cdx.gz";
+
+/// Why a package cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// There is something already.
+    #[error("{path} is there already; name another file, or replace it with --overwrite")]
+    Occupied {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The package cannot be written, or the archive not be read.
+    #[error("cannot write {path}: {source}")]
+    Output {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// What a package holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packed {
+    /// Captures in the index.
+    pub captures: u64,
+    /// Pages in the list.
+    pub pages: u64,
+}
+
+/// Writes a package.
+pub fn export(archive: &Archive, path: &Path, existing: Existing) -> Result<Packed, ExportError> {
+    if existing == Existing::Keep && path.exists() {
+        let path = path.to_owned();
+        return Err(ExportError::Occupied { path });
+    }
+    written(archive, path).map_err(|source| ExportError::Output {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn written(archive: &Archive, path: &Path) -> io::Result<Packed> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let out = tempfile::NamedTempFile::new_in(folder)?;
+    let mut package = Package {
+        zip: Writer::new(BufWriter::new(out.reopen()?)),
+        resources: Vec::new(),
+    };
+    let names = names_of(archive.places());
+    for (place, name) in archive.places().iter().zip(&names) {
+        let length = whole_length(place)?;
+        package.add(&format!("{ARCHIVE}{name}"), place.open()?.take(length))?;
+    }
+    let lines = Lines::of(archive, &names, folder)?;
+    package.add_index(lines.sorted)?;
+    package.add("pages/pages.jsonl", lines.pages)?;
+    package.add_list(&lines.latest)?;
+    let file = package.zip.finish()?;
+    file.into_inner()
+        .map_err(io::IntoInnerError::into_error)?
+        .sync_all()?;
+    set_readable(out.as_file())?;
+    out.persist(path).map_err(|error| error.error)?;
+    Ok(lines.packed)
+}
+
+/// Temporary files are private; packages are files as others.
+#[cfg(unix)]
+fn set_readable(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn set_readable(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Names in the package: those of the files, and another one for the second of a name.
+fn names_of(places: &[Place]) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let mut names = Vec::new();
+    for place in places {
+        let plain = place.name.replace(['/', '\\'], "-");
+        let mut name = plain.clone();
+        let mut number = 2;
+        while !taken.insert(name.clone()) {
+            name = format!("{number}-{plain}");
+            number += 1;
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// How much of a file is whole: all of it, unless it is still written.
+fn whole_length(place: &Place) -> io::Result<u64> {
+    if place.path.extension().is_none_or(|ending| ending != "open") {
+        return Ok(place.length);
+    }
+    let mut reader = Reader::new(BufReader::new(place.open()?));
+    let mut whole = 0;
+    while let Some(Ok(_)) = reader.next_record() {
+        match reader.end() {
+            Ok(ending) if ending.length > 0 => whole = ending.offset + ending.length,
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    Ok(whole)
+}
+
+/// The index and the pages of an archive.
+struct Lines {
+    sorted: File,
+    pages: File,
+    /// The timestamp of the latest capture.
+    latest: String,
+    packed: Packed,
+}
+
+impl Lines {
+    fn of(archive: &Archive, names: &[String], folder: &Path) -> io::Result<Self> {
+        let mut lines = BufWriter::new(tempfile::tempfile_in(folder)?);
+        let mut pages = BufWriter::new(tempfile::tempfile_in(folder)?);
+        let header = json!({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"});
+        writeln!(pages, "{header}")?;
+        let mut latest = String::new();
+        let mut packed = Packed {
+            captures: 0,
+            pages: 0,
+        };
+        archive.each::<io::Error>(|_, held| {
+            let place = held.place;
+            let mut capture = held.capture;
+            capture.filename.clone_from(&names[place]);
+            if capture.timestamp > latest {
+                latest.clone_from(&capture.timestamp);
+            }
+            if is_page(&capture) {
+                writeln!(pages, "{}", page(&capture))?;
+                packed.pages += 1;
+            }
+            packed.captures += 1;
+            writeln!(lines, "{}", capture.line())
+        })?;
+        let mut sorted = BufWriter::new(tempfile::tempfile_in(folder)?);
+        let lines = BufReader::new(rewound(lines)?);
+        cdxj::sort(lines, &mut sorted, SORTING, folder)?;
+        Ok(Self {
+            sorted: rewound(sorted)?,
+            pages: rewound(pages)?,
+            latest,
+            packed,
+        })
+    }
+}
+
+fn rewound(out: BufWriter<File>) -> io::Result<File> {
+    let mut file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+fn is_page(capture: &Capture) -> bool {
+    let is_html = matches!(capture.mime.as_str(), "text/html" | "application/xhtml+xml");
+    is_html && capture.status == "200"
+}
+
+fn page(capture: &Capture) -> Value {
+    let named = format!("{} {}", capture.timestamp, capture.url);
+    json!({
+        "id": Digest::of(named.as_bytes()).base32().to_ascii_lowercase(),
+        "url": capture.url,
+        "ts": date(&capture.timestamp),
+    })
+}
+
+/// A timestamp as a date of JSON.
+fn date(timestamp: &str) -> String {
+    let moment = Moment::of_timestamp(timestamp);
+    let digits = moment.map_or_else(|| "19700101000000".to_owned(), Moment::timestamp);
+    format!(
+        "{}-{}-{}T{}:{}:{}Z",
+        &digits[..4],
+        &digits[4..6],
+        &digits[6..8],
+        &digits[8..10],
+        &digits[10..12],
+        &digits[12..14]
+    )
+}
+
+struct Package {
+    zip: Writer<BufWriter<File>>,
+    resources: Vec<Value>,
+}
+
+impl Package {
+    fn add(&mut self, name: &str, contents: impl Read) -> io::Result<()> {
+        let mut hasher = digest::Context::new(&digest::SHA256);
+        let length = self.zip.add(name, contents, |bytes| hasher.update(bytes))?;
+        self.resources.push(json!({
+            "name": name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase(),
+            "path": name,
+            "hash": hash(&hasher.finish()),
+            "bytes": length,
+        }));
+        Ok(())
+    }
+
+    /// The index in pieces that can be read alone, and where each begins.
+    fn add_index(&mut self, sorted: File) -> io::Result<()> {
+        let mut out = BufWriter::new(tempfile::tempfile()?);
+        let mut pieces = format!(
+            "!meta 0 {}\n",
+            json!({"format": "cdxj-gzip-1.0", "filename": INDEX})
+        );
+        let mut lines = BufReader::new(sorted).split(b'\n');
+        let mut offset = 0_u64;
+        loop {
+            let block: Vec<Vec<u8>> = lines.by_ref().take(BLOCK).collect::<io::Result<_>>()?;
+            let Some(first) = block.first() else { break };
+            let first = String::from_utf8_lossy(first);
+            let mut words = first.splitn(3, ' ');
+            let key = words.next().unwrap_or_default();
+            let time = words.next().unwrap_or_default();
+            let piece = compressed(&block)?;
+            let sha = hash(&digest::digest(&digest::SHA256, &piece));
+            let length = piece.len();
+            let place =
+                json!({"offset": offset, "length": length, "digest": sha, "filename": INDEX});
+            pieces.push_str(&format!("{key} {time} {place}\n"));
+            out.write_all(&piece)?;
+            offset += length as u64;
+        }
+        self.add(&format!("indexes/{INDEX}"), rewound(out)?)?;
+        self.add("indexes/index.idx", pieces.as_bytes())
+    }
+
+    /// The list of all members, and its digest.
+    fn add_list(&mut self, latest: &str) -> io::Result<()> {
+        let list = json!({
+            "profile": "data-package",
+            "wacz_version": VERSION,
+            "software": concat!("clewline/", env!("CARGO_PKG_VERSION")),
+            "created": date(latest),
+            "resources": std::mem::take(&mut self.resources),
+        });
+        let list = serde_json::to_vec_pretty(&list)?;
+        let sum = hash(&digest::digest(&digest::SHA256, &list));
+        let signed = json!({"path": "datapackage.json", "hash": sum});
+        self.add("datapackage.json", &list[..])?;
+        self.add(
+            "datapackage-digest.json",
+            serde_json::to_vec_pretty(&signed)?.as_slice(),
+        )
+    }
+}
+
+fn compressed(lines: &[Vec<u8>]) -> io::Result<Vec<u8>> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    for line in lines {
+        out.write_all(line)?;
+        out.write_all(b"\n")?;
+    }
+    out.finish()
+}
+
+fn hash(digest: &digest::Digest) -> String {
+    let hex: String = digest
+        .as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("sha256:{hex}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open::tests::write;
+
+    const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
+
+    #[test]
+    fn packages_are_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.warc.gz");
+        let pages: Vec<String> = (0..2500).map(|n| format!("http://a.test/{n:05}")).collect();
+        let pages: Vec<_> = pages
+            .iter()
+            .map(|url| (url.as_str(), "2020", HEAD, url.as_bytes()))
+            .collect();
+        write(&path, &pages);
+        let other = folder.path().join("b");
+        fs::create_dir(&other).unwrap();
+        let other = other.join("a.warc.gz");
+        write(&other, &[("http://b.test/", "2021", HEAD, b"other")]);
+        let archive = Archive::open(&[path, other]).unwrap();
+        let [first, second] = ["x.wacz", "y.wacz"].map(|name| folder.path().join(name));
+        let packed = export(&archive, &first, Existing::Keep).unwrap();
+        assert_eq!((packed.captures, packed.pages), (2501, 2501));
+        export(&archive, &second, Existing::Keep).unwrap();
+        assert!(fs::read(&first).unwrap() == fs::read(&second).unwrap());
+        let refused = export(&archive, &first, Existing::Keep);
+        assert!(matches!(refused, Err(ExportError::Occupied { .. })));
+        export(&archive, &first, Existing::Replace).unwrap();
+
+        let read = Archive::open(&[first]).unwrap();
+        assert_eq!(read.file_count(), 2);
+        for (url, expected) in [
+            ("http://a.test/02499", "http://a.test/02499"),
+            ("http://b.test/", "other"),
+        ] {
+            let held = read.closest(url, None).unwrap().unwrap();
+            let mut body = String::new();
+            let content = read.read(&held).unwrap();
+            content
+                .decoded()
+                .unwrap()
+                .read_to_string(&mut body)
+                .unwrap();
+            assert_eq!(body, expected);
+        }
+    }
+
+    #[test]
+    fn names_are_apart() {
+        let place = |name: &str| Place {
+            name: name.to_owned(),
+            path: PathBuf::new(),
+            base: 0,
+            length: 0,
+        };
+        let names = names_of(&["a", "a", "2-a", "x/a"].map(place));
+        assert_eq!(names, ["a", "2-a", "2-2-a", "x-a"]);
+    }
+}
