@@ -9,8 +9,9 @@ mod names;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use clewline_warc::cdxj::Capture;
@@ -233,7 +234,7 @@ impl Mirror<'_> {
             .to_owned();
         for (name, url) in &self.listed {
             let url = htmlize::escape_text(url.as_str());
-            html.push_str(&format!("<li><a href=\"{name}\">{url}</a>\n"));
+            writeln!(html, "<li><a href=\"{name}\">{url}</a>").expect("a string takes all text");
         }
         html.push_str("</ul>\n");
         self.write(ENTRY, Contents::Bytes(html.into_bytes()))??;

@@ -3,9 +3,12 @@
 //! Owns the framing of an answer and the fields that every answer has. Invariant: a body that
 //! breaks off is not taken for whole by a client that knows chunks.
 
+use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 
 use super::request::Request;
+
+const TEXT: &str = "a string takes all text";
 
 /// Bytes that are sent at once.
 const STEP: usize = 64 * 1024;
@@ -76,11 +79,11 @@ impl Answer {
             .iter()
             .map(|(name, value)| (*name, value.as_str()));
         for (name, value) in always.chain(own) {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            write!(head, "{name}: {value}\r\n").expect(TEXT);
         }
         match (&self.body, self.framing) {
             (Body::Bytes(bytes), _) => {
-                head.push_str(&format!("Content-Length: {}\r\n", bytes.len()));
+                write!(head, "Content-Length: {}\r\n", bytes.len()).expect(TEXT);
             }
             (Body::Stream(_), Framing::Chunks) => head.push_str("Transfer-Encoding: chunked\r\n"),
             (Body::Stream(_), _) => {}

@@ -52,12 +52,12 @@ fn recorded(
     at: Option<Moment>,
     request: &Request,
 ) -> Result<Option<Recorded>, ContentError> {
-    let Some(held) = archive.closest(url, at)? else {
+    let Some(found) = archive.closest(url, at)? else {
         return Ok(None);
     };
-    let (mut head, mut body) = archive.read(&held)?.exact();
+    let (mut head, mut body) = archive.read(&found)?.exact();
     if head.is_empty() {
-        let kind: String = held
+        let kind: String = found
             .capture
             .mime
             .chars()

@@ -257,7 +257,7 @@ fn shown(content: Content, held: &Held, all: &[Held], request: &Request) -> Answ
         return page::broken(url, &error);
     }
     if media_type.is_empty() || media_type == "unk" {
-        media_type = sniffed(&start).to_owned();
+        sniffed(&start).clone_into(&mut media_type);
     }
     let is_html = matches!(media_type.as_str(), "text/html" | "application/xhtml+xml");
     let is_style = media_type == "text/css";

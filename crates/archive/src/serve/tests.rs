@@ -1,1 +1,244 @@
+use std::io::{Read as _, Write as _};
+use std::net::Ipv4Addr;
 
+use super::*;
+use crate::open::tests::{moment, write};
+
+const HTML: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: a=b\r\n\
+    Strict-Transport-Security: max-age=1\r\nContent-Encoding: identity\r\n\r\n";
+const CHUNKED: &[u8] =
+    b"HTTP/1.1 200 oK\r\ncontent-TYPE: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
+const MOVED: &[u8] = b"HTTP/1.1 301 Moved\r\nLocation: /new?a=b\r\n\r\n";
+const ERROR: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n";
+const STYLE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/css\r\n\r\n";
+
+struct Served {
+    address: SocketAddr,
+    _folder: tempfile::TempDir,
+}
+
+impl Served {
+    fn new(mode: Mode) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.warc.gz");
+        write(
+            &path,
+            &[
+                (
+                    "https://a.test/",
+                    "2020",
+                    HTML,
+                    b"<body><a href=/p>p</a> old",
+                ),
+                (
+                    "https://a.test/",
+                    "2024",
+                    HTML,
+                    b"<body><a href=/p>p</a> new",
+                ),
+                (
+                    "http://a.test/c",
+                    "2020",
+                    CHUNKED,
+                    b"4;x=y\r\npage\r\n0\r\n\r\n",
+                ),
+                ("https://a.test/old", "2020", MOVED, b""),
+                ("https://a.test/gone", "2020", ERROR, b"<p>gone"),
+                ("https://a.test/s.css", "2020", STYLE, b"@import 'd.css'"),
+                ("https://a.test/<x>\"", "2020", HTML, b"odd"),
+            ],
+        );
+        let config = ServeConfig {
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            mode,
+            scripts: Scripts::Blocked,
+            at: Some(moment("2020")),
+        };
+        let server = Server::bind(Archive::open(&[path]).unwrap(), config).unwrap();
+        let address = server.address();
+        thread::spawn(|| server.run());
+        Self {
+            address,
+            _folder: folder,
+        }
+    }
+
+    fn send(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        String::from_utf8(answer).unwrap()
+    }
+
+    fn ask(&self, target: &str, fields: &str) -> String {
+        let host = self.address;
+        self.send(&format!(
+            "GET {target} HTTP/1.0\r\nHost: {host}\r\n{fields}\r\n"
+        ))
+    }
+}
+
+fn field<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+    let (head, _) = answer.split_once("\r\n\r\n").unwrap();
+    let mut lines = head.lines();
+    lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+}
+
+#[test]
+fn pages_are_shown_at_their_time() {
+    let served = Served::new(Mode::Pages);
+    for (target, expected) in [
+        (
+            "/web/2021/https://a.test/",
+            "/web/20200101000000/https://a.test/",
+        ),
+        (
+            "/web/https://a.test/",
+            "/web/20240101000000/https://a.test/",
+        ),
+        (
+            "/web/2024id_/http://a.test",
+            "/web/20240101000000id_/https://a.test/",
+        ),
+        (
+            "/web/20200101000000/https://a.test/old",
+            "/web/20200101000000/https://a.test/new?a=b",
+        ),
+    ] {
+        let answer = served.ask(target, "");
+        assert!(answer.starts_with("HTTP/1.1 302 "), "{answer}");
+        assert_eq!(field(&answer, "Location"), Some(expected), "{target}");
+    }
+    let page = served.ask("/web/20200101000000/https://a.test/", "");
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
+    assert!(page.contains("<a href=\"/web/20200101000000/https://a.test/p\">p</a> old"));
+    assert!(
+        page.contains("2020-01-01 00:00:00 UTC") && page.contains("later"),
+        "{page}"
+    );
+    assert!(
+        !page.contains("Cookie") && !page.contains("Transport"),
+        "{page}"
+    );
+    let policy = field(&page, "Content-Security-Policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'") && !policy.contains("script-src"));
+    let framed = served.ask(
+        "/web/20200101000000/https://a.test/",
+        "Sec-Fetch-Dest: iframe\r\n",
+    );
+    assert!(!framed.contains("clewline-banner"));
+    let raw = served.ask("/web/20200101000000id_/https://a.test/", "");
+    assert!(raw.ends_with("\r\n\r\n<body><a href=/p>p</a> old"), "{raw}");
+    let plain = served.ask("/web/20200101000000/http://a.test/c", "");
+    assert!(plain.ends_with("\r\n\r\npage"), "{plain}");
+    let style = served.ask("/web/20200101000000/https://a.test/s.css", "");
+    assert!(style.ends_with("@import \"/web/20200101000000/https://a.test/d.css\""));
+    let gone = served.ask("/web/20200101000000/https://a.test/gone", "");
+    assert!(gone.starts_with("HTTP/1.1 404 ") && gone.contains("<p>gone"));
+    let missing = served.ask("/web/2020/https://a.test/<b>", "");
+    assert!(
+        missing.starts_with("HTTP/1.1 404 ") && missing.contains("no capture"),
+        "{missing}"
+    );
+    assert!(!missing.contains("<b>"));
+}
+
+#[test]
+fn captures_are_listed() {
+    let served = Served::new(Mode::Pages);
+    let list = served.ask("/", "");
+    assert_eq!(list.matches("<tr><td").count(), 7, "{list}");
+    let some = served.ask("/?url=https%3A%2F%2Fa.test%2Fold", "");
+    assert_eq!(some.matches("<tr><td").count(), 1, "{some}");
+    let none = served.ask("/?url=%22%3Cscript%3E", "");
+    assert!(
+        none.contains("No capture begins so") && !none.contains("<script>"),
+        "{none}"
+    );
+    let all = served.ask("/web/*/https://a.test/", "");
+    assert_eq!(all.matches("<tr><td").count(), 2, "{all}");
+    assert!(all.contains("<h2>2020-01</h2>"), "{all}");
+    let style = served.ask(page::STYLE_PATH, "");
+    assert_eq!(
+        field(&style, "Content-Type"),
+        Some("text/css; charset=utf-8")
+    );
+    let from = format!(
+        "Referer: http://{}/web/2020/https://a.test/d/\r\n",
+        served.address
+    );
+    let lost = served.ask("/img/x.png", &from);
+    assert_eq!(
+        field(&lost, "Location"),
+        Some("/web/2020/https://a.test/img/x.png")
+    );
+}
+
+#[test]
+fn foreign_names_and_pages_are_refused() {
+    let served = Served::new(Mode::Pages);
+    let address = served.address;
+    let port = address.port();
+    for (request, status) in [
+        (format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n"), 200),
+        (
+            format!("GET / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"),
+            200,
+        ),
+        (
+            format!("HEAD / HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\n\r\n"),
+            200,
+        ),
+        (
+            format!("GET / HTTP/1.1\r\nHost: evil.test:{port}\r\n\r\n"),
+            403,
+        ),
+        ("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".to_owned(), 403),
+        (
+            format!("GET / HTTP/1.1\r\nHost: {address}\r\nHost: {address}\r\n\r\n"),
+            400,
+        ),
+        ("GET / HTTP/1.1\r\n\r\n".to_owned(), 403),
+        (
+            format!("GET / HTTP/1.1\r\nHost: {address}\r\nOrigin: http://evil.test\r\n\r\n"),
+            403,
+        ),
+        (
+            format!("GET / HTTP/1.1\r\nHost: {address}\r\nOrigin: null\r\n\r\n"),
+            403,
+        ),
+        (format!("POST / HTTP/1.1\r\nHost: {address}\r\n\r\n"), 405),
+        ("nonsense\r\n\r\n".to_owned(), 400),
+    ] {
+        let answer = served.send(&request);
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{request}: {answer}"
+        );
+    }
+    let head = served.send(&format!("HEAD / HTTP/1.1\r\nHost: {address}\r\n\r\n"));
+    assert!(head.ends_with("\r\n\r\n"), "{head}");
+}
+
+#[test]
+fn a_proxy_answers_with_the_recorded_bytes() {
+    let served = Served::new(Mode::Proxy);
+    let exact = served.send("GET http://a.test/c HTTP/1.1\r\nHost: a.test\r\n\r\n");
+    let recorded = [CHUNKED, b"4;x=y\r\npage\r\n0\r\n\r\n"].concat();
+    assert_eq!(exact.as_bytes(), recorded);
+    let secure = served.send("GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n");
+    assert!(secure.ends_with("old"), "{secure}");
+    for (request, status) in [
+        ("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test\r\n\r\n", 501),
+        ("GET http://b.test/ HTTP/1.1\r\nHost: b.test\r\n\r\n", 404),
+        ("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", 400),
+        ("POST http://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n", 405),
+    ] {
+        let answer = served.send(request);
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{request}: {answer}"
+        );
+    }
+}

@@ -5,6 +5,7 @@
 //! does not stand under its name.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -265,7 +266,7 @@ impl Package {
             let length = piece.len();
             let place =
                 json!({"offset": offset, "length": length, "digest": sha, "filename": INDEX});
-            pieces.push_str(&format!("{key} {time} {place}\n"));
+            writeln!(pieces, "{key} {time} {place}").expect("a string takes all text");
             out.write_all(&piece)?;
             offset += length as u64;
         }
@@ -303,12 +304,11 @@ fn compressed(lines: &[Vec<u8>]) -> io::Result<Vec<u8>> {
 }
 
 fn hash(digest: &digest::Digest) -> String {
-    let hex: String = digest
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("sha256:{hex}")
+    let mut text = "sha256:".to_owned();
+    for byte in digest.as_ref() {
+        write!(text, "{byte:02x}").expect("a string takes all text");
+    }
+    text
 }
 
 #[cfg(test)]
