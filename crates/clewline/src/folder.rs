@@ -6,6 +6,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -16,10 +17,15 @@ use crate::config::Config;
 const FORMAT: u32 = 1;
 
 /// The file that makes a folder ours, and holds the configuration.
-const MARKER: &str = "job.toml";
+pub(crate) const MARKER: &str = "job.toml";
+
+/// How often a lock that is held is tried again …
+const LOOKS: u32 = 20;
+/// … and after which time.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// The folder of everything that is not a result.
-const STATE: &str = "state";
+pub(crate) const STATE: &str = "state";
 
 /// Why a folder cannot be used.
 #[derive(Debug, Error)]
@@ -78,23 +84,36 @@ pub enum FolderError {
 
 /// The part of `job.toml` that every version understands.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Marker {
+pub(crate) struct Marker {
     format: u32,
-    finished: bool,
+    pub(crate) finished: bool,
     /// None of the roots could be reached: there is nothing to keep.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    unreached: bool,
+    pub(crate) unreached: bool,
     /// The state lives on disk, so the crawl can be resumed.
     #[serde(default)]
-    durable: bool,
+    pub(crate) durable: bool,
     /// What the keys of this job are seeded with, in hexadecimal.
     #[serde(default)]
     seed: String,
+    /// How the last run ended; none while it runs, and after one that was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ended: Option<String>,
+}
+
+impl Marker {
+    /// What keys are seeded with.
+    pub(crate) fn seed(&self, path: &Path) -> Result<u64, FolderError> {
+        u64::from_str_radix(&self.seed, 16).map_err(|_| FolderError::Damaged {
+            path: path.join(MARKER),
+            what: "the seed is missing".into(),
+        })
+    }
 }
 
 /// How a crawl stands that owns a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+pub(crate) enum Standing {
     Open,
     Finished,
     Unreached,
@@ -148,7 +167,7 @@ impl JobFolder {
             beginning: Beginning::Afresh,
             _lock: lock,
         };
-        folder.write_marker(config, Standing::Open)?;
+        folder.keep(config)?;
         Ok(folder)
     }
 
@@ -159,12 +178,7 @@ impl JobFolder {
         marker: &Marker,
         lock: File,
     ) -> Result<Self, FolderError> {
-        let damaged = |what: &str| FolderError::Damaged {
-            path: path.join(MARKER),
-            what: what.into(),
-        };
-        let seed =
-            u64::from_str_radix(&marker.seed, 16).map_err(|_| damaged("the seed is missing"))?;
+        let seed = marker.seed(path)?;
         let differences = rescoped(path, config)?;
         if !differences.is_empty() && !config.output.rescope {
             return Err(FolderError::Rescoped {
@@ -178,7 +192,7 @@ impl JobFolder {
             beginning: Beginning::Again,
             _lock: lock,
         };
-        folder.write_marker(config, Standing::Open)?;
+        folder.keep(config)?;
         Ok(folder)
     }
 
@@ -201,14 +215,19 @@ impl JobFolder {
         &self.path
     }
 
-    /// Marks the crawl as finished.
-    pub(crate) fn finish(&self, config: &Config) -> Result<(), FolderError> {
-        self.write_marker(config, Standing::Finished)
+    /// Keeps the configuration of a crawl that runs.
+    pub(crate) fn keep(&self, config: &Config) -> Result<(), FolderError> {
+        self.write_marker(config, Standing::Open, None)
     }
 
-    /// Marks the crawl as one that reached none of its roots; the next may take its place.
-    pub(crate) fn give_up(&self, config: &Config) -> Result<(), FolderError> {
-        self.write_marker(config, Standing::Unreached)
+    /// Marks how the crawl ended; one that reached none of its roots makes way for the next.
+    pub(crate) fn close(
+        &self,
+        config: &Config,
+        standing: Standing,
+        why: &str,
+    ) -> Result<(), FolderError> {
+        self.write_marker(config, standing, Some(why.to_owned()))
     }
 
     /// Writes a file whole or not at all.
@@ -220,13 +239,19 @@ impl JobFolder {
             .map_err(|source| io_at(&target, source))
     }
 
-    fn write_marker(&self, config: &Config, standing: Standing) -> Result<(), FolderError> {
+    fn write_marker(
+        &self,
+        config: &Config,
+        standing: Standing,
+        ended: Option<String>,
+    ) -> Result<(), FolderError> {
         let marker = Marker {
             format: FORMAT,
             finished: standing == Standing::Finished,
             unreached: standing == Standing::Unreached,
             durable: !config.output.in_memory,
             seed: format!("{:016x}", self.seed),
+            ended,
         };
         let head =
             toml::to_string(&marker).map_err(|error| io_at(&self.path, io::Error::other(error)))?;
@@ -236,7 +261,7 @@ impl JobFolder {
     }
 }
 
-fn read_marker(path: &Path) -> Result<Option<Marker>, FolderError> {
+pub(crate) fn read_marker(path: &Path) -> Result<Option<Marker>, FolderError> {
     let file = path.join(MARKER);
     let text = match fs::read_to_string(&file) {
         Ok(text) => text,
@@ -273,7 +298,7 @@ fn make_private(folder: &Path) -> Result<(), FolderError> {
 }
 
 /// Takes the lock of a folder. The lock ends with its owner, however that ends.
-fn take_lock(path: &Path) -> Result<File, FolderError> {
+pub(crate) fn take_lock(path: &Path) -> Result<File, FolderError> {
     let file = path.join(STATE).join("lock");
     let open = OpenOptions::new()
         .read(true)
@@ -282,7 +307,7 @@ fn take_lock(path: &Path) -> Result<File, FolderError> {
         .truncate(false)
         .open(&file);
     let mut lock = open.map_err(|source| io_at(&file, source))?;
-    match lock.try_lock() {
+    match lock_patiently(&lock) {
         Ok(()) => {
             let owner = format!("process {}", std::process::id());
             let written = lock
@@ -301,6 +326,19 @@ fn take_lock(path: &Path) -> Result<File, FolderError> {
         }
         Err(TryLockError::Error(source)) => Err(io_at(&file, source)),
     }
+}
+
+/// Whoever only looks into a folder holds its lock for a moment, and is not in the way.
+fn lock_patiently(lock: &File) -> Result<(), TryLockError> {
+    let mut tried = lock.try_lock();
+    for _ in 0..LOOKS {
+        if !matches!(tried, Err(TryLockError::WouldBlock)) {
+            break;
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
+        tried = lock.try_lock();
+    }
+    tried
 }
 
 /// Removes everything of an earlier crawl but the lock that is held.
@@ -379,7 +417,7 @@ fn is_empty(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-fn io_at(path: &Path, source: io::Error) -> FolderError {
+pub(crate) fn io_at(path: &Path, source: io::Error) -> FolderError {
     FolderError::Io {
         path: path.into(),
         source,
@@ -403,7 +441,8 @@ mod tests {
         let folder = JobFolder::open(&path, &config(false)).unwrap();
         let again = |overwrite| JobFolder::open(&path, &config(overwrite));
         assert!(matches!(again(false), Err(FolderError::InUse { .. })));
-        folder.finish(&config(false)).unwrap();
+        let close = |standing| folder.close(&config(false), standing, "finished");
+        close(Standing::Finished).unwrap();
         drop(folder);
         assert!(matches!(again(false), Err(FolderError::Finished(_))));
         fs::write(path.join("urls.jsonl"), "old").unwrap();
@@ -416,7 +455,8 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("a.crawl");
         let folder = JobFolder::open(&path, &config(false)).unwrap();
-        folder.give_up(&config(false)).unwrap();
+        let close = |standing| folder.close(&config(false), standing, "finished");
+        close(Standing::Unreached).unwrap();
         drop(folder);
         fs::write(path.join("urls.jsonl"), "old").unwrap();
         JobFolder::open(&path, &config(false)).unwrap();

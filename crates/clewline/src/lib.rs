@@ -23,6 +23,7 @@
 
 mod clock;
 pub mod config;
+mod control;
 mod crawl;
 mod engine;
 pub mod escape;
@@ -40,12 +41,17 @@ pub mod measuring;
 mod page;
 pub mod record;
 pub mod report;
+pub mod status;
 mod store;
+mod stored;
+pub mod why;
 
 pub use clewline_core as core;
-pub use crawl::{Control, CookieProblem, Crawl, CrawlError, GRACE, Pages, Running, Summary};
+pub use control::{Change, Control, ControlError, RobotsSaying};
+pub use crawl::{CookieProblem, Crawl, CrawlError, GRACE, Pages, Running, Summary};
 pub use engine::{EngineError, Event, Progress};
 pub use folder::FolderError;
 pub use headers::Headers;
 pub use page::Page;
 pub use store::StoreError;
+pub use stored::{JobError, JobStanding, StoredJob};

@@ -5,9 +5,11 @@
 //! those once and hands over the result. Secrets never serialise and never print.
 
 mod rules;
+mod secret;
+#[cfg(test)]
+mod tests;
 mod validate;
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,11 +19,14 @@ use clewline_core::limits::Limits;
 pub use clewline_core::politeness::Speed;
 pub use clewline_core::scope::Reach;
 use clewline_core::url::{CrawlUrl, UrlError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use secret::Secret;
+
 /// Everything a crawl needs to know.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Config {
     /// Where it begins.
     pub roots: Vec<Root>,
@@ -40,11 +45,12 @@ pub struct Config {
 }
 
 /// A URL to begin with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
     /// The URL.
     pub url: CrawlUrl,
     /// Typed without a scheme: https is tried first, then http.
+    #[serde(default)]
     pub guessed_scheme: bool,
 }
 
@@ -91,7 +97,8 @@ fn has_scheme(text: &str) -> bool {
     clippy::struct_excessive_bools,
     reason = "each is a switch that users know by name"
 )]
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ScopeConfig {
     /// The general rule.
     pub reach: Reach,
@@ -144,7 +151,8 @@ impl Default for ScopeConfig {
 }
 
 /// How hosts are treated.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PolitenessConfig {
     /// A named speed; none lets the roots' addresses decide (loopback: max).
     pub speed: Option<Speed>,
@@ -167,7 +175,8 @@ pub struct PolitenessConfig {
 }
 
 /// Politeness of some hosts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HostOverride {
     /// A host name; a leading `*.` covers the subdomains too.
     pub host: String,
@@ -187,36 +196,9 @@ pub struct HostOverride {
     pub max_pages: Option<u64>,
 }
 
-/// A value that never prints, logs or serialises.
-#[derive(Clone, PartialEq, Eq, Default)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Hides a value.
-    pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
-    }
-
-    /// The value itself, for the wire only.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("(secret)")
-    }
-}
-
-impl Serialize for Secret {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str("(secret)")
-    }
-}
-
 /// How the crawler talks to servers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct FetchConfig {
     /// The whole User-Agent, instead of our own.
     pub user_agent: Option<String>,
@@ -227,6 +209,7 @@ pub struct FetchConfig {
     /// `user:password`, sent to the roots' origins only.
     pub user: Option<Secret>,
     /// `http://…` or `socks5://…` proxy.
+    #[serde(serialize_with = "secret::proxy")]
     pub proxy: Option<Secret>,
     /// Hosts that are asked without the proxy, as in `NO_PROXY`.
     pub no_proxy: Vec<String>,
@@ -312,7 +295,8 @@ impl FetchConfig {
 }
 
 /// What the crawler looks for in pages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ExtractConfig {
     /// Links per page at the most.
     pub max_links: usize,
@@ -325,7 +309,8 @@ impl Default for ExtractConfig {
 }
 
 /// What a crawl leaves behind.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct OutputConfig {
     /// The job folder; none leaves nothing on disk.
     pub folder: Option<PathBuf>,
@@ -342,7 +327,7 @@ pub struct OutputConfig {
 }
 
 /// A number of bytes that stay free on the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MinFree(pub u64);
 
 impl Default for MinFree {
@@ -352,7 +337,7 @@ impl Default for MinFree {
 }
 
 /// A number of bytes for caches and buffers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory(pub u64);
 
 impl Default for Memory {

@@ -46,6 +46,7 @@ impl Config {
         if self.fetch.timeout.is_zero() || self.fetch.connect_timeout.is_zero() {
             problem("timeout", "must be longer than zero");
         }
+        problems.extend(self.withheld());
         problems.extend(self.politeness.problems());
         for (setting, patterns) in [
             ("include", &self.scope.include),

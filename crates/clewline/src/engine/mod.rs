@@ -6,6 +6,7 @@
 //! never parses; a page counts only when its record is durable.
 
 mod delivery;
+mod desk;
 mod disk;
 mod facts;
 mod keeping;
@@ -32,14 +33,18 @@ use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::{Clock, timestamp, unix_seconds};
 use crate::config::Config;
+use crate::control::Asked;
 use crate::extract::Extractor;
 use crate::fetch::Fetcher;
+use crate::folder::JobFolder;
 use crate::log::Log;
 use crate::page::Page;
 use crate::record::{Entry, OutcomeKind};
 use crate::report::{RunFacts, StoppedBy, Tally};
 
 use delivery::{Delivery, Reader};
+use desk::Desk;
+pub(crate) use desk::saying;
 use disk::{Change, DiskWatch};
 use facts::Facts;
 use keeping::Keeping;
@@ -92,6 +97,8 @@ pub(crate) enum Message {
     Stop(Duration),
     /// The user of the library took a page.
     Taken,
+    /// Somebody asks, or orders.
+    Asked(Asked),
 }
 
 /// The end of a job, with what only the engine cares about.
@@ -111,6 +118,7 @@ pub(crate) struct Parts<S> {
     pub(crate) cookies: CookieJar,
     pub(crate) frontier: Frontier<S>,
     pub(crate) earlier: Earlier,
+    pub(crate) folder: Option<Arc<JobFolder>>,
     pub(crate) observer: Observer,
     pub(crate) pages: Option<pages_channel::Sender<Page>>,
     pub(crate) inbox: Receiver<Message>,
@@ -123,6 +131,8 @@ pub(crate) type Observer = Box<dyn FnMut(Event<'_>) + Send>;
 /// How a crawl ended.
 #[derive(Debug)]
 pub(crate) struct Outcome {
+    /// As it was in the end: some of it can be changed on the way.
+    pub(crate) config: Config,
     pub(crate) tally: Tally,
     pub(crate) facts: RunFacts,
     pub(crate) failed_roots: Vec<(CrawlUrl, String)>,
@@ -154,6 +164,7 @@ pub(crate) struct Engine<S> {
     keeping: Keeping,
     no_room: bool,
     disk: DiskWatch,
+    desk: Desk,
 }
 
 impl<S: Store> Engine<S> {
@@ -200,6 +211,7 @@ impl<S: Store> Engine<S> {
             any_root_reached: parts.earlier.resumed,
             resumed: parts.earlier.resumed,
             no_room: false,
+            desk: Desk::new(parts.folder),
             disk: DiskWatch::new(config.output.folder.as_deref(), config.output.min_free.0),
             config,
         })
@@ -278,6 +290,7 @@ impl<S: Store> Engine<S> {
             && !self.delivery.is_behind()
             && !self.no_room
             && !self.disk.is_low()
+            && !self.desk.is_paused()
     }
 
     /// Waits for a message, or for the first thing that is due.
@@ -308,6 +321,7 @@ impl<S: Store> Engine<S> {
                 let reader = self.delivery.pass_on();
                 self.mind(reader);
             }
+            Message::Asked(asked) => self.answer(asked)?,
         }
         Ok(())
     }
@@ -483,6 +497,7 @@ impl<S: Store> Engine<S> {
             self.tally.add(&entry.record);
             (self.observer)(Event::Settled(&entry.record));
         }
+        self.desk.committed(&written.offsets);
         let urls = written
             .offsets
             .iter()
@@ -525,7 +540,8 @@ impl<S: Store> Engine<S> {
         let counts = self.frontier.counts();
         self.tally
             .tick(self.keeping.spent(now), counts.in_flight as u32);
-        let progress = self.meter.measure(now, &self.tally, counts, hold);
+        let mut progress = self.meter.measure(now, &self.tally, counts, hold);
+        self.desk.note(&mut progress);
         (self.observer)(Event::Progress(&progress));
     }
 
@@ -571,6 +587,7 @@ impl<S: Store> Engine<S> {
             self.failed_roots
         };
         Outcome {
+            config: self.config,
             tally: self.tally,
             facts,
             failed_roots,

@@ -5,6 +5,7 @@
 //! the store committed. A log refuses to know what a crawl is: it sees entries.
 
 mod appender;
+pub(crate) mod lines;
 pub mod links;
 #[cfg(test)]
 mod tests;

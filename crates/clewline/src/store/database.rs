@@ -196,6 +196,23 @@ impl Database {
         })
     }
 
+    /// Shows all rows of a part in their order, until the answer is no.
+    pub(super) fn scan(
+        &self,
+        space: Space,
+        mut each: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), StoreError> {
+        self.read(|handles| {
+            for guard in handles.space(space).iter() {
+                let (key, value) = guard.into_inner()?;
+                if !each(&key, &value) {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
     fn read<T>(&self, act: impl FnOnce(&Handles) -> fjall::Result<T>) -> Result<T, StoreError> {
         let guard = self.guard();
         let Some(handles) = guard.as_ref() else {

@@ -9,6 +9,7 @@ mod hot;
 mod packing;
 mod queue;
 mod seam;
+mod survey;
 #[cfg(test)]
 mod tests;
 

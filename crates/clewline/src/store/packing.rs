@@ -174,6 +174,7 @@ fn read_row(bytes: &[u8], row: u64, depth: u32, keyer: &Keyer) -> Option<Vec<Ent
             guessed_scheme: flags & GUESSED_SCHEME != 0,
             guessed_sitemap: flags & GUESSED_SITEMAP != 0,
             chain,
+            earlier: Vec::new(),
             ticket: Ticket {
                 row,
                 place: entries.len() as u32,
@@ -233,6 +234,7 @@ mod tests {
             guessed_scheme: false,
             guessed_sitemap: false,
             chain: None,
+            earlier: Vec::new(),
             ticket: Ticket::default(),
         }
     }

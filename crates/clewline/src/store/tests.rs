@@ -34,6 +34,7 @@ fn entry(host: u8, page: u32, depth: u32) -> Entry {
         guessed_scheme: false,
         guessed_sitemap: false,
         chain: None,
+        earlier: Vec::new(),
         ticket: Ticket::default(),
     }
 }

@@ -90,6 +90,7 @@ impl<S: Store> Frontier<S> {
                 Some(row) => lane.restore(row, |wall| self.rules.moment(wall, now)),
                 None => self.counts.hosts += 1,
             }
+            lane.counted = !self.hosts_wait;
             self.lanes.insert(host, lane);
         }
         Ok(host)
@@ -172,7 +173,9 @@ impl<S: Store> Frontier<S> {
                 continue;
             };
             self.lane_of(&url, host, now)?;
-            self.lane(host).window = window;
+            let lane = self.lane(host);
+            lane.queued = lane.queued.max(window.len() as u64);
+            lane.window = window;
             self.reschedule(host, now)?;
         }
         Ok(())

@@ -145,6 +145,10 @@ pub(super) struct Lane {
     pub(super) in_flight: u32,
     pub(super) pages: u64,
     pub(super) pages_in_flight: u64,
+    /// URLs that were let in and are not settled, as far as they are counted.
+    pub(super) queued: u64,
+    /// All of them are: none lay in the store when the lane was made.
+    pub(super) counted: bool,
     pub(super) window: VecDeque<Entry>,
     pub(super) errands: VecDeque<RobotsErrand>,
     pub(super) origins: Vec<OriginState>,
@@ -170,6 +174,8 @@ impl Lane {
             in_flight: 0,
             pages: 0,
             pages_in_flight: 0,
+            queued: 0,
+            counted: true,
             window: VecDeque::new(),
             errands: VecDeque::new(),
             origins: Vec::new(),
@@ -242,6 +248,11 @@ impl Lane {
     /// When the first delayed entry is due.
     pub(super) fn first_delayed(&self) -> Option<Moment> {
         self.delayed.peek().map(|Reverse(delayed)| delayed.due)
+    }
+
+    /// How many URLs the lane has in its hands.
+    pub(super) fn in_hand(&self) -> usize {
+        self.window.len() + self.delayed.len() + self.in_flight as usize
     }
 
     /// Whether nothing of this lane is in memory but itself.

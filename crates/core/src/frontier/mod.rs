@@ -8,6 +8,7 @@
 
 mod active;
 mod admit;
+mod change;
 mod entry;
 mod group;
 mod handout;
@@ -19,6 +20,7 @@ mod rules;
 mod schedule;
 mod settle;
 mod store;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +29,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-pub use entry::{Chain, Entry, Origin, RobotsErrand, Ticket};
+pub use entry::{Chain, Entry, Origin, RobotsErrand, Ticket, Try};
 pub use job::{
     Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Next,
     Note, Offer, Settled, Settlement, Work,
@@ -37,6 +39,7 @@ pub use rules::{HostPattern, HostRules, Near, Rules};
 pub use store::{
     KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Store, Waiting,
 };
+pub use summary::{Cause, HostSummary, Summary, Wait};
 
 use group::Groups;
 use lane::Lane;
@@ -184,6 +187,11 @@ impl<S: Store> Frontier<S> {
     /// The store under it, for those who look into it.
     pub const fn store(&mut self) -> &mut S {
         &mut self.store
+    }
+
+    /// How many hosts are active.
+    pub fn active(&self) -> usize {
+        self.lanes.len()
     }
 
     /// The rules it works by.

@@ -86,6 +86,24 @@ impl Pace {
         self.next_at = Moment::ZERO;
     }
 
+    /// Other figures in the middle of a crawl. What trouble taught stays, and so does a
+    /// Crawl-delay; the gap counts from the last request.
+    pub(super) fn change(&mut self, politeness: &Politeness, delay: Option<Duration>, now: Moment) {
+        let (fresh, learnt) = (Self::new(politeness), self.learnt());
+        self.interval = fresh.interval.max(learnt.0);
+        self.shortest_interval = fresh.shortest_interval.max(learnt.1);
+        self.usual = fresh.usual;
+        self.in_flight_limit = fresh.in_flight_limit;
+        self.one_at_a_time = fresh.one_at_a_time;
+        self.next_at = match self.last_start {
+            Some(last_start) => last_start + self.interval,
+            None => self.next_at.min(now + self.interval),
+        };
+        if let Some(delay) = delay {
+            self.obey_delay(delay);
+        }
+    }
+
     /// Obeys a Crawl-delay: one at a time, and never closer than this.
     pub(super) fn obey_delay(&mut self, delay: Duration) {
         self.one_at_a_time = true;
