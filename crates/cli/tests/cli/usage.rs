@@ -36,7 +36,7 @@ fn no_arguments_print_the_short_help() {
             .lines()
             .filter(|line| line.starts_with("  clewline "))
             .count(),
-        4
+        7
     );
 }
 

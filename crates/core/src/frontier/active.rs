@@ -87,7 +87,7 @@ impl<S: Store> Frontier<S> {
             let domain = xxhash_rust::xxh3::xxh3_64(registrable(url.host()).as_bytes());
             let mut lane = Lane::new(url.host(), domain, rules);
             match self.store.load_lane(host)? {
-                Some(row) => lane.restore(row, |wall| self.rules.moment(wall, now)),
+                Some(row) => lane.restore(row, now, |wall| self.rules.moment(wall, now)),
                 None => self.counts.hosts += 1,
             }
             lane.counted = !self.hosts_wait;

@@ -270,6 +270,7 @@ impl Lane {
         let (interval, shortest_interval) = self.pace.learnt();
         LaneRow {
             not_before: wall(self.pace.next_at()),
+            parked: self.pace.is_parked(),
             pages: self.pages,
             interval,
             shortest_interval,
@@ -279,9 +280,13 @@ impl Lane {
     }
 
     /// Takes up what was kept.
-    pub(super) fn restore(&mut self, row: LaneRow, moment: impl Fn(u64) -> Moment) {
-        let learnt = (row.interval, row.shortest_interval);
-        self.pace.restore(learnt, moment(row.not_before));
+    pub(super) fn restore(&mut self, row: LaneRow, now: Moment, moment: impl Fn(u64) -> Moment) {
+        self.pace.learn((row.interval, row.shortest_interval));
+        let not_before = moment(row.not_before);
+        // The usual gap may be a shorter one by now; a pause is kept to its end.
+        let usual = not_before.min(now + self.pace.interval());
+        self.pace
+            .hold_until(if row.parked { not_before } else { usual });
         self.pages = row.pages;
         self.host_failures = row.host_failures;
         self.ended = row.ended.and_then(LaneEnd::from_row);

@@ -67,12 +67,20 @@ impl Pace {
         )
     }
 
-    /// Takes up what was learnt before; the host begins with a full delay, and never faster
-    /// than it is configured now.
-    pub(super) fn restore(&mut self, learnt: (Duration, Duration), not_before: Moment) {
+    /// Takes up what was learnt before, never faster than it is configured now.
+    pub(super) fn learn(&mut self, learnt: (Duration, Duration)) {
         self.interval = self.interval.max(learnt.0.min(SLOWEST));
         self.shortest_interval = self.shortest_interval.max(learnt.1.min(SLOWEST));
+    }
+
+    /// Asks nothing before this moment.
+    pub(super) fn hold_until(&mut self, not_before: Moment) {
         self.next_at = self.next_at.max(not_before);
+    }
+
+    /// Whether the earliest next start is the end of a pause after trouble.
+    pub(super) fn is_parked(&self) -> bool {
+        self.parked_until > self.next_at
     }
 
     /// Other figures for a host that turned out to be near; what was learnt is kept.

@@ -18,6 +18,9 @@ use crate::key::HostId;
 use crate::politeness::{GroupPace, Rate};
 use crate::url::CrawlUrl;
 
+#[cfg(test)]
+mod tests;
+
 /// What a URL waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
