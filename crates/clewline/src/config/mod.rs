@@ -8,11 +8,14 @@ mod rules;
 mod secret;
 #[cfg(test)]
 mod tests;
+mod trusted;
 mod validate;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+
+pub(crate) use trusted::Trusted;
 
 use clewline_core::address::Cidr;
 use clewline_core::limits::Limits;

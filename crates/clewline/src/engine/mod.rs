@@ -32,7 +32,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::{Clock, timestamp, unix_seconds};
-use crate::config::Config;
+use crate::config::{Config, Trusted};
 use crate::control::Asked;
 use crate::extract::Extractor;
 use crate::fetch::Fetcher;
@@ -142,6 +142,7 @@ pub(crate) struct Outcome {
 /// The loop's state.
 pub(crate) struct Engine<S> {
     config: Config,
+    trusted: Trusted,
     clock: Clock,
     frontier: Frontier<S>,
     cookies: CookieJar,
@@ -213,6 +214,7 @@ impl<S: Store> Engine<S> {
             no_room: false,
             desk: Desk::new(parts.folder),
             disk: DiskWatch::new(config.output.folder.as_deref(), config.output.min_free.0),
+            trusted: Trusted::by(&config.roots),
             config,
         })
     }
@@ -344,14 +346,9 @@ impl<S: Store> Engine<S> {
         } else {
             None
         };
-        let on_root = self
-            .config
-            .roots
-            .iter()
-            .any(|root| root.url.origin() == url.origin());
         Passport {
             cookie,
-            credentials: on_root,
+            credentials: self.trusted.includes(url),
         }
     }
 

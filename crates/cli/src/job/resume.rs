@@ -77,7 +77,6 @@ fn combined(flags: &Settings, job: &StoredJob) -> Result<Resolved, Vec<Problem>>
     let config = &mut resolved.config;
     config.roots.clone_from(&stored.roots);
     config.politeness.hosts.clone_from(&stored.politeness.hosts);
-    config.politeness.robots_retry = stored.politeness.robots_retry;
     if resolved.origins.origin("cookies") != Origin::Flag {
         config
             .fetch

@@ -35,7 +35,7 @@ pub use job::{
     Note, Offer, Settled, Settlement, Work,
 };
 pub use pace::Moment;
-pub use rules::{HostPattern, HostRules, Near, Rules};
+pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules};
 pub use store::{
     KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Store, Waiting,
 };

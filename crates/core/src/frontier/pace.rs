@@ -158,14 +158,14 @@ impl Pace {
         self.next_at = now + self.interval;
     }
 
-    /// The request really left at this time, later than it was handed out. Where requests go
-    /// one at a time, the gap counts from here; and so it does where a delay is only heard of
-    /// in the answer to this request, as a Crawl-delay is.
+    /// The request really left at this time, later than it was handed out: a handshake took
+    /// long. The gap counts from here; and so it does where a delay is only heard of in the
+    /// answer to this request, as a Crawl-delay is. What is in flight beside it was spaced when
+    /// it was handed out, so no second sees more than the rate and the limit in flight allow
+    /// together.
     pub(super) fn sent(&mut self, at: Moment) {
         self.last_start = self.last_start.max(Some(at));
-        if self.in_flight_limit() == 1 {
-            self.next_at = self.next_at.max(at + self.interval);
-        }
+        self.next_at = self.next_at.max(at + self.interval);
     }
 
     /// A clean answer came, after this time to the first byte.
