@@ -103,7 +103,7 @@ impl fmt::Display for Change {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, value) = match self {
             Self::Rate(rate) => ("rate", Some(format!("{rate}/s"))),
-            Self::Delay(delay) => ("delay", Some(format!("{delay:?}"))),
+            Self::Delay(delay) => ("delay", Some(format!("{}s", delay.as_secs_f64()))),
             Self::Concurrency(number) => ("concurrency", Some(number.to_string())),
             Self::HostConcurrency(number) => ("host-concurrency", Some(number.to_string())),
             Self::MaxPages(pages) => ("max-pages", pages.map(|pages| pages.to_string())),
@@ -111,7 +111,10 @@ impl fmt::Display for Change {
                 ("max-pages-per-host", pages.map(|pages| pages.to_string()))
             }
             Self::MaxBytes(bytes) => ("max-bytes", bytes.map(|bytes| bytes.to_string())),
-            Self::MaxTime(time) => ("max-time", time.map(|time| format!("{time:?}"))),
+            Self::MaxTime(time) => (
+                "max-time",
+                time.map(|time| format!("{}s", time.as_secs_f64())),
+            ),
         };
         write!(
             formatter,

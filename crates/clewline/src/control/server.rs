@@ -178,3 +178,47 @@ pub(crate) fn ask(job: &StoredJob, request: &Request) -> Result<Answer, JobError
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::control::Asked;
+    use crate::engine::Message;
+    use crate::folder::STATE;
+
+    fn said(job: &Path, line: &[u8]) -> io::Result<Answer> {
+        let mut stream = socket::connect(job)?;
+        stream.write_all(line)?;
+        receive(&mut stream, LONGEST_ANSWER, REQUEST_TIME)
+    }
+
+    #[test]
+    fn silent_clients_hold_nobody_up_and_nonsense_reaches_nobody() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join(STATE)).unwrap();
+        let (engine, inbox) = channel();
+        let server = Server::start(place.path(), Control::new(engine)).unwrap();
+        let connect = |_| socket::connect(place.path()).unwrap();
+        let silent: Vec<UnixStream> = (0..MOST_CONNECTIONS).map(connect).collect();
+        let refused = said(place.path(), b"\"pause\"\n").unwrap();
+        assert!(matches!(refused, Answer::Refused(why) if why.contains("too many")));
+        drop(silent);
+        // Their threads end in a moment.
+        let done = (0..10_000)
+            .filter_map(|_| said(place.path(), b"\"pause\"\n").ok())
+            .find(|answer| *answer == Answer::Done);
+        assert_eq!(done, Some(Answer::Done));
+        assert!(matches!(inbox.recv(), Ok(Message::Asked(Asked::Pause))));
+        let nonsense = said(place.path(), b"{\"change\":{\"rate\":\"x\"}}\n").unwrap();
+        assert!(matches!(nonsense, Answer::Refused(why) if why.contains("not understood")));
+        assert!(inbox.try_recv().is_err());
+        // An engine that is gone is said to be.
+        drop(inbox);
+        assert_eq!(said(place.path(), b"\"status\"\n").unwrap(), Answer::Ending);
+        drop(server);
+        assert!(socket::connect(place.path()).is_err());
+    }
+}

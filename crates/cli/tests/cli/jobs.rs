@@ -223,9 +223,10 @@ fn a_running_crawl_answers_and_obeys() {
     let line = ["-o", "a.crawl", "--no-sitemaps", "--max-time", "5m", &root];
     let mut running = Running::start(&place, &line);
     wait_for_requests(&web, 5);
-    let figures = status(&place);
-    assert_eq!(figures["state"], "running");
-    assert!(figures["done"].as_u64().unwrap() > 0, "{figures}");
+    assert_eq!(status(&place)["state"], "running");
+    until(&place, &["status", "--json"], |text| {
+        !text.contains("\"done\":0,")
+    });
 
     let ran = place.run(&["ctl", "pause"]);
     assert_eq!(
@@ -370,6 +371,11 @@ fn a_killed_crawl_says_so_and_goes_on() {
     assert!(
         text.starts_with("a.crawl: not running, unfinished; its last run was killed\n1 done, 20"),
         "{text}"
+    );
+    let left = status(&place)["left"].as_f64().unwrap();
+    assert!(
+        left > 19.5 * 3600.0,
+        "the gap before the next request counts on: {left}"
     );
     assert_eq!(place.run(&["ctl", "pause"]).code, 3);
     assert_eq!(place.run(&["resume", "-q", "--delay", "0s"]).code, 0);
