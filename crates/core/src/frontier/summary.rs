@@ -254,7 +254,11 @@ pub(super) fn crawl_delay(lane: &Lane) -> Option<Duration> {
 
 /// What is counted of a lane's queue, or at least in its hands.
 fn known_queue(lane: &Lane) -> u64 {
-    lane.queued.max(lane.in_hand() as u64)
+    if lane.counted {
+        lane.queued
+    } else {
+        lane.queued.max(lane.in_hand() as u64)
+    }
 }
 
 /// The sums over all lanes.
