@@ -21,7 +21,7 @@ use crate::log::lines::Lines;
 use crate::log::urls;
 use crate::record::Record;
 use crate::report::Tally;
-use crate::store::{DiskStore, MemoryPlan, StoreError};
+use crate::store::{DiskStore, MemoryPlan};
 use crate::stored::{JobError, JobStanding, StoredJob};
 
 /// Hosts that a status names.
@@ -255,7 +255,7 @@ impl OpenState {
         &self,
         name: &str,
     ) -> Result<Option<T>, JobError> {
-        let Some(bytes) = self.store.note(name).map_err(StoreError::from)? else {
+        let Some(bytes) = self.store.note(name)? else {
             return Ok(None);
         };
         let read = serde_json::from_slice(&bytes);

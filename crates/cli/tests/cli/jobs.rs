@@ -52,11 +52,8 @@ fn twenty() -> Site {
 fn begun(web: &LiveWeb, more: &[&str]) -> Place {
     let place = Place::new();
     let root = web.url(HOST, "/");
-    let line = [
-        &["-q", "-n", "1", "--no-sitemaps", "-o", "a.crawl", &root],
-        more,
-    ]
-    .concat();
+    let mut line = vec!["-q", "-n", "1", "--no-sitemaps", "-o", "a.crawl", &root];
+    line.extend(more);
     let ran = place.run(&line);
     assert_eq!(ran.code, 0, "{}", ran.talk);
     place
@@ -136,7 +133,7 @@ error: --user: is not kept in the job folder; give it again: -u USER:PASS
 ";
     check(&place.run(&["resume"]), 2, expected);
     let asked = web.log().len();
-    let line = [&["resume", "-q", "-n", "100"], &secrets[..]].concat();
+    let line = [&["resume", "-q", "-n", "100"][..], &secrets].concat();
     assert_eq!(place.run(&line).code, 0);
     assert!(web.log().len() > asked);
 }
@@ -248,7 +245,8 @@ fn a_running_crawl_answers_and_obeys() {
         let expected = format!("{told}, from now on and in later runs (job.toml)\n");
         assert_eq!((ran.code, ran.out), (0, expected), "{}", ran.talk);
     }
-    let figures = &status(&place)["figures"];
+    let all = status(&place);
+    let figures = &all["figures"];
     assert_eq!(
         (&figures["rate"], &figures["concurrency"]),
         (&5.0.into(), &7.into())
