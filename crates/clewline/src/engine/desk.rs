@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clewline_core::frontier::{Moment, Origin, Store, Summary};
+use clewline_core::frontier::{Hold, Moment, Origin, Store, Summary};
 use clewline_core::key::HostId;
 use clewline_core::url::CrawlUrl;
 
@@ -22,6 +22,9 @@ const KEPT_PER_LANE: Duration = Duration::from_micros(50);
 
 /// What the engine keeps for whoever asks.
 pub(super) struct Desk {
+    /// What held the crawl since progress was told: at a rate as high as that of telling, the
+    /// two could always miss each other.
+    pub(super) hold: Option<Hold>,
     paused: bool,
     progress: Progress,
     summary: Option<(Moment, Summary)>,
@@ -32,6 +35,7 @@ pub(super) struct Desk {
 impl Desk {
     pub(super) fn new(folder: Option<Arc<JobFolder>>) -> Self {
         Self {
+            hold: None,
             paused: false,
             progress: Progress::default(),
             summary: None,

@@ -298,6 +298,9 @@ impl<S: Store> Engine<S> {
     /// Waits for a message, or for the first thing that is due.
     fn wait(&mut self, now: Moment, until: Option<Moment>) -> Result<(), EngineError> {
         // Only now, with everything handed out that may be, is it known what holds the crawl.
+        if until.is_some() && self.desk.hold.is_none() {
+            self.desk.hold = self.frontier.hold(now);
+        }
         self.tell_progress(now);
         let batch_due = (!self.batch.is_empty()).then(|| self.batch_since + BATCH_TIME);
         let progress_due = now + PROGRESS_TIME;
@@ -533,7 +536,8 @@ impl<S: Store> Engine<S> {
         if !self.meter.is_due(now, PROGRESS_TIME) {
             return;
         }
-        let hold = self.frontier.hold(now);
+        let seen = self.desk.hold.take();
+        let hold = self.frontier.hold(now).or(seen);
         let counts = self.frontier.counts();
         self.tally
             .tick(self.keeping.spent(now), counts.in_flight as u32);
