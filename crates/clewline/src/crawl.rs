@@ -22,6 +22,7 @@ use crate::engine::{
     Earlier, Engine, EngineError, Event, Message, Observer, Outcome, PAGES_AHEAD, Parts,
 };
 use crate::extract::{Extractor, PageExtractor};
+use crate::failpoint::{Point, pass};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
 use crate::folder::{FolderError, JobFolder, new_seed};
 use crate::job;
@@ -251,6 +252,7 @@ impl Crawl {
                 begin(
                     Parts {
                         earlier: job.earlier,
+                        witness: Some(job.witness),
                         ..parts
                     },
                     folder,
@@ -298,6 +300,7 @@ impl Shared {
             cookies,
             frontier,
             earlier: Earlier::default(),
+            witness: None,
             observer: self.observer,
             pages: self.pages,
             inbox: self.inbox,
@@ -359,16 +362,16 @@ fn conclude(
     // Logs that could not be written are not read again.
     let readable = folder.filter(|_| error.is_none());
     let path = readable.map(JobFolder::path);
-    let report = Report::build(path, tally, facts).map_err(|source| FolderError::Io {
-        path: path.unwrap_or(Path::new(".")).to_path_buf(),
-        source,
-    })?;
+    let report = Report::build(path, tally, facts)
+        .map_err(|source| FolderError::of_reading(path.unwrap_or(Path::new(".")), source))?;
     if let Some(folder) = readable {
         folder.write("report.html", html(&report).as_bytes())?;
+        pass(Point::BeforeFinish);
         if !failed_roots.is_empty() {
             folder.give_up(config)?;
         } else if finished {
             folder.finish(config)?;
+            pass(Point::AfterFinish);
         }
     }
     Ok(Summary {

@@ -24,9 +24,12 @@
 mod clock;
 pub mod config;
 mod crawl;
+mod durable;
 mod engine;
 pub mod escape;
 pub mod extract;
+#[doc(hidden)]
+pub mod failpoint;
 pub mod fetch;
 mod folder;
 #[doc(hidden)]
@@ -41,11 +44,12 @@ mod page;
 pub mod record;
 pub mod report;
 mod store;
+mod witness;
 
 pub use clewline_core as core;
 pub use crawl::{Control, CookieProblem, Crawl, CrawlError, GRACE, Pages, Running, Summary};
 pub use engine::{EngineError, Event, Progress};
-pub use folder::FolderError;
+pub use folder::{FolderError, Remedy};
 pub use headers::Headers;
 pub use page::Page;
 pub use store::StoreError;
