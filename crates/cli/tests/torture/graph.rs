@@ -6,6 +6,9 @@ use std::time::Duration;
 use clewline::record::OutcomeKind;
 use terrarium::{LiveWeb, Page, Reply, Request, Site, Web};
 
+/// What a record must say of a URL.
+pub(crate) type Fate = (OutcomeKind, Option<u16>);
+
 pub(crate) const HOST: &str = "127.0.0.1";
 
 /// So many pages, linked as 3i+1, 3i+2, 3i+3 and 7i+5.
@@ -43,7 +46,7 @@ impl Graph {
         [3 * page + 1, 3 * page + 2, 3 * page + 3, 7 * page + 5].map(|link| link % self.pages)
     }
 
-    /// Serves the graph, each answer after a few milliseconds.
+    /// Serves the graph, each answer after a few milliseconds and some after more.
     pub(crate) fn serve(self) -> LiveWeb {
         let site = Site::new()
             .robots("User-agent: *\nDisallow: /denied\n")
@@ -73,13 +76,19 @@ impl Graph {
                     .links(page)
                     .map(|link| format!("<a href=/p/{link}>x</a>"));
                 let denied = format!("<a href=/denied/{}>no</a>", page % 40);
-                Page::html(links.concat() + &denied).into()
+                Page::html(links.concat() + &denied)
+                    .delay(Duration::from_millis(2 + page % 37 / 32 * 20))
+                    .into()
             }
         }
     }
 
+    pub(crate) const fn pages(self) -> u64 {
+        self.pages
+    }
+
     /// Every URL that a crawl from page 0 must settle, and how.
-    pub(crate) fn expected(self) -> BTreeMap<String, (OutcomeKind, Option<u16>)> {
+    pub(crate) fn expected(self) -> BTreeMap<String, Fate> {
         let mut expected = BTreeMap::new();
         let mut seen = BTreeSet::from([0]);
         let mut queue = VecDeque::from([0]);
@@ -98,13 +107,4 @@ impl Graph {
         }
         expected
     }
-}
-
-/// Requests that an undisturbed crawl makes at the most, robots.txt and retries aside: one for
-/// each page.
-pub(crate) fn requests(expected: &BTreeMap<String, (OutcomeKind, Option<u16>)>) -> usize {
-    expected
-        .values()
-        .filter(|(_, status)| status.is_some())
-        .count()
 }
