@@ -11,6 +11,9 @@ pub(crate) type Fate = (OutcomeKind, Option<u16>);
 
 pub(crate) const HOST: &str = "127.0.0.1";
 
+/// Where a crawl begins.
+pub(crate) const ROOT: &str = "/p/0.html";
+
 /// So many pages, linked as 3i+1, 3i+2, 3i+3 and 7i+5.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Graph {
@@ -26,6 +29,11 @@ enum Kind {
     Moved(u64),
     /// Answers 500 to the first request after each start of the server.
     Flaky,
+}
+
+/// Where a page is. Mirroring tools take a file for a page only by its ending.
+fn path(page: u64) -> String {
+    format!("/p/{page}.html")
 }
 
 impl Graph {
@@ -59,11 +67,12 @@ impl Graph {
         let page: u64 = request
             .path()
             .trim_start_matches("/p/")
+            .trim_end_matches(".html")
             .parse()
             .unwrap_or(0);
         match self.kind(page) {
             Kind::Missing => Page::html("nothing").status(404).into(),
-            Kind::Moved(to) => Page::redirect(302, format!("/p/{to}")).into(),
+            Kind::Moved(to) => Page::redirect(302, path(to)).into(),
             Kind::Flaky if !request.has_cookie("seen") && page.is_multiple_of(2) => {
                 // The retry comes with the cookie, in this run or in a later one.
                 Page::html("later")
@@ -74,7 +83,7 @@ impl Graph {
             Kind::Flaky | Kind::Page => {
                 let links = self
                     .links(page)
-                    .map(|link| format!("<a href=/p/{link}>x</a>"));
+                    .map(|link| format!("<a href={}>x</a>", path(link)));
                 let denied = format!("<a href=/denied/{}>no</a>", page % 40);
                 Page::html(links.concat() + &denied)
                     .delay(Duration::from_millis(2 + page % 37 / 32 * 20))
@@ -102,7 +111,7 @@ impl Graph {
                     (OutcomeKind::Fetched, 200, self.links(page).to_vec())
                 }
             };
-            expected.insert(format!("/p/{page}"), (outcome, Some(status)));
+            expected.insert(path(page), (outcome, Some(status)));
             queue.extend(targets.into_iter().filter(|target| seen.insert(*target)));
         }
         expected

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use terrarium::LiveWeb;
 
-use crate::graph::{Graph, HOST};
+use crate::graph::{Graph, HOST, ROOT};
 use crate::run::{Dice, number};
 
 /// A run of a rival that takes longer hangs.
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Starts a rival: the words of its command, with the places filled in.
 fn start(words: &str, web: &LiveWeb, out: &Path) -> Child {
-    let url = web.url(HOST, "/p/0");
+    let url = web.url(HOST, ROOT);
     let fill = |word: &str| {
         word.replace("{url}", &url)
             .replace("{out}", &out.display().to_string())

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use terrarium::LiveWeb;
 
-use crate::graph::HOST;
+use crate::graph::{HOST, ROOT};
 use crate::ledger::Kill;
 
 /// Requests in flight.
@@ -30,7 +30,7 @@ pub(crate) enum Moment {
 
 /// The crawl of the graph into a folder.
 pub(crate) fn command(folder: &Path, web: &LiveWeb) -> Command {
-    let root = web.url(HOST, "/p/0");
+    let root = web.url(HOST, ROOT);
     let mut command = Command::new(env!("CARGO_BIN_EXE_clewline"));
     command
         .args([root.as_str(), "--quiet", "--no-sitemaps"])
