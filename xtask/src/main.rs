@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask check | test | lint | doc | bench`.
+//! The project's own commands: `cargo xtask check | test | lint | doc | bench | torture`.
 //!
 //! Owns which stages there are and which verb runs which. A stage is a program that is run or a
 //! rule that is checked; each is timed, and the summary at the end says what became of all of
@@ -12,6 +12,7 @@ mod sink;
 mod stage;
 mod tidy;
 mod tools;
+mod torture;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ Usage: cargo xtask VERB
   lint             format and lints
   doc              documentation, warnings are errors
   bench [--help]   how fast it is, against what, and where the time goes
+  torture [--help] hundreds of kills, and what came of them
 ";
 
 /// Where things are.
@@ -114,6 +116,7 @@ fn run(arguments: &[String]) -> Result<bool> {
             ));
         }
         "bench" => return Ok(bench::run(workspace, rest)),
+        "torture" => return Ok(torture::run(&workspace, rest)),
         "check" => vec![format, lints, DOC, TIDY],
         "lint" => vec![format, lints],
         "doc" => vec![DOC],

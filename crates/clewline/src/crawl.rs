@@ -25,6 +25,7 @@ use crate::engine::{
     Earlier, Engine, EngineError, Event, Message, Observer, Outcome, PAGES_AHEAD, Parts,
 };
 use crate::extract::{Extractor, PageExtractor};
+use crate::failpoint::{Point, pass};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
 use crate::folder::{FolderError, JobFolder, Standing, new_seed};
 use crate::job;
@@ -260,6 +261,7 @@ impl Crawl {
                 begin(
                     Parts {
                         earlier: job.earlier,
+                        witness: Some(job.witness),
                         ..parts
                     },
                     folder,
@@ -308,6 +310,7 @@ impl Shared {
             frontier,
             earlier: Earlier::default(),
             folder: None,
+            witness: None,
             observer: self.observer,
             pages: self.pages,
             inbox: self.inbox,
@@ -391,13 +394,13 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
     // Logs that could not be written are not read again.
     let readable = folder.filter(|_| error.is_none());
     let path = readable.map(JobFolder::path);
-    let report = Report::build(path, tally, facts).map_err(|source| FolderError::Io {
-        path: path.unwrap_or(Path::new(".")).to_path_buf(),
-        source,
-    })?;
+    let report = Report::build(path, tally, facts)
+        .map_err(|source| FolderError::of_reading(path.unwrap_or(Path::new(".")), source))?;
     if let Some(folder) = readable {
         folder.write("report.html", html(&report).as_bytes())?;
+        pass(Point::BeforeFinish);
         folder.close(&config, standing, &why)?;
+        pass(Point::AfterFinish);
     }
     Ok(Summary {
         report,

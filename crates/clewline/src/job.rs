@@ -1,27 +1,30 @@
 //! A job on disk, opened: new, or where an earlier run left it.
 //!
 //! Owns recovery. The store's last commit is the truth: every log is cut back to the offset
-//! that was committed with it, and what is cut off is kept aside; a log that is shorter than
-//! the commit says is damage, and damage is named, never repaired in silence.
+//! that was committed with it, and what is cut off is kept aside. A log that is shorter than
+//! the commit says, or a commit that is older than the witness says, is damage, and damage is
+//! named, never repaired in silence.
+
+mod tail;
 
 use std::fs;
-use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clewline_core::cookies::CookieJar;
 use clewline_core::frontier::{Frontier, FrontierState, Rules};
 use serde::de::DeserializeOwned;
 
-use crate::clock::timestamp;
 use crate::config::Config;
 use crate::crawl::CrawlError;
+use crate::durable;
 use crate::engine::{COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE};
-use crate::folder::{Beginning, FolderError, JobFolder};
+use crate::failpoint::{Point, pass};
+use crate::folder::{Beginning, FolderError, JobFolder, Remedy};
 use crate::log::{LinksLog, Log, Offset, UrlsLog, links, urls};
 use crate::store::{DiskStore, MemoryPlan};
+use crate::witness::{Testimony, Witness};
 
-/// A tail behind the committed offset is at most a few batches; more is not ours to cut.
-const LONGEST_TAIL: u64 = 256 * 1024 * 1024;
+use self::tail::LogEnd;
 
 /// What a run takes up from a job folder.
 pub(crate) struct OpenJob {
@@ -29,6 +32,7 @@ pub(crate) struct OpenJob {
     pub(crate) logs: Vec<Box<dyn Log>>,
     pub(crate) cookies: Option<CookieJar>,
     pub(crate) earlier: Earlier,
+    pub(crate) witness: Witness,
 }
 
 /// Opens the state and the logs of a job folder.
@@ -38,8 +42,13 @@ pub(crate) fn open(
     mut rules: Rules,
 ) -> Result<OpenJob, CrawlError> {
     let plan = MemoryPlan::of(config.output.memory.0);
+    let state = folder.state_path();
+    let testimony = Testimony::read(&state).map_err(|source| io_at(&state, source))?;
+    prepare(folder, testimony.as_ref())?;
     let store = DiskStore::open(&folder.store_path(), rules.keyer.clone(), plan)?;
+    durable::sync_folder(&state).map_err(|source| io_at(&state, source))?;
     if folder.beginning() == Beginning::Afresh {
+        pass(Point::NewStore);
         let frontier = Frontier::new(rules, store);
         let logs = open_logs(folder.path())?;
         return Ok(OpenJob {
@@ -47,12 +56,12 @@ pub(crate) fn open(
             logs,
             cookies: None,
             earlier: Earlier::default(),
+            witness: Witness::open(&state).map_err(|source| io_at(&state, source))?,
         });
     }
-    for (name, file) in [(urls::NAME, urls::FILE), (links::NAME, links::FILE)] {
-        let offset = store.offset(name)?.unwrap_or(0);
-        cut_back(folder.path(), Path::new(file), offset)?;
-    }
+    pass(Point::RecoveryOpened);
+    let witness = cut_back(folder, &store, config, testimony)?;
+    pass(Point::RecoveryEnds);
     let logs = open_logs(folder.path())?;
     let note = |name| read_note(&store, folder.path(), name);
     let state: Option<FrontierState> = read_note(&store, folder.path(), FRONTIER_NOTE)?;
@@ -70,14 +79,78 @@ pub(crate) fn open(
         logs,
         cookies,
         earlier,
+        witness,
     })
 }
 
-pub(crate) fn open_logs(folder: &Path) -> Result<Vec<Box<dyn Log>>, CrawlError> {
-    let at = |source| FolderError::Io {
-        path: folder.to_path_buf(),
-        source,
+/// A kill while the store was made leaves a part of it that cannot be opened. As long as no log
+/// has begun, nothing was committed to it and it is made again; after that it must be there.
+fn prepare(folder: &JobFolder, testimony: Option<&Testimony>) -> Result<(), FolderError> {
+    let store = folder.store_path();
+    let logged = fs::metadata(folder.path().join(urls::FILE)).is_ok_and(|file| file.len() > 0);
+    let has_begun = logged || testimony.is_none_or(|testimony| !testimony.is_empty());
+    if !has_begun && store.exists() {
+        fs::remove_dir_all(&store).map_err(|source| io_at(&store, source))?;
+    }
+    if has_begun && !DiskStore::is_there(&store) {
+        return Err(FolderError::Damaged {
+            path: store,
+            what: "the state is missing".into(),
+            remedy: Remedy::StartAfresh,
+        });
+    }
+    Ok(())
+}
+
+/// Cuts every log back to the last commit, or none if one of them is damaged.
+fn cut_back(
+    folder: &JobFolder,
+    store: &DiskStore,
+    config: &Config,
+    testimony: Option<Testimony>,
+) -> Result<Witness, CrawlError> {
+    let state = folder.state_path();
+    let testimony = match testimony {
+        Some(testimony) if !config.output.repair => testimony,
+        _ if config.output.repair => Testimony::default(),
+        _ => {
+            return Err(CrawlError::Folder(FolderError::Damaged {
+                path: Witness::path(&state),
+                what: "it does not say up to where the crawl was durable".into(),
+                remedy: Remedy::GoBack,
+            }));
+        }
     };
+    let mut ends = Vec::new();
+    for (name, file) in [(urls::NAME, urls::FILE), (links::NAME, links::FILE)] {
+        let end = LogEnd {
+            path: folder.path().join(file),
+            committed: store.offset(name)?.unwrap_or(0),
+            witnessed: testimony.offset(name),
+        };
+        let tail = end.tail()?;
+        end.may_be_cut(tail, config.output.repair)?;
+        ends.push((end, tail));
+    }
+    for (end, tail) in ends.iter().filter(|(_, tail)| *tail > 0) {
+        end.cut(*tail, &state)?;
+    }
+    // What was repaired is not refused again, whatever comes between now and the next commit.
+    if config.output.repair {
+        Witness::create(&state).map_err(|source| io_at(&state, source))?;
+    }
+    Ok(Witness::open(&state).map_err(|source| io_at(&state, source))?)
+}
+
+fn io_at(path: &Path, source: std::io::Error) -> FolderError {
+    FolderError::Io {
+        path: path.into(),
+        source,
+    }
+}
+
+pub(crate) fn open_logs(folder: &Path) -> Result<Vec<Box<dyn Log>>, CrawlError> {
+    let at = |source| FolderError::of_reading(folder, source);
     Ok(vec![
         Box::new(UrlsLog::open(folder).map_err(at)?),
         Box::new(LinksLog::open(folder).map_err(at)?),
@@ -95,6 +168,7 @@ fn read_note<T: DeserializeOwned>(
     let damaged = |error: serde_json::Error| FolderError::Damaged {
         path: folder.join("state"),
         what: format!("{name}: {error}"),
+        remedy: Remedy::StartAfresh,
     };
     Ok(Some(serde_json::from_slice(&bytes).map_err(damaged)?))
 }
@@ -107,6 +181,7 @@ fn earlier(
     let read = |name, error: serde_json::Error| FolderError::Damaged {
         path: folder.join("state"),
         what: format!("{name}: {error}"),
+        remedy: Remedy::StartAfresh,
     };
     let mut earlier = Earlier {
         resumed: true,
@@ -124,67 +199,10 @@ fn earlier(
             serde_json::from_value(value).map_err(|error| read(STARTED_NOTE, error))?;
     }
     let path = folder.join(urls::FILE);
-    let at = |source| FolderError::Io {
-        path: path.clone(),
-        source,
-    };
+    let at = |source| FolderError::of_reading(&path, source);
     for record in urls::records_from(&path, Offset(earlier.tally_offset)).map_err(at)? {
         earlier.tally.add(&record.map_err(at)?);
     }
     earlier.tally_offset = fs::metadata(&path).map_err(at)?.len();
     Ok(earlier)
-}
-
-/// Cuts a log back to its committed offset; the tail is kept under `state/tails`.
-fn cut_back(folder: &Path, file: &Path, offset: u64) -> Result<(), FolderError> {
-    let path = folder.join(file);
-    let at = |source| FolderError::Io {
-        path: path.clone(),
-        source,
-    };
-    let length = match fs::metadata(&path) {
-        Ok(metadata) => metadata.len(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && offset == 0 => return Ok(()),
-        Err(source) => return Err(at(source)),
-    };
-    let damaged = |what: String| FolderError::Damaged {
-        path: path.clone(),
-        what,
-    };
-    if length < offset {
-        let what = format!("it has {length} bytes where the last commit saw {offset}");
-        return Err(damaged(what));
-    }
-    if length - offset > LONGEST_TAIL {
-        let what = format!(
-            "{} bytes follow the last commit, too many to cut",
-            length - offset
-        );
-        return Err(damaged(what));
-    }
-    if length > offset {
-        let mut log = fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(at)?;
-        let mut tail = Vec::new();
-        log.seek(SeekFrom::Start(offset)).map_err(at)?;
-        log.read_to_end(&mut tail).map_err(at)?;
-        let kept = tail_path(folder, file);
-        let parent = kept.parent().unwrap_or(folder);
-        fs::create_dir_all(parent).map_err(at)?;
-        fs::write(&kept, &tail).map_err(at)?;
-        log.set_len(offset).map_err(at)?;
-        log.sync_all().map_err(at)?;
-    }
-    Ok(())
-}
-
-fn tail_path(folder: &Path, file: &Path) -> PathBuf {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    folder
-        .join("state")
-        .join("tails")
-        .join(format!("{name}.{}", timestamp().replace(':', "-")))
 }

@@ -25,9 +25,12 @@ mod clock;
 pub mod config;
 mod control;
 mod crawl;
+mod durable;
 mod engine;
 pub mod escape;
 pub mod extract;
+#[doc(hidden)]
+pub mod failpoint;
 pub mod fetch;
 mod folder;
 #[doc(hidden)]
@@ -45,12 +48,13 @@ pub mod status;
 mod store;
 mod stored;
 pub mod why;
+mod witness;
 
 pub use clewline_core as core;
 pub use control::{Change, Control, ControlError, RobotsSaying};
 pub use crawl::{CookieProblem, Crawl, CrawlError, GRACE, Pages, Running, Summary};
 pub use engine::{EngineError, Event, Progress};
-pub use folder::FolderError;
+pub use folder::{FolderError, Remedy};
 pub use headers::Headers;
 pub use page::Page;
 pub use store::StoreError;

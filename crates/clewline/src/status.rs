@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::control::protocol::{Answer, Request};
 use crate::control::server::ask;
 use crate::engine::{FRONTIER_NOTE, SPENT_NOTE, TALLY_NOTE};
-use crate::folder::{FolderError, STATE, io_at, take_lock};
+use crate::folder::{FolderError, Remedy, STATE, io_at, take_lock};
 use crate::log::lines::Lines;
 use crate::log::urls;
 use crate::record::Record;
@@ -216,6 +216,7 @@ impl StoredJob {
         Ok(rules.map_err(|error| FolderError::Damaged {
             path: self.path.join(crate::folder::MARKER),
             what: error.to_string(),
+            remedy: Remedy::StartAfresh,
         })?)
     }
 }
@@ -262,6 +263,7 @@ impl OpenState {
         let damaged = |error: serde_json::Error| FolderError::Damaged {
             path: self.folder.join(STATE),
             what: format!("{name}: {error}"),
+            remedy: Remedy::StartAfresh,
         };
         Ok(Some(read.map_err(damaged)?))
     }

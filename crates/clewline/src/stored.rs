@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::config::Config;
-use crate::folder::{FolderError, MARKER, STATE, io_at, read_marker};
+use crate::folder::{FolderError, MARKER, Remedy, STATE, io_at, read_marker};
 use crate::store::StoreError;
 
 /// Why a job could not be looked at or spoken to.
@@ -85,6 +85,7 @@ impl StoredJob {
         let mut config: Config = toml::from_str(&text).map_err(|error| FolderError::Damaged {
             path: file,
             what: error.message().to_owned(),
+            remedy: Remedy::StartAfresh,
         })?;
         config.output.folder = Some(path.into());
         // Those two belong to a command, not to a job.

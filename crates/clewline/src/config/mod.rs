@@ -312,6 +312,10 @@ impl Default for ExtractConfig {
 }
 
 /// What a crawl leaves behind.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch that users know by name"
+)]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OutputConfig {
@@ -323,6 +327,8 @@ pub struct OutputConfig {
     pub in_memory: bool,
     /// Go on with an unfinished crawl although its scope is another one now.
     pub rescope: bool,
+    /// Go on from the last commit that is left, although the state is damaged behind it.
+    pub repair: bool,
     /// Memory for caches and buffers of the state.
     pub memory: Memory,
     /// The crawl pauses while less than this is free on the disk.

@@ -41,6 +41,7 @@ use crate::log::Log;
 use crate::page::Page;
 use crate::record::{Entry, OutcomeKind};
 use crate::report::{RunFacts, StoppedBy, Tally};
+use crate::witness::Witness;
 
 use delivery::{Delivery, Reader};
 use desk::Desk;
@@ -119,6 +120,7 @@ pub(crate) struct Parts<S> {
     pub(crate) frontier: Frontier<S>,
     pub(crate) earlier: Earlier,
     pub(crate) folder: Option<Arc<JobFolder>>,
+    pub(crate) witness: Option<Witness>,
     pub(crate) observer: Observer,
     pub(crate) pages: Option<pages_channel::Sender<Page>>,
     pub(crate) inbox: Receiver<Message>,
@@ -191,7 +193,8 @@ impl<S: Store> Engine<S> {
         };
         let room = open_files::room_for(config.limits.concurrency as usize);
         Ok(Self {
-            scribe: Scribe::start(parts.logs, parts.outbox).map_err(EngineError::Start)?,
+            scribe: Scribe::start(parts.logs, parts.witness, parts.outbox)
+                .map_err(EngineError::Start)?,
             clock,
             frontier: parts.frontier,
             cookies: parts.cookies,

@@ -151,6 +151,11 @@ impl DiskStore {
         })
     }
 
+    /// Whether a state was made there, whole or damaged.
+    pub(crate) fn is_there(path: &Path) -> bool {
+        database::is_there(path)
+    }
+
     /// Something that was sealed with a batch under a name.
     pub(crate) fn note(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         self.database.get(Space::Meta, name.as_bytes())

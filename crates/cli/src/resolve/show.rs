@@ -281,6 +281,7 @@ fn of_output(config: &Config, options: Options) -> Standings {
         ("no-output", switch(folder.is_none())),
         ("in-memory", switch(config.output.in_memory)),
         ("rescope", switch(config.output.rescope)),
+        ("repair", switch(config.output.repair)),
         ("memory", text(&show_size(config.output.memory.0))),
         ("min-free", text(&show_size(config.output.min_free.0))),
         ("list", switch(options.list)),
