@@ -79,6 +79,19 @@ impl MemoryPlan {
     }
 }
 
+/// Bytes on disk, by what they are for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DiskUse {
+    /// Keys that are known.
+    pub keys: u64,
+    /// Rows of the queues, and how far they got.
+    pub queue: u64,
+    /// Lanes, robots.txt files and what there is one of.
+    pub rest: u64,
+    /// Writes that are not in tables yet, or not known to be.
+    pub journals: u64,
+}
+
 struct Handles {
     database: fjall::Database,
     seen: Keyspace,
@@ -193,6 +206,19 @@ impl Database {
                 .next()
                 .map(|guard| guard.key().map(|key| key.to_vec()))
                 .transpose()
+        })
+    }
+
+    /// What its parts take on disk.
+    pub(super) fn disk_use(&self) -> Result<DiskUse, StoreError> {
+        self.read(|handles| {
+            let rest = [&handles.lanes, &handles.robots, &handles.meta];
+            Ok(DiskUse {
+                keys: handles.seen.disk_space(),
+                queue: handles.queue.disk_space() + handles.progress.disk_space(),
+                rest: rest.iter().map(|space| space.disk_space()).sum(),
+                journals: handles.database.journal_disk_space()?,
+            })
         })
     }
 

@@ -46,7 +46,7 @@ use crate::outcome::SkipReason;
 use crate::url::CrawlUrl;
 
 /// Entries that a lane takes from the store at a time.
-const WINDOW: usize = 64;
+const WINDOW: usize = 8;
 
 /// Sitemap indexes above a sitemap.
 const SITEMAP_NESTING: u8 = 2;
