@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask check | test | lint | doc | bench`.
+//! The project's own commands: `cargo xtask check | test | lint | doc | bench | flat`.
 //!
 //! Owns which stages there are and which verb runs which. A stage is a program that is run or a
 //! rule that is checked; each is timed, and the summary at the end says what became of all of
@@ -7,6 +7,7 @@
 mod bench;
 mod browser;
 mod cargo;
+mod flat;
 mod real_site;
 mod sink;
 mod stage;
@@ -28,6 +29,7 @@ Usage: cargo xtask VERB
   lint             format and lints
   doc              documentation, warnings are errors
   bench [--help]   how fast it is, against what, and where the time goes
+  flat [--help]    whether memory stays flat while a crawl grows
 ";
 
 /// Where things are.
@@ -53,7 +55,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 7] = [
+const TEST: [Stage; 8] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -74,6 +76,7 @@ const TEST: [Stage; 7] = [
         "the examples of the documentation",
         |workspace| cargo::test(workspace, &["--doc"]),
     ),
+    Stage::new("flat", "a million URLs in little memory", flat::check),
     Stage::new(
         "real-site",
         "a site that others wrote, and a second opinion",
@@ -108,6 +111,7 @@ fn run(arguments: &[String]) -> Result<bool> {
             ));
         }
         "bench" => return Ok(bench::run(workspace, rest)),
+        "flat" => return Ok(flat::run(&workspace, rest)),
         "check" => vec![format, lints, DOC, TIDY],
         "lint" => vec![format, lints],
         "doc" => vec![DOC],

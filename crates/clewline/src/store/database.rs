@@ -8,9 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use fjall::config::BloomConstructionPolicy;
-use fjall::config::{BlockSizePolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
+use fjall::config::{
+    BlockSizePolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry, PartitioningPolicy,
+};
 use fjall::{CompressionType, Keyspace, KeyspaceCreateOptions, PersistMode};
 use thiserror::Error;
+
+/// Bytes of journals from which the parts that hold them back are written out; the least that
+/// the engine takes. All of it is read over again on start.
+const JOURNALS: u64 = 64 * 1024 * 1024;
 
 /// What can go wrong with the state of a crawl.
 #[derive(Debug, Error)]
@@ -110,20 +116,24 @@ impl Handles {
         };
         let database = fjall::Database::builder(path)
             .cache_size(plan.cache)
-            .max_journaling_size(plan.write_buffers.max(64 * 1024 * 1024) * 2)
+            .max_journaling_size(JOURNALS)
             .worker_threads(1)
             .open()
             .map_err(at)?;
         let memtable = (plan.write_buffers / 4).clamp(1024 * 1024, 64 * 1024 * 1024);
         let space = |name: &str, options: KeyspaceCreateOptions| {
-            database
-                .keyspace(name, || options.max_memtable_size(memtable))
-                .map_err(at)
+            // One index and one filter for a whole table would be megabytes to be read, and to
+            // be thrown out of the cache again, for one question.
+            let options = options
+                .index_block_partitioning_policy(PartitioningPolicy::all(true))
+                .filter_block_partitioning_policy(PartitioningPolicy::all(true))
+                .max_memtable_size(memtable);
+            database.keyspace(name, || options).map_err(at)
         };
         let usual = KeyspaceCreateOptions::default;
         Ok(Self {
             seen: space("seen", seen_options())?,
-            queue: space("queue", usual())?,
+            queue: space("queue", queue_options())?,
             progress: space("progress", usual())?,
             lanes: space("lanes", usual())?,
             robots: space("robots", usual())?,
@@ -166,6 +176,15 @@ fn seen_options() -> KeyspaceCreateOptions {
         .data_block_size_policy(BlockSizePolicy::all(4 * 1024))
         .data_block_compression_policy(CompressionPolicy::all(CompressionType::None))
         .filter_policy(FilterPolicy::all(bloom))
+}
+
+/// Rows are asked for where they are known to be. Rows of one host lie together and are much
+/// alike, so that larger blocks take less room.
+fn queue_options() -> KeyspaceCreateOptions {
+    KeyspaceCreateOptions::default()
+        .data_block_size_policy(BlockSizePolicy::all(16 * 1024))
+        .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
+        .expect_point_read_hits(true)
 }
 
 /// The database, shared by the engine, which reads, and the log thread, which writes.

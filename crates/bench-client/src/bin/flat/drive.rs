@@ -179,6 +179,7 @@ impl Drive {
         self.done.offered += brought.links.len() as u64;
         self.done.new += u64::from(brought.new);
         self.done.pages += 1;
+        self.done.hosts = brought.hosts;
         let mut ending = self.answered(200);
         if let Ending::Answered(answer) = &mut ending {
             answer.links = brought.links;
@@ -197,7 +198,6 @@ impl Drive {
             brought.new,
             finished.new_links
         );
-        self.done.hosts = self.frontier.counts().hosts;
         self.ledger.write_all(finished.entry.key.as_bytes())?;
         self.settled += 1;
         Ok(())

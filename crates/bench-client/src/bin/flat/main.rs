@@ -100,8 +100,9 @@ fn run(arguments: &Arguments) -> Result<Value> {
     };
     let ledger = arguments.folder.join("ledger");
     let (rows, counts, now) = find_all(arguments, plan, &ledger)?;
+    let hosts = rows.last().map(|row| row.done.hosts);
     ensure!(
-        counts.admitted == plan.all_urls() && counts.hosts <= plan.then_hosts,
+        counts.admitted == plan.all_urls() && hosts == Some(plan.then_hosts),
         "{counts:?} are not {plan:?}"
     );
     let settled = keys(&ledger)?;

@@ -48,6 +48,8 @@ pub(crate) struct Brought {
     pub(crate) links: Vec<Offer>,
     /// Links that nobody has offered before.
     pub(crate) new: u32,
+    /// Hosts that were met so far.
+    pub(crate) hosts: u64,
 }
 
 /// Everything that was found so far.
@@ -115,6 +117,7 @@ impl Web {
             job,
             links,
             new: (self.new - before) as u32,
+            hosts: self.known.len() as u64,
         }
     }
 
