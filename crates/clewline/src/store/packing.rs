@@ -330,6 +330,13 @@ mod tests {
             };
             assert_eq!(format!("{left:?}"), format!("{right:?}"));
         }
+        let places = |at: u32| at == 1 || at == 4;
+        let some = unpack(packer.bytes(), (9, 4), &keyer, places).unwrap();
+        let expected = [&back[1], &back[4]];
+        assert_eq!(
+            format!("{:?}", some.iter().collect::<Vec<_>>()),
+            format!("{expected:?}")
+        );
     }
 
     #[test]
