@@ -69,6 +69,8 @@ pub(super) struct Change {
 /// What the database may take of the memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MemoryPlan {
+    /// Keys met lately.
+    pub(crate) hot: u64,
     /// Blocks read before.
     pub(crate) cache: u64,
     /// Writes not yet in tables.
@@ -79,7 +81,8 @@ impl MemoryPlan {
     /// Shares out a number of bytes.
     pub(crate) const fn of(bytes: u64) -> Self {
         Self {
-            cache: bytes / 2,
+            hot: bytes / 8,
+            cache: bytes / 8 * 3,
             write_buffers: bytes / 4,
         }
     }
@@ -123,10 +126,11 @@ impl Handles {
         let memtable = (plan.write_buffers / 4).clamp(1024 * 1024, 64 * 1024 * 1024);
         let space = |name: &str, options: KeyspaceCreateOptions| {
             // One index and one filter for a whole table would be megabytes to be read, and to
-            // be thrown out of the cache again, for one question.
+            // be thrown out of the cache again, for one question. Those of the first level are
+            // small, and stay in memory.
             let options = options
-                .index_block_partitioning_policy(PartitioningPolicy::all(true))
-                .filter_block_partitioning_policy(PartitioningPolicy::all(true))
+                .index_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+                .filter_block_partitioning_policy(PartitioningPolicy::new([false, true]))
                 .max_memtable_size(memtable);
             database.keyspace(name, || options).map_err(at)
         };

@@ -137,7 +137,7 @@ impl DiskStore {
         Ok(Self {
             database,
             keyer,
-            hot: HotKeys::new(plan.cache / 8),
+            hot: HotKeys::new(plan.hot),
             batch: batch + 1,
             open: OpenBatch::default(),
             waits: VecDeque::new(),
