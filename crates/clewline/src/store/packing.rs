@@ -152,7 +152,7 @@ fn read_row(
             kind: packed.kind,
             depth,
             found_on: match flags & FOUND_ON_NONE {
-                0 => source.url()?,
+                0 => Some(source.url()?),
                 _ => None,
             },
             lastmod: packed.lastmod.map(Into::into),
@@ -182,12 +182,12 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Nothing where it does not parse; nothing inside where there is none.
-    fn url(&mut self) -> Option<Option<Arc<CrawlUrl>>> {
+    /// Nothing where there is none, or where it does not parse.
+    fn url(&mut self) -> Option<Arc<CrawlUrl>> {
         if let Some(text) = self.text.take() {
             self.parsed = Some(Arc::new(CrawlUrl::parse(text).ok()?));
         }
-        Some(self.parsed.clone())
+        self.parsed.clone()
     }
 }
 

@@ -153,7 +153,7 @@ impl Web {
 
     fn url(&mut self, host: usize, page: u32) -> CrawlUrl {
         let word = |number: u64| WORDS[number as usize % WORDS.len()];
-        let mixed = spread((host as u64) << 32 | u64::from(page));
+        let mixed = spread(((host as u64) << 32) | u64::from(page));
         self.text.clear();
         let written = write!(
             self.text,
@@ -206,7 +206,7 @@ mod tests {
         let mut seen: BTreeSet<String> = urls.iter().map(ToString::to_string).collect();
         let mut offered = 5 * OFFERS;
         for page in 0.. {
-            let brought = web.visit(JobId(page), &urls[page as usize].clone());
+            let brought = web.visit(JobId(page), &urls[page as usize]);
             if brought.links.is_empty() {
                 break;
             }
