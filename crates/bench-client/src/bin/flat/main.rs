@@ -36,8 +36,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const ROOTS: u64 = 64;
 /// Pages that are fetched after the restart, unless all are.
 const PAGES_AFTER: u64 = 2000;
-/// What memory may grow by from half of the way to its end.
-const GROWTH: f64 = 1.15;
+/// What memory may grow by in the second half of the first part; between two looks it differs by
+/// a tenth, for buffers fill and are written out.
+const GROWTH: f64 = 1.25;
 /// Bytes on disk per URL, of keys and queue together.
 const BYTES_PER_URL: f64 = 60.0;
 /// Bytes of memory.
@@ -99,7 +100,8 @@ fn run(arguments: &Arguments) -> Result<Value> {
         then_hosts: arguments.then_hosts.max(arguments.hosts),
     };
     let ledger = arguments.folder.join("ledger");
-    let (rows, counts, now) = find_all(arguments, plan, &ledger)?;
+    let found = find_all(arguments, plan, &ledger)?;
+    let (rows, counts) = (&found.rows, found.counts);
     let hosts = rows.last().map(|row| row.done.hosts);
     ensure!(
         counts.admitted == plan.all_urls() && hosts == Some(plan.then_hosts),
@@ -113,7 +115,7 @@ fn run(arguments: &Arguments) -> Result<Value> {
         counts.settled
     );
     drop(settled);
-    let restart = go_on(arguments, plan, counts, now)?;
+    let restart = go_on(arguments, plan, counts, found.now)?;
     let again = keys(&ledger)?;
     let pages = fs::metadata(&ledger)?.len() / 16;
     ensure!(
@@ -122,7 +124,7 @@ fn run(arguments: &Arguments) -> Result<Value> {
         pages - again.len() as u64
     );
     if arguments.check {
-        check(&rows, restart)?;
+        check(&found, restart)?;
     }
     Ok(json!({
         "plan": {"urls": plan.urls, "hosts": plan.hosts, "then_hosts": plan.then_hosts},
@@ -133,12 +135,17 @@ fn run(arguments: &Arguments) -> Result<Value> {
     }))
 }
 
+/// What the first run leaves.
+struct Found {
+    rows: Vec<Row>,
+    /// Rows of the first part, in which hosts have many URLs.
+    first_part: usize,
+    counts: Counts,
+    now: Moment,
+}
+
 /// The first run: finds all URLs, and then all hosts.
-fn find_all(
-    arguments: &Arguments,
-    plan: Plan,
-    ledger: &Path,
-) -> Result<(Vec<Row>, Counts, Moment)> {
+fn find_all(arguments: &Arguments, plan: Plan, ledger: &Path) -> Result<Found> {
     let state = arguments.folder.join("state");
     let mut frontier = frontier_on_disk(&state, rules(arguments, Moment::ZERO), arguments.memory)?;
     let mut web = Web::new(plan, keyer());
@@ -148,29 +155,32 @@ fn find_all(
     drive.done.new = roots;
     let mut gauge = Gauge::start()?;
     let mut rows = Vec::new();
+    let mut first_part = 0;
     tell(Row::HEAD)?;
-    let all = plan.all_urls();
     let step = (plan.urls / arguments.rows).max(1);
-    while drive.done.new < all {
-        let part = if drive.done.new < plan.urls {
-            plan.urls
-        } else {
-            all
-        };
-        let goal = (drive.done.new / step + 1) * step;
-        ensure!(
-            drive.until(goal.min(part), u64::MAX)?,
-            "nothing is left to fetch at {:?}",
-            drive.done
-        );
-        let disk = drive.frontier().store().disk_use()?;
-        let row = gauge.look(drive.done, disk)?;
-        tell(&row.line())?;
-        rows.push(row);
+    for part in [plan.urls, plan.all_urls()] {
+        first_part = rows.len();
+        while drive.done.new < part {
+            let goal = (drive.done.new / step + 1) * step;
+            ensure!(
+                drive.until(goal.min(part), u64::MAX)?,
+                "nothing is left to fetch at {:?}",
+                drive.done
+            );
+            let disk = drive.frontier().store().disk_use()?;
+            let row = gauge.look(drive.done, disk)?;
+            tell(&row.line())?;
+            rows.push(row);
+        }
     }
     let now = drive.now;
     let counts = drive.stop()?;
-    Ok((rows, counts, now))
+    Ok(Found {
+        rows,
+        first_part,
+        counts,
+        now,
+    })
 }
 
 /// The second run: opens what the first left, and answers how long the first job took.
@@ -250,10 +260,12 @@ fn keys(ledger: &Path) -> Result<HashSet<Key>> {
 }
 
 /// Holds the figures that do not depend on the machine against their targets.
-fn check(rows: &[Row], restart: f64) -> Result<()> {
+fn check(found: &Found, restart: f64) -> Result<()> {
+    let rows = &found.rows;
     let last = rows.last().context("there are no rows")?;
-    let half = &rows[rows.len() / 2];
-    let growth = last.resident as f64 / half.resident as f64;
+    let first_part = &rows[..found.first_part];
+    let end = first_part.last().context("there is no first part")?;
+    let growth = end.resident as f64 / first_part[first_part.len() / 2].resident as f64;
     ensure!(
         growth <= GROWTH,
         "memory grew by {growth:.2} in the second half"

@@ -145,7 +145,7 @@ impl Web {
         rank.clamp(1, met) - 1
     }
 
-    /// The next random number (SplitMix64).
+    /// The next random number, made by `SplitMix64`.
     fn draw(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         spread(self.random)
