@@ -104,20 +104,20 @@ fn work(workspace: &Workspace, words: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The same with a million URLs; rates are not looked at, for the machine may be busy.
+/// The same with a million URLs, and with fewer that are all fetched in the end; rates are not
+/// looked at, for the machine may be busy.
 pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
-    let small = [
-        ["--urls", "1M"],
-        ["--hosts", "10k"],
-        ["--then-hosts", "30k"],
-        ["--memory", "32M"],
-        ["--lanes", "3k"],
-        ["--rows", "10"],
-    ];
-    let mut arguments = small.concat();
-    arguments.extend(["--drain", "--check"]);
-    measure(workspace, "ci", &arguments)?;
-    Ok(Ending::Ran(Counts::PASSED))
+    let million =
+        "--urls 1M --hosts 10k --then-hosts 30k --memory 32M --lanes 3k --rows 10 --check";
+    let all_fetched = "--urls 200k --hosts 5k --then-hosts 10k --memory 32M --lanes 1k --drain";
+    for arguments in [million, all_fetched] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        measure(workspace, "ci", &arguments)?;
+    }
+    Ok(Ending::Ran(Counts {
+        passed: 2,
+        ..Counts::default()
+    }))
 }
 
 /// Builds the program and runs it; what it says on its way goes to the terminal.
