@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask check | test | lint | doc | bench | torture`.
+//! The project's own commands: `cargo xtask check | test | lint | doc | bench | flat | torture`.
 //!
 //! Owns which stages there are and which verb runs which. A stage is a program that is run or a
 //! rule that is checked; each is timed, and the summary at the end says what became of all of
@@ -7,6 +7,7 @@
 mod bench;
 mod browser;
 mod cargo;
+mod flat;
 mod real_site;
 mod sink;
 mod stage;
@@ -30,6 +31,7 @@ Usage: cargo xtask VERB
   doc              documentation, warnings are errors
   bench [--help]   how fast it is, against what, and where the time goes
   torture [--help] hundreds of kills, and what came of them
+  flat [--help]    whether memory stays flat while a crawl grows
 ";
 
 /// Where things are.
@@ -56,7 +58,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 8] = [
+const TEST: [Stage; 9] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -77,6 +79,7 @@ const TEST: [Stage; 8] = [
         "the examples of the documentation",
         |workspace| cargo::test(workspace, &["--doc"]),
     ),
+    Stage::new("flat", "a million URLs in little memory", flat::check),
     Stage::new(
         "real-site",
         "a site that others wrote, and a second opinion",
@@ -117,6 +120,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         }
         "bench" => return Ok(bench::run(workspace, rest)),
         "torture" => return Ok(torture::run(&workspace, rest)),
+        "flat" => return Ok(flat::run(&workspace, rest)),
         "check" => vec![format, lints, DOC, TIDY],
         "lint" => vec![format, lints],
         "doc" => vec![DOC],

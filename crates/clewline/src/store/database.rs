@@ -12,12 +12,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use fjall::config::BloomConstructionPolicy;
-use fjall::config::{BlockSizePolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
+use fjall::config::{
+    BlockSizePolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry, PartitioningPolicy,
+};
 use fjall::{CompressionType, Keyspace, KeyspaceCreateOptions, PersistMode};
 use thiserror::Error;
 
 use crate::durable;
 use crate::failpoint::{Point, pass, small_tables, watch};
+/// Bytes of journals from which the parts that hold them back are written out; the least that
+/// the engine takes. All of it is read over again on start.
+const JOURNALS: u64 = 64 * 1024 * 1024;
 
 /// What can go wrong with the state of a crawl.
 #[derive(Debug, Error)]
@@ -84,6 +89,8 @@ pub(super) struct Change {
 /// What the database may take of the memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MemoryPlan {
+    /// Keys met lately.
+    pub(crate) hot: u64,
     /// Blocks read before.
     pub(crate) cache: u64,
     /// Writes not yet in tables.
@@ -94,10 +101,24 @@ impl MemoryPlan {
     /// Shares out a number of bytes.
     pub(crate) const fn of(bytes: u64) -> Self {
         Self {
-            cache: bytes / 2,
+            hot: bytes / 8,
+            cache: bytes / 8 * 3,
             write_buffers: bytes / 4,
         }
     }
+}
+
+/// Bytes on disk, by what they are for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DiskUse {
+    /// Keys that are known.
+    pub keys: u64,
+    /// Rows of the queues, and how far they got.
+    pub queue: u64,
+    /// Lanes, robots.txt files and what there is one of.
+    pub rest: u64,
+    /// Writes that are not in tables yet, or not known to be.
+    pub journals: u64,
 }
 
 struct Handles {
@@ -119,7 +140,7 @@ impl Handles {
         let existed = is_there(path);
         let database = fjall::Database::builder(path)
             .cache_size(plan.cache)
-            .max_journaling_size(plan.write_buffers.max(64 * 1024 * 1024) * 2)
+            .max_journaling_size(JOURNALS)
             .worker_threads(1)
             .open()
             .map_err(at)?;
@@ -138,15 +159,20 @@ impl Handles {
         let memtable = (plan.write_buffers / 4).clamp(1024 * 1024, 64 * 1024 * 1024);
         let memtable = small_tables().unwrap_or(memtable);
         let space = |name: &str, options: KeyspaceCreateOptions| {
-            database
-                .keyspace(name, || options.max_memtable_size(memtable))
-                .map_err(at)
+            // One index and one filter for a whole table would be megabytes to be read, and to
+            // be thrown out of the cache again, for one question. Those of the first level are
+            // small, and stay in memory.
+            let options = options
+                .index_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+                .filter_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+                .max_memtable_size(memtable);
+            database.keyspace(name, || options).map_err(at)
         };
         let usual = KeyspaceCreateOptions::default;
         let [seen, queue, progress, lanes, robots, meta] = SPACES;
         let handles = Self {
             seen: space(seen, seen_options())?,
-            queue: space(queue, usual())?,
+            queue: space(queue, queue_options())?,
             progress: space(progress, usual())?,
             lanes: space(lanes, usual())?,
             robots: space(robots, usual())?,
@@ -249,6 +275,15 @@ pub(super) fn is_there(path: &Path) -> bool {
     path.join(MARK).exists()
 }
 
+/// Rows are asked for where they are known to be. Rows of one host lie together and are much
+/// alike, so that larger blocks take less room.
+fn queue_options() -> KeyspaceCreateOptions {
+    KeyspaceCreateOptions::default()
+        .data_block_size_policy(BlockSizePolicy::all(16 * 1024))
+        .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
+        .expect_point_read_hits(true)
+}
+
 /// The database, shared by the engine, which reads, and the log thread, which writes.
 pub(super) struct Database {
     path: PathBuf,
@@ -305,11 +340,24 @@ impl Database {
         self.read(|handles| {
             for guard in handles.space(space).iter() {
                 let (key, value) = guard.into_inner()?;
-                if !each(&key, &value) {
+                if *key != STAMP && !each(&key, &value) {
                     break;
                 }
             }
             Ok(())
+        })
+    }
+
+    /// What its parts take on disk.
+    pub(super) fn disk_use(&self) -> Result<DiskUse, StoreError> {
+        self.read(|handles| {
+            let rest = [&handles.lanes, &handles.robots, &handles.meta];
+            Ok(DiskUse {
+                keys: handles.seen.disk_space(),
+                queue: handles.queue.disk_space() + handles.progress.disk_space(),
+                rest: rest.iter().map(|space| space.disk_space()).sum(),
+                journals: handles.database.journal_disk_space()?,
+            })
         })
     }
 

@@ -57,10 +57,10 @@ impl DiskStore {
             changed: false,
             sealed: true,
         };
-        let entries = unpack(bytes, 0, place.depth, &self.keyer)?;
-        let mut open = entries
-            .into_iter()
-            .filter(|entry| !row.is_settled(entry.ticket.place));
+        let entries = unpack(bytes, (0, place.depth), &self.keyer, |place| {
+            !row.is_settled(place)
+        })?;
+        let mut open = entries.into_iter();
         let first = open.next();
         Ok(first.map(|entry| (host, entry.url, 1 + open.count() as u64)))
     }

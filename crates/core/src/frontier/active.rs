@@ -8,7 +8,7 @@
 use super::lane::Lane;
 use super::pace::Moment;
 use super::store::{Store, Waiting};
-use super::{Frontier, FrontierState, WINDOW};
+use super::{Frontier, FrontierState};
 use crate::domain::registrable;
 use crate::key::HostId;
 use crate::outcome::SkipReason;
@@ -168,7 +168,8 @@ impl<S: Store> Frontier<S> {
                 return Ok(());
             };
             let mut window = std::collections::VecDeque::new();
-            self.store.take(host, self.level, WINDOW, &mut window)?;
+            self.store
+                .take(host, self.level, self.window(), &mut window)?;
             let Some(url) = window.front().map(|entry| entry.url.clone()) else {
                 continue;
             };

@@ -15,7 +15,7 @@ use super::lane::{Addresses, RobotsState};
 use super::pace::Moment;
 use super::schedule::Wake;
 use super::store::Store;
-use super::{Errand, Flight, Frontier, WINDOW};
+use super::{Errand, Flight, Frontier};
 use crate::key::HostId;
 use crate::link::LinkKind;
 use crate::outcome::{Outcome, SkipReason};
@@ -122,12 +122,12 @@ impl<S: Store> Frontier<S> {
     }
 
     fn try_lane(&mut self, host: HostId, now: Moment) -> Result<Option<Next>, S::Error> {
+        let most = self.window();
         let Some(lane) = self.lanes.get_mut(&host) else {
             return Ok(None);
         };
         if lane.window.is_empty() {
-            self.store
-                .take(host, self.level, WINDOW, &mut lane.window)?;
+            self.store.take(host, self.level, most, &mut lane.window)?;
         }
         if lane.ended.is_some() {
             self.return_errands(host, now)?;

@@ -49,8 +49,11 @@ use crate::key::HostId;
 use crate::outcome::SkipReason;
 use crate::url::CrawlUrl;
 
-/// Entries that a lane takes from the store at a time.
-const WINDOW: usize = 64;
+/// Entries that a lane takes from the store at a time: many where there are few lanes, few where
+/// there are many, so that all lanes together hold about so many entries.
+const WINDOWS: usize = 400_000;
+const SMALLEST_WINDOW: usize = 4;
+const LARGEST_WINDOW: usize = 64;
 
 /// Sitemap indexes above a sitemap.
 const SITEMAP_NESTING: u8 = 2;
@@ -197,6 +200,12 @@ impl<S: Store> Frontier<S> {
     /// The rules it works by.
     pub const fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    /// How many entries a lane may take now.
+    fn window(&self) -> usize {
+        let share = WINDOWS / self.lanes.len().max(1);
+        share.clamp(SMALLEST_WINDOW, LARGEST_WINDOW)
     }
 
     /// A lane that has work in hand is never dropped.
