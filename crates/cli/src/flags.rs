@@ -188,6 +188,9 @@ pub(crate) enum Verb {
     Completions {
         /// The shell
         shell: Shell,
+        /// Print help
+        #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
+        help: Option<bool>,
     },
     /// Print the reference of all settings
     #[command(hide = true)]
@@ -246,6 +249,9 @@ pub(crate) struct InspectArguments {
     pub(crate) console: ConsoleSettings,
     #[command(flatten)]
     pub(crate) sources: Sources,
+    /// Print help
+    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
+    help: Option<bool>,
 }
 
 /// A job and the flags that go over its configuration.
@@ -268,6 +274,9 @@ pub(crate) struct ResumeArguments {
     pub(crate) output: OutputSettings,
     #[command(flatten)]
     pub(crate) console: ConsoleSettings,
+    /// Print help
+    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
+    help: Option<bool>,
 }
 
 /// A job to look at.
@@ -279,6 +288,9 @@ pub(crate) struct StatusArguments {
     /// Print it as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print help
+    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
+    help: Option<bool>,
 }
 
 /// A job and a URL of it.
@@ -290,6 +302,9 @@ pub(crate) struct WhyArguments {
     /// Print it as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print help
+    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
+    help: Option<bool>,
 }
 
 /// A job and what it is told.
@@ -297,8 +312,11 @@ pub(crate) struct WhyArguments {
 pub(crate) struct CtlArguments {
     /// The job folder, which may be left out where there is one, the order and its value
     #[arg(value_name = "DIR ORDER VALUE", required = true, num_args = 1..=3,
-          allow_hyphen_values = true)]
+          allow_negative_numbers = true)]
     pub(crate) words: Vec<String>,
+    /// Print help
+    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
+    help: Option<bool>,
 }
 
 /// Flags of a new crawl, which `resume` refuses and does not show.

@@ -94,7 +94,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
         Verb::Status(arguments) => job::status::status(&arguments),
         Verb::Why(arguments) => job::why::why(&arguments),
         Verb::Ctl(arguments) => job::ctl::ctl(&arguments),
-        Verb::Completions { shell } => {
+        Verb::Completions { shell, .. } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut flags::command(), "clewline", &mut text);
             write_out(&String::from_utf8_lossy(&text))

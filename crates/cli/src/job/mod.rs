@@ -35,8 +35,8 @@ fn folder(named: Option<PathBuf>) -> Result<PathBuf, Failure> {
         [only] => return Ok(only.clone()),
         [] => format!("is missing, and there is no *{ENDING} folder here"),
         several => {
-            let names = several.iter().take(MOST_LISTED);
-            let names: Vec<String> = names.map(|path| name_of(path)).collect();
+            let listed = several.iter().take(MOST_LISTED);
+            let listed: Vec<String> = listed.map(|path| name_of(path)).collect();
             let more = several.len().saturating_sub(MOST_LISTED);
             let rest = if more > 0 {
                 format!(" and {more} more")
@@ -45,7 +45,7 @@ fn folder(named: Option<PathBuf>) -> Result<PathBuf, Failure> {
             };
             format!(
                 "is missing, and several are here: {}{rest}",
-                names.join(", ")
+                listed.join(", ")
             )
         }
     };
