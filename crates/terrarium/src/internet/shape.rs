@@ -128,6 +128,10 @@ impl Shape {
         }
         shape.addresses = config.addresses.unwrap_or(shape.addresses).max(1);
         shape.latency = shape.latency.scaled(config.latency.max(0.0));
+        if let Some(delay) = config.delay {
+            shape.latency = Spread::fixed(delay.as_secs_f64() * 1e3);
+            shape.delayed = 1_000_000;
+        }
         shape.name_latency = shape.name_latency.scaled(config.latency.max(0.0));
         shape.crawl_delay *= config.latency.max(0.0);
         shape.fates = shape.fates.scaled(config.mishaps);
