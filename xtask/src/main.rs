@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask check | test | lint | doc | bench`.
+//! The project's own commands: `cargo xtask check | test | lint | doc | bench | ladder`.
 //!
 //! Owns which stages there are and which verb runs which. A stage is a program that is run or a
 //! rule that is checked; each is timed, and the summary at the end says what became of all of
@@ -7,6 +7,7 @@
 mod bench;
 mod browser;
 mod cargo;
+mod ladder;
 mod real_site;
 mod sink;
 mod stage;
@@ -28,6 +29,7 @@ Usage: cargo xtask VERB
   lint             format and lints
   doc              documentation, warnings are errors
   bench [--help]   how fast it is, against what, and where the time goes
+  ladder [--help]  why asynchronous: every rung measured on this machine
 ";
 
 /// Where things are.
@@ -108,6 +110,7 @@ fn run(arguments: &[String]) -> Result<bool> {
             ));
         }
         "bench" => return Ok(bench::run(workspace, rest)),
+        "ladder" => return Ok(ladder::run(&workspace, rest)),
         "check" => vec![format, lints, DOC, TIDY],
         "lint" => vec![format, lints],
         "doc" => vec![DOC],

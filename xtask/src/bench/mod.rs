@@ -8,7 +8,7 @@
 mod arena;
 mod ground;
 mod instructions;
-mod machine;
+pub(crate) mod machine;
 mod measure;
 mod options;
 mod profile;

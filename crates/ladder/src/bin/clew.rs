@@ -22,8 +22,10 @@ fn main() -> ExitCode {
     let Some(options) = prepare(100) else {
         return ExitCode::SUCCESS;
     };
-    let ended = crawl_all(&options).map_err(|error| error.to_string());
-    let ended = ended.and_then(|report| {
+    let crawled = options
+        .root_urls()
+        .and_then(|roots| crawl_all(&roots, &options).map_err(|error| error.to_string()));
+    let ended = crawled.and_then(|report| {
         conclude(&report, &options, &AtomicBool::new(false)).map_err(|error| error.to_string())
     });
     match ended {
@@ -35,10 +37,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn crawl_all(options: &Options) -> Result<Report, CrawlError> {
+fn crawl_all(roots: &[Url], options: &Options) -> Result<Report, CrawlError> {
     let seen = Arc::new(Mutex::new((Vec::new(), Meter::start())));
     let told = Arc::clone(&seen);
-    let roots = options.root_urls().unwrap_or_default();
     let crawl = roots
         .iter()
         .fold(Crawl::from_config(config(options)), |crawl, root| {

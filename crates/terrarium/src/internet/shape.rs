@@ -251,3 +251,30 @@ impl Shape {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_fixed_delay_replaces_that_of_every_profile() {
+        for profile in Profile::ALL {
+            let config = |delay| InternetConfig {
+                profile,
+                delay,
+                latency: 0.0,
+                ..InternetConfig::default()
+            };
+            let figures = |config| {
+                let shape = Shape::new(&config);
+                let milliseconds = shape.latency.median.round() as u64;
+                (milliseconds, shape.latency.sigma > 0.0, shape.delayed)
+            };
+            let fixed = figures(config(Some(Duration::from_millis(250))));
+            assert_eq!(fixed, (250, false, 1_000_000), "{profile}");
+            assert_eq!(figures(config(None)).0, 0, "{profile}: the factor is 0");
+        }
+    }
+}
