@@ -15,7 +15,8 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -40,9 +41,12 @@ fn main() -> ExitCode {
             timeout: options.timeout,
             trace: RefCell::new(Trace::new("coroutines", options.quiet)),
         });
-        let mut executor = Executor::default();
+        let mut executor = Executor {
+            coroutines: HashMap::new(),
+            next_number: 0,
+            woken: channel(),
+        };
         executor.run(&world, options)?;
-        drop(executor);
         let world = Rc::into_inner(world).expect("all coroutines have ended");
         Ok(world.crawl.into_inner())
     })
@@ -153,12 +157,6 @@ fn read_some(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<usize> {
     Ok(count)
 }
 
-impl Drop for Socket<'_> {
-    fn drop(&mut self) {
-        self.world.reactor.waiting.borrow_mut().remove(&self.token);
-    }
-}
-
 /// The future under all the others: something happened to a socket, or its time is over.
 struct Ready<'a> {
     reactor: &'a Reactor,
@@ -171,10 +169,11 @@ impl Future for Ready<'_> {
     type Output = io::Result<()>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut waiting = self.reactor.waiting.borrow_mut();
         if Instant::now() > self.deadline {
+            waiting.remove(&self.token);
             return Poll::Ready(Err(ErrorKind::TimedOut.into()));
         }
-        let mut waiting = self.reactor.waiting.borrow_mut();
         // The reactor takes a waker out when it calls it.
         if self.is_waiting.replace(true) && !waiting.contains_key(&self.token) {
             return Poll::Ready(Ok(()));
@@ -189,6 +188,7 @@ struct Reactor {
     poll: RefCell<mio::Poll>,
     waiting: RefCell<HashMap<Token, (Waker, Instant)>>,
     next_token: Cell<usize>,
+    checked: Cell<Instant>,
 }
 
 impl Reactor {
@@ -197,6 +197,7 @@ impl Reactor {
             poll: RefCell::new(mio::Poll::new()?),
             waiting: RefCell::default(),
             next_token: Cell::new(0),
+            checked: Cell::new(Instant::now()),
         })
     }
 
@@ -216,75 +217,63 @@ impl Reactor {
             Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(()),
             result => result?,
         }
+        let mut waiting = self.waiting.borrow_mut();
         for event in &*events {
-            if let Some((waker, _)) = self.waiting.borrow_mut().remove(&event.token()) {
+            if let Some((waker, _)) = waiting.remove(&event.token()) {
                 waker.wake();
             }
         }
-        Ok(())
-    }
-
-    fn wake_the_late(&self, now: Instant) {
-        let waiting = self.waiting.borrow();
-        for (waker, _) in waiting.values().filter(|(_, deadline)| *deadline < now) {
-            waker.wake_by_ref();
+        let now = Instant::now();
+        if now - self.checked.get() >= TICK {
+            self.checked.set(now);
+            let late = waiting.values().filter(|(_, deadline)| *deadline < now);
+            late.for_each(|(waker, _)| waker.wake_by_ref());
         }
+        Ok(())
     }
 }
 
-type Coroutine = Pin<Box<dyn Future<Output = ()>>>;
-/// The coroutines that shall be resumed, by number.
-type ReadyQueue = Arc<Mutex<Vec<usize>>>;
-
-/// What a future gets to say "resume me": it writes the coroutine's number on the list.
+/// What a future gets to say "resume me": it sends the coroutine's number to the executor.
 struct Note {
     number: usize,
-    ready: ReadyQueue,
+    woken: Sender<usize>,
 }
 
 impl Wake for Note {
     fn wake(self: Arc<Self>) {
-        locked(&self.ready).push(self.number);
+        // Without an executor there is nobody left to be resumed.
+        let _ = self.woken.send(self.number);
     }
 }
 
-/// A waker may be used by any thread, says its type; so even here the list has a lock.
-fn locked(ready: &ReadyQueue) -> std::sync::MutexGuard<'_, Vec<usize>> {
-    ready.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Resumes coroutines that were woken, until all have ended.
-#[derive(Default)]
 struct Executor {
-    coroutines: HashMap<usize, Coroutine>,
-    ready: ReadyQueue,
+    coroutines: HashMap<usize, Pin<Box<dyn Future<Output = ()>>>>,
     next_number: usize,
+    woken: (Sender<usize>, Receiver<usize>),
 }
 
 impl Executor {
     fn run(&mut self, world: &Rc<World>, options: &Options) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
-        let mut checked = Instant::now();
         loop {
+            while let Ok(number) = self.woken.1.try_recv() {
+                self.resume(number);
+            }
             while self.coroutines.len() < options.tasks()
                 && let Some(task) = next_task(world)
             {
-                self.spawn(visit(Rc::clone(world), task));
-            }
-            let woken = std::mem::take(&mut *locked(&self.ready));
-            if woken.is_empty() {
-                if self.coroutines.is_empty() && world.crawl.borrow().is_finished() {
-                    return Ok(());
+                let coroutine = visit(Rc::clone(world), task);
+                if self.next_number == 0 {
+                    let size = size_of_val(&coroutine);
+                    options.debug(&format!("a coroutine takes {size} bytes, and its buffers"));
                 }
-                world.reactor.wait(&mut events)?;
+                self.spawn(coroutine);
             }
-            for number in woken {
-                self.resume(number);
+            if world.crawl.borrow().is_finished() {
+                return Ok(());
             }
-            if checked.elapsed() >= TICK {
-                checked = Instant::now();
-                world.reactor.wake_the_late(checked);
-            }
+            world.reactor.wait(&mut events)?;
         }
     }
 
@@ -300,13 +289,10 @@ impl Executor {
         let Some(coroutine) = self.coroutines.get_mut(&number) else {
             return;
         };
-        let ready = Arc::clone(&self.ready);
-        let waker = Waker::from(Arc::new(Note { number, ready }));
-        if coroutine
-            .as_mut()
-            .poll(&mut Context::from_waker(&waker))
-            .is_ready()
-        {
+        let woken = self.woken.0.clone();
+        let waker = Waker::from(Arc::new(Note { number, woken }));
+        let mut context = Context::from_waker(&waker);
+        if coroutine.as_mut().poll(&mut context).is_ready() {
             self.coroutines.remove(&number);
         }
     }
