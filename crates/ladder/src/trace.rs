@@ -5,23 +5,33 @@
 
 use std::backtrace::Backtrace;
 
-/// The functions of a program that are on the stack now, the innermost first.
+/// The functions of a program that are on the stack now, the innermost first, with the lines
+/// where they are, as far as the build has kept names and lines.
 pub fn frames(program: &str) -> Vec<String> {
     let backtrace = Backtrace::force_capture().to_string();
     own_frames(&backtrace, program)
 }
 
+/// A frame is a line `NUMBER: NAME`, and perhaps a line `at FILE:LINE:COLUMN` below it.
 fn own_frames(backtrace: &str, program: &str) -> Vec<String> {
-    let prefix = format!("{program}::");
-    let names = backtrace.lines().filter_map(|line| {
-        let (number, name) = line.trim().split_once(": ")?;
-        number.parse::<u32>().ok()?;
-        Some(
-            name.trim_start_matches('<')
-                .replace("{{closure}}", "{async}"),
-        )
-    });
-    names.filter(|name| name.starts_with(&prefix)).collect()
+    let (prefix, file) = (format!("{program}::"), format!("bin/{program}.rs:"));
+    let mut frames = Vec::new();
+    let mut lines = backtrace.lines().map(str::trim).peekable();
+    while let Some(line) = lines.next() {
+        let Some((_, name)) = line.split_once(": ") else {
+            continue;
+        };
+        let place = lines.next_if(|below| below.starts_with("at "));
+        let place = place.and_then(|place| place.split_once(&file));
+        let name = name.trim_start_matches('<');
+        let name = name.strip_prefix(&prefix).or(place.map(|_| name));
+        let line = place.and_then(|(_, place)| place.split(':').next());
+        frames.extend(name.map(|name| match line {
+            Some(line) => format!("{name}, line {line}"),
+            None => name.to_owned(),
+        }));
+    }
+    frames
 }
 
 /// Shows the first error of a run with its trace; the others look the same.
@@ -60,13 +70,14 @@ mod tests {
     #[test]
     fn only_our_own_frames_are_kept() {
         let backtrace = "   0: std::backtrace::Backtrace::create\n   1: rung::inner\n\
-                         \x20            at ./src/bin/rung.rs:7:8\n\
-                         \x20  2: rung::outer::{{closure}}\n   3: core::ops::call_once\n\
+                         \x20            at ./src/bin/rung.rs:7:8\n   2: {async_fn#0}\n\
+                         \x20            at ./src/bin/rung.rs:9:1\n   3: call_once\n\
+                         \x20            at ./library/core/function.rs:9:1\n\
                          \x20  4: <rung::Loop as Future>::poll\n   5: stranger::main\n";
         let expected = [
-            "rung::inner",
-            "rung::outer::{async}",
-            "rung::Loop as Future>::poll",
+            "inner, line 7",
+            "{async_fn#0}, line 9",
+            "Loop as Future>::poll",
         ];
         assert_eq!(own_frames(backtrace, "rung"), expected);
     }

