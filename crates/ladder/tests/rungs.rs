@@ -139,7 +139,13 @@ fn every_rung_finds_the_same_on_an_odd_site() {
         assert_eq!(report["urls_fetched"], 14, "{name}: {report}");
         assert_eq!(report["urls_failed"], 2, "{name}: {report}");
         let log = web.log();
-        assert_eq!(log.count("/reset"), 3, "{name}: --max-tries");
+        // The library asks again at once if a kept connection may just have been dead.
+        let most = if *name == "clew" { 6 } else { 3 };
+        let resets = log.count("/reset");
+        assert!(
+            (3..=most).contains(&resets),
+            "{name}: --max-tries=3, asked {resets} times"
+        );
         assert_eq!(log.count("/flaky"), 2, "{name}: one failure, one success");
         assert_eq!(log.count("/moved"), 1, "{name}: each URL once");
     }
@@ -216,7 +222,7 @@ fn traces_end_at_the_loop_or_keep_their_context() {
         "who asked is gone: {broken}"
     );
     let whole = talk("coroutines");
-    let suspended = whole.matches("{async").count();
+    let suspended = whole.matches("{async").count() + whole.matches("{{closure}}").count();
     assert!(suspended >= 3, "read_to_end, fetch and visit in {whole}");
     let context = format!("cannot visit {home}: no answer: ");
     assert!(whole.contains(&context), "{context} in {whole}");
