@@ -11,7 +11,7 @@ use url::{Host, Url};
 
 /// The hosts of the roots, and how closely others must resemble them.
 #[derive(Debug)]
-pub struct Hosts {
+pub(crate) struct Hosts {
     lenient: bool,
     roots: HashSet<String>,
 }
@@ -19,14 +19,14 @@ pub struct Hosts {
 impl Hosts {
     /// Strict: a host must be a root's, but for a leading `www.`; lenient: the last two labels
     /// count. An address must always be a root's own.
-    pub fn new<'a>(lenient: bool, roots: impl IntoIterator<Item = &'a Url>) -> Self {
+    pub(crate) fn new<'a>(lenient: bool, roots: impl IntoIterator<Item = &'a Url>) -> Self {
         let roots = roots.into_iter();
         let roots = roots.filter_map(|root| essence(root, lenient)).collect();
         Self { lenient, roots }
     }
 
     /// Whether a URL's host belongs to the crawl.
-    pub fn allow(&self, url: &Url) -> bool {
+    pub(crate) fn allow(&self, url: &Url) -> bool {
         essence(url, self.lenient).is_some_and(|host| self.roots.contains(&host))
     }
 }

@@ -182,11 +182,6 @@ impl Framing {
         }
     }
 
-    /// Whether only the server can end the answer, by closing.
-    pub fn ends_by_close(&self) -> bool {
-        matches!(self, Self::Close)
-    }
-
     fn after(answer: &Answer, head: Option<usize>) -> io::Result<Self> {
         let head = head.unwrap_or(0);
         if answer.is_chunked() {
@@ -240,6 +235,8 @@ fn unchunked(mut bytes: &[u8]) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind::{InvalidData, UnexpectedEof};
+
     use super::*;
 
     #[test]
@@ -271,7 +268,6 @@ mod tests {
             let found = found.as_deref().map_err(io::Error::kind);
             assert_eq!(found, expected, "{text:?}");
         };
-        use io::ErrorKind::{InvalidData, UnexpectedEof};
         check(
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab",
             true,

@@ -17,9 +17,8 @@ mod trace;
 
 pub use climb::{climb, conclude, prepare};
 pub use crawl::{Crawl, FetchStatistic, Task};
-pub use hosts::{Addresses, Hosts};
+pub use hosts::Addresses;
 pub use http::{Answer, Framing, MAX_ANSWER, PORTION, request, request_alive, too_large};
-pub use links::links;
 pub use options::Options;
 pub use report::{Meter, Report};
-pub use trace::{Trace, frames};
+pub use trace::Trace;

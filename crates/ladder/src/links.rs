@@ -20,7 +20,7 @@ static HREF: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The distinct links of a page, absolute and without fragments, as far as they are http(s).
-pub fn links(base: &Url, text: &str) -> BTreeSet<Url> {
+pub(crate) fn links(base: &Url, text: &str) -> BTreeSet<Url> {
     let written = HREF.captures_iter(text).filter_map(|found| {
         let quoted = found.get(1).or_else(|| found.get(2));
         quoted.or_else(|| found.get(3)).map(|part| part.as_str())

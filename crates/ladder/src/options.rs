@@ -12,6 +12,10 @@ use regex::Regex;
 use url::Url;
 
 /// One rung of the ladder: crawls a site and says how it went
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch that users know by name"
+)]
 #[derive(Clone, Debug, Parser)]
 #[command(version, max_term_width = 100)]
 pub struct Options {

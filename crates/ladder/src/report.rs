@@ -132,10 +132,12 @@ impl Report {
     pub fn write_urls(&self, path: &Path) -> io::Result<()> {
         let mut file = io::BufWriter::new(fs::File::create(path)?);
         for record in &self.statistics {
-            let outcome = match record {
-                record if record.exception.is_some() => "failed",
-                record if record.next_url.is_some() => "redirected",
-                _ => "fetched",
+            let outcome = if record.exception.is_some() {
+                "failed"
+            } else if record.next_url.is_some() {
+                "redirected"
+            } else {
+                "fetched"
             };
             let line = json!({
                 "url": record.url.as_str(),

@@ -7,7 +7,7 @@ use std::backtrace::Backtrace;
 
 /// The functions of a program that are on the stack now, the innermost first, with the lines
 /// where they are, as far as the build has kept names and lines.
-pub fn frames(program: &str) -> Vec<String> {
+fn frames(program: &str) -> Vec<String> {
     let backtrace = Backtrace::force_capture().to_string();
     own_frames(&backtrace, program)
 }

@@ -226,8 +226,9 @@ impl Reactor {
         let now = Instant::now();
         if now - self.checked.get() >= TICK {
             self.checked.set(now);
-            let late = waiting.values().filter(|(_, deadline)| *deadline < now);
-            late.for_each(|(waker, _)| waker.wake_by_ref());
+            for (waker, _) in waiting.values().filter(|(_, deadline)| *deadline < now) {
+                waker.wake_by_ref();
+            }
         }
         Ok(())
     }
