@@ -33,6 +33,7 @@ Usage: cargo xtask VERB
 ";
 
 /// Where things are.
+#[derive(Clone)]
 pub(crate) struct Workspace {
     /// The folder of the workspace's manifest.
     pub(crate) root: PathBuf,
@@ -55,7 +56,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 7] = [
+const TEST: [Stage; 8] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -82,6 +83,11 @@ const TEST: [Stage; 7] = [
         real_site::check,
     ),
     Stage::new("browser", "the report as a browser sees it", browser::check),
+    Stage::new(
+        "instructions",
+        "what the hot paths cost, counted",
+        bench::check_instructions,
+    ),
 ];
 
 fn main() -> ExitCode {
