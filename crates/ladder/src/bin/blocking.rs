@@ -18,10 +18,10 @@ use ladder::{
 };
 
 fn main() -> ExitCode {
-    climb(1, crawl_all)
+    climb(1, |crawl, options| Ok(crawl_all(crawl, options)))
 }
 
-fn crawl_all(crawl: Crawl, options: &Options) -> io::Result<Crawl> {
+fn crawl_all(crawl: Crawl, options: &Options) -> Crawl {
     let pool = Pool {
         crawl: Mutex::new(crawl),
         changed: Condvar::new(),
@@ -40,10 +40,9 @@ fn crawl_all(crawl: Crawl, options: &Options) -> io::Result<Crawl> {
         }
         pool.work();
     });
-    Ok(pool
-        .crawl
+    pool.crawl
         .into_inner()
-        .unwrap_or_else(PoisonError::into_inner))
+        .unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the threads share. Now that there are several, the crawl needs a lock, and whoever finds

@@ -18,10 +18,10 @@ use rustix::io::Errno;
 use socket2::{Domain, Socket, Type};
 
 fn main() -> ExitCode {
-    climb(100, crawl_all)
+    climb(100, |crawl, options| Ok(crawl_all(crawl, options)))
 }
 
-fn crawl_all(mut crawl: Crawl, options: &Options) -> io::Result<Crawl> {
+fn crawl_all(mut crawl: Crawl, options: &Options) -> Crawl {
     let addresses = Addresses::new(options.connect_to);
     let mut fetches: Vec<Fetch> = Vec::new();
     let mut questions: u64 = 0;
@@ -37,7 +37,7 @@ fn crawl_all(mut crawl: Crawl, options: &Options) -> io::Result<Crawl> {
         }
         if fetches.is_empty() && crawl.is_finished() {
             options.debug(&format!("asked {questions} times whether there is news"));
-            return Ok(crawl);
+            return crawl;
         }
         // Here goes the processor: round and round, until one of them has something.
         let mut index = 0;
