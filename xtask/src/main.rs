@@ -1,4 +1,5 @@
-//! The project's own commands: `cargo xtask check | test | lint | doc | bench | flat | torture`.
+//! The project's own commands: `cargo xtask check | test | bench | flat | torture | ladder` and
+//! more.
 //!
 //! Owns which stages there are and which verb runs which. A stage is a program that is run or a
 //! rule that is checked; each is timed, and the summary at the end says what became of all of
@@ -8,6 +9,7 @@ mod bench;
 mod browser;
 mod cargo;
 mod flat;
+mod ladder;
 mod real_site;
 mod sink;
 mod stage;
@@ -32,6 +34,7 @@ Usage: cargo xtask VERB
   bench [--help]   how fast it is, against what, and where the time goes
   torture [--help] hundreds of kills, and what came of them
   flat [--help]    whether memory stays flat while a crawl grows
+  ladder [--help]  why asynchronous: every rung measured on this machine
 ";
 
 /// Where things are.
@@ -121,6 +124,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "bench" => return Ok(bench::run(workspace, rest)),
         "torture" => return Ok(torture::run(&workspace, rest)),
         "flat" => return Ok(flat::run(&workspace, rest)),
+        "ladder" => return Ok(ladder::run(&workspace, rest)),
         "check" => vec![format, lints, DOC, TIDY],
         "lint" => vec![format, lints],
         "doc" => vec![DOC],
