@@ -65,6 +65,7 @@ fn unusual() -> Config {
             overwrite: true,
             in_memory: true,
             rescope: true,
+            repair: true,
             memory: Memory(13),
             min_free: MinFree(14),
         },
