@@ -9,6 +9,7 @@ mod bench;
 mod browser;
 mod cargo;
 mod flat;
+mod foreign;
 mod ladder;
 mod real_site;
 mod sink;
@@ -61,7 +62,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 9] = [
+const TEST: [Stage; 10] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -87,6 +88,11 @@ const TEST: [Stage; 9] = [
         "real-site",
         "a site that others wrote, and a second opinion",
         real_site::check,
+    ),
+    Stage::new(
+        "foreign-tools",
+        "archives, read by others' tools and ours",
+        foreign::check,
     ),
     Stage::new("browser", "the report as a browser sees it", browser::check),
     Stage::new(
@@ -144,7 +150,9 @@ fn chosen(names: &[String]) -> Result<Vec<Stage>> {
         bail!("there is no stage {unknown:?}, only {}", all.join(", "));
     }
     let has = |wanted: &str| names.iter().any(|name| name == wanted);
-    let needs_binary = has("real-site") || has("browser");
+    let needs_binary = ["real-site", "foreign-tools", "browser"]
+        .into_iter()
+        .any(has);
     let is_chosen = |stage: &Stage| {
         names.is_empty() || has(stage.name) || (stage.name == "build" && needs_binary)
     };

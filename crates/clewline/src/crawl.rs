@@ -24,12 +24,13 @@ use crate::control::server::Server;
 use crate::engine::{
     Earlier, Engine, EngineError, Event, Message, Observer, Outcome, PAGES_AHEAD, Parts,
 };
+use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
 use crate::failpoint::{Point, pass};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
 use crate::folder::{FolderError, JobFolder, Standing, new_seed};
 use crate::job;
-use crate::log::Log;
+use crate::log::{Log, Offset};
 use crate::page::Page;
 use crate::report::{Report, StoppedBy, html};
 use crate::store::StoreError;
@@ -243,7 +244,11 @@ impl Crawl {
         let mut rules = config.rules(seed)?;
         rules.epoch = unix_millis();
         let (outbox, inbox) = channel();
+        let spool = folder
+            .as_ref()
+            .and_then(|folder| job::spool(folder, &config));
         let shared = Shared {
+            spool,
             config: config.clone(),
             fetcher,
             extractor,
@@ -269,7 +274,8 @@ impl Crawl {
             }
             _ => {
                 if let Some(folder) = &folder {
-                    self.logs.append(&mut job::open_logs(folder.path())?);
+                    let mut logs = job::open_logs(folder, &config, Offset(0))?;
+                    self.logs.append(&mut logs);
                 }
                 // Without a store on disk there is nowhere to put a lane aside.
                 let rules = Rules {
@@ -286,6 +292,7 @@ impl Crawl {
 /// What is the same for every kind of store.
 struct Shared {
     config: Config,
+    spool: Option<Arc<Spool>>,
     fetcher: Arc<dyn Fetcher>,
     extractor: Arc<dyn Extractor>,
     observer: Observer,
@@ -306,6 +313,7 @@ impl Shared {
             fetcher: self.fetcher,
             extractor: self.extractor,
             logs,
+            spool: self.spool,
             cookies,
             frontier,
             earlier: Earlier::default(),

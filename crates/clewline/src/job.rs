@@ -9,22 +9,33 @@ mod tail;
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use clewline_core::cookies::CookieJar;
 use clewline_core::frontier::{Frontier, FrontierState, Rules};
+use clewline_warc::Coding;
 use serde::de::DeserializeOwned;
 
-use crate::config::Config;
+use crate::config::{Compression, Config};
 use crate::crawl::CrawlError;
 use crate::durable;
 use crate::engine::{COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE};
+use crate::exchange::{Secrets, Spool};
 use crate::failpoint::{Point, pass};
 use crate::folder::{Beginning, FolderError, JobFolder, Remedy};
+use crate::log::archive::{self, ArchiveLog, ArchivePlan, Position, Tails};
 use crate::log::{LinksLog, Log, Offset, UrlsLog, links, urls};
 use crate::store::{DiskStore, MemoryPlan};
 use crate::witness::{Testimony, Witness};
 
 use self::tail::LogEnd;
+
+/// Where bytes are kept that no commit knew.
+const TAILS: &str = "state/tails";
+
+/// The share of the crawl's memory that may hold exchanges on their way to the archive.
+const SPOOL_SHARE: u64 = 4;
 
 /// What a run takes up from a job folder.
 pub(crate) struct OpenJob {
@@ -50,7 +61,7 @@ pub(crate) fn open(
     if folder.beginning() == Beginning::Afresh {
         pass(Point::NewStore);
         let frontier = Frontier::new(rules, store);
-        let logs = open_logs(folder.path())?;
+        let logs = open_logs(folder, config, Offset(0))?;
         return Ok(OpenJob {
             frontier,
             logs,
@@ -62,7 +73,8 @@ pub(crate) fn open(
     pass(Point::RecoveryOpened);
     let witness = cut_back(folder, &store, config, testimony)?;
     pass(Point::RecoveryEnds);
-    let logs = open_logs(folder.path())?;
+    let end = Offset(store.offset(archive::NAME)?.unwrap_or(0));
+    let logs = open_logs(folder, config, end)?;
     let note = |name| read_note(&store, folder.path(), name);
     let state: Option<FrontierState> = read_note(&store, folder.path(), FRONTIER_NOTE)?;
     let cookies = read_note(&store, folder.path(), COOKIES_NOTE)?;
@@ -132,14 +144,38 @@ fn cut_back(
         end.may_be_cut(tail, config.output.repair)?;
         ends.push((end, tail));
     }
+    let archived = archive_end(folder, store, config, &testimony)?;
     for (end, tail) in ends.iter().filter(|(_, tail)| *tail > 0) {
         end.cut(*tail, &state)?;
     }
+    let warcs = folder.path().join(archive::FOLDER);
+    archive::take_back(&warcs, archived, Tails::Kept(&folder.path().join(TAILS)))
+        .map_err(|source| FolderError::of_reading(&warcs, source))?;
     // What was repaired is not refused again, whatever comes between now and the next commit.
     if config.output.repair {
         Witness::create(&state).map_err(|source| io_at(&state, source))?;
     }
     Ok(Witness::open(&state).map_err(|source| io_at(&state, source))?)
+}
+
+/// Where the last commit saw the archive end; refused where a later one was witnessed.
+fn archive_end(
+    folder: &JobFolder,
+    store: &DiskStore,
+    config: &Config,
+    testimony: &Testimony,
+) -> Result<Position, CrawlError> {
+    let committed = store.offset(archive::NAME)?.unwrap_or(0);
+    if committed < testimony.offset(archive::NAME) && !config.output.repair {
+        return Err(CrawlError::Folder(FolderError::Damaged {
+            path: folder.path().join(archive::FOLDER),
+            what: "more of it was committed than the state knows of: the state is damaged and \
+                   stands at an older commit"
+                .into(),
+            remedy: Remedy::GoBack,
+        }));
+    }
+    Ok(Position::of(Offset(committed)))
 }
 
 fn io_at(path: &Path, source: std::io::Error) -> FolderError {
@@ -149,12 +185,54 @@ fn io_at(path: &Path, source: std::io::Error) -> FolderError {
     }
 }
 
-pub(crate) fn open_logs(folder: &Path) -> Result<Vec<Box<dyn Log>>, CrawlError> {
-    let at = |source| FolderError::of_reading(folder, source);
-    Ok(vec![
-        Box::new(UrlsLog::open(folder).map_err(at)?),
-        Box::new(LinksLog::open(folder).map_err(at)?),
-    ])
+/// Opens the logs; the archive goes on after `end`, the others where they end.
+pub(crate) fn open_logs(
+    folder: &JobFolder,
+    config: &Config,
+    end: Offset,
+) -> Result<Vec<Box<dyn Log>>, CrawlError> {
+    let path = folder.path();
+    let at = |source| FolderError::of_reading(path, source);
+    let mut logs: Vec<Box<dyn Log>> = vec![
+        Box::new(UrlsLog::open(path).map_err(at)?),
+        Box::new(LinksLog::open(path).map_err(at)?),
+    ];
+    if config.output.archive.write {
+        let plan = archive_plan(folder, config);
+        logs.push(Box::new(ArchiveLog::open(path, plan, end).map_err(at)?));
+    }
+    Ok(logs)
+}
+
+fn archive_plan(folder: &JobFolder, config: &Config) -> ArchivePlan {
+    let name = folder.path().file_stem().unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let run = now.unwrap_or_default().as_nanos() as u64;
+    let mut seed = [0; 16];
+    seed[..8].copy_from_slice(&folder.seed().to_be_bytes());
+    seed[8..].copy_from_slice(&run.to_be_bytes());
+    ArchivePlan {
+        name: name.to_string_lossy().into_owned(),
+        coding: match config.output.archive.compression {
+            Compression::Gzip => Coding::Gzip,
+            Compression::Zstd => Coding::Zstd,
+        },
+        file_size: config.output.archive.file_size,
+        info: archive::info(config),
+        seed,
+    }
+}
+
+/// The place for exchanges that wait to be archived, if they are.
+pub(crate) fn spool(folder: &JobFolder, config: &Config) -> Option<Arc<Spool>> {
+    let secrets = if config.output.archive.keep_secrets {
+        Secrets::Kept
+    } else {
+        Secrets::Replaced
+    };
+    let budget = config.output.memory.0 / SPOOL_SHARE;
+    let spool = Spool::new(folder.state_path(), budget, secrets);
+    config.output.archive.write.then(|| Arc::new(spool))
 }
 
 fn read_note<T: DeserializeOwned>(

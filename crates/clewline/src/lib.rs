@@ -28,6 +28,7 @@ mod crawl;
 mod durable;
 mod engine;
 pub mod escape;
+pub mod exchange;
 pub mod extract;
 #[doc(hidden)]
 pub mod failpoint;

@@ -16,6 +16,7 @@ use crate::settings::{
     BudgetSettings, ConsoleSettings, NetworkSettings, OutputSettings, PaceSettings,
     RequestSettings, ScopeSettings, Settings, definitions, key_of,
 };
+use crate::warc::WarcArguments;
 
 /// What `clewline` alone prints.
 pub(crate) const SHORT_HELP: &str = "\
@@ -184,6 +185,9 @@ pub(crate) enum Verb {
     /// Pause, continue, stop or change a running crawl
     #[command(override_usage = "clewline ctl [DIR] ORDER [VALUE]", after_help = CTL_HELP)]
     Ctl(CtlArguments),
+    /// List, read and verify archives: WARC files, or the archive of a crawl
+    #[command(max_term_width = 100)]
+    Warc(WarcArguments),
     /// Print completions for a shell
     Completions {
         /// The shell

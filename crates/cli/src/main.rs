@@ -16,6 +16,7 @@ mod resolve;
 mod settings;
 mod stop;
 mod teller;
+mod warc;
 
 use std::io::{self, Write, stdout};
 use std::path::PathBuf;
@@ -94,6 +95,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
         Verb::Status(arguments) => job::status::status(&arguments),
         Verb::Why(arguments) => job::why::why(&arguments),
         Verb::Ctl(arguments) => job::ctl::ctl(&arguments),
+        Verb::Warc(arguments) => Ok(warc::warc(&arguments)?),
         Verb::Completions { shell, .. } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut flags::command(), "clewline", &mut text);

@@ -333,6 +333,49 @@ pub struct OutputConfig {
     pub memory: Memory,
     /// The crawl pauses while less than this is free on the disk.
     pub min_free: MinFree,
+    /// The archive in the job folder.
+    pub archive: ArchiveConfig,
+}
+
+/// What is kept of the bytes on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ArchiveConfig {
+    /// Write an archive; without a job folder there is none.
+    pub write: bool,
+    /// How its records are compressed.
+    pub compression: Compression,
+    /// A file that has reached this many bytes is closed, and the next one begun.
+    pub file_size: u64,
+    /// Keep secrets in request records, instead of replacing their values.
+    pub keep_secrets: bool,
+}
+
+impl ArchiveConfig {
+    /// Files are not made larger, so that a place in one fits beside its number.
+    pub const LARGEST_FILE: u64 = 1 << 39;
+}
+
+impl Default for ArchiveConfig {
+    fn default() -> Self {
+        Self {
+            write: true,
+            compression: Compression::Gzip,
+            file_size: 1 << 30,
+            keep_secrets: false,
+        }
+    }
+}
+
+/// How the records of an archive are compressed, each by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compression {
+    /// What every tool reads.
+    #[default]
+    Gzip,
+    /// Smaller and faster, read by fewer tools.
+    Zstd,
 }
 
 /// A number of bytes that stay free on the disk.

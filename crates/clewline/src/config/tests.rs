@@ -68,6 +68,12 @@ fn unusual() -> Config {
             repair: true,
             memory: Memory(13),
             min_free: MinFree(14),
+            archive: ArchiveConfig {
+                write: false,
+                compression: Compression::Zstd,
+                file_size: 15,
+                keep_secrets: true,
+            },
         },
     }
 }

@@ -3,6 +3,7 @@
 //! Owns the way from an answer's facts to a line of `urls.jsonl`.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,6 +14,7 @@ use clewline_core::outcome::Outcome;
 use clewline_core::url::CrawlUrl;
 
 use crate::clock::{rfc3339, timestamp};
+use crate::exchange::Exchange;
 use crate::fetch::Timings;
 use crate::headers::Headers;
 use crate::record::{EarlierTry, Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
@@ -38,6 +40,8 @@ pub(super) struct Facts {
     pub(super) problem: Option<String>,
     pub(super) links: Vec<(Key, LinkKind)>,
     pub(super) content: Option<Content>,
+    pub(super) exchange: Option<Arc<Exchange>>,
+    pub(super) outlinks: Option<Vec<u8>>,
 }
 
 /// What only the users of the library want: the page itself.
@@ -116,5 +120,7 @@ pub(super) fn entry(finished: Finished, facts: Facts) -> Entry {
     Entry {
         record,
         links: facts.links,
+        exchange: facts.exchange,
+        outlinks: facts.outlinks.unwrap_or_default(),
     }
 }

@@ -8,6 +8,7 @@
 mod delivery;
 mod desk;
 mod disk;
+mod exchanges;
 mod facts;
 mod keeping;
 mod open_files;
@@ -34,6 +35,7 @@ use tokio::sync::mpsc as pages_channel;
 use crate::clock::{Clock, timestamp, unix_seconds};
 use crate::config::{Config, Trusted};
 use crate::control::Asked;
+use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::Fetcher;
 use crate::folder::JobFolder;
@@ -47,6 +49,7 @@ use delivery::{Delivery, Reader};
 use desk::Desk;
 pub(crate) use desk::saying;
 use disk::{Change, DiskWatch};
+use exchanges::Exchanges;
 use facts::Facts;
 use keeping::Keeping;
 pub(crate) use keeping::{
@@ -116,6 +119,7 @@ pub(crate) struct Parts<S> {
     pub(crate) fetcher: Arc<dyn Fetcher>,
     pub(crate) extractor: Arc<dyn Extractor>,
     pub(crate) logs: Vec<Box<dyn Log>>,
+    pub(crate) spool: Option<Arc<Spool>>,
     pub(crate) cookies: CookieJar,
     pub(crate) frontier: Frontier<S>,
     pub(crate) earlier: Earlier,
@@ -153,6 +157,7 @@ pub(crate) struct Engine<S> {
     scribe: Scribe,
     inbox: Receiver<Message>,
     batch: Vec<Entry>,
+    exchanges: Exchanges,
     batch_since: Moment,
     delivery: Delivery,
     room: usize,
@@ -189,6 +194,7 @@ impl<S: Store> Engine<S> {
             max_body: config.fetch.max_body,
             timeout: config.fetch.timeout,
             keep_content: parts.pages.is_some(),
+            spool: parts.spool.clone(),
             engine: parts.outbox.clone(),
         };
         let room = open_files::room_for(config.limits.concurrency as usize);
@@ -202,6 +208,7 @@ impl<S: Store> Engine<S> {
             runtime: Some(runtime),
             inbox: parts.inbox,
             batch: Vec::new(),
+            exchanges: Exchanges::new(parts.spool),
             batch_since: Moment::ZERO,
             delivery: Delivery::new(parts.pages),
             room,
@@ -229,8 +236,11 @@ impl<S: Store> Engine<S> {
             self.flush().map(|()| stopped_by)
         });
         self.abandon_tasks();
-        self.scribe.close();
-        self.outcome(ended)
+        let closed = self.scribe.close();
+        self.outcome(ended.and_then(|stopped_by| {
+            closed.map_err(|error| EngineError::Write(error.into()))?;
+            Ok(stopped_by)
+        }))
     }
 
     /// Tasks that still run are not waited for: their URLs stay open.
@@ -292,6 +302,7 @@ impl<S: Store> Engine<S> {
         self.stop_at.is_none()
             && (self.frontier.counts().in_flight as usize) < self.room
             && self.scribe.has_room()
+            && self.exchanges.has_room()
             && !self.delivery.is_behind()
             && !self.no_room
             && !self.disk.is_low()
@@ -305,7 +316,8 @@ impl<S: Store> Engine<S> {
             self.desk.hold = self.frontier.hold(now);
         }
         self.tell_progress(now);
-        let batch_due = (!self.batch.is_empty()).then(|| self.batch_since + BATCH_TIME);
+        let batch_due =
+            (self.batch.len() + self.exchanges.count() > 0).then(|| self.batch_since + BATCH_TIME);
         let progress_due = now + PROGRESS_TIME;
         let due = [until, batch_due, self.stop_at].into_iter().flatten().min();
         let due = due.map_or(progress_due, |due| due.min(progress_due));
@@ -355,6 +367,7 @@ impl<S: Store> Engine<S> {
         Passport {
             cookie,
             credentials: self.trusted.includes(url),
+            recording: None,
         }
     }
 
@@ -375,8 +388,9 @@ impl<S: Store> Engine<S> {
             _ => {}
         }
         let settled = self.frontier.settle(settlement, now).map_err(state)?;
-        if let Settled::Done(finished) = settled {
-            self.finished(*finished, facts);
+        match settled {
+            Settled::Done(finished) => self.finished(*finished, facts),
+            _ => self.exchanges.add(facts.exchange),
         }
         self.tell_notes();
         Ok(())
@@ -443,8 +457,9 @@ impl<S: Store> Engine<S> {
         let open = self
             .batch
             .len()
-            .max(self.frontier.open_size() / LINKS_PER_RECORD);
-        let due = now >= self.batch_since + BATCH_TIME || open >= size;
+            .max(self.frontier.open_size() / LINKS_PER_RECORD)
+            .max(self.exchanges.count());
+        let due = now >= self.batch_since + BATCH_TIME || open >= size || self.exchanges.press();
         if open == 0 || !due || !self.scribe.has_room() {
             return Ok(());
         }
@@ -460,7 +475,12 @@ impl<S: Store> Engine<S> {
         });
         let entries = std::mem::take(&mut self.batch);
         // A scribe that is gone has said why; that word is on its way.
-        self.scribe.write(Batch { entries, commit }).ok();
+        let batch = Batch {
+            entries,
+            exchanges: self.exchanges.take(),
+            commit,
+        };
+        self.scribe.write(batch).ok();
         Ok(())
     }
 
@@ -512,7 +532,8 @@ impl<S: Store> Engine<S> {
     fn flush(&mut self) -> Result<(), EngineError> {
         loop {
             self.hand_batch_over(self.clock.now(), 1)?;
-            if self.batch.is_empty() && self.scribe.unwritten() == 0 {
+            let open = self.batch.len() + self.exchanges.count();
+            if open == 0 && self.scribe.unwritten() == 0 {
                 return Ok(());
             }
             match self.inbox.recv() {

@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::Message;
+use crate::exchange::Exchange;
 use crate::failpoint::{Point, pass};
 use crate::log::{Log, Offset};
 use crate::record::Entry;
@@ -32,6 +33,8 @@ pub(super) type Commit =
 /// A batch on its way.
 pub(super) struct Batch {
     pub(super) entries: Vec<Entry>,
+    /// Exchanges that belong to none of the entries.
+    pub(super) exchanges: Vec<Arc<Exchange>>,
     pub(super) commit: Commit,
 }
 
@@ -58,7 +61,7 @@ pub(crate) enum Word {
 /// The engine's end of the scribe.
 pub(super) struct Scribe {
     batches: Option<SyncSender<Batch>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
     unwritten: usize,
     give_up: Arc<AtomicBool>,
 }
@@ -125,11 +128,10 @@ impl Scribe {
     }
 
     /// Ends the thread; everything handed over has been reported by then.
-    pub(super) fn close(&mut self) {
+    pub(super) fn close(&mut self) -> io::Result<()> {
         self.batches = None;
-        if let Some(thread) = self.thread.take() {
-            thread.join().ok();
-        }
+        let ended = self.thread.take().map(JoinHandle::join);
+        ended.and_then(Result::ok).unwrap_or(Ok(()))
     }
 }
 
@@ -146,7 +148,7 @@ struct Desk {
 }
 
 impl Desk {
-    fn write_batches(&mut self, queue: &Receiver<Batch>) {
+    fn write_batches(&mut self, queue: &Receiver<Batch>) -> io::Result<()> {
         match self
             .logs
             .iter_mut()
@@ -154,7 +156,10 @@ impl Desk {
             .collect()
         {
             Ok(offsets) => self.offsets = offsets,
-            Err(error) => return self.say(Word::Failed(Box::<io::Error>::new(error))),
+            Err(error) => {
+                self.say(Word::Failed(Box::<io::Error>::new(error)));
+                return Ok(());
+            }
         }
         for batch in queue {
             let word = match self.write_patiently(batch) {
@@ -164,9 +169,10 @@ impl Desk {
             let failed = matches!(word, Word::Failed(_));
             self.say(word);
             if failed {
-                return;
+                return Ok(());
             }
         }
+        self.logs.iter_mut().try_for_each(|log| log.close())
     }
 
     fn say(&self, word: Word) {
@@ -187,6 +193,8 @@ impl Desk {
                         self.say(Word::RoomAgain);
                     }
                     self.offsets.clone_from(&offsets);
+                    // What is written need not wait in memory until the engine looks.
+                    batch.entries.iter_mut().for_each(Entry::forget_bytes);
                     return Ok(Written {
                         entries: batch.entries,
                         offsets,
@@ -215,6 +223,7 @@ impl Desk {
             if index == 1 {
                 pass(Point::BetweenAppends);
             }
+            log.keep(&batch.exchanges)?;
             log.append(&batch.entries)?;
         }
         pass(Point::AfterAppend);

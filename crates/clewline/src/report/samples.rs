@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clewline_core::key::Keyer;
+use clewline_core::key::{Key, Keyer};
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
@@ -104,9 +104,16 @@ pub(crate) fn entry(record: Record, links: &[(&str, LinkKind)]) -> Entry {
     let links = links
         .iter()
         .map(|(text, kind)| (keyer.key(&url(text)), *kind));
+    bare(record, links.collect())
+}
+
+/// An entry without an exchange.
+pub(crate) fn bare(record: Record, links: Vec<(Key, LinkKind)>) -> Entry {
     Entry {
         record,
-        links: links.collect(),
+        links,
+        exchange: None,
+        outlinks: Vec::new(),
     }
 }
 

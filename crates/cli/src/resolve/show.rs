@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use clewline::config::{Config, Reach};
+use clewline::config::{Compression, Config, Reach};
 use clewline::core::frontier::ROBOTS_RETRY;
 use clewline::core::politeness::Politeness;
 
@@ -265,6 +265,7 @@ fn of_output(config: &Config, options: Options) -> Standings {
         Colour::Always => "always",
         Colour::Never => "never",
     };
+    let archive = &config.output.archive;
     let verbose = match options.talk {
         Talk::Verbose(more) => more,
         Talk::Quiet | Talk::Normal => 0,
@@ -284,6 +285,13 @@ fn of_output(config: &Config, options: Options) -> Standings {
         ("repair", switch(config.output.repair)),
         ("memory", text(&show_size(config.output.memory.0))),
         ("min-free", text(&show_size(config.output.min_free.0))),
+        ("no-archive", switch(!archive.write)),
+        (
+            "warc-zstd",
+            switch(archive.compression == Compression::Zstd),
+        ),
+        ("warc-size", text(&show_size(archive.file_size))),
+        ("archive-secrets", switch(archive.keep_secrets)),
         ("list", switch(options.list)),
         ("format", text(format)),
         ("fail-on", maybe(fail_on.map(str::to_owned), "nothing")),

@@ -280,6 +280,18 @@ pub(crate) struct OutputSettings {
     /// Pause while less than this is free on the disk
     #[arg(long, value_name = "SIZE")]
     pub(crate) min_free: Option<String>,
+    /// Do not keep the bytes of requests and answers
+    #[arg(long)]
+    pub(crate) no_archive: bool,
+    /// Compress the archive with zstd: smaller and faster, read by fewer tools
+    #[arg(long)]
+    pub(crate) warc_zstd: bool,
+    /// Begin a new file of the archive at this size
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) warc_size: Option<String>,
+    /// Keep cookies, passwords and values of --header in the archive's request records
+    #[arg(long)]
+    pub(crate) archive_secrets: bool,
     /// Print one line for each URL at the end
     #[arg(long)]
     pub(crate) list: bool,

@@ -13,6 +13,7 @@ use clewline::record::Record;
 use serde_json::{Value, json};
 use terrarium::{Hit, LiveWeb};
 
+use crate::archive;
 use crate::graph::{Fate, Graph};
 
 /// What stood when a run was killed.
@@ -122,6 +123,7 @@ impl AddAssign for Figures {
 /// Compares the ledgers after the last run.
 pub(crate) fn compare(graph: Graph, web: &LiveWeb, folder: &Path, kills: &[Kill]) -> Figures {
     let mut figures = outputs(graph, folder);
+    archive::check(folder);
     figures.crawls = 1;
     figures.kills = kills.len();
     let expected = graph.expected();

@@ -9,6 +9,7 @@
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
+mod archive;
 mod flips;
 mod graph;
 mod large;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use terrarium::LiveWeb;
 
+use crate::archive;
 use crate::graph::{HOST, ROOT};
 use crate::ledger::Kill;
 
@@ -34,7 +35,8 @@ pub(crate) fn command(folder: &Path, web: &LiveWeb) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clewline"));
     command
         .args([root.as_str(), "--quiet", "--no-sitemaps"])
-        .args(["--retry-delay", "1ms", "--output"])
+        .args(["--retry-delay", "1ms", "--warc-size", archive::FILE_SIZE])
+        .arg("--output")
         .arg(folder)
         .args(["--concurrency", &CONCURRENCY.to_string()])
         .env_clear()
