@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use clewline_core::frontier::{Answer, Ending, Failure, Job, JobId, Offer, Settlement, Work};
 use clewline_core::key::Keyer;
-use clewline_core::link::LinkKind;
+use clewline_core::link::{Link, LinkKind};
 use clewline_core::outcome::{FailureClass, SkipReason, is_redirect_status};
 use clewline_core::url::{CrawlUrl, redacted};
 use clewline_core::{retry_after, robots};
@@ -373,17 +373,23 @@ fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: 
         links: extracted.links.clone(),
     });
     answer.nofollow = extracted.nofollow;
-    answer.links = extracted
-        .links
-        .into_iter()
-        .map(|link| Offer {
-            key: workshop.keyer.key(&link.url),
-            link,
-        })
-        .collect();
+    answer.links = offers(&workshop.keyer, extracted.links);
     facts.links = answer
         .links
         .iter()
         .map(|offer| (offer.key, offer.link.kind))
         .collect();
+}
+
+/// Links with their keys; most are on the host of the one before.
+fn offers(keyer: &Keyer, links: Vec<Link>) -> Vec<Offer> {
+    let mut offers: Vec<Offer> = Vec::with_capacity(links.len());
+    for link in links {
+        let key = match offers.last() {
+            Some(before) => keyer.key_beside(&link.url, &before.link.url, before.key),
+            None => keyer.key(&link.url),
+        };
+        offers.push(Offer { link, key });
+    }
+    offers
 }

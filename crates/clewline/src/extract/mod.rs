@@ -19,6 +19,7 @@ mod refresh;
 mod relation;
 mod sitemap;
 mod srcset;
+mod tokenizer;
 mod xml;
 
 use clewline_core::link::Link;

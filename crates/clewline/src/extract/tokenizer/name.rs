@@ -1,0 +1,185 @@
+//! Names of elements and attributes, as numbers.
+//!
+//! Owns the packing: a name of up to sixteen bytes is one integer, ASCII letters in lower case,
+//! so that comparing and matching names costs no more than comparing integers. Refuses to keep
+//! longer names apart: nothing that is looked for is longer. Invariant: a packed name is equal
+//! to another only if both are the same text apart from case, or both are too long.
+
+/// The longest name that is told from others.
+const LONGEST: u32 = 16;
+
+/// A name in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::extract) struct Name(u128);
+
+impl Name {
+    /// Packs a name.
+    pub(in crate::extract) const fn new(text: &[u8]) -> Self {
+        let mut building = Building::EMPTY;
+        let mut at = 0;
+        while at < text.len() {
+            building.push(text[at]);
+            at += 1;
+        }
+        building.finish()
+    }
+}
+
+/// A name of which there may be more to come.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Building {
+    packed: u128,
+    length: u32,
+}
+
+impl Building {
+    pub(super) const EMPTY: Self = Self {
+        packed: 0,
+        length: 0,
+    };
+
+    /// Appends a byte. What is shifted out does no harm: a name of that length is no name.
+    pub(super) const fn push(&mut self, byte: u8) {
+        self.packed = self.packed << 8 | byte.to_ascii_lowercase() as u128;
+        self.length = self.length.saturating_add(1);
+    }
+
+    pub(super) const fn finish(self) -> Name {
+        if self.length > LONGEST {
+            return Name(0);
+        }
+        Name(self.packed)
+    }
+}
+
+/// Constants for names, so that they can stand in patterns.
+macro_rules! names {
+    ($($constant:ident = $text:literal),+ $(,)?) => {
+        $(pub(in crate::extract) const $constant: Name = Name::new($text);)+
+    };
+}
+
+impl Name {
+    names! {
+        A = b"a",
+        ANNOTATION_XML = b"annotation-xml",
+        AREA = b"area",
+        AS = b"as",
+        AUDIO = b"audio",
+        B = b"b",
+        BACKGROUND = b"background",
+        BASE = b"base",
+        BIG = b"big",
+        BLOCKQUOTE = b"blockquote",
+        BODY = b"body",
+        BR = b"br",
+        CENTER = b"center",
+        CODE = b"code",
+        COLOR = b"color",
+        CONTENT = b"content",
+        DATA = b"data",
+        DD = b"dd",
+        DESC = b"desc",
+        DIV = b"div",
+        DL = b"dl",
+        DT = b"dt",
+        EM = b"em",
+        EMBED = b"embed",
+        ENCODING = b"encoding",
+        FACE = b"face",
+        FONT = b"font",
+        FOREIGN_OBJECT = b"foreignobject",
+        FRAME = b"frame",
+        H1 = b"h1",
+        H2 = b"h2",
+        H3 = b"h3",
+        H4 = b"h4",
+        H5 = b"h5",
+        H6 = b"h6",
+        HEAD = b"head",
+        HR = b"hr",
+        HREF = b"href",
+        HTTP_EQUIV = b"http-equiv",
+        I = b"i",
+        IFRAME = b"iframe",
+        IMAGE = b"image",
+        IMAGESRCSET = b"imagesrcset",
+        IMG = b"img",
+        INPUT = b"input",
+        LI = b"li",
+        LINK = b"link",
+        LISTING = b"listing",
+        MATH = b"math",
+        MENU = b"menu",
+        META = b"meta",
+        MI = b"mi",
+        MN = b"mn",
+        MO = b"mo",
+        MS = b"ms",
+        MTEXT = b"mtext",
+        NAME = b"name",
+        NOBR = b"nobr",
+        NOEMBED = b"noembed",
+        NOFRAMES = b"noframes",
+        NOSCRIPT = b"noscript",
+        OBJECT = b"object",
+        OL = b"ol",
+        P = b"p",
+        PLAINTEXT = b"plaintext",
+        POSTER = b"poster",
+        PRE = b"pre",
+        REL = b"rel",
+        RUBY = b"ruby",
+        S = b"s",
+        SCRIPT = b"script",
+        SIZE = b"size",
+        SMALL = b"small",
+        SOURCE = b"source",
+        SPAN = b"span",
+        SRC = b"src",
+        SRCSET = b"srcset",
+        STRIKE = b"strike",
+        STRONG = b"strong",
+        STYLE = b"style",
+        SUB = b"sub",
+        SUP = b"sup",
+        SVG = b"svg",
+        TABLE = b"table",
+        TEXTAREA = b"textarea",
+        TITLE = b"title",
+        TRACK = b"track",
+        TT = b"tt",
+        TYPE = b"type",
+        U = b"u",
+        UL = b"ul",
+        USE = b"use",
+        VAR = b"var",
+        VIDEO = b"video",
+        XLINK_HREF = b"xlink:href",
+        XMP = b"xmp",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_differ_as_their_texts_do() {
+        assert_eq!(Name::new(b"foreignObject"), Name::FOREIGN_OBJECT);
+        for (left, right) in [
+            ("a", "b"),
+            ("a", "a\0"),
+            ("p", "pp"),
+            ("annotation-xml", "annotation_xml"),
+            ("abcdefghijklmnop", "abcdefghijklmnopq"),
+            ("href", "XXXXXXXXXXXXXXXXhref"),
+        ] {
+            assert_ne!(
+                Name::new(left.as_bytes()),
+                Name::new(right.as_bytes()),
+                "{left} {right}"
+            );
+        }
+    }
+}
