@@ -7,6 +7,7 @@
 mod bench;
 mod browser;
 mod cargo;
+mod pages;
 mod real_site;
 mod sink;
 mod stage;
@@ -53,7 +54,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 7] = [
+const TEST: [Stage; 8] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -78,6 +79,11 @@ const TEST: [Stage; 7] = [
         "real-site",
         "a site that others wrote, and a second opinion",
         real_site::check,
+    ),
+    Stage::new(
+        "pages",
+        "three documentation sites, read twice",
+        pages::check,
     ),
     Stage::new("browser", "the report as a browser sees it", browser::check),
 ];

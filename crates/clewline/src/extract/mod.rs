@@ -14,6 +14,8 @@ mod feed;
 mod header_links;
 mod html;
 mod media;
+#[cfg(any(test, feature = "oracle"))]
+pub(crate) mod oracle;
 mod page;
 mod refresh;
 mod relation;

@@ -165,7 +165,7 @@ impl Extraction for PageExtraction {
     }
 }
 
-fn conclude(
+pub(super) fn conclude(
     findings: Findings,
     charset: Option<&'static Encoding>,
     query_encoding: &'static Encoding,

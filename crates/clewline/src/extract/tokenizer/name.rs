@@ -1,12 +1,12 @@
 //! Names of elements and attributes, as numbers.
 //!
-//! Owns the packing: a name of up to sixteen bytes is one integer, ASCII letters in lower case,
+//! Owns the packing: a name of up to fifteen bytes is one integer, ASCII letters in lower case,
 //! so that comparing and matching names costs no more than comparing integers. Refuses to keep
 //! longer names apart: nothing that is looked for is longer. Invariant: a packed name is equal
 //! to another only if both are the same text apart from case, or both are too long.
 
 /// The longest name that is told from others.
-const LONGEST: u32 = 16;
+const LONGEST: u32 = 15;
 
 /// A name in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,8 +33,9 @@ pub(super) struct Building {
 }
 
 impl Building {
+    /// The one in front keeps names apart that begin with NUL.
     pub(super) const EMPTY: Self = Self {
-        packed: 0,
+        packed: 1,
         length: 0,
     };
 
@@ -172,7 +173,9 @@ mod tests {
             ("a", "a\0"),
             ("p", "pp"),
             ("annotation-xml", "annotation_xml"),
-            ("abcdefghijklmnop", "abcdefghijklmnopq"),
+            ("href", "\0href"),
+            ("", "\0"),
+            ("abcdefghijklmno", "abcdefghijklmnop"),
             ("href", "XXXXXXXXXXXXXXXXhref"),
         ] {
             assert_ne!(
