@@ -29,6 +29,9 @@ use namespace::{Namespaces, Next};
 use raw::{Raw, RawText};
 use tag::{Tag, Way};
 
+/// How much room for unfinished tags is kept for the next one.
+const CARRY_KEPT: usize = 16 * 1024;
+
 /// A text that is handed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextOf {
@@ -264,6 +267,7 @@ impl Tokenizer {
         let next = self.namespaces.start(&tag);
         sink.start(&tag);
         self.carried.clear();
+        self.carried.shrink_to(CARRY_KEPT);
         self.state = match next {
             Next::Raw(RawText::Noscript) if self.noscript == Noscript::Element => State::Data,
             Next::Raw(text) => State::Raw(Raw::new(text)),
