@@ -32,6 +32,7 @@ Usage: cargo xtask VERB
 ";
 
 /// Where things are.
+#[derive(Clone)]
 pub(crate) struct Workspace {
     /// The folder of the workspace's manifest.
     pub(crate) root: PathBuf,
@@ -86,6 +87,11 @@ const TEST: [Stage; 8] = [
         pages::check,
     ),
     Stage::new("browser", "the report as a browser sees it", browser::check),
+    Stage::new(
+        "instructions",
+        "what the hot paths cost, counted",
+        bench::check_instructions,
+    ),
 ];
 
 fn main() -> ExitCode {

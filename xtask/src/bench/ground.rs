@@ -65,12 +65,20 @@ impl Ground {
             packages.join(", "),
             self.profile
         ));
+        let chosen = packages.iter().flat_map(|name| ["--package", name]);
+        self.build_with(&chosen.collect::<Vec<_>>())
+    }
+
+    /// Builds every program of the workspace.
+    pub(crate) fn build_all(&self) -> Result<()> {
+        say(&format!("building all programs ({})", self.profile));
+        self.build_with(&["--workspace", "--bins"])
+    }
+
+    fn build_with(&self, words: &[&str]) -> Result<()> {
         let mut cargo = self.cargo();
         cargo.args(["build", "--quiet", "--profile", &self.profile]);
-        for package in packages {
-            cargo.args(["--package", package]);
-        }
-        ensure!(cargo.status()?.success(), "the build failed");
+        ensure!(cargo.args(words).status()?.success(), "the build failed");
         Ok(())
     }
 

@@ -37,8 +37,10 @@ enum Verdict {
 
 /// Counts, compares, and stores if that is the purpose.
 pub(crate) fn run(ground: &Ground, purpose: Purpose) -> Result<()> {
-    tools::installed(&["valgrind"], &["valgrind"])?;
-    ground.build(&["bench-client"])?;
+    tools()?;
+    // With the rest of the workspace, as the tests build it: fewer packages at once would mean
+    // other features of shared crates, hence all of them once more.
+    ground.build_all()?;
     let file = ground
         .workspace
         .root
@@ -56,6 +58,11 @@ pub(crate) fn run(ground: &Ground, purpose: Purpose) -> Result<()> {
         grown.join(", ")
     );
     Ok(())
+}
+
+/// Installs what counts.
+pub(crate) fn tools() -> Result<()> {
+    tools::installed(&["valgrind"], &["valgrind"]).map(drop)
 }
 
 /// Instructions of one round of each path, by name.

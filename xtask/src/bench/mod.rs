@@ -18,8 +18,8 @@ mod rivals;
 
 use anyhow::Result;
 
-use crate::Workspace;
-use crate::stage::say;
+use crate::stage::{Counts, Ending, say};
+use crate::{Workspace, skipped};
 use ground::Ground;
 use options::{Mode, Options};
 
@@ -30,6 +30,16 @@ pub(crate) fn run(workspace: Workspace, words: &[String]) -> bool {
         eprintln!("error: {error:#}");
     }
     ended.is_ok()
+}
+
+/// Whether no hot path takes clearly more instructions than it did, as a stage of the tests.
+pub(crate) fn check_instructions(workspace: &Workspace) -> Result<Ending> {
+    if let Err(error) = instructions::tools() {
+        return Ok(skipped(&error));
+    }
+    let words = ["--instructions".to_owned()];
+    work(workspace.clone(), &words)?;
+    Ok(Ending::Ran(Counts::PASSED))
 }
 
 fn work(workspace: Workspace, words: &[String]) -> Result<()> {

@@ -93,6 +93,9 @@ struct Manners {
     /// The smallest gap between two requests to a host, in milliseconds
     #[arg(long)]
     host_gap: Option<u64>,
+    /// Requests to a host in any second
+    #[arg(long)]
+    host_rate: Option<u32>,
     /// Requests to a host at once
     #[arg(long)]
     host_in_flight: Option<u32>,
@@ -117,7 +120,7 @@ impl Manners {
         RefereeRules {
             host: Limit {
                 gap: self.host_gap.map(Duration::from_millis),
-                rate: None,
+                rate: self.host_rate,
                 in_flight: self.host_in_flight,
             },
             domain: group,

@@ -5,12 +5,15 @@
 //! those once and hands over the result. Secrets never serialise and never print.
 
 mod rules;
+mod trusted;
 mod validate;
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+
+pub(crate) use trusted::Trusted;
 
 use clewline_core::address::Cidr;
 use clewline_core::limits::Limits;

@@ -31,7 +31,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::{Clock, timestamp, unix_seconds};
-use crate::config::Config;
+use crate::config::{Config, Trusted};
 use crate::extract::Extractor;
 use crate::fetch::Fetcher;
 use crate::log::Log;
@@ -132,6 +132,7 @@ pub(crate) struct Outcome {
 /// The loop's state.
 pub(crate) struct Engine<S> {
     config: Config,
+    trusted: Trusted,
     clock: Clock,
     frontier: Frontier<S>,
     cookies: CookieJar,
@@ -201,6 +202,7 @@ impl<S: Store> Engine<S> {
             resumed: parts.earlier.resumed,
             no_room: false,
             disk: DiskWatch::new(config.output.folder.as_deref(), config.output.min_free.0),
+            trusted: Trusted::by(&config.roots),
             config,
         })
     }
@@ -330,14 +332,9 @@ impl<S: Store> Engine<S> {
         } else {
             None
         };
-        let on_root = self
-            .config
-            .roots
-            .iter()
-            .any(|root| root.url.origin() == url.origin());
         Passport {
             cookie,
-            credentials: on_root,
+            credentials: self.trusted.includes(url),
         }
     }
 

@@ -148,7 +148,6 @@ impl Visit<'_> {
 
     fn request(&self, url: &CrawlUrl, address: Option<IpAddr>, max_body: u64) -> Request {
         let fetch = &self.config.fetch;
-        let mut roots = self.config.roots.iter();
         Request {
             url: url.clone(),
             address,
@@ -156,7 +155,7 @@ impl Visit<'_> {
                 .jar
                 .header(CookieContext::of(url), unix_seconds())
                 .filter(|_| fetch.cookies),
-            credentials: fetch.user.is_some() && roots.any(|it| it.url.origin() == url.origin()),
+            credentials: self.trusted.includes(url),
             max_body,
             timeout: fetch.timeout,
         }

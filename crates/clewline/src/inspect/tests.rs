@@ -409,6 +409,26 @@ async fn secure_and_proxied_requests() {
 }
 
 #[tokio::test]
+async fn credentials_among_the_headers_go_to_the_root_only() {
+    let a = Site::new().page("/", Page::redirect(302, "{{b.test}}/x"));
+    let b = Site::new().page("/x", Page::html("hello"));
+    let web = Web::new().site("a.test", a).site("b.test", b).start();
+    let mut config = config(&web, &web.url("a.test", "/"));
+    config.fetch.allow_private = vec!["127.0.0.0/8".parse().unwrap()];
+    config.fetch.contact = Some("tests@a.test".to_owned());
+    config.scope.reach = crate::config::Reach::Any;
+    let secret = crate::config::Secret::new("Bearer hunter2");
+    config.fetch.headers = vec![("Authorization".to_owned(), secret)];
+    inspect(&config).await.unwrap();
+    let shown = |host: &str| {
+        let log = web.log().of(host);
+        assert!(!log.is_empty(), "{host}");
+        log.iter().all(|hit| hit.header("Authorization").is_some())
+    };
+    assert_eq!((shown("a.test"), shown("b.test")), (true, false));
+}
+
+#[tokio::test]
 async fn what_is_not_to_be_read_is_not_read() {
     let site = Site::new()
         .page("/", Page::bytes("image/png", "not really"))

@@ -24,7 +24,7 @@ use super::judge::{Offered, judge};
 use super::robots::RobotsFile;
 use super::{Conclusion, FORMAT, Hop, Inspection, Remark};
 use crate::clock::Clock;
-use crate::config::{Config, Root};
+use crate::config::{Config, Root, Trusted};
 use crate::crawl::{CrawlError, load_cookies};
 use crate::extract::PageExtractor;
 use crate::fetch::{FetchFailure, Fetcher, HttpFetcher};
@@ -40,6 +40,7 @@ const PROXIED: Duration = Duration::from_hours(24);
 /// An inspection under way.
 pub(super) struct Visit<'a> {
     pub(super) config: &'a Config,
+    pub(super) trusted: Trusted,
     pub(super) fetcher: HttpFetcher,
     pub(super) extractor: PageExtractor,
     pub(super) frontier: Frontier<MemoryStore>,
@@ -83,6 +84,7 @@ impl<'a> Visit<'a> {
         let frontier = Frontier::new(rules(&configured), MemoryStore::default());
         Ok(Self {
             config,
+            trusted: Trusted::by(&config.roots),
             fetcher: HttpFetcher::new(&config.fetch)?,
             extractor: PageExtractor::new(&config.extract, &token),
             frontier,

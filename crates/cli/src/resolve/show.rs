@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use clewline::config::{Config, Reach};
+use clewline::core::frontier::ROBOTS_RETRY;
 use clewline::core::politeness::Politeness;
 
 use super::{FailOn, Format, Options, Resolved, Talk};
@@ -140,6 +141,7 @@ fn of_pace(config: &Config) -> Standings {
     // The same at every speed, so it is no matter which one is asked.
     let retry_delay = pace.retry_delay;
     let retry_delay = retry_delay.unwrap_or_else(|| Politeness::default().retry_delay);
+    let robots_retry = pace.robots_retry.unwrap_or(ROBOTS_RETRY);
     let by_speed = "by the speed";
     let speed = pace.speed.map(|speed| speed.name().to_owned());
     let shared: Vec<String> = pace
@@ -156,6 +158,7 @@ fn of_pace(config: &Config) -> Standings {
         ("ignore-crawl-delay", switch(pace.ignore_crawl_delay)),
         ("tries", number(Some(limits.tries), "")),
         ("retry-delay", text(&show_period(retry_delay))),
+        ("robots-retry", text(&show_period(robots_retry))),
         ("shared-addresses", list(&shared)),
     ]
 }

@@ -88,7 +88,7 @@ fn scope_and_budgets_arrive() {
 fn politeness_arrives() {
     let config = config(
         "a.com --speed fast --delay 2s --concurrency 7 --host-concurrency 3 -t 2 \
-         --ignore-crawl-delay --retry-delay 5s --shared-addresses 10.0.0.0/8 --max-redirects 1",
+         --ignore-crawl-delay --retry-delay 5s --robots-retry 7s --shared-addresses 10.0.0.0/8 --max-redirects 1",
         "[[host]]\nname = '*.Example.com'\nrate = '30/m'\nignore-robots = false\nmax-pages = 4\n",
     );
     let pace = &config.politeness;
@@ -97,6 +97,7 @@ fn politeness_arrives() {
     assert_eq!(pace.host_concurrency, Some(3));
     assert!(pace.ignore_crawl_delay);
     assert_eq!(pace.retry_delay, Some(Duration::from_secs(5)));
+    assert_eq!(pace.robots_retry, Some(Duration::from_secs(7)));
     assert_eq!(
         pace.shared_addresses,
         ["10.0.0.0/8".parse::<Cidr>().unwrap()]

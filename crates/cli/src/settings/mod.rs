@@ -164,6 +164,9 @@ pub(crate) struct PaceSettings {
     /// Time before the second try; doubles with each further one
     #[arg(long, value_name = "TIME")]
     pub(crate) retry_delay: Option<String>,
+    /// Time before a robots.txt that could not be had is asked for again
+    #[arg(long, value_name = "TIME")]
+    pub(crate) robots_retry: Option<String>,
     /// Address ranges, such as a CDN's, that many unrelated hosts share
     #[arg(long, value_name = "CIDR")]
     pub(crate) shared_addresses: Vec<String>,

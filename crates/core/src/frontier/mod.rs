@@ -13,6 +13,7 @@ mod group;
 mod handout;
 mod job;
 mod lane;
+mod latency;
 mod pace;
 mod rules;
 mod schedule;
@@ -32,7 +33,7 @@ pub use job::{
     Note, Offer, Settled, Settlement, Work,
 };
 pub use pace::Moment;
-pub use rules::{HostPattern, HostRules, Near, Rules};
+pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules};
 pub use store::{
     KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Store, Waiting,
 };

@@ -4,22 +4,16 @@
 //! the interval in force; every kind of trouble slows down, ten clean answers speed up again,
 //! never above what was configured nor above half of a rate that the host once refused.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::latency::{Latencies, WINDOW};
 use crate::politeness::{Politeness, Rate};
 
 /// Time since the start of the crawl, monotonic.
 pub type Moment = Duration;
 
-/// Answers that are looked at together.
-const WINDOW: usize = 10;
 /// No amount of trouble makes the gap longer than this; parking goes beyond.
 const SLOWEST: Duration = Duration::from_mins(1);
-/// Latency above this many times the baseline counts as trouble.
-const SLOWDOWN: u32 = 2;
-/// Below this, a slower answer is noise of the machine, not trouble of the host.
-const NOISE: Duration = Duration::from_millis(50);
 
 /// The pace of one host. An interval of zero is no limit of rate.
 #[derive(Debug, Clone)]
@@ -32,8 +26,7 @@ pub(super) struct Pace {
     one_at_a_time: bool,
     clean: u32,
     failures_in_row: u32,
-    latencies: VecDeque<Duration>,
-    baseline: Option<Duration>,
+    latencies: Latencies,
     next_park: Duration,
     last_start: Option<Moment>,
     next_at: Moment,
@@ -54,8 +47,7 @@ impl Pace {
             one_at_a_time: host.delay.is_some(),
             clean: 0,
             failures_in_row: 0,
-            latencies: VecDeque::new(),
-            baseline: None,
+            latencies: Latencies::default(),
             next_park: politeness.first_park,
             last_start: None,
             next_at: Moment::ZERO,
@@ -140,37 +132,28 @@ impl Pace {
         self.next_at = now + self.interval;
     }
 
-    /// The request really left at this time, later than it was handed out. Where requests go
-    /// one at a time, the gap counts from here; and so it does where a delay is only heard of
-    /// in the answer to this request, as a Crawl-delay is.
+    /// The request really left at this time, later than it was handed out: a handshake took
+    /// long. The gap counts from here; and so it does where a delay is only heard of in the
+    /// answer to this request, as a Crawl-delay is. What is in flight beside it was spaced when
+    /// it was handed out, so no second sees more than the rate and the limit in flight allow
+    /// together.
     pub(super) fn sent(&mut self, at: Moment) {
         self.last_start = self.last_start.max(Some(at));
-        if self.in_flight_limit() == 1 {
-            self.next_at = self.next_at.max(at + self.interval);
-        }
+        self.next_at = self.next_at.max(at + self.interval);
     }
 
     /// A clean answer came, after this time to the first byte.
     pub(super) fn answered(&mut self, politeness: &Politeness, first_byte: Duration) {
         self.failures_in_row = 0;
         self.next_park = politeness.first_park;
-        self.latencies.push_back(first_byte);
-        if self.latencies.len() > WINDOW {
-            self.latencies.pop_front();
-        }
+        self.latencies.add(first_byte);
         self.clean += 1;
-        if self.latencies.len() < WINDOW {
-            return;
-        }
-        let median = self.median();
-        let baseline = self
-            .baseline
-            .map_or(median, |baseline| baseline.min(median));
-        self.baseline = Some(baseline);
-        if median > (baseline * SLOWDOWN).max(NOISE) {
+        if self.latencies.have_slowed() {
             self.slow_down();
-            self.latencies.clear();
-        } else if self.clean as usize >= WINDOW {
+            self.latencies.turn_over();
+        } else if self.clean as usize >= WINDOW
+            && let Some(median) = self.latencies.median()
+        {
             self.speed_up(politeness, median);
         }
     }
@@ -227,12 +210,6 @@ impl Pace {
             .max(self.shortest_interval)
             .max(by_load);
     }
-
-    fn median(&self) -> Duration {
-        let mut sorted: Vec<_> = self.latencies.iter().copied().collect();
-        sorted.sort_unstable();
-        sorted.get(sorted.len() / 2).copied().unwrap_or_default()
-    }
 }
 
 #[cfg(test)]
@@ -281,6 +258,42 @@ mod tests {
         let slower = interval_after(&mut pace, &politeness, &[130; 10]);
         assert_eq!(slower, Duration::from_millis(200));
         assert_eq!(pace.in_flight_limit(), 2);
+    }
+
+    /// Log-normal times with a median of 200 ms, as hosts have them: for each draw the sum of
+    /// twelve even ones stands for a normal one.
+    fn scattered(seed: u64, sigma: f64) -> impl Iterator<Item = Duration> {
+        let mut state = seed;
+        let mut even = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) as f64 / f64::from(1_u32 << 31)
+        };
+        std::iter::repeat_with(move || {
+            let normal = (0..12).map(|_| even()).sum::<f64>() - 6.0;
+            Duration::from_secs_f64(0.2 * (sigma * normal).exp())
+        })
+    }
+
+    #[test]
+    fn scatter_is_no_trouble() {
+        let mut politeness = Politeness::of(Speed::Max);
+        let rate = Rate::per_second(5.0).expect("a rate");
+        (politeness.host.first_rate, politeness.host.most_rate) = (Some(rate), Some(rate));
+        for sigma in [0.3, 0.6, 1.0] {
+            let mut spent = Duration::ZERO;
+            for seed in 0..50 {
+                let mut pace = Pace::new(&politeness);
+                for first_byte in scattered(seed, sigma).take(400) {
+                    pace.answered(&politeness, first_byte);
+                    spent += pace.interval();
+                }
+            }
+            let ideal = rate.interval() * 50 * 400;
+            let share = ideal.as_secs_f64() / spent.as_secs_f64();
+            assert!(share > 0.98, "sigma {sigma}: {share}");
+        }
     }
 
     #[test]

@@ -15,6 +15,9 @@ use crate::scope::Scope;
 
 use super::pace::Moment;
 
+/// The usual wait between the tries for a robots.txt that could not be read.
+pub const ROBOTS_RETRY: Duration = Duration::from_mins(5);
+
 /// How one host is treated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostRules {
@@ -115,7 +118,7 @@ impl Rules {
             shared_addresses: Vec::new(),
             follow_nofollow: false,
             sitemaps: true,
-            robots_retry: Duration::from_mins(5),
+            robots_retry: ROBOTS_RETRY,
             active_lanes: 100_000,
             epoch: 0,
         }
