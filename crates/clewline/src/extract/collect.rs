@@ -324,3 +324,42 @@ fn is_never_fetched(raw: &str) -> bool {
             .is_some_and(|head| head.eq_ignore_ascii_case(scheme.as_bytes()))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[rustfmt::skip]
+    const PIECES: [&str; 18] = [
+        "a", "b/", "..", "#", "#", "?", " ", "\t", "\n", "\\", "/", ":", "http://x.test", "@", "é",
+        "%", "data:", "c d",
+    ];
+
+    /// The page's URL, and one that has a query and credentials to lose.
+    const BASES: [&str; 2] = ["http://h.test/d/p", "http://u:p@h.test/d/p?q#f"];
+
+    fn without(url: Url) -> Option<CrawlUrl> {
+        CrawlUrl::from_url(url).ok()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn a_fragment_changes_nothing(
+            base in proptest::sample::select(&BASES[..]),
+            pieces in proptest::collection::vec(proptest::sample::select(&PIECES[..]), 1..7),
+        ) {
+            let base = Url::parse(base).unwrap();
+            let raw = pieces.concat();
+            let raw = trim(&raw);
+            let whole = base.join(raw).ok().and_then(without);
+            let short = without_fragment(raw);
+            prop_assert_eq!(&base.join(short).ok().and_then(without), &whole);
+            let resolved = Base::document(base).resolve(short, UTF_8);
+            prop_assert_eq!(resolved, whole);
+        }
+    }
+}
