@@ -122,7 +122,7 @@ impl Findings {
             Name::SCRIPT => self.plain(Attribute::Src, LinkKind::Script, attributes),
             Name::OBJECT => self.plain(Attribute::Data, LinkKind::Media, attributes),
             Name::AUDIO | Name::TRACK | Name::EMBED => {
-                self.plain(Attribute::Src, LinkKind::Media, attributes)
+                self.plain(Attribute::Src, LinkKind::Media, attributes);
             }
             Name::VIDEO => {
                 self.plain(Attribute::Src, LinkKind::Media, attributes);
@@ -135,7 +135,7 @@ impl Findings {
             Name::IMG | Name::IMAGE => self.image(attributes),
             Name::USE => self.svg_reference(attributes),
             Name::INPUT if is_image_input(attributes) => {
-                self.plain(Attribute::Src, LinkKind::Image, attributes)
+                self.plain(Attribute::Src, LinkKind::Image, attributes);
             }
             _ => {}
         }

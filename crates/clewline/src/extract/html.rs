@@ -66,11 +66,11 @@ impl HtmlPass {
             self.tokenizer.feed(bytes, &mut reading);
             return;
         };
-        let mut decoded = vec![0; PIECE];
+        let mut text = vec![0; PIECE];
         loop {
             let is_last = rest == Rest::Nothing;
-            let (result, read, written, _) = decoder.decode_to_utf8(bytes, &mut decoded, is_last);
-            self.tokenizer.feed(&decoded[..written], &mut reading);
+            let (result, read, written, _) = decoder.decode_to_utf8(bytes, &mut text, is_last);
+            self.tokenizer.feed(&text[..written], &mut reading);
             bytes = &bytes[read..];
             if result == CoderResult::InputEmpty {
                 return;

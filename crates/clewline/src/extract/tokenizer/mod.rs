@@ -11,6 +11,7 @@
 
 mod attribute;
 mod declaration;
+mod find;
 mod name;
 mod namespace;
 mod raw;
@@ -19,15 +20,14 @@ mod tag;
 #[cfg(test)]
 mod tests;
 
-use memchr::memchr;
-
 pub(super) use attribute::Attribute;
 pub(super) use name::Name;
 
 use declaration::{Declaration, Sections};
+use find::find;
 use namespace::{Namespaces, Next};
 use raw::{Raw, RawText};
-use tag::{Tag, Way};
+use tag::{Tag, Way, ends_name};
 
 /// How much room for unfinished tags is kept for the next one.
 const CARRY_KEPT: usize = 16 * 1024;
@@ -167,14 +167,23 @@ impl Tokenizer {
     }
 
     fn data(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
-        let found = memchr(b'<', &piece[at..]);
+        let found = find(b'<', &piece[at..]);
         let end = found.map_or(piece.len(), |found| at + found);
         self.text(&piece[at..end], sink);
-        if found.is_none() {
-            return end;
+        match piece[end..] {
+            [] => end,
+            // The two that are most frequent need no state in between.
+            [_, first, ..] if first.is_ascii_alphabetic() => {
+                self.begin(Way::Start, piece, end + 1, sink)
+            }
+            [_, b'/', first, ..] if first.is_ascii_alphabetic() => {
+                self.begin(Way::End, piece, end + 2, sink)
+            }
+            _ => {
+                self.state = State::TagOpen;
+                end + 1
+            }
         }
-        self.state = State::TagOpen;
-        end + 1
     }
 
     fn text(&self, bytes: &[u8], sink: &mut impl Sink) {
@@ -220,6 +229,14 @@ impl Tokenizer {
     }
 
     fn begin(&mut self, way: Way, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+        if way == Way::End && self.namespaces.depth() == 0 {
+            // Outside of foreign content an end tag changes nothing.
+            let length = piece[at..].iter().position(|byte| ends_name(*byte));
+            if let Some(length) = length.filter(|length| piece[at + length] == b'>') {
+                self.state = State::Data;
+                return at + length + 1;
+            }
+        }
         self.tag.begin(way, at);
         self.state = State::Tag;
         self.tag(piece, at, sink)
@@ -266,8 +283,10 @@ impl Tokenizer {
         };
         let next = self.namespaces.start(&tag);
         sink.start(&tag);
-        self.carried.clear();
-        self.carried.shrink_to(CARRY_KEPT);
+        if is_carried {
+            self.carried.clear();
+            self.carried.shrink_to(CARRY_KEPT);
+        }
         self.state = match next {
             Next::Raw(RawText::Noscript) if self.noscript == Noscript::Element => State::Data,
             Next::Raw(text) => State::Raw(Raw::new(text)),

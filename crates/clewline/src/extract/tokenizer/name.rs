@@ -3,12 +3,13 @@
 //! Owns the packing: a name of up to fifteen bytes is one integer, ASCII letters in lower case,
 //! so that comparing and matching names costs no more than comparing integers. Refuses to keep
 //! longer names apart: nothing that is looked for is longer. Invariant: a packed name is equal
-//! to another only if both are the same text apart from case, or both are too long.
+//! to one of the constants only if both are the same text apart from case.
 
 /// The longest name that is told from others.
 const LONGEST: u32 = 15;
 
-/// A name in any case.
+/// A name in any case. It is made to be compared with the constants below: a few characters that
+/// stand in none of them are not told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::extract) struct Name(u128);
 
@@ -41,8 +42,20 @@ impl Building {
 
     /// Appends a byte. What is shifted out does no harm: a name of that length is no name.
     pub(super) const fn push(&mut self, byte: u8) {
-        self.packed = self.packed << 8 | byte.to_ascii_lowercase() as u128;
+        self.packed = self.packed << 8 | lower(byte as u128);
         self.length = self.length.saturating_add(1);
+    }
+
+    /// Appends so many bytes from the beginning of these, at once if they can be.
+    pub(super) fn extend(&mut self, bytes: &[u8], length: usize) {
+        match bytes.first_chunk::<16>() {
+            Some(window) if self.length == 0 && (1..=LONGEST as usize).contains(&length) => {
+                let packed = u128::from_be_bytes(*window) >> (8 * (16 - length));
+                self.packed = lower(packed) | 1 << (8 * length);
+                self.length = length as u32;
+            }
+            _ => bytes[..length].iter().for_each(|byte| self.push(*byte)),
+        }
     }
 
     pub(super) const fn finish(self) -> Name {
@@ -51,6 +64,12 @@ impl Building {
         }
         Name(self.packed)
     }
+}
+
+/// Letters in lower case. Other bytes from `@` up change, too, but into none that is in a name
+/// that is looked for.
+const fn lower(packed: u128) -> u128 {
+    packed | (packed & u128::from_ne_bytes([0x40; 16])) >> 1
 }
 
 /// Constants for names, so that they can stand in patterns.
@@ -164,6 +183,22 @@ impl Name {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_the_same_however_they_come() {
+        let text = b"HTTP-Equiv=\"refresh\" content=\"1\"";
+        for cut in 0..10 {
+            let mut building = Building::EMPTY;
+            building.extend(text, cut);
+            building.extend(&text[cut..], 10 - cut);
+            assert_eq!(building.finish(), Name::HTTP_EQUIV, "{cut}");
+        }
+        let mut building = Building::EMPTY;
+        building.extend(&text[..10], 10);
+        assert_eq!(building.finish(), Name::HTTP_EQUIV);
+        building.extend(text, 6);
+        assert_eq!(building.finish(), Name::default());
+    }
 
     #[test]
     fn names_differ_as_their_texts_do() {

@@ -1,7 +1,7 @@
 //! Which namespace the tokenizer is in, without a tree.
 //!
 //! Owns the switches that a tree builder would make: raw text begins in HTML only, CDATA
-//! sections exist in SVG and MathML only. There is no stack of open elements; what stands for
+//! sections exist in SVG and `MathML` only. There is no stack of open elements; what stands for
 //! it is a stack of the namespaces that were entered, by `svg`, `math` and the integration
 //! points (HTML section 13.2.6.5). Refuses to be exact where that would take a tree: a tag that
 //! breaks out of foreign content leaves one `svg` or `math`, not all that are nested, and CDATA
@@ -50,7 +50,7 @@ impl Namespaces {
         Some(around.unwrap_or(Namespace::Html))
     }
 
-    /// Whether this is SVG or MathML.
+    /// Whether this is SVG or `MathML`.
     pub(super) fn is_foreign(&self) -> bool {
         self.current() != Namespace::Html
     }

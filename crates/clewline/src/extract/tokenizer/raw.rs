@@ -8,6 +8,7 @@
 use memchr::{memchr, memchr2};
 
 use super::name::Name;
+use super::tag::ends_name;
 
 /// The longest thing that may have to be handed over later: `</` and a name.
 const HELD: usize = 12;
@@ -250,8 +251,4 @@ impl Raw {
             Some(_) => Step::Again,
         }
     }
-}
-
-const fn ends_name(byte: u8) -> bool {
-    matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ' | b'/' | b'>')
 }

@@ -5,9 +5,8 @@
 //! anything. Invariant: a tag may be cut anywhere and goes on where it was cut; every byte is
 //! looked at once; an attribute that ends more than [`LIMIT`] bytes into its tag is not there.
 
-use memchr::memchr;
-
 use super::attribute::{Attribute, Values};
+use super::find::find;
 use super::name::{Building, Name};
 
 /// How far into a tag attributes are read, in bytes. The tag itself may be of any length.
@@ -102,89 +101,107 @@ impl Tag {
 
     /// Reads on; answers the place after the closing bracket, if it is in this piece.
     pub(super) fn scan(&mut self, piece: &[u8], mut at: usize) -> Option<usize> {
-        loop {
-            let byte = *piece.get(at)?;
-            match self.part {
-                Part::Name => at = self.name(piece, at)?,
+        let mut part = self.part;
+        let end = loop {
+            let Some(&byte) = piece.get(at) else {
+                break None;
+            };
+            (part, at) = match part {
+                Part::Name => self.name(piece, at),
                 Part::BeforeAttribute => match byte {
-                    b'\t' | b'\n' | 0x0c | b'\r' | b' ' => at += 1,
-                    b'>' => return Some(at + 1),
-                    b'/' => at = self.enter(Part::SelfClosing, at + 1),
+                    b'\t' | b'\n' | 0x0c | b'\r' | b' ' => (part, at + 1),
+                    b'>' => break Some(at + 1),
+                    b'/' => (Part::SelfClosing, at + 1),
+                    // Whatever it is begins a name, even `=`.
                     _ => {
                         self.building = Building::EMPTY;
-                        self.building.push(byte);
-                        at = self.enter(Part::AttributeName, at + 1);
+                        self.attribute_name(piece, at, 1)
                     }
                 },
-                Part::AttributeName => at = self.attribute_name(piece, at)?,
+                Part::AttributeName => self.attribute_name(piece, at, 0),
                 Part::AfterAttributeName => match byte {
-                    b'\t' | b'\n' | 0x0c | b'\r' | b' ' => at += 1,
-                    b'=' => at = self.enter(Part::BeforeValue, at + 1),
+                    b'\t' | b'\n' | 0x0c | b'\r' | b' ' => (part, at + 1),
+                    b'=' => (Part::BeforeValue, at + 1),
                     _ => {
                         self.note_value(0, 0);
-                        self.part = Part::BeforeAttribute;
+                        (Part::BeforeAttribute, at)
                     }
                 },
                 Part::BeforeValue => match byte {
-                    b'\t' | b'\n' | 0x0c | b'\r' | b' ' => at += 1,
-                    b'"' | b'\'' => {
-                        self.value_start = self.offset(at + 1);
-                        at = self.enter(Part::Quoted(byte), at + 1);
-                    }
+                    b'\t' | b'\n' | 0x0c | b'\r' | b' ' => (part, at + 1),
+                    b'"' | b'\'' => self.begin_quoted(piece, at + 1, byte),
                     b'>' => {
                         self.note_value(0, 0);
-                        return Some(at + 1);
+                        break Some(at + 1);
                     }
                     _ => {
                         self.value_start = self.offset(at);
-                        self.part = Part::Unquoted;
+                        (Part::Unquoted, at)
                     }
                 },
-                Part::Quoted(quote) => {
-                    let end = at + memchr(quote, &piece[at..])?;
-                    self.note_value(self.value_start, self.offset(end));
-                    at = self.enter(Part::BeforeAttribute, end + 1);
-                }
-                Part::Unquoted => {
-                    at += piece[at..].iter().position(|byte| ends_value(*byte))?;
-                    self.note_value(self.value_start, self.offset(at));
-                    self.part = Part::BeforeAttribute;
-                }
+                Part::Quoted(quote) => self.quoted(piece, at, quote),
+                Part::Unquoted => self.unquoted(piece, at),
                 Part::SelfClosing if byte == b'>' => {
                     self.is_self_closing = true;
-                    return Some(at + 1);
+                    break Some(at + 1);
                 }
-                Part::SelfClosing => self.part = Part::BeforeAttribute,
-            }
-        }
-    }
-
-    const fn enter(&mut self, part: Part, next: usize) -> usize {
+                Part::SelfClosing => (Part::BeforeAttribute, at),
+            };
+        };
         self.part = part;
-        next
+        end
     }
 
     /// The rest of the name; what ends it is left to the next part.
-    fn name(&mut self, piece: &[u8], at: usize) -> Option<usize> {
-        for (read, byte) in piece[at..].iter().enumerate() {
-            if ends_name(*byte) {
-                self.name = self.building.finish();
-                return Some(self.enter(Part::BeforeAttribute, at + read));
-            }
-            self.building.push(*byte);
-        }
-        None
+    fn name(&mut self, piece: &[u8], at: usize) -> (Part, usize) {
+        let rest = &piece[at..];
+        let Some(length) = rest.iter().position(|byte| ends_name(*byte)) else {
+            self.building.extend(rest, rest.len());
+            return (Part::Name, piece.len());
+        };
+        self.building.extend(rest, length);
+        self.name = self.building.finish();
+        (Part::BeforeAttribute, at + length)
     }
 
-    fn attribute_name(&mut self, piece: &[u8], at: usize) -> Option<usize> {
-        for (read, byte) in piece[at..].iter().enumerate() {
-            if ends_name(*byte) || *byte == b'=' {
-                self.attribute = Attribute::named(self.building.finish());
-                return Some(self.enter(Part::AfterAttributeName, at + read));
-            }
-            self.building.push(*byte);
+    /// The rest of an attribute's name, of which so many bytes belong to it whatever they are.
+    fn attribute_name(&mut self, piece: &[u8], at: usize, taken: usize) -> (Part, usize) {
+        let rest = &piece[at..];
+        let end = rest[taken..]
+            .iter()
+            .position(|byte| ends_name(*byte) || *byte == b'=');
+        let Some(length) = end.map(|end| taken + end) else {
+            self.building.extend(rest, rest.len());
+            return (Part::AttributeName, piece.len());
+        };
+        self.building.extend(rest, length);
+        self.attribute = Attribute::named(self.building.finish());
+        match rest[length..] {
+            // Nearly all attributes are written like this.
+            [b'=', quote @ (b'"' | b'\''), ..] => self.begin_quoted(piece, at + length + 2, quote),
+            _ => (Part::AfterAttributeName, at + length),
         }
-        None
+    }
+
+    fn begin_quoted(&mut self, piece: &[u8], at: usize, quote: u8) -> (Part, usize) {
+        self.value_start = self.offset(at);
+        self.quoted(piece, at, quote)
+    }
+
+    fn quoted(&mut self, piece: &[u8], at: usize, quote: u8) -> (Part, usize) {
+        let Some(length) = find(quote, &piece[at..]) else {
+            return (Part::Quoted(quote), piece.len());
+        };
+        self.note_value(self.value_start, self.offset(at + length));
+        (Part::BeforeAttribute, at + length + 1)
+    }
+
+    fn unquoted(&mut self, piece: &[u8], at: usize) -> (Part, usize) {
+        let Some(length) = piece[at..].iter().position(|byte| ends_value(*byte)) else {
+            return (Part::Unquoted, piece.len());
+        };
+        self.note_value(self.value_start, self.offset(at + length));
+        (Part::BeforeAttribute, at + length)
     }
 
     /// Notes where the value of the present attribute lies, if anybody looks at it.
@@ -200,7 +217,7 @@ impl Tag {
     }
 }
 
-const fn ends_name(byte: u8) -> bool {
+pub(super) const fn ends_name(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ' | b'/' | b'>')
 }
 
