@@ -251,7 +251,7 @@ fn what_is_carried_is_bounded() {
     let mut tokenizer = Tokenizer::new();
     tokenizer.feed(b"<a href='", &mut script);
     for _ in 0..100 {
-        tokenizer.feed(&[b'x'; 65_536], &mut script);
+        tokenizer.feed(&vec![b'x'; 65_536], &mut script);
     }
     assert!(tokenizer.carried.len() <= tag::LIMIT);
     tokenizer.feed(b"'><a href=y>", &mut script);
