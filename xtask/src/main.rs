@@ -11,6 +11,7 @@ mod cargo;
 mod flat;
 mod foreign;
 mod ladder;
+mod pages;
 mod real_site;
 mod sink;
 mod stage;
@@ -62,7 +63,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 10] = [
+const TEST: [Stage; 11] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -93,6 +94,11 @@ const TEST: [Stage; 10] = [
         "foreign-tools",
         "archives, read by others' tools and ours",
         foreign::check,
+    ),
+    Stage::new(
+        "pages",
+        "three documentation sites, read twice",
+        pages::check,
     ),
     Stage::new("browser", "the report as a browser sees it", browser::check),
     Stage::new(

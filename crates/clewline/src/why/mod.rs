@@ -147,7 +147,7 @@ impl StoredJob {
         let named = logs.records(&named_keys(&sources, found.record.as_ref(), rules))?;
         let mut why = Why {
             url: url.clone(),
-            normalised: rules.keyer.normalised(url),
+            normalised: rules.keyer.normalised(url).into_owned(),
             dropped: judge::dropped(url, &rules.keyer),
             key,
             fate: Fate::Unknown,

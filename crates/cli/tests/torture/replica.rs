@@ -4,15 +4,16 @@ use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Copies a folder with everything in it.
+/// Copies a folder with everything in it but sockets, which mean nothing in another place.
 pub(crate) fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
             copy_folder(&entry.path(), &target);
-        } else {
+        } else if kind.is_file() {
             copy_file(&entry.path(), &target);
         }
     }
@@ -46,7 +47,7 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            } else if path.is_file() {
                 found.push(path);
             }
         }
