@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 6] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 7] = [
     (
         "core",
         "dependencies",
@@ -73,6 +73,7 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 6] = [
         "",
         &["clewline", "clewline-core", "clewline-cli"],
     ),
+    ("ladder", "", &["clewline-core", "clewline-cli"]),
 ];
 
 /// Modules of the library, and what they must not import from beside them.

@@ -92,24 +92,25 @@ impl Archive {
         let place = self.places().get(held.place).ok_or_else(astray)?;
         let input = BufReader::new(place.open()?);
         let mut reader = Reader::seek(input, held.capture.offset)?;
-        let header = reader.next_record().ok_or_else(astray)??;
-        if header.target() != Some(held.capture.url.as_str()) {
+        let record = reader.next_record().ok_or_else(astray)??;
+        if record.target() != Some(held.capture.url.as_str()) {
             return Err(astray());
         }
-        let (is_http, media_type) = (header.is_http(), held.capture.mime.clone());
+        let (is_http, media_type) = (record.is_http(), held.capture.mime.clone());
         let block = Block { reader };
-        let (head, body): (_, Box<dyn Read>) = if is_http {
-            let (head, body) = http::split(BufReader::new(block))?;
-            (head, Box::new(body))
-        } else {
-            (Vec::new(), Box::new(block))
-        };
-        Ok(Content {
-            head,
+        let mut content = Content {
+            head: Vec::new(),
             is_http,
             media_type,
-            body,
-        })
+            body: Box::new(io::empty()),
+        };
+        if is_http {
+            let (message, rest) = http::split(BufReader::new(block))?;
+            (content.head, content.body) = (message, Box::new(rest));
+        } else {
+            content.body = Box::new(block);
+        }
+        Ok(content)
     }
 }
 

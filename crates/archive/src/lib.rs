@@ -8,6 +8,7 @@
 #![warn(missing_docs)]
 
 mod content;
+mod document;
 pub mod mirror;
 mod open;
 mod rewrite;

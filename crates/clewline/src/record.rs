@@ -85,6 +85,9 @@ pub struct Record {
     pub found_on: Option<CrawlUrl>,
     /// Tries made.
     pub tries: u32,
+    /// The tries of the last run before the last one.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub earlier: Vec<EarlierTry>,
     /// Milliseconds by phase, of the last try.
     pub timings: PhaseMillis,
     /// The address that answered.
@@ -107,6 +110,19 @@ pub struct Record {
     pub noindex: bool,
     /// When the answer was complete or the decision made: UTC, RFC 3339, milliseconds.
     pub fetched_at: String,
+}
+
+/// A try after which another one followed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierTry {
+    /// When it ended: UTC, RFC 3339, milliseconds.
+    pub at: String,
+    /// HTTP status, if there was an answer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub status: Option<u16>,
+    /// Why there was none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub failure: Option<FailureClass>,
 }
 
 /// Milliseconds by phase; a phase that did not happen is left out.

@@ -8,6 +8,7 @@ mod exit;
 mod export;
 mod flags;
 mod inspect;
+mod job;
 mod message;
 mod nearest;
 mod paper;
@@ -22,6 +23,8 @@ mod warc;
 use std::io::{self, Write, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+use clewline::JobError;
 
 use crate::exit::ExitStatus;
 use crate::flags::{CrawlArguments, InspectArguments, Sources, Verb};
@@ -63,11 +66,8 @@ fn colour_of(verb: &Verb) -> Colour {
     let written = match verb {
         Verb::Crawl(arguments) => arguments.settings.console.color.as_deref(),
         Verb::Inspect(arguments) => arguments.console.color.as_deref(),
-        Verb::Warc(_)
-        | Verb::Serve(_)
-        | Verb::Export(_)
-        | Verb::Completions { .. }
-        | Verb::Reference => None,
+        Verb::Resume(arguments) => arguments.console.color.as_deref(),
+        _ => None,
     };
     match written {
         Some("always") => Colour::Always,
@@ -79,6 +79,7 @@ fn colour_of(verb: &Verb) -> Colour {
 /// Why a verb did not begin or did not end well.
 enum Failure {
     Usage(Vec<Problem>),
+    Job(JobError),
     Stuck(anyhow::Error),
 }
 
@@ -92,10 +93,14 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
     match verb {
         Verb::Crawl(arguments) => run_crawl(&arguments),
         Verb::Inspect(arguments) => run_inspect(*arguments),
+        Verb::Resume(arguments) => job::resume::resume(*arguments),
+        Verb::Status(arguments) => job::status::status(&arguments),
+        Verb::Why(arguments) => job::why::why(&arguments),
+        Verb::Ctl(arguments) => job::ctl::ctl(&arguments),
         Verb::Warc(arguments) => Ok(warc::warc(&arguments)?),
         Verb::Serve(arguments) => Ok(serve::serve(&arguments)?),
         Verb::Export(arguments) => Ok(export::export(&arguments)?),
-        Verb::Completions { shell } => {
+        Verb::Completions { shell, .. } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut flags::command(), "clewline", &mut text);
             write_out(&String::from_utf8_lossy(&text))
@@ -187,6 +192,7 @@ fn end(result: Result<ExitStatus, Failure>, colour: Colour) -> ExitCode {
             speaker.problems(&problems);
             ExitStatus::Usage
         }
+        Err(Failure::Job(error)) => job::tell(error, colour),
         // Whoever closed the pipe has read enough.
         Err(Failure::Stuck(error)) if is_broken_pipe(&error) => ExitStatus::Done,
         Err(Failure::Stuck(error)) => {

@@ -19,8 +19,9 @@ use url::Url;
 
 use crate::Existing;
 use crate::content::{Content, ContentError};
+use crate::document::{self, Rewritten, Unchanged};
 use crate::open::{Archive, Held};
-use crate::rewrite::{self, Banner, Document, Guide, Use};
+use crate::rewrite::{self, Banner, Guide, Use};
 
 /// The page that lists the others.
 const ENTRY: &str = "index.html";
@@ -30,8 +31,6 @@ const MOST_LISTED: usize = 10_000;
 const MOST_HOPS: usize = 10;
 /// Links whose ends are remembered.
 const MOST_KNOWN: usize = 100_000;
-/// The largest document that is rewritten.
-const LARGEST_DOCUMENT: u64 = 32 << 20;
 /// Loads nothing, and is no error: what a requisite becomes that is not in the archive.
 const NOTHING: &str = "data:,";
 
@@ -151,46 +150,18 @@ impl Mirror<'_> {
     }
 
     fn contents(&self, content: Content, url: &Url, name: &str) -> Result<Contents, ContentError> {
-        let (media_type, kind) = (content.media_type(), content.content_type());
-        let kind = kind.unwrap_or_default();
-        let mut stream = content.decoded()?;
-        let is_html = matches!(media_type.as_str(), "text/html" | "application/xhtml+xml");
-        if !is_html && media_type != "text/css" {
-            return Ok(Contents::Stream(stream));
-        }
-        let mut bytes = Vec::new();
-        // What is read before an error is kept: archives hold pages that broke off.
-        let _ = stream
-            .by_ref()
-            .take(LARGEST_DOCUMENT)
-            .read_to_end(&mut bytes);
-        if bytes.len() as u64 == LARGEST_DOCUMENT {
-            return Ok(Contents::Stream(Box::new(
-                io::Cursor::new(bytes).chain(stream),
-            )));
-        }
+        let told = content.content_type();
+        let body = document::read(content.decoded()?, told)?;
+        let is_page = body.is_page();
         let guide = Links {
             ends: &self.ends,
             from: name,
         };
-        if !is_html {
-            let sheet = rewrite::sheet(&bytes, &kind, url, &guide);
-            return Ok(Contents::Bytes(sheet.into_bytes()));
-        }
-        let document = Document {
-            bytes: &bytes,
-            url,
-            encoding: rewrite::encoding_in(&kind),
-        };
-        let rewritten = rewrite::html(document, Banner(""), &guide).map(|(html, _)| html);
-        // A file has no header that could name its encoding.
-        let mark = match rewrite::encoding_in(&kind) {
-            Some(encoding) => format!("<meta charset=\"{}\">", encoding.name()),
-            None => String::new(),
-        };
-        Ok(Contents::Page(
-            rewritten.map_or(bytes, |html| marked(html, &mark)),
-        ))
+        Ok(match body.rewritten(url, Banner(""), &guide) {
+            Ok(Rewritten { kind, bytes }) if is_page => Contents::Page(marked(bytes, &kind)),
+            Ok(Rewritten { bytes, .. }) => Contents::Bytes(bytes),
+            Err(Unchanged { stream, .. }) => Contents::Stream(stream),
+        })
     }
 
     /// Writes a file. What went wrong with the capture is the inner error.
@@ -242,13 +213,15 @@ impl Mirror<'_> {
     }
 }
 
-/// Puts the encoding where a browser looks for it: before everything but the document's type.
-fn marked(html: Vec<u8>, mark: &str) -> Vec<u8> {
+/// Puts the encoding of a header, which a file has not, where a browser looks for it: before
+/// everything but the document's type.
+fn marked(html: Vec<u8>, kind: &str) -> Vec<u8> {
     let start = &html[..html.len().min(1024)];
     let is_told = memchr::memmem::find(&start.to_ascii_lowercase(), b"charset").is_some();
-    if mark.is_empty() || is_told {
+    let Some(encoding) = rewrite::encoding_in(kind).filter(|_| !is_told) else {
         return html;
-    }
+    };
+    let mark = format!("<meta charset=\"{}\">", encoding.name());
     let trimmed = html.trim_ascii_start();
     let is_typed = trimmed
         .get(..9)

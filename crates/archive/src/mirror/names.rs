@@ -129,13 +129,11 @@ fn file(segment: &str, has_query: bool, media_type: &str, whole: &str) -> String
         Some((usual, others)) => *suffix == usual || others.contains(&suffix.as_str()),
         None => !is_page_suffix(suffix),
     });
-    let (stem, suffix, is_added) = match own {
-        Some((stem, suffix)) => (stem, suffix, false),
-        None => {
-            let suffix = expected.map_or("bin", |(suffix, _)| suffix);
-            (segment, suffix.to_owned(), true)
-        }
-    };
+    let is_added = own.is_none();
+    let (stem, suffix) = own.unwrap_or_else(|| {
+        let suffix = expected.map_or("bin", |(suffix, _)| suffix);
+        (segment, suffix.to_owned())
+    });
     if segment.is_empty() && !has_query {
         return format!("index.{suffix}");
     }

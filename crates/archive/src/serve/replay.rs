@@ -6,7 +6,6 @@
 //! other orders to the browser that were recorded are not repeated.
 
 use std::fmt::Write as _;
-use std::io::{Cursor, Read as _};
 
 use clewline_warc::Moment;
 use url::Url;
@@ -16,15 +15,12 @@ use super::answer::{Answer, Body};
 use super::page::{self, Listing};
 use super::request::Request;
 use crate::content::Content;
+use crate::document::{self, Rewritten, Unchanged};
 use crate::open::{Archive, Held};
-use crate::rewrite::{self, Banner, Document, Guide, Use};
+use crate::rewrite::{Banner, Guide, Use};
 
 /// Captures on one page of the list.
 const PAGE: usize = 100;
-/// The largest document that is rewritten; a larger one is shown as it is.
-const LARGEST_DOCUMENT: u64 = 32 << 20;
-/// What is looked at to tell what a body without a type is.
-const SNIFFED: usize = 512;
 
 const POLICY: &str = "default-src 'none'; img-src 'self' data: blob:; \
     style-src 'self' 'unsafe-inline' data:; font-src 'self' data:; \
@@ -241,77 +237,28 @@ fn shown(content: Content, held: &Held, all: &[Held], request: &Request) -> Answ
     {
         return found_at(&guide.lead(&target, Use::Navigation));
     }
-    let kind = content.content_type();
-    let mut media_type = content.media_type();
-    let mut stream = match content.decoded() {
-        Ok(stream) => stream,
+    let status = shown_status(status);
+    let told = content.content_type();
+    let body = match content
+        .decoded()
+        .and_then(|stream| document::read(stream, told))
+    {
+        Ok(body) => body,
         Err(error) => return page::broken(url, &error),
     };
-    let status = shown_status(status);
-    let mut start = Vec::new();
-    if let Err(error) = stream
-        .by_ref()
-        .take(LARGEST_DOCUMENT.min(SNIFFED as u64))
-        .read_to_end(&mut start)
-    {
-        return page::broken(url, &error);
-    }
-    if media_type.is_empty() || media_type == "unk" {
-        sniffed(&start).clone_into(&mut media_type);
-    }
-    let is_html = matches!(media_type.as_str(), "text/html" | "application/xhtml+xml");
-    let is_style = media_type == "text/css";
-    let kind = kind
-        .filter(|kind| !kind.trim().is_empty())
-        .unwrap_or(media_type);
-    if !is_html && !is_style {
-        let whole = Box::new(Cursor::new(start).chain(stream));
-        return Answer::new(status, Body::Stream(whole)).with("Content-Type", &kind);
-    }
-    let room = LARGEST_DOCUMENT - start.len() as u64;
-    let mut bytes = start;
-    // What is read before an error is shown: archives hold pages that broke off.
-    let _ = stream.by_ref().take(room).read_to_end(&mut bytes);
-    if bytes.len() as u64 == LARGEST_DOCUMENT {
-        let whole = Box::new(Cursor::new(bytes).chain(stream));
-        return Answer::new(status, Body::Stream(whole)).with("Content-Type", &kind);
-    }
-    if is_style {
-        let sheet = rewrite::sheet(&bytes, &kind, &page, &guide);
-        return Answer::new(status, Body::Bytes(sheet.into_bytes()))
-            .with("Content-Type", "text/css; charset=utf-8");
-    }
-    // Frames need no banner, and whatever is not a page is not changed into one.
-    let is_page = request
-        .destination
-        .as_deref()
-        .is_none_or(|to| to == "document");
-    let banner = if is_page {
+    // Frames need no banner.
+    let destination = request.destination.as_deref();
+    let banner = if destination.is_none_or(|to| to == "document") {
         page::banner(&held.capture, all)
     } else {
         String::new()
     };
-    let document = Document {
-        bytes: &bytes,
-        url: &page,
-        encoding: rewrite::encoding_in(&kind),
-    };
-    match rewrite::html(document, Banner(&banner), &guide) {
-        Ok((html, encoding)) => {
-            let kind = encoding.map_or(kind, |_| "text/html; charset=utf-8".to_owned());
-            Answer::new(status, Body::Bytes(html)).with("Content-Type", &kind)
+    match body.rewritten(&page, Banner(&banner), &guide) {
+        Ok(Rewritten { kind, bytes }) => {
+            Answer::new(status, Body::Bytes(bytes)).with("Content-Type", &kind)
         }
-        Err(error) => page::broken(url, &error),
-    }
-}
-
-/// HTML is recognised by how it begins; anything else is bytes.
-fn sniffed(start: &[u8]) -> &'static str {
-    let text = start.trim_ascii_start().to_ascii_lowercase();
-    let marks: [&[u8]; 4] = [b"<!doctype html", b"<html", b"<head", b"<body"];
-    if marks.iter().any(|mark| text.starts_with(mark)) {
-        "text/html"
-    } else {
-        "application/octet-stream"
+        Err(Unchanged { kind, stream }) => {
+            Answer::new(status, Body::Stream(stream)).with("Content-Type", &kind)
+        }
     }
 }

@@ -49,6 +49,7 @@ impl Config {
         if !(1..=ArchiveConfig::LARGEST_FILE).contains(&self.output.archive.file_size) {
             problem("warc-size", "must be from 1 byte to 512 GiB");
         }
+        problems.extend(self.withheld());
         problems.extend(self.politeness.problems());
         for (setting, patterns) in [
             ("include", &self.scope.include),

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use clewline_core::frontier::Finished;
+use clewline_core::frontier::{Finished, Try};
 use clewline_core::key::Key;
 use clewline_core::link::{Link, LinkKind};
 use clewline_core::outcome::Outcome;
 use clewline_core::url::CrawlUrl;
 
-use crate::clock::timestamp;
+use crate::clock::{rfc3339, timestamp};
 use crate::exchange::Exchange;
 use crate::fetch::Timings;
 use crate::headers::Headers;
-use crate::record::{Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
+use crate::record::{EarlierTry, Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
 
 /// What a try brought to light.
 #[derive(Debug, Default)]
@@ -63,6 +63,14 @@ pub(super) fn phases(timings: &Timings, total: Duration) -> PhaseMillis {
     }
 }
 
+fn earlier_try(one: &Try) -> EarlierTry {
+    EarlierTry {
+        at: rfc3339(Duration::from_millis(one.at)),
+        status: one.status,
+        failure: one.failure,
+    }
+}
+
 /// The record of a URL that reached its end.
 pub(super) fn entry(finished: Finished, facts: Facts) -> Entry {
     let Finished {
@@ -99,6 +107,7 @@ pub(super) fn entry(finished: Finished, facts: Facts) -> Entry {
         kind: entry.kind,
         found_on: entry.found_on.map(|url| (*url).clone()),
         tries: entry.tries,
+        earlier: entry.earlier.iter().map(earlier_try).collect(),
         timings: facts.timings,
         address: facts.address,
         title: facts.title,

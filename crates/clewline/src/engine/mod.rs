@@ -6,6 +6,7 @@
 //! never parses; a page counts only when its record is durable.
 
 mod delivery;
+mod desk;
 mod disk;
 mod exchanges;
 mod facts;
@@ -33,15 +34,20 @@ use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::{Clock, timestamp, unix_seconds};
 use crate::config::{Config, Trusted};
+use crate::control::Asked;
 use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::Fetcher;
+use crate::folder::JobFolder;
 use crate::log::Log;
 use crate::page::Page;
 use crate::record::{Entry, OutcomeKind};
 use crate::report::{RunFacts, StoppedBy, Tally};
+use crate::witness::Witness;
 
 use delivery::{Delivery, Reader};
+use desk::Desk;
+pub(crate) use desk::saying;
 use disk::{Change, DiskWatch};
 use exchanges::Exchanges;
 use facts::Facts;
@@ -95,6 +101,8 @@ pub(crate) enum Message {
     Stop(Duration),
     /// The user of the library took a page.
     Taken,
+    /// Somebody asks, or orders.
+    Asked(Asked),
 }
 
 /// The end of a job, with what only the engine cares about.
@@ -115,6 +123,8 @@ pub(crate) struct Parts<S> {
     pub(crate) cookies: CookieJar,
     pub(crate) frontier: Frontier<S>,
     pub(crate) earlier: Earlier,
+    pub(crate) folder: Option<Arc<JobFolder>>,
+    pub(crate) witness: Option<Witness>,
     pub(crate) observer: Observer,
     pub(crate) pages: Option<pages_channel::Sender<Page>>,
     pub(crate) inbox: Receiver<Message>,
@@ -127,6 +137,8 @@ pub(crate) type Observer = Box<dyn FnMut(Event<'_>) + Send>;
 /// How a crawl ended.
 #[derive(Debug)]
 pub(crate) struct Outcome {
+    /// As it was in the end: some of it can be changed on the way.
+    pub(crate) config: Config,
     pub(crate) tally: Tally,
     pub(crate) facts: RunFacts,
     pub(crate) failed_roots: Vec<(CrawlUrl, String)>,
@@ -160,6 +172,7 @@ pub(crate) struct Engine<S> {
     keeping: Keeping,
     no_room: bool,
     disk: DiskWatch,
+    desk: Desk,
 }
 
 impl<S: Store> Engine<S> {
@@ -186,7 +199,8 @@ impl<S: Store> Engine<S> {
         };
         let room = open_files::room_for(config.limits.concurrency as usize);
         Ok(Self {
-            scribe: Scribe::start(parts.logs, parts.outbox).map_err(EngineError::Start)?,
+            scribe: Scribe::start(parts.logs, parts.witness, parts.outbox)
+                .map_err(EngineError::Start)?,
             clock,
             frontier: parts.frontier,
             cookies: parts.cookies,
@@ -208,6 +222,7 @@ impl<S: Store> Engine<S> {
             any_root_reached: parts.earlier.resumed,
             resumed: parts.earlier.resumed,
             no_room: false,
+            desk: Desk::new(parts.folder),
             disk: DiskWatch::new(config.output.folder.as_deref(), config.output.min_free.0),
             trusted: Trusted::by(&config.roots),
             config,
@@ -291,11 +306,15 @@ impl<S: Store> Engine<S> {
             && !self.delivery.is_behind()
             && !self.no_room
             && !self.disk.is_low()
+            && !self.desk.is_paused()
     }
 
     /// Waits for a message, or for the first thing that is due.
     fn wait(&mut self, now: Moment, until: Option<Moment>) -> Result<(), EngineError> {
         // Only now, with everything handed out that may be, is it known what holds the crawl.
+        if until.is_some() && self.desk.hold.is_none() {
+            self.desk.hold = self.frontier.hold(now);
+        }
         self.tell_progress(now);
         let batch_due =
             (self.batch.len() + self.exchanges.count() > 0).then(|| self.batch_since + BATCH_TIME);
@@ -322,6 +341,7 @@ impl<S: Store> Engine<S> {
                 let reader = self.delivery.pass_on();
                 self.mind(reader);
             }
+            Message::Asked(asked) => self.answer(asked)?,
         }
         Ok(())
     }
@@ -500,6 +520,7 @@ impl<S: Store> Engine<S> {
             self.tally.add(&entry.record);
             (self.observer)(Event::Settled(&entry.record));
         }
+        self.desk.committed(&written.offsets);
         let urls = written
             .offsets
             .iter()
@@ -539,11 +560,13 @@ impl<S: Store> Engine<S> {
         if !self.meter.is_due(now, PROGRESS_TIME) {
             return;
         }
-        let hold = self.frontier.hold(now);
+        let seen = self.desk.hold.take();
+        let hold = self.frontier.hold(now).or(seen);
         let counts = self.frontier.counts();
         self.tally
             .tick(self.keeping.spent(now), counts.in_flight as u32);
-        let progress = self.meter.measure(now, &self.tally, counts, hold);
+        let mut progress = self.meter.measure(now, &self.tally, counts, hold);
+        self.desk.note(&mut progress);
         (self.observer)(Event::Progress(&progress));
     }
 
@@ -589,6 +612,7 @@ impl<S: Store> Engine<S> {
             self.failed_roots
         };
         Outcome {
+            config: self.config,
             tally: self.tally,
             facts,
             failed_roots,

@@ -2,7 +2,7 @@
 //!
 //! Owns the logs while a crawl runs. A batch is appended to every log, the logs are synced, and
 //! only then the store's part of the batch becomes durable, together with the offsets of the
-//! logs. Where there is no room on the disk it waits until there is, and nothing is torn: a log
+//! logs, and the witness is told. Where there is no room on the disk it waits until there is, and nothing is torn: a log
 //! is cut back to its last offset before the next try.
 
 use std::error::Error;
@@ -15,8 +15,10 @@ use std::time::Duration;
 
 use super::Message;
 use crate::exchange::Exchange;
+use crate::failpoint::{Point, pass};
 use crate::log::{Log, Offset};
 use crate::record::Entry;
+use crate::witness::Witness;
 
 /// Batches that may wait; more than that and nothing new is handed out.
 const QUEUE: usize = 4;
@@ -65,12 +67,17 @@ pub(super) struct Scribe {
 }
 
 impl Scribe {
-    pub(super) fn start(logs: Vec<Box<dyn Log>>, engine: Sender<Message>) -> io::Result<Self> {
+    pub(super) fn start(
+        logs: Vec<Box<dyn Log>>,
+        witness: Option<Witness>,
+        engine: Sender<Message>,
+    ) -> io::Result<Self> {
         let (batches, queue) = sync_channel(QUEUE);
         let give_up = Arc::new(AtomicBool::new(false));
         let mut desk = Desk {
             logs,
             offsets: Vec::new(),
+            witness,
             engine,
             give_up: Arc::clone(&give_up),
         };
@@ -135,6 +142,7 @@ pub(super) struct EngineGone;
 struct Desk {
     logs: Vec<Box<dyn Log>>,
     offsets: Vec<(&'static str, u64)>,
+    witness: Option<Witness>,
     engine: Sender<Message>,
     give_up: Arc<AtomicBool>,
 }
@@ -210,16 +218,29 @@ impl Desk {
         &mut self,
         batch: &mut Batch,
     ) -> Result<Vec<(&'static str, u64)>, Box<dyn Error + Send + Sync>> {
-        for log in &mut self.logs {
+        pass(Point::BeforeAppend);
+        for (index, log) in self.logs.iter_mut().enumerate() {
+            if index == 1 {
+                pass(Point::BetweenAppends);
+            }
             log.keep(&batch.exchanges)?;
             log.append(&batch.entries)?;
         }
-        let offsets: Vec<(&'static str, u64)> = self
-            .logs
-            .iter_mut()
-            .map(|log| Ok((log.name(), log.sync()?.0)))
-            .collect::<io::Result<_>>()?;
+        pass(Point::AfterAppend);
+        let mut offsets = Vec::with_capacity(self.logs.len());
+        for (index, log) in self.logs.iter_mut().enumerate() {
+            if index == 1 {
+                pass(Point::BetweenSyncs);
+            }
+            offsets.push((log.name(), log.sync()?.0));
+        }
+        pass(Point::AfterSync);
         (batch.commit)(&offsets)?;
+        pass(Point::AfterCommit);
+        if let Some(witness) = &mut self.witness {
+            witness.saw(&offsets);
+        }
+        pass(Point::AfterWitness);
         Ok(offsets)
     }
 

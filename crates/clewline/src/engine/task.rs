@@ -28,6 +28,9 @@ use crate::extract::{Extracted, Extraction, Extractor, PageHead};
 use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response};
 use crate::headers::Headers;
 
+/// Bodies from this size are finished on a thread of their own.
+const LARGE_BODY: usize = 1024 * 1024;
+
 /// A robots.txt is read this far; the parser looks at no more (RFC 9309, 2.5).
 const ROBOTS_BODY: u64 = robots::MAX_BYTES as u64;
 
@@ -353,7 +356,9 @@ async fn read_body(
     });
     let mut digest = Xxh3::new();
     let mut kept = workshop.keep_content.then(BytesMut::new);
+    let mut size = 0;
     while let Some(chunk) = response.body.chunk().await? {
+        size += chunk.len();
         digest.update(&chunk);
         if let Some(extraction) = &mut extraction {
             extraction.feed(&chunk);
@@ -363,11 +368,30 @@ async fn read_body(
             kept.extend_from_slice(&chunk);
         }
     }
+    // A sitemap may have come packed.
+    let is_heavy = size >= LARGE_BODY || target.kind == LinkKind::SitemapFile;
+    let extracted = match extraction {
+        Some(extraction) if is_heavy => Some(finish_apart(extraction).await),
+        extraction => extraction.map(Extraction::finish),
+    };
     Ok(Reading {
-        extracted: extraction.map(Extraction::finish),
+        extracted,
         digest: digest.digest128(),
         body: kept.map(BytesMut::freeze),
     })
+}
+
+/// Ends the reading of a page without holding up the other tasks of a thread: formats that are
+/// read whole are read now, which may take a second for the largest.
+async fn finish_apart(extraction: Box<dyn Extraction>) -> Extracted {
+    match tokio::task::spawn_blocking(|| extraction.finish()).await {
+        Ok(extracted) => extracted,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // It is cancelled only with the runtime, and then nobody waits for the answer.
+            Err(_) => Extracted::default(),
+        },
+    }
 }
 
 fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: &mut Facts) {
@@ -387,14 +411,7 @@ fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: 
     });
     facts.outlinks = workshop.spool.as_ref().map(|_| outlinks(&extracted.links));
     answer.nofollow = extracted.nofollow;
-    answer.links = extracted
-        .links
-        .into_iter()
-        .map(|link| Offer {
-            key: workshop.keyer.key(&link.url),
-            link,
-        })
-        .collect();
+    answer.links = offers(&workshop.keyer, extracted.links);
     facts.links = answer
         .links
         .iter()
@@ -414,4 +431,17 @@ fn outlinks(links: &[Link]) -> Vec<u8> {
         text.extend_from_slice(b"\r\n");
     }
     text
+}
+
+/// Links with their keys; most are on the host of the one before.
+fn offers(keyer: &Keyer, links: Vec<Link>) -> Vec<Offer> {
+    let mut offers: Vec<Offer> = Vec::with_capacity(links.len());
+    for link in links {
+        let key = match offers.last() {
+            Some(before) => keyer.key_beside(&link.url, &before.link.url, before.key),
+            None => keyer.key(&link.url),
+        };
+        offers.push(Offer { link, key });
+    }
+    offers
 }

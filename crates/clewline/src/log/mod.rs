@@ -6,6 +6,7 @@
 
 mod appender;
 pub mod archive;
+pub(crate) mod lines;
 pub mod links;
 #[cfg(test)]
 mod tests;

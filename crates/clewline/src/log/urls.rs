@@ -20,7 +20,7 @@ pub const FILE: &str = "urls.jsonl";
 pub const NAME: &str = "urls";
 
 /// No line is longer; a longer one is damage, and is not read into memory.
-const LONGEST_LINE: u64 = 8 * 1024 * 1024;
+pub(super) const LONGEST_LINE: u64 = 8 * 1024 * 1024;
 
 /// Writes `urls.jsonl`.
 #[derive(Debug)]

@@ -38,6 +38,7 @@ pub(crate) fn record(text: &str) -> Record {
         kind: LinkKind::Anchor,
         found_on: None,
         tries: 1,
+        earlier: Vec::new(),
         timings: PhaseMillis {
             first_byte: Some(20.0),
             total: Some(24.0),
@@ -79,6 +80,7 @@ pub(crate) fn failed(text: &str, class: FailureClass) -> Record {
         timings: PhaseMillis::default(),
         body_bytes: 0,
         tries: 4,
+        earlier: Vec::new(),
         ..record(text)
     }
 }

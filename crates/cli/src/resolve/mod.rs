@@ -194,6 +194,7 @@ fn output(
         overwrite: settings.overwrite,
         in_memory: settings.in_memory,
         rescope: settings.rescope,
+        repair: settings.repair,
         memory: reader
             .size(memory, &(LEAST_MEMORY..=u64::MAX))
             .map_or_else(Memory::default, Memory),

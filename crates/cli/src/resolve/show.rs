@@ -54,6 +54,38 @@ pub(crate) fn show(resolved: &Resolved) -> String {
     text
 }
 
+/// Settings of a command, or with a meaning beyond their text: a job that goes on has them
+/// otherwise.
+const NOT_REUSED: [&str; 13] = [
+    "url",
+    "output",
+    "overwrite",
+    "no-output",
+    "in-memory",
+    "rescope",
+    "cookies",
+    "list",
+    "format",
+    "fail-on",
+    "quiet",
+    "verbose",
+    "color",
+];
+
+/// What a job that goes on takes over, as lines of a file; secrets are left out.
+pub(crate) fn reusable(config: &Config) -> String {
+    let mut text = String::new();
+    for (key, standing) in standings(config, Options::default()) {
+        if let Standing::Value(value) = standing
+            && !NOT_REUSED.contains(&key)
+            && !value.contains(SECRET)
+        {
+            let _ = writeln!(text, "{key} = {value}");
+        }
+    }
+    text
+}
+
 fn host_line(host: &clewline::config::HostOverride) -> String {
     let parts = [
         host.speed.map(|speed| format!("speed {}", speed.name())),
@@ -250,6 +282,7 @@ fn of_output(config: &Config, options: Options) -> Standings {
         ("no-output", switch(folder.is_none())),
         ("in-memory", switch(config.output.in_memory)),
         ("rescope", switch(config.output.rescope)),
+        ("repair", switch(config.output.repair)),
         ("memory", text(&show_size(config.output.memory.0))),
         ("min-free", text(&show_size(config.output.min_free.0))),
         ("no-archive", switch(!archive.write)),

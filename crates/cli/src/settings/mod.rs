@@ -271,6 +271,9 @@ pub(crate) struct OutputSettings {
     /// Go on with an unfinished crawl although its scope is another one now
     #[arg(long)]
     pub(crate) rescope: bool,
+    /// Go on from the last commit that is left of a damaged state
+    #[arg(long)]
+    pub(crate) repair: bool,
     /// Memory for caches and buffers of the state
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
