@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::real_site::{self, Files, Server};
 use crate::sink::Sink;
 use crate::stage::{Counts, Ending, say};
-use crate::{Workspace, skipped, tools};
+use crate::{Workspace, skipped, tools, views};
 
 const PROBE: &str = include_str!("probe.html");
 
@@ -24,6 +24,9 @@ const CONTROL_MESSAGE: &str = "the probe runs";
 
 /// Windows in which the report must look well.
 const WINDOWS: [(u32, u32); 2] = [(1280, 900), (390, 844)];
+
+/// Sends requests to this machine through the proxy, as all others.
+pub(crate) const LOOPBACK_TOO: &str = "--proxy-bypass-list=<-loopback>";
 
 /// The longest that Chromium may take, in seconds.
 const LONGEST: &str = "60";
@@ -55,7 +58,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
     let job = folder.join("site.crawl");
     let server = Server::start(&files, &folder.join("server"))?;
     // A crawl of half a second has no course that could be drawn.
-    real_site::crawl(workspace, &server, &job, &["--rate", "500/s"])?;
+    real_site::crawl(workspace, &server, &job, &["--rate", "500/s", "-p"])?;
+    let root = server.root();
     drop(server);
 
     let browser = Browser { program, folder };
@@ -63,21 +67,22 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
         browser.picture(&job.join("report.html"), window)?;
     }
     browser.probe()?;
+    views::check(&browser, &workspace.target.join("ci/clewline"), &job, &root)?;
     Ok(Ending::Ran(Counts::PASSED))
 }
 
-struct Browser {
+pub(crate) struct Browser {
     program: PathBuf,
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 /// What a page left behind.
-struct Visit {
-    dom: String,
+pub(crate) struct Visit {
+    pub(crate) dom: String,
     /// Messages on the console.
     console: Vec<String>,
     /// Requests that went into the network, without the browser's own.
-    requests: Vec<String>,
+    pub(crate) requests: Vec<String>,
 }
 
 impl Browser {
@@ -136,6 +141,11 @@ impl Browser {
     }
 
     fn visit(&self, page: &Path, more: &[String]) -> Result<Visit> {
+        self.visit_url(&format!("file://{}", page.display()), more)
+    }
+
+    /// Opens a page. Loopback, too, goes to the sink, unless the flags say otherwise.
+    pub(crate) fn visit_url(&self, url: &str, more: &[String]) -> Result<Visit> {
         let profile = self.folder.join("profile");
         if profile.exists() {
             fs::remove_dir_all(&profile)?;
@@ -157,12 +167,11 @@ impl Browser {
             ])
             .args(["--disable-component-update", "--disable-dev-shm-usage"])
             .args(["--enable-logging=stderr", "--dump-dom"])
-            // Loopback, too, goes to the sink.
-            .arg("--proxy-bypass-list=<-loopback>")
+            .arg(LOOPBACK_TOO)
             .arg(format!("--proxy-server={}", sink.address()))
             .arg(format!("--user-data-dir={}", profile.display()))
             .args(more)
-            .arg(format!("file://{}", page.display()))
+            .arg(url)
             .stdin(Stdio::null())
             .output()
             .context("the browser does not start")?;
@@ -197,7 +206,7 @@ fn is_own(line: &str) -> bool {
 }
 
 /// The width of a PNG picture, which stands in the first field of its first chunk (PNG 11.2.1).
-fn width_of(picture: &[u8]) -> Option<u32> {
+pub(crate) fn width_of(picture: &[u8]) -> Option<u32> {
     let field = picture.strip_prefix(b"\x89PNG\r\n\x1a\n")?.get(8..12)?;
     Some(u32::from_be_bytes(field.try_into().ok()?))
 }

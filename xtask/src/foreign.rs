@@ -1,7 +1,7 @@
 //! Other people's tools on our archives, and ours on theirs.
 //!
 //! Owns how the tools come here: packages of Python in an environment below the target folder,
-//! wget from Debian. What is compared is told in `tests/warc/check.py`.
+//! wget from Debian. What is compared is told in `tests/warc`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,8 +11,17 @@ use anyhow::{Context as _, Result, bail};
 use crate::stage::{Counts, Ending};
 use crate::{Workspace, skipped, tools};
 
-/// What is installed from `PyPI`: two readers of archives, and the maker of an index's keys.
-const PACKAGES: [&str; 3] = ["warcio==1.8.1", "fastwarc==1.1.0", "surt==0.3.1"];
+/// What is installed from `PyPI`: two readers of archives, the maker of an index's keys, a judge
+/// of packages and a replay server.
+const PACKAGES: [&str; 5] = [
+    "warcio==1.8.1",
+    "fastwarc==1.1.0",
+    "surt==0.3.1",
+    "wacz==0.6.0",
+    "pywb==2.10.0",
+];
+/// Pages that are crawled and asked from every replay server.
+const PAGES: &str = "2000";
 /// The longest that installing or checking may take, in seconds.
 const LONGEST: &str = "300";
 
@@ -39,6 +48,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
         .arg(workspace.root.join("tests/warc/crawl.py"))
         .arg(workspace.target.join("ci/clewline"))
         .arg(workspace.target.join("foreign/crawl")))?;
+    run(tools::within(LONGEST, &python)
+        .arg(workspace.root.join("tests/warc/views.py"))
+        .arg(workspace.target.join("ci/clewline"))
+        .arg(workspace.target.join("foreign/views"))
+        .arg(PAGES))?;
     Ok(Ending::Ran(Counts::PASSED))
 }
 
@@ -47,7 +61,7 @@ fn environment(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.target.join("foreign/python");
     let python = folder.join("bin/python");
     let has_all = |python: &Path| {
-        let command = ["-c", "import warcio, fastwarc, surt"];
+        let command = ["-c", "import warcio, fastwarc, surt, wacz, pywb"];
         let status = Command::new(python)
             .args(command)
             .stderr(Stdio::null())

@@ -18,6 +18,7 @@ mod stage;
 mod tidy;
 mod tools;
 mod torture;
+mod views;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -100,7 +101,11 @@ const TEST: [Stage; 11] = [
         "three documentation sites, read twice",
         pages::check,
     ),
-    Stage::new("browser", "the report as a browser sees it", browser::check),
+    Stage::new(
+        "browser",
+        "report, replay and mirror as a browser sees them",
+        browser::check,
+    ),
     Stage::new(
         "instructions",
         "what the hot paths cost, counted",

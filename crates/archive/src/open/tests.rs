@@ -169,8 +169,8 @@ fn a_revisit_leads_to_its_payload() {
     let archive = Archive::open(&[path]).unwrap();
     let held = archive.closest("http://a.test/q", None).unwrap().unwrap();
     assert_eq!(body(&archive, &held), b"page");
-    let (head, _) = archive.read(&held).unwrap().exact();
-    assert_eq!(head, b"HTTP/1.1 200 OK\r\n\r\n");
+    let (message, _) = archive.read(&held).unwrap().exact();
+    assert_eq!(message, b"HTTP/1.1 200 OK\r\n\r\n");
     let lost = archive.closest("http://a.test/r", None).unwrap().unwrap();
     assert!(matches!(
         archive.read(&lost),

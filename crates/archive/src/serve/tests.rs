@@ -168,9 +168,9 @@ fn captures_are_listed() {
         "Referer: http://{}/web/2020/https://a.test/d/\r\n",
         served.address
     );
-    let lost = served.ask("/img/x.png", &from);
+    let astray = served.ask("/img/x.png", &from);
     assert_eq!(
-        field(&lost, "Location"),
+        field(&astray, "Location"),
         Some("/web/2020/https://a.test/img/x.png")
     );
 }
@@ -217,8 +217,8 @@ fn foreign_names_and_pages_are_refused() {
             "{request}: {answer}"
         );
     }
-    let head = served.send(&format!("HEAD / HTTP/1.1\r\nHost: {address}\r\n\r\n"));
-    assert!(head.ends_with("\r\n\r\n"), "{head}");
+    let short = served.send(&format!("HEAD / HTTP/1.1\r\nHost: {address}\r\n\r\n"));
+    assert!(short.ends_with("\r\n\r\n"), "{short}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod folders;
 #[cfg(unix)]
 mod jobs;
 mod place;
+mod replay;
 mod report;
 mod safety;
 mod screen;
