@@ -40,14 +40,18 @@ impl Serving {
         write!(stream, "GET {target} HTTP/1.0\r\nHost: {host}\r\n\r\n").unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
-        let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
+        let end = answer
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .unwrap()
+            + 4;
         let body = answer.split_off(end);
         (String::from_utf8(answer).unwrap(), body)
     }
 
     /// Follows everything that a replayed page refers to; answers the statuses by path.
     fn walk(&self, start: &str) -> BTreeMap<String, u16> {
-        let link = regex::Regex::new(r#"(?:href|src|url\()="?"?(/web/[^"#]+)"#).unwrap();
+        let link = regex::Regex::new(r##"(?:href=|src=|url\()"(/web/[^"#]+)"##).unwrap();
         let mut statuses = BTreeMap::new();
         let mut todo = BTreeSet::from([start.to_owned()]);
         while let Some(path) = todo.pop_first() {
@@ -55,10 +59,15 @@ impl Serving {
             let status = head.split(' ').nth(1).unwrap().parse().unwrap();
             statuses.insert(path, status);
             let mut found: Vec<String> = Vec::new();
-            found.extend(head.lines().find_map(|line| line.strip_prefix("Location: ")).map(Into::into));
+            found.extend(
+                head.lines()
+                    .find_map(|line| line.strip_prefix("Location: "))
+                    .map(Into::into),
+            );
             let text = String::from_utf8_lossy(&body);
             found.extend(link.captures_iter(&text).map(|link| link[1].to_owned()));
-            let is_new = |path: &String| !path.starts_with("/web/*") && !statuses.contains_key(path);
+            let is_new =
+                |path: &String| !path.starts_with("/web/*") && !statuses.contains_key(path);
             todo.extend(found.into_iter().filter(is_new));
         }
         statuses
@@ -82,7 +91,10 @@ fn site() -> Site {
         .page("/", Page::html(home))
         .page("/?q=%C3%BC", Page::html("<a href=/>home</a>"))
         .page("/a", Page::html("<base href=/d/><a href=b>b</a>"))
-        .page("/d/b", Page::html("<meta http-equiv=refresh content='9; url=/a'>"))
+        .page(
+            "/d/b",
+            Page::html("<meta http-equiv=refresh content='9; url=/a'>"),
+        )
         .page("/old", Page::redirect(301, "/a"))
         .page("/s.css", css(style))
         .page("/t.css", css("p { color: red }"))
@@ -107,7 +119,10 @@ fn every_link_of_a_replayed_site_leads_to_a_capture() {
     for source in ["job", "job/archive", "job.wacz"] {
         let serving = Serving::new(&place, &[source]);
         let statuses = serving.walk(&format!("/web/{home}"));
-        assert!(statuses.values().all(|status| matches!(status, 200 | 302)), "{statuses:#?}");
+        assert!(
+            statuses.values().all(|status| matches!(status, 200 | 302)),
+            "{statuses:#?}"
+        );
         let shown = |ending: &str| {
             let found = |(path, status): (&String, &u16)| path.ends_with(ending) && *status == 200;
             statuses.iter().any(found)
@@ -134,12 +149,16 @@ fn every_link_of_a_mirror_leads_to_a_file() {
     let again = place.run(&line);
     assert_eq!(again.code, 3, "{again:?}");
     assert!(again.talk.contains("--overwrite"), "{}", again.talk);
-    let link = regex::Regex::new(r#"(?:href|src|url\()="?"?([^"#> ]+)"#).unwrap();
+    let link = regex::Regex::new(r##"(?:href=|src=|url\()"?([^"#> ]+)"##).unwrap();
     let mut checked = 0;
     let mut todo = vec![place.path("copy")];
     while let Some(path) = todo.pop() {
         if path.is_dir() {
-            todo.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            todo.extend(
+                fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
             continue;
         }
         let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
