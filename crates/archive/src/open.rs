@@ -25,8 +25,8 @@ const INDEX: &str = "index.cdxj";
 const OPEN: &str = ".open";
 /// Memory for sorting an index.
 const SORTING: usize = 16 << 20;
-/// Captures of one URL that are looked at.
-const MOST_CAPTURES: usize = 100_000;
+/// Captures of one URL that are listed.
+const MOST_CAPTURES: usize = 10_000;
 
 /// Why an archive cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -294,15 +294,23 @@ impl Archive {
         fits: impl Fn(&Capture) -> bool,
     ) -> io::Result<Option<Held>> {
         let url = url.split('#').next().unwrap_or_default();
-        let distance = |held: &Held| {
-            let time = Moment::of_timestamp(&held.capture.timestamp).map_or(0, Moment::seconds);
+        let distance = |capture: &Capture| {
+            let time = Moment::of_timestamp(&capture.timestamp).map_or(0, Moment::seconds);
             let away = time.abs_diff(at.map_or(i64::MAX, Moment::seconds));
-            (held.capture.url != url, away)
+            (capture.url != url, away)
         };
-        let found = self.captures(url)?.into_iter();
-        Ok(found
-            .filter(|held| fits(&held.capture))
-            .min_by_key(distance))
+        let mut best: Option<Held> = None;
+        for source in &self.sources {
+            source.open().each(url, |capture| {
+                let least = best.as_ref().map(|best| distance(&best.capture));
+                let is_better = least.is_none_or(|least| distance(&capture) < least);
+                if is_better && fits(&capture) {
+                    best = source.held(capture).or(best.take());
+                }
+                true
+            })?;
+        }
+        Ok(best)
     }
 
     /// Captures with their keys, in order, from a line of the index on: at most so many, and as

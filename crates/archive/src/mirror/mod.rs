@@ -124,7 +124,10 @@ impl Mirror<'_> {
             .read(held)
             .map_err(|error| error.to_string());
         let result = read.and_then(|content| {
-            let name = names::name_of(&url, &content.media_type());
+            let name = self
+                .ends
+                .name_of(held, &url)
+                .map_err(|error| error.to_string())?;
             let bytes = self.contents(content, &url, &name);
             bytes
                 .map(|contents| (name, contents))
@@ -278,18 +281,22 @@ impl Ends<'_> {
         name
     }
 
+    /// The name of a capture's file.
+    fn name_of(&self, held: &Held, url: &Url) -> Result<String, ContentError> {
+        if held.capture.is_revisit() {
+            let content = self.archive.read(held)?;
+            return Ok(names::name_of(url, &content.media_type()));
+        }
+        Ok(names::name_of(url, &held.capture.mime))
+    }
+
     fn followed(&self, url: &Url) -> Option<String> {
         let mut url = url.clone();
         for _ in 0..MOST_HOPS {
             let held = self.chosen(url.as_str()).ok()??;
             let found = Url::parse(&held.capture.url).ok()?;
             if is_success(&held.capture) {
-                let media_type = if held.capture.is_revisit() {
-                    self.archive.read(&held).ok()?.media_type()
-                } else {
-                    held.capture.mime
-                };
-                return Some(names::name_of(&found, &media_type));
+                return self.name_of(&held, &found).ok();
             }
             let content = self.archive.read(&held).ok()?;
             url = found.join(content.head().text("location")?.trim()).ok()?;
