@@ -1,4 +1,4 @@
-//! What a page says: metadata, plain text, main text, Markdown, fingerprints.
+//! What a page says: metadata, plain text, main text, Markdown, fingerprints, items by rules.
 //!
 //! Owns the way from the text of a page to its content. It refuses to know of fetching and of
 //! files, and the crawler does not depend on it. Everything is bounded by
@@ -14,6 +14,7 @@ mod markdown;
 mod metadata;
 mod pool;
 mod reading;
+mod rules;
 mod scan;
 mod selection;
 mod tag;
@@ -28,5 +29,6 @@ pub use fingerprint::{Fingerprint, LARGEST_DISTANCE, clusters};
 pub use limits::{ContentLimits, Refusal};
 pub use metadata::{Heading, Metadata};
 pub use pool::{Answer, Readers};
+pub use rules::{Items, RuleError, Rules};
 pub use text::words;
 pub use url::Url;
