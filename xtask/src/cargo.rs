@@ -3,6 +3,7 @@
 //! Owns the flags and the reading of test results. Everything uses the profile `ci`, so that
 //! what the lints compiled the tests need not compile again.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
@@ -23,6 +24,15 @@ fn cargo(workspace: &Workspace) -> Command {
 /// Runs cargo as one check.
 pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<Ending> {
     finish(cargo(workspace).args(arguments))
+}
+
+/// Runs cargo as one check, with a variable in its environment.
+pub(crate) fn run_with(
+    workspace: &Workspace,
+    arguments: &[&str],
+    (name, value): (&str, &OsStr),
+) -> Result<Ending> {
+    finish(cargo(workspace).args(arguments).env(name, value))
 }
 
 /// Clippy over everything, warnings are errors.

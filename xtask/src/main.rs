@@ -1,4 +1,5 @@
-//! The project's own commands: `cargo xtask check | test | lint | doc | bench`.
+//! The project's own commands: `cargo xtask check | test | bench | flat | torture | ladder` and
+//! more.
 //!
 //! Owns which stages there are and which verb runs which. A stage is a program that is run or a
 //! rule that is checked; each is timed, and the summary at the end says what became of all of
@@ -7,11 +8,16 @@
 mod bench;
 mod browser;
 mod cargo;
+mod flat;
+mod foreign;
+mod ladder;
+mod pages;
 mod real_site;
 mod sink;
 mod stage;
 mod tidy;
 mod tools;
+mod torture;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,6 +34,9 @@ Usage: cargo xtask VERB
   lint             format and lints
   doc              documentation, warnings are errors
   bench [--help]   how fast it is, against what, and where the time goes
+  torture [--help] hundreds of kills, and what came of them
+  flat [--help]    whether memory stays flat while a crawl grows
+  ladder [--help]  why asynchronous: every rung measured on this machine
 ";
 
 /// Where things are.
@@ -54,7 +63,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 8] = [
+const TEST: [Stage; 11] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -75,10 +84,21 @@ const TEST: [Stage; 8] = [
         "the examples of the documentation",
         |workspace| cargo::test(workspace, &["--doc"]),
     ),
+    Stage::new("flat", "a million URLs in little memory", flat::check),
     Stage::new(
         "real-site",
         "a site that others wrote, and a second opinion",
         real_site::check,
+    ),
+    Stage::new(
+        "foreign-tools",
+        "archives, read by others' tools and ours",
+        foreign::check,
+    ),
+    Stage::new(
+        "pages",
+        "three documentation sites, read twice",
+        pages::check,
     ),
     Stage::new("browser", "the report as a browser sees it", browser::check),
     Stage::new(
@@ -114,6 +134,9 @@ fn run(arguments: &[String]) -> Result<bool> {
             ));
         }
         "bench" => return Ok(bench::run(workspace, rest)),
+        "torture" => return Ok(torture::run(&workspace, rest)),
+        "flat" => return Ok(flat::run(&workspace, rest)),
+        "ladder" => return Ok(ladder::run(&workspace, rest)),
         "check" => vec![format, lints, DOC, TIDY],
         "lint" => vec![format, lints],
         "doc" => vec![DOC],
@@ -133,7 +156,9 @@ fn chosen(names: &[String]) -> Result<Vec<Stage>> {
         bail!("there is no stage {unknown:?}, only {}", all.join(", "));
     }
     let has = |wanted: &str| names.iter().any(|name| name == wanted);
-    let needs_binary = has("real-site") || has("browser");
+    let needs_binary = ["real-site", "foreign-tools", "browser"]
+        .into_iter()
+        .any(has);
     let is_chosen = |stage: &Stage| {
         names.is_empty() || has(stage.name) || (stage.name == "build" && needs_binary)
     };

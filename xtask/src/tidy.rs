@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 5] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 7] = [
     (
         "core",
         "dependencies",
@@ -61,6 +61,11 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 5] = [
         ],
     ),
     ("core", "", &["clewline", "clewline-cli", "terrarium"]),
+    (
+        "warc",
+        "",
+        &["clewline", "clewline-core", "clewline-cli", "terrarium"],
+    ),
     ("clewline", "dependencies", &["terrarium", "clewline-cli"]),
     ("cli", "", &["clewline-core"]),
     (
@@ -68,6 +73,7 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 5] = [
         "",
         &["clewline", "clewline-core", "clewline-cli"],
     ),
+    ("ladder", "", &["clewline-core", "clewline-cli"]),
 ];
 
 /// Modules of the library, and what they must not import from beside them.

@@ -136,6 +136,7 @@ async fn fetch(course: &Course, url: &CrawlUrl, host: usize) -> Result<(), Fetch
         credentials: false,
         max_body: course.max_body,
         timeout: course.timeout,
+        recording: None,
     };
     let mut response = course.fetcher.fetch(request).await?;
     while let Some(chunk) = response.body.chunk().await? {

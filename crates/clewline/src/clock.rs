@@ -36,6 +36,14 @@ pub(crate) fn unix_seconds() -> u64 {
         .as_secs()
 }
 
+/// Milliseconds since 1970.
+pub(crate) fn unix_millis() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Now, in UTC, as RFC 3339 with milliseconds.
 pub(crate) fn timestamp() -> String {
     rfc3339(
@@ -46,7 +54,7 @@ pub(crate) fn timestamp() -> String {
 }
 
 /// Time since 1970 as RFC 3339 with milliseconds.
-fn rfc3339(since_1970: Duration) -> String {
+pub(crate) fn rfc3339(since_1970: Duration) -> String {
     let seconds = since_1970.as_secs();
     let (year, month, day) = civil(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);

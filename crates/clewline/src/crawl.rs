@@ -17,18 +17,24 @@ use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 use tokio::sync::oneshot;
 
+use crate::clock::unix_millis;
 use crate::config::{Config, ConfigProblem, Reach, Root, Speed};
+use crate::control::Control;
+use crate::control::server::Server;
 use crate::engine::{
     Earlier, Engine, EngineError, Event, Message, Observer, Outcome, PAGES_AHEAD, Parts,
 };
+use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
+use crate::failpoint::{Point, pass};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
-use crate::folder::{FolderError, JobFolder, new_seed};
+use crate::folder::{FolderError, JobFolder, Standing, new_seed};
 use crate::job;
-use crate::log::Log;
+use crate::log::{Log, Offset};
 use crate::page::Page;
 use crate::report::{Report, StoppedBy, html};
 use crate::store::StoreError;
+use crate::stored::{JobStanding, StoredJob};
 
 /// How long requests in flight may take to finish once a stop is asked for.
 pub const GRACE: Duration = Duration::from_secs(10);
@@ -226,15 +232,23 @@ impl Crawl {
         let extractor = self
             .extractor
             .unwrap_or_else(|| Arc::new(PageExtractor::new(&config.extract, &token)));
-        let cookies = load_cookies(&config)?;
+        let cookies = match load_cookies(&config) {
+            Err(error) if !goes_on(&config) => return Err(error),
+            loaded => loaded,
+        };
         let folder = match &config.output.folder {
             Some(path) => Some(JobFolder::open(path, &config)?),
             None => None,
         };
         let seed = folder.as_ref().map_or_else(new_seed, JobFolder::seed);
-        let rules = config.rules(seed)?;
+        let mut rules = config.rules(seed)?;
+        rules.epoch = unix_millis();
         let (outbox, inbox) = channel();
+        let spool = folder
+            .as_ref()
+            .and_then(|folder| job::spool(folder, &config));
         let shared = Shared {
+            spool,
             config: config.clone(),
             fetcher,
             extractor,
@@ -247,10 +261,12 @@ impl Crawl {
             Some(open_folder) if !config.output.in_memory => {
                 let mut job = job::open(open_folder, &config, rules)?;
                 job.logs.append(&mut self.logs);
-                let parts = shared.with(job.frontier, job.logs, job.cookies.unwrap_or(cookies));
+                let cookies = job.cookies.map_or(cookies, Ok)?;
+                let parts = shared.with(job.frontier, job.logs, cookies);
                 begin(
                     Parts {
                         earlier: job.earlier,
+                        witness: Some(job.witness),
                         ..parts
                     },
                     folder,
@@ -258,7 +274,8 @@ impl Crawl {
             }
             _ => {
                 if let Some(folder) = &folder {
-                    self.logs.append(&mut job::open_logs(folder.path())?);
+                    let mut logs = job::open_logs(folder, &config, Offset(0))?;
+                    self.logs.append(&mut logs);
                 }
                 // Without a store on disk there is nowhere to put a lane aside.
                 let rules = Rules {
@@ -266,7 +283,7 @@ impl Crawl {
                     ..rules
                 };
                 let frontier = Frontier::new(rules, MemoryStore::default());
-                begin(shared.with(frontier, self.logs, cookies), folder)
+                begin(shared.with(frontier, self.logs, cookies?), folder)
             }
         }
     }
@@ -275,6 +292,7 @@ impl Crawl {
 /// What is the same for every kind of store.
 struct Shared {
     config: Config,
+    spool: Option<Arc<Spool>>,
     fetcher: Arc<dyn Fetcher>,
     extractor: Arc<dyn Extractor>,
     observer: Observer,
@@ -295,9 +313,12 @@ impl Shared {
             fetcher: self.fetcher,
             extractor: self.extractor,
             logs,
+            spool: self.spool,
             cookies,
             frontier,
             earlier: Earlier::default(),
+            folder: None,
+            witness: None,
             observer: self.observer,
             pages: self.pages,
             inbox: self.inbox,
@@ -308,18 +329,29 @@ impl Shared {
 
 /// Starts the engine on its thread.
 fn begin<S: Store + Send + 'static>(
-    parts: Parts<S>,
+    mut parts: Parts<S>,
     folder: Option<JobFolder>,
 ) -> Result<Running, CrawlError> {
-    let control = Control(parts.outbox.clone());
-    let config = parts.config.clone();
+    let control = Control::new(parts.outbox.clone());
+    let folder = folder.map(Arc::new);
+    let server = folder
+        .as_ref()
+        .map(|folder| Server::start(folder.path(), control.clone()));
+    if let Some(Err(error)) = &server {
+        let deaf = format!("`clewline status` and `ctl` cannot reach this crawl: {error}");
+        (parts.observer)(Event::Told(&deaf));
+    }
+    parts.folder.clone_from(&folder);
     let engine = Engine::new(parts)?;
     let (done, result) = oneshot::channel();
     let thread = std::thread::Builder::new()
         .name("clewline-engine".into())
         .spawn(move || {
-            done.send(conclude(engine.run(), folder.as_ref(), &config))
-                .ok();
+            let ended = conclude(engine.run(), folder.as_deref());
+            // The folder is free when the caller hears of the end.
+            drop(server);
+            drop(folder);
+            done.send(ended).ok();
         })
         .map_err(EngineError::Start)?;
     Ok(Running {
@@ -327,6 +359,13 @@ fn begin<S: Store + Send + 'static>(
         result,
         thread: Some(thread),
     })
+}
+
+/// Whether a crawl takes up an unfinished one, which has its cookies in its state.
+fn goes_on(config: &Config) -> bool {
+    let folder = config.output.folder.as_deref();
+    let job = folder.and_then(|path| StoredJob::read(path).ok());
+    job.is_some_and(|job| job.standing == JobStanding::Unfinished && !config.output.overwrite)
 }
 
 pub(crate) fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
@@ -344,32 +383,32 @@ pub(crate) fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
 }
 
 /// Makes the report and closes the folder.
-fn conclude(
-    outcome: Outcome,
-    folder: Option<&JobFolder>,
-    config: &Config,
-) -> Result<Summary, CrawlError> {
+fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, CrawlError> {
     let Outcome {
+        config,
         tally,
         facts,
         failed_roots,
         error,
     } = outcome;
-    let finished = facts.stopped_by == StoppedBy::Finished;
+    let why = facts.stopped_by.to_string();
+    let standing = if !failed_roots.is_empty() {
+        Standing::Unreached
+    } else if facts.stopped_by == StoppedBy::Finished {
+        Standing::Finished
+    } else {
+        Standing::Open
+    };
     // Logs that could not be written are not read again.
     let readable = folder.filter(|_| error.is_none());
     let path = readable.map(JobFolder::path);
-    let report = Report::build(path, tally, facts).map_err(|source| FolderError::Io {
-        path: path.unwrap_or(Path::new(".")).to_path_buf(),
-        source,
-    })?;
+    let report = Report::build(path, tally, facts)
+        .map_err(|source| FolderError::of_reading(path.unwrap_or(Path::new(".")), source))?;
     if let Some(folder) = readable {
         folder.write("report.html", html(&report).as_bytes())?;
-        if !failed_roots.is_empty() {
-            folder.give_up(config)?;
-        } else if finished {
-            folder.finish(config)?;
-        }
+        pass(Point::BeforeFinish);
+        folder.close(&config, standing, &why)?;
+        pass(Point::AfterFinish);
     }
     Ok(Summary {
         report,
@@ -389,18 +428,6 @@ pub struct Summary {
     pub error: Option<EngineError>,
 }
 
-/// Stops a crawl from anywhere.
-#[derive(Debug, Clone)]
-pub struct Control(Sender<Message>);
-
-impl Control {
-    /// Hands out nothing more and ends when everything in flight is settled, or after `grace`.
-    pub fn stop(&self, grace: Duration) {
-        // A crawl that has ended needs no stopping.
-        self.0.send(Message::Stop(grace)).ok();
-    }
-}
-
 /// A crawl at work.
 #[derive(Debug)]
 pub struct Running {
@@ -410,7 +437,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// A handle to stop it with.
+    /// A handle to steer it with.
     pub fn control(&self) -> Control {
         self.control.clone()
     }
@@ -453,12 +480,12 @@ impl Pages {
     pub async fn next(&mut self) -> Option<Page> {
         let page = self.receiver.recv().await;
         if let Some(running) = &self.handle {
-            running.control.0.send(Message::Taken).ok();
+            running.control.taken();
         }
         page
     }
 
-    /// A handle to stop it with.
+    /// A handle to steer it with.
     pub fn control(&self) -> Option<Control> {
         self.handle.as_ref().map(Running::control)
     }

@@ -3,23 +3,36 @@
 //! Owns the marker, the format version and the state of a folder. It never deletes a folder
 //! that does not carry the marker.
 
+mod check_line;
+#[cfg(test)]
+mod tests;
+
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::config::Config;
+use crate::durable;
+use crate::failpoint::{Point, pass};
+use crate::witness::Witness;
 
 /// The version of the folder's layout.
 const FORMAT: u32 = 1;
 
 /// The file that makes a folder ours, and holds the configuration.
-const MARKER: &str = "job.toml";
+pub(crate) const MARKER: &str = "job.toml";
+
+/// How often a lock that is held is tried again …
+const LOOKS: u32 = 20;
+/// … and after which time.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// The folder of everything that is not a result.
-const STATE: &str = "state";
+pub(crate) const STATE: &str = "state";
 
 /// Why a folder cannot be used.
 #[derive(Debug, Error)]
@@ -65,6 +78,8 @@ pub enum FolderError {
         path: PathBuf,
         /// What is wrong with it.
         what: String,
+        /// What helps.
+        remedy: Remedy,
     },
     /// It could not be read or written.
     #[error("{path}: {source}")]
@@ -76,25 +91,79 @@ pub enum FolderError {
     },
 }
 
+impl FolderError {
+    /// What a reader of a log says: it cannot be read, or what is in it makes no sense.
+    pub(crate) fn of_reading(path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                let text = source.to_string();
+                let known = format!("{}: ", path.display());
+                Self::Damaged {
+                    path: path.into(),
+                    what: text.strip_prefix(&known).unwrap_or(&text).to_owned(),
+                    remedy: Remedy::StartAfresh,
+                }
+            }
+            _ => io_at(path, source),
+        }
+    }
+}
+
+/// What helps against damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// Nothing but to crawl again.
+    StartAfresh,
+    /// To go back to the last commit that is left.
+    GoBack,
+    /// To take the marker as it is, by removing its first line.
+    RemoveCheckLine,
+}
+
 /// The part of `job.toml` that every version understands.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Marker {
+pub(crate) struct Marker {
     format: u32,
-    finished: bool,
+    pub(crate) finished: bool,
     /// None of the roots could be reached: there is nothing to keep.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    unreached: bool,
+    pub(crate) unreached: bool,
     /// The state lives on disk, so the crawl can be resumed.
     #[serde(default)]
-    durable: bool,
+    pub(crate) durable: bool,
     /// What the keys of this job are seeded with, in hexadecimal.
     #[serde(default)]
     seed: String,
+    /// How the last run ended; none while it runs, and after one that was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ended: Option<String>,
+}
+
+impl Marker {
+    /// What keys are seeded with.
+    pub(crate) fn seed(&self, path: &Path) -> Result<u64, FolderError> {
+        u64::from_str_radix(&self.seed, 16).map_err(|_| FolderError::Damaged {
+            path: path.join(MARKER),
+            what: "the seed is missing".into(),
+            remedy: Remedy::StartAfresh,
+        })
+    }
+
+    /// Stands for one that cannot be read.
+    const SPOILT: Self = Self {
+        format: FORMAT,
+        finished: false,
+        unreached: false,
+        durable: false,
+        seed: String::new(),
+        ended: None,
+    };
 }
 
 /// How a crawl stands that owns a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+pub(crate) enum Standing {
     Open,
     Finished,
     Unreached,
@@ -119,16 +188,16 @@ pub(crate) struct JobFolder {
 impl JobFolder {
     /// Makes the folder of a new crawl, or takes up the crawl that is in it.
     pub(crate) fn open(path: &Path, config: &Config) -> Result<Self, FolderError> {
-        let marker = if path.exists() {
-            read_marker(path)?
-        } else {
-            None
+        let marker = match read_marker(path) {
+            // What is damaged may be replaced like anything else of ours.
+            Err(FolderError::Damaged { .. }) if config.output.overwrite => Some(Marker::SPOILT),
+            other => other?,
         };
-        let foreign = path.exists() && marker.is_none() && !is_empty(path);
+        let foreign = path.exists() && marker.is_none() && !has_hardly_begun(path);
         if foreign {
             return Err(FolderError::Foreign(path.into()));
         }
-        fs::create_dir_all(path).map_err(|source| io_at(path, source))?;
+        durable::make_folder(path).map_err(|source| io_at(path, source))?;
         make_private(&path.join(STATE))?;
         let lock = take_lock(path)?;
         match marker {
@@ -148,7 +217,11 @@ impl JobFolder {
             beginning: Beginning::Afresh,
             _lock: lock,
         };
-        folder.write_marker(config, Standing::Open)?;
+        let state = folder.state_path();
+        Witness::create(&state).map_err(|source| io_at(&state, source))?;
+        pass(Point::NewFolder);
+        folder.keep(config)?;
+        pass(Point::NewMarker);
         Ok(folder)
     }
 
@@ -159,12 +232,7 @@ impl JobFolder {
         marker: &Marker,
         lock: File,
     ) -> Result<Self, FolderError> {
-        let damaged = |what: &str| FolderError::Damaged {
-            path: path.join(MARKER),
-            what: what.into(),
-        };
-        let seed =
-            u64::from_str_radix(&marker.seed, 16).map_err(|_| damaged("the seed is missing"))?;
+        let seed = marker.seed(path)?;
         let differences = rescoped(path, config)?;
         if !differences.is_empty() && !config.output.rescope {
             return Err(FolderError::Rescoped {
@@ -178,7 +246,8 @@ impl JobFolder {
             beginning: Beginning::Again,
             _lock: lock,
         };
-        folder.write_marker(config, Standing::Open)?;
+        folder.keep(config)?;
+        pass(Point::RecoveryBegins);
         Ok(folder)
     }
 
@@ -192,51 +261,65 @@ impl JobFolder {
         self.seed
     }
 
+    /// Where everything is that is not a result.
+    pub(crate) fn state_path(&self) -> PathBuf {
+        self.path.join(STATE)
+    }
+
     /// Where the store keeps its state.
     pub(crate) fn store_path(&self) -> PathBuf {
-        self.path.join(STATE).join("store")
+        self.state_path().join("store")
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Marks the crawl as finished.
-    pub(crate) fn finish(&self, config: &Config) -> Result<(), FolderError> {
-        self.write_marker(config, Standing::Finished)
+    /// Keeps the configuration of a crawl that runs.
+    pub(crate) fn keep(&self, config: &Config) -> Result<(), FolderError> {
+        self.write_marker(config, Standing::Open, None)
     }
 
-    /// Marks the crawl as one that reached none of its roots; the next may take its place.
-    pub(crate) fn give_up(&self, config: &Config) -> Result<(), FolderError> {
-        self.write_marker(config, Standing::Unreached)
+    /// Marks how the crawl ended; one that reached none of its roots makes way for the next.
+    pub(crate) fn close(
+        &self,
+        config: &Config,
+        standing: Standing,
+        why: &str,
+    ) -> Result<(), FolderError> {
+        self.write_marker(config, standing, Some(why.to_owned()))
     }
 
     /// Writes a file whole or not at all.
     pub(crate) fn write(&self, name: &str, content: &[u8]) -> Result<(), FolderError> {
         let target = self.path.join(name);
-        let temporary = self.path.join(format!(".{name}.new"));
-        fs::write(&temporary, content)
-            .and_then(|()| fs::rename(&temporary, &target))
-            .map_err(|source| io_at(&target, source))
+        durable::write(&target, content).map_err(|source| io_at(&target, source))
     }
 
-    fn write_marker(&self, config: &Config, standing: Standing) -> Result<(), FolderError> {
+    fn write_marker(
+        &self,
+        config: &Config,
+        standing: Standing,
+        ended: Option<String>,
+    ) -> Result<(), FolderError> {
         let marker = Marker {
             format: FORMAT,
             finished: standing == Standing::Finished,
             unreached: standing == Standing::Unreached,
             durable: !config.output.in_memory,
             seed: format!("{:016x}", self.seed),
+            ended,
         };
         let head =
             toml::to_string(&marker).map_err(|error| io_at(&self.path, io::Error::other(error)))?;
         let body =
             toml::to_string(config).map_err(|error| io_at(&self.path, io::Error::other(error)))?;
-        self.write(MARKER, format!("{head}\n{body}").as_bytes())
+        let text = check_line::add(&format!("{head}\n{body}"));
+        self.write(MARKER, text.as_bytes())
     }
 }
 
-fn read_marker(path: &Path) -> Result<Option<Marker>, FolderError> {
+pub(crate) fn read_marker(path: &Path) -> Result<Option<Marker>, FolderError> {
     let file = path.join(MARKER);
     let text = match fs::read_to_string(&file) {
         Ok(text) => text,
@@ -250,19 +333,31 @@ fn read_marker(path: &Path) -> Result<Option<Marker>, FolderError> {
         }
         Err(source) => return Err(io_at(&file, source)),
     };
+    // Something else may be called so, too; but not beside a witness.
+    let is_ours = Witness::path(&path.join(STATE)).exists();
+    let damaged = |what: &str, remedy| FolderError::Damaged {
+        path: file.clone(),
+        what: what.into(),
+        remedy,
+    };
     match toml::from_str::<Marker>(&text) {
         Ok(marker) if marker.format > FORMAT => Err(FolderError::Newer {
             path: path.into(),
             format: marker.format,
         }),
+        Ok(_) if !check_line::holds(&text) => Err(damaged(
+            "it is not as it was written",
+            Remedy::RemoveCheckLine,
+        )),
         Ok(marker) => Ok(Some(marker)),
+        Err(error) if is_ours => Err(damaged(error.message(), Remedy::StartAfresh)),
         Err(_) => Ok(None),
     }
 }
 
 /// Makes a folder that only its owner can look into: the state holds cookies.
 fn make_private(folder: &Path) -> Result<(), FolderError> {
-    fs::create_dir_all(folder).map_err(|source| io_at(folder, source))?;
+    durable::make_folder(folder).map_err(|source| io_at(folder, source))?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -273,7 +368,7 @@ fn make_private(folder: &Path) -> Result<(), FolderError> {
 }
 
 /// Takes the lock of a folder. The lock ends with its owner, however that ends.
-fn take_lock(path: &Path) -> Result<File, FolderError> {
+pub(crate) fn take_lock(path: &Path) -> Result<File, FolderError> {
     let file = path.join(STATE).join("lock");
     let open = OpenOptions::new()
         .read(true)
@@ -282,7 +377,7 @@ fn take_lock(path: &Path) -> Result<File, FolderError> {
         .truncate(false)
         .open(&file);
     let mut lock = open.map_err(|source| io_at(&file, source))?;
-    match lock.try_lock() {
+    match lock_patiently(&lock) {
         Ok(()) => {
             let owner = format!("process {}", std::process::id());
             let written = lock
@@ -303,6 +398,19 @@ fn take_lock(path: &Path) -> Result<File, FolderError> {
     }
 }
 
+/// Whoever only looks into a folder holds its lock for a moment, and is not in the way.
+fn lock_patiently(lock: &File) -> Result<(), TryLockError> {
+    let mut tried = lock.try_lock();
+    for _ in 0..LOOKS {
+        if !matches!(tried, Err(TryLockError::WouldBlock)) {
+            break;
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
+        tried = lock.try_lock();
+    }
+    tried
+}
+
 /// Removes everything of an earlier crawl but the lock that is held.
 fn empty(path: &Path) -> Result<(), FolderError> {
     let remove = |path: &Path| {
@@ -316,12 +424,19 @@ fn empty(path: &Path) -> Result<(), FolderError> {
     for folder in [path.join(STATE), path.to_path_buf()] {
         for entry in fs::read_dir(&folder).map_err(|source| io_at(&folder, source))? {
             let entry = entry.map_err(|source| io_at(&folder, source))?.path();
-            if !entry.ends_with("lock") && entry != path.join(STATE) {
+            let stays = ["lock", STATE, MARKER]
+                .iter()
+                .any(|name| entry.ends_with(name));
+            if !stays {
                 remove(&entry)?;
             }
         }
     }
-    Ok(())
+    // The marker goes last: without it, what is left would be a stranger's.
+    match fs::remove_file(path.join(MARKER)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_at(path, error)),
+        _ => Ok(()),
+    }
 }
 
 /// Keys are seeded per job, so that no site can aim at collisions.
@@ -336,6 +451,7 @@ fn rescoped(path: &Path, config: &Config) -> Result<Vec<String>, FolderError> {
     let damaged = |error: &dyn std::fmt::Display| FolderError::Damaged {
         path: file.clone(),
         what: error.to_string(),
+        remedy: Remedy::StartAfresh,
     };
     let text = fs::read_to_string(&file).map_err(|source| io_at(&file, source))?;
     let old: toml::Table = toml::from_str(&text).map_err(|error| damaged(&error.message()))?;
@@ -375,91 +491,24 @@ fn shown(table: &toml::Table, key: &str) -> String {
         .map_or_else(|| "nothing".into(), ToString::to_string)
 }
 
-fn is_empty(path: &Path) -> bool {
-    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+/// Whether a folder holds nothing, or only what comes before the marker: a crawl that was
+/// killed in its first moment.
+fn has_hardly_begun(path: &Path) -> bool {
+    let holds_only = |folder: &Path, names: &[&str]| {
+        fs::read_dir(folder).is_ok_and(|mut entries| {
+            entries.all(|entry| {
+                entry.is_ok_and(|entry| names.iter().any(|name| entry.file_name() == *name))
+            })
+        })
+    };
+    let state = path.join(STATE);
+    holds_only(path, &[STATE, ".job.toml.new"])
+        && (!state.exists() || holds_only(&state, &["lock", "witness", ".witness.new"]))
 }
 
-fn io_at(path: &Path, source: io::Error) -> FolderError {
+pub(crate) fn io_at(path: &Path, source: io::Error) -> FolderError {
     FolderError::Io {
         path: path.into(),
         source,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn config(overwrite: bool) -> Config {
-        let mut config = Config::default();
-        config.output.overwrite = overwrite;
-        config
-    }
-
-    #[test]
-    fn folders_are_refused_or_replaced_by_their_marker() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("a.crawl");
-        let folder = JobFolder::open(&path, &config(false)).unwrap();
-        let again = |overwrite| JobFolder::open(&path, &config(overwrite));
-        assert!(matches!(again(false), Err(FolderError::InUse { .. })));
-        folder.finish(&config(false)).unwrap();
-        drop(folder);
-        assert!(matches!(again(false), Err(FolderError::Finished(_))));
-        fs::write(path.join("urls.jsonl"), "old").unwrap();
-        again(true).unwrap();
-        assert!(!path.join("urls.jsonl").exists());
-    }
-
-    #[test]
-    fn a_crawl_that_reached_nothing_is_in_nobodys_way() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("a.crawl");
-        let folder = JobFolder::open(&path, &config(false)).unwrap();
-        folder.give_up(&config(false)).unwrap();
-        drop(folder);
-        fs::write(path.join("urls.jsonl"), "old").unwrap();
-        JobFolder::open(&path, &config(false)).unwrap();
-        assert!(!path.join("urls.jsonl").exists());
-    }
-
-    #[test]
-    fn foreign_folders_are_never_touched() {
-        let place = tempfile::tempdir().unwrap();
-        fs::write(place.path().join("thesis.tex"), "years of work").unwrap();
-        let refused = JobFolder::open(place.path(), &config(true));
-        assert!(matches!(refused, Err(FolderError::Foreign(_))));
-        assert!(place.path().join("thesis.tex").exists());
-        let empty = place.path().join("empty");
-        fs::create_dir(&empty).unwrap();
-        JobFolder::open(&empty, &config(false)).unwrap();
-    }
-
-    #[test]
-    fn a_newer_format_is_refused() {
-        let place = tempfile::tempdir().unwrap();
-        fs::write(place.path().join(MARKER), "format = 99\nfinished = true\n").unwrap();
-        let refused = JobFolder::open(place.path(), &config(true));
-        assert!(matches!(
-            refused,
-            Err(FolderError::Newer { format: 99, .. })
-        ));
-    }
-
-    #[test]
-    fn no_secret_reaches_the_folder() {
-        use crate::config::Secret;
-        let place = tempfile::tempdir().unwrap();
-        let mut config = config(false);
-        config.fetch.user = Some(Secret::new("me:hunter2"));
-        config.fetch.proxy = Some(Secret::new("http://x:hunter2@proxy.test"));
-        config.fetch.headers = vec![("X-Key".into(), Secret::new("hunter2"))];
-        let path = place.path().join("a.crawl");
-        JobFolder::open(&path, &config).unwrap();
-        let text = fs::read_to_string(path.join(MARKER)).unwrap();
-        assert!(
-            text.contains("X-Key") && !text.contains("hunter2"),
-            "{text}"
-        );
     }
 }

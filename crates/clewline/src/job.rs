@@ -1,27 +1,41 @@
 //! A job on disk, opened: new, or where an earlier run left it.
 //!
 //! Owns recovery. The store's last commit is the truth: every log is cut back to the offset
-//! that was committed with it, and what is cut off is kept aside; a log that is shorter than
-//! the commit says is damage, and damage is named, never repaired in silence.
+//! that was committed with it, and what is cut off is kept aside. A log that is shorter than
+//! the commit says, or a commit that is older than the witness says, is damage, and damage is
+//! named, never repaired in silence.
+
+mod tail;
 
 use std::fs;
-use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use clewline_core::cookies::CookieJar;
 use clewline_core::frontier::{Frontier, FrontierState, Rules};
+use clewline_warc::Coding;
 use serde::de::DeserializeOwned;
 
-use crate::clock::timestamp;
-use crate::config::Config;
+use crate::config::{Compression, Config};
 use crate::crawl::CrawlError;
+use crate::durable;
 use crate::engine::{COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE};
-use crate::folder::{Beginning, FolderError, JobFolder};
+use crate::exchange::{Secrets, Spool};
+use crate::failpoint::{Point, pass};
+use crate::folder::{Beginning, FolderError, JobFolder, Remedy};
+use crate::log::archive::{self, ArchiveLog, ArchivePlan, Position, Tails};
 use crate::log::{LinksLog, Log, Offset, UrlsLog, links, urls};
 use crate::store::{DiskStore, MemoryPlan};
+use crate::witness::{Testimony, Witness};
 
-/// A tail behind the committed offset is at most a few batches; more is not ours to cut.
-const LONGEST_TAIL: u64 = 256 * 1024 * 1024;
+use self::tail::LogEnd;
+
+/// Where bytes are kept that no commit knew.
+const TAILS: &str = "state/tails";
+
+/// The share of the crawl's memory that may hold exchanges on their way to the archive.
+const SPOOL_SHARE: u64 = 4;
 
 /// What a run takes up from a job folder.
 pub(crate) struct OpenJob {
@@ -29,6 +43,7 @@ pub(crate) struct OpenJob {
     pub(crate) logs: Vec<Box<dyn Log>>,
     pub(crate) cookies: Option<CookieJar>,
     pub(crate) earlier: Earlier,
+    pub(crate) witness: Witness,
 }
 
 /// Opens the state and the logs of a job folder.
@@ -38,22 +53,28 @@ pub(crate) fn open(
     mut rules: Rules,
 ) -> Result<OpenJob, CrawlError> {
     let plan = MemoryPlan::of(config.output.memory.0);
+    let state = folder.state_path();
+    let testimony = Testimony::read(&state).map_err(|source| io_at(&state, source))?;
+    prepare(folder, testimony.as_ref())?;
     let store = DiskStore::open(&folder.store_path(), rules.keyer.clone(), plan)?;
+    durable::sync_folder(&state).map_err(|source| io_at(&state, source))?;
     if folder.beginning() == Beginning::Afresh {
+        pass(Point::NewStore);
         let frontier = Frontier::new(rules, store);
-        let logs = open_logs(folder.path())?;
+        let logs = open_logs(folder, config, Offset(0))?;
         return Ok(OpenJob {
             frontier,
             logs,
             cookies: None,
             earlier: Earlier::default(),
+            witness: Witness::open(&state).map_err(|source| io_at(&state, source))?,
         });
     }
-    for (name, file) in [(urls::NAME, urls::FILE), (links::NAME, links::FILE)] {
-        let offset = store.offset(name)?.unwrap_or(0);
-        cut_back(folder.path(), Path::new(file), offset)?;
-    }
-    let logs = open_logs(folder.path())?;
+    pass(Point::RecoveryOpened);
+    let witness = cut_back(folder, &store, config, testimony)?;
+    pass(Point::RecoveryEnds);
+    let end = Offset(store.offset(archive::NAME)?.unwrap_or(0));
+    let logs = open_logs(folder, config, end)?;
     let note = |name| read_note(&store, folder.path(), name);
     let state: Option<FrontierState> = read_note(&store, folder.path(), FRONTIER_NOTE)?;
     let cookies = read_note(&store, folder.path(), COOKIES_NOTE)?;
@@ -70,18 +91,148 @@ pub(crate) fn open(
         logs,
         cookies,
         earlier,
+        witness,
     })
 }
 
-pub(crate) fn open_logs(folder: &Path) -> Result<Vec<Box<dyn Log>>, CrawlError> {
-    let at = |source| FolderError::Io {
-        path: folder.to_path_buf(),
-        source,
+/// A kill while the store was made leaves a part of it that cannot be opened. As long as no log
+/// has begun, nothing was committed to it and it is made again; after that it must be there.
+fn prepare(folder: &JobFolder, testimony: Option<&Testimony>) -> Result<(), FolderError> {
+    let store = folder.store_path();
+    let logged = fs::metadata(folder.path().join(urls::FILE)).is_ok_and(|file| file.len() > 0);
+    let has_begun = logged || testimony.is_none_or(|testimony| !testimony.is_empty());
+    if !has_begun && store.exists() {
+        fs::remove_dir_all(&store).map_err(|source| io_at(&store, source))?;
+    }
+    if has_begun && !DiskStore::is_there(&store) {
+        return Err(FolderError::Damaged {
+            path: store,
+            what: "the state is missing".into(),
+            remedy: Remedy::StartAfresh,
+        });
+    }
+    Ok(())
+}
+
+/// Cuts every log back to the last commit, or none if one of them is damaged.
+fn cut_back(
+    folder: &JobFolder,
+    store: &DiskStore,
+    config: &Config,
+    testimony: Option<Testimony>,
+) -> Result<Witness, CrawlError> {
+    let state = folder.state_path();
+    let testimony = match testimony {
+        Some(testimony) if !config.output.repair => testimony,
+        _ if config.output.repair => Testimony::default(),
+        _ => {
+            return Err(CrawlError::Folder(FolderError::Damaged {
+                path: Witness::path(&state),
+                what: "it does not say up to where the crawl was durable".into(),
+                remedy: Remedy::GoBack,
+            }));
+        }
     };
-    Ok(vec![
-        Box::new(UrlsLog::open(folder).map_err(at)?),
-        Box::new(LinksLog::open(folder).map_err(at)?),
-    ])
+    let mut ends = Vec::new();
+    for (name, file) in [(urls::NAME, urls::FILE), (links::NAME, links::FILE)] {
+        let end = LogEnd {
+            path: folder.path().join(file),
+            committed: store.offset(name)?.unwrap_or(0),
+            witnessed: testimony.offset(name),
+        };
+        let tail = end.tail()?;
+        end.may_be_cut(tail, config.output.repair)?;
+        ends.push((end, tail));
+    }
+    let archived = archive_end(folder, store, config, &testimony)?;
+    for (end, tail) in ends.iter().filter(|(_, tail)| *tail > 0) {
+        end.cut(*tail, &state)?;
+    }
+    let warcs = folder.path().join(archive::FOLDER);
+    archive::take_back(&warcs, archived, Tails::Kept(&folder.path().join(TAILS)))
+        .map_err(|source| FolderError::of_reading(&warcs, source))?;
+    // What was repaired is not refused again, whatever comes between now and the next commit.
+    if config.output.repair {
+        Witness::create(&state).map_err(|source| io_at(&state, source))?;
+    }
+    Ok(Witness::open(&state).map_err(|source| io_at(&state, source))?)
+}
+
+/// Where the last commit saw the archive end; refused where a later one was witnessed.
+fn archive_end(
+    folder: &JobFolder,
+    store: &DiskStore,
+    config: &Config,
+    testimony: &Testimony,
+) -> Result<Position, CrawlError> {
+    let committed = store.offset(archive::NAME)?.unwrap_or(0);
+    if committed < testimony.offset(archive::NAME) && !config.output.repair {
+        return Err(CrawlError::Folder(FolderError::Damaged {
+            path: folder.path().join(archive::FOLDER),
+            what: "more of it was committed than the state knows of: the state is damaged and \
+                   stands at an older commit"
+                .into(),
+            remedy: Remedy::GoBack,
+        }));
+    }
+    Ok(Position::of(Offset(committed)))
+}
+
+fn io_at(path: &Path, source: std::io::Error) -> FolderError {
+    FolderError::Io {
+        path: path.into(),
+        source,
+    }
+}
+
+/// Opens the logs; the archive goes on after `end`, the others where they end.
+pub(crate) fn open_logs(
+    folder: &JobFolder,
+    config: &Config,
+    end: Offset,
+) -> Result<Vec<Box<dyn Log>>, CrawlError> {
+    let path = folder.path();
+    let at = |source| FolderError::of_reading(path, source);
+    let mut logs: Vec<Box<dyn Log>> = vec![
+        Box::new(UrlsLog::open(path).map_err(at)?),
+        Box::new(LinksLog::open(path).map_err(at)?),
+    ];
+    if config.output.archive.write {
+        let plan = archive_plan(folder, config);
+        logs.push(Box::new(ArchiveLog::open(path, plan, end).map_err(at)?));
+    }
+    Ok(logs)
+}
+
+fn archive_plan(folder: &JobFolder, config: &Config) -> ArchivePlan {
+    let name = folder.path().file_stem().unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let run = now.unwrap_or_default().as_nanos() as u64;
+    let mut seed = [0; 16];
+    seed[..8].copy_from_slice(&folder.seed().to_be_bytes());
+    seed[8..].copy_from_slice(&run.to_be_bytes());
+    ArchivePlan {
+        name: name.to_string_lossy().into_owned(),
+        coding: match config.output.archive.compression {
+            Compression::Gzip => Coding::Gzip,
+            Compression::Zstd => Coding::Zstd,
+        },
+        file_size: config.output.archive.file_size,
+        info: archive::info(config),
+        seed,
+    }
+}
+
+/// The place for exchanges that wait to be archived, if they are.
+pub(crate) fn spool(folder: &JobFolder, config: &Config) -> Option<Arc<Spool>> {
+    let secrets = if config.output.archive.keep_secrets {
+        Secrets::Kept
+    } else {
+        Secrets::Replaced
+    };
+    let budget = config.output.memory.0 / SPOOL_SHARE;
+    let spool = Spool::new(folder.state_path(), budget, secrets);
+    config.output.archive.write.then(|| Arc::new(spool))
 }
 
 fn read_note<T: DeserializeOwned>(
@@ -95,6 +246,7 @@ fn read_note<T: DeserializeOwned>(
     let damaged = |error: serde_json::Error| FolderError::Damaged {
         path: folder.join("state"),
         what: format!("{name}: {error}"),
+        remedy: Remedy::StartAfresh,
     };
     Ok(Some(serde_json::from_slice(&bytes).map_err(damaged)?))
 }
@@ -107,6 +259,7 @@ fn earlier(
     let read = |name, error: serde_json::Error| FolderError::Damaged {
         path: folder.join("state"),
         what: format!("{name}: {error}"),
+        remedy: Remedy::StartAfresh,
     };
     let mut earlier = Earlier {
         resumed: true,
@@ -124,67 +277,10 @@ fn earlier(
             serde_json::from_value(value).map_err(|error| read(STARTED_NOTE, error))?;
     }
     let path = folder.join(urls::FILE);
-    let at = |source| FolderError::Io {
-        path: path.clone(),
-        source,
-    };
+    let at = |source| FolderError::of_reading(&path, source);
     for record in urls::records_from(&path, Offset(earlier.tally_offset)).map_err(at)? {
         earlier.tally.add(&record.map_err(at)?);
     }
     earlier.tally_offset = fs::metadata(&path).map_err(at)?.len();
     Ok(earlier)
-}
-
-/// Cuts a log back to its committed offset; the tail is kept under `state/tails`.
-fn cut_back(folder: &Path, file: &Path, offset: u64) -> Result<(), FolderError> {
-    let path = folder.join(file);
-    let at = |source| FolderError::Io {
-        path: path.clone(),
-        source,
-    };
-    let length = match fs::metadata(&path) {
-        Ok(metadata) => metadata.len(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && offset == 0 => return Ok(()),
-        Err(source) => return Err(at(source)),
-    };
-    let damaged = |what: String| FolderError::Damaged {
-        path: path.clone(),
-        what,
-    };
-    if length < offset {
-        let what = format!("it has {length} bytes where the last commit saw {offset}");
-        return Err(damaged(what));
-    }
-    if length - offset > LONGEST_TAIL {
-        let what = format!(
-            "{} bytes follow the last commit, too many to cut",
-            length - offset
-        );
-        return Err(damaged(what));
-    }
-    if length > offset {
-        let mut log = fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(at)?;
-        let mut tail = Vec::new();
-        log.seek(SeekFrom::Start(offset)).map_err(at)?;
-        log.read_to_end(&mut tail).map_err(at)?;
-        let kept = tail_path(folder, file);
-        let parent = kept.parent().unwrap_or(folder);
-        fs::create_dir_all(parent).map_err(at)?;
-        fs::write(&kept, &tail).map_err(at)?;
-        log.set_len(offset).map_err(at)?;
-        log.sync_all().map_err(at)?;
-    }
-    Ok(())
-}
-
-fn tail_path(folder: &Path, file: &Path) -> PathBuf {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    folder
-        .join("state")
-        .join("tails")
-        .join(format!("{name}.{}", timestamp().replace(':', "-")))
 }

@@ -23,10 +23,15 @@
 
 mod clock;
 pub mod config;
+mod control;
 mod crawl;
+mod durable;
 mod engine;
 pub mod escape;
+pub mod exchange;
 pub mod extract;
+#[doc(hidden)]
+pub mod failpoint;
 pub mod fetch;
 mod folder;
 #[doc(hidden)]
@@ -40,12 +45,18 @@ pub mod measuring;
 mod page;
 pub mod record;
 pub mod report;
+pub mod status;
 mod store;
+mod stored;
+pub mod why;
+mod witness;
 
 pub use clewline_core as core;
-pub use crawl::{Control, CookieProblem, Crawl, CrawlError, GRACE, Pages, Running, Summary};
+pub use control::{Change, Control, ControlError, RobotsSaying};
+pub use crawl::{CookieProblem, Crawl, CrawlError, GRACE, Pages, Running, Summary};
 pub use engine::{EngineError, Event, Progress};
-pub use folder::FolderError;
+pub use folder::{FolderError, Remedy};
 pub use headers::Headers;
 pub use page::Page;
 pub use store::StoreError;
+pub use stored::{JobError, JobStanding, StoredJob};

@@ -3,7 +3,15 @@
 //! Owns thin doors to inner parts, one for each hot path that the public API does not reach by
 //! itself. Nothing here is promised: it may change with any version.
 
+use std::path::Path;
+
+use clewline_core::frontier::{Frontier, FrontierState, Rules};
+
+use crate::engine::FRONTIER_NOTE;
 use crate::fetch::http1::{HeadLimits, HeadReader, HeadStep};
+use crate::store::{MemoryPlan, StoreError};
+
+pub use crate::store::{DiskStore, DiskUse, SealedBatch};
 
 /// Reads the head of a whole answer: its status and how many bytes it took.
 pub fn response_head(bytes: &[u8]) -> Option<(u16, usize)> {
@@ -12,6 +20,30 @@ pub fn response_head(bytes: &[u8]) -> Option<(u16, usize)> {
         Ok(HeadStep::Complete(head)) => Some((head.status, head.raw_len)),
         _ => None,
     }
+}
+
+/// The frontier over the state in a folder, where the last durable batch left it; `memory` is
+/// what `--memory` says.
+pub fn frontier_on_disk(
+    folder: &Path,
+    rules: Rules,
+    memory: u64,
+) -> Result<Frontier<DiskStore>, StoreError> {
+    let store = DiskStore::open(folder, rules.keyer.clone(), MemoryPlan::of(memory))?;
+    let note = store.note(FRONTIER_NOTE)?;
+    let mut frontier = Frontier::new(rules, store);
+    if let Some(note) = note {
+        let damaged = |_| StoreError::Damaged("the state of the frontier");
+        let state: FrontierState = serde_json::from_slice(&note).map_err(damaged)?;
+        frontier.restore(state);
+    }
+    Ok(frontier)
+}
+
+/// What is sealed with a batch so that [`frontier_on_disk`] finds its place again.
+pub fn frontier_notes(state: &FrontierState) -> Vec<(&'static str, Vec<u8>)> {
+    let json = serde_json::to_vec(state).expect("a state is plain data");
+    vec![(FRONTIER_NOTE, json)]
 }
 
 #[cfg(test)]

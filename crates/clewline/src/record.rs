@@ -4,12 +4,15 @@
 //! `v` is raised whenever a field changes its meaning.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
 use serde::{Deserialize, Serialize};
+
+use crate::exchange::Exchange;
 
 /// The version of the line's format.
 pub const FORMAT: u32 = 1;
@@ -82,6 +85,9 @@ pub struct Record {
     pub found_on: Option<CrawlUrl>,
     /// Tries made.
     pub tries: u32,
+    /// The tries of the last run before the last one.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub earlier: Vec<EarlierTry>,
     /// Milliseconds by phase, of the last try.
     pub timings: PhaseMillis,
     /// The address that answered.
@@ -106,6 +112,19 @@ pub struct Record {
     pub fetched_at: String,
 }
 
+/// A try after which another one followed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierTry {
+    /// When it ended: UTC, RFC 3339, milliseconds.
+    pub at: String,
+    /// HTTP status, if there was an answer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub status: Option<u16>,
+    /// Why there was none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub failure: Option<FailureClass>,
+}
+
 /// Milliseconds by phase; a phase that did not happen is left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseMillis {
@@ -123,11 +142,23 @@ pub struct PhaseMillis {
     pub total: Option<f64>,
 }
 
-/// A record with what the logs need beside it: the distinct links of the page.
+/// A record with what the logs need beside it.
 #[derive(Debug, Clone)]
 pub struct Entry {
     /// The line.
     pub record: Record,
-    /// Where the page points.
+    /// Where the page points, each link once.
     pub links: Vec<(Key, LinkKind)>,
+    /// The last request and its answer, if there is an archive and an answer came.
+    pub exchange: Option<Arc<Exchange>>,
+    /// Where the page points, as the archive says it; empty without one.
+    pub outlinks: Vec<u8>,
+}
+
+impl Entry {
+    /// Lets go of everything that only logs need.
+    pub(crate) fn forget_bytes(&mut self) {
+        self.exchange = None;
+        self.outlinks = Vec::new();
+    }
 }

@@ -6,7 +6,7 @@
 use clewline::core::outcome::{FailureClass, SkipReason};
 use clewline::core::url::CrawlUrl;
 use clewline::report::{Report, StoppedBy};
-use clewline::{CrawlError, EngineError, FolderError};
+use clewline::{CrawlError, EngineError, FolderError, Remedy, StoreError};
 
 use crate::exit::ExitStatus;
 use crate::message::shown;
@@ -31,10 +31,10 @@ pub(crate) fn on_refusal(error: &CrawlError) -> (ExitStatus, Vec<String>) {
             ExitStatus::Usage,
             "wait until it ends, or name another folder with --output",
         ),
-        CrawlError::Folder(FolderError::Damaged { .. }) | CrawlError::Store(_) => (
-            ExitStatus::Stuck,
-            "the results in the folder can still be read; start afresh with --overwrite",
-        ),
+        CrawlError::Folder(FolderError::Damaged { remedy, .. }) => {
+            (ExitStatus::Stuck, help_against(*remedy))
+        }
+        CrawlError::Store(_) => (ExitStatus::Stuck, help_against(Remedy::StartAfresh)),
         CrawlError::Folder(FolderError::Foreign(_)) => (
             ExitStatus::Usage,
             "name another folder with --output; what is not clewline's is never replaced",
@@ -53,17 +53,52 @@ pub(crate) fn on_refusal(error: &CrawlError) -> (ExitStatus, Vec<String>) {
     (status, vec![hint.to_owned()])
 }
 
+const fn help_against(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::GoBack => {
+            "the same command with --repair goes on from the last commit that is left, and \
+             fetches again what came after; what is cut off is kept in state/tails"
+        }
+        Remedy::RemoveCheckLine => {
+            "if you edited it, remove its first line and it is taken as it is; if not, start \
+             afresh with --overwrite once that line is gone"
+        }
+        _ => "the results in the folder can still be read; start afresh with --overwrite",
+    }
+}
+
 /// A crawl that could not go on.
 pub(crate) fn on_error(error: &EngineError, report: &Report) -> Vec<String> {
     let mut hints = Vec::new();
-    if let (EngineError::Write(_), Some(folder)) = (error, &report.facts.folder) {
-        hints.push(format!(
-            "is there room left on the disk of {}? --output names another place",
-            folder.display()
-        ));
+    if let Some(folder) = &report.facts.folder {
+        let folder = folder.display();
+        hints.push(if is_about_state(error) {
+            format!(
+                "the state in {folder}/state may be damaged: the same command tries again, \
+                 --overwrite starts afresh"
+            )
+        } else {
+            format!("is there room left on the disk of {folder}? --output names another place")
+        });
     }
     hints.push("what was written until then is whole and can be read".to_owned());
     hints
+}
+
+/// Whether the state of the crawl is the trouble, and not the room for its results.
+fn is_about_state(error: &EngineError) -> bool {
+    match error {
+        EngineError::State(_) => true,
+        EngineError::Write(cause) => cause
+            .downcast_ref::<StoreError>()
+            .is_some_and(|error| std::error::Error::source(error).is_none_or(is_no_io)),
+        _ => false,
+    }
+}
+
+fn is_no_io(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    !causes.any(|cause| cause.downcast_ref::<std::io::Error>().is_some())
 }
 
 /// A crawl that reached none of its roots: what is wrong, and what may help.

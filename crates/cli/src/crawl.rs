@@ -22,11 +22,12 @@ use crate::teller::Teller;
 /// Crawls, reports, and says how it ended.
 pub(crate) fn crawl(resolved: Resolved) -> anyhow::Result<ExitStatus> {
     let Resolved {
-        config,
+        mut config,
         options,
         notes,
         ..
     } = resolved;
+    anchor(&mut config)?;
     let speaker = Speaker::new(options.colour);
     if options.talk != Talk::Quiet {
         for note in &notes {
@@ -42,6 +43,18 @@ pub(crate) fn crawl(resolved: Resolved) -> anyhow::Result<ExitStatus> {
             Ok(status)
         }
     }
+}
+
+/// Files are named from where the command was given; another run may begin elsewhere.
+fn anchor(config: &mut Config) -> io::Result<()> {
+    let fetch = &mut config.fetch;
+    for path in [&mut fetch.cacert, &mut fetch.cookie_file]
+        .into_iter()
+        .flatten()
+    {
+        *path = std::path::absolute(&*path)?;
+    }
+    Ok(())
 }
 
 /// Runs the crawl to its end, with progress on stderr and an ear for signals.

@@ -13,8 +13,10 @@ use clewline::core::address::Cidr;
 
 use crate::resolve::show::{Standing, defaults};
 use crate::settings::{
-    ConsoleSettings, NetworkSettings, RequestSettings, ScopeSettings, Settings, definitions, key_of,
+    BudgetSettings, ConsoleSettings, NetworkSettings, OutputSettings, PaceSettings,
+    RequestSettings, ScopeSettings, Settings, definitions, key_of,
 };
+use crate::warc::WarcArguments;
 
 /// What `clewline` alone prints.
 pub(crate) const SHORT_HELP: &str = "\
@@ -25,6 +27,9 @@ Usage: clewline [crawl] URL… [OPTIONS]
   clewline example.com                      crawl a site into example.com.crawl/
   clewline example.com/docs/ --no-parent    only what lies below a folder
   clewline localhost:3000 --fail-on broken  find broken links of your own site
+  clewline resume                           go on with the crawl that is here
+  clewline status                           how it stands, while it runs or not
+  clewline why example.com/page             what happened to a URL, and why
   clewline inspect example.com/page         fetch one page and show what happens
 
 More: clewline -h for the usual flags, clewline --help for all of them.
@@ -104,6 +109,33 @@ show the content of either.
 Exit codes: 0 an answer was read, whatever its status; 2 usage or configuration;
 3 it was not fetched.";
 
+const RESUME_HELP: &str = "\
+The configuration comes from the job folder, not from clewline.toml. Flags change
+limits and politeness, for this run and later ones; another scope needs --rescope.
+Passwords and values of header fields are not kept: give them again.
+
+Exit codes: as those of a crawl; 0 also where the crawl was finished before.";
+
+const STATUS_HELP: &str = "\
+A running crawl answers for itself; the state of another one is looked at, and not
+changed. The time left is the least that politeness allows for what is queued now.";
+
+const WHY_HELP: &str = "\
+Shows where the URL was found, what it is known as, the verdict with the rule or the
+line of robots.txt, when it was queued, each try, redirects, size and digest. A URL
+that the crawl never let in is judged by the stored configuration and robots.txt.";
+
+const CTL_HELP: &str = "\
+Orders:
+  pause, continue, stop
+  rate 5/s, delay 2s, concurrency 50, host-concurrency 4
+  max-pages 1000, max-pages-per-host 100, max-bytes 1G, max-time 2h; or `unlimited`
+
+They count at once. Figures are kept in job.toml and count in later runs, too; a
+pause ends with the run. rate and delay replace each other.
+
+Exit codes: 0 done; 2 usage; 3 no crawl runs there, or it does not answer.";
+
 /// A web crawler that never loses its place.
 #[derive(Parser)]
 #[command(
@@ -143,10 +175,28 @@ pub(crate) enum Verb {
     /// Fetch one page and show what happens on the way
     #[command(max_term_width = 100, after_help = INSPECT_HELP)]
     Inspect(Box<InspectArguments>),
+    /// Go on with a crawl, with what its folder knows
+    #[command(max_term_width = 100, after_help = RESUME_HELP)]
+    Resume(Box<ResumeArguments>),
+    /// Show how a crawl stands, whether it runs or not
+    #[command(after_help = STATUS_HELP)]
+    Status(StatusArguments),
+    /// Show what happened to a URL, and why
+    #[command(override_usage = "clewline why [DIR] URL [--json]", after_help = WHY_HELP)]
+    Why(WhyArguments),
+    /// Pause, continue, stop or change a running crawl
+    #[command(override_usage = "clewline ctl [DIR] ORDER [VALUE]", after_help = CTL_HELP)]
+    Ctl(CtlArguments),
+    /// List, read and verify archives: WARC files, or the archive of a crawl
+    #[command(max_term_width = 100)]
+    Warc(WarcArguments),
     /// Print completions for a shell
     Completions {
         /// The shell
         shell: Shell,
+        /// Print help
+        #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
+        help: Option<bool>,
     },
     /// Print the reference of all settings
     #[command(hide = true)]
@@ -207,6 +257,9 @@ pub(crate) struct InspectArguments {
     pub(crate) console: ConsoleSettings,
     #[command(flatten)]
     pub(crate) sources: Sources,
+    /// Print help
+    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
+    help: Option<bool>,
 }
 
 /// What is shown of a page's content.
@@ -225,6 +278,74 @@ pub(crate) struct ContentArguments {
     #[arg(long, conflicts_with = "rules")]
     pub(crate) whole: bool,
 }
+
+/// A job and the flags that go over its configuration.
+#[derive(Args)]
+pub(crate) struct ResumeArguments {
+    /// The job folder; may be left out where there is one
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) scope: ScopeSettings,
+    #[command(flatten)]
+    pub(crate) budget: BudgetSettings,
+    #[command(flatten)]
+    pub(crate) pace: PaceSettings,
+    #[command(flatten)]
+    pub(crate) request: RequestSettings,
+    #[command(flatten)]
+    pub(crate) network: NetworkSettings,
+    #[command(flatten)]
+    pub(crate) output: OutputSettings,
+    #[command(flatten)]
+    pub(crate) console: ConsoleSettings,
+    /// Print help
+    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
+    help: Option<bool>,
+}
+
+/// A job to look at.
+#[derive(Args)]
+pub(crate) struct StatusArguments {
+    /// The job folder; may be left out where there is one
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print help
+    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
+    help: Option<bool>,
+}
+
+/// A job and a URL of it.
+#[derive(Args)]
+pub(crate) struct WhyArguments {
+    /// The job folder, which may be left out where there is one, and the URL
+    #[arg(value_name = "DIR URL", required = true, num_args = 1..=2)]
+    pub(crate) words: Vec<String>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print help
+    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
+    help: Option<bool>,
+}
+
+/// A job and what it is told.
+#[derive(Args)]
+pub(crate) struct CtlArguments {
+    /// The job folder, which may be left out where there is one, the order and its value
+    #[arg(value_name = "DIR ORDER VALUE", required = true, num_args = 1..=3,
+          allow_negative_numbers = true)]
+    pub(crate) words: Vec<String>,
+    /// Print help
+    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
+    help: Option<bool>,
+}
+
+/// Flags of a new crawl, which `resume` refuses and does not show.
+const NOT_TO_RESUME: [&str; 4] = ["output", "overwrite", "no_output", "in_memory"];
 
 /// The grammar, with the choices and the default of each flag in its help. Negative numbers
 /// count as values, so that they are refused with the others.
@@ -246,6 +367,13 @@ pub(crate) fn command() -> clap::Command {
         .mut_args(explain)
         .mut_subcommand("crawl", |verb| verb.mut_args(explain))
         .mut_subcommand("inspect", |verb| verb.mut_args(explain))
+        .mut_subcommand("resume", |verb| {
+            let shown = |arg: clap::Arg| {
+                let hidden = NOT_TO_RESUME.contains(&arg.get_id().as_str());
+                explain(arg).hide(hidden)
+            };
+            verb.mut_args(shown)
+        })
 }
 
 /// What a flag means, its choices, its default.

@@ -7,6 +7,7 @@ mod crawl;
 mod exit;
 mod flags;
 mod inspect;
+mod job;
 mod message;
 mod nearest;
 mod paper;
@@ -15,10 +16,13 @@ mod resolve;
 mod settings;
 mod stop;
 mod teller;
+mod warc;
 
 use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use clewline::JobError;
 
 use crate::exit::ExitStatus;
 use crate::flags::{CrawlArguments, InspectArguments, Sources, Verb};
@@ -60,7 +64,8 @@ fn colour_of(verb: &Verb) -> Colour {
     let written = match verb {
         Verb::Crawl(arguments) => arguments.settings.console.color.as_deref(),
         Verb::Inspect(arguments) => arguments.console.color.as_deref(),
-        Verb::Completions { .. } | Verb::Reference => None,
+        Verb::Resume(arguments) => arguments.console.color.as_deref(),
+        _ => None,
     };
     match written {
         Some("always") => Colour::Always,
@@ -72,6 +77,7 @@ fn colour_of(verb: &Verb) -> Colour {
 /// Why a verb did not begin or did not end well.
 enum Failure {
     Usage(Vec<Problem>),
+    Job(JobError),
     Stuck(anyhow::Error),
 }
 
@@ -85,7 +91,12 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
     match verb {
         Verb::Crawl(arguments) => run_crawl(&arguments),
         Verb::Inspect(arguments) => run_inspect(*arguments),
-        Verb::Completions { shell } => {
+        Verb::Resume(arguments) => job::resume::resume(*arguments),
+        Verb::Status(arguments) => job::status::status(&arguments),
+        Verb::Why(arguments) => job::why::why(&arguments),
+        Verb::Ctl(arguments) => job::ctl::ctl(&arguments),
+        Verb::Warc(arguments) => Ok(warc::warc(&arguments)?),
+        Verb::Completions { shell, .. } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut flags::command(), "clewline", &mut text);
             write_out(&String::from_utf8_lossy(&text))
@@ -185,6 +196,7 @@ fn end(result: Result<ExitStatus, Failure>, colour: Colour) -> ExitCode {
             speaker.problems(&problems);
             ExitStatus::Usage
         }
+        Err(Failure::Job(error)) => job::tell(error, colour),
         // Whoever closed the pipe has read enough.
         Err(Failure::Stuck(error)) if is_broken_pipe(&error) => ExitStatus::Done,
         Err(Failure::Stuck(error)) => {

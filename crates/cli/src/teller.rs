@@ -62,6 +62,7 @@ impl Teller {
                     format!("paused, nothing can be written ({why}); make room and it goes on");
                 self.voice.note(&line);
             }
+            Event::Told(word) if self.talk != Talk::Quiet => self.voice.note(word),
             Event::RoomAgain => self.voice.note("there is room again; going on"),
             Event::Settled(record) => match self.talk {
                 Talk::Verbose(1) => self.voice.say(&record_line(record)),
@@ -93,7 +94,11 @@ impl Teller {
             failed: progress.failed,
             broken: progress.broken,
             eta: time_left(progress),
-            waiting: hold.map(|(_, hold)| hold_line(hold, now, self.speed_named)),
+            waiting: if progress.paused {
+                Some("paused; `clewline ctl continue` goes on".to_owned())
+            } else {
+                hold.map(|(_, hold)| hold_line(hold, now, self.speed_named))
+            },
             hosts_active: progress.hosts,
             last_url: self.last_url.clone(),
         }

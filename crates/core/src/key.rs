@@ -5,6 +5,7 @@
 //! *normalised* form (percent-encoding case, unreserved characters decoded, dropped
 //! parameters); the request always uses the URL's own text.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
@@ -120,13 +121,38 @@ impl Keyer {
         let mut bytes = [0; 16];
         bytes[..2].copy_from_slice(&partition.to_be_bytes());
         bytes[2..8].copy_from_slice(&host_hash.to_be_bytes()[2..]);
+        self.key_within(&bytes, url)
+    }
+
+    /// The key of a URL, when that of another is known: on the same host, the host's part need
+    /// not be found again.
+    pub fn key_beside(&self, url: &CrawlUrl, other: &CrawlUrl, key: Key) -> Key {
+        if url.host() == other.host() {
+            self.key_within(&key.0, url)
+        } else {
+            self.key(url)
+        }
+    }
+
+    /// The key of a URL on the host of another key.
+    fn key_within(&self, host: &[u8; 16], url: &CrawlUrl) -> Key {
+        let mut bytes = *host;
         let url_hash = xxh3_64_with_seed(self.normalised(url).as_bytes(), self.seed);
         bytes[8..].copy_from_slice(&url_hash.to_be_bytes());
         Key(bytes)
     }
 
     /// The text that a key stands for.
-    pub fn normalised(&self, url: &CrawlUrl) -> String {
+    pub fn normalised<'a>(&self, url: &'a CrawlUrl) -> Cow<'a, str> {
+        let has_escapes = url.path_and_query().as_bytes().contains(&b'%');
+        if has_escapes || !self.drop_params.is_empty() && url.query().is_some() {
+            Cow::Owned(self.rewritten(url))
+        } else {
+            Cow::Borrowed(url.as_str())
+        }
+    }
+
+    fn rewritten(&self, url: &CrawlUrl) -> String {
         let mut text = String::with_capacity(url.as_str().len());
         text.push_str(url.origin());
         normalise_escapes(url.path(), &mut text);
@@ -261,5 +287,10 @@ mod tests {
             a
         );
         assert_eq!(a.to_string().parse::<Key>().unwrap(), a);
+        let near = CrawlUrl::parse("http://a.example.com/1").unwrap();
+        for other in ["https://a.example.com:8443/2", "http://b.example.com/1"] {
+            let other = CrawlUrl::parse(other).unwrap();
+            assert_eq!(keyer.key_beside(&other, &near, a), keyer.key(&other));
+        }
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Everything that ends or bounds a crawl. `None` is unlimited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Limits {
     /// Requests in flight in all.
     pub concurrency: u32,

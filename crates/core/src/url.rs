@@ -4,6 +4,8 @@
 //! without credentials, in the WHATWG serialisation. What is requested, stored and archived is
 //! exactly this text. Nothing here judges scope; nothing here touches the network.
 
+mod plain;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
@@ -89,6 +91,9 @@ impl CrawlUrl {
     /// Resolves a reference found on this page.
     pub fn join(&self, reference: &str) -> Result<Self, UrlError> {
         guard_length(reference)?;
+        if let Some(joined) = self.join_plain(reference) {
+            return Ok(joined);
+        }
         self.to_url()
             .join(reference)
             .map_err(|_| UrlError::Invalid)

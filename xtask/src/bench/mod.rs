@@ -6,9 +6,9 @@
 //! outside. Invariant: no figure is printed whose runs were not all made by this harness.
 
 mod arena;
-mod ground;
+pub(crate) mod ground;
 mod instructions;
-mod machine;
+pub(crate) mod machine;
 mod measure;
 mod options;
 mod profile;

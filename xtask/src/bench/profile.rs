@@ -71,13 +71,7 @@ const PROGRAM: [(&str, &[&str]); 11] = [
     ),
     (
         "tokenizer",
-        &[
-            "lol_html",
-            "selectors::",
-            "cssparser",
-            "encoding_rs",
-            "htmlize",
-        ],
+        &["extract::tokenizer", "memchr", "encoding_rs", "htmlize"],
     ),
     (
         "resolve",
@@ -305,7 +299,10 @@ mod tests {
             assert_eq!(symbols.len(), 1, "{line}");
             assert_eq!(purpose(&symbols[0]), expected, "{line}");
         };
-        check("12.50%\tclewline\t[.] lol_html::parser::lexer", "tokenizer");
+        check(
+            "12.50%\tclewline\t[.] clewline::extract::tokenizer::tag::Tag::scan",
+            "tokenizer",
+        );
         check(
             "0.01%\tclewline\t[.] <url::parser::Parser>::parse",
             "resolve",

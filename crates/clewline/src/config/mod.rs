@@ -5,10 +5,12 @@
 //! those once and hands over the result. Secrets never serialise and never print.
 
 mod rules;
+mod secret;
+#[cfg(test)]
+mod tests;
 mod trusted;
 mod validate;
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,11 +22,14 @@ use clewline_core::limits::Limits;
 pub use clewline_core::politeness::Speed;
 pub use clewline_core::scope::Reach;
 use clewline_core::url::{CrawlUrl, UrlError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use secret::Secret;
+
 /// Everything a crawl needs to know.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Config {
     /// Where it begins.
     pub roots: Vec<Root>,
@@ -43,11 +48,12 @@ pub struct Config {
 }
 
 /// A URL to begin with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
     /// The URL.
     pub url: CrawlUrl,
     /// Typed without a scheme: https is tried first, then http.
+    #[serde(default)]
     pub guessed_scheme: bool,
 }
 
@@ -94,7 +100,8 @@ fn has_scheme(text: &str) -> bool {
     clippy::struct_excessive_bools,
     reason = "each is a switch that users know by name"
 )]
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ScopeConfig {
     /// The general rule.
     pub reach: Reach,
@@ -147,7 +154,8 @@ impl Default for ScopeConfig {
 }
 
 /// How hosts are treated.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PolitenessConfig {
     /// A named speed; none lets the roots' addresses decide (loopback: max).
     pub speed: Option<Speed>,
@@ -170,7 +178,8 @@ pub struct PolitenessConfig {
 }
 
 /// Politeness of some hosts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HostOverride {
     /// A host name; a leading `*.` covers the subdomains too.
     pub host: String,
@@ -190,36 +199,9 @@ pub struct HostOverride {
     pub max_pages: Option<u64>,
 }
 
-/// A value that never prints, logs or serialises.
-#[derive(Clone, PartialEq, Eq, Default)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Hides a value.
-    pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
-    }
-
-    /// The value itself, for the wire only.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("(secret)")
-    }
-}
-
-impl Serialize for Secret {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str("(secret)")
-    }
-}
-
 /// How the crawler talks to servers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct FetchConfig {
     /// The whole User-Agent, instead of our own.
     pub user_agent: Option<String>,
@@ -230,6 +212,7 @@ pub struct FetchConfig {
     /// `user:password`, sent to the roots' origins only.
     pub user: Option<Secret>,
     /// `http://…` or `socks5://…` proxy.
+    #[serde(serialize_with = "secret::proxy")]
     pub proxy: Option<Secret>,
     /// Hosts that are asked without the proxy, as in `NO_PROXY`.
     pub no_proxy: Vec<String>,
@@ -315,7 +298,8 @@ impl FetchConfig {
 }
 
 /// What the crawler looks for in pages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ExtractConfig {
     /// Links per page at the most.
     pub max_links: usize,
@@ -328,7 +312,12 @@ impl Default for ExtractConfig {
 }
 
 /// What a crawl leaves behind.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch that users know by name"
+)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct OutputConfig {
     /// The job folder; none leaves nothing on disk.
     pub folder: Option<PathBuf>,
@@ -338,14 +327,59 @@ pub struct OutputConfig {
     pub in_memory: bool,
     /// Go on with an unfinished crawl although its scope is another one now.
     pub rescope: bool,
+    /// Go on from the last commit that is left, although the state is damaged behind it.
+    pub repair: bool,
     /// Memory for caches and buffers of the state.
     pub memory: Memory,
     /// The crawl pauses while less than this is free on the disk.
     pub min_free: MinFree,
+    /// The archive in the job folder.
+    pub archive: ArchiveConfig,
+}
+
+/// What is kept of the bytes on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ArchiveConfig {
+    /// Write an archive; without a job folder there is none.
+    pub write: bool,
+    /// How its records are compressed.
+    pub compression: Compression,
+    /// A file that has reached this many bytes is closed, and the next one begun.
+    pub file_size: u64,
+    /// Keep secrets in request records, instead of replacing their values.
+    pub keep_secrets: bool,
+}
+
+impl ArchiveConfig {
+    /// Files are not made larger, so that a place in one fits beside its number.
+    pub const LARGEST_FILE: u64 = 1 << 39;
+}
+
+impl Default for ArchiveConfig {
+    fn default() -> Self {
+        Self {
+            write: true,
+            compression: Compression::Gzip,
+            file_size: 1 << 30,
+            keep_secrets: false,
+        }
+    }
+}
+
+/// How the records of an archive are compressed, each by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compression {
+    /// What every tool reads.
+    #[default]
+    Gzip,
+    /// Smaller and faster, read by fewer tools.
+    Zstd,
 }
 
 /// A number of bytes that stay free on the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MinFree(pub u64);
 
 impl Default for MinFree {
@@ -355,7 +389,7 @@ impl Default for MinFree {
 }
 
 /// A number of bytes for caches and buffers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory(pub u64);
 
 impl Default for Memory {

@@ -2,7 +2,7 @@
 
 use clewline_core::scope::{Reach, Scope};
 
-use super::{Config, ConfigProblem, PolitenessConfig};
+use super::{ArchiveConfig, Config, ConfigProblem, PolitenessConfig};
 
 impl Config {
     /// Everything that is wrong; an empty list means that a crawl can start.
@@ -46,6 +46,10 @@ impl Config {
         if self.fetch.timeout.is_zero() || self.fetch.connect_timeout.is_zero() {
             problem("timeout", "must be longer than zero");
         }
+        if !(1..=ArchiveConfig::LARGEST_FILE).contains(&self.output.archive.file_size) {
+            problem("warc-size", "must be from 1 byte to 512 GiB");
+        }
+        problems.extend(self.withheld());
         problems.extend(self.politeness.problems());
         for (setting, patterns) in [
             ("include", &self.scope.include),

@@ -3,19 +3,21 @@
 //! Owns the way from an answer's facts to a line of `urls.jsonl`.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use clewline_core::frontier::Finished;
+use clewline_core::frontier::{Finished, Try};
 use clewline_core::key::Key;
 use clewline_core::link::{Link, LinkKind};
 use clewline_core::outcome::Outcome;
 use clewline_core::url::CrawlUrl;
 
-use crate::clock::timestamp;
+use crate::clock::{rfc3339, timestamp};
+use crate::exchange::Exchange;
 use crate::fetch::Timings;
 use crate::headers::Headers;
-use crate::record::{Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
+use crate::record::{EarlierTry, Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
 
 /// What a try brought to light.
 #[derive(Debug, Default)]
@@ -38,6 +40,8 @@ pub(super) struct Facts {
     pub(super) problem: Option<String>,
     pub(super) links: Vec<(Key, LinkKind)>,
     pub(super) content: Option<Content>,
+    pub(super) exchange: Option<Arc<Exchange>>,
+    pub(super) outlinks: Option<Vec<u8>>,
 }
 
 /// What only the users of the library want: the page itself.
@@ -56,6 +60,14 @@ pub(super) fn phases(timings: &Timings, total: Duration) -> PhaseMillis {
         tls: timings.tls.map(millis),
         first_byte: timings.first_byte.map(millis),
         total: Some(millis(total)),
+    }
+}
+
+fn earlier_try(one: &Try) -> EarlierTry {
+    EarlierTry {
+        at: rfc3339(Duration::from_millis(one.at)),
+        status: one.status,
+        failure: one.failure,
     }
 }
 
@@ -95,6 +107,7 @@ pub(super) fn entry(finished: Finished, facts: Facts) -> Entry {
         kind: entry.kind,
         found_on: entry.found_on.map(|url| (*url).clone()),
         tries: entry.tries,
+        earlier: entry.earlier.iter().map(earlier_try).collect(),
         timings: facts.timings,
         address: facts.address,
         title: facts.title,
@@ -107,5 +120,7 @@ pub(super) fn entry(finished: Finished, facts: Facts) -> Entry {
     Entry {
         record,
         links: facts.links,
+        exchange: facts.exchange,
+        outlinks: facts.outlinks.unwrap_or_default(),
     }
 }

@@ -6,7 +6,9 @@
 //! never parses; a page counts only when its record is durable.
 
 mod delivery;
+mod desk;
 mod disk;
+mod exchanges;
 mod facts;
 mod keeping;
 mod open_files;
@@ -32,15 +34,22 @@ use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::{Clock, timestamp, unix_seconds};
 use crate::config::{Config, Trusted};
+use crate::control::Asked;
+use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::Fetcher;
+use crate::folder::JobFolder;
 use crate::log::Log;
 use crate::page::Page;
 use crate::record::{Entry, OutcomeKind};
 use crate::report::{RunFacts, StoppedBy, Tally};
+use crate::witness::Witness;
 
 use delivery::{Delivery, Reader};
+use desk::Desk;
+pub(crate) use desk::saying;
 use disk::{Change, DiskWatch};
+use exchanges::Exchanges;
 use facts::Facts;
 use keeping::Keeping;
 pub(crate) use keeping::{
@@ -92,6 +101,8 @@ pub(crate) enum Message {
     Stop(Duration),
     /// The user of the library took a page.
     Taken,
+    /// Somebody asks, or orders.
+    Asked(Asked),
 }
 
 /// The end of a job, with what only the engine cares about.
@@ -108,9 +119,12 @@ pub(crate) struct Parts<S> {
     pub(crate) fetcher: Arc<dyn Fetcher>,
     pub(crate) extractor: Arc<dyn Extractor>,
     pub(crate) logs: Vec<Box<dyn Log>>,
+    pub(crate) spool: Option<Arc<Spool>>,
     pub(crate) cookies: CookieJar,
     pub(crate) frontier: Frontier<S>,
     pub(crate) earlier: Earlier,
+    pub(crate) folder: Option<Arc<JobFolder>>,
+    pub(crate) witness: Option<Witness>,
     pub(crate) observer: Observer,
     pub(crate) pages: Option<pages_channel::Sender<Page>>,
     pub(crate) inbox: Receiver<Message>,
@@ -123,6 +137,8 @@ pub(crate) type Observer = Box<dyn FnMut(Event<'_>) + Send>;
 /// How a crawl ended.
 #[derive(Debug)]
 pub(crate) struct Outcome {
+    /// As it was in the end: some of it can be changed on the way.
+    pub(crate) config: Config,
     pub(crate) tally: Tally,
     pub(crate) facts: RunFacts,
     pub(crate) failed_roots: Vec<(CrawlUrl, String)>,
@@ -141,6 +157,7 @@ pub(crate) struct Engine<S> {
     scribe: Scribe,
     inbox: Receiver<Message>,
     batch: Vec<Entry>,
+    exchanges: Exchanges,
     batch_since: Moment,
     delivery: Delivery,
     room: usize,
@@ -155,6 +172,7 @@ pub(crate) struct Engine<S> {
     keeping: Keeping,
     no_room: bool,
     disk: DiskWatch,
+    desk: Desk,
 }
 
 impl<S: Store> Engine<S> {
@@ -176,11 +194,13 @@ impl<S: Store> Engine<S> {
             max_body: config.fetch.max_body,
             timeout: config.fetch.timeout,
             keep_content: parts.pages.is_some(),
+            spool: parts.spool.clone(),
             engine: parts.outbox.clone(),
         };
         let room = open_files::room_for(config.limits.concurrency as usize);
         Ok(Self {
-            scribe: Scribe::start(parts.logs, parts.outbox).map_err(EngineError::Start)?,
+            scribe: Scribe::start(parts.logs, parts.witness, parts.outbox)
+                .map_err(EngineError::Start)?,
             clock,
             frontier: parts.frontier,
             cookies: parts.cookies,
@@ -188,6 +208,7 @@ impl<S: Store> Engine<S> {
             runtime: Some(runtime),
             inbox: parts.inbox,
             batch: Vec::new(),
+            exchanges: Exchanges::new(parts.spool),
             batch_since: Moment::ZERO,
             delivery: Delivery::new(parts.pages),
             room,
@@ -201,6 +222,7 @@ impl<S: Store> Engine<S> {
             any_root_reached: parts.earlier.resumed,
             resumed: parts.earlier.resumed,
             no_room: false,
+            desk: Desk::new(parts.folder),
             disk: DiskWatch::new(config.output.folder.as_deref(), config.output.min_free.0),
             trusted: Trusted::by(&config.roots),
             config,
@@ -214,8 +236,11 @@ impl<S: Store> Engine<S> {
             self.flush().map(|()| stopped_by)
         });
         self.abandon_tasks();
-        self.scribe.close();
-        self.outcome(ended)
+        let closed = self.scribe.close();
+        self.outcome(ended.and_then(|stopped_by| {
+            closed.map_err(|error| EngineError::Write(error.into()))?;
+            Ok(stopped_by)
+        }))
     }
 
     /// Tasks that still run are not waited for: their URLs stay open.
@@ -277,16 +302,22 @@ impl<S: Store> Engine<S> {
         self.stop_at.is_none()
             && (self.frontier.counts().in_flight as usize) < self.room
             && self.scribe.has_room()
+            && self.exchanges.has_room()
             && !self.delivery.is_behind()
             && !self.no_room
             && !self.disk.is_low()
+            && !self.desk.is_paused()
     }
 
     /// Waits for a message, or for the first thing that is due.
     fn wait(&mut self, now: Moment, until: Option<Moment>) -> Result<(), EngineError> {
         // Only now, with everything handed out that may be, is it known what holds the crawl.
+        if until.is_some() && self.desk.hold.is_none() {
+            self.desk.hold = self.frontier.hold(now);
+        }
         self.tell_progress(now);
-        let batch_due = (!self.batch.is_empty()).then(|| self.batch_since + BATCH_TIME);
+        let batch_due =
+            (self.batch.len() + self.exchanges.count() > 0).then(|| self.batch_since + BATCH_TIME);
         let progress_due = now + PROGRESS_TIME;
         let due = [until, batch_due, self.stop_at].into_iter().flatten().min();
         let due = due.map_or(progress_due, |due| due.min(progress_due));
@@ -310,6 +341,7 @@ impl<S: Store> Engine<S> {
                 let reader = self.delivery.pass_on();
                 self.mind(reader);
             }
+            Message::Asked(asked) => self.answer(asked)?,
         }
         Ok(())
     }
@@ -335,6 +367,7 @@ impl<S: Store> Engine<S> {
         Passport {
             cookie,
             credentials: self.trusted.includes(url),
+            recording: None,
         }
     }
 
@@ -355,8 +388,9 @@ impl<S: Store> Engine<S> {
             _ => {}
         }
         let settled = self.frontier.settle(settlement, now).map_err(state)?;
-        if let Settled::Done(finished) = settled {
-            self.finished(*finished, facts);
+        match settled {
+            Settled::Done(finished) => self.finished(*finished, facts),
+            _ => self.exchanges.add(facts.exchange),
         }
         self.tell_notes();
         Ok(())
@@ -423,8 +457,9 @@ impl<S: Store> Engine<S> {
         let open = self
             .batch
             .len()
-            .max(self.frontier.open_size() / LINKS_PER_RECORD);
-        let due = now >= self.batch_since + BATCH_TIME || open >= size;
+            .max(self.frontier.open_size() / LINKS_PER_RECORD)
+            .max(self.exchanges.count());
+        let due = now >= self.batch_since + BATCH_TIME || open >= size || self.exchanges.press();
         if open == 0 || !due || !self.scribe.has_room() {
             return Ok(());
         }
@@ -440,7 +475,12 @@ impl<S: Store> Engine<S> {
         });
         let entries = std::mem::take(&mut self.batch);
         // A scribe that is gone has said why; that word is on its way.
-        self.scribe.write(Batch { entries, commit }).ok();
+        let batch = Batch {
+            entries,
+            exchanges: self.exchanges.take(),
+            commit,
+        };
+        self.scribe.write(batch).ok();
         Ok(())
     }
 
@@ -480,6 +520,7 @@ impl<S: Store> Engine<S> {
             self.tally.add(&entry.record);
             (self.observer)(Event::Settled(&entry.record));
         }
+        self.desk.committed(&written.offsets);
         let urls = written
             .offsets
             .iter()
@@ -491,7 +532,8 @@ impl<S: Store> Engine<S> {
     fn flush(&mut self) -> Result<(), EngineError> {
         loop {
             self.hand_batch_over(self.clock.now(), 1)?;
-            if self.batch.is_empty() && self.scribe.unwritten() == 0 {
+            let open = self.batch.len() + self.exchanges.count();
+            if open == 0 && self.scribe.unwritten() == 0 {
                 return Ok(());
             }
             match self.inbox.recv() {
@@ -518,11 +560,13 @@ impl<S: Store> Engine<S> {
         if !self.meter.is_due(now, PROGRESS_TIME) {
             return;
         }
-        let hold = self.frontier.hold(now);
+        let seen = self.desk.hold.take();
+        let hold = self.frontier.hold(now).or(seen);
         let counts = self.frontier.counts();
         self.tally
             .tick(self.keeping.spent(now), counts.in_flight as u32);
-        let progress = self.meter.measure(now, &self.tally, counts, hold);
+        let mut progress = self.meter.measure(now, &self.tally, counts, hold);
+        self.desk.note(&mut progress);
         (self.observer)(Event::Progress(&progress));
     }
 
@@ -568,6 +612,7 @@ impl<S: Store> Engine<S> {
             self.failed_roots
         };
         Outcome {
+            config: self.config,
             tally: self.tally,
             facts,
             failed_roots,

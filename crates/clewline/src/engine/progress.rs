@@ -32,6 +32,8 @@ pub enum Event<'a> {
     NoRoom(&'a str),
     /// There is room again.
     RoomAgain,
+    /// What somebody told the crawl to do, in words.
+    Told(&'a str),
     /// How far the crawl is; about ten times a second.
     Progress(&'a Progress),
 }
@@ -63,6 +65,8 @@ pub struct Progress {
     pub hold: Option<Hold>,
     /// The URL that was started last.
     pub last_url: Option<String>,
+    /// It waits for the word to go on.
+    pub paused: bool,
 }
 
 /// Measures rates and the peak of requests in flight.
@@ -125,6 +129,7 @@ impl Meter {
             hosts: counts.hosts,
             hold,
             last_url: self.last_url.take(),
+            paused: false,
         }
     }
 }

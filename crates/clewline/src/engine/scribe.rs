@@ -2,7 +2,7 @@
 //!
 //! Owns the logs while a crawl runs. A batch is appended to every log, the logs are synced, and
 //! only then the store's part of the batch becomes durable, together with the offsets of the
-//! logs. Where there is no room on the disk it waits until there is, and nothing is torn: a log
+//! logs, and the witness is told. Where there is no room on the disk it waits until there is, and nothing is torn: a log
 //! is cut back to its last offset before the next try.
 
 use std::error::Error;
@@ -14,8 +14,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::Message;
+use crate::exchange::Exchange;
+use crate::failpoint::{Point, pass};
 use crate::log::{Log, Offset};
 use crate::record::Entry;
+use crate::witness::Witness;
 
 /// Batches that may wait; more than that and nothing new is handed out.
 const QUEUE: usize = 4;
@@ -30,6 +33,8 @@ pub(super) type Commit =
 /// A batch on its way.
 pub(super) struct Batch {
     pub(super) entries: Vec<Entry>,
+    /// Exchanges that belong to none of the entries.
+    pub(super) exchanges: Vec<Arc<Exchange>>,
     pub(super) commit: Commit,
 }
 
@@ -56,18 +61,23 @@ pub(crate) enum Word {
 /// The engine's end of the scribe.
 pub(super) struct Scribe {
     batches: Option<SyncSender<Batch>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
     unwritten: usize,
     give_up: Arc<AtomicBool>,
 }
 
 impl Scribe {
-    pub(super) fn start(logs: Vec<Box<dyn Log>>, engine: Sender<Message>) -> io::Result<Self> {
+    pub(super) fn start(
+        logs: Vec<Box<dyn Log>>,
+        witness: Option<Witness>,
+        engine: Sender<Message>,
+    ) -> io::Result<Self> {
         let (batches, queue) = sync_channel(QUEUE);
         let give_up = Arc::new(AtomicBool::new(false));
         let mut desk = Desk {
             logs,
             offsets: Vec::new(),
+            witness,
             engine,
             give_up: Arc::clone(&give_up),
         };
@@ -118,11 +128,10 @@ impl Scribe {
     }
 
     /// Ends the thread; everything handed over has been reported by then.
-    pub(super) fn close(&mut self) {
+    pub(super) fn close(&mut self) -> io::Result<()> {
         self.batches = None;
-        if let Some(thread) = self.thread.take() {
-            thread.join().ok();
-        }
+        let ended = self.thread.take().map(JoinHandle::join);
+        ended.and_then(Result::ok).unwrap_or(Ok(()))
     }
 }
 
@@ -133,12 +142,13 @@ pub(super) struct EngineGone;
 struct Desk {
     logs: Vec<Box<dyn Log>>,
     offsets: Vec<(&'static str, u64)>,
+    witness: Option<Witness>,
     engine: Sender<Message>,
     give_up: Arc<AtomicBool>,
 }
 
 impl Desk {
-    fn write_batches(&mut self, queue: &Receiver<Batch>) {
+    fn write_batches(&mut self, queue: &Receiver<Batch>) -> io::Result<()> {
         match self
             .logs
             .iter_mut()
@@ -146,7 +156,10 @@ impl Desk {
             .collect()
         {
             Ok(offsets) => self.offsets = offsets,
-            Err(error) => return self.say(Word::Failed(Box::<io::Error>::new(error))),
+            Err(error) => {
+                self.say(Word::Failed(Box::<io::Error>::new(error)));
+                return Ok(());
+            }
         }
         for batch in queue {
             let word = match self.write_patiently(batch) {
@@ -156,9 +169,10 @@ impl Desk {
             let failed = matches!(word, Word::Failed(_));
             self.say(word);
             if failed {
-                return;
+                return Ok(());
             }
         }
+        self.logs.iter_mut().try_for_each(|log| log.close())
     }
 
     fn say(&self, word: Word) {
@@ -179,6 +193,8 @@ impl Desk {
                         self.say(Word::RoomAgain);
                     }
                     self.offsets.clone_from(&offsets);
+                    // What is written need not wait in memory until the engine looks.
+                    batch.entries.iter_mut().for_each(Entry::forget_bytes);
                     return Ok(Written {
                         entries: batch.entries,
                         offsets,
@@ -202,15 +218,29 @@ impl Desk {
         &mut self,
         batch: &mut Batch,
     ) -> Result<Vec<(&'static str, u64)>, Box<dyn Error + Send + Sync>> {
-        for log in &mut self.logs {
+        pass(Point::BeforeAppend);
+        for (index, log) in self.logs.iter_mut().enumerate() {
+            if index == 1 {
+                pass(Point::BetweenAppends);
+            }
+            log.keep(&batch.exchanges)?;
             log.append(&batch.entries)?;
         }
-        let offsets: Vec<(&'static str, u64)> = self
-            .logs
-            .iter_mut()
-            .map(|log| Ok((log.name(), log.sync()?.0)))
-            .collect::<io::Result<_>>()?;
+        pass(Point::AfterAppend);
+        let mut offsets = Vec::with_capacity(self.logs.len());
+        for (index, log) in self.logs.iter_mut().enumerate() {
+            if index == 1 {
+                pass(Point::BetweenSyncs);
+            }
+            offsets.push((log.name(), log.sync()?.0));
+        }
+        pass(Point::AfterSync);
         (batch.commit)(&offsets)?;
+        pass(Point::AfterCommit);
+        if let Some(witness) = &mut self.witness {
+            witness.saw(&offsets);
+        }
+        pass(Point::AfterWitness);
         Ok(offsets)
     }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use clewline_core::frontier::{Answer, Ending, Failure, Job, JobId, Offer, Settlement, Work};
 use clewline_core::key::Keyer;
-use clewline_core::link::LinkKind;
+use clewline_core::link::{Link, LinkKind};
 use clewline_core::outcome::{FailureClass, SkipReason, is_redirect_status};
 use clewline_core::url::{CrawlUrl, redacted};
 use clewline_core::{retry_after, robots};
@@ -23,9 +23,13 @@ use super::facts::{Content, Facts, phases};
 use super::{JobDone, Message};
 use crate::clock::{Clock, unix_seconds};
 use crate::config::ScopeConfig;
+use crate::exchange::{Recording, Spool};
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
 use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response};
 use crate::headers::Headers;
+
+/// Bodies from this size are finished on a thread of their own.
+const LARGE_BODY: usize = 1024 * 1024;
 
 /// A robots.txt is read this far; the parser looks at no more (RFC 9309, 2.5).
 const ROBOTS_BODY: u64 = robots::MAX_BYTES as u64;
@@ -44,14 +48,17 @@ pub(super) struct Workshop {
     pub(super) max_body: u64,
     pub(super) timeout: Duration,
     pub(super) keep_content: bool,
+    /// Where exchanges are kept; none without an archive.
+    pub(super) spool: Option<Arc<Spool>>,
     pub(super) engine: Sender<Message>,
 }
 
-/// What the engine adds to a request: secrets never pass through the frontier.
+/// What is added to a request on its way: secrets never pass through the frontier.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Passport {
     pub(super) cookie: Option<String>,
     pub(super) credentials: bool,
+    pub(super) recording: Option<Recording>,
 }
 
 /// What a piece of work brought.
@@ -108,14 +115,21 @@ fn internal(panic: &(dyn std::any::Any + Send)) -> Failure {
     }
 }
 
-async fn perform(workshop: &Workshop, work: Work, passport: Passport) -> Done {
-    match work {
-        Work::Resolve { url } => Done::only(resolve(workshop, &url).await),
+async fn perform(workshop: &Workshop, work: Work, mut passport: Passport) -> Done {
+    let spool = workshop.spool.as_ref();
+    let recording = spool.map(|spool| Recording::new(Arc::clone(spool)));
+    passport.recording.clone_from(&recording);
+    let mut done = match work {
+        Work::Resolve { url } => return Done::only(resolve(workshop, &url).await),
         Work::Robots { url, address } => fetch_robots(workshop, url, address, passport).await,
         Work::Page { url, address, kind } => {
             fetch_page(workshop, Target { url, address, kind }, passport).await
         }
-    }
+    };
+    done.facts.exchange = recording
+        .and_then(|recording| recording.take())
+        .map(Arc::new);
+    done
 }
 
 async fn resolve(workshop: &Workshop, url: &CrawlUrl) -> Ending {
@@ -203,6 +217,7 @@ async fn fetch_robots(
         credentials: passport.credentials,
         max_body: ROBOTS_BODY,
         timeout: workshop.timeout,
+        recording: passport.recording,
     };
     let mut response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
@@ -239,6 +254,7 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
             workshop.max_body
         },
         timeout: workshop.timeout,
+        recording: passport.recording,
     };
     let mut response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
@@ -340,7 +356,9 @@ async fn read_body(
     });
     let mut digest = Xxh3::new();
     let mut kept = workshop.keep_content.then(BytesMut::new);
+    let mut size = 0;
     while let Some(chunk) = response.body.chunk().await? {
+        size += chunk.len();
         digest.update(&chunk);
         if let Some(extraction) = &mut extraction {
             extraction.feed(&chunk);
@@ -350,11 +368,30 @@ async fn read_body(
             kept.extend_from_slice(&chunk);
         }
     }
+    // A sitemap may have come packed.
+    let is_heavy = size >= LARGE_BODY || target.kind == LinkKind::SitemapFile;
+    let extracted = match extraction {
+        Some(extraction) if is_heavy => Some(finish_apart(extraction).await),
+        extraction => extraction.map(Extraction::finish),
+    };
     Ok(Reading {
-        extracted: extraction.map(Extraction::finish),
+        extracted,
         digest: digest.digest128(),
         body: kept.map(BytesMut::freeze),
     })
+}
+
+/// Ends the reading of a page without holding up the other tasks of a thread: formats that are
+/// read whole are read now, which may take a second for the largest.
+async fn finish_apart(extraction: Box<dyn Extraction>) -> Extracted {
+    match tokio::task::spawn_blocking(|| extraction.finish()).await {
+        Ok(extracted) => extracted,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // It is cancelled only with the runtime, and then nobody waits for the answer.
+            Err(_) => Extracted::default(),
+        },
+    }
 }
 
 fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: &mut Facts) {
@@ -372,18 +409,39 @@ fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: 
         body,
         links: extracted.links.clone(),
     });
+    facts.outlinks = workshop.spool.as_ref().map(|_| outlinks(&extracted.links));
     answer.nofollow = extracted.nofollow;
-    answer.links = extracted
-        .links
-        .into_iter()
-        .map(|link| Offer {
-            key: workshop.keyer.key(&link.url),
-            link,
-        })
-        .collect();
+    answer.links = offers(&workshop.keyer, extracted.links);
     facts.links = answer
         .links
         .iter()
         .map(|offer| (offer.key, offer.link.kind))
         .collect();
+}
+
+/// The links of a page as fields of a metadata record. Written here, because the addresses are
+/// here and the task has a processor of its own.
+fn outlinks(links: &[Link]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(links.len() * 64);
+    for link in links {
+        text.extend_from_slice(b"outlink: ");
+        text.extend_from_slice(link.url.as_str().as_bytes());
+        text.push(b' ');
+        text.extend_from_slice(link.kind.name().as_bytes());
+        text.extend_from_slice(b"\r\n");
+    }
+    text
+}
+
+/// Links with their keys; most are on the host of the one before.
+fn offers(keyer: &Keyer, links: Vec<Link>) -> Vec<Offer> {
+    let mut offers: Vec<Offer> = Vec::with_capacity(links.len());
+    for link in links {
+        let key = match offers.last() {
+            Some(before) => keyer.key_beside(&link.url, &before.link.url, before.key),
+            None => keyer.key(&link.url),
+        };
+        offers.push(Offer { link, key });
+    }
+    offers
 }

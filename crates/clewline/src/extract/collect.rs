@@ -6,12 +6,16 @@
 //! Invariant: memory is bounded by [`Bounds`], whatever the page holds.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher, RandomState};
+use std::ops::Range;
 
 use clewline_core::link::{Link, LinkKind};
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT};
-use encoding_rs::Encoding;
+use encoding_rs::{Encoding, UTF_8};
+use memchr::memchr;
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -60,11 +64,6 @@ impl<'a> Reference<'a> {
             lastmod: None,
         }
     }
-
-    fn fingerprint(&self) -> u64 {
-        let seed = self.kind as u64 | (self.against as u64) << 8;
-        xxh3_64_with_seed(trim(&self.raw).as_bytes(), seed)
-    }
 }
 
 /// References that were resolved, and the count of those that were not.
@@ -76,13 +75,46 @@ pub(super) struct Resolved {
     pub(super) other: u64,
 }
 
+/// A reference that is kept; its text is among those of all.
+#[derive(Debug)]
+struct Kept {
+    raw: Range<usize>,
+    kind: LinkKind,
+    against: Against,
+    nofollow: bool,
+    lastmod: Option<Box<str>>,
+}
+
+/// Places by fingerprint.
+type Known = HashMap<u64, usize, BuildHasherDefault<Fingerprint>>;
+
+/// A fingerprint is its own hash.
+#[derive(Debug, Default)]
+struct Fingerprint(u64);
+
+impl Hasher for Fingerprint {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxh3_64_with_seed(bytes, self.0);
+    }
+
+    fn write_u64(&mut self, fingerprint: u64) {
+        self.0 = fingerprint;
+    }
+}
+
 /// Gathers distinct references up to its bounds.
 #[derive(Debug)]
 pub(super) struct Collector {
     bounds: Bounds,
-    bytes: usize,
-    known: HashMap<u64, usize>,
-    references: Vec<Reference<'static>>,
+    /// Differs from page to page, so that no page can be written whose fingerprints collide.
+    seed: u64,
+    known: Known,
+    texts: String,
+    references: Vec<Kept>,
     dropped: u64,
     other: u64,
 }
@@ -91,8 +123,9 @@ impl Collector {
     pub(super) fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
-            bytes: 0,
-            known: HashMap::new(),
+            seed: RandomState::new().hash_one(0),
+            known: Known::default(),
+            texts: String::new(),
             references: Vec::new(),
             dropped: 0,
             other: 0,
@@ -111,7 +144,7 @@ impl Collector {
 
     /// Takes a reference, unless it is known, points into its own page or exceeds the bounds.
     pub(super) fn add_reference(&mut self, reference: Reference<'_>) {
-        let raw = trim(&reference.raw);
+        let raw = without_fragment(trim(&reference.raw));
         if raw.is_empty() || raw.starts_with('#') {
             return;
         }
@@ -119,7 +152,8 @@ impl Collector {
             self.other += 1;
             return;
         }
-        match self.known.entry(reference.fingerprint()) {
+        let seed = self.seed ^ (reference.kind as u64 | (reference.against as u64) << 8);
+        match self.known.entry(xxh3_64_with_seed(raw.as_bytes(), seed)) {
             Entry::Occupied(entry) => {
                 let first = &mut self.references[*entry.get()];
                 first.nofollow &= reference.nofollow;
@@ -128,16 +162,22 @@ impl Collector {
                 }
             }
             Entry::Vacant(entry) => {
-                let full = self.references.len() >= self.bounds.links
-                    || self.bytes + raw.len() > self.bounds.bytes;
-                if full {
+                let start = self.texts.len();
+                let is_full = self.references.len() >= self.bounds.links
+                    || start + raw.len() > self.bounds.bytes;
+                if is_full {
                     self.dropped += 1;
                     return;
                 }
-                self.bytes += raw.len();
                 entry.insert(self.references.len());
-                let raw = Cow::Owned(raw.to_owned());
-                self.references.push(Reference { raw, ..reference });
+                self.texts.push_str(raw);
+                self.references.push(Kept {
+                    raw: start..self.texts.len(),
+                    kind: reference.kind,
+                    against: reference.against,
+                    nofollow: reference.nofollow,
+                    lastmod: reference.lastmod,
+                });
             }
         }
     }
@@ -158,14 +198,22 @@ impl Collector {
     }
 
     /// Resolves everything; links that come out equal are one link.
-    pub(super) fn resolve(self, page: &Url, base: &Url, encoding: &'static Encoding) -> Resolved {
+    pub(super) fn resolve(
+        self,
+        page: &CrawlUrl,
+        base: Option<Url>,
+        encoding: &'static Encoding,
+    ) -> Resolved {
         let mut resolved = Resolved {
+            links: Vec::with_capacity(self.references.len()),
             dropped: self.dropped,
             other: self.other,
             ..Resolved::default()
         };
-        let mut known: HashMap<u64, usize> = HashMap::with_capacity(self.references.len());
-        let encode = query_encoder(encoding);
+        let mut known = self.known;
+        known.clear();
+        let page = Base::page(page);
+        let base = base.map(Base::document);
         let mut bytes = 0;
         for reference in self.references {
             // A long base makes much of little: 10,000 short references would take its length
@@ -174,39 +222,79 @@ impl Collector {
                 resolved.dropped += 1;
                 continue;
             }
-            let base = match reference.against {
-                Against::Document => base,
-                Against::Page => page,
+            let raw = &self.texts[reference.raw.clone()];
+            let url = match reference.against {
+                Against::Document => base.as_ref().unwrap_or(&page).resolve(raw, encoding),
+                Against::Page => page.resolve(raw, UTF_8),
             };
-            let mut options = Url::options().base_url(Some(base));
-            if reference.against == Against::Document && encoding != encoding_rs::UTF_8 {
-                options = options.encoding_override(Some(&encode));
-            }
-            let url = options.parse(&reference.raw).ok();
-            let Some(url) = url.and_then(|url| CrawlUrl::from_url(url).ok()) else {
+            let Some(url) = url else {
                 resolved.other += 1;
                 continue;
             };
             if reference.kind == LinkKind::Canonical && resolved.canonical.is_none() {
                 resolved.canonical = Some(url.clone());
             }
-            let fingerprint = xxh3_64_with_seed(url.as_str().as_bytes(), reference.kind as u64);
-            let link = Link {
-                url,
-                kind: reference.kind,
-                nofollow: reference.nofollow,
-                lastmod: reference.lastmod,
-            };
-            match known.entry(fingerprint) {
-                Entry::Occupied(entry) => resolved.links[*entry.get()].nofollow &= link.nofollow,
+            let seed = self.seed ^ reference.kind as u64;
+            match known.entry(xxh3_64_with_seed(url.as_str().as_bytes(), seed)) {
+                Entry::Occupied(entry) => {
+                    resolved.links[*entry.get()].nofollow &= reference.nofollow;
+                }
                 Entry::Vacant(entry) => {
-                    bytes += link.url.as_str().len();
+                    bytes += url.as_str().len();
                     entry.insert(resolved.links.len());
-                    resolved.links.push(link);
+                    resolved.links.push(Link {
+                        url,
+                        kind: reference.kind,
+                        nofollow: reference.nofollow,
+                        lastmod: reference.lastmod,
+                    });
                 }
             }
         }
         resolved
+    }
+}
+
+/// A base in the two forms that are needed: most references can be resolved without the
+/// parser's own, which is made when the first needs it.
+struct Base {
+    canonical: Option<CrawlUrl>,
+    parsed: OnceCell<Url>,
+}
+
+impl Base {
+    fn page(page: &CrawlUrl) -> Self {
+        Self {
+            canonical: Some(page.clone()),
+            parsed: OnceCell::new(),
+        }
+    }
+
+    /// What a document names may be of any scheme.
+    fn document(base: Url) -> Self {
+        Self {
+            canonical: CrawlUrl::from_url(base.clone()).ok(),
+            parsed: OnceCell::from(base),
+        }
+    }
+
+    fn resolve(&self, raw: &str, encoding: &'static Encoding) -> Option<CrawlUrl> {
+        let canonical = self.canonical.as_ref();
+        if let Some(url) = canonical.and_then(|base| base.join_plain(raw)) {
+            return Some(url);
+        }
+        let base = self.parsed.get_or_init(|| {
+            canonical
+                .expect("a base that was not parsed is canonical")
+                .to_url()
+        });
+        let encode = query_encoder(encoding);
+        let mut options = Url::options().base_url(Some(base));
+        if encoding != UTF_8 {
+            options = options.encoding_override(Some(&encode));
+        }
+        let url = options.parse(raw).ok()?;
+        CrawlUrl::from_url(url).ok()
     }
 }
 
@@ -220,10 +308,58 @@ fn trim(raw: &str) -> &str {
     raw.trim_matches(|c: char| c <= ' ')
 }
 
+/// What is before the fragment, by which no two links differ. White space before it stays: at
+/// the end it would be stripped, but before a fragment it is part of the URL.
+fn without_fragment(raw: &str) -> &str {
+    match memchr(b'#', raw.as_bytes()) {
+        Some(at) if at > 0 && raw.as_bytes()[at - 1] > b' ' => &raw[..at],
+        _ => raw,
+    }
+}
+
 fn is_never_fetched(raw: &str) -> bool {
     NEVER_FETCHED.iter().any(|scheme| {
         raw.as_bytes()
             .get(..scheme.len())
             .is_some_and(|head| head.eq_ignore_ascii_case(scheme.as_bytes()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[rustfmt::skip]
+    const PIECES: [&str; 18] = [
+        "a", "b/", "..", "#", "#", "?", " ", "\t", "\n", "\\", "/", ":", "http://x.test", "@", "é",
+        "%", "data:", "c d",
+    ];
+
+    /// The page's URL, and one that has a query and credentials to lose.
+    const BASES: [&str; 2] = ["http://h.test/d/p", "http://u:p@h.test/d/p?q#f"];
+
+    fn without(url: Url) -> Option<CrawlUrl> {
+        CrawlUrl::from_url(url).ok()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn a_fragment_changes_nothing(
+            base in proptest::sample::select(&BASES[..]),
+            pieces in proptest::collection::vec(proptest::sample::select(&PIECES[..]), 1..7),
+        ) {
+            let base = Url::parse(base).unwrap();
+            let raw = pieces.concat();
+            let raw = trim(&raw);
+            let whole = base.join(raw).ok().and_then(without);
+            let short = without_fragment(raw);
+            prop_assert_eq!(&base.join(short).ok().and_then(without), &whole);
+            let resolved = Base::document(base).resolve(short, UTF_8);
+            prop_assert_eq!(resolved, whole);
+        }
+    }
 }

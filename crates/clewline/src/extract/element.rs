@@ -4,33 +4,37 @@
 //! `base` and `title` tell. Refuses to know how the element was tokenized: the HTML and the XML
 //! path both hand over a name and a way to look up attributes, entities decoded.
 
+use std::borrow::Cow;
+
 use clewline_core::link::LinkKind;
-use clewline_core::url::HARD_LENGTH_LIMIT;
+use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT};
 use url::Url;
 
 use super::collect::{Collector, Reference};
 use super::directives::Directives;
+use super::tokenizer::{Attribute, Name};
 use super::{css, refresh, relation, srcset};
-
-/// Elements that may name something, for a tokenizer that wants to be told in advance. An
-/// element that is named here without need costs time; one that is missing loses links.
-pub(super) const SELECTOR: &str = "a,area,base,link,meta,iframe,frame,img,image,source,video,\
-    audio,track,embed,object,script,input,use,[style],[background]";
 
 /// The longest title, in characters.
 const TITLE_LIMIT: usize = 1000;
 
 /// How much of a title is read to get there, in bytes: white space and entities fold.
-const TITLE_BYTES: usize = 16 * 1024;
+pub(super) const TITLE_BYTES: usize = 16 * 1024;
 
 /// The longest style element that is read, in bytes.
-const STYLE_BYTES: usize = 1024 * 1024;
+pub(super) const STYLE_BYTES: usize = 1024 * 1024;
+
+/// The attributes of an element.
+pub(super) trait Attributes {
+    /// The value of an attribute, decoded; empty, if it is there without one.
+    fn value(&self, attribute: Attribute) -> Option<Cow<'_, str>>;
+}
 
 /// What a document told so far.
 #[derive(Debug)]
 pub(super) struct Findings {
     pub(super) collector: Collector,
-    pub(super) page: Url,
+    pub(super) page: CrawlUrl,
     pub(super) base: Option<Url>,
     pub(super) agent: Box<str>,
     pub(super) directives: Directives,
@@ -41,7 +45,7 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    pub(super) fn new(collector: Collector, page: Url, agent: Box<str>) -> Self {
+    pub(super) fn new(collector: Collector, page: CrawlUrl, agent: Box<str>) -> Self {
         Self {
             collector,
             page,
@@ -72,6 +76,14 @@ impl Findings {
         let Some(raw) = self.raw_title.take() else {
             return;
         };
+        self.title(&raw);
+    }
+
+    /// A title as written; the first that has text counts.
+    pub(super) fn title(&mut self, raw: &str) {
+        if self.title.is_some() {
+            return;
+        }
         let folded = htmlize::unescape(raw)
             .split_whitespace()
             .collect::<Vec<_>>()
@@ -93,97 +105,112 @@ impl Findings {
         self.style(&text);
     }
 
-    fn style(&mut self, text: &str) {
+    /// A style sheet, or the declarations of one element.
+    pub(super) fn style(&mut self, text: &str) {
         css::references(text, |raw, kind| self.collector.add(raw, kind));
     }
 
     /// Reads one element.
-    pub(super) fn element(&mut self, name: &str, attribute: &dyn Fn(&str) -> Option<String>) {
+    pub(super) fn element(&mut self, name: Name, attributes: &impl Attributes) {
         match name {
-            "a" => self.anchor(LinkKind::Anchor, attribute),
-            "area" => self.anchor(LinkKind::Area, attribute),
-            "base" => self.base(attribute),
-            "link" => self.link(attribute),
-            "meta" => self.meta(attribute),
-            "iframe" | "frame" => self.plain("src", LinkKind::Frame, attribute),
-            "script" => self.plain("src", LinkKind::Script, attribute),
-            "object" => self.plain("data", LinkKind::Media, attribute),
-            "audio" | "track" | "embed" => self.plain("src", LinkKind::Media, attribute),
-            "video" => {
-                self.plain("src", LinkKind::Media, attribute);
-                self.plain("poster", LinkKind::Image, attribute);
+            Name::A => self.anchor(LinkKind::Anchor, attributes),
+            Name::AREA => self.anchor(LinkKind::Area, attributes),
+            Name::BASE => self.base(attributes),
+            Name::LINK => self.link(attributes),
+            Name::META => self.meta(attributes),
+            Name::IFRAME | Name::FRAME => self.plain(Attribute::Src, LinkKind::Frame, attributes),
+            Name::SCRIPT => self.plain(Attribute::Src, LinkKind::Script, attributes),
+            Name::OBJECT => self.plain(Attribute::Data, LinkKind::Media, attributes),
+            Name::AUDIO | Name::TRACK | Name::EMBED => {
+                self.plain(Attribute::Src, LinkKind::Media, attributes);
             }
-            "source" => {
-                self.plain("src", LinkKind::Media, attribute);
-                self.srcset("srcset", attribute);
+            Name::VIDEO => {
+                self.plain(Attribute::Src, LinkKind::Media, attributes);
+                self.plain(Attribute::Poster, LinkKind::Image, attributes);
             }
-            "img" | "image" => self.image(attribute),
-            "use" => self.svg_reference(attribute),
-            "input" if is_image_input(attribute) => self.plain("src", LinkKind::Image, attribute),
+            Name::SOURCE => {
+                self.plain(Attribute::Src, LinkKind::Media, attributes);
+                self.srcset(Attribute::Srcset, attributes);
+            }
+            Name::IMG | Name::IMAGE => self.image(attributes),
+            Name::USE => self.svg_reference(attributes),
+            Name::INPUT if is_image_input(attributes) => {
+                self.plain(Attribute::Src, LinkKind::Image, attributes);
+            }
             _ => {}
         }
-        self.plain("background", LinkKind::Image, attribute);
-        if let Some(style) = attribute("style") {
+        self.plain(Attribute::Background, LinkKind::Image, attributes);
+        if let Some(style) = attributes.value(Attribute::Style) {
             self.style(&style);
         }
     }
 
-    fn plain(&mut self, name: &str, kind: LinkKind, attribute: &dyn Fn(&str) -> Option<String>) {
-        if let Some(raw) = attribute(name) {
+    fn plain(&mut self, attribute: Attribute, kind: LinkKind, attributes: &impl Attributes) {
+        if let Some(raw) = attributes.value(attribute) {
             self.collector.add_reference(Reference::new(raw, kind));
         }
     }
 
-    fn anchor(&mut self, kind: LinkKind, attribute: &dyn Fn(&str) -> Option<String>) {
-        let Some(raw) = attribute("href").or_else(|| attribute("xlink:href")) else {
+    fn anchor(&mut self, kind: LinkKind, attributes: &impl Attributes) {
+        let Some(raw) = attributes
+            .value(Attribute::Href)
+            .or_else(|| attributes.value(Attribute::XlinkHref))
+        else {
             return;
         };
-        let nofollow = attribute("rel").is_some_and(|rel| relation::is_nofollow(&rel));
+        let nofollow = attributes
+            .value(Attribute::Rel)
+            .is_some_and(|rel| relation::is_nofollow(&rel));
         self.collector.add_reference(Reference {
             nofollow,
             ..Reference::new(raw, kind)
         });
     }
 
-    fn image(&mut self, attribute: &dyn Fn(&str) -> Option<String>) {
-        self.plain("src", LinkKind::Image, attribute);
-        self.srcset("srcset", attribute);
-        self.svg_reference(attribute);
+    fn image(&mut self, attributes: &impl Attributes) {
+        self.plain(Attribute::Src, LinkKind::Image, attributes);
+        self.srcset(Attribute::Srcset, attributes);
+        self.svg_reference(attributes);
     }
 
-    fn svg_reference(&mut self, attribute: &dyn Fn(&str) -> Option<String>) {
-        let raw = attribute("href").or_else(|| attribute("xlink:href"));
+    fn svg_reference(&mut self, attributes: &impl Attributes) {
+        let raw = attributes
+            .value(Attribute::Href)
+            .or_else(|| attributes.value(Attribute::XlinkHref));
         if let Some(raw) = raw {
             self.collector
                 .add_reference(Reference::new(raw, LinkKind::Image));
         }
     }
 
-    fn srcset(&mut self, name: &str, attribute: &dyn Fn(&str) -> Option<String>) {
-        if let Some(value) = attribute(name) {
+    fn srcset(&mut self, attribute: Attribute, attributes: &impl Attributes) {
+        if let Some(value) = attributes.value(attribute) {
             srcset::candidates(&value, |raw| self.collector.add(raw, LinkKind::Image));
         }
     }
 
     /// The first base that can be one counts (HTML section 4.2.3). One that is longer than any
     /// URL would be copied for each link, only to be refused.
-    fn base(&mut self, attribute: &dyn Fn(&str) -> Option<String>) {
+    fn base(&mut self, attributes: &impl Attributes) {
         if self.base.is_some() {
             return;
         }
-        let base = attribute("href").and_then(|raw| self.page.join(&raw).ok());
+        let base = attributes
+            .value(Attribute::Href)
+            .and_then(|raw| self.page.to_url().join(&raw).ok());
         self.base = base
             .filter(|base| !base.cannot_be_a_base() && base.as_str().len() <= HARD_LENGTH_LIMIT);
     }
 
-    fn link(&mut self, attribute: &dyn Fn(&str) -> Option<String>) {
-        let Some(relations) = attribute("rel") else {
+    fn link(&mut self, attributes: &impl Attributes) {
+        let Some(relations) = attributes.value(Attribute::Rel) else {
             return;
         };
-        let Some(kind) = relation::kind(&relations, attribute("as").as_deref()) else {
+        let Some(kind) = relation::kind(&relations, attributes.value(Attribute::As).as_deref())
+        else {
             return;
         };
-        if let Some(raw) = attribute("href") {
+        if let Some(raw) = attributes.value(Attribute::Href) {
             let nofollow = relation::is_nofollow(&relations);
             self.collector.add_reference(Reference {
                 nofollow,
@@ -191,20 +218,21 @@ impl Findings {
             });
         }
         if kind == LinkKind::Image {
-            self.srcset("imagesrcset", attribute);
+            self.srcset(Attribute::ImageSrcset, attributes);
         }
     }
 
-    fn meta(&mut self, attribute: &dyn Fn(&str) -> Option<String>) {
-        let Some(content) = attribute("content") else {
+    fn meta(&mut self, attributes: &impl Attributes) {
+        let Some(content) = attributes.value(Attribute::Content) else {
             return;
         };
-        let is_refresh =
-            attribute("http-equiv").is_some_and(|name| name.trim().eq_ignore_ascii_case("refresh"));
+        let is_refresh = attributes
+            .value(Attribute::HttpEquiv)
+            .is_some_and(|name| name.trim().eq_ignore_ascii_case("refresh"));
         if is_refresh && let Some(raw) = refresh::target(&content) {
             self.collector.add(raw, LinkKind::Refresh);
         }
-        let Some(name) = attribute("name") else {
+        let Some(name) = attributes.value(Attribute::Name) else {
             return;
         };
         let name = name.trim();
@@ -214,8 +242,10 @@ impl Findings {
     }
 }
 
-fn is_image_input(attribute: &dyn Fn(&str) -> Option<String>) -> bool {
-    attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("image"))
+fn is_image_input(attributes: &impl Attributes) -> bool {
+    attributes
+        .value(Attribute::Type)
+        .is_some_and(|kind| kind.eq_ignore_ascii_case("image"))
 }
 
 /// Appends as much of a text as fits, cut between characters, so that the result does not

@@ -14,11 +14,14 @@ mod feed;
 mod header_links;
 mod html;
 mod media;
+#[cfg(any(test, feature = "oracle"))]
+pub(crate) mod oracle;
 mod page;
 mod refresh;
 mod relation;
 mod sitemap;
 mod srcset;
+mod tokenizer;
 mod xml;
 
 use clewline_core::link::Link;

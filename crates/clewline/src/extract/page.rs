@@ -6,17 +6,14 @@
 //! same answer however they are cut, and memory is bounded by the constants here and in the
 //! readers.
 
-use std::sync::Arc;
-
 use clewline_core::link::LinkKind;
-use clewline_core::url::CrawlUrl;
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8};
 
 use super::body::Body;
 use super::collect::{Bounds, Collector};
 use super::directives::Directives;
 use super::element::Findings;
-use super::html::{HtmlPass, Shared, open};
+use super::html::HtmlPass;
 use super::media::{self, Claim, Media};
 use super::xml::{self, End};
 use super::{Extracted, Extraction, Extractor, PageHead};
@@ -83,15 +80,14 @@ impl Extractor for PageExtractor {
         for value in head.headers.all("x-robots-tag") {
             directives.read_header(&header_links::text(value), &self.agent);
         }
-        let mut findings = Findings::new(collector, head.url.to_url(), self.agent.clone());
+        let mut findings = Findings::new(collector, head.url.clone(), self.agent.clone());
         findings.directives = directives;
         let claim = media::claim(head.headers);
         let is_readable = head.sitemap || claim.media != Media::Other;
         Box::new(PageExtraction {
-            url: head.url.clone(),
             claim,
             is_sitemap: head.sitemap,
-            shared: Shared::new(findings.into()),
+            findings,
             charset: None,
             query_encoding: UTF_8,
             state: if is_readable {
@@ -123,10 +119,9 @@ enum State {
 }
 
 struct PageExtraction {
-    url: CrawlUrl,
     claim: Claim,
     is_sitemap: bool,
-    shared: Shared,
+    findings: Findings,
     charset: Option<&'static Encoding>,
     query_encoding: &'static Encoding,
     state: State,
@@ -137,7 +132,7 @@ impl Extraction for PageExtraction {
         while !chunk.is_empty() {
             match &mut self.state {
                 State::Idle => return,
-                State::Html(pass) => return pass.write(chunk),
+                State::Html(pass) => return pass.write(chunk, &mut self.findings),
                 State::Whole(body, _) => return body.push(chunk),
                 State::Holding(held) => {
                     // Exactly so many bytes decide, so that the cuts of the network do not.
@@ -163,32 +158,21 @@ impl Extraction for PageExtraction {
         }
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle | State::Holding(_) => {}
-            State::Html(pass) => pass.finish(),
+            State::Html(pass) => pass.finish(&mut self.findings),
             State::Whole(body, format) => self.read_whole(body, format),
         }
-        let Self {
-            shared,
-            charset,
-            query_encoding,
-            ..
-        } = *self;
-        let findings = Arc::into_inner(shared)
-            .expect("the readers are gone, and with them their shares")
-            .into_inner()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        conclude(findings, charset, query_encoding)
+        conclude(self.findings, self.charset, self.query_encoding)
     }
 }
 
-fn conclude(
+pub(super) fn conclude(
     findings: Findings,
     charset: Option<&'static Encoding>,
     query_encoding: &'static Encoding,
 ) -> Extracted {
-    let base = findings.base.as_ref().unwrap_or(&findings.page);
     let resolved = findings
         .collector
-        .resolve(&findings.page, base, query_encoding);
+        .resolve(&findings.page, findings.base, query_encoding);
     Extracted {
         links: resolved.links,
         dropped_links: resolved.dropped,
@@ -238,15 +222,15 @@ impl PageExtraction {
             .or_else(|| charset::declared_in_html(held));
         let encoding = match known {
             Some(encoding) => encoding,
-            None if is_last => charset::guess(held, self.url.host()),
+            None if is_last => charset::guess(held, self.findings.page.host()),
             None => return,
         };
         if encoding == REPLACEMENT {
-            open(&self.shared).problem.get_or_insert(UNSAFE_ENCODING);
+            self.findings.problem.get_or_insert(UNSAFE_ENCODING);
         }
         self.charset = Some(encoding);
         self.query_encoding = encoding.output_encoding();
-        self.begin(State::Html(Box::new(HtmlPass::new(&self.shared, encoding))));
+        self.begin(State::Html(Box::new(HtmlPass::new(encoding))));
     }
 
     /// Hands the held bytes to the reader that was chosen.
@@ -269,7 +253,7 @@ impl PageExtraction {
         self.charset = Some(encoding);
         let read = match format {
             Format::Css => {
-                let collector = &mut open(&self.shared).collector;
+                let collector = &mut self.findings.collector;
                 css::references(&text, |raw, kind| collector.add(raw, kind));
                 None
             }
@@ -277,28 +261,28 @@ impl PageExtraction {
             Format::Sitemap => self.read_sitemap(&text),
         };
         if let Some(problem) = problem.or(read) {
-            open(&self.shared).problem.get_or_insert(problem);
+            self.findings.problem.get_or_insert(problem);
         }
     }
 
-    fn read_xml(&self, text: &str) -> Option<&'static str> {
+    fn read_xml(&mut self, text: &str) -> Option<&'static str> {
         let root = xml::root(text).unwrap_or_default();
         if root == "html" {
-            let end = xml::xhtml(text, &mut open(&self.shared));
+            let end = xml::xhtml(text, &mut self.findings);
             if end == End::Whole {
                 return None;
             }
             // What claims to be XHTML and is not may still be HTML; links found twice are one.
-            let mut pass = HtmlPass::new(&self.shared, UTF_8);
-            pass.write(text.as_bytes());
-            pass.finish();
+            let mut pass = HtmlPass::new(UTF_8);
+            pass.write(text.as_bytes(), &mut self.findings);
+            pass.finish(&mut self.findings);
             return Some(NOT_XML);
         }
-        let collector = &mut open(&self.shared).collector;
+        let collector = &mut self.findings.collector;
         let end = match root.as_str() {
             "urlset" | "sitemapindex" => {
                 collector.rebound(sitemap::BOUNDS);
-                sitemap::read(text, &self.url, collector)
+                sitemap::read(text, &self.findings.page, collector)
             }
             "rss" | "feed" | "rdf" => feed::read(text, LinkKind::Feed, collector),
             _ => xml::hrefs(text, collector),
@@ -306,8 +290,8 @@ impl PageExtraction {
         (end != End::Whole).then_some(NOT_XML)
     }
 
-    fn read_sitemap(&self, text: &str) -> Option<&'static str> {
-        let collector = &mut open(&self.shared).collector;
+    fn read_sitemap(&mut self, text: &str) -> Option<&'static str> {
+        let collector = &mut self.findings.collector;
         collector.rebound(sitemap::BOUNDS);
         let before = collector.len();
         let is_markup = text
@@ -316,11 +300,11 @@ impl PageExtraction {
             .starts_with('<');
         let end = match xml::root(text).unwrap_or_default().as_str() {
             _ if !is_markup => {
-                sitemap::lines(text, &self.url, collector);
+                sitemap::lines(text, &self.findings.page, collector);
                 let is_empty = collector.len() == before && !text.trim().is_empty();
                 return is_empty.then_some(NOT_A_SITEMAP);
             }
-            "urlset" | "sitemapindex" => sitemap::read(text, &self.url, collector),
+            "urlset" | "sitemapindex" => sitemap::read(text, &self.findings.page, collector),
             "rss" | "feed" | "rdf" => feed::read(text, LinkKind::Sitemap, collector),
             _ => return Some(NOT_A_SITEMAP),
         };

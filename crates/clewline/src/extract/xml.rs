@@ -5,6 +5,8 @@
 //! and numeric ones, and to read a DTD. Invariant: linear; a document that breaks off has told
 //! what stands before the break.
 
+use std::borrow::Cow;
+
 use clewline_core::link::LinkKind;
 use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
@@ -12,7 +14,8 @@ use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesPI, BytesStart, Event};
 
 use super::collect::Collector;
-use super::element::Findings;
+use super::element::{Attributes, Findings};
+use super::tokenizer::{Attribute as Wanted, Name};
 
 /// How a walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +50,12 @@ impl StartTag<'_, '_> {
             .flatten()
             .find(|found| is_wanted(found.key.as_ref()))
             .map(|found| value(&found))
+    }
+}
+
+impl Attributes for StartTag<'_, '_> {
+    fn value(&self, attribute: Wanted) -> Option<Cow<'_, str>> {
+        self.attribute(attribute.text()).map(Cow::Owned)
     }
 }
 
@@ -177,8 +186,7 @@ struct Xhtml<'a> {
 
 impl Visitor for Xhtml<'_> {
     fn open(&mut self, name: &str, tag: &StartTag<'_, '_>) {
-        self.findings
-            .element(name, &|attribute| tag.attribute(attribute));
+        self.findings.element(Name::new(name.as_bytes()), tag);
         match name {
             "svg" => self.svg_depth += 1,
             "title" if self.svg_depth == 0 => {

@@ -16,6 +16,7 @@ use super::flow::Flow;
 use super::http1::{BodyReader, ResponseHead};
 use super::pool::{Pool, Route};
 use super::{Body, BodyTally, FetchFailure};
+use crate::exchange::{Recorder, Truncation};
 
 /// The longest piece of a body.
 const LONGEST_PIECE: usize = 64 * 1024;
@@ -41,6 +42,7 @@ pub(crate) struct HttpBody {
     tally: BodyTally,
     budget: Budget,
     home: Home,
+    recorder: Option<Recorder>,
 }
 
 /// How much of a body may still come.
@@ -87,11 +89,21 @@ impl HttpBody {
                 framed: max_body.saturating_mul(2).saturating_add(FRAMING_ROOM),
             },
             home,
+            recorder: None,
         };
         if body.reader.is_done() {
             body.finish();
         }
         body
+    }
+
+    /// The same with a recorder, which has the head already.
+    pub(crate) fn recorded(mut self, mut recorder: Option<Recorder>) -> Self {
+        if let (Some(recorder), true) = (&mut recorder, self.reader.is_done()) {
+            recorder.whole();
+        }
+        self.recorder = recorder;
+        self
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, FetchFailure> {
@@ -132,9 +144,18 @@ impl HttpBody {
             Ok(step) => step,
             Err(error) => {
                 let failure = flow.misframed(error);
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.body(unread, &[]);
+                }
                 return self.fail(failure);
             }
         };
+        if let Some(recorder) = &mut self.recorder {
+            recorder.body(&unread[..step.consumed], step.data);
+            if step.done {
+                recorder.whole();
+            }
+        }
         let room = usize::try_from(self.budget.payload).unwrap_or(usize::MAX);
         let allowed = &step.data[..step.data.len().min(room)];
         let fed = feed(&mut self.decoder, allowed, &mut self.out);
@@ -159,7 +180,12 @@ impl HttpBody {
     /// The server closed its side.
     fn closed(&mut self) {
         match (self.reader.end_of_stream(), &self.flow) {
-            (Ok(()), _) => self.finish(),
+            (Ok(()), _) => {
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.whole();
+                }
+                self.finish();
+            }
             (Err(error), Some(flow)) => {
                 let failure = flow.misframed(error);
                 self.fail(failure);
@@ -196,12 +222,25 @@ impl HttpBody {
             let _ = decoder.finish(&mut |piece| self.out.extend_from_slice(piece));
         }
         self.tally.truncated = true;
+        self.missing(Truncation::Length);
         self.flow = None;
     }
 
     fn fail(&mut self, failure: FetchFailure) {
+        self.missing(match failure.class {
+            FailureClass::Timeout | FailureClass::TooSlow => Truncation::Time,
+            FailureClass::Incomplete | FailureClass::Reset => Truncation::Disconnect,
+            _ => Truncation::Unspecified,
+        });
         self.failure = Some(failure);
         self.flow = None;
+    }
+
+    /// The answer is not read on, which only matters if it has not ended by itself.
+    fn missing(&mut self, reason: Truncation) {
+        if let (Some(recorder), false) = (&mut self.recorder, self.reader.is_done()) {
+            recorder.cut(reason);
+        }
     }
 }
 

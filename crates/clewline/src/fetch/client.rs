@@ -27,6 +27,7 @@ use super::proxy::{Proxy, ProxyKind, ProxySettings};
 use super::wire::{Buffers, Wire};
 use super::{FetchFailure, Fetcher, Request, Resolution, Response, Timings, tls};
 use crate::config::FetchConfig;
+use crate::exchange::{Recording, Secrets};
 
 /// Over how much waiting the minimum rate is averaged.
 const PACE_WINDOW: Duration = Duration::from_secs(10);
@@ -221,30 +222,49 @@ impl HttpFetcher {
         deadline: Instant,
     ) -> Result<Response, FetchFailure> {
         let mut flow = Flow::new(wire, self.buffers.clone(), timings, deadline, self.pace);
-        flow.send(&self.compose(request)?).await?;
-        let head = flow.head(&self.head_limits).await?;
-        let reader = BodyReader::new(Method::Get, &head).map_err(|error| flow.misframed(error))?;
         let proxied = self.proxies.choose(&request.url).is_some();
+        let address = request.address.filter(|_| !proxied);
+        let recording = request.recording.as_ref();
+        let mut recorder = recording.map(|recording| recording.begin(&request.url, address));
+        let bytes = self.compose(request, Secrets::Kept)?;
+        flow.send(&bytes).await?;
+        if let Some(recorder) = &mut recorder {
+            recorder.request(self.as_shown(request, bytes)?);
+        }
+        let head = flow.head(&self.head_limits, &mut recorder).await?;
         if proxied && head.status == PROXY_AUTHENTICATION {
+            if let Some(recorder) = recorder {
+                recorder.discard();
+            }
             return Err(flow.failure(FailureClass::Proxy, "the proxy wants other credentials"));
         }
+        let reader = BodyReader::new(Method::Get, &head).map_err(|error| flow.misframed(error))?;
         let home = Home {
             pool: self.pool.clone(),
             route: self.route(request, proxied)?,
         };
         let timings = flow.timings;
-        let body = HttpBody::new(flow, &head, reader, request.max_body, home);
+        let body = HttpBody::new(flow, &head, reader, request.max_body, home).recorded(recorder);
         Ok(Response {
             status: head.status,
             headers: head.headers,
-            address: request.address.filter(|_| !proxied),
+            address,
             timings,
             body: Box::new(body),
         })
     }
 
+    /// The request as it may be kept, given as it was sent.
+    fn as_shown(&self, request: &Request, sent: Vec<u8>) -> Result<Vec<u8>, FetchFailure> {
+        let recording = request.recording.as_ref();
+        match recording.map(Recording::secrets) {
+            Some(Secrets::Kept) => Ok(sent),
+            _ => self.compose(request, Secrets::Replaced),
+        }
+    }
+
     /// The request as bytes.
-    fn compose(&self, request: &Request) -> Result<Vec<u8>, FetchFailure> {
+    fn compose(&self, request: &Request, secrets: Secrets) -> Result<Vec<u8>, FetchFailure> {
         let url = &request.url;
         let mut fields = self.fields.fields(request);
         let relay = self
@@ -257,6 +277,9 @@ impl HttpFetcher {
         };
         if let Some(value) = relay.and_then(|proxy| proxy.authorization.as_ref()) {
             fields.push(("Proxy-Authorization", value.reveal().as_bytes()));
+        }
+        if secrets == Secrets::Replaced {
+            self.fields.conceal(&mut fields);
         }
         let head = RequestHead {
             method: Method::Get,

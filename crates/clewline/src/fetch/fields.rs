@@ -81,6 +81,26 @@ impl FieldPlan {
     }
 }
 
+/// What stands in place of a secret where a request is shown.
+const CONCEALED: &[u8] = b"(removed)";
+
+impl FieldPlan {
+    /// Replaces the values that nobody but the server should see: credentials, and whatever
+    /// the user added.
+    pub(crate) fn conceal(&self, fields: &mut [(&str, &[u8])]) {
+        let is_own = |name: &str| {
+            self.own
+                .iter()
+                .any(|(own, _)| own.eq_ignore_ascii_case(name))
+        };
+        for (name, value) in fields {
+            if is_one_of(name, &CREDENTIALS) || is_own(name) {
+                *value = CONCEALED;
+            }
+        }
+    }
+}
+
 /// The value of a Basic authorization for `user:password` (RFC 7617).
 pub(crate) fn basic(user: &Secret) -> Result<Secret, FetchSetupError> {
     let pair = user.reveal();
@@ -151,6 +171,7 @@ mod tests {
             cookie: cookie.map(ToOwned::to_owned),
             credentials,
             max_body: 0,
+            recording: None,
             timeout: Duration::ZERO,
         };
         let fields = plan.fields(&request);

@@ -13,6 +13,7 @@ use tokio::time::timeout_at;
 use super::http1::{FramingError, HeadLimits, HeadReader, HeadStep, ResponseHead};
 use super::wire::{Buffers, Input, Wire};
 use super::{FetchFailure, Timings};
+use crate::exchange::Recorder;
 
 /// The slowest that an answer may come, once it has begun.
 #[derive(Debug, Clone, Copy)]
@@ -95,8 +96,13 @@ impl Flow {
         }
     }
 
-    /// Reads up to the end of the final head.
-    pub(crate) async fn head(&mut self, limits: &HeadLimits) -> Result<ResponseHead, FetchFailure> {
+    /// Reads up to the end of the final head. Interim heads are not recorded: they are not part
+    /// of the answer.
+    pub(crate) async fn head(
+        &mut self,
+        limits: &HeadLimits,
+        recorder: &mut Option<Recorder>,
+    ) -> Result<ResponseHead, FetchFailure> {
         let mut reader = HeadReader::new(limits);
         loop {
             if self.read().await? == 0 {
@@ -107,6 +113,10 @@ impl Flow {
                     Ok(HeadStep::NeedMore) => break,
                     Ok(HeadStep::Informational { consumed, .. }) => self.input.consume(consumed),
                     Ok(HeadStep::Complete(head)) => {
+                        if let Some(recorder) = recorder {
+                            let raw = &self.input.unread()[..head.raw_len];
+                            recorder.head(from_status_line(raw), head.status, &head.headers);
+                        }
                         self.input.consume(head.raw_len);
                         return Ok(head);
                     }
@@ -199,4 +209,10 @@ impl Flow {
             ..FetchFailure::new(class, message)
         }
     }
+}
+
+/// A head without the stray line ends before it, which belong to no message.
+fn from_status_line(raw: &[u8]) -> &[u8] {
+    let start = raw.iter().position(|byte| !matches!(byte, b'\r' | b'\n'));
+    &raw[start.unwrap_or(raw.len())..]
 }

@@ -28,6 +28,7 @@ use clewline_core::outcome::FailureClass;
 use clewline_core::url::CrawlUrl;
 use futures_util::future::BoxFuture;
 
+use crate::exchange::Recording;
 use crate::headers::Headers;
 
 pub use client::{FetchSetupError, HttpFetcher};
@@ -58,6 +59,8 @@ pub struct Request {
     pub max_body: u64,
     /// Longest time for the whole answer.
     pub timeout: Duration,
+    /// Where the bytes of the exchange are wanted, verbatim; none costs nothing.
+    pub recording: Option<Recording>,
 }
 
 /// The head of an answer, and the body still to be read.

@@ -3,6 +3,7 @@
 mod bodies;
 mod connections;
 mod proxies;
+mod recording;
 mod secure;
 mod server;
 
@@ -43,6 +44,7 @@ fn request(url: &str) -> Request {
         credentials: false,
         max_body: 1 << 20,
         timeout: PATIENCE,
+        recording: None,
     }
 }
 

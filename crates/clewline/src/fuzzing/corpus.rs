@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 const FEWEST_SEEDS: usize = 6;
 
 /// A small generator (xorshift), so that a failure can be repeated.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -5,6 +5,8 @@
 //! for as long as one likes. URLs, robots.txt and cookies have theirs in the core.
 
 #[cfg(test)]
-mod corpus;
+pub(crate) mod corpus;
 pub mod extract;
 pub mod http1;
+#[cfg(any(test, feature = "oracle"))]
+pub mod tokenizer;

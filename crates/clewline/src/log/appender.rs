@@ -10,6 +10,7 @@ use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::Offset;
+use crate::durable;
 
 /// Large enough that a batch of records costs few system calls.
 const BUFFER: usize = 256 * 1024;
@@ -26,16 +27,15 @@ pub(super) struct Appender {
 impl Appender {
     /// Opens or creates a file and its folder, to go on at its end.
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder).map_err(|error| named(folder, &error))?;
+        let folder = durable::parent(&path);
+        durable::make_folder(folder).map_err(|error| named(folder, &error))?;
         let mut file = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(false)
             .open(&path)
             .map_err(|error| named(&path, &error))?;
-        // The name of a new file is only durable once its folder is.
-        File::open(folder)?.sync_all()?;
+        durable::sync_folder(folder).map_err(|error| named(folder, &error))?;
         let written = file.seek(SeekFrom::End(0))?;
         Ok(Self {
             file,

@@ -172,6 +172,7 @@ pub struct LinksReader {
     source: Key,
     before: Key,
     ended: bool,
+    end: u64,
 }
 
 impl LinksReader {
@@ -191,7 +192,14 @@ impl LinksReader {
             source: Key::from_bytes([0; KEY]),
             before: Key::from_bytes([0; KEY]),
             ended: false,
+            end: u64::MAX,
         })
+    }
+
+    /// Reads no further than an offset that the log once had.
+    pub(crate) const fn until(mut self, end: u64) -> Self {
+        self.end = end;
+        self
     }
 
     fn row(&mut self) -> io::Result<Option<(Key, Key, LinkKind)>> {
@@ -213,6 +221,9 @@ impl LinksReader {
         } else {
             8 + self.payload.len() as u64
         };
+        if self.at >= self.end {
+            return Ok(false);
+        }
         let mut frame = [0; 8];
         match self.fill(&mut frame)? {
             0 => return Ok(false),

@@ -1,19 +1,24 @@
 //! Logs: append, sync, cut.
 //!
-//! Owns the seam [`Log`] and the logs of a job folder: `urls.jsonl` and `links/`. A log is
+//! Owns the seam [`Log`] and the logs of a job folder: `urls.jsonl`, `links/` and `archive/`. A log is
 //! written strictly in the order of batches; after a crash it is cut back to the offset that
 //! the store committed. A log refuses to know what a crawl is: it sees entries.
 
 mod appender;
+pub mod archive;
+pub(crate) mod lines;
 pub mod links;
 #[cfg(test)]
 mod tests;
 pub mod urls;
 
 use std::io;
+use std::sync::Arc;
 
+use crate::exchange::Exchange;
 use crate::record::Entry;
 
+pub use archive::ArchiveLog;
 pub use links::{LinksLog, LinksReader};
 pub use urls::{UrlsLog, records};
 
@@ -26,6 +31,13 @@ pub trait Log: Send {
     /// The name under which the store keeps its offset; stable, unique within a job.
     fn name(&self) -> &'static str;
 
+    /// Takes the exchanges that came with a batch and belong to none of its URLs: robots.txt,
+    /// and tries that are made again. Called before [`Log::append`], and undone with it.
+    fn keep(&mut self, exchanges: &[Arc<Exchange>]) -> io::Result<()> {
+        let _ = exchanges;
+        Ok(())
+    }
+
     /// Appends a whole batch. Nothing of it counts before [`Log::sync`] returned.
     fn append(&mut self, batch: &[Entry]) -> io::Result<()>;
 
@@ -34,4 +46,9 @@ pub trait Log: Send {
 
     /// Takes back everything after an offset that [`Log::sync`] once returned.
     fn cut(&mut self, offset: Offset) -> io::Result<()>;
+
+    /// The crawl ends and everything appended is durable: whatever is nicer when complete.
+    fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -40,7 +40,7 @@ fn pages() -> impl Strategy<Value = Entry> {
         let mut record = samples::record("http://a.test/");
         record.key = key;
         record.title = Some(title);
-        Entry { record, links }
+        samples::bare(record, links)
     })
 }
 
@@ -246,10 +246,7 @@ fn a_link_is_compact_and_a_large_page_is_split() {
     assert!(size <= 107 * 11, "{size} bytes for 107 links");
 
     let many = (0..70_000_u128).map(|n| (Key::from_bytes(n.to_be_bytes()), LinkKind::Image));
-    let entry = Entry {
-        record: page,
-        links: many.collect(),
-    };
+    let entry = samples::bare(page, many.collect());
     log.append(std::slice::from_ref(&entry)).unwrap();
     log.sync().unwrap();
     assert_eq!(links(folder.path()).unwrap()[107..], expected(&[entry]));

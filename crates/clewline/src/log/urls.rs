@@ -20,7 +20,7 @@ pub const FILE: &str = "urls.jsonl";
 pub const NAME: &str = "urls";
 
 /// No line is longer; a longer one is damage, and is not read into memory.
-const LONGEST_LINE: u64 = 8 * 1024 * 1024;
+pub(super) const LONGEST_LINE: u64 = 8 * 1024 * 1024;
 
 /// Writes `urls.jsonl`.
 #[derive(Debug)]
@@ -47,8 +47,7 @@ impl Log for UrlsLog {
     fn append(&mut self, batch: &[Entry]) -> io::Result<()> {
         for entry in batch {
             self.line.clear();
-            escape::json_text(&serde_json::to_string(&entry.record)?, &mut self.line);
-            self.line.push(b'\n');
+            write_line(&entry.record, &mut self.line)?;
             self.appender.write(&self.line)?;
         }
         Ok(())
@@ -61,6 +60,13 @@ impl Log for UrlsLog {
     fn cut(&mut self, offset: Offset) -> io::Result<()> {
         self.appender.cut(offset)
     }
+}
+
+/// Appends the line of a record, its newline included.
+pub(super) fn write_line(record: &Record, line: &mut Vec<u8>) -> io::Result<()> {
+    escape::json_text(&serde_json::to_string(record)?, line);
+    line.push(b'\n');
+    Ok(())
 }
 
 /// Reads a `urls.jsonl` record by record.

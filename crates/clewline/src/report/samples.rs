@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clewline_core::key::Keyer;
+use clewline_core::key::{Key, Keyer};
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
@@ -38,6 +38,7 @@ pub(crate) fn record(text: &str) -> Record {
         kind: LinkKind::Anchor,
         found_on: None,
         tries: 1,
+        earlier: Vec::new(),
         timings: PhaseMillis {
             first_byte: Some(20.0),
             total: Some(24.0),
@@ -79,6 +80,7 @@ pub(crate) fn failed(text: &str, class: FailureClass) -> Record {
         timings: PhaseMillis::default(),
         body_bytes: 0,
         tries: 4,
+        earlier: Vec::new(),
         ..record(text)
     }
 }
@@ -102,9 +104,16 @@ pub(crate) fn entry(record: Record, links: &[(&str, LinkKind)]) -> Entry {
     let links = links
         .iter()
         .map(|(text, kind)| (keyer.key(&url(text)), *kind));
+    bare(record, links.collect())
+}
+
+/// An entry without an exchange.
+pub(crate) fn bare(record: Record, links: Vec<(Key, LinkKind)>) -> Entry {
     Entry {
         record,
-        links: links.collect(),
+        links,
+        exchange: None,
+        outlinks: Vec::new(),
     }
 }
 

@@ -1,16 +1,28 @@
 //! The database under the store: where its keyspaces are opened, read and written.
 //!
-//! Owns the storage engine. A batch of changes becomes durable at once or not at all. After a
+//! Owns the storage engine. A batch of changes becomes durable at once or not at all, and stamps
+//! every part with its number: the engine cuts a damaged journal and keeps the tables that were
+//! written since, so only parts with the same stamp are of the same commit. After a
 //! write error the engine is closed and opened again before the next try, because it does not
 //! accept writes any more.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use fjall::config::BloomConstructionPolicy;
-use fjall::config::{BlockSizePolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
+use fjall::config::{
+    BlockSizePolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry, PartitioningPolicy,
+};
 use fjall::{CompressionType, Keyspace, KeyspaceCreateOptions, PersistMode};
 use thiserror::Error;
+
+use crate::durable;
+use crate::failpoint::{Point, pass, small_tables, watch};
+/// Bytes of journals from which the parts that hold them back are written out; the least that
+/// the engine takes. All of it is read over again on start.
+const JOURNALS: u64 = 64 * 1024 * 1024;
 
 /// What can go wrong with the state of a crawl.
 #[derive(Debug, Error)]
@@ -25,11 +37,25 @@ pub enum StoreError {
         source: Box<fjall::Error>,
     },
     /// It cannot be read.
-    #[error("the state cannot be read: {0}")]
-    Read(#[source] Box<fjall::Error>),
+    #[error("the state in {} cannot be read: {source}", path.display())]
+    Read {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: Box<fjall::Error>,
+    },
     /// It cannot be written.
     #[error("the state cannot be written: {0}")]
     Write(#[source] Box<fjall::Error>),
+    /// The storage engine broke down over it, which only damage can be the reason for.
+    #[error("the state in {} is damaged: the storage engine broke down over it", .0.display())]
+    Broken(PathBuf),
+    /// A part of it is not there.
+    #[error("the state in {} is damaged: a part of it is missing", .0.display())]
+    Incomplete(PathBuf),
+    /// Its parts are not of the same commit.
+    #[error("the state in {} is damaged: its parts are of different commits", .0.display())]
+    Mixed(PathBuf),
     /// It was read, but makes no sense.
     #[error("the state is damaged: {0}")]
     Damaged(&'static str),
@@ -63,6 +89,8 @@ pub(super) struct Change {
 /// What the database may take of the memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MemoryPlan {
+    /// Keys met lately.
+    pub(crate) hot: u64,
     /// Blocks read before.
     pub(crate) cache: u64,
     /// Writes not yet in tables.
@@ -73,10 +101,24 @@ impl MemoryPlan {
     /// Shares out a number of bytes.
     pub(crate) const fn of(bytes: u64) -> Self {
         Self {
-            cache: bytes / 2,
+            hot: bytes / 8,
+            cache: bytes / 8 * 3,
             write_buffers: bytes / 4,
         }
     }
+}
+
+/// Bytes on disk, by what they are for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DiskUse {
+    /// Keys that are known.
+    pub keys: u64,
+    /// Rows of the queues, and how far they got.
+    pub queue: u64,
+    /// Lanes, robots.txt files and what there is one of.
+    pub rest: u64,
+    /// Writes that are not in tables yet, or not known to be.
+    pub journals: u64,
 }
 
 struct Handles {
@@ -95,28 +137,51 @@ impl Handles {
             path: path.into(),
             source: Box::new(source),
         };
+        let existed = is_there(path);
         let database = fjall::Database::builder(path)
             .cache_size(plan.cache)
-            .max_journaling_size(plan.write_buffers.max(64 * 1024 * 1024) * 2)
+            .max_journaling_size(JOURNALS)
             .worker_threads(1)
             .open()
             .map_err(at)?;
+        // The engine makes what is missing, and would go on with a part of what is known.
+        if existed && !SPACES.iter().all(|name| database.keyspace_exists(name)) {
+            return Err(StoreError::Incomplete(path.into()));
+        }
+        watch(Point::InFlush, {
+            let database = database.clone();
+            move || database.outstanding_flushes() > 0
+        });
+        watch(Point::InCompaction, {
+            let database = database.clone();
+            move || database.active_compactions() > 0
+        });
         let memtable = (plan.write_buffers / 4).clamp(1024 * 1024, 64 * 1024 * 1024);
+        let memtable = small_tables().unwrap_or(memtable);
         let space = |name: &str, options: KeyspaceCreateOptions| {
-            database
-                .keyspace(name, || options.max_memtable_size(memtable))
-                .map_err(at)
+            // One index and one filter for a whole table would be megabytes to be read, and to
+            // be thrown out of the cache again, for one question. Those of the first level are
+            // small, and stay in memory.
+            let options = options
+                .index_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+                .filter_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+                .max_memtable_size(memtable);
+            database.keyspace(name, || options).map_err(at)
         };
         let usual = KeyspaceCreateOptions::default;
-        Ok(Self {
-            seen: space("seen", seen_options())?,
-            queue: space("queue", usual())?,
-            progress: space("progress", usual())?,
-            lanes: space("lanes", usual())?,
-            robots: space("robots", usual())?,
-            meta: space("meta", usual())?,
+        let [seen, queue, progress, lanes, robots, meta] = SPACES;
+        let handles = Self {
+            seen: space(seen, seen_options())?,
+            queue: space(queue, queue_options())?,
+            progress: space(progress, usual())?,
+            lanes: space(lanes, usual())?,
+            robots: space(robots, usual())?,
+            meta: space(meta, usual())?,
             database,
-        })
+        };
+        // The engine syncs what it puts into these folders, but not their own names.
+        durable::sync_folder(&path.join(PARTS)).map_err(|error| at(error.into()))?;
+        Ok(handles)
     }
 
     fn space(&self, space: Space) -> &Keyspace {
@@ -130,7 +195,36 @@ impl Handles {
         }
     }
 
-    fn write(&self, changes: &[Change]) -> fjall::Result<()> {
+    /// The number of the last write, which every part must agree on.
+    fn stamp(&self, path: &Path) -> Result<u64, StoreError> {
+        let mut stamps = Vec::new();
+        for space in self.all() {
+            let bytes = space.get(STAMP).map_err(|error| StoreError::Read {
+                path: path.into(),
+                source: Box::new(error),
+            })?;
+            let number = bytes.map(|bytes| <[u8; 8]>::try_from(&*bytes));
+            let number = number.transpose().ok().flatten();
+            stamps.push(number.map_or(0, u64::from_be_bytes));
+        }
+        if stamps.iter().any(|stamp| *stamp != stamps[0]) {
+            return Err(StoreError::Mixed(path.into()));
+        }
+        Ok(stamps[0])
+    }
+
+    const fn all(&self) -> [&Keyspace; SPACES.len()] {
+        [
+            &self.seen,
+            &self.queue,
+            &self.progress,
+            &self.lanes,
+            &self.robots,
+            &self.meta,
+        ]
+    }
+
+    fn write(&self, changes: &[Change], stamp: u64) -> fjall::Result<()> {
         let mut batch = self
             .database
             .batch()
@@ -142,8 +236,17 @@ impl Handles {
                 None => batch.remove(space, change.key.as_slice()),
             }
         }
+        for space in self.all() {
+            batch.insert(space, STAMP, stamp.to_be_bytes());
+        }
+        pass(Point::BeforeCommit);
         batch.commit()
     }
+}
+
+/// Damage that the storage engine did not expect makes it panic; that is damage, and no crash.
+fn guarded<T>(path: &Path, act: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_| Err(StoreError::Broken(path.into())))
 }
 
 /// Keys are hashes: they do not compress, and most questions are about keys that are new.
@@ -155,19 +258,51 @@ fn seen_options() -> KeyspaceCreateOptions {
         .filter_policy(FilterPolicy::all(bloom))
 }
 
+/// The names of the parts.
+const SPACES: [&str; 6] = ["seen", "queue", "progress", "lanes", "robots", "meta"];
+
+/// The key of the stamp in every part, behind all others.
+const STAMP: [u8; 32] = [0xff; 32];
+
+/// The folder in which the engine keeps them.
+const PARTS: &str = "keyspaces";
+
+/// The engine's own mark of a database, which it writes last.
+const MARK: &str = "version";
+
+/// Whether a database was made there.
+pub(super) fn is_there(path: &Path) -> bool {
+    path.join(MARK).exists()
+}
+
+/// Rows are asked for where they are known to be. Rows of one host lie together and are much
+/// alike, so that larger blocks take less room.
+fn queue_options() -> KeyspaceCreateOptions {
+    KeyspaceCreateOptions::default()
+        .data_block_size_policy(BlockSizePolicy::all(16 * 1024))
+        .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
+        .expect_point_read_hits(true)
+}
+
 /// The database, shared by the engine, which reads, and the log thread, which writes.
 pub(super) struct Database {
     path: PathBuf,
     plan: MemoryPlan,
+    stamp: AtomicU64,
     handles: RwLock<Option<Handles>>,
 }
 
 impl Database {
     pub(super) fn open(path: &Path, plan: MemoryPlan) -> Result<Self, StoreError> {
-        let handles = Handles::open(path, plan)?;
+        let (handles, stamp) = guarded(path, || {
+            let handles = Handles::open(path, plan)?;
+            let stamp = handles.stamp(path)?;
+            Ok((handles, stamp))
+        })?;
         Ok(Self {
             path: path.into(),
             plan,
+            stamp: AtomicU64::new(stamp),
             handles: RwLock::new(Some(handles)),
         })
     }
@@ -196,12 +331,46 @@ impl Database {
         })
     }
 
+    /// Shows all rows of a part in their order, until the answer is no.
+    pub(super) fn scan(
+        &self,
+        space: Space,
+        mut each: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), StoreError> {
+        self.read(|handles| {
+            for guard in handles.space(space).iter() {
+                let (key, value) = guard.into_inner()?;
+                if *key != STAMP && !each(&key, &value) {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// What its parts take on disk.
+    pub(super) fn disk_use(&self) -> Result<DiskUse, StoreError> {
+        self.read(|handles| {
+            let rest = [&handles.lanes, &handles.robots, &handles.meta];
+            Ok(DiskUse {
+                keys: handles.seen.disk_space(),
+                queue: handles.queue.disk_space() + handles.progress.disk_space(),
+                rest: rest.iter().map(|space| space.disk_space()).sum(),
+                journals: handles.database.journal_disk_space()?,
+            })
+        })
+    }
+
     fn read<T>(&self, act: impl FnOnce(&Handles) -> fjall::Result<T>) -> Result<T, StoreError> {
+        let failed = |error| StoreError::Read {
+            path: self.path.clone(),
+            source: Box::new(error),
+        };
         let guard = self.guard();
         let Some(handles) = guard.as_ref() else {
-            return Err(StoreError::Read(Box::new(fjall::Error::Poisoned)));
+            return Err(failed(fjall::Error::Poisoned));
         };
-        act(handles).map_err(|error| StoreError::Read(Box::new(error)))
+        guarded(&self.path, || act(handles).map_err(failed))
     }
 
     fn guard(&self) -> RwLockReadGuard<'_, Option<Handles>> {
@@ -210,13 +379,16 @@ impl Database {
 
     /// Makes all changes durable, or none.
     pub(super) fn write(&self, changes: &[Change]) -> Result<(), StoreError> {
+        let failed = |error| StoreError::Write(Box::new(error));
+        let stamp = self.stamp.fetch_add(1, Ordering::Relaxed) + 1;
         let result = match self.guard().as_ref() {
-            Some(handles) => handles.write(changes),
-            None => Err(fjall::Error::Poisoned),
+            Some(handles) => guarded(&self.path, || handles.write(changes, stamp).map_err(failed)),
+            None => Err(failed(fjall::Error::Poisoned)),
         };
-        let Err(error) = result else { return Ok(()) };
-        self.reopen()?;
-        Err(StoreError::Write(Box::new(error)))
+        if matches!(result, Err(StoreError::Write(_))) {
+            guarded(&self.path, || self.reopen())?;
+        }
+        result
     }
 
     /// After a failed write the engine refuses to write: it is closed and recovered.
@@ -225,5 +397,17 @@ impl Database {
         *guard = None;
         *guard = Some(Handles::open(&self.path, self.plan)?);
         Ok(())
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let handles = self
+            .handles
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        let handles = handles.take();
+        // An engine that broke down may do so once more on its way out, and nobody asks it.
+        catch_unwind(AssertUnwindSafe(|| drop(handles))).ok();
     }
 }

@@ -9,6 +9,7 @@ mod hot;
 mod packing;
 mod queue;
 mod seam;
+mod survey;
 #[cfg(test)]
 mod tests;
 
@@ -21,11 +22,11 @@ use clewline_core::key::{HostId, Key, Keyer};
 use clewline_core::url::Scheme;
 
 pub(crate) use database::MemoryPlan;
-pub use database::StoreError;
 use database::{Change, Database, Space};
+pub use database::{DiskUse, StoreError};
 use hot::HotKeys;
 use packing::{Packer, unpack};
-use queue::{HostQueue, MemoryRow, Place, ROW_ENTRIES};
+use queue::{HostQueue, KnownRow, Place, ROW_ENTRIES, Rest, ToRead};
 
 /// The name under which the number of the last durable batch is kept.
 const BATCH: &str = "batch";
@@ -87,7 +88,7 @@ struct Waits {
 }
 
 /// The store on disk.
-pub(crate) struct DiskStore {
+pub struct DiskStore {
     database: Arc<Database>,
     keyer: Keyer,
     hot: HotKeys,
@@ -103,7 +104,7 @@ pub(crate) struct DiskStore {
 }
 
 /// A batch on its way to the disk.
-pub(crate) struct SealedBatch {
+pub struct SealedBatch {
     database: Arc<Database>,
     changes: Vec<Change>,
 }
@@ -137,7 +138,7 @@ impl DiskStore {
         Ok(Self {
             database,
             keyer,
-            hot: HotKeys::new(plan.cache / 8),
+            hot: HotKeys::new(plan.hot),
             batch: batch + 1,
             open: OpenBatch::default(),
             waits: VecDeque::new(),
@@ -148,6 +149,16 @@ impl DiskStore {
             durable: batch,
             resting: VecDeque::new(),
         })
+    }
+
+    /// Whether a state was made there, whole or damaged.
+    pub(crate) fn is_there(path: &Path) -> bool {
+        database::is_there(path)
+    }
+
+    /// What its parts take on disk.
+    pub fn disk_use(&self) -> Result<DiskUse, StoreError> {
+        self.database.disk_use()
     }
 
     /// Something that was sealed with a batch under a name.
@@ -186,17 +197,12 @@ impl DiskStore {
         self.open.open_rows.entry(host).or_default().push(index);
         let number = self.next_row;
         let queue = self.queue(host);
-        queue.memory.insert(
-            place,
-            MemoryRow {
-                row: number,
-                entries: Vec::new(),
-            },
-        );
+        let rest = Rest::Here(VecDeque::new());
+        queue.known.insert(place, KnownRow { row: number, rest });
         index
     }
 
-    /// A row of the open batch that has room and that nobody has taken.
+    /// A row of the open batch that has room and of which something waits.
     fn row_with_room(&mut self, host: HostId, depth: u32) -> usize {
         let candidates = self
             .open
@@ -206,44 +212,72 @@ impl DiskStore {
         let found = candidates.iter().rev().copied().find(|index| {
             let (row, packer) = &self.open.rows[*index];
             let place = self.rows.get(row).map(|row| row.place);
-            let untaken = place.is_some_and(|place| {
+            let is_waiting = place.is_some_and(|place| {
                 self.queues
                     .get(&host)
-                    .is_some_and(|queue| queue.memory.contains_key(&place))
+                    .is_some_and(|queue| queue.known.contains_key(&place))
             });
-            untaken
+            is_waiting
                 && packer.count() < ROW_ENTRIES
                 && place.is_some_and(|place| place.depth == depth)
         });
         found.unwrap_or_else(|| self.begin_row(host, depth))
     }
 
-    /// Reads a row from disk, without the entries that are settled.
-    fn load(&mut self, host: HostId, place: Place) -> Result<Vec<Entry>, StoreError> {
+    /// Reads a row from disk and takes up to `most` of its entries that are not settled.
+    fn read(
+        &mut self,
+        (host, place): (HostId, Place),
+        what: ToRead,
+        most: usize,
+        into: &mut VecDeque<Entry>,
+    ) -> Result<(), StoreError> {
         let key = place.key(host);
         let bytes = self.database.get(Space::Queue, &key)?;
         let bytes = bytes.ok_or(StoreError::Damaged("a row of the queue is missing"))?;
-        let settled = self
-            .database
-            .get(Space::Progress, &key)?
-            .unwrap_or_default();
+        let (row, from) = match what {
+            ToRead::Rest { row, from } => (row, from),
+            ToRead::Whole => (self.begin_read_row(host, place)?, 0),
+        };
+        let state = self
+            .rows
+            .get_mut(&row)
+            .expect("a row of which something waits is known");
+        let (mut taken, mut waiting, mut next) = (0, 0, None);
+        let open = unpack(&bytes, (row, place.depth), &self.keyer, |at| {
+            if at < from || state.is_settled(at) {
+                return false;
+            }
+            waiting += 1;
+            let has_room = taken < most;
+            taken += usize::from(has_room);
+            if !has_room && next.is_none() {
+                next = Some(at);
+            }
+            has_room
+        })?;
+        if what == ToRead::Whole {
+            state.remaining = waiting;
+        }
+        into.extend(open);
+        self.queue(host).keep_rest(place, row, next);
+        Ok(())
+    }
+
+    /// A row on disk that nobody has taken of in this run.
+    fn begin_read_row(&mut self, host: HostId, place: Place) -> Result<u64, StoreError> {
+        let settled = self.database.get(Space::Progress, &place.key(host))?;
         self.next_row += 1;
-        let entries = unpack(&bytes, self.next_row, place.depth, &self.keyer)?;
-        let mut row = Row {
+        let row = Row {
             host,
             place,
-            settled,
+            settled: settled.unwrap_or_default(),
             remaining: 0,
             changed: false,
             sealed: true,
         };
-        let open: Vec<Entry> = entries
-            .into_iter()
-            .filter(|entry| !row.is_settled(entry.ticket.place))
-            .collect();
-        row.remaining = open.len() as u32;
         self.rows.insert(self.next_row, row);
-        Ok(open)
+        Ok(self.next_row)
     }
 
     fn queue(&mut self, host: HostId) -> &mut HostQueue {

@@ -111,76 +111,130 @@ impl Packer {
     }
 }
 
-/// Unpacks a row; `row` and `depth` are what its key says.
+/// Unpacks the entries of a row that are wanted, by their places; `row` and `depth` are what its
+/// key says. The others are passed over.
 pub(super) fn unpack(
     bytes: &[u8],
-    row: u64,
-    depth: u32,
+    (row, depth): (u64, u32),
     keyer: &Keyer,
+    is_wanted: impl FnMut(u32) -> bool,
 ) -> Result<Vec<Entry>, StoreError> {
     let damaged = StoreError::Damaged("a row of the queue");
-    read_row(bytes, row, depth, keyer).ok_or(damaged)
+    read_row(bytes, (row, depth), keyer, is_wanted).ok_or(damaged)
 }
 
-fn read_row(bytes: &[u8], row: u64, depth: u32, keyer: &Keyer) -> Option<Vec<Entry>> {
+fn read_row(
+    bytes: &[u8],
+    (row, depth): (u64, u32),
+    keyer: &Keyer,
+    mut is_wanted: impl FnMut(u32) -> bool,
+) -> Option<Vec<Entry>> {
     let (version, mut rest) = bytes.split_first()?;
     if *version != VERSION {
         return None;
     }
     let mut entries: Vec<Entry> = Vec::new();
     let mut last_url: Vec<u8> = Vec::new();
-    let mut last_found_on: Option<Arc<CrawlUrl>> = None;
-    while !rest.is_empty() {
-        let flags = read_byte(&mut rest)?;
-        let kind = LinkKind::from_number(read_byte(&mut rest)?)?;
-        let hops_left = u32::try_from(read_number(&mut rest)?).ok()?;
-        let shared = usize::try_from(read_number(&mut rest)?).ok()?;
-        last_url.truncate(shared);
-        last_url.extend_from_slice(read_bytes(&mut rest)?);
-        let url = CrawlUrl::parse(std::str::from_utf8(&last_url).ok()?).ok()?;
-        if flags & FOUND_ON_NEW != 0 {
-            last_found_on = Some(Arc::new(CrawlUrl::parse(read_text(&mut rest)?).ok()?));
+    let mut source = Source::default();
+    for place in 0.. {
+        if rest.is_empty() {
+            break;
         }
-        let found_on = if flags & FOUND_ON_NONE == 0 {
-            last_found_on.clone()
-        } else {
-            None
-        };
-        let lastmod = match flags & LASTMOD {
-            0 => None,
-            _ => Some(read_text(&mut rest)?.into()),
-        };
-        let chain: Option<Box<Chain>> = match flags & CHAIN {
-            0 => None,
-            _ => Some(serde_json::from_str(read_text(&mut rest)?).ok()?),
-        };
-        let nesting = if flags & NESTED == 0 {
-            0
-        } else {
-            read_byte(&mut rest)?
-        };
+        let packed = read_entry(&mut rest, &mut last_url, &mut source)?;
+        if !is_wanted(place) {
+            continue;
+        }
+        let url = CrawlUrl::parse(std::str::from_utf8(&last_url).ok()?).ok()?;
+        let flags = packed.flags;
         entries.push(Entry {
             key: keyer.key(&url),
             url,
-            kind,
+            kind: packed.kind,
             depth,
-            found_on,
-            lastmod,
+            found_on: match flags & FOUND_ON_NONE {
+                0 => Some(source.url()?),
+                _ => None,
+            },
+            lastmod: packed.lastmod.map(Into::into),
             tries: 0,
             wire: 0,
-            hops_left,
-            nesting,
+            hops_left: packed.hops_left,
+            nesting: packed.nesting,
             root: flags & ROOT != 0,
             guessed_scheme: flags & GUESSED_SCHEME != 0,
             guessed_sitemap: flags & GUESSED_SITEMAP != 0,
-            chain,
-            ticket: Ticket {
-                row,
-                place: entries.len() as u32,
+            earlier: Vec::new(),
+            chain: match packed.chain {
+                Some(json) => Some(serde_json::from_str::<Box<Chain>>(json).ok()?),
+                None => None,
             },
+            ticket: Ticket { row, place },
         });
     }
     Some(entries)
+}
+
+/// The page that the entries were found on which are being read, parsed when one of them is
+/// wanted.
+#[derive(Default)]
+struct Source<'a> {
+    text: Option<&'a str>,
+    parsed: Option<Arc<CrawlUrl>>,
+}
+
+impl Source<'_> {
+    /// Nothing where there is none, or where it does not parse.
+    fn url(&mut self) -> Option<Arc<CrawlUrl>> {
+        if let Some(text) = self.text.take() {
+            self.parsed = Some(Arc::new(CrawlUrl::parse(text).ok()?));
+        }
+        self.parsed.clone()
+    }
+}
+
+/// An entry as it is packed, without its URL.
+struct Packed<'a> {
+    flags: u8,
+    kind: LinkKind,
+    hops_left: u32,
+    lastmod: Option<&'a str>,
+    chain: Option<&'a str>,
+    nesting: u8,
+}
+
+/// Reads an entry; `last_url` becomes its URL, and `source` the page that it was found on.
+fn read_entry<'a>(
+    rest: &mut &'a [u8],
+    last_url: &mut Vec<u8>,
+    source: &mut Source<'a>,
+) -> Option<Packed<'a>> {
+    let flags = read_byte(rest)?;
+    let kind = LinkKind::from_number(read_byte(rest)?)?;
+    let hops_left = u32::try_from(read_number(rest)?).ok()?;
+    let shared = usize::try_from(read_number(rest)?).ok()?;
+    last_url.truncate(shared);
+    last_url.extend_from_slice(read_bytes(rest)?);
+    if flags & FOUND_ON_NEW != 0 {
+        source.text = Some(read_text(rest)?);
+    }
+    let mut text_if = |flag| match flags & flag {
+        0 => Some(None),
+        _ => read_text(rest).map(Some),
+    };
+    let lastmod = text_if(LASTMOD)?;
+    let chain = text_if(CHAIN)?;
+    let nesting = match flags & NESTED {
+        0 => 0,
+        _ => read_byte(rest)?,
+    };
+    Some(Packed {
+        flags,
+        kind,
+        hops_left,
+        lastmod,
+        chain,
+        nesting,
+    })
 }
 
 fn read_byte(rest: &mut &[u8]) -> Option<u8> {
@@ -233,6 +287,7 @@ mod tests {
             guessed_scheme: false,
             guessed_sitemap: false,
             chain: None,
+            earlier: Vec::new(),
             ticket: Ticket::default(),
         }
     }
@@ -266,7 +321,8 @@ mod tests {
         for entry in &entries {
             packer.push(entry);
         }
-        let back = unpack(packer.bytes(), 9, 4, &Keyer::new(3, &[])).unwrap();
+        let keyer = Keyer::new(3, &[]);
+        let back = unpack(packer.bytes(), (9, 4), &keyer, |_| true).unwrap();
         assert_eq!(back.len(), 5);
         for (place, (left, right)) in entries.iter().zip(&back).enumerate() {
             let mut left = left.clone();
@@ -276,6 +332,13 @@ mod tests {
             };
             assert_eq!(format!("{left:?}"), format!("{right:?}"));
         }
+        let places = |at: u32| at == 1 || at == 4;
+        let some = unpack(packer.bytes(), (9, 4), &keyer, places).unwrap();
+        let expected = [&back[1], &back[4]];
+        assert_eq!(
+            format!("{:?}", some.iter().collect::<Vec<_>>()),
+            format!("{expected:?}")
+        );
     }
 
     #[test]
@@ -291,14 +354,14 @@ mod tests {
         let good = packer.bytes();
         for length in 0..good.len() {
             // A cut may fall between two entries; it must not invent any.
-            if let Ok(entries) = unpack(&good[..length], 0, 0, &keyer) {
+            if let Ok(entries) = unpack(&good[..length], (0, 0), &keyer, |_| true) {
                 assert!(entries.len() < 20);
             }
         }
         for place in 0..good.len() {
             let mut bad = good.to_vec();
             bad[place] ^= 0xff;
-            let _ = unpack(&bad, 0, 0, &keyer);
+            let _ = unpack(&bad, (0, 0), &keyer, |_| true);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The queues of hosts: rows in memory until they are durable, rows on disk after that.
 //!
-//! Owns where the next row of a host is. A row is taken whole; it stays on disk until all its
-//! entries are settled, and how far it got is kept beside it.
+//! Owns where the next entry of a host is. A row is taken in parts, so that a host in memory
+//! holds a few entries and not a row of them; it stays on disk until all its entries are
+//! settled, and how far it got is kept beside it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use clewline_core::frontier::Entry;
 use clewline_core::key::HostId;
@@ -67,17 +68,33 @@ enum OnDisk {
     Nothing,
 }
 
-/// A row that is not durable yet, or not long enough to have been let go.
+/// A row of which something waits, and of which more is known than that it is on disk.
 #[derive(Debug)]
-pub(super) struct MemoryRow {
+pub(super) struct KnownRow {
     pub(super) row: u64,
-    pub(super) entries: Vec<Entry>,
+    pub(super) rest: Rest,
 }
 
-/// The rows of one host that nobody has taken.
+/// What of a row waits.
+#[derive(Debug)]
+pub(super) enum Rest {
+    /// These entries: it is not durable yet.
+    Here(VecDeque<Entry>),
+    /// What is on disk at this place of the row and behind it: a part was taken.
+    From(u32),
+}
+
+/// A row, or the rest of one, that must be read from disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ToRead {
+    Whole,
+    Rest { row: u64, from: u32 },
+}
+
+/// The rows of one host of which something waits.
 #[derive(Debug)]
 pub(super) struct HostQueue {
-    pub(super) memory: BTreeMap<Place, MemoryRow>,
+    pub(super) known: BTreeMap<Place, KnownRow>,
     on_disk: OnDisk,
     /// Up to where the rows of each depth were taken; what is settled behind it is not read
     /// over again.
@@ -89,7 +106,7 @@ pub(super) struct HostQueue {
 impl HostQueue {
     pub(super) const fn new() -> Self {
         Self {
-            memory: BTreeMap::new(),
+            known: BTreeMap::new(),
             on_disk: OnDisk::Unknown,
             taken: BTreeMap::new(),
             rests_since: None,
@@ -110,7 +127,7 @@ impl HostQueue {
     /// nothing was ever taken from it, or everything taken is settled on disk too.
     pub(super) fn can_go(&self, durable: u64) -> bool {
         let rested = self.rests_since.is_some_and(|since| since <= durable);
-        self.memory.is_empty() && (self.taken.is_empty() || rested)
+        self.known.is_empty() && (self.taken.is_empty() || rested)
     }
 
     /// The first row, wherever it is.
@@ -125,8 +142,8 @@ impl HostQueue {
                 None => OnDisk::Nothing,
             };
         }
-        let in_memory = self.memory.keys().next().copied();
-        Ok(match (in_memory, self.on_disk) {
+        let known = self.known.keys().next().copied();
+        Ok(match (known, self.on_disk) {
             (Some(place), OnDisk::Next(other)) => Some(place.min(other)),
             (None, OnDisk::Next(place)) | (Some(place), _) => Some(place),
             (None, _) => None,
@@ -152,8 +169,8 @@ impl HostQueue {
                 .taken
                 .get(&place.depth)
                 .is_some_and(|taken| place <= *taken);
-            // Rows that are in memory too will be taken from there.
-            if !is_taken && !self.memory.contains_key(&place) {
+            // Rows that are known will be taken from there.
+            if !is_taken && !self.known.contains_key(&place) {
                 return Ok(Some(place));
             }
             from = if is_taken {
@@ -167,19 +184,66 @@ impl HostQueue {
         }
     }
 
-    /// A row was taken.
-    pub(super) fn take(&mut self, place: Place) -> Option<MemoryRow> {
+    /// Takes up to `most` entries of a row into `into`, or says what must be read for that.
+    pub(super) fn take(
+        &mut self,
+        place: Place,
+        most: usize,
+        into: &mut VecDeque<Entry>,
+    ) -> Option<ToRead> {
         let last = self.taken.entry(place.depth).or_insert(place);
         *last = (*last).max(place);
         if self.on_disk == OnDisk::Next(place) {
             self.on_disk = OnDisk::Unknown;
         }
-        self.memory.remove(&place)
+        let Some(known) = self.known.get_mut(&place) else {
+            return Some(ToRead::Whole);
+        };
+        match &mut known.rest {
+            Rest::From(from) => Some(ToRead::Rest {
+                row: known.row,
+                from: *from,
+            }),
+            Rest::Here(entries) => {
+                into.extend(entries.drain(..most.min(entries.len())));
+                if entries.is_empty() {
+                    self.known.remove(&place);
+                }
+                None
+            }
+        }
     }
 
-    /// A row became durable; it need not be kept in memory.
-    pub(super) fn let_go(&mut self, place: Place) -> Option<MemoryRow> {
-        let row = self.memory.remove(&place)?;
+    /// A row was read, and this is what of it still waits.
+    pub(super) fn keep_rest(&mut self, place: Place, row: u64, from: Option<u32>) {
+        match from {
+            Some(from) => {
+                let rest = Rest::From(from);
+                self.known.insert(place, KnownRow { row, rest });
+            }
+            None => {
+                self.known.remove(&place);
+            }
+        }
+    }
+
+    /// A row became durable: its entries need not be kept in memory. Answers the row if nobody
+    /// has taken of it, so that nothing about it need be kept at all.
+    pub(super) fn let_go(&mut self, place: Place) -> Option<u64> {
+        let known = self.known.get_mut(&place)?;
+        let is_begun = self
+            .taken
+            .get(&place.depth)
+            .is_some_and(|taken| place <= *taken);
+        if is_begun {
+            if let Rest::Here(entries) = &known.rest
+                && let Some(next) = entries.front()
+            {
+                known.rest = Rest::From(next.ticket.place);
+            }
+            return None;
+        }
+        let row = self.known.remove(&place)?.row;
         match self.on_disk {
             OnDisk::Next(other) => self.on_disk = OnDisk::Next(other.min(place)),
             OnDisk::Nothing => self.on_disk = OnDisk::Next(place),

@@ -11,7 +11,7 @@ use clewline_core::key::{HostId, Key};
 use clewline_core::robots::Robots;
 
 use super::database::{Change, Space, StoreError};
-use super::queue::Place;
+use super::queue::{Place, Rest};
 use super::{BATCH, DiskStore, OpenBatch, SealedBatch, Waits, robots_key};
 
 impl Store for DiskStore {
@@ -54,8 +54,10 @@ impl Store for DiskStore {
         state.remaining += 1;
         let place = state.place;
         self.open.entries += 1;
-        if let Some(row) = self.queue(host).memory.get_mut(&place) {
-            row.entries.push(entry);
+        if let Some(row) = self.queue(host).known.get_mut(&place)
+            && let Rest::Here(entries) = &mut row.rest
+        {
+            entries.push_back(entry);
         }
         Ok(())
     }
@@ -72,11 +74,10 @@ impl Store for DiskStore {
             && let Some(place) = self.first_row(host)?
             && place.depth <= deepest
         {
-            let entries = match self.queue(host).take(place) {
-                Some(row) => row.entries,
-                None => self.load(host, place)?,
-            };
-            into.extend(entries);
+            let room = enough - into.len();
+            if let Some(what) = self.queue(host).take(place, room, into) {
+                self.read((host, place), what, room, into)?;
+            }
         }
         Ok(())
     }
@@ -126,7 +127,7 @@ impl Store for DiskStore {
             }
         }
         let in_memory = self.queues.iter().find(|(host, queue)| {
-            let first = queue.memory.keys().next();
+            let first = queue.known.keys().next();
             first.is_some_and(|place| place.depth <= deepest) && !is_active(**host)
         });
         Ok(in_memory.map(|(host, _)| *host))
@@ -251,7 +252,7 @@ impl Store for DiskStore {
                 continue;
             };
             if let Some(row) = queue.let_go(place) {
-                self.rows.remove(&row.row);
+                self.rows.remove(&row);
             }
             self.forget_idle(host);
         }

@@ -34,6 +34,7 @@ fn entry(host: u8, page: u32, depth: u32) -> Entry {
         guessed_scheme: false,
         guessed_sitemap: false,
         chain: None,
+        earlier: Vec::new(),
         ticket: Ticket::default(),
     }
 }
@@ -46,7 +47,7 @@ fn host(number: u8) -> HostId {
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Push { host: u8, depth: u32 },
-    Take { host: u8 },
+    Take { host: u8, most: usize },
     SettleOne { which: usize },
     Seal,
     Commit,
@@ -56,7 +57,7 @@ enum Step {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         8 => (0..4u8, 0..3u32).prop_map(|(host, depth)| Step::Push { host, depth }),
-        3 => (0..4u8).prop_map(|host| Step::Take { host }),
+        4 => (0..4u8, 1..6usize).prop_map(|(host, most)| Step::Take { host, most }),
         6 => any::<usize>().prop_map(|which| Step::SettleOne { which }),
         3 => Just(Step::Seal),
         3 => Just(Step::Commit),
@@ -111,11 +112,12 @@ impl Model {
                 self.store().add(entry.key).unwrap();
                 self.store().push(entry).unwrap();
             }
-            Step::Take { host: number } => {
+            Step::Take { host: number, most } => {
                 let mut window = VecDeque::new();
                 self.store()
-                    .take(host(number), u32::MAX, 5, &mut window)
+                    .take(host(number), u32::MAX, most, &mut window)
                     .unwrap();
+                assert!(window.len() <= most, "more was taken than asked for");
                 for entry in window {
                     let url = entry.url.to_string();
                     assert!(self.now.known.contains(&url), "{url} was invented");
@@ -163,10 +165,14 @@ impl Model {
     fn check_rest(&mut self) {
         let mut active: BTreeSet<HostId> = BTreeSet::new();
         for number in 0..4 {
-            self.step(Step::Take { host: number });
+            let take = Step::Take {
+                host: number,
+                most: 3,
+            };
+            self.step(take);
             active.insert(host(number));
             while self.store().waiting(host(number), u32::MAX).unwrap() == Waiting::Ready {
-                self.step(Step::Take { host: number });
+                self.step(take);
             }
         }
         assert_eq!(
@@ -212,6 +218,34 @@ fn nothing_durable_is_lost_and_nothing_comes_twice() {
             Ok(())
         })
         .unwrap();
+}
+
+#[test]
+fn a_row_is_taken_in_parts() {
+    let mut model = Model::new();
+    let take = |most| Step::Take { host: 0, most };
+    let settle = Step::SettleOne { which: 0 };
+    for _ in 0..10 {
+        model.step(Step::Push { host: 0, depth: 0 });
+    }
+    model.step(take(3));
+    for step in [settle, Step::Seal, Step::Commit, take(4), settle, settle] {
+        model.step(step);
+    }
+    assert_eq!(model.taken.len(), 4, "the first part came from memory");
+    assert_eq!(model.store().rows.len(), 1, "both parts are of one row");
+    for step in [Step::Seal, Step::Commit, take(9)] {
+        model.step(step);
+    }
+    assert_eq!(model.taken.len(), 7, "the second and third came from disk");
+    model.crash();
+    model.check_rest();
+    assert_eq!(model.taken.len(), 7, "what was settled stays so");
+    for step in [settle; 7] {
+        model.step(step);
+    }
+    model.step(Step::Seal);
+    assert!(model.store().rows.is_empty(), "a finished row is let go");
 }
 
 #[test]

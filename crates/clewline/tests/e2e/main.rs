@@ -4,6 +4,7 @@
     reason = "what goes wrong in a helper fails its test"
 )]
 
+mod archive;
 mod discovery;
 mod library;
 mod original;

@@ -5,7 +5,7 @@
 //! on the [`Board`], and a thread looks at it.
 
 mod draw;
-mod render;
+pub(crate) mod render;
 
 use std::io::{IsTerminal, Stderr, stderr};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};

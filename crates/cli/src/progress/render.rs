@@ -177,7 +177,7 @@ impl Line {
 }
 
 /// `1,234,567`
-fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -190,7 +190,7 @@ fn grouped(number: u64) -> String {
 }
 
 /// Small numbers with a digit behind the point, large ones without.
-fn decimal(number: f64) -> String {
+pub(crate) fn decimal(number: f64) -> String {
     if number < 100.0 {
         format!("{number:.1}")
     } else {
@@ -199,7 +199,7 @@ fn decimal(number: f64) -> String {
 }
 
 /// `1.2 MB`; decimal units, as networks are measured.
-fn amount(bytes: f64) -> String {
+pub(crate) fn amount(bytes: f64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     units.iter().find(|(unit, _)| bytes >= *unit).map_or_else(
         || format!("{bytes:.0} B"),
@@ -208,7 +208,7 @@ fn amount(bytes: f64) -> String {
 }
 
 /// `7s`, `1m05s`, `2h03m`, `3d04h`
-fn clock(period: Duration) -> String {
+pub(crate) fn clock(period: Duration) -> String {
     let seconds = period.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     match (days, hours, minutes) {

@@ -14,7 +14,7 @@ mod wire;
 
 use std::time::SystemTime;
 
-use clewline::config::{Config, Memory, MinFree, OutputConfig, Reach};
+use clewline::config::{ArchiveConfig, Compression, Config, Memory, MinFree, OutputConfig, Reach};
 
 use self::read::{Reader, written};
 use self::roots::Roots;
@@ -187,17 +187,32 @@ fn output(
     let folder = || named.unwrap_or_else(|| folder::name(&config.roots, date));
     let memory = written("memory", settings.memory.as_ref());
     let min_free = written("min-free", settings.min_free.as_ref());
+    let warc_size = written("warc-size", settings.warc_size.as_ref());
+    let archive = ArchiveConfig::default();
     OutputConfig {
         folder: (!settings.no_output).then(folder),
         overwrite: settings.overwrite,
         in_memory: settings.in_memory,
         rescope: settings.rescope,
+        repair: settings.repair,
         memory: reader
             .size(memory, &(LEAST_MEMORY..=u64::MAX))
             .map_or_else(Memory::default, Memory),
         min_free: reader
             .size(min_free, &(0..=u64::MAX))
             .map_or_else(MinFree::default, MinFree),
+        archive: ArchiveConfig {
+            write: !settings.no_archive,
+            compression: if settings.warc_zstd {
+                Compression::Zstd
+            } else {
+                Compression::Gzip
+            },
+            file_size: reader
+                .size(warc_size, &(1..=ArchiveConfig::LARGEST_FILE))
+                .unwrap_or(archive.file_size),
+            keep_secrets: settings.archive_secrets,
+        },
     }
 }
 
@@ -260,6 +275,10 @@ fn notes(config: &Config, origins: &Layer) -> Vec<String> {
     }
     if config.fetch.insecure {
         notes.push("certificates are not checked (--insecure)".to_owned());
+    }
+    if config.output.archive.keep_secrets && config.output.archive.write {
+        let note = "the archive keeps cookies and passwords (--archive-secrets); do not share it";
+        notes.push(note.to_owned());
     }
     notes
 }

@@ -21,7 +21,16 @@ const LARGEST_INPUT: u64 = 1024 * 1024 * 1024;
 /// Further problems of one file are not collected.
 const MOST_PROBLEMS: usize = 100;
 /// What someone may have wanted to type instead of a host.
-pub(crate) const VERBS: [&str; 4] = ["crawl", "inspect", "completions", "help"];
+pub(crate) const VERBS: [&str; 8] = [
+    "crawl",
+    "inspect",
+    "resume",
+    "status",
+    "why",
+    "ctl",
+    "completions",
+    "help",
+];
 
 /// The roots of all sources, each once.
 pub(crate) struct Roots<'a> {

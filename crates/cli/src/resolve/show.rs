@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use clewline::config::{Config, Reach};
+use clewline::config::{Compression, Config, Reach};
 use clewline::core::frontier::ROBOTS_RETRY;
 use clewline::core::politeness::Politeness;
 
@@ -50,6 +50,38 @@ pub(crate) fn show(resolved: &Resolved) -> String {
             shown(&host.host),
             shown(&host_line(host))
         );
+    }
+    text
+}
+
+/// Settings of a command, or with a meaning beyond their text: a job that goes on has them
+/// otherwise.
+const NOT_REUSED: [&str; 13] = [
+    "url",
+    "output",
+    "overwrite",
+    "no-output",
+    "in-memory",
+    "rescope",
+    "cookies",
+    "list",
+    "format",
+    "fail-on",
+    "quiet",
+    "verbose",
+    "color",
+];
+
+/// What a job that goes on takes over, as lines of a file; secrets are left out.
+pub(crate) fn reusable(config: &Config) -> String {
+    let mut text = String::new();
+    for (key, standing) in standings(config, Options::default()) {
+        if let Standing::Value(value) = standing
+            && !NOT_REUSED.contains(&key)
+            && !value.contains(SECRET)
+        {
+            let _ = writeln!(text, "{key} = {value}");
+        }
     }
     text
 }
@@ -233,6 +265,7 @@ fn of_output(config: &Config, options: Options) -> Standings {
         Colour::Always => "always",
         Colour::Never => "never",
     };
+    let archive = &config.output.archive;
     let verbose = match options.talk {
         Talk::Verbose(more) => more,
         Talk::Quiet | Talk::Normal => 0,
@@ -249,8 +282,16 @@ fn of_output(config: &Config, options: Options) -> Standings {
         ("no-output", switch(folder.is_none())),
         ("in-memory", switch(config.output.in_memory)),
         ("rescope", switch(config.output.rescope)),
+        ("repair", switch(config.output.repair)),
         ("memory", text(&show_size(config.output.memory.0))),
         ("min-free", text(&show_size(config.output.min_free.0))),
+        ("no-archive", switch(!archive.write)),
+        (
+            "warc-zstd",
+            switch(archive.compression == Compression::Zstd),
+        ),
+        ("warc-size", text(&show_size(archive.file_size))),
+        ("archive-secrets", switch(archive.keep_secrets)),
         ("list", switch(options.list)),
         ("format", text(format)),
         ("fail-on", maybe(fail_on.map(str::to_owned), "nothing")),

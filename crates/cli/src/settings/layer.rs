@@ -18,6 +18,8 @@ pub(crate) enum Origin {
     Flag,
     /// A line of the configuration file.
     File { name: String, line: usize },
+    /// The configuration of a job that goes on.
+    Job,
     /// A variable of the environment.
     Environment(&'static str),
     /// Nobody said anything.
@@ -29,6 +31,7 @@ impl Origin {
     pub(crate) fn place(&self, key: &str) -> String {
         match self {
             Self::File { name, line } => format!("{name}:{line}: {key}"),
+            Self::Job => format!("job.toml: {key}"),
             _ if key == "url" => "URL".to_owned(),
             _ => format!("--{key}"),
         }
@@ -40,6 +43,7 @@ impl fmt::Display for Origin {
         match self {
             Self::Flag => formatter.write_str("flag"),
             Self::File { name, line } => write!(formatter, "{name}:{line}"),
+            Self::Job => formatter.write_str("job.toml"),
             Self::Environment(variable) => write!(formatter, "environment, {variable}"),
             Self::Default => formatter.write_str("default"),
         }
@@ -100,6 +104,14 @@ impl Layer {
             self.values.insert(key.to_owned(), value);
         }
         self.origins.insert(key.to_owned(), origin);
+    }
+
+    /// Says that all values come from the same place.
+    pub(crate) fn all_from(mut self, place: &Origin) -> Self {
+        for origin in self.origins.values_mut() {
+            origin.clone_from(place);
+        }
+        self
     }
 
     fn remove(&mut self, key: &str) {

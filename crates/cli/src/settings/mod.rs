@@ -271,12 +271,27 @@ pub(crate) struct OutputSettings {
     /// Go on with an unfinished crawl although its scope is another one now
     #[arg(long)]
     pub(crate) rescope: bool,
+    /// Go on from the last commit that is left of a damaged state
+    #[arg(long)]
+    pub(crate) repair: bool,
     /// Memory for caches and buffers of the state
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
     /// Pause while less than this is free on the disk
     #[arg(long, value_name = "SIZE")]
     pub(crate) min_free: Option<String>,
+    /// Do not keep the bytes of requests and answers
+    #[arg(long)]
+    pub(crate) no_archive: bool,
+    /// Compress the archive with zstd: smaller and faster, read by fewer tools
+    #[arg(long)]
+    pub(crate) warc_zstd: bool,
+    /// Begin a new file of the archive at this size
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) warc_size: Option<String>,
+    /// Keep cookies, passwords and values of --header in the archive's request records
+    #[arg(long)]
+    pub(crate) archive_secrets: bool,
     /// Print one line for each URL at the end
     #[arg(long)]
     pub(crate) list: bool,

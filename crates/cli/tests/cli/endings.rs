@@ -141,7 +141,8 @@ fn a_budget_says_how_to_go_on() {
 fn run_limited(place: &Place, blocks: &str, root: &str) -> Ran {
     let script = "ulimit -f \"$0\" && exec \"$@\"";
     let binary = env!("CARGO_BIN_EXE_clewline");
-    let line = ["-c", script, blocks, binary, "-q", "--in-memory", root];
+    let flags = ["-q", "--in-memory", "--no-archive", root];
+    let line = [&["-c", script, blocks, binary], &flags[..]].concat();
     let mut command = place.program("sh", &line);
     Ran::from(command.stdin(Stdio::null()).output().unwrap())
 }

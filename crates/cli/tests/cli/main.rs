@@ -7,6 +7,8 @@
 mod endings;
 mod flags;
 mod folders;
+#[cfg(unix)]
+mod jobs;
 mod place;
 mod report;
 mod safety;

@@ -44,7 +44,14 @@ URLs       6 done, 0 to do
     let folder = place.names(".").pop().unwrap();
     assert_eq!(
         place.names(&folder),
-        ["job.toml", "links", "report.html", "state", "urls.jsonl"]
+        [
+            "archive",
+            "job.toml",
+            "links",
+            "report.html",
+            "state",
+            "urls.jsonl"
+        ]
     );
 }
 

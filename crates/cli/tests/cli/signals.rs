@@ -10,10 +10,10 @@ use terrarium::{LiveWeb, Page, Reply, Site};
 use crate::place::{HOST, Place, masked, web_of};
 
 /// Far longer than anything takes, so that a test fails instead of hanging.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A site without an end: each page leads to the next.
-fn endless() -> Site {
+pub(crate) fn endless() -> Site {
     Site::new().handler(|request| {
         let number: u64 = request.path().trim_start_matches('/').parse().unwrap_or(0);
         let page = Page::html(format!("<a href=/{}>next</a>", number + 1));
@@ -22,21 +22,21 @@ fn endless() -> Site {
 }
 
 /// A run of the command; it is ended if the test fails.
-struct Running(Child);
+pub(crate) struct Running(Child);
 
 impl Running {
-    fn start(place: &Place, line: &[&str]) -> Self {
+    pub(crate) fn start(place: &Place, line: &[&str]) -> Self {
         let mut command = place.command(line);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         Self(command.spawn().unwrap())
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.0), signal).unwrap();
     }
 
     /// Reads what is said until a line begins with this; the rest stays to be read.
-    fn wait_for_line(&mut self, begin: &str) -> BufReader<ChildStderr> {
+    pub(crate) fn wait_for_line(&mut self, begin: &str) -> BufReader<ChildStderr> {
         let mut talk = BufReader::new(self.0.stderr.take().unwrap());
         let mut line = String::new();
         while !line.starts_with(begin) {
@@ -47,8 +47,13 @@ impl Running {
         talk
     }
 
+    /// Waits for the end of a run that was killed.
+    pub(crate) fn ended(mut self) {
+        self.0.wait().unwrap();
+    }
+
     /// Exit code and stdout.
-    fn end(mut self) -> (Option<i32>, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let mut out = String::new();
         let mut stdout = self.0.stdout.take().unwrap();
         stdout.read_to_string(&mut out).unwrap();
@@ -64,7 +69,7 @@ impl Drop for Running {
     }
 }
 
-fn wait_for_requests(web: &LiveWeb, number: usize) {
+pub(crate) fn wait_for_requests(web: &LiveWeb, number: usize) {
     assert!(web.wait_for(|log| log.len() >= number, PATIENCE));
 }
 

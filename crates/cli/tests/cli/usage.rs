@@ -36,8 +36,31 @@ fn no_arguments_print_the_short_help() {
             .lines()
             .filter(|line| line.starts_with("  clewline "))
             .count(),
-        4
+        7
     );
+}
+
+#[test]
+fn every_verb_has_help() {
+    for verb in [
+        "crawl",
+        "inspect",
+        "resume",
+        "status",
+        "why",
+        "ctl",
+        "completions",
+    ] {
+        for flag in ["-h", "--help"] {
+            let ran = run(&[verb, flag]);
+            assert_eq!((ran.code, ran.talk.as_str()), (0, ""), "{verb} {flag}");
+            assert!(
+                ran.out.contains(&format!("Usage: clewline {verb}")),
+                "{}",
+                ran.out
+            );
+        }
+    }
 }
 
 #[test]

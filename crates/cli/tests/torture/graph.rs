@@ -6,7 +6,13 @@ use std::time::Duration;
 use clewline::record::OutcomeKind;
 use terrarium::{LiveWeb, Page, Reply, Request, Site, Web};
 
+/// What a record must say of a URL.
+pub(crate) type Fate = (OutcomeKind, Option<u16>);
+
 pub(crate) const HOST: &str = "127.0.0.1";
+
+/// Where a crawl begins.
+pub(crate) const ROOT: &str = "/p/0.html";
 
 /// So many pages, linked as 3i+1, 3i+2, 3i+3 and 7i+5.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +29,11 @@ enum Kind {
     Moved(u64),
     /// Answers 500 to the first request after each start of the server.
     Flaky,
+}
+
+/// Where a page is. Mirroring tools take a file for a page only by its ending.
+fn path(page: u64) -> String {
+    format!("/p/{page}.html")
 }
 
 impl Graph {
@@ -43,7 +54,7 @@ impl Graph {
         [3 * page + 1, 3 * page + 2, 3 * page + 3, 7 * page + 5].map(|link| link % self.pages)
     }
 
-    /// Serves the graph, each answer after a few milliseconds.
+    /// Serves the graph, each answer after a few milliseconds and some after more.
     pub(crate) fn serve(self) -> LiveWeb {
         let site = Site::new()
             .robots("User-agent: *\nDisallow: /denied\n")
@@ -56,11 +67,12 @@ impl Graph {
         let page: u64 = request
             .path()
             .trim_start_matches("/p/")
+            .trim_end_matches(".html")
             .parse()
             .unwrap_or(0);
         match self.kind(page) {
             Kind::Missing => Page::html("nothing").status(404).into(),
-            Kind::Moved(to) => Page::redirect(302, format!("/p/{to}")).into(),
+            Kind::Moved(to) => Page::redirect(302, path(to)).into(),
             Kind::Flaky if !request.has_cookie("seen") && page.is_multiple_of(2) => {
                 // The retry comes with the cookie, in this run or in a later one.
                 Page::html("later")
@@ -71,15 +83,21 @@ impl Graph {
             Kind::Flaky | Kind::Page => {
                 let links = self
                     .links(page)
-                    .map(|link| format!("<a href=/p/{link}>x</a>"));
+                    .map(|link| format!("<a href={}>x</a>", path(link)));
                 let denied = format!("<a href=/denied/{}>no</a>", page % 40);
-                Page::html(links.concat() + &denied).into()
+                Page::html(links.concat() + &denied)
+                    .delay(Duration::from_millis(2 + page % 37 / 32 * 20))
+                    .into()
             }
         }
     }
 
+    pub(crate) const fn pages(self) -> u64 {
+        self.pages
+    }
+
     /// Every URL that a crawl from page 0 must settle, and how.
-    pub(crate) fn expected(self) -> BTreeMap<String, (OutcomeKind, Option<u16>)> {
+    pub(crate) fn expected(self) -> BTreeMap<String, Fate> {
         let mut expected = BTreeMap::new();
         let mut seen = BTreeSet::from([0]);
         let mut queue = VecDeque::from([0]);
@@ -93,18 +111,9 @@ impl Graph {
                     (OutcomeKind::Fetched, 200, self.links(page).to_vec())
                 }
             };
-            expected.insert(format!("/p/{page}"), (outcome, Some(status)));
+            expected.insert(path(page), (outcome, Some(status)));
             queue.extend(targets.into_iter().filter(|target| seen.insert(*target)));
         }
         expected
     }
-}
-
-/// Requests that an undisturbed crawl makes at the most, robots.txt and retries aside: one for
-/// each page.
-pub(crate) fn requests(expected: &BTreeMap<String, (OutcomeKind, Option<u16>)>) -> usize {
-    expected
-        .values()
-        .filter(|(_, status)| status.is_some())
-        .count()
 }

@@ -8,7 +8,7 @@
 use super::lane::Lane;
 use super::pace::Moment;
 use super::store::{Store, Waiting};
-use super::{Frontier, FrontierState, WINDOW};
+use super::{Frontier, FrontierState};
 use crate::domain::registrable;
 use crate::key::HostId;
 use crate::outcome::SkipReason;
@@ -87,9 +87,10 @@ impl<S: Store> Frontier<S> {
             let domain = xxhash_rust::xxh3::xxh3_64(registrable(url.host()).as_bytes());
             let mut lane = Lane::new(url.host(), domain, rules);
             match self.store.load_lane(host)? {
-                Some(row) => lane.restore(row, |wall| self.rules.moment(wall, now)),
+                Some(row) => lane.restore(row, now, |wall| self.rules.moment(wall, now)),
                 None => self.counts.hosts += 1,
             }
+            lane.counted = !self.hosts_wait;
             self.lanes.insert(host, lane);
         }
         Ok(host)
@@ -167,12 +168,15 @@ impl<S: Store> Frontier<S> {
                 return Ok(());
             };
             let mut window = std::collections::VecDeque::new();
-            self.store.take(host, self.level, WINDOW, &mut window)?;
+            self.store
+                .take(host, self.level, self.window(), &mut window)?;
             let Some(url) = window.front().map(|entry| entry.url.clone()) else {
                 continue;
             };
             self.lane_of(&url, host, now)?;
-            self.lane(host).window = window;
+            let lane = self.lane(host);
+            lane.queued = lane.queued.max(window.len() as u64);
+            lane.window = window;
             self.reschedule(host, now)?;
         }
         Ok(())

@@ -187,13 +187,8 @@ impl<S: Store> Frontier<S> {
 
     /// Everything about a URL that does not depend on what is known already.
     fn judge(&self, entry: &Entry) -> Result<(), SkipReason> {
+        self.rules.judge_text(&entry.url)?;
         let limits = &self.rules.limits;
-        if entry.url.as_str().len() > limits.url_length {
-            return Err(SkipReason::TooLong);
-        }
-        if repeats_segments(entry.url.path(), limits.repeated_segments) {
-            return Err(SkipReason::RepeatedSegments);
-        }
         if limits.depth.is_some_and(|depth| entry.depth > depth) {
             return Err(SkipReason::Depth);
         }
@@ -221,6 +216,7 @@ impl<S: Store> Frontier<S> {
             guessed_scheme: false,
             guessed_sitemap: false,
             chain: None::<Box<Chain>>,
+            earlier: Vec::new(),
             ticket: Ticket::default(),
         }
     }
@@ -244,6 +240,7 @@ impl<S: Store> Frontier<S> {
         self.store.push(entry)?;
         self.counts.admitted += 1;
         if is_active {
+            self.lane(host).queued += 1;
             self.reschedule(host, now)?;
         } else {
             self.hosts_wait = true;
@@ -271,7 +268,7 @@ impl<S: Store> Frontier<S> {
 }
 
 /// Whether one segment of a path occurs more often than allowed, as in `/a/b/a/b/a/b/`.
-fn repeats_segments(path: &str, allowed: usize) -> bool {
+pub(super) fn repeats_segments(path: &str, allowed: usize) -> bool {
     let mut segments: Vec<&str> = path
         .split('/')
         .filter(|segment| !segment.is_empty())

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::key::{HostId, Key};
 use crate::link::LinkKind;
+use crate::outcome::FailureClass;
 use crate::url::{CrawlUrl, Scheme};
 
 /// A URL that was admitted and is not settled yet.
@@ -42,8 +43,40 @@ pub struct Entry {
     pub guessed_sitemap: bool,
     /// The redirects that led here.
     pub chain: Option<Box<Chain>>,
+    /// Tries of this run that were not the last, the first of them at the most
+    /// [`Try::MOST`].
+    pub earlier: Vec<Try>,
     /// Where the store keeps it.
     pub ticket: Ticket,
+}
+
+impl Entry {
+    /// Keeps how a try ended after which another one follows.
+    pub(super) fn remember(&mut self, at: u64, what: Result<u16, FailureClass>) {
+        if self.earlier.len() < Try::MOST {
+            self.earlier.push(Try {
+                at,
+                status: what.ok(),
+                failure: what.err(),
+            });
+        }
+    }
+}
+
+/// A try that was not the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Try {
+    /// When it ended, in milliseconds since 1970.
+    pub at: u64,
+    /// The status that was answered, if one was.
+    pub status: Option<u16>,
+    /// Why there was no answer, if there was none.
+    pub failure: Option<FailureClass>,
+}
+
+impl Try {
+    /// Tries that an entry remembers.
+    pub const MOST: usize = 16;
 }
 
 /// The store's own mark on an entry: a row of a queue and a place in it.

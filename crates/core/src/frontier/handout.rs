@@ -15,7 +15,7 @@ use super::lane::{Addresses, RobotsState};
 use super::pace::Moment;
 use super::schedule::Wake;
 use super::store::Store;
-use super::{Errand, Flight, Frontier, WINDOW};
+use super::{Errand, Flight, Frontier};
 use crate::key::HostId;
 use crate::link::LinkKind;
 use crate::outcome::{Outcome, SkipReason};
@@ -122,12 +122,12 @@ impl<S: Store> Frontier<S> {
     }
 
     fn try_lane(&mut self, host: HostId, now: Moment) -> Result<Option<Next>, S::Error> {
+        let most = self.window();
         let Some(lane) = self.lanes.get_mut(&host) else {
             return Ok(None);
         };
         if lane.window.is_empty() {
-            self.store
-                .take(host, self.level, WINDOW, &mut lane.window)?;
+            self.store.take(host, self.level, most, &mut lane.window)?;
         }
         if lane.ended.is_some() {
             self.return_errands(host, now)?;
@@ -345,7 +345,12 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Takes up a robots.txt that an earlier run, or the lane before it was put aside, knew.
-    fn recall_robots(&mut self, host: HostId, origin: Origin, now: Moment) -> Result<(), S::Error> {
+    pub(super) fn recall_robots(
+        &mut self,
+        host: HostId,
+        origin: Origin,
+        now: Moment,
+    ) -> Result<(), S::Error> {
         let state = self.lane(host).origin(origin);
         if !matches!(state.robots, RobotsState::Unknown) || state.robots_recalled {
             return Ok(());
@@ -411,7 +416,7 @@ impl<S: Store> Frontier<S> {
         false
     }
 
-    fn is_limited(&self, address: IpAddr) -> bool {
+    pub(super) fn is_limited(&self, address: IpAddr) -> bool {
         !self
             .rules
             .shared_addresses
@@ -475,6 +480,9 @@ impl<S: Store> Frontier<S> {
         error: Option<Box<str>>,
     ) -> Finished {
         self.counts.settled += 1;
+        if let Some(lane) = self.lanes.get_mut(&entry.key.host()) {
+            lane.queued = lane.queued.saturating_sub(1);
+        }
         Finished {
             entry,
             outcome,

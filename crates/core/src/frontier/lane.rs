@@ -145,6 +145,10 @@ pub(super) struct Lane {
     pub(super) in_flight: u32,
     pub(super) pages: u64,
     pub(super) pages_in_flight: u64,
+    /// URLs that were let in and are not settled, as far as they are counted.
+    pub(super) queued: u64,
+    /// All of them are: none lay in the store when the lane was made.
+    pub(super) counted: bool,
     pub(super) window: VecDeque<Entry>,
     pub(super) errands: VecDeque<RobotsErrand>,
     pub(super) origins: Vec<OriginState>,
@@ -170,6 +174,8 @@ impl Lane {
             in_flight: 0,
             pages: 0,
             pages_in_flight: 0,
+            queued: 0,
+            counted: true,
             window: VecDeque::new(),
             errands: VecDeque::new(),
             origins: Vec::new(),
@@ -244,6 +250,11 @@ impl Lane {
         self.delayed.peek().map(|Reverse(delayed)| delayed.due)
     }
 
+    /// How many URLs the lane has in its hands.
+    pub(super) fn in_hand(&self) -> usize {
+        self.window.len() + self.delayed.len() + self.in_flight as usize
+    }
+
     /// Whether nothing of this lane is in memory but itself.
     pub(super) fn is_idle(&self) -> bool {
         self.in_flight == 0
@@ -259,6 +270,7 @@ impl Lane {
         let (interval, shortest_interval) = self.pace.learnt();
         LaneRow {
             not_before: wall(self.pace.next_at()),
+            parked: self.pace.is_parked(),
             pages: self.pages,
             interval,
             shortest_interval,
@@ -268,9 +280,13 @@ impl Lane {
     }
 
     /// Takes up what was kept.
-    pub(super) fn restore(&mut self, row: LaneRow, moment: impl Fn(u64) -> Moment) {
-        let learnt = (row.interval, row.shortest_interval);
-        self.pace.restore(learnt, moment(row.not_before));
+    pub(super) fn restore(&mut self, row: LaneRow, now: Moment, moment: impl Fn(u64) -> Moment) {
+        self.pace.learn((row.interval, row.shortest_interval));
+        let not_before = moment(row.not_before);
+        // The usual gap may be a shorter one by now; a pause is kept to its end.
+        let usual = not_before.min(now + self.pace.interval());
+        self.pace
+            .hold_until(if row.parked { not_before } else { usual });
         self.pages = row.pages;
         self.host_failures = row.host_failures;
         self.ended = row.ended.and_then(LaneEnd::from_row);

@@ -50,17 +50,19 @@ impl Latencies {
 
     /// The median of the last answers, once there are enough of them.
     pub(super) fn median(&self) -> Option<Duration> {
-        let mut sorted = self.recent;
-        sorted.sort_unstable();
-        self.is_full().then(|| sorted[WINDOW / 2])
+        let mut recent = self.recent;
+        let (_, median, _) = recent.select_nth_unstable(WINDOW / 2);
+        self.is_full().then_some(*median)
     }
 
     /// Whether the last answers took much longer than usual.
     pub(super) fn have_slowed(&self) -> bool {
-        let Some((median, usual)) = self.median().zip(self.earlier.usual()) else {
+        // Most hosts are quick, and this is asked for every answer.
+        let Some(median) = self.median().filter(|median| *median > NOISE) else {
             return false;
         };
-        median > (usual * SLOWDOWN).max(NOISE)
+        let usual = self.earlier.usual();
+        usual.is_some_and(|usual| median > usual * SLOWDOWN)
     }
 
     /// Begins a new window; the answers of the old one are remembered, so that a host that

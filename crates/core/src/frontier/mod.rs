@@ -8,6 +8,7 @@
 
 mod active;
 mod admit;
+mod change;
 mod entry;
 mod group;
 mod handout;
@@ -19,6 +20,7 @@ mod rules;
 mod schedule;
 mod settle;
 mod store;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +29,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-pub use entry::{Chain, Entry, Origin, RobotsErrand, Ticket};
+pub use entry::{Chain, Entry, Origin, RobotsErrand, Ticket, Try};
 pub use job::{
     Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Next,
     Note, Offer, Settled, Settlement, Work,
@@ -37,6 +39,7 @@ pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules};
 pub use store::{
     KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Store, Waiting,
 };
+pub use summary::{Cause, HostSummary, Summary, Wait};
 
 use group::Groups;
 use lane::Lane;
@@ -46,8 +49,11 @@ use crate::key::HostId;
 use crate::outcome::SkipReason;
 use crate::url::CrawlUrl;
 
-/// Entries that a lane takes from the store at a time.
-const WINDOW: usize = 64;
+/// Entries that a lane takes from the store at a time: many where there are few lanes, few where
+/// there are many, so that all lanes together hold about so many entries.
+const WINDOWS: usize = 400_000;
+const SMALLEST_WINDOW: usize = 4;
+const LARGEST_WINDOW: usize = 64;
 
 /// Sitemap indexes above a sitemap.
 const SITEMAP_NESTING: u8 = 2;
@@ -186,9 +192,20 @@ impl<S: Store> Frontier<S> {
         &mut self.store
     }
 
+    /// How many hosts are active.
+    pub fn active(&self) -> usize {
+        self.lanes.len()
+    }
+
     /// The rules it works by.
     pub const fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    /// How many entries a lane may take now.
+    fn window(&self) -> usize {
+        let share = WINDOWS / self.lanes.len().max(1);
+        share.clamp(SMALLEST_WINDOW, LARGEST_WINDOW)
     }
 
     /// A lane that has work in hand is never dropped.

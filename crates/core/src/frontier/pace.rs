@@ -67,12 +67,20 @@ impl Pace {
         )
     }
 
-    /// Takes up what was learnt before; the host begins with a full delay, and never faster
-    /// than it is configured now.
-    pub(super) fn restore(&mut self, learnt: (Duration, Duration), not_before: Moment) {
+    /// Takes up what was learnt before, never faster than it is configured now.
+    pub(super) fn learn(&mut self, learnt: (Duration, Duration)) {
         self.interval = self.interval.max(learnt.0.min(SLOWEST));
         self.shortest_interval = self.shortest_interval.max(learnt.1.min(SLOWEST));
+    }
+
+    /// Asks nothing before this moment.
+    pub(super) fn hold_until(&mut self, not_before: Moment) {
         self.next_at = self.next_at.max(not_before);
+    }
+
+    /// Whether the earliest next start is the end of a pause after trouble.
+    pub(super) fn is_parked(&self) -> bool {
+        self.parked_until > self.next_at
     }
 
     /// Other figures for a host that turned out to be near; what was learnt is kept.
@@ -84,6 +92,24 @@ impl Pace {
         self.in_flight_limit = fresh.in_flight_limit;
         self.one_at_a_time = fresh.one_at_a_time;
         self.next_at = Moment::ZERO;
+    }
+
+    /// Other figures in the middle of a crawl. What trouble taught stays, and so does a
+    /// Crawl-delay; the gap counts from the last request.
+    pub(super) fn change(&mut self, politeness: &Politeness, delay: Option<Duration>, now: Moment) {
+        let (fresh, learnt) = (Self::new(politeness), self.learnt());
+        self.interval = fresh.interval.max(learnt.0);
+        self.shortest_interval = fresh.shortest_interval.max(learnt.1);
+        self.usual = fresh.usual;
+        self.in_flight_limit = fresh.in_flight_limit;
+        self.one_at_a_time = fresh.one_at_a_time;
+        self.next_at = match self.last_start {
+            Some(last_start) => last_start + self.interval,
+            None => self.next_at.min(now + self.interval),
+        };
+        if let Some(delay) = delay {
+            self.obey_delay(delay);
+        }
     }
 
     /// Obeys a Crawl-delay: one at a time, and never closer than this.

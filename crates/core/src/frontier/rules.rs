@@ -10,9 +10,12 @@ use crate::address::{AddressPolicy, Cidr};
 use crate::domain::without_www;
 use crate::key::Keyer;
 use crate::limits::Limits;
+use crate::outcome::SkipReason;
 use crate::politeness::{Politeness, Speed};
 use crate::scope::Scope;
+use crate::url::CrawlUrl;
 
+use super::admit::repeats_segments;
 use super::pace::Moment;
 
 /// The usual wait between the tries for a robots.txt that could not be read.
@@ -135,6 +138,17 @@ impl Rules {
     pub(super) fn moment(&self, wall: u64, now: Moment) -> Moment {
         let moment = Moment::from_millis(wall.saturating_sub(self.epoch));
         moment.min(now + self.host.politeness.longest_retry_after)
+    }
+
+    /// The judgement of a URL by its text alone.
+    pub fn judge_text(&self, url: &CrawlUrl) -> Result<(), SkipReason> {
+        if url.as_str().len() > self.limits.url_length {
+            return Err(SkipReason::TooLong);
+        }
+        if repeats_segments(url.path(), self.limits.repeated_segments) {
+            return Err(SkipReason::RepeatedSegments);
+        }
+        Ok(())
     }
 
     /// The rules for a host.

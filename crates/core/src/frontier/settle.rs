@@ -107,7 +107,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Lanes that waited for the page budget look again.
-    fn release_held(&mut self, now: Moment) -> Result<(), S::Error> {
+    pub(super) fn release_held(&mut self, now: Moment) -> Result<(), S::Error> {
         for host in std::mem::take(&mut self.held_by_pages) {
             self.reschedule(host, now)?;
         }
@@ -413,6 +413,7 @@ impl<S: Store> Frontier<S> {
             let finished = self.finish(entry, Outcome::Failed(failure.class), error);
             return Ok(Settled::Done(Box::new(finished)));
         }
+        entry.remember(self.rules.wall(now), Err(failure.class));
         self.lane(host).window.push_back(entry);
         Ok(Settled::Again(until))
     }
@@ -450,6 +451,7 @@ impl<S: Store> Frontier<S> {
             return self.failed(entry, failure);
         }
         entry.tries += 1;
+        entry.remember(self.rules.wall(now), Err(failure.class));
         self.delay(host, entry, now)
     }
 
@@ -488,6 +490,7 @@ impl<S: Store> Frontier<S> {
                 .get(&host)
                 .is_some_and(|lane| lane.ended.is_some());
             if entry.tries < self.rules.limits.tries && !ended {
+                entry.remember(self.rules.wall(now), Ok(answer.status));
                 return Ok(self.delay(host, entry, now));
             }
         } else {

@@ -33,6 +33,9 @@ pub enum Waiting {
 pub struct LaneRow {
     /// Not to be asked before this time, in milliseconds since 1970.
     pub not_before: u64,
+    /// That is the end of a pause after trouble, not of the usual gap.
+    #[serde(default)]
+    pub parked: bool,
     /// Pages fetched.
     pub pages: u64,
     /// The gap between requests that was in force.

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// A named kind of internet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +118,8 @@ pub struct InternetConfig {
     pub proxy_port: Option<u16>,
     /// Factor for every delay, Crawl-delay included; 0 is none.
     pub latency: f64,
+    /// Every answer waits exactly this long; the profile's own delays times the factor otherwise.
+    pub delay: Option<Duration>,
     /// Factor for the size of bodies.
     pub body: f64,
     /// Factor for the share of hosts that cannot be reached or read; 0 is none. A polite crawler
@@ -141,6 +144,7 @@ impl Default for InternetConfig {
             dns_port: None,
             proxy_port: None,
             latency: 1.0,
+            delay: None,
             body: 1.0,
             mishaps: 1.0,
             agent: "clewline".to_owned(),

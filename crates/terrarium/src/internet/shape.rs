@@ -128,6 +128,10 @@ impl Shape {
         }
         shape.addresses = config.addresses.unwrap_or(shape.addresses).max(1);
         shape.latency = shape.latency.scaled(config.latency.max(0.0));
+        if let Some(delay) = config.delay {
+            shape.latency = Spread::fixed(delay.as_secs_f64() * 1e3);
+            shape.delayed = 1_000_000;
+        }
         shape.name_latency = shape.name_latency.scaled(config.latency.max(0.0));
         shape.crawl_delay *= config.latency.max(0.0);
         shape.fates = shape.fates.scaled(config.mishaps);
@@ -244,6 +248,33 @@ impl Shape {
             trapped: true,
             addresses: hosts.div_ceil(8).clamp(2, 64),
             ..Self::real(hosts)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_fixed_delay_replaces_that_of_every_profile() {
+        for profile in Profile::ALL {
+            let config = |delay| InternetConfig {
+                profile,
+                delay,
+                latency: 0.0,
+                ..InternetConfig::default()
+            };
+            let figures = |config| {
+                let shape = Shape::new(&config);
+                let milliseconds = shape.latency.median.round() as u64;
+                (milliseconds, shape.latency.sigma > 0.0, shape.delayed)
+            };
+            let fixed = figures(config(Some(Duration::from_millis(250))));
+            assert_eq!(fixed, (250, false, 1_000_000), "{profile}");
+            assert_eq!(figures(config(None)).0, 0, "{profile}: the factor is 0");
         }
     }
 }

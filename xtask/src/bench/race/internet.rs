@@ -74,7 +74,7 @@ fn webs(care: Care) -> [Web; 3] {
                 ..plan("real", size(10_000, 100), 5)
             },
             in_flight: 5000,
-            words: &["--speed", "polite", "--robots-retry", "2s"],
+            words: &["--speed", "polite", "--robots-retry", "20s"],
             field: Field::Judged,
         },
         Web {

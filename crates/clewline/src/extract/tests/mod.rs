@@ -4,6 +4,7 @@ mod bounds;
 mod charset;
 mod formats;
 mod html;
+mod pages;
 mod sitemap;
 
 use std::path::PathBuf;

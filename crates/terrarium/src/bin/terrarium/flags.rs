@@ -53,6 +53,9 @@ pub(crate) struct Making {
     /// Factor for every delay
     #[arg(long, default_value_t = 1.0)]
     latency: f64,
+    /// Every answer waits exactly this long: 100ms, 2s [default: the profile's delays]
+    #[arg(long, value_parser = duration)]
+    delay: Option<Duration>,
     /// Factor for the size of bodies
     #[arg(long, default_value_t = 1.0)]
     body: f64,
@@ -78,6 +81,7 @@ impl Making {
             port: self.port,
             tls_port: self.tls_port,
             latency: self.latency,
+            delay: self.delay,
             body: self.body,
             mishaps: self.mishaps,
             agent: self.agent.clone(),

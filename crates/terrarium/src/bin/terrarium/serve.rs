@@ -81,6 +81,7 @@ fn introduction(internet: &LiveInternet, cacert: &Path) -> serde_json::Value {
         "cacert": cacert,
         "shared_address": internet.shared_address().map(|address| address.to_string()),
         "addresses": internet.addresses().len(),
+        "first_address": internet.addresses().first().map(ToString::to_string),
         "roots": internet.roots(),
     })
 }

@@ -1,0 +1,38 @@
+//! Orders to a crawl that runs in another process.
+//!
+//! Owns the public side of the socket: the same words that [`super::Control`] has inside of the
+//! process, for a job folder.
+
+use super::Change;
+use super::protocol::{Answer, Request};
+use super::server::ask;
+use crate::stored::{JobError, StoredJob};
+
+impl StoredJob {
+    /// The running crawl hands out nothing more until [`StoredJob::go_on`].
+    pub fn pause(&self) -> Result<(), JobError> {
+        self.order(&Request::Pause)
+    }
+
+    /// The running crawl goes on after a pause.
+    pub fn go_on(&self) -> Result<(), JobError> {
+        self.order(&Request::Continue)
+    }
+
+    /// The running crawl ends as after a first Ctrl-C.
+    pub fn stop(&self) -> Result<(), JobError> {
+        self.order(&Request::Stop)
+    }
+
+    /// The running crawl goes on with another figure, which is also kept for later runs.
+    pub fn change(&self, change: Change) -> Result<(), JobError> {
+        self.order(&Request::Change(change))
+    }
+
+    fn order(&self, request: &Request) -> Result<(), JobError> {
+        match ask(self, request)? {
+            Answer::Done => Ok(()),
+            _ => Err(self.nonsense()),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The engine's answers to whoever asks it, and what it does when told.
+//!
+//! Owns pause, changes of figures, and the last figures for a status. Everything is answered
+//! from memory; the summary of all lanes is made anew only after a time that grows with their
+//! number, so that asking cannot hold the crawl up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clewline_core::frontier::{Hold, Moment, Origin, Store, Summary};
+use clewline_core::key::HostId;
+use clewline_core::url::CrawlUrl;
+
+use super::{Engine, EngineError, Event, Progress, open_files, state};
+use crate::control::{Asked, Change, ControlError, RobotsSaying, Sight};
+use crate::folder::JobFolder;
+use crate::status::{Figures, MOST_HOSTS, State, Status};
+
+/// A summary is kept for this long per lane: 100,000 lanes are looked at every five seconds at
+/// the most, which takes some milliseconds.
+const KEPT_PER_LANE: Duration = Duration::from_micros(50);
+
+/// What the engine keeps for whoever asks.
+pub(super) struct Desk {
+    /// What held the crawl since progress was told: at a rate as high as that of telling, the
+    /// two could always miss each other.
+    pub(super) hold: Option<Hold>,
+    paused: bool,
+    progress: Progress,
+    summary: Option<(Moment, Summary)>,
+    ends: Vec<(&'static str, u64)>,
+    folder: Option<Arc<JobFolder>>,
+}
+
+impl Desk {
+    pub(super) fn new(folder: Option<Arc<JobFolder>>) -> Self {
+        Self {
+            hold: None,
+            paused: false,
+            progress: Progress::default(),
+            summary: None,
+            ends: Vec::new(),
+            folder,
+        }
+    }
+
+    /// Whether nothing is to be handed out until somebody says so.
+    pub(super) const fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Keeps the figures that are told anyway.
+    pub(super) fn note(&mut self, progress: &mut Progress) {
+        progress.paused = self.paused;
+        self.progress.clone_from(progress);
+    }
+
+    /// Keeps where the logs end.
+    pub(super) fn committed(&mut self, ends: &[(&'static str, u64)]) {
+        self.ends.clear();
+        self.ends.extend_from_slice(ends);
+    }
+}
+
+impl<S: Store> Engine<S> {
+    /// Answers a question or obeys an order. Whoever asked may be gone; that is their business.
+    pub(super) fn answer(&mut self, asked: Asked) -> Result<(), EngineError> {
+        match asked {
+            Asked::Status(reply) => {
+                let status = self.status();
+                reply.send(status).ok();
+            }
+            Asked::Look(url, reply) => {
+                let sight = self.look(&url)?;
+                reply.send(sight).ok();
+            }
+            Asked::Pause => self.pause(true),
+            Asked::GoOn => self.pause(false),
+            Asked::Change(change, reply) => {
+                let changed = self.change(change)?;
+                reply.send(changed).ok();
+            }
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self, paused: bool) {
+        if std::mem::replace(&mut self.desk.paused, paused) != paused {
+            (self.observer)(Event::Told(if paused {
+                "paused; `clewline ctl continue` goes on"
+            } else {
+                "going on"
+            }));
+        }
+    }
+
+    fn change(&mut self, change: Change) -> Result<Result<(), ControlError>, EngineError> {
+        let mut config = self.config.clone();
+        if let Err(problems) = change.apply(&mut config) {
+            return Ok(Err(ControlError::Refused(problems)));
+        }
+        let mut rules = config.rules(0).map_err(state)?;
+        if let Some(time) = &mut rules.limits.time {
+            // The budget covers all runs, the frontier's clock only this one.
+            *time = time.saturating_sub(self.keeping.spent);
+        }
+        let now = self.clock.now();
+        self.frontier.adopt(&rules, now).map_err(state)?;
+        if let Change::Concurrency(number) = change {
+            self.room = open_files::room_for(number as usize);
+        }
+        self.config = config;
+        self.desk.summary = None;
+        (self.observer)(Event::Told(&format!("{change} from now on")));
+        let kept = self
+            .desk
+            .folder
+            .as_ref()
+            .map(|folder| folder.keep(&self.config));
+        Ok(match kept {
+            Some(Err(error)) => Err(ControlError::NotKept(error.to_string())),
+            _ => Ok(()),
+        })
+    }
+
+    fn status(&mut self) -> Status {
+        let now = self.clock.now();
+        let counts = self.frontier.counts();
+        let state = if self.stop_at.is_some() {
+            State::Stopping
+        } else if self.desk.paused {
+            State::Paused
+        } else {
+            State::Running
+        };
+        let progress = &self.desk.progress;
+        let (pages_per_second, bytes_per_second) =
+            (progress.pages_per_second, progress.bytes_per_second);
+        Status {
+            folder: self.config.output.folder.clone(),
+            state,
+            ended: None,
+            held: self.held(),
+            done: self.tally.done,
+            queued: counts.admitted - self.tally.done,
+            in_flight: counts.in_flight,
+            pages: counts.pages,
+            bytes: counts.wire,
+            hosts_met: counts.hosts,
+            failed: self.tally.outcomes.failed,
+            broken: self.tally.broken,
+            seconds: self.keeping.spent(now).as_secs_f64(),
+            pages_per_second,
+            bytes_per_second,
+            figures: Figures::of(&self.config),
+            summary: self.summary(now),
+        }
+    }
+
+    fn summary(&mut self, now: Moment) -> Summary {
+        if let Some((made, summary)) = &self.desk.summary
+            && now < *made + KEPT_PER_LANE.saturating_mul(self.frontier.active() as u32)
+        {
+            return summary.clone();
+        }
+        let summary = self.frontier.summary(now, MOST_HOSTS);
+        self.desk.summary = Some((now, summary.clone()));
+        summary
+    }
+
+    /// Why nothing new is started, where the hosts are not the reason.
+    fn held(&self) -> Option<String> {
+        let why = if self.desk.paused {
+            "paused by hand"
+        } else if self.no_room {
+            "nothing can be written for lack of room on the disk"
+        } else if self.disk.is_low() {
+            "the disk is nearly full"
+        } else if self.delivery.is_behind() {
+            "the reader of its pages is behind"
+        } else if !self.scribe.has_room() {
+            "the logs are behind"
+        } else if self.frontier.counts().in_flight as usize >= self.room {
+            "as many requests are in flight as may be"
+        } else {
+            return None;
+        };
+        Some(why.to_owned())
+    }
+
+    fn look(&mut self, url: &CrawlUrl) -> Result<Sight, EngineError> {
+        let now = self.clock.now();
+        let key = self.frontier.rules().keyer.key(url);
+        let store = self.frontier.store();
+        let seen = store.contains(key).map_err(state)?;
+        let robots = saying(store, key.host(), url).map_err(state)?;
+        Ok(Sight {
+            seen,
+            robots,
+            joined: self.frontier.state().joined,
+            ends: self
+                .desk
+                .ends
+                .iter()
+                .map(|(name, end)| ((*name).to_owned(), *end))
+                .collect(),
+            host: self.frontier.host(key.host(), now),
+        })
+    }
+}
+
+/// What the stored robots.txt of its origin says of a URL.
+pub(crate) fn saying<S: Store>(
+    store: &S,
+    host: HostId,
+    url: &CrawlUrl,
+) -> Result<Option<RobotsSaying>, S::Error> {
+    let Some((robots, _)) = store.load_robots(host, Origin::of(url))? else {
+        return Ok(None);
+    };
+    let verdict = robots.verdict(url.path_and_query());
+    Ok(Some(RobotsSaying {
+        allowed: verdict.allowed,
+        line: verdict.rule.map(|rule| rule.line),
+        text: verdict.rule.map(|rule| rule.text.to_owned()),
+    }))
+}

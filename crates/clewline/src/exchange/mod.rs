@@ -1,0 +1,49 @@
+//! The bytes of an exchange, as they were on the wire.
+//!
+//! Owns what is kept of a request and its answer, and where: in memory while it is small, in a
+//! nameless file of the job folder beyond that. Refuses to know HTTP and archives: it is told
+//! where the head ends and what is payload. Invariant: the response is the bytes that came, in
+//! order and without a gap; where bytes are missing at the end, it says so and why.
+
+mod recorder;
+mod spool;
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+use std::time::SystemTime;
+
+use clewline_core::url::CrawlUrl;
+pub use clewline_warc::{Digest, Truncation};
+
+pub use recorder::{Recorder, Recording};
+pub use spool::{Place, Secrets, Spool, Stored};
+
+/// A request and its answer.
+#[derive(Debug)]
+pub struct Exchange {
+    /// What was asked for.
+    pub url: CrawlUrl,
+    /// The address that answered; none through a proxy.
+    pub address: Option<IpAddr>,
+    /// When the request was sent.
+    pub started_at: SystemTime,
+    /// The head of the request; secrets are replaced unless the spool keeps them.
+    pub request: Vec<u8>,
+    /// The status of the answer.
+    pub status: u16,
+    /// The media type of the answer without parameters, lower-case.
+    pub media_type: Option<String>,
+    /// The body has a content coding, so compressing it again gains little.
+    pub coded: bool,
+    /// Head and body of the answer, framing and codings as they came.
+    pub response: Stored,
+    /// Where the head ends in the response.
+    pub head_length: u64,
+    /// SHA-1 of the payload: the body without its framing, content codings left in place.
+    pub payload_digest: Digest,
+    /// Bytes of the payload.
+    pub payload_length: u64,
+    /// Set if the end of the answer is missing.
+    pub truncation: Option<Truncation>,
+}

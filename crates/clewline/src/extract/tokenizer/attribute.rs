@@ -1,0 +1,174 @@
+//! The attributes that anybody looks at.
+//!
+//! Owns their list and, for one start tag, where their values lie. All others are passed over,
+//! so that a tag of a million attributes takes no more room than a plain one. Invariant: of
+//! attributes of the same name the first counts (HTML section 13.2.5.33).
+
+use super::name::Name;
+
+/// An attribute by what it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(in crate::extract) enum Attribute {
+    As,
+    Background,
+    Color,
+    Content,
+    Data,
+    Encoding,
+    Face,
+    Href,
+    HttpEquiv,
+    ImageSrcset,
+    Name,
+    Poster,
+    Rel,
+    Size,
+    Src,
+    Srcset,
+    Style,
+    Type,
+    XlinkHref,
+}
+
+const COUNT: usize = Attribute::XlinkHref as usize + 1;
+
+impl Attribute {
+    pub(super) const fn named(name: Name) -> Option<Self> {
+        Some(match name {
+            Name::AS => Self::As,
+            Name::BACKGROUND => Self::Background,
+            Name::COLOR => Self::Color,
+            Name::CONTENT => Self::Content,
+            Name::DATA => Self::Data,
+            Name::ENCODING => Self::Encoding,
+            Name::FACE => Self::Face,
+            Name::HREF => Self::Href,
+            Name::HTTP_EQUIV => Self::HttpEquiv,
+            Name::IMAGESRCSET => Self::ImageSrcset,
+            Name::NAME => Self::Name,
+            Name::POSTER => Self::Poster,
+            Name::REL => Self::Rel,
+            Name::SIZE => Self::Size,
+            Name::SRC => Self::Src,
+            Name::SRCSET => Self::Srcset,
+            Name::STYLE => Self::Style,
+            Name::TYPE => Self::Type,
+            Name::XLINK_HREF => Self::XlinkHref,
+            _ => return None,
+        })
+    }
+
+    /// The name as it is written in markup.
+    pub(in crate::extract) const fn text(self) -> &'static str {
+        match self {
+            Self::As => "as",
+            Self::Background => "background",
+            Self::Color => "color",
+            Self::Content => "content",
+            Self::Data => "data",
+            Self::Encoding => "encoding",
+            Self::Face => "face",
+            Self::Href => "href",
+            Self::HttpEquiv => "http-equiv",
+            Self::ImageSrcset => "imagesrcset",
+            Self::Name => "name",
+            Self::Poster => "poster",
+            Self::Rel => "rel",
+            Self::Size => "size",
+            Self::Src => "src",
+            Self::Srcset => "srcset",
+            Self::Style => "style",
+            Self::Type => "type",
+            Self::XlinkHref => "xlink:href",
+        }
+    }
+
+    const fn bit(self) -> u32 {
+        1 << self as u8
+    }
+}
+
+/// Where the values of a tag's attributes lie, counted from the tag's name.
+#[derive(Debug, Clone)]
+pub(super) struct Values {
+    spans: [(u32, u32); COUNT],
+    filled: u32,
+}
+
+impl Values {
+    pub(super) const fn new() -> Self {
+        Self {
+            spans: [(0, 0); COUNT],
+            filled: 0,
+        }
+    }
+
+    pub(super) const fn clear(&mut self) {
+        self.filled = 0;
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    /// Notes where a value lies, unless there is one of this name.
+    pub(super) const fn note(&mut self, attribute: Attribute, span: (u32, u32)) {
+        if self.filled & attribute.bit() == 0 {
+            self.filled |= attribute.bit();
+            self.spans[attribute as usize] = span;
+        }
+    }
+
+    pub(super) fn span(&self, attribute: Attribute) -> Option<std::ops::Range<usize>> {
+        let is_there = self.filled & attribute.bit() != 0;
+        let (start, end) = self.spans[attribute as usize];
+        is_there.then_some(start as usize..end as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_to_attributes_and_back() {
+        for name in [
+            "as",
+            "background",
+            "color",
+            "content",
+            "data",
+            "encoding",
+            "face",
+            "href",
+            "http-equiv",
+            "imagesrcset",
+            "name",
+            "poster",
+            "rel",
+            "size",
+            "src",
+            "srcset",
+            "style",
+            "type",
+            "xlink:href",
+        ] {
+            let found = Attribute::named(Name::new(name.to_uppercase().as_bytes()));
+            assert_eq!(found.map(Attribute::text), Some(name));
+        }
+        assert_eq!(Attribute::named(Name::new(b"class")), None);
+    }
+
+    #[test]
+    fn the_first_counts() {
+        let mut values = Values::new();
+        values.note(Attribute::Href, (1, 2));
+        values.note(Attribute::Href, (3, 4));
+        assert_eq!(values.span(Attribute::Href), Some(1..2));
+        assert_eq!(values.span(Attribute::Rel), None);
+        values.clear();
+        assert!(values.is_empty());
+        assert_eq!(values.span(Attribute::Href), None);
+    }
+}

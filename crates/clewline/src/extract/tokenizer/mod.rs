@@ -1,0 +1,380 @@
+//! The tokenizer: from bytes to start tags and the few texts that matter.
+//!
+//! Owns the states between tags and the order in which the parts take over: `tag`, `raw` text,
+//! `declaration`s, and `namespace`s, which say which of them may. Refuses to know what elements
+//! mean, to build a tree, and to decode: it works on the bytes of any encoding in which markup
+//! is ASCII. It follows HTML section 13.2.5; what would take a tree is approximated.
+//! `noscript` is text to whoever takes scripts for granted, and pages are made for such; but a
+//! crawler runs no scripts, so that what the text holds goes through a tokenizer of its own.
+//! Invariant: however the document is cut into pieces, the tokens are the same; each byte is
+//! looked at a bounded number of times; what is kept between pieces is bounded by a tag's limit.
+
+mod attribute;
+mod declaration;
+mod find;
+mod name;
+mod namespace;
+mod raw;
+mod tag;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use attribute::Attribute;
+pub(super) use name::Name;
+
+use declaration::{Declaration, Sections};
+use find::find;
+use namespace::{Namespaces, Next};
+use raw::{Raw, RawText};
+use tag::{Tag, Way, ends_name};
+
+/// How much room for unfinished tags is kept for the next one.
+const CARRY_KEPT: usize = 16 * 1024;
+
+/// A text that is handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextOf {
+    Title,
+    Style,
+}
+
+/// Takes what is found.
+pub(super) trait Sink {
+    /// A start tag, in whatever namespace.
+    fn start(&mut self, tag: &StartTag<'_>);
+
+    /// A piece of a text.
+    fn text(&mut self, of: TextOf, bytes: &[u8]);
+
+    /// The text is complete.
+    fn end_text(&mut self, of: TextOf);
+}
+
+/// A start tag with its attributes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StartTag<'a> {
+    tag: &'a Tag,
+    bytes: &'a [u8],
+}
+
+impl<'a> StartTag<'a> {
+    pub(super) const fn name(&self) -> Name {
+        self.tag.name
+    }
+
+    /// The value of an attribute as it is written; empty, if it has none.
+    pub(super) fn value(&self, attribute: Attribute) -> Option<&'a [u8]> {
+        let span = self.tag.values.span(attribute)?;
+        self.bytes.get(span)
+    }
+
+    /// Whether none of the attributes that are looked at is there.
+    pub(super) const fn is_bare(&self) -> bool {
+        self.tag.values.is_empty()
+    }
+
+    /// Whether an attribute that is looked at lies too far from the beginning to be read.
+    pub(super) const fn is_cut(&self) -> bool {
+        self.tag.is_cut
+    }
+
+    const fn is_self_closing(&self) -> bool {
+        self.tag.is_self_closing
+    }
+}
+
+/// What `noscript` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Noscript {
+    /// Text, with a tokenizer of its own.
+    Text,
+    /// An element like others: within such a text.
+    Element,
+}
+
+/// Where the tokenizer stands between two bytes.
+#[derive(Debug)]
+enum State {
+    Data,
+    /// After `<`.
+    TagOpen,
+    /// After `</`.
+    EndTagOpen,
+    Tag,
+    Declaration(Declaration),
+    Raw(Raw),
+    PlainText,
+}
+
+/// Reads one document.
+#[derive(Debug)]
+pub(super) struct Tokenizer {
+    state: State,
+    tag: Tag,
+    /// The beginning of a start tag that an earlier piece did not end.
+    carried: Vec<u8>,
+    namespaces: Namespaces,
+    /// How many namespaces were entered around the style element of SVG that is open: its text
+    /// is markup to a tokenizer.
+    foreign_style: Option<usize>,
+    noscript: Noscript,
+    inner: Option<Box<Tokenizer>>,
+}
+
+impl Tokenizer {
+    pub(super) fn new() -> Self {
+        Self::with(Noscript::Text)
+    }
+
+    fn with(noscript: Noscript) -> Self {
+        Self {
+            state: State::Data,
+            tag: Tag::new(),
+            carried: Vec::new(),
+            namespaces: Namespaces::default(),
+            foreign_style: None,
+            noscript,
+            inner: None,
+        }
+    }
+
+    /// The next bytes of the document.
+    pub(super) fn feed(&mut self, piece: &[u8], sink: &mut impl Sink) {
+        let mut at = 0;
+        while at < piece.len() {
+            at = match &self.state {
+                State::Data => self.data(piece, at, sink),
+                State::TagOpen => self.tag_open(piece, at, sink),
+                State::EndTagOpen => self.end_tag_open(piece, at, sink),
+                State::Tag => self.tag(piece, at, sink),
+                State::Declaration(_) => self.declaration(piece, at, sink),
+                State::Raw(_) => self.raw(piece, at, sink),
+                State::PlainText => return,
+            };
+        }
+    }
+
+    /// The document has ended; a tag that it cuts off is none.
+    pub(super) fn finish(mut self, sink: &mut impl Sink) {
+        if let State::Raw(raw) = &mut self.state {
+            let mut reader = Reader::of(raw.text, self.noscript, &mut self.inner);
+            raw.finish(|bytes| reader.take(bytes, sink));
+            reader.end(sink);
+        } else if self.foreign_style.is_some() {
+            sink.end_text(TextOf::Style);
+        }
+    }
+
+    fn data(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+        let found = find(b'<', &piece[at..]);
+        let end = found.map_or(piece.len(), |found| at + found);
+        self.text(&piece[at..end], sink);
+        match piece[end..] {
+            [] => end,
+            // The two that are most frequent need no state in between.
+            [_, first, ..] if first.is_ascii_alphabetic() => {
+                self.begin(Way::Start, piece, end + 1, sink)
+            }
+            [_, b'/', first, ..] if first.is_ascii_alphabetic() => {
+                self.begin(Way::End, piece, end + 2, sink)
+            }
+            _ => {
+                self.state = State::TagOpen;
+                end + 1
+            }
+        }
+    }
+
+    fn text(&self, bytes: &[u8], sink: &mut impl Sink) {
+        if self.foreign_style.is_some() {
+            sink.text(TextOf::Style, bytes);
+        }
+    }
+
+    fn tag_open(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+        match piece[at] {
+            byte if byte.is_ascii_alphabetic() => return self.begin(Way::Start, piece, at, sink),
+            b'/' => self.state = State::EndTagOpen,
+            b'!' => {
+                let sections = if self.namespaces.is_foreign() {
+                    Sections::Allowed
+                } else {
+                    Sections::Bogus
+                };
+                self.state = State::Declaration(Declaration::Open(sections));
+            }
+            b'?' => self.state = State::Declaration(Declaration::Bogus),
+            _ => {
+                self.text(b"<", sink);
+                self.state = State::Data;
+                return at;
+            }
+        }
+        at + 1
+    }
+
+    fn end_tag_open(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+        match piece[at] {
+            byte if byte.is_ascii_alphabetic() => self.begin(Way::End, piece, at, sink),
+            b'>' => {
+                self.state = State::Data;
+                at + 1
+            }
+            _ => {
+                self.state = State::Declaration(Declaration::Bogus);
+                at
+            }
+        }
+    }
+
+    fn begin(&mut self, way: Way, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+        if way == Way::End && self.namespaces.depth() == 0 {
+            // Outside of foreign content an end tag changes nothing.
+            let length = piece[at..].iter().position(|byte| ends_name(*byte));
+            if let Some(length) = length.filter(|length| piece[at + length] == b'>') {
+                self.state = State::Data;
+                return at + length + 1;
+            }
+        }
+        self.tag.begin(way, at);
+        self.state = State::Tag;
+        self.tag(piece, at, sink)
+    }
+
+    fn tag(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+        let start = self.tag.start;
+        let Some(end) = self.tag.scan(piece, at) else {
+            self.carry(&piece[start..]);
+            self.tag.interrupt(piece.len());
+            return piece.len();
+        };
+        self.state = State::Data;
+        if self.foreign_style.is_some() {
+            sink.end_text(TextOf::Style);
+        }
+        match self.tag.way {
+            Way::End => self.namespaces.end(self.tag.name),
+            Way::Start => self.start(&piece[start..end], sink),
+        }
+        self.note_foreign_style();
+        end
+    }
+
+    /// Keeps what is there of a tag, as far as its attributes are read.
+    fn carry(&mut self, bytes: &[u8]) {
+        if self.tag.way == Way::Start {
+            let room = tag::LIMIT.saturating_sub(self.carried.len());
+            self.carried
+                .extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+    }
+
+    /// A start tag is complete, of which these bytes are the last or all.
+    fn start(&mut self, bytes: &[u8], sink: &mut impl Sink) {
+        let is_carried = !self.carried.is_empty();
+        if is_carried {
+            self.carry(bytes);
+        }
+        let bytes = if is_carried { &self.carried } else { bytes };
+        let tag = StartTag {
+            tag: &self.tag,
+            bytes,
+        };
+        let next = self.namespaces.start(&tag);
+        sink.start(&tag);
+        if is_carried {
+            self.carried.clear();
+            self.carried.shrink_to(CARRY_KEPT);
+        }
+        self.state = match next {
+            Next::Raw(RawText::Noscript) if self.noscript == Noscript::Element => State::Data,
+            Next::Raw(text) => State::Raw(Raw::new(text)),
+            Next::PlainText => State::PlainText,
+            Next::Data => State::Data,
+        };
+    }
+
+    /// The style element of SVG ends with its end tag, and at the latest with what is around it.
+    fn note_foreign_style(&mut self) {
+        let depth = self.namespaces.depth();
+        if self.tag.name == Name::STYLE && self.namespaces.is_foreign() {
+            let is_open = self.tag.way == Way::Start && !self.tag.is_self_closing;
+            self.foreign_style = is_open.then_some(depth);
+        } else if self.foreign_style.is_some_and(|around| around != depth) {
+            self.foreign_style = None;
+        }
+    }
+
+    fn declaration(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+        let State::Declaration(declaration) = &mut self.state else {
+            return at;
+        };
+        let is_style = self.foreign_style.is_some();
+        let end = declaration.scan(piece, at, |bytes| {
+            if is_style {
+                sink.text(TextOf::Style, bytes);
+            }
+        });
+        let Some(end) = end else {
+            return piece.len();
+        };
+        self.state = State::Data;
+        end
+    }
+
+    fn raw(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+        let State::Raw(raw) = &mut self.state else {
+            return at;
+        };
+        let mut reader = Reader::of(raw.text, self.noscript, &mut self.inner);
+        let Some(end) = raw.scan(piece, at, |bytes| reader.take(bytes, sink)) else {
+            return piece.len();
+        };
+        reader.end(sink);
+        self.tag.begin_after_name(raw.name(), end);
+        self.state = State::Tag;
+        end
+    }
+}
+
+/// Who reads a raw text.
+enum Reader<'a> {
+    Nobody,
+    Sink(TextOf),
+    Inner(&'a mut Option<Box<Tokenizer>>),
+}
+
+impl<'a> Reader<'a> {
+    fn of(text: RawText, noscript: Noscript, inner: &'a mut Option<Box<Tokenizer>>) -> Self {
+        match text {
+            RawText::Noscript => Self::Inner(inner),
+            RawText::Style => Self::Sink(TextOf::Style),
+            // A title within `noscript` is not the page's.
+            RawText::Title if noscript == Noscript::Text => Self::Sink(TextOf::Title),
+            _ => Self::Nobody,
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], sink: &mut impl Sink) {
+        match self {
+            Self::Nobody => {}
+            Self::Sink(of) => sink.text(*of, bytes),
+            Self::Inner(inner) => inner
+                .get_or_insert_with(|| Box::new(Tokenizer::with(Noscript::Element)))
+                .feed(bytes, sink),
+        }
+    }
+
+    fn end(self, sink: &mut impl Sink) {
+        match self {
+            Self::Nobody => {}
+            Self::Sink(of) => sink.end_text(of),
+            Self::Inner(inner) => {
+                if let Some(inner) = inner.take() {
+                    inner.finish(sink);
+                }
+            }
+        }
+    }
+}

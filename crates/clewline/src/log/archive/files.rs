@@ -1,0 +1,333 @@
+//! The files of an archive, one after the other.
+//!
+//! Owns their names, which one is written, when it is closed, and how the archive is taken back
+//! to an earlier end. Refuses to know records. Invariants: a file whose name does not end in
+//! `.open` is whole and never written again; the serial numbers of files only grow; a file
+//! belongs to one run.
+//!
+//! A crash at any step leaves one of: a tail behind the committed end, files with a later serial
+//! number, a file that is still or not yet called `.open`. [`take_back`] mends all of them, and
+//! may be interrupted and repeated itself.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek as _, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clewline_warc::{Block, Draft, Effort, Encoder, Moment};
+
+use super::ArchivePlan;
+use super::group::Numbers;
+use crate::log::Offset;
+use crate::log::appender::{Appender, damage, named};
+
+/// What the name of the file in progress ends with.
+const OPEN: &str = ".open";
+/// Bits of an offset that say where in a file.
+const WITHIN: u32 = 40;
+/// A batch ends when a quarter of the spool is full, so what follows a commit is far less: a few
+/// answers of the largest size.
+const LONGEST_TAIL: u64 = 16 << 30;
+/// Letters of a name that the plan decides.
+const LONGEST_NAME: usize = 100;
+
+/// An end of the archive: so many bytes into the file with this serial number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Position {
+    /// The serial number of the file; 0 is before the first.
+    pub serial: u64,
+    /// Bytes of that file.
+    pub offset: u64,
+}
+
+impl Position {
+    /// What an offset of the log means.
+    pub const fn of(offset: Offset) -> Self {
+        Self {
+            serial: offset.0 >> WITHIN,
+            offset: offset.0 & ((1 << WITHIN) - 1),
+        }
+    }
+
+    /// As an offset of the log.
+    pub const fn offset(self) -> Offset {
+        Offset(self.serial << WITHIN | self.offset)
+    }
+}
+
+/// What becomes of bytes that are taken back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Tails<'a> {
+    /// They are kept in this folder.
+    Kept(&'a Path),
+    /// They are written again, so nobody needs them.
+    Dropped,
+}
+
+/// The files, and the one in progress.
+#[derive(Debug)]
+pub(super) struct Files {
+    folder: PathBuf,
+    current: Option<Current>,
+    /// Where the archive ends if no file is in progress.
+    end: Position,
+}
+
+#[derive(Debug)]
+struct Current {
+    appender: Appender,
+    serial: u64,
+    /// The name that the file will have.
+    name: String,
+}
+
+impl Files {
+    pub(super) const fn new(folder: PathBuf, end: Position) -> Self {
+        Self {
+            folder,
+            current: None,
+            end,
+        }
+    }
+
+    /// Closes a file that is full, and begins the next one if none is in progress.
+    pub(super) fn make_room(
+        &mut self,
+        plan: &ArchivePlan,
+        numbers: &mut Numbers,
+    ) -> io::Result<()> {
+        let current = self.current.as_ref();
+        if current.is_some_and(|current| current.appender.end() >= plan.file_size) {
+            self.close()?;
+        }
+        if self.current.is_none() {
+            self.begin(plan, numbers)?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, plan: &ArchivePlan, numbers: &mut Numbers) -> io::Result<()> {
+        let serial = self.end.serial + 1;
+        let date = Moment::from(SystemTime::now());
+        let name = file_name(plan, date, serial);
+        let mut appender = Appender::open(self.folder.join(format!("{name}{OPEN}")))?;
+        let block = Block::plain(&plan.info);
+        let draft = Draft::warcinfo(numbers.one(), date, &name, block);
+        let mut bytes = Vec::new();
+        Encoder::new(plan.coding)
+            .encode(&draft, Effort::Usual, &mut bytes)
+            .map_err(io::Error::other)?;
+        appender.write(&bytes)?;
+        self.current = Some(Current {
+            appender,
+            serial,
+            name,
+        });
+        Ok(())
+    }
+
+    /// Where the archive ends, written or not.
+    pub(super) fn end(&self) -> Position {
+        self.current.as_ref().map_or(self.end, |current| Position {
+            serial: current.serial,
+            offset: current.appender.end(),
+        })
+    }
+
+    /// The name that the file in progress will have.
+    pub(super) fn name(&self) -> &str {
+        self.current.as_ref().map_or("", |current| &current.name)
+    }
+
+    pub(super) fn sync(&mut self) -> io::Result<Position> {
+        if let Some(current) = &mut self.current {
+            current.appender.sync()?;
+        }
+        Ok(self.end())
+    }
+
+    /// Makes the file in progress a finished one.
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        let end = self.sync()?;
+        if let Some(current) = self.current.take() {
+            self.end = end;
+            finish(&self.folder, &current.name)?;
+        }
+        Ok(())
+    }
+
+    /// Takes everything after `end` back.
+    pub(super) fn cut(&mut self, end: Position) -> io::Result<()> {
+        // What is still in the buffer goes with it.
+        self.current = None;
+        take_back(&self.folder, end, Tails::Dropped)?;
+        self.end = end;
+        Ok(())
+    }
+}
+
+impl Write for Files {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.current {
+            Some(current) => current.appender.write(bytes).map(|()| bytes.len()),
+            None => Err(io::Error::other("no file of the archive is in progress")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// `example.com-20261115123000-00001.warc.gz`.
+fn file_name(plan: &ArchivePlan, date: Moment, serial: u64) -> String {
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || ".-_".contains(*letter);
+    let name: String = plan
+        .name
+        .chars()
+        .filter(is_plain)
+        .take(LONGEST_NAME)
+        .collect();
+    let name = if name.is_empty() { "crawl" } else { &name };
+    let suffix = plan.coding.suffix();
+    format!("{name}-{}-{serial:05}{suffix}", date.timestamp())
+}
+
+/// A file of an archive.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Found {
+    pub(super) serial: u64,
+    /// The name without `.open`.
+    pub(super) name: String,
+    is_open: bool,
+}
+
+impl Found {
+    /// What a name says; nothing if it is not that of a file of an archive.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        let is_open = name.ends_with(OPEN);
+        let name = name.strip_suffix(OPEN).unwrap_or(name);
+        let stem = [".warc.gz", ".warc.zst", ".warc"]
+            .iter()
+            .find_map(|suffix| name.strip_suffix(suffix))?;
+        let serial = stem.rsplit_once('-')?.1.parse().ok()?;
+        Some(Self {
+            serial,
+            name: name.to_owned(),
+            is_open,
+        })
+    }
+
+    fn path(&self, folder: &Path) -> PathBuf {
+        let ending = if self.is_open { OPEN } else { "" };
+        folder.join(format!("{}{ending}", self.name))
+    }
+}
+
+/// The files of an archive in their order; a folder that is not there has none.
+pub(super) fn list(folder: &Path) -> io::Result<Vec<Found>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(|error| named(folder, &error))?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(|error| named(folder, &error))?.file_name();
+        found.extend(name.to_str().and_then(Found::of));
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Takes an archive back to an end that it once had. Later files go first, so that whoever is
+/// interrupted here finds the same work again.
+pub(crate) fn take_back(folder: &Path, end: Position, tails: Tails<'_>) -> io::Result<()> {
+    let files = list(folder)?;
+    if let Tails::Kept(_) = tails {
+        check_tail(folder, &files, end)?;
+    }
+    for file in files.iter().filter(|file| file.serial > end.serial) {
+        remove(&file.path(folder), tails)?;
+    }
+    let last = files.iter().filter(|file| file.serial <= end.serial);
+    if end.serial > 0 && !last.clone().any(|file| file.serial == end.serial) {
+        let what = format!("the file with the number {:05} is gone", end.serial);
+        return Err(damage(folder, &what));
+    }
+    for file in last {
+        if file.serial == end.serial {
+            shorten(&file.path(folder), end.offset, tails)?;
+        }
+        if file.is_open {
+            finish(folder, &file.name)?;
+        }
+    }
+    Ok(())
+}
+
+/// A commit that is so far behind is not the last one: something else is wrong.
+fn check_tail(folder: &Path, files: &[Found], end: Position) -> io::Result<()> {
+    let mut tail = 0;
+    for file in files.iter().filter(|file| file.serial >= end.serial) {
+        let path = file.path(folder);
+        let length = fs::metadata(&path)
+            .map_err(|error| named(&path, &error))?
+            .len();
+        let before = if file.serial == end.serial {
+            end.offset
+        } else {
+            0
+        };
+        tail += length.saturating_sub(before);
+    }
+    if tail > LONGEST_TAIL {
+        let what = format!("{tail} bytes follow the last commit, too many to cut");
+        return Err(damage(folder, &what));
+    }
+    Ok(())
+}
+
+/// Gives a file its final name. Only a whole file may have it.
+fn finish(folder: &Path, name: &str) -> io::Result<()> {
+    let target = folder.join(name);
+    fs::rename(folder.join(format!("{name}{OPEN}")), &target)
+        .and_then(|()| File::open(folder)?.sync_all())
+        .map_err(|error| named(&target, &error))
+}
+
+fn remove(path: &Path, tails: Tails<'_>) -> io::Result<()> {
+    let removed = match tails {
+        Tails::Dropped => fs::remove_file(path),
+        Tails::Kept(kept) => {
+            let name = path.file_name().unwrap_or_default();
+            fs::create_dir_all(kept).and_then(|()| fs::rename(path, kept.join(name)))
+        }
+    };
+    removed.map_err(|error| named(path, &error))
+}
+
+fn shorten(path: &Path, length: u64, tails: Tails<'_>) -> io::Result<()> {
+    let at = |error: io::Error| named(path, &error);
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path)
+        .map_err(at)?;
+    let found = file.metadata().map_err(at)?.len();
+    if found < length {
+        let what = format!("it has {found} bytes where the last commit saw {length}");
+        return Err(damage(path, &what));
+    }
+    if found == length {
+        return Ok(());
+    }
+    if let Tails::Kept(kept) = tails {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        fs::create_dir_all(kept).map_err(at)?;
+        let mut tail = File::create(kept.join(format!("{name}.{length}"))).map_err(at)?;
+        file.seek(SeekFrom::Start(length)).map_err(at)?;
+        io::copy(&mut file, &mut tail).map_err(at)?;
+    }
+    file.set_len(length).map_err(at)?;
+    file.sync_all().map_err(at)
+}

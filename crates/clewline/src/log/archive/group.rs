@@ -1,0 +1,213 @@
+//! The records of one exchange or one settled URL.
+//!
+//! Owns which records there are, how they refer to each other and what a metadata record says.
+//! Refuses to know files and order.
+
+use std::io::{self, Write};
+
+use clewline_warc::{
+    Block, Draft, Effort, Encoder, Moment, Original, Profile, RecordId, Truncation, WriteError,
+};
+
+use super::seen::Holder;
+use crate::exchange::{Exchange, Place};
+use crate::log::urls;
+use crate::record::Entry;
+
+/// The field of a metadata record that holds a line of `urls.jsonl`.
+pub(super) const LINE_FIELD: &str = "urls-jsonl";
+
+/// Media types whose bodies are compressed by themselves; a trailing `/` stands for all.
+const COMPRESSED: [&str; 12] = [
+    "image/jpeg",
+    "image/png",
+    "image/gif",
+    "image/webp",
+    "image/avif",
+    "video/",
+    "audio/",
+    "font/woff",
+    "font/woff2",
+    "application/zip",
+    "application/gzip",
+    "application/x-gzip",
+];
+
+/// Identifiers, handed out in order.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    seed: [u8; 16],
+    used: u64,
+}
+
+impl Numbers {
+    pub(super) const fn new(seed: [u8; 16]) -> Self {
+        Self { seed, used: 0 }
+    }
+
+    pub(super) fn one(&mut self) -> RecordId {
+        self.used += 1;
+        RecordId::numbered(self.seed, self.used)
+    }
+
+    pub(super) fn next(&mut self) -> Ids {
+        Ids {
+            answer: self.one(),
+            request: self.one(),
+            metadata: self.one(),
+        }
+    }
+}
+
+/// The identifiers of a group.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ids {
+    answer: RecordId,
+    request: RecordId,
+    metadata: RecordId,
+}
+
+/// What stands together: an exchange, what is known about its URL, or both.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    pub(super) exchange: Option<&'a Exchange>,
+    pub(super) entry: Option<&'a Entry>,
+    /// The capture that holds the same payload.
+    pub(super) original: Option<Holder>,
+    pub(super) ids: Ids,
+}
+
+impl Group<'_> {
+    /// About how many bytes it has; nothing if they are not in memory.
+    pub(super) fn size(&self) -> Option<usize> {
+        let outlinks = self.entry.map_or(0, |entry| entry.outlinks.len());
+        match self.exchange.map(|exchange| exchange.response.place()) {
+            Some(Place::File(_)) => None,
+            Some(Place::Memory(bytes)) => Some(bytes.len() + outlinks),
+            None => Some(outlinks),
+        }
+    }
+
+    /// Writes the records; answers the length of the first one if that is a capture.
+    pub(super) fn encode(
+        &self,
+        encoder: &mut Encoder,
+        out: &mut dyn Write,
+    ) -> io::Result<Option<u64>> {
+        let mut capture = None;
+        if let Some(exchange) = self.exchange {
+            capture = Some(self.answer(exchange, encoder, out)?);
+            let block = Block::plain(&exchange.request);
+            let date = exchange.started_at.into();
+            let target = exchange.url.as_str();
+            let mut draft = Draft::request(self.ids.request, date, target, block);
+            if let Some(address) = exchange.address {
+                draft = draft.address(address);
+            }
+            let draft = draft.concurrent_to(self.ids.answer);
+            write(encoder, &draft, Effort::Usual, out)?;
+        }
+        if let Some(entry) = self.entry {
+            self.metadata(entry, encoder, out)?;
+        }
+        Ok(capture)
+    }
+
+    fn answer(
+        &self,
+        exchange: &Exchange,
+        encoder: &mut Encoder,
+        out: &mut dyn Write,
+    ) -> io::Result<u64> {
+        let head = exchange.response.first(exchange.head_length as usize)?;
+        let body_length = exchange.response.len() - exchange.head_length;
+        let whole = match exchange.response.place() {
+            Place::Memory(bytes) => Block::message(&head).bytes(&bytes[head.len()..]),
+            Place::File(file) => {
+                Block::message(&head).file(file, exchange.head_length, body_length)
+            }
+        };
+        let (target, date) = (exchange.url.as_str(), exchange.started_at.into());
+        let mut draft = match &self.original {
+            None => Draft::response(self.ids.answer, date, target, whole),
+            Some(holder) => {
+                let profile = Profile::IdenticalPayloadDigest;
+                let alone = Block::message(&head);
+                Draft::revisit(self.ids.answer, date, target, profile, alone).refers_to(Original {
+                    id: None,
+                    target: &holder.target,
+                    date: holder.date,
+                })
+            }
+        };
+        if let Some(address) = exchange.address {
+            draft = draft.address(address);
+        }
+        // Where the framing broke or nobody read on, others would make another payload of it.
+        if exchange.truncation != Some(Truncation::Unspecified) {
+            draft = draft.payload_digest(exchange.payload_digest);
+        }
+        if let Some(reason) = exchange.truncation {
+            draft = draft.truncated(reason);
+        }
+        write(encoder, &draft, effort(exchange), out)
+    }
+
+    /// The URL's line and its links. Both are free of line ends by the time they get here: JSON
+    /// has none, and a URL is encoded.
+    fn metadata(
+        &self,
+        entry: &Entry,
+        encoder: &mut Encoder,
+        out: &mut dyn Write,
+    ) -> io::Result<u64> {
+        let mut block = Vec::with_capacity(1024 + entry.outlinks.len());
+        block.extend_from_slice(LINE_FIELD.as_bytes());
+        block.extend_from_slice(b": ");
+        urls::write_line(&entry.record, &mut block)?;
+        // The line's own end becomes that of the field.
+        block.pop();
+        block.extend_from_slice(b"\r\n");
+        block.extend_from_slice(&entry.outlinks);
+        let settled = Moment::parse(&entry.record.fetched_at);
+        let began = self.exchange.map(|exchange| exchange.started_at.into());
+        let date = began
+            .or(settled)
+            .unwrap_or(Moment::since_1970(std::time::Duration::ZERO));
+        let target = entry.record.url.as_str();
+        let mut draft = Draft::metadata(self.ids.metadata, date, target, Block::plain(&block))
+            .content_type("application/warc-fields");
+        if self.exchange.is_some() {
+            draft = draft.concurrent_to(self.ids.answer);
+        }
+        write(encoder, &draft, Effort::Usual, out)
+    }
+}
+
+fn write(
+    encoder: &mut Encoder,
+    draft: &Draft<'_>,
+    effort: Effort,
+    out: &mut dyn Write,
+) -> io::Result<u64> {
+    encoder
+        .encode(draft, effort, out)
+        .map_err(|error| match error {
+            // A full disk must be seen as one.
+            WriteError::Output { source, .. } | WriteError::Block { source, .. } => source,
+            other => io::Error::other(other),
+        })
+}
+
+fn effort(exchange: &Exchange) -> Effort {
+    let is_compressed = |kind: &str| {
+        COMPRESSED
+            .iter()
+            .any(|known| kind == *known || (known.ends_with('/') && kind.starts_with(known)))
+    };
+    if exchange.coded || exchange.media_type.as_deref().is_some_and(is_compressed) {
+        Effort::Cheapest
+    } else {
+        Effort::Usual
+    }
+}

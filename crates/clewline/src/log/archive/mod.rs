@@ -1,0 +1,166 @@
+//! `archive/`: every exchange as it was on the wire, as WARC files.
+//!
+//! Owns the order of records: for each settled URL the answer (or a revisit of an earlier one
+//! with the same payload), the request, and a metadata record with the URL's line of
+//! `urls.jsonl` and its links; before them the exchanges that belong to no settled URL. Refuses
+//! to know how a record is written (`clewline-warc`) and what a crawl is. Invariant: what is
+//! cut and appended again stands there once, and every file is whole after a cut.
+
+mod files;
+mod group;
+mod index;
+mod info;
+mod press;
+mod seen;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use clewline_warc::Coding;
+
+use super::{Log, Offset};
+use crate::exchange::Exchange;
+use crate::record::Entry;
+
+use files::Files;
+pub use files::Position;
+pub(crate) use files::{Tails, take_back};
+use group::{Group, Numbers};
+use index::Index;
+pub(crate) use info::info;
+use press::{Press, Pressed};
+use seen::Seen;
+
+/// The archive's place in a job folder.
+pub const FOLDER: &str = "archive";
+
+/// The name under which the store keeps the log's offset.
+pub const NAME: &str = "archive";
+
+/// How an archive is written.
+#[derive(Debug, Clone)]
+pub struct ArchivePlan {
+    /// What the names of its files begin with.
+    pub name: String,
+    /// How records are compressed.
+    pub coding: Coding,
+    /// A file of this size is closed.
+    pub file_size: u64,
+    /// The block of the record at the beginning of each file.
+    pub info: Vec<u8>,
+    /// What identifiers of records are made from: random, and another one for each run.
+    pub seed: [u8; 16],
+}
+
+/// Writes the archive.
+#[derive(Debug)]
+pub struct ArchiveLog {
+    plan: ArchivePlan,
+    files: Files,
+    press: Press,
+    numbers: Numbers,
+    seen: Seen,
+    index: Index,
+}
+
+impl ArchiveLog {
+    /// Goes on after an offset that the log once had; what follows it must have been taken back.
+    pub fn open(folder: &Path, plan: ArchivePlan, end: Offset) -> io::Result<Self> {
+        let folder = folder.join(FOLDER);
+        let end = Position::of(end);
+        let index = Index::open(&folder, end)?;
+        Ok(Self {
+            files: Files::new(folder, end),
+            press: Press::new(plan.coding),
+            numbers: Numbers::new(plan.seed),
+            seen: index.seen()?,
+            index,
+            plan,
+        })
+    }
+
+    /// Writes groups in their order, compressed in parallel.
+    fn write(&mut self, groups: &[Group<'_>]) -> io::Result<()> {
+        let Self {
+            plan,
+            files,
+            press,
+            numbers,
+            index,
+            ..
+        } = self;
+        press.run(groups, &mut |group, pressed| {
+            files.make_room(plan, numbers)?;
+            let start = files.end();
+            let capture = match pressed {
+                Pressed::Ready { bytes, capture } => {
+                    files.write_all(&bytes)?;
+                    capture
+                }
+                Pressed::Large(encoder) => group.encode(encoder, files)?,
+            };
+            if let Some(length) = capture {
+                index.note(group, files.name(), start.offset, length);
+            }
+            Ok(())
+        })
+    }
+
+    fn group<'a>(
+        &mut self,
+        exchange: Option<&'a Arc<Exchange>>,
+        entry: Option<&'a Entry>,
+    ) -> Group<'a> {
+        let exchange = exchange.map(AsRef::as_ref);
+        Group {
+            original: exchange.and_then(|exchange| self.seen.meet(exchange)),
+            exchange,
+            entry,
+            ids: self.numbers.next(),
+        }
+    }
+}
+
+impl Log for ArchiveLog {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn keep(&mut self, exchanges: &[Arc<Exchange>]) -> io::Result<()> {
+        // A new batch means that the one before it is durable.
+        self.seen.settle();
+        self.index.settle()?;
+        let groups: Vec<Group<'_>> = exchanges
+            .iter()
+            .map(|exchange| self.group(Some(exchange), None))
+            .collect();
+        self.write(&groups)
+    }
+
+    fn append(&mut self, batch: &[Entry]) -> io::Result<()> {
+        let groups: Vec<Group<'_>> = batch
+            .iter()
+            .map(|entry| self.group(entry.exchange.as_ref(), Some(entry)))
+            .collect();
+        self.write(&groups)
+    }
+
+    fn sync(&mut self) -> io::Result<Offset> {
+        self.files.sync().map(Position::offset)
+    }
+
+    fn cut(&mut self, offset: Offset) -> io::Result<()> {
+        self.seen.take_back();
+        self.index.take_back();
+        self.files.cut(Position::of(offset))
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        self.files.close()?;
+        self.index.settle()?;
+        self.index.close()
+    }
+}

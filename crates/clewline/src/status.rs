@@ -1,0 +1,286 @@
+//! How a crawl stands, whether it runs or not.
+//!
+//! Owns the shape of the answer and the way to it for a crawl that does not run: its state is
+//! opened under the folder's lock, read, and closed again without a commit. A running crawl
+//! answers for itself, from memory.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clewline_core::frontier::{Frontier, FrontierState, Moment, Summary};
+use serde::{Deserialize, Serialize};
+
+use crate::clock::unix_millis;
+use crate::config::Config;
+use crate::control::protocol::{Answer, Request};
+use crate::control::server::ask;
+use crate::engine::{FRONTIER_NOTE, SPENT_NOTE, TALLY_NOTE};
+use crate::folder::{FolderError, Remedy, STATE, io_at, take_lock};
+use crate::log::lines::Lines;
+use crate::log::urls;
+use crate::record::Record;
+use crate::report::Tally;
+use crate::store::{DiskStore, MemoryPlan};
+use crate::stored::{JobError, JobStanding, StoredJob};
+
+/// Hosts that a status names.
+pub(crate) const MOST_HOSTS: usize = 50;
+
+/// Hosts of a stopped crawl that are looked at for the time that is left.
+const MOST_STOCK: usize = 10_000;
+
+/// Memory for looking at a state.
+const LOOKING_MEMORY: u64 = 32 * 1024 * 1024;
+
+/// What a crawl does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum State {
+    /// It runs.
+    Running,
+    /// It runs, and waits for the word to go on.
+    Paused,
+    /// It runs, and ends as soon as what is in flight has ended.
+    Stopping,
+    /// It does not run, and URLs are left.
+    Unfinished,
+    /// It came to its end.
+    Finished,
+    /// None of its roots could be reached.
+    Unreached,
+}
+
+/// How a crawl stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Status {
+    /// The job folder, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+    /// What it does.
+    pub state: State,
+    /// How its last run ended; none while it runs, and after one that was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// Why nothing new is started, where the hosts are not the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
+    /// URLs settled, with durable records.
+    pub done: u64,
+    /// URLs that wait or are in flight.
+    pub queued: u64,
+    /// Requests in flight, those for names and robots.txt included.
+    pub in_flight: u64,
+    /// Pages fetched.
+    pub pages: u64,
+    /// Bytes read from the network.
+    pub bytes: u64,
+    /// Hosts met.
+    pub hosts_met: u64,
+    /// URLs that failed.
+    pub failed: u64,
+    /// URLs that answered with an error status.
+    pub broken: u64,
+    /// Seconds spent, in all runs.
+    pub seconds: f64,
+    /// Pages per second, over the last seconds.
+    pub pages_per_second: f64,
+    /// Bytes per second, over the last seconds.
+    pub bytes_per_second: f64,
+    /// The figures in force that can be changed while it runs.
+    pub figures: Figures,
+    /// What waits where and for what, and how long that takes at the least.
+    #[serde(flatten)]
+    pub summary: Summary,
+}
+
+/// Figures that can be changed while a crawl runs; none is by the speed, or unlimited.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Figures {
+    /// Requests per second and host.
+    pub rate: Option<f64>,
+    /// Seconds between requests to a host.
+    pub delay: Option<f64>,
+    /// Requests in flight in all.
+    pub concurrency: u32,
+    /// Requests in flight per host.
+    pub host_concurrency: Option<u32>,
+    /// Pages in all.
+    pub max_pages: Option<u64>,
+    /// Pages per host.
+    pub max_pages_per_host: Option<u64>,
+    /// Bytes from the network.
+    pub max_bytes: Option<u64>,
+    /// Seconds in all runs.
+    pub max_time: Option<f64>,
+}
+
+impl Figures {
+    pub(crate) fn of(config: &Config) -> Self {
+        let (pace, limits) = (&config.politeness, &config.limits);
+        Self {
+            rate: pace.rate,
+            delay: pace.delay.map(|delay| delay.as_secs_f64()),
+            concurrency: limits.concurrency,
+            host_concurrency: pace.host_concurrency,
+            max_pages: limits.pages,
+            max_pages_per_host: limits.pages_per_host,
+            max_bytes: limits.bytes,
+            max_time: limits.time.map(|time| time.as_secs_f64()),
+        }
+    }
+}
+
+impl StoredJob {
+    /// How the crawl stands. One that runs is asked; otherwise its state is looked at, during
+    /// which no crawl can begin in the folder.
+    pub fn status(&self) -> Result<Status, JobError> {
+        match ask(self, &Request::Status) {
+            Ok(Answer::Status(status)) => Ok(*status),
+            Ok(_) => Err(self.nonsense()),
+            Err(JobError::NotRunning(_)) => self.stopped(),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn nonsense(&self) -> JobError {
+        JobError::Silent {
+            path: self.path.clone(),
+            owner: "a process".into(),
+            source: io::Error::new(io::ErrorKind::InvalidData, "it answers something else"),
+        }
+    }
+
+    fn stopped(&self) -> Result<Status, JobError> {
+        let mut status = self.outline();
+        let Some(state) = OpenState::open(self)? else {
+            let tally = tally(&self.path, (Tally::default(), 0), None)?;
+            status.count(&tally);
+            return Ok(status);
+        };
+        let kept = state.note(TALLY_NOTE)?.unwrap_or_default();
+        let end = state.store.offset(urls::NAME)?.unwrap_or(0);
+        status.count(&tally(&self.path, kept, Some(end))?);
+        let spent: Option<Duration> = state.note(SPENT_NOTE)?;
+        status.seconds = spent.unwrap_or_default().as_secs_f64();
+        let frontier: FrontierState = state.note(FRONTIER_NOTE)?.unwrap_or_default();
+        let counts = frontier.counts;
+        (status.done, status.queued) = (counts.settled, counts.todo());
+        (status.pages, status.bytes, status.hosts_met) = (counts.pages, counts.wire, counts.hosts);
+        status.summary = self.summary(state.store, frontier)?;
+        Ok(status)
+    }
+
+    fn outline(&self) -> Status {
+        Status {
+            folder: Some(self.path.clone()),
+            state: match self.standing {
+                JobStanding::Unfinished => State::Unfinished,
+                JobStanding::Finished => State::Finished,
+                JobStanding::Unreached => State::Unreached,
+            },
+            ended: self.ended.clone(),
+            held: None,
+            done: 0,
+            queued: 0,
+            in_flight: 0,
+            pages: 0,
+            bytes: 0,
+            hosts_met: 0,
+            failed: 0,
+            broken: 0,
+            seconds: 0.0,
+            pages_per_second: 0.0,
+            bytes_per_second: 0.0,
+            figures: Figures::of(&self.config),
+            summary: Summary::default(),
+        }
+    }
+
+    fn summary(&self, store: DiskStore, state: FrontierState) -> Result<Summary, JobError> {
+        let mut rules = self.rules()?;
+        rules.epoch = unix_millis();
+        let stock = store.survey(MOST_STOCK)?;
+        let mut frontier = Frontier::new(rules, store);
+        frontier.restore(state);
+        frontier.take_stock(stock, Moment::ZERO)?;
+        Ok(frontier.summary(Moment::ZERO, MOST_HOSTS))
+    }
+
+    /// The rules that the configuration stands for.
+    pub(crate) fn rules(&self) -> Result<clewline_core::frontier::Rules, JobError> {
+        let rules = self.config.rules(self.seed);
+        Ok(rules.map_err(|error| FolderError::Damaged {
+            path: self.path.join(crate::folder::MARKER),
+            what: error.to_string(),
+            remedy: Remedy::StartAfresh,
+        })?)
+    }
+}
+
+impl Status {
+    fn count(&mut self, tally: &Tally) {
+        (self.done, self.pages) = (tally.done, tally.pages);
+        (self.failed, self.broken) = (tally.outcomes.failed, tally.broken);
+    }
+}
+
+/// The state of a crawl that does not run, and its lock.
+pub(crate) struct OpenState {
+    pub(crate) store: DiskStore,
+    folder: PathBuf,
+    _lock: std::fs::File,
+}
+
+impl OpenState {
+    /// Opens the state; none if the crawl kept it in memory.
+    pub(crate) fn open(job: &StoredJob) -> Result<Option<Self>, JobError> {
+        let path = job.path.join(STATE).join("store");
+        if !job.durable || !path.exists() {
+            return Ok(None);
+        }
+        let lock = take_lock(&job.path)?;
+        let keyer = job.rules()?.keyer;
+        let store = DiskStore::open(&path, keyer, MemoryPlan::of(LOOKING_MEMORY))?;
+        Ok(Some(Self {
+            store,
+            folder: job.path.clone(),
+            _lock: lock,
+        }))
+    }
+
+    pub(crate) fn note<T: serde::de::DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, JobError> {
+        let Some(bytes) = self.store.note(name)? else {
+            return Ok(None);
+        };
+        let read = serde_json::from_slice(&bytes);
+        let damaged = |error: serde_json::Error| FolderError::Damaged {
+            path: self.folder.join(STATE),
+            what: format!("{name}: {error}"),
+            remedy: Remedy::StartAfresh,
+        };
+        Ok(Some(read.map_err(damaged)?))
+    }
+}
+
+/// The tally as it was kept, and what the log says since then.
+fn tally(folder: &Path, kept: (Tally, u64), end: Option<u64>) -> Result<Tally, JobError> {
+    let (mut tally, from) = kept;
+    let path = folder.join(urls::FILE);
+    let at = |source| io_at(&path, source);
+    if !path.exists() {
+        return Ok(tally);
+    }
+    let mut lines = Lines::open(&path, from, end).map_err(at)?;
+    while let Some(line) = lines.next().map_err(at)? {
+        let record: Record = serde_json::from_slice(line).map_err(|error| at(error.into()))?;
+        tally.add(&record);
+    }
+    Ok(tally)
+}

@@ -1,0 +1,67 @@
+//! The queues of a crawl that does not run, counted.
+//!
+//! Owns the pass over all rows of all queues, for whoever looks at a job from outside. It reads
+//! and changes nothing; the pass is bounded in rows, and says whether it saw all of them.
+
+use clewline_core::frontier::KeyMap;
+use clewline_core::key::HostId;
+use clewline_core::url::CrawlUrl;
+
+use super::database::{Space, StoreError};
+use super::packing::unpack;
+use super::queue::Place;
+use super::{DiskStore, Row};
+
+/// Rows that are looked at; each has up to 256 URLs.
+const MOST_ROWS: usize = 200_000;
+
+impl DiskStore {
+    /// The hosts with the longest queues: a URL of each and how many wait.
+    pub(crate) fn survey(&self, most: usize) -> Result<Vec<(CrawlUrl, u64)>, StoreError> {
+        let mut queues: KeyMap<HostId, (CrawlUrl, u64)> = KeyMap::default();
+        let (mut rows, mut failure) = (0, None);
+        self.database.scan(Space::Queue, |key, bytes| {
+            rows += 1;
+            match self.open_entries(key, bytes) {
+                Ok(Some((host, url, open))) => {
+                    queues.entry(host).or_insert((url, 0)).1 += open;
+                }
+                Ok(None) => {}
+                Err(error) => failure = Some(error),
+            }
+            failure.is_none() && rows < MOST_ROWS
+        })?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        let mut longest: Vec<(CrawlUrl, u64)> = queues.into_values().collect();
+        longest.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+        longest.truncate(most);
+        Ok(longest)
+    }
+
+    /// How many entries of a row are not settled, and the first of them.
+    fn open_entries(
+        &self,
+        key: &[u8],
+        bytes: &[u8],
+    ) -> Result<Option<(HostId, CrawlUrl, u64)>, StoreError> {
+        let damaged = StoreError::Damaged("a key of the queue");
+        let (host, place) = Place::read(key).ok_or(damaged)?;
+        let settled = self.database.get(Space::Progress, key)?;
+        let row = Row {
+            host,
+            place,
+            settled: settled.unwrap_or_default(),
+            remaining: 0,
+            changed: false,
+            sealed: true,
+        };
+        let entries = unpack(bytes, (0, place.depth), &self.keyer, |place| {
+            !row.is_settled(place)
+        })?;
+        let mut open = entries.into_iter();
+        let first = open.next();
+        Ok(first.map(|entry| (host, entry.url, 1 + open.count() as u64)))
+    }
+}

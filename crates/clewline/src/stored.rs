@@ -1,0 +1,126 @@
+//! A job folder as it lies there, for whoever goes on with it or only looks.
+//!
+//! Owns the reading of `job.toml` and the question whether somebody works in the folder. It
+//! changes nothing. Invariant: the folder's lock is the truth about a running crawl; a socket
+//! or a process number that was left behind means nothing.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::config::Config;
+use crate::folder::{FolderError, MARKER, Remedy, STATE, io_at, read_marker};
+use crate::store::StoreError;
+
+/// Why a job could not be looked at or spoken to.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// There is no job folder of that name.
+    #[error("{} is not a job folder", .0.display())]
+    NoJob(PathBuf),
+    /// The folder.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The state of the crawl.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No crawl runs in it.
+    #[error("no crawl runs in {}", .0.display())]
+    NotRunning(PathBuf),
+    /// A crawl runs, but does not answer.
+    #[error("{owner} works in {} but does not answer: {source}", path.display())]
+    Silent {
+        /// The folder.
+        path: PathBuf,
+        /// Who works in it.
+        owner: String,
+        /// What happened instead.
+        source: io::Error,
+    },
+    /// The crawl ends at this moment.
+    #[error("the crawl in {} is about to end", .0.display())]
+    Ending(PathBuf),
+    /// The crawl refused, and says why.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// How far a job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobStanding {
+    /// URLs are left, or may be.
+    Unfinished,
+    /// It came to its end.
+    Finished,
+    /// None of its roots could be reached.
+    Unreached,
+}
+
+/// What `job.toml` says.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct StoredJob {
+    /// The folder.
+    pub path: PathBuf,
+    /// The configuration; its secrets are withheld.
+    pub config: Config,
+    /// How far it is.
+    pub standing: JobStanding,
+    /// Its state lives on disk, so that it can be resumed.
+    pub durable: bool,
+    /// How the last run ended; none while one runs, and after one that was killed.
+    pub ended: Option<String>,
+    pub(crate) seed: u64,
+}
+
+impl StoredJob {
+    /// Reads the configuration of a job folder.
+    pub fn read(path: &Path) -> Result<Self, JobError> {
+        let marker = read_marker(path)?.ok_or_else(|| JobError::NoJob(path.into()))?;
+        let file = path.join(MARKER);
+        let text = fs::read_to_string(&file).map_err(|source| io_at(&file, source))?;
+        let mut config: Config = toml::from_str(&text).map_err(|error| FolderError::Damaged {
+            path: file,
+            what: error.message().to_owned(),
+            remedy: Remedy::StartAfresh,
+        })?;
+        config.output.folder = Some(path.into());
+        // Those two belong to a command, not to a job.
+        config.output.overwrite = false;
+        config.output.rescope = false;
+        Ok(Self {
+            path: path.into(),
+            config,
+            standing: match (marker.finished, marker.unreached) {
+                (true, _) => JobStanding::Finished,
+                (_, true) => JobStanding::Unreached,
+                _ => JobStanding::Unfinished,
+            },
+            durable: marker.durable,
+            ended: marker.ended.clone(),
+            seed: marker.seed(path)?,
+        })
+    }
+
+    /// Who works in the folder now, if somebody does.
+    pub fn owner(&self) -> Result<Option<String>, JobError> {
+        let file = self.path.join(STATE).join("lock");
+        let lock = match File::open(&file) {
+            Ok(lock) => lock,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(io_at(&file, source).into()),
+        };
+        match lock.try_lock_shared() {
+            Ok(()) => Ok(None),
+            Err(TryLockError::WouldBlock) => {
+                let owner = fs::read_to_string(&file).unwrap_or_default();
+                let known = !owner.trim().is_empty();
+                Ok(Some(if known { owner } else { "a process".to_owned() }))
+            }
+            Err(TryLockError::Error(source)) => Err(io_at(&file, source).into()),
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Why a URL was fetched, or was not: its whole trail through a crawl.
+//!
+//! Owns the joining of what the logs, the state and the configuration say about one URL. It
+//! asks nobody on the network and changes nothing. A crawl that runs is asked over its socket,
+//! the state of one that does not is looked at under the folder's lock.
+
+mod judge;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use clewline_core::frontier::{FrontierState, HostSummary, Rules, Store as _};
+use clewline_core::key::Key;
+use clewline_core::link::LinkKind;
+use clewline_core::outcome::SkipReason;
+use clewline_core::url::CrawlUrl;
+use serde::Serialize;
+
+use crate::control::protocol::{Answer, Request};
+use crate::control::server::ask;
+use crate::control::{RobotsSaying, Sight};
+use crate::engine::{FRONTIER_NOTE, saying};
+use crate::folder::io_at;
+use crate::log::{links, urls};
+use crate::record::{OutcomeKind, Record};
+use crate::status::OpenState;
+use crate::stored::{JobError, StoredJob};
+
+use search::{Logs, Sources};
+
+/// Hops of a chain of redirects that are followed in each direction.
+const MOST_HOPS: usize = 20;
+
+/// What became of a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Fate {
+    /// It is settled: there is a record.
+    Recorded,
+    /// It was let in, and waits or is in flight.
+    Queued,
+    /// It was refused, or would be.
+    Refused,
+    /// The crawl never met it, and nothing speaks against it.
+    Unknown,
+}
+
+/// A page that links to the URL.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Referrer {
+    /// The page.
+    pub url: CrawlUrl,
+    /// How it names the URL.
+    pub kind: LinkKind,
+}
+
+/// One answer of a chain of redirects.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Hop {
+    /// The URL that answered.
+    pub url: CrawlUrl,
+    /// Its status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+}
+
+/// The trail of one URL.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Why {
+    /// The URL that was asked about.
+    pub url: CrawlUrl,
+    /// The form in which the crawl knows it.
+    pub normalised: String,
+    /// Parameters that make no difference, by --drop-params.
+    pub dropped: Vec<String>,
+    /// Its key in the logs.
+    pub key: Key,
+    /// What became of it.
+    pub fate: Fate,
+    /// Why it was refused, or would be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<SkipReason>,
+    /// The rule that decided, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// What the stored robots.txt says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub robots: Option<RobotsSaying>,
+    /// When it was queued: UTC, RFC 3339; none for roots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued_at: Option<String>,
+    /// The first pages that link to it.
+    pub referrers: Vec<Referrer>,
+    /// How many links to it there are.
+    pub referrer_count: u64,
+    /// Redirects that led to it, in order.
+    pub before: Vec<Hop>,
+    /// Where its own redirect led, in order.
+    pub after: Vec<Hop>,
+    /// All URLs that redirect to it, the first few.
+    pub redirected_from: Vec<CrawlUrl>,
+    /// How many do.
+    pub redirected_from_count: u64,
+    /// How its host stands, where the crawl runs and the host is active.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostSummary>,
+    /// Its record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record: Option<Record>,
+}
+
+impl StoredJob {
+    /// The whole trail of a URL.
+    pub fn why(&self, url: &CrawlUrl) -> Result<Why, JobError> {
+        let mut rules = self.rules()?;
+        let sight = self.sight(url, &rules)?;
+        for root in self
+            .config
+            .roots
+            .iter()
+            .map(|root| &root.url)
+            .chain(&sight.joined)
+        {
+            rules.scope.join(root);
+        }
+        let logs = Logs::new(&self.path, &rules.keyer, &sight.ends);
+        self.trail(url, &rules, &sight, &logs)
+            .map_err(|source| io_at(&self.path, source).into())
+    }
+
+    fn trail(
+        &self,
+        url: &CrawlUrl,
+        rules: &Rules,
+        sight: &Sight,
+        logs: &Logs<'_>,
+    ) -> std::io::Result<Why> {
+        let key = rules.keyer.key(url);
+        let found = logs.find(key)?;
+        let sources = logs.sources(key)?;
+        let named = logs.records(&named_keys(&sources, found.record.as_ref(), rules))?;
+        let mut why = Why {
+            url: url.clone(),
+            normalised: rules.keyer.normalised(url).into_owned(),
+            dropped: judge::dropped(url, &rules.keyer),
+            key,
+            fate: Fate::Unknown,
+            reason: None,
+            rule: None,
+            robots: sight.robots.clone(),
+            queued_at: queued_at(found.record.as_ref(), &sources, &named, rules),
+            referrers: referrers(&sources, &named),
+            referrer_count: sources.count,
+            before: Vec::new(),
+            after: Vec::new(),
+            redirected_from: found.redirects,
+            redirected_from_count: found.redirect_count,
+            host: sight.host.clone(),
+            record: found.record,
+        };
+        if let Some(record) = why.record.clone() {
+            why.fate = Fate::Recorded;
+            why.reason = record.reason;
+            why.rule.clone_from(&record.error);
+            why.before = chain(&record, logs, rules, before)?;
+            why.before.reverse();
+            why.after = chain(&record, logs, rules, after)?;
+        } else if sight.seen {
+            why.fate = Fate::Queued;
+        } else {
+            judge::refuse(&mut why, &self.config, rules, &sources);
+        }
+        Ok(why)
+    }
+
+    /// What the crawl knows, wherever it keeps that.
+    fn sight(&self, url: &CrawlUrl, rules: &Rules) -> Result<Sight, JobError> {
+        match ask(self, &Request::Look(url.clone())) {
+            Ok(Answer::Sight(sight)) => return Ok(*sight),
+            Ok(_) => return Err(self.nonsense()),
+            Err(JobError::NotRunning(_)) => {}
+            Err(error) => return Err(error),
+        }
+        let Some(mut state) = OpenState::open(self)? else {
+            return Ok(Sight::default());
+        };
+        let key = rules.keyer.key(url);
+        let frontier: FrontierState = state.note(FRONTIER_NOTE)?.unwrap_or_default();
+        let mut ends = Vec::new();
+        for log in [urls::NAME, links::NAME] {
+            ends.push((log.to_owned(), state.store.offset(log)?.unwrap_or(0)));
+        }
+        Ok(Sight {
+            seen: state.store.contains(key)?,
+            robots: saying(&state.store, key.host(), url)?,
+            joined: frontier.joined,
+            ends,
+            host: None,
+        })
+    }
+}
+
+/// Keys of pages whose records say more: the sources, and the page it was found on.
+fn named_keys(sources: &Sources, record: Option<&Record>, rules: &Rules) -> Vec<Key> {
+    let found_on = record.and_then(|record| record.found_on.as_ref());
+    let sources = sources.first.iter().map(|(key, _)| *key);
+    sources
+        .chain(found_on.map(|url| rules.keyer.key(url)))
+        .collect()
+}
+
+/// Links are let in when their page is settled.
+fn queued_at(
+    record: Option<&Record>,
+    sources: &Sources,
+    named: &HashMap<Key, Record>,
+    rules: &Rules,
+) -> Option<String> {
+    let key = match record {
+        Some(record) => rules.keyer.key(record.found_on.as_ref()?),
+        None => sources.first.first()?.0,
+    };
+    named.get(&key).map(|page| page.fetched_at.clone())
+}
+
+fn referrers(sources: &Sources, named: &HashMap<Key, Record>) -> Vec<Referrer> {
+    let known = sources.first.iter().filter_map(|(key, kind)| {
+        let url = named.get(key)?.url.clone();
+        Some(Referrer { url, kind: *kind })
+    });
+    known.collect()
+}
+
+/// The URL whose redirect led to a record.
+fn before(record: &Record) -> Option<CrawlUrl> {
+    let is_hop = record.kind == LinkKind::Redirect;
+    record.found_on.clone().filter(|_| is_hop)
+}
+
+/// The URL that a record redirects to.
+fn after(record: &Record) -> Option<CrawlUrl> {
+    let target = record.redirect_to.as_deref();
+    let redirects = record.outcome == OutcomeKind::Redirected;
+    CrawlUrl::parse(target.filter(|_| redirects)?).ok()
+}
+
+/// Follows a chain of redirects in one direction, without coming back to where it was.
+fn chain(
+    record: &Record,
+    logs: &Logs<'_>,
+    rules: &Rules,
+    step: fn(&Record) -> Option<CrawlUrl>,
+) -> std::io::Result<Vec<Hop>> {
+    let mut visited = vec![record.key];
+    let mut hops = Vec::new();
+    let mut next = step(record);
+    while let Some(url) = next.take().filter(|_| hops.len() < MOST_HOPS) {
+        let key = rules.keyer.key(&url);
+        let record = logs.records(&[key])?.remove(&key);
+        hops.push(Hop {
+            url,
+            status: record.as_ref().and_then(|record| record.status),
+        });
+        if visited.contains(&key) {
+            break;
+        }
+        visited.push(key);
+        next = record.as_ref().and_then(step);
+    }
+    Ok(hops)
+}

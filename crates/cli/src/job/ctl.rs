@@ -1,0 +1,229 @@
+//! The verb `ctl`: words to a running crawl.
+//!
+//! Owns the words and how their values are read: as those of the flags of the same names.
+
+use std::path::PathBuf;
+
+use clewline::{Change, StoredJob};
+
+use crate::exit::ExitStatus;
+use crate::flags::CtlArguments;
+use crate::nearest::nearest;
+use crate::resolve::{Environment, resolve};
+use crate::settings::file::FileSettings;
+use crate::settings::problem::Problem;
+use crate::settings::{BudgetSettings, PaceSettings, Settings};
+use crate::{Failure, write_out};
+
+const PLAIN: [&str; 3] = ["pause", "continue", "stop"];
+const FIGURES: [&str; 8] = [
+    "rate",
+    "delay",
+    "concurrency",
+    "host-concurrency",
+    "max-pages",
+    "max-pages-per-host",
+    "max-bytes",
+    "max-time",
+];
+/// What takes a budget away.
+const UNLIMITED: &str = "unlimited";
+
+/// What a crawl is told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Order {
+    Pause,
+    Continue,
+    Stop,
+    Change(Change),
+}
+
+/// Tells the crawl, and says what comes of it.
+pub(crate) fn ctl(arguments: &CtlArguments) -> Result<ExitStatus, Failure> {
+    let (named, words) = split(&arguments.words);
+    let order = read(words).map_err(Failure::Usage)?;
+    let job = super::open(named)?;
+    let told = obeyed(order, &job)?;
+    write_out(&format!("{told}\n"))
+}
+
+/// A first word that is none of ours is the folder.
+fn split(words: &[String]) -> (Option<PathBuf>, &[String]) {
+    match words {
+        [first, rest @ ..] if !rest.is_empty() && !is_word(first) => {
+            (Some(PathBuf::from(first)), rest)
+        }
+        [only] if only.contains(['/', '.']) => (Some(PathBuf::from(only)), &[]),
+        words => (None, words),
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    PLAIN.contains(&text) || FIGURES.contains(&text)
+}
+
+fn read(words: &[String]) -> Result<Order, Vec<Problem>> {
+    let problem = |message: String| vec![Problem::new("ctl", message)];
+    let (word, value) = match words {
+        [] => {
+            return Err(problem(format!(
+                "what shall it do? One of {}",
+                all().join(", ")
+            )));
+        }
+        [word] => (word.as_str(), None),
+        [word, value] => (word.as_str(), Some(value.as_str())),
+        [_, _, more, ..] => {
+            return Err(problem(format!(
+                "`{}` is one word too many",
+                crate::message::shown(more)
+            )));
+        }
+    };
+    match (word, value) {
+        ("pause", None) => Ok(Order::Pause),
+        ("continue", None) => Ok(Order::Continue),
+        ("stop", None) => Ok(Order::Stop),
+        (word, Some(_)) if PLAIN.contains(&word) => Err(problem(format!("{word} takes no value"))),
+        (word, Some(value)) if FIGURES.contains(&word) => figure(word, value).map(Order::Change),
+        (word, None) if FIGURES.contains(&word) => {
+            Err(problem(format!("{word} needs a value, as --{word} does")))
+        }
+        (word, _) => {
+            let name = crate::message::shown(word).into_owned();
+            let mut unknown = problem(format!("`{name}` is not one of {}", all().join(", ")));
+            unknown[0].hint =
+                nearest(word, all().into_iter()).map(|near| format!("did you mean `{near}`?"));
+            Err(unknown)
+        }
+    }
+}
+
+fn all() -> Vec<&'static str> {
+    PLAIN.into_iter().chain(FIGURES).collect()
+}
+
+/// Reads a value as the flag of the same name does, with its range.
+fn figure(word: &str, value: &str) -> Result<Change, Vec<Problem>> {
+    let unlimited = value == UNLIMITED && word.starts_with("max-");
+    let given = |name: &str| (word == name && !unlimited).then(|| value.to_owned());
+    let settings = Settings {
+        pace: PaceSettings {
+            rate: given("rate"),
+            delay: given("delay"),
+            concurrency: given("concurrency"),
+            host_concurrency: given("host-concurrency"),
+            ..PaceSettings::default()
+        },
+        budget: BudgetSettings {
+            max_pages: given("max-pages"),
+            max_pages_per_host: given("max-pages-per-host"),
+            max_bytes: given("max-bytes"),
+            max_time: given("max-time"),
+            ..BudgetSettings::default()
+        },
+        ..Settings::default()
+    };
+    let resolved = resolve(
+        &settings,
+        FileSettings::default(),
+        &Environment::of_process(),
+    )?;
+    let (pace, limits) = (resolved.config.politeness, resolved.config.limits);
+    let change = match word {
+        "rate" => pace.rate.map(Change::Rate),
+        "delay" => pace.delay.map(Change::Delay),
+        "concurrency" => Some(Change::Concurrency(limits.concurrency)),
+        "host-concurrency" => pace.host_concurrency.map(Change::HostConcurrency),
+        "max-pages" => Some(Change::MaxPages(limits.pages)),
+        "max-pages-per-host" => Some(Change::MaxPagesPerHost(limits.pages_per_host)),
+        "max-bytes" => Some(Change::MaxBytes(limits.bytes)),
+        _ => Some(Change::MaxTime(limits.time)),
+    };
+    change.ok_or_else(|| vec![Problem::new("ctl", format!("{word} needs a value"))])
+}
+
+fn obeyed(order: Order, job: &StoredJob) -> Result<String, Failure> {
+    let done = match order {
+        Order::Pause => job
+            .pause()
+            .map(|()| "paused until `clewline ctl continue`".to_owned()),
+        Order::Continue => job.go_on().map(|()| "going on".to_owned()),
+        Order::Stop => job
+            .stop()
+            .map(|()| "stopping: what is in flight may finish; `clewline resume` goes on".into()),
+        Order::Change(change) => job
+            .change(change)
+            .map(|()| format!("{change}, from now on and in later runs (job.toml)")),
+    };
+    done.map_err(Failure::Job)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn words_become_orders() {
+        let check = |line: &str, expected: Result<Order, &str>| {
+            let words = words(line);
+            let read = read(split(&words).1).map_err(|problems| problems[0].to_string());
+            assert_eq!(read, expected.map_err(str::to_owned), "{line}");
+        };
+        check("pause", Ok(Order::Pause));
+        check("a.crawl continue", Ok(Order::Continue));
+        check("a.crawl rate 30/m", Ok(Order::Change(Change::Rate(0.5))));
+        check(
+            "delay 2s",
+            Ok(Order::Change(Change::Delay(Duration::from_secs(2)))),
+        );
+        check(
+            "max-pages unlimited",
+            Ok(Order::Change(Change::MaxPages(None))),
+        );
+        check(
+            "max-bytes 1k",
+            Ok(Order::Change(Change::MaxBytes(Some(1024)))),
+        );
+        check("rate 0", Err("--rate: `0` is too small; the least is 1/d"));
+        check(
+            "rate unlimited",
+            Err("--rate: `unlimited` is not a rate such as 5/s or 30/m"),
+        );
+        check(
+            "concurrency 0",
+            Err("--concurrency: `0` is too small; the least is 1"),
+        );
+        check("delay", Err("ctl: delay needs a value, as --delay does"));
+        check("stop now", Err("ctl: stop takes no value"));
+        check("a.crawl rate 1 2", Err("ctl: `2` is one word too many"));
+    }
+
+    #[test]
+    fn every_figure_can_be_changed() {
+        for word in FIGURES {
+            let value = if matches!(word, "delay" | "max-time") {
+                "7s"
+            } else {
+                "7"
+            };
+            let change = figure(word, value).unwrap();
+            assert!(
+                change.to_string().starts_with(&format!("{word} 7")),
+                "{change}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_wrong_word_gets_a_suggestion() {
+        let problems = read(&words("paus")).unwrap_err();
+        assert_eq!(problems[0].hint.as_deref(), Some("did you mean `pause`?"));
+    }
+}

@@ -1,0 +1,117 @@
+//! The verb `resume`: a crawl goes on with what its folder knows.
+//!
+//! Owns the laying of flags over the stored configuration. A stored setting reads as if it
+//! stood in a file, so that flags win over it by the same rules as over `clewline.toml`; what
+//! has no flag is taken over as it is.
+
+use clewline::config::Config;
+use clewline::{JobStanding, StoredJob};
+
+use crate::exit::ExitStatus;
+use crate::flags::ResumeArguments;
+use crate::message::Speaker;
+use crate::resolve::{Environment, Resolved, Talk, resolve, show};
+use crate::settings::Settings;
+use crate::settings::file::{self, FileSettings};
+use crate::settings::layer::{Layer, Origin};
+use crate::settings::problem::Problem;
+use crate::{Failure, crawl};
+
+/// Flags of a new crawl that mean nothing to one that is there.
+const FOREIGN: [&str; 4] = ["output", "overwrite", "no-output", "in-memory"];
+
+/// Goes on with a job.
+pub(crate) fn resume(arguments: ResumeArguments) -> Result<ExitStatus, Failure> {
+    let flags = Settings {
+        scope: arguments.scope,
+        budget: arguments.budget,
+        pace: arguments.pace,
+        request: arguments.request,
+        network: arguments.network,
+        output: arguments.output,
+        console: arguments.console,
+        ..Settings::default()
+    };
+    let layer = Layer::of_flags(&flags);
+    let foreign = FOREIGN
+        .iter()
+        .filter(|key| layer.origin(key) == Origin::Flag);
+    let problems: Vec<Problem> = foreign
+        .map(|key| {
+            Problem::new(
+                format!("--{key}"),
+                "belongs to a new crawl, not to `resume`",
+            )
+        })
+        .collect();
+    if !problems.is_empty() {
+        return Err(Failure::Usage(problems));
+    }
+    let job = super::open(arguments.dir)?;
+    let resolved = combined(&flags, &job).map_err(Failure::Usage)?;
+    if job.standing == JobStanding::Finished {
+        if resolved.options.talk != Talk::Quiet {
+            let path = job.path.display();
+            let note = format!("{path} holds a finished crawl: nothing is left to do");
+            Speaker::new(resolved.options.colour).note(&note);
+        }
+        return Ok(ExitStatus::Done);
+    }
+    missing(&resolved.config).map_err(Failure::Usage)?;
+    Ok(crawl::crawl(resolved)?)
+}
+
+/// The stored configuration with the flags over it.
+fn combined(flags: &Settings, job: &StoredJob) -> Result<Resolved, Vec<Problem>> {
+    let stored = &job.config;
+    let mut problems = Vec::new();
+    let lower = file::read("job.toml", &show::reusable(stored), &mut problems);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let lower = FileSettings {
+        layer: lower.layer.all_from(&Origin::Job),
+        hosts: Vec::new(),
+    };
+    let mut resolved = resolve(flags, lower, &Environment::of_process())?;
+    let config = &mut resolved.config;
+    config.roots.clone_from(&stored.roots);
+    config.politeness.hosts.clone_from(&stored.politeness.hosts);
+    if resolved.origins.origin("cookies") != Origin::Flag {
+        config
+            .fetch
+            .cookie_file
+            .clone_from(&stored.fetch.cookie_file);
+    }
+    for (name, secret) in &stored.fetch.headers {
+        let is_given = |(given, _): &(String, _)| given.eq_ignore_ascii_case(name);
+        if !config.fetch.headers.iter().any(is_given) {
+            config.fetch.headers.push((name.clone(), secret.clone()));
+        }
+    }
+    for (given, kept) in [
+        (&mut config.fetch.user, &stored.fetch.user),
+        (&mut config.fetch.proxy, &stored.fetch.proxy),
+    ] {
+        if given.is_none() {
+            given.clone_from(kept);
+        }
+    }
+    config.output.folder = Some(job.path.clone());
+    config.output.in_memory = stored.output.in_memory;
+    Ok(resolved)
+}
+
+/// Secrets are not kept, and must be given again.
+fn missing(config: &Config) -> Result<(), Vec<Problem>> {
+    let withheld = config.withheld();
+    let problems: Vec<Problem> = withheld
+        .iter()
+        .map(|one| Problem::new(format!("--{}", one.setting), one.problem.clone()))
+        .collect();
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems)
+    }
+}

@@ -1,0 +1,234 @@
+//! The verb `warc`: archives listed, read, streamed and verified.
+//!
+//! Owns which files are meant, what is printed and the exit code. It refuses to know the format;
+//! the crate `clewline-warc` does. Archives come from anywhere: what they hold is foreign text.
+
+mod arguments;
+mod find;
+mod list;
+mod screen;
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write, stdout};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use clewline_warc::Kind;
+use clewline_warc::http::{self, Head};
+use clewline_warc::read::{Header, Reader};
+use clewline_warc::verify::Verifier;
+
+use crate::exit::ExitStatus;
+use crate::message::{Colour, Speaker, shown};
+pub(crate) use arguments::WarcArguments;
+use arguments::{CatArguments, GetArguments, Part, VerifyArguments, WarcVerb};
+use find::{Sources, Wanted};
+use screen::Screen;
+
+/// The most that one body may decode to: beyond any page, short of filling a disk.
+const MOST_DECODED: u64 = 16 * 1024 * 1024 * 1024;
+
+/// Does what was asked: 0 if all was sound, 1 if something is wrong with a file.
+pub(crate) fn warc(arguments: &WarcArguments) -> anyhow::Result<ExitStatus> {
+    match &arguments.verb {
+        WarcVerb::Ls(arguments) => list::list(&files(&arguments.paths)?, arguments.form()),
+        WarcVerb::Get(arguments) => get(arguments),
+        WarcVerb::Cat(arguments) => cat(arguments),
+        WarcVerb::Verify(arguments) => verify(arguments),
+    }
+}
+
+/// The files that paths stand for: themselves, those in a folder, those in a crawl's archive.
+fn files(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let folder = archive_of(path);
+        let entries = fs::read_dir(&folder)
+            .with_context(|| format!("cannot read the folder {}", folder.display()))?;
+        let mut found = Vec::new();
+        for entry in entries {
+            let entry = entry?.path();
+            if is_archive(&entry) {
+                found.push(entry);
+            }
+        }
+        if found.is_empty() {
+            bail!("there are no WARC files in {}", folder.display());
+        }
+        found.sort_unstable();
+        files.append(&mut found);
+    }
+    Ok(files)
+}
+
+/// The folder with the archive of a crawl, or the folder itself.
+fn archive_of(folder: &Path) -> PathBuf {
+    let archive = folder.join("archive");
+    if archive.is_dir() {
+        archive
+    } else {
+        folder.to_owned()
+    }
+}
+
+/// Files in progress end with `.open`.
+fn is_archive(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".open").unwrap_or(&name);
+    [".warc", ".warc.gz", ".warc.zst"]
+        .iter()
+        .any(|suffix| name.ends_with(suffix))
+}
+
+fn open(path: &Path) -> anyhow::Result<File> {
+    File::open(path).with_context(|| format!("cannot open {}", path.display()))
+}
+
+/// A place in a file, for people.
+fn place(path: &Path, offset: u64) -> String {
+    format!("{}:{offset}", shown(&path.to_string_lossy()))
+}
+
+/// Tells of damage that reading goes on behind.
+fn complain(path: &Path, error: &dyn std::fmt::Display) {
+    let text = format!("{}: {error}", path.display());
+    Speaker::new(Colour::Auto).note(&text);
+}
+
+fn get(arguments: &GetArguments) -> anyhow::Result<ExitStatus> {
+    let sources = Sources::new(&arguments.paths)?;
+    let wanted = Wanted::of(arguments)?;
+    let part = arguments.part();
+    let (path, offset) = sources.place(&wanted, part)?;
+    let mut reader = Reader::seek(open(&path)?, offset)?;
+    let header = match reader.next_record() {
+        Some(header) => header?,
+        None => bail!("there is no record at {}", place(&path, offset)),
+    };
+    let mut out = Screen::new(stdout());
+    write_part(&header, &mut reader, part, &mut out)?;
+    out.finish()?;
+    reader.end()?;
+    Ok(ExitStatus::Done)
+}
+
+fn write_part(
+    header: &Header,
+    reader: &mut Reader<File>,
+    part: Part,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    if !header.is_http() {
+        if part == Part::Head {
+            out.write_all(header.as_bytes())?;
+        } else {
+            io::copy(&mut reader.block(), out)?;
+        }
+        return Ok(());
+    }
+    let (head, body) = http::split(reader.block())?;
+    let message = Head::parse(&head);
+    match part {
+        Part::Head => out.write_all(&head)?,
+        Part::Payload => {
+            io::copy(&mut http::payload(message, body), out)?;
+        }
+        Part::Body => {
+            let payload = http::payload(message, body);
+            let codings = message.content_codings();
+            let mut decoded = http::decoded(&codings, payload, MOST_DECODED)?;
+            io::copy(&mut decoded, out)
+                .context("the body does not decode; --raw shows it as it came")?;
+        }
+    }
+    Ok(())
+}
+
+fn cat(arguments: &CatArguments) -> anyhow::Result<ExitStatus> {
+    let mut out = Screen::new(stdout());
+    let mut status = ExitStatus::Done;
+    let wanted = arguments.kind.as_deref().map(Kind::of_name);
+    for path in files(&arguments.paths)? {
+        let mut reader = Reader::new(open(&path)?);
+        while let Some(next) = reader.next_record() {
+            let copied = match next {
+                Ok(header) if wanted.is_none_or(|kind| kind == header.kind()) => {
+                    copy_record(&header, &mut reader, &mut out)?;
+                    reader.end().map(|_| ())
+                }
+                next => next.map(|_| ()),
+            };
+            if let Err(error) = copied {
+                complain(&path, &error);
+                status = ExitStatus::Threshold;
+            }
+        }
+    }
+    out.finish()?;
+    Ok(status)
+}
+
+/// Copies what can be read of a record; why the rest can't is told by the record's end.
+fn copy_record(
+    header: &Header,
+    reader: &mut Reader<impl Read>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    out.write_all(header.as_bytes())?;
+    let mut buffer = vec![0; 64 * 1024];
+    while let Ok(count @ 1..) = reader.block().read(&mut buffer) {
+        out.write_all(&buffer[..count])?;
+    }
+    out.write_all(b"\r\n\r\n")
+}
+
+fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitStatus> {
+    let mut verifier = Verifier::default();
+    let mut out = Screen::new(stdout());
+    let (mut findings, mut refused) = (0_u64, None);
+    let files = files(&arguments.paths)?;
+    for path in &files {
+        let mut tell = |finding: clewline_warc::verify::Finding| {
+            findings += 1;
+            let place = place(path, finding.offset);
+            let line = writeln!(out, "{place}: {}", finding.fault);
+            refused = refused.take().or(line.err());
+        };
+        verifier
+            .verify(open(path)?, &mut tell)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+    }
+    if let Some(error) = refused {
+        return Err(error.into());
+    }
+    out.finish()?;
+    let tally = verifier.tally();
+    let mut text = format!(
+        "{} files, {} records, {} digests compared, {findings} findings",
+        files.len(),
+        tally.records,
+        tally.digests
+    );
+    for (count, what) in [
+        (
+            tally.shared,
+            "records share a member and cannot be read alone",
+        ),
+        (tally.framed, "payload digests include the chunks' framing"),
+        (tally.uncompared, "identifiers were not compared"),
+    ] {
+        if count > 0 {
+            text = format!("{text}; {count} {what}");
+        }
+    }
+    Speaker::new(Colour::Auto).note(&text);
+    Ok(if findings == 0 {
+        ExitStatus::Done
+    } else {
+        ExitStatus::Threshold
+    })
+}

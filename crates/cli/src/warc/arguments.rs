@@ -1,0 +1,113 @@
+//! The grammar of `warc`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+const PATHS: &str = "WARC files, folders of them, or the folder of a crawl";
+
+const CODES: &str = "Exit codes: 0 all is sound; 1 something is wrong with a file; 2 usage; \
+    3 it could not be read.";
+
+/// What to do with archives.
+#[derive(Args)]
+pub(crate) struct WarcArguments {
+    #[command(subcommand)]
+    pub(super) verb: WarcVerb,
+}
+
+#[derive(Subcommand)]
+pub(super) enum WarcVerb {
+    /// List the records
+    #[command(after_help = CODES)]
+    Ls(LsArguments),
+    /// Print what was at a URL, or what stands at an offset
+    #[command(after_help = CODES)]
+    Get(GetArguments),
+    /// Print the records themselves, decompressed
+    #[command(after_help = CODES)]
+    Cat(CatArguments),
+    /// Check lengths, digests, identifiers and form of every record
+    #[command(after_help = CODES)]
+    Verify(VerifyArguments),
+}
+
+#[derive(Args)]
+pub(super) struct LsArguments {
+    #[arg(value_name = "PATH", required = true, help = PATHS)]
+    pub(super) paths: Vec<PathBuf>,
+    /// One JSON object for each record
+    #[arg(long)]
+    json: bool,
+}
+
+/// How a list is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Text,
+    Json,
+}
+
+impl LsArguments {
+    pub(super) fn form(&self) -> Form {
+        if self.json { Form::Json } else { Form::Text }
+    }
+}
+
+#[derive(Args)]
+pub(super) struct GetArguments {
+    #[arg(value_name = "PATH", required = true, help = PATHS)]
+    pub(super) paths: Vec<PathBuf>,
+    /// What was at this URL
+    #[arg(long, value_name = "URL", required_unless_present = "offset")]
+    pub(super) url: Option<String>,
+    /// The capture closest to this time, such as 2026, 20261115 or 2026-11-15T12:00:00Z; the
+    /// latest if there is none
+    #[arg(long, value_name = "TIME", requires = "url")]
+    pub(super) at: Option<String>,
+    /// The record that begins here, in the one file that is named
+    #[arg(long, value_name = "BYTES", conflicts_with = "url")]
+    pub(super) offset: Option<u64>,
+    /// Print the head of the message instead of its body
+    #[arg(long)]
+    headers: bool,
+    /// Print the body with its content coding, as it came
+    #[arg(long, conflicts_with = "headers")]
+    raw: bool,
+}
+
+/// What of a capture is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Head,
+    Payload,
+    Body,
+}
+
+impl GetArguments {
+    pub(super) fn part(&self) -> Part {
+        match (self.headers, self.raw) {
+            (true, _) => Part::Head,
+            (_, true) => Part::Payload,
+            _ => Part::Body,
+        }
+    }
+}
+
+#[derive(Args)]
+pub(super) struct CatArguments {
+    #[arg(value_name = "PATH", required = true, help = PATHS)]
+    pub(super) paths: Vec<PathBuf>,
+    /// Only records of this kind
+    #[arg(long = "type", value_name = "TYPE", value_parser = [
+        "warcinfo", "request", "response", "revisit", "metadata", "resource", "conversion",
+        "continuation",
+    ])]
+    pub(super) kind: Option<String>,
+}
+
+#[derive(Args)]
+pub(super) struct VerifyArguments {
+    #[arg(value_name = "PATH", required = true, help = PATHS)]
+    pub(super) paths: Vec<PathBuf>,
+}

@@ -1,0 +1,50 @@
+//! The archive after kills: whole files, and every settled URL in it once.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::Path;
+
+use clewline_warc::read::Reader;
+use clewline_warc::{Digest, Kind};
+
+/// Small, so that files end and begin all the time.
+pub(crate) const FILE_SIZE: &str = "20k";
+
+/// Reads every record of every file; the lines in it are those of `urls.jsonl`, byte for byte.
+pub(crate) fn check(folder: &Path) {
+    let mut names: Vec<String> = fs::read_dir(folder.join("archive"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.contains(".warc"))
+        .collect();
+    names.sort_by_key(|name| name.rsplit('-').next().map(str::to_owned));
+    let mut lines = Vec::new();
+    for name in &names {
+        assert!(name.ends_with(".warc.gz"), "{name} is still open");
+        let file = File::open(folder.join("archive").join(name)).unwrap();
+        let mut reader = Reader::new(file);
+        let mut records = 0;
+        while let Some(header) = reader.next_record() {
+            let header = header.unwrap_or_else(|error| panic!("{name}: {error}"));
+            let mut block = Vec::new();
+            reader.block().read_to_end(&mut block).unwrap();
+            let ending = reader.end().unwrap();
+            assert!(ending.is_alone && ending.is_closed, "{name}");
+            assert_eq!(header.block_digest(), Some(Digest::of(&block)), "{name}");
+            assert_eq!(header.kind() == Kind::WarcInfo, records == 0, "{name}");
+            if header.kind() == Kind::Metadata {
+                let line = block.split(|byte| *byte == b'\r').next().unwrap();
+                lines.extend_from_slice(line.strip_prefix(b"urls-jsonl: ").unwrap());
+                lines.push(b'\n');
+            }
+            records += 1;
+        }
+        assert!(records > 1, "{name} has {records} records");
+    }
+    let expected = fs::read(folder.join("urls.jsonl")).unwrap();
+    assert!(
+        lines == expected,
+        "the archive tells another story than urls.jsonl"
+    );
+    eprintln!("{} files of the archive are whole", names.len());
+}

@@ -1,0 +1,245 @@
+//! References that need no parser.
+//!
+//! Owns the short way for what most pages are full of: paths and queries on the same origin,
+//! in characters that the parser would leave as they are. Refuses everything else, however
+//! simple it looks; the parser is always there. Invariant: where this answers, the parser would
+//! answer the same.
+
+use super::{CrawlUrl, HARD_LENGTH_LIMIT};
+
+/// Bytes that stand for themselves in a path, in a query.
+const IN_PATH: u8 = 1;
+const IN_QUERY: u8 = 2;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let is_plain = (byte as u8).is_ascii_alphanumeric();
+        classes[byte] = if is_plain { IN_PATH | IN_QUERY } else { 0 };
+        byte += 1;
+    }
+    let both = b"-._~!$&()*+,;=@/%:";
+    let mut at = 0;
+    while at < both.len() {
+        classes[both[at] as usize] = IN_PATH | IN_QUERY;
+        at += 1;
+    }
+    classes[b'\'' as usize] = IN_PATH;
+    classes[b'?' as usize] = IN_QUERY;
+    classes
+};
+
+impl CrawlUrl {
+    /// Resolves a reference to the same origin, if that takes no parser; `None` says only that
+    /// it does.
+    ///
+    /// ```
+    /// use clewline_core::url::CrawlUrl;
+    /// let page = CrawlUrl::parse("http://a.test/x/y/z?q").unwrap();
+    /// assert_eq!(page.join_plain("../b#c").unwrap().as_str(), "http://a.test/x/b");
+    /// assert_eq!(page.join_plain("//b.test/"), None);
+    /// ```
+    pub fn join_plain(&self, reference: &str) -> Option<Self> {
+        let end = reference.bytes().position(|byte| byte == b'#');
+        let reference = &reference[..end.unwrap_or(reference.len())];
+        let absolute = reference
+            .strip_prefix(self.origin())
+            .filter(|path| path.starts_with('/'));
+        let (folder, rest) = match absolute {
+            Some(path) => ("", path),
+            None if reference.starts_with("//") => return None,
+            None if reference.starts_with('/') => ("", reference),
+            None if reference.is_empty() => return Some(self.clone()),
+            None if reference.starts_with('?') => (self.path(), reference),
+            None => self.climb(reference),
+        };
+        let query = plain_length(rest, folder.is_empty())?;
+        self.with_parts(folder, rest, query)
+    }
+
+    /// The folder that is left after all leading dot segments, and what stands behind them.
+    fn climb<'a>(&'a self, reference: &'a str) -> (&'a str, &'a str) {
+        let mut folder = parent(self.path());
+        let mut rest = reference;
+        loop {
+            if let Some(after) = rest.strip_prefix("./") {
+                rest = after;
+            } else if let Some(after) = rest.strip_prefix("../") {
+                rest = after;
+                folder = match folder.strip_suffix('/') {
+                    Some("") | None => "/",
+                    Some(shorter) => parent(shorter),
+                };
+            } else {
+                return (folder, rest);
+            }
+        }
+    }
+
+    /// The same origin with a folder and a path below it, whose query begins at `query`.
+    fn with_parts(&self, folder: &str, rest: &str, query: usize) -> Option<Self> {
+        let origin = self.origin();
+        let length = origin.len() + folder.len() + rest.len();
+        if length > HARD_LENGTH_LIMIT {
+            return None;
+        }
+        let mut text = String::with_capacity(length);
+        text.push_str(origin);
+        text.push_str(folder);
+        text.push_str(rest);
+        Some(Self {
+            text: text.into_boxed_str(),
+            host_end: self.host_end,
+            path_start: self.path_start,
+            query_start: (origin.len() + folder.len() + query) as u16,
+            port: self.port,
+            scheme: self.scheme,
+        })
+    }
+}
+
+/// Everything up to the last slash.
+fn parent(path: &str) -> &str {
+    let slash = path.rfind('/').unwrap_or(0);
+    path.get(..=slash).unwrap_or("/")
+}
+
+/// The length of the path, if path and query are plain. A colon in the first segment of a
+/// relative reference could end a scheme.
+fn plain_length(text: &str, is_absolute: bool) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut begins_segment = true;
+    let mut allows_colon = is_absolute;
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'?' => return is_plain_query(&bytes[at..]).then_some(at),
+            b'/' => {
+                begins_segment = true;
+                allows_colon = true;
+                continue;
+            }
+            // It may be a dot segment, written out or escaped.
+            b'.' if begins_segment && !bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric) => {
+                return None;
+            }
+            b'%' if matches!(bytes.get(at + 1..at + 3), Some([b'2', b'e' | b'E'])) => return None,
+            b':' if !allows_colon => return None,
+            _ if CLASSES[usize::from(*byte)] & IN_PATH == 0 => return None,
+            _ => {}
+        }
+        begins_segment = false;
+    }
+    Some(bytes.len())
+}
+
+fn is_plain_query(bytes: &[u8]) -> bool {
+    bytes
+        .iter()
+        .all(|byte| CLASSES[usize::from(*byte)] & IN_QUERY != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::CrawlUrl;
+
+    const BASES: [&str; 8] = [
+        "http://a.test/",
+        "http://a.test/x/y/z.html?q=1",
+        "http://a.test//x//",
+        "https://a.test:8443/x/..y/.z",
+        "http://[::1]:9/a/b/",
+        "http://a.test/?/x/y",
+        "http://a.test/%7Eu/@me/a:b;c=d/e",
+        "http://a.test/x/y/",
+    ];
+
+    #[rustfmt::skip]
+    const PIECES: [&str; 40] = [
+        "a", "b.html", "index", ".", "..", "./", "../", "/", "//", "?", "#", "%", "%2e", "%2E",
+        "%2", "%41", ":", "http:", "https://a.test:8443/", "http://a.test/", "http://a.test",
+        "\\", " ", "\t", "\n", "'", "\"", "<", "{", "|", "^", "[", "@", "&", "=", "+", "é", "\0",
+        ".well-known", "~",
+    ];
+
+    fn by_parser(base: &CrawlUrl, reference: &str) -> Option<CrawlUrl> {
+        let joined = base.to_url().join(reference).ok()?;
+        CrawlUrl::from_url(joined).ok()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn the_parser_would_say_the_same(
+            base in proptest::sample::select(&BASES[..]),
+            pieces in proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..8),
+        ) {
+            let base = CrawlUrl::parse(base).unwrap();
+            let reference = pieces.concat();
+            if let Some(found) = base.join_plain(&reference) {
+                prop_assert_eq!(&CrawlUrl::parse(found.as_str()).unwrap(), &found);
+                prop_assert_eq!(Some(found), by_parser(&base, &reference));
+            }
+        }
+
+        #[test]
+        fn any_character_is_kept_or_refused(
+            base in proptest::sample::select(&BASES[..]),
+            reference in "[ -~éß]{0,12}",
+        ) {
+            let base = CrawlUrl::parse(base).unwrap();
+            if let Some(found) = base.join_plain(&reference) {
+                prop_assert_eq!(Some(found), by_parser(&base, &reference));
+            }
+        }
+    }
+
+    #[test]
+    fn what_pages_are_full_of_is_plain() {
+        let base = CrawlUrl::parse("http://a.test/x/y/z.html?q=1").unwrap();
+        for (reference, expected) in [
+            ("b.html", "http://a.test/x/y/b.html"),
+            ("b.html#c d", "http://a.test/x/y/b.html"),
+            ("./b", "http://a.test/x/y/b"),
+            ("../b/c?d=e", "http://a.test/x/b/c?d=e"),
+            ("../../../../b", "http://a.test/b"),
+            ("../", "http://a.test/x/"),
+            ("/b:c", "http://a.test/b:c"),
+            ("?r", "http://a.test/x/y/z.html?r"),
+            ("#r", "http://a.test/x/y/z.html?q=1"),
+            ("http://a.test/b", "http://a.test/b"),
+            (".well-known/b", "http://a.test/x/y/.well-known/b"),
+        ] {
+            let found = base.join_plain(reference).unwrap();
+            assert_eq!(found.as_str(), expected);
+            assert_eq!(Some(found), by_parser(&base, reference));
+        }
+    }
+
+    #[test]
+    fn the_rest_is_left_to_the_parser() {
+        let base = CrawlUrl::parse("http://a.test/x/y/z.html?q=1").unwrap();
+        for reference in [
+            "//b.test/",
+            "b:c",
+            "a/../b",
+            "a/%2e%2E/b",
+            "a b",
+            "\\b",
+            "é",
+            "?'",
+            "..",
+            "b\t",
+            "http://a.test",
+            "http://a.test.b/",
+            "HTTP://a.test/",
+        ] {
+            assert_eq!(base.join_plain(reference), None, "{reference}");
+        }
+        let long = "x".repeat(super::HARD_LENGTH_LIMIT);
+        assert_eq!(base.join_plain(&long), None);
+    }
+}

@@ -1,0 +1,171 @@
+//! Bodies for fuzzing: each takes any bytes and asserts what must hold for all of them.
+//!
+//! Owns the promises of the reader; refuses to know who makes the bytes.
+
+use std::io::{self, Read};
+
+use crate::cdxj::Capture;
+use crate::http::{self, Head};
+use crate::read::{Ending, Reader};
+use crate::surt::surt;
+use crate::verify::Verifier;
+
+/// Decoded bytes of one body that are read.
+const BODY: u64 = 64 * 1024;
+/// Records that are looked at closely: one byte in a member can hold a record's worth of them.
+const CLOSELY: usize = 64;
+
+/// Reads `data` as a WARC file in every way there is.
+pub fn fuzz_warc(data: &[u8]) {
+    let records = walk(data);
+    let mut verifier = Verifier::default();
+    let mut findings = 0;
+    let outcome = verifier.verify(data, &mut |finding| {
+        assert!(finding.offset <= data.len() as u64, "{}", finding.fault);
+        findings += 1;
+    });
+    assert!(outcome.is_ok(), "memory can be read on");
+    assert_eq!(verifier.tally().records, records, "two readings differ");
+    index(data);
+}
+
+/// Reads every record to its end; places lie in the file and in order.
+fn walk(data: &[u8]) -> u64 {
+    let mut reader = Reader::new(data);
+    let (mut records, mut events, mut last) = (0_u64, 0_u64, 0);
+    while let Some(next) = reader.next_record() {
+        events += 1;
+        let Ok(header) = next else { continue };
+        records += 1;
+        if events < CLOSELY as u64 {
+            // A body that makes no sense is no fault of the reader's.
+            let _ = look_into(reader.block());
+            let _ = surt(header.target().unwrap_or_default());
+        }
+        if let Ok(end) = reader.end() {
+            check_place(end, &mut last, data);
+        }
+    }
+    assert!(reader.next_record().is_none(), "the end does not last");
+    records
+}
+
+fn check_place(end: Ending, last: &mut u64, data: &[u8]) {
+    assert!(end.offset >= *last, "records go back");
+    assert!(
+        end.offset + end.length <= data.len() as u64,
+        "a record leaves the file"
+    );
+    assert!(!end.is_alone || end.length > 0, "a member without bytes");
+    *last = end.offset;
+}
+
+fn look_into(block: impl io::BufRead) -> io::Result<()> {
+    let (head, body) = http::split(block)?;
+    let head = Head::parse(&head);
+    let payload = http::payload(head, body);
+    let decoded = http::decoded(&head.content_codings(), payload, BODY)?;
+    let read = io::copy(&mut decoded.take(BODY * 2), &mut io::sink())?;
+    assert!(read <= BODY, "a body exceeds its limit");
+    Ok(())
+}
+
+/// Captures can be read back from their lines, and their records from their places.
+fn index(data: &[u8]) {
+    let mut reader = Reader::new(data);
+    let mut seen = 0;
+    while let Some(next) = reader.next_record() {
+        let Ok(header) = next else { continue };
+        let Ok(Some(capture)) = Capture::of_record(&header, &mut reader, "f.warc") else {
+            continue;
+        };
+        seen += 1;
+        if seen > CLOSELY {
+            break;
+        }
+        let line = capture.line();
+        assert!(!line.contains('\n'), "a line breaks");
+        assert_eq!(Capture::parse(&line), Some(capture.clone()), "{line}");
+        let alone = Reader::seek(io::Cursor::new(data), capture.offset);
+        let alone = alone.ok().and_then(|mut reader| reader.next_record()?.ok());
+        assert_eq!(
+            alone.as_ref(),
+            Some(&header),
+            "a record differs when read alone"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MUTATIONS_PER_SEED: usize = 300;
+
+    /// A small generator (xorshift), so that a failure can be repeated.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, bound: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 % bound.max(1) as u64) as usize
+        }
+    }
+
+    fn mutated(seed: &[u8], other: &[u8], dice: &mut Dice) -> Vec<u8> {
+        const TOKENS: [&[u8]; 6] = [
+            b"WARC/1.1\r\n",
+            b"\r\n\r\n",
+            b"Content-Length: 9\r\n",
+            b"\x1f\x8b\x08",
+            b"\x28\xb5\x2f\xfd",
+            b"\x5d\x2a\x4d\x18",
+        ];
+        let mut data = seed.to_vec();
+        for _ in 0..=dice.below(4) {
+            let at = dice.below(data.len() + 1);
+            match dice.below(6) {
+                0 => data.truncate(at),
+                1 => data.insert(at, dice.below(256) as u8),
+                2 => data.extend_from_slice(&other[dice.below(other.len() + 1)..]),
+                3 => {
+                    let token = TOKENS[dice.below(TOKENS.len())];
+                    data.splice(at..at, token.iter().copied());
+                }
+                _ => {
+                    if let Some(byte) = data.get_mut(at) {
+                        *byte ^= 1 << dice.below(8);
+                    }
+                }
+            }
+        }
+        data
+    }
+
+    #[test]
+    fn archives_hold_for_the_corpus_and_its_mutations() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz-corpus/warc");
+        let mut files: Vec<_> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        files.sort();
+        let seeds: Vec<_> = files
+            .iter()
+            .map(|file| std::fs::read(file).unwrap())
+            .collect();
+        assert!(seeds.len() >= 6, "the corpus was not found whole");
+        let mut dice = Dice(0x5EED_1234_5678_9ABC);
+        for seed in &seeds {
+            fuzz_warc(seed);
+            for _ in 0..MUTATIONS_PER_SEED {
+                let other = &seeds[dice.below(seeds.len())];
+                let data = mutated(seed, other, &mut dice);
+                let result = std::panic::catch_unwind(|| fuzz_warc(&data));
+                assert!(result.is_ok(), "{}", data.escape_ascii());
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The HTTP message in a block.
+//!
+//! Owns the lenient reading of a recorded head, and the way from the recorded body to what the
+//! server meant. Refuses to judge: a head that makes no sense is bytes without fields.
+
+mod body;
+
+pub use body::{PayloadReader, decoded, payload, split};
+
+/// Whether a head says that its body is chunked: the last transfer coding counts.
+pub(crate) fn is_chunked(head: &[u8]) -> bool {
+    Head::parse(head).is_chunked()
+}
+
+/// The longest head that is looked into; what lies beyond is body.
+pub const LONGEST_HEAD: usize = 1024 * 1024;
+
+/// A head as it was recorded, and what it says.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    bytes: &'a [u8],
+    first_line: &'a [u8],
+    rest: &'a [u8],
+}
+
+impl<'a> Head<'a> {
+    /// Reads the bytes of a head, without or with what follows it.
+    pub fn parse(bytes: &'a [u8]) -> Self {
+        let bytes = &bytes[..length(bytes).unwrap_or(bytes.len())];
+        let end = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+        let (first, rest) = bytes.split_at(end);
+        Self {
+            bytes,
+            first_line: first.trim_ascii_end(),
+            rest,
+        }
+    }
+
+    /// The bytes, with the empty line.
+    pub fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The request line or the status line, without its end.
+    pub fn first_line(&self) -> &'a [u8] {
+        self.first_line
+    }
+
+    /// The status, if this is the head of an answer.
+    pub fn status(&self) -> Option<u16> {
+        let mut words = self.first_line.split(|&byte| byte == b' ');
+        let version = words.next()?;
+        let is_answer = version.get(..5)?.eq_ignore_ascii_case(b"HTTP/");
+        let code = words.find(|word| !word.is_empty())?;
+        let code = std::str::from_utf8(code).ok()?;
+        code.parse()
+            .ok()
+            .filter(|code| is_answer && (100..1000).contains(code))
+    }
+
+    /// The fields in their order, as they stand: white space around a value taken off, folded
+    /// lines left as they are.
+    pub fn fields(&self) -> Fields<'a> {
+        Fields { rest: self.rest }
+    }
+
+    /// The values of all fields of a name, in order.
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        self.fields()
+            .filter(move |(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
+            .map(|(_, value)| value)
+    }
+
+    /// The first field of a name, as text.
+    pub fn text(&self, name: &str) -> Option<String> {
+        let value = self.all(name).next()?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    }
+
+    /// Whether the body is chunked.
+    pub fn is_chunked(&self) -> bool {
+        let last = self.all("transfer-encoding").last();
+        let coding = last.and_then(|value| value.rsplit(|&byte| byte == b',').next());
+        coding.is_some_and(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"chunked"))
+    }
+
+    /// The content codings in the order in which they were applied.
+    pub fn content_codings(&self) -> Vec<String> {
+        let values = self.all("content-encoding");
+        let codings = values.flat_map(|value| value.split(|&byte| byte == b','));
+        codings
+            .map(|coding| String::from_utf8_lossy(coding.trim_ascii()).to_ascii_lowercase())
+            .filter(|coding| !coding.is_empty() && coding != "identity")
+            .collect()
+    }
+
+    /// The media type without its parameters, in lower case.
+    pub fn media_type(&self) -> Option<String> {
+        let text = self.text("content-type")?;
+        let essence = text.split([';', ',']).next()?.trim().to_ascii_lowercase();
+        (!essence.is_empty()).then_some(essence)
+    }
+}
+
+/// Where a head ends: after the first empty line, whose line ends may be sloppy. Nothing if there
+/// is no empty line within [`LONGEST_HEAD`].
+pub fn length(bytes: &[u8]) -> Option<usize> {
+    let bytes = &bytes[..bytes.len().min(LONGEST_HEAD)];
+    for at in memchr::memchr_iter(b'\n', bytes) {
+        match &bytes[at + 1..] {
+            [b'\n', ..] => return Some(at + 2),
+            [b'\r', b'\n', ..] => return Some(at + 3),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Fields of a head.
+#[derive(Debug, Clone)]
+pub struct Fields<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let line = &self.rest[..self.folded_line()];
+            if line.is_empty() {
+                return None;
+            }
+            self.rest = &self.rest[line.len()..];
+            if let Some(colon) = memchr::memchr(b':', line) {
+                let (name, value) = (&line[..colon], &line[colon + 1..]);
+                return Some((name.trim_ascii(), value.trim_ascii()));
+            }
+        }
+    }
+}
+
+impl Fields<'_> {
+    /// The length of the next line with those that continue it.
+    fn folded_line(&self) -> usize {
+        for at in memchr::memchr_iter(b'\n', self.rest) {
+            if !matches!(self.rest.get(at + 1), Some(b' ' | b'\t')) {
+                return at + 1;
+            }
+        }
+        self.rest.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_read_leniently() {
+        let head = Head::parse(
+            b"HTTP/1.1  404 Not found\r\nA : 1\nB:2\r\n folded\r\nnonsense\r\na:\xff\r\n\r\nbody: x",
+        );
+        assert_eq!(head.status(), Some(404));
+        let fields: Vec<_> = head.fields().collect();
+        let expected: [(&[u8], &[u8]); 3] =
+            [(b"A", b"1"), (b"B", b"2\r\n folded"), (b"a", b"\xff")];
+        assert_eq!(fields, expected);
+        assert_eq!(head.all("A").count(), 2);
+        assert!(head.as_bytes().ends_with(b"\r\n\r\n"));
+    }
+
+    #[test]
+    fn what_matters_is_told() {
+        for (head, status, is_chunked, codings, media_type) in [
+            ("HTTP/1.0 200\r\n\r\n", Some(200), false, "", None),
+            ("GET / HTTP/1.1\r\n\r\n", None, false, "", None),
+            ("HTTP/1.1 2000 x\r\n", None, false, "", None),
+            ("", None, false, "", None),
+            (
+                "HTTP/1.1 200 OK\nTransfer-Encoding: gzip\nTransfer-Encoding: x, Chunked \n\n",
+                Some(200),
+                true,
+                "",
+                None,
+            ),
+            (
+                "HTTP/1.1 200 OK\nTransfer-Encoding: chunked, gzip\n\n",
+                Some(200),
+                false,
+                "",
+                None,
+            ),
+            (
+                "HTTP/1.1 200 OK\nContent-Encoding: GZIP, identity,,br\nContent-Type: Text/HTML; c=d\n\n",
+                Some(200),
+                false,
+                "gzip br",
+                Some("text/html"),
+            ),
+        ] {
+            let read = Head::parse(head.as_bytes());
+            assert_eq!(read.status(), status, "{head}");
+            assert_eq!(read.is_chunked(), is_chunked, "{head}");
+            assert_eq!(read.content_codings().join(" "), codings, "{head}");
+            assert_eq!(read.media_type().as_deref(), media_type, "{head}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! WARC files (ISO 28500, WARC/1.1): written deterministically, read leniently.
+//!
+//! Owns the format and nothing above it: records and their members, digests, the HTTP message in
+//! a block, the CDXJ index, the verification of a file. It refuses to know crawls, job folders,
+//! clocks and chance: dates and the seed of identifiers are arguments. Everything that is read
+//! is foreign; every size is bounded, and damage is reported where it lies.
+#![warn(missing_docs)]
+
+pub mod cdxj;
+mod chunked;
+mod digest;
+#[doc(hidden)]
+pub mod fuzzing;
+pub mod http;
+mod id;
+mod kind;
+mod moment;
+pub mod read;
+mod surt;
+mod text;
+pub mod verify;
+mod write;
+
+pub use chunked::{Dechunker, Framing};
+pub use digest::{Algorithm, Digest, Hasher};
+pub use id::RecordId;
+pub use kind::{Kind, Profile, Truncation};
+pub use moment::Moment;
+pub use surt::surt;
+pub use write::{
+    Block, Coding, Draft, Effort, Encoder, Examined, Original, Payload, WriteError, warc_fields,
+};

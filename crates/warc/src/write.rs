@@ -1,0 +1,116 @@
+//! Writing records.
+//!
+//! Owns the way from a draft to the bytes of a member: `draft` the header, `block` what follows
+//! it, `member` the compression. The same draft, its block in the same parts, gives the same bytes:
+//! nothing here reads a clock or a random number. Memory is bounded whatever the size of a block.
+
+mod block;
+mod draft;
+mod member;
+
+use std::io::{self, Write};
+
+pub(crate) use block::PayloadHasher;
+pub use block::{Block, Examined, Payload};
+pub use draft::{Draft, Original, warc_fields};
+use member::Packer;
+pub use member::{Coding, Effort};
+
+/// Why a record was not written. What is in the output by then is part of a record: cut it off.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// A file that holds part of the block could not be read, or has become shorter.
+    #[error("cannot read the block of record {id} back: {source}")]
+    Block {
+        /// The record.
+        id: crate::RecordId,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The output did not take the bytes.
+    #[error("cannot write record {id}: {source}")]
+    Output {
+        /// The record.
+        id: crate::RecordId,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Makes members of one coding; keeps its buffers from record to record.
+#[derive(Debug)]
+pub struct Encoder {
+    packer: Packer,
+    header: Vec<u8>,
+}
+
+impl Encoder {
+    /// An encoder of this coding.
+    pub fn new(coding: Coding) -> Self {
+        Self {
+            packer: Packer::new(coding),
+            header: Vec::new(),
+        }
+    }
+
+    /// Writes one record as a member of its own and answers the member's length.
+    pub fn encode(
+        &mut self,
+        draft: &Draft<'_>,
+        effort: Effort,
+        out: &mut dyn Write,
+    ) -> Result<u64, WriteError> {
+        let id = draft.id();
+        let unread = |source| WriteError::Block { id, source };
+        self.header.clear();
+        draft.header(&mut self.header).map_err(unread)?;
+        let block = draft.block();
+        let length = (self.header.len() + END.len()) as u64 + block.length();
+        let mut counted = Counted { out, written: 0 };
+        let failed = |source| WriteError::Output { id, source };
+        let mut member = self
+            .packer
+            .begin(effort, length, &mut counted)
+            .map_err(failed)?;
+        member.head(&self.header, block.head()).map_err(failed)?;
+        let mut refused = None;
+        let read = block.each_body(&mut |piece| match member.body(piece) {
+            Ok(()) => true,
+            Err(error) => {
+                refused = Some(error);
+                false
+            }
+        });
+        if let Some(error) = refused {
+            return Err(failed(error));
+        }
+        read.map_err(unread)?;
+        member.end(END).map_err(failed)?;
+        Ok(counted.written)
+    }
+}
+
+/// What follows every block.
+const END: &[u8] = b"\r\n\r\n";
+
+/// An output that counts.
+struct Counted<'a> {
+    out: &'a mut dyn Write,
+    written: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = self.out.write(bytes)?;
+        self.written += taken as u64;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! `cargo xtask flat`: does memory stay flat while a crawl grows to a hundred million URLs?
+//!
+//! Owns the words of the command, the table that is made of its figures, and its small brother in
+//! CI. It refuses to know how the run goes: that is the program `flat` of bench-client, which
+//! fails where a count is not exact.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::Workspace;
+use crate::bench::machine;
+use crate::cargo;
+use crate::stage::{Counts, Ending, say};
+
+const HELP: &str = "\
+cargo xtask flat [OPTIONS]             grow a crawl without a network, and watch what it takes
+
+  --urls N            distinct URLs, each offered three times [default: 100M]
+  --hosts N           hosts that they are on [default: 1M]
+  --then-hosts N      hosts in the end, one URL on each [default: 10M]
+  --memory BYTES      what the store may take, as --memory of a crawl [default: 256M]
+  --save              keep the results in docs/benchmarks
+";
+
+/// The table stands between these lines of docs/benchmarks.md.
+const BEGIN: &str = "<!-- flat: written by cargo xtask flat --save -->";
+const END: &str = "<!-- end of flat -->";
+
+/// What is asked of the program, in its own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Options {
+    urls: String,
+    hosts: String,
+    then_hosts: String,
+    memory: String,
+    save: bool,
+}
+
+impl Options {
+    /// Nothing where help is wanted.
+    fn parse(words: &[String]) -> Result<Option<Self>> {
+        let mut options = Self {
+            urls: "100M".to_owned(),
+            hosts: "1M".to_owned(),
+            then_hosts: "10M".to_owned(),
+            memory: "256M".to_owned(),
+            save: false,
+        };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let place = match word.as_str() {
+                "--help" => return Ok(None),
+                "--save" => {
+                    options.save = true;
+                    continue;
+                }
+                "--urls" => &mut options.urls,
+                "--hosts" => &mut options.hosts,
+                "--then-hosts" => &mut options.then_hosts,
+                "--memory" => &mut options.memory,
+                _ => bail!("flat takes no {word:?}\n\n{HELP}"),
+            };
+            let value = words.next();
+            value
+                .with_context(|| format!("{word} needs a number"))?
+                .clone_into(place);
+        }
+        Ok(Some(options))
+    }
+}
+
+/// Runs the verb with the words after `flat`; answers whether all went well.
+pub(crate) fn run(workspace: &Workspace, words: &[String]) -> bool {
+    let ended = work(workspace, words);
+    if let Err(error) = &ended {
+        eprintln!("error: {error:#}");
+    }
+    ended.is_ok()
+}
+
+fn work(workspace: &Workspace, words: &[String]) -> Result<()> {
+    let Some(options) = Options::parse(words)? else {
+        say(HELP);
+        return Ok(());
+    };
+    let arguments = [
+        ("--urls", options.urls.as_str()),
+        ("--hosts", &options.hosts),
+        ("--then-hosts", &options.then_hosts),
+        ("--memory", &options.memory),
+        ("--lanes", "100k"),
+    ];
+    let arguments = arguments.iter().flat_map(|(name, value)| [*name, *value]);
+    let result = measure(workspace, "release", &arguments.collect::<Vec<_>>())?;
+    let table = table(&result)?;
+    say(&table);
+    if options.save {
+        keep(workspace, result, &table)?;
+    }
+    Ok(())
+}
+
+/// The same with a million URLs, and with fewer that are all fetched in the end; rates are not
+/// looked at, for the machine may be busy.
+pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
+    let million =
+        "--urls 1M --hosts 10k --then-hosts 30k --memory 32M --lanes 3k --rows 10 --check";
+    let all_fetched = "--urls 200k --hosts 5k --then-hosts 10k --memory 32M --lanes 1k --drain";
+    for arguments in [million, all_fetched] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        measure(workspace, "ci", &arguments)?;
+    }
+    Ok(Ending::Ran(Counts {
+        passed: 2,
+        ..Counts::default()
+    }))
+}
+
+/// Builds the program and runs it; what it says on its way goes to the terminal.
+fn measure(workspace: &Workspace, profile: &str, arguments: &[&str]) -> Result<Value> {
+    let build = [
+        "build",
+        "--profile",
+        profile,
+        "--workspace",
+        "--bin",
+        "flat",
+    ];
+    cargo::run(workspace, &build)?;
+    let folder: PathBuf = workspace.target.join("flat");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).context("what an earlier run left")?;
+    }
+    let output = Command::new(workspace.target.join(profile).join("flat"))
+        .arg("--folder")
+        .arg(&folder)
+        .args(arguments)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("flat does not start")?;
+    ensure!(output.status.success(), "flat ended with {}", output.status);
+    serde_json::from_slice(&output.stdout).context("what flat says")
+}
+
+/// Keeps the figures, with what they hold for.
+fn keep(workspace: &Workspace, mut result: Value, table: &str) -> Result<()> {
+    result["machine"] = machine::describe();
+    let folder = workspace.root.join("docs/benchmarks");
+    let text = serde_json::to_string_pretty(&result)? + "\n";
+    fs::write(folder.join("flat.json"), text)?;
+    let page = workspace.root.join("docs/benchmarks.md");
+    fs::write(&page, replaced(&fs::read_to_string(&page)?, table)?)?;
+    say("kept in docs/benchmarks.md and docs/benchmarks/flat.json");
+    Ok(())
+}
+
+/// The page with a new table.
+fn replaced(page: &str, table: &str) -> Result<String> {
+    let (before, rest) = page
+        .split_once(BEGIN)
+        .context("docs/benchmarks.md has no place for it")?;
+    let (_, after) = rest.split_once(END).context("the place has no end")?;
+    Ok(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+}
+
+fn table(result: &Value) -> Result<String> {
+    let mut lines = vec![
+        "| URLs, M | hosts, k | resident, MB | offered/s | new/s | engine, cores | background, \
+         cores | key, B/URL | queue, B/URL |"
+            .to_owned(),
+        "|--:|--:|--:|--:|--:|--:|--:|--:|--:|".to_owned(),
+    ];
+    let rows = result["rows"].as_array().context("flat has no rows")?;
+    for row in rows {
+        let figure = |name: &str| row[name].as_f64().with_context(|| format!("no {name}"));
+        lines.push(format!(
+            "| {:.1} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {:.1} | {:.1} |",
+            figure("urls")? / 1e6,
+            figure("hosts")? / 1e3,
+            figure("resident")? / 1e6,
+            figure("offered_per_second")?,
+            figure("new_per_second")?,
+            figure("engine_cores")?,
+            figure("background_cores")?,
+            figure("key_bytes_per_url")?,
+            figure("queue_bytes_per_url")?,
+        ));
+    }
+    let restart = result["restart_seconds"].as_f64();
+    let restart = restart.context("flat did not restart")?;
+    lines.push(format!("\nRestart to the first job: {restart:.1} s."));
+    Ok(lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let parse = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            Options::parse(&words)
+        };
+        let options = parse("--urls 5M --save").unwrap().unwrap();
+        assert_eq!((options.urls.as_str(), options.save), ("5M", true));
+        assert_eq!(options.hosts, "1M");
+        assert_eq!(parse("--help").unwrap(), None);
+        for wrong in ["--url 5M", "--urls", "5M"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn figures_become_a_table() {
+        let row = json!({
+            "urls": 2_500_000, "hosts": 1200, "resident": 400_000_000,
+            "offered_per_second": 90_000.0, "new_per_second": 30_000.0,
+            "engine_cores": 0.5, "background_cores": 0.25,
+            "key_bytes_per_url": 17.0, "queue_bytes_per_url": 30.0,
+        });
+        let text = table(&json!({"rows": [row], "restart_seconds": 1.25})).unwrap();
+        let line = "| 2.5 | 1 | 400 | 90000 | 30000 | 0.50 | 0.25 | 17.0 | 30.0 |";
+        assert!(text.contains(line) && text.ends_with("1.2 s."), "{text}");
+        assert!(table(&json!({"rows": [{}], "restart_seconds": 1.0})).is_err());
+    }
+
+    #[test]
+    fn only_the_table_is_replaced() {
+        let page = format!("a\n{BEGIN}\nold\n{END}\nz\n");
+        let expected = format!("a\n{BEGIN}\nnew\n{END}\nz\n");
+        assert_eq!(replaced(&page, "new").unwrap(), expected);
+        assert!(replaced("a", "new").is_err());
+    }
+}

@@ -1,0 +1,80 @@
+//! The figures of the torture as people read them.
+
+use serde_json::Value;
+
+/// The result: under what circumstances, ours, and that of others.
+pub(super) fn markdown(machine: &Value, seed: u64, own: &Value, others: &Value) -> String {
+    let told = |name: &str| machine[name].as_str().unwrap_or("unknown").to_owned();
+    let caption = format!(
+        "{}, commit {}, {}, {} cores, {}, Linux {}; seed {seed}, {} requests in flight, {} s.",
+        told("date"),
+        told("commit"),
+        told("rustc"),
+        told("cores"),
+        told("system"),
+        told("kernel"),
+        own["in_flight"],
+        own["seconds"],
+    );
+    let columns = [
+        ("crawls", "crawls"),
+        ("URLs", "urls"),
+        ("kills", "kills"),
+        ("of them within 1 s of a restart", "second"),
+        ("requests", "requests"),
+        ("lost", "lost"),
+        ("recorded twice", "twice"),
+        ("torn", "torn"),
+        ("false done", "false_done"),
+        ("asked again though committed", "asked_again"),
+        ("repeats", "repeats"),
+        ("open at the kills", "open"),
+    ];
+    let heads = columns.map(|(head, _)| head).join(" | ");
+    let rules = columns.map(|_| "--:").join("|");
+    let cells = columns.map(|(_, key)| grouped(&own[key])).join(" | ");
+    let mut text = format!("{caption}\n\n| {heads} |\n|{rules}|\n| {cells} |\n");
+    if let Some(rows) = others.as_array() {
+        text.push_str("\nOthers on the same graph, resumed by the command that they document:\n\n");
+        text.push_str("| crawler | pages | kills | lost | repeats |\n|---|--:|--:|--:|--:|\n");
+        let row = |row: &Value| {
+            let figures = ["pages", "kills", "lost", "repeats"].map(|key| grouped(&row[key]));
+            let name = row["name"].as_str().unwrap_or("unknown");
+            format!("| {name} | {} |\n", figures.join(" | "))
+        };
+        text.extend(rows.iter().map(row));
+    }
+    text
+}
+
+/// A number with a comma at each thousand.
+fn grouped(value: &Value) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn figures_stand_under_their_heads() {
+        let own = json!({"crawls": 20, "urls": 400_800, "lost": 0, "in_flight": 24, "seconds": 9});
+        let others = json!([{"name": "x", "pages": 10, "kills": 1, "lost": 1_234, "repeats": 2}]);
+        let text = markdown(&json!({"date": "2026-01-01"}), 7, &own, &others);
+        assert!(text.starts_with("2026-01-01, commit unknown"), "{text}");
+        assert!(text.contains("| 20 | 400,800 |"), "{text}");
+        assert!(text.contains("| x | 10 | 1 | 1,234 | 2 |"), "{text}");
+        let alone = markdown(&json!({}), 7, &own, &Value::Null);
+        assert!(!alone.contains("Others"), "{alone}");
+    }
+}
