@@ -60,7 +60,7 @@ pub struct MainContent {
     pub text: String,
     /// Words in the text.
     pub words: usize,
-    /// As Markdown (CommonMark with tables), with absolute links.
+    /// As Markdown (`CommonMark` with tables), with absolute links.
     pub markdown: String,
     /// Whether the Markdown was cut, because it became much longer than the page.
     pub truncated: bool,

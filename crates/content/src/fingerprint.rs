@@ -22,7 +22,7 @@ pub const LARGEST_DISTANCE: u32 = 15;
 pub struct Fingerprint {
     /// Equal if and only if the words are the same, whatever their case and the spaces between.
     pub exact: u64,
-    /// SimHash over shingles of three words: differs in few bits where few words differ.
+    /// `SimHash` over shingles of three words: differs in few bits where few words differ.
     pub near: u64,
 }
 

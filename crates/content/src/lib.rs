@@ -8,6 +8,8 @@
 mod content;
 mod date;
 mod fingerprint;
+#[doc(hidden)]
+pub mod fuzzing;
 mod json_ld;
 mod limits;
 mod markdown;

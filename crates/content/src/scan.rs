@@ -97,20 +97,15 @@ fn skip_space(bytes: &[u8], at: usize) -> usize {
 
 /// The value that begins here, and where to go on.
 fn value_at(bytes: &[u8], start: usize) -> ((usize, usize), usize) {
-    match bytes.get(start) {
-        Some(&quote @ (b'"' | b'\'')) => {
-            let rest = &bytes[start + 1..];
-            let length = memchr(quote, rest).unwrap_or(rest.len());
-            let end = start + 1 + length;
-            ((start + 1, end), (end + 1).min(bytes.len()))
-        }
-        _ => {
-            let rest = bytes.get(start..).unwrap_or_default();
-            let ends = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'>';
-            let end = start + rest.iter().position(ends).unwrap_or(rest.len());
-            ((start, end), end)
-        }
+    if let Some(&quote @ (b'"' | b'\'')) = bytes.get(start) {
+        let rest = &bytes[start + 1..];
+        let end = start + 1 + memchr(quote, rest).unwrap_or(rest.len());
+        return ((start + 1, end), (end + 1).min(bytes.len()));
     }
+    let rest = bytes.get(start..).unwrap_or_default();
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'>';
+    let end = start + rest.iter().position(ends).unwrap_or(rest.len());
+    ((start, end), end)
 }
 
 /// Reads a page from its beginning.

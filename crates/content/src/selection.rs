@@ -89,6 +89,10 @@ const REMAINING_PERCENT: u64 = 10;
 
 /// What is in the subtree of a node.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is there or not, whatever the others are"
+)]
 pub(crate) struct Holds {
     pub(crate) table: bool,
     pub(crate) heading: bool,
@@ -212,9 +216,10 @@ fn by_attributes(attributes: Attributes<'_>) -> Mark {
             }
         } else if is("itemprop") && value.eq_ignore_ascii_case("articleBody") {
             mark = Mark::Declared;
-        } else if is("hidden") || (is("aria-hidden") && value == "true") {
-            return Mark::Unread;
-        } else if is("style") && hides(value) {
+        } else if is("hidden")
+            || (is("aria-hidden") && value == "true")
+            || (is("style") && hides(value))
+        {
             return Mark::Unread;
         }
     }

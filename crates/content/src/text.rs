@@ -94,8 +94,15 @@ impl TextWriter {
     fn part(&mut self, tag: Tag) {
         let gap = match tag {
             Tag::Td | Tag::Th => Gap::Cell,
-            Tag::Li | Tag::Dt | Tag::Dd | Tag::Tr | Tag::Br | Tag::Option => Gap::Line,
-            Tag::Thead | Tag::Tbody | Tag::Tfoot => Gap::Line,
+            Tag::Li
+            | Tag::Dt
+            | Tag::Dd
+            | Tag::Tr
+            | Tag::Br
+            | Tag::Option
+            | Tag::Thead
+            | Tag::Tbody
+            | Tag::Tfoot => Gap::Line,
             _ if tag.is_block() => Gap::Paragraph,
             _ => return,
         };

@@ -1,4 +1,4 @@
-//! A part of a tree as Markdown: CommonMark with tables and strikethrough.
+//! A part of a tree as Markdown: `CommonMark` with tables and strikethrough.
 //!
 //! Owns how each element is written. Lines and escapes are the sheet's. Invariant: the text is
 //! at most a few times as long as the page, the recursion as deep as the tree, and no element
@@ -48,6 +48,10 @@ pub(crate) fn write(tree: &Tree<'_>, selection: &Selection, base: &Url, length: 
 
 /// The marks that are open already.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each mark is open or not, whatever the others are"
+)]
 struct Inside {
     link: bool,
     strong: bool,
@@ -184,9 +188,10 @@ impl Writer<'_, '_> {
         let captured = self.captured(id);
         *flag(&mut self.inside) = false;
         let text = &captured.text;
-        let marked = match text.is_empty() {
-            true => String::new(),
-            false => format!("{mark}{text}{mark}"),
+        let marked = if text.is_empty() {
+            String::new()
+        } else {
+            format!("{mark}{text}{mark}")
         };
         self.put(&captured, &marked);
     }

@@ -28,6 +28,10 @@ pub(super) struct Captured {
 
 /// A Markdown text that grows.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts about the end of the text that do not exclude each other"
+)]
 pub(super) struct Sheet {
     out: String,
     room: usize,
