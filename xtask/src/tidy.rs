@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 7] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 8] = [
     (
         "core",
         "dependencies",
@@ -63,6 +63,11 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 7] = [
     ("core", "", &["clewline", "clewline-cli", "terrarium"]),
     (
         "warc",
+        "",
+        &["clewline", "clewline-core", "clewline-cli", "terrarium"],
+    ),
+    (
+        "archive",
         "",
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
     ),

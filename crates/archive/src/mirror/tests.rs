@@ -1,3 +1,5 @@
+//! A small site as files.
+
 use super::*;
 use crate::open::tests::write;
 

@@ -1,3 +1,5 @@
+//! Archives opened: captures found by URL and time, in whole, growing and damaged files.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,3 +1,5 @@
+//! References in pages and style sheets, one by one.
+
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 

@@ -1,3 +1,5 @@
+//! The server as a browser and as a stranger meets it.
+
 use std::io::{Read as _, Write as _};
 use std::net::Ipv4Addr;
 

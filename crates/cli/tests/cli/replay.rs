@@ -143,10 +143,10 @@ fn every_link_of_a_replayed_site_leads_to_a_capture() {
 fn every_link_of_a_mirror_leads_to_a_file() {
     let place = Place::new();
     crawled(&place);
-    let line = ["export", "job", "--to", "mirror", "-o", "copy"];
-    let ran = place.run(&line);
+    let export = ["export", "job", "--to", "mirror", "-o", "copy"];
+    let ran = place.run(&export);
     assert_eq!(ran.code, 0, "{ran:?}");
-    let again = place.run(&line);
+    let again = place.run(&export);
     assert_eq!(again.code, 3, "{again:?}");
     assert!(again.talk.contains("--overwrite"), "{}", again.talk);
     let link = regex::Regex::new(r##"(?:href=|src=|url\()"?([^"#> ]+)"##).unwrap();
