@@ -71,7 +71,16 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 8] = [
         "",
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
     ),
-    ("clewline", "dependencies", &["terrarium", "clewline-cli"]),
+    (
+        "content",
+        "",
+        &["clewline", "clewline-core", "clewline-cli", "terrarium"],
+    ),
+    (
+        "clewline",
+        "dependencies",
+        &["terrarium", "clewline-cli", "clewline-content", "clewline-archive"],
+    ),
     ("cli", "", &["clewline-core"]),
     (
         "terrarium",
