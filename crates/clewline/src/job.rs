@@ -218,7 +218,7 @@ fn archive_plan(folder: &JobFolder, config: &Config) -> ArchivePlan {
             Compression::Zstd => Coding::Zstd,
         },
         file_size: config.output.archive.file_size,
-        info: archive::info(config),
+        info: archive::info(config, folder.seed()),
         seed,
     }
 }

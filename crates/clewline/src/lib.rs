@@ -21,6 +21,7 @@
 //! passed in.
 #![warn(missing_docs)]
 
+mod captured;
 mod clock;
 pub mod config;
 mod control;
@@ -43,6 +44,7 @@ pub mod log;
 #[doc(hidden)]
 pub mod measuring;
 mod page;
+pub mod rebuild;
 pub mod record;
 pub mod report;
 pub mod status;

@@ -21,6 +21,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::facts::{Content, Facts, phases};
 use super::{JobDone, Message};
+use crate::captured;
 use crate::clock::{Clock, unix_seconds};
 use crate::config::ScopeConfig;
 use crate::exchange::{Recording, Spool};
@@ -409,7 +410,9 @@ fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: 
         body,
         links: extracted.links.clone(),
     });
-    facts.outlinks = workshop.spool.as_ref().map(|_| outlinks(&extracted.links));
+    // Written here, because the addresses are here and the task has a processor of its own.
+    let kept = workshop.spool.as_ref();
+    facts.outlinks = kept.map(|_| captured::outlinks(&extracted.links, extracted.nofollow));
     answer.nofollow = extracted.nofollow;
     answer.links = offers(&workshop.keyer, extracted.links);
     facts.links = answer
@@ -417,20 +420,6 @@ fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: 
         .iter()
         .map(|offer| (offer.key, offer.link.kind))
         .collect();
-}
-
-/// The links of a page as fields of a metadata record. Written here, because the addresses are
-/// here and the task has a processor of its own.
-fn outlinks(links: &[Link]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(links.len() * 64);
-    for link in links {
-        text.extend_from_slice(b"outlink: ");
-        text.extend_from_slice(link.url.as_str().as_bytes());
-        text.push(b' ');
-        text.extend_from_slice(link.kind.name().as_bytes());
-        text.extend_from_slice(b"\r\n");
-    }
-    text
 }
 
 /// Links with their keys; most are on the host of the one before.

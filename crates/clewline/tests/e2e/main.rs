@@ -9,6 +9,7 @@ mod discovery;
 mod library;
 mod original;
 mod politeness;
+mod rebuild;
 mod redirects;
 mod results;
 mod resume;

@@ -224,6 +224,12 @@ impl Found {
     }
 }
 
+/// The serial number in the name of a file, if it is one of an archive.
+pub(crate) fn serial_of(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.to_str()?;
+    Found::of(name).map(|found| found.serial)
+}
+
 /// The files of an archive in their order; a folder that is not there has none.
 pub(super) fn list(folder: &Path) -> io::Result<Vec<Found>> {
     let entries = match fs::read_dir(folder) {

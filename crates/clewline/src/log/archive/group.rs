@@ -15,7 +15,9 @@ use crate::log::urls;
 use crate::record::Entry;
 
 /// The field of a metadata record that holds a line of `urls.jsonl`.
-pub(super) const LINE_FIELD: &str = "urls-jsonl";
+pub(crate) const LINE_FIELD: &str = "urls-jsonl";
+/// The fields of a metadata record that hold links.
+pub(crate) const OUTLINK_FIELD: &str = "outlink";
 
 /// Media types whose bodies are compressed by themselves; a trailing `/` stands for all.
 const COMPRESSED: [&str; 12] = [

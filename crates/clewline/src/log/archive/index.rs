@@ -21,7 +21,7 @@ use crate::log::Offset;
 use crate::log::appender::{Appender, damage, named};
 
 /// The index of a run that ended in order.
-pub(super) const SORTED: &str = "index.cdxj";
+pub(crate) const SORTED: &str = "index.cdxj";
 /// The lines that are not sorted yet.
 const UNSORTED: &str = "index.cdxj.open";
 /// The sorted lines while they are written.
@@ -175,7 +175,7 @@ impl Index {
 
 /// Appends a line. What a server calls the type of its answer may hold anything; as in the
 /// other logs, nothing in it steers a terminal.
-fn write_line(capture: &Capture, lines: &mut Vec<u8>) {
+pub(crate) fn write_line(capture: &Capture, lines: &mut Vec<u8>) {
     escape::json_text(&capture.line(), lines);
     lines.push(b'\n');
 }

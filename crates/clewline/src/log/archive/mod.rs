@@ -27,10 +27,12 @@ use crate::record::Entry;
 
 use files::Files;
 pub use files::Position;
-pub(crate) use files::{Tails, take_back};
+pub(crate) use files::{Tails, serial_of, take_back};
 use group::{Group, Numbers};
+pub(crate) use group::{LINE_FIELD, OUTLINK_FIELD};
 use index::Index;
-pub(crate) use info::info;
+pub(crate) use index::{SORTED, write_line};
+pub(crate) use info::{KEY_SEED, info};
 use press::{Press, Pressed};
 use seen::Seen;
 
