@@ -149,6 +149,7 @@ async fn fetch(course: &Course, url: &CrawlUrl, host: usize) -> Result<(), Fetch
         max_body: course.max_body,
         timeout: course.timeout,
         recording: None,
+        condition: None,
     };
     let mut response = course.fetcher.fetch(request).await?;
     let mut body = Vec::new();

@@ -44,6 +44,7 @@ pub mod log;
 #[doc(hidden)]
 pub mod measuring;
 mod page;
+mod past;
 pub mod rebuild;
 pub mod record;
 pub mod report;

@@ -15,6 +15,7 @@ mod open_files;
 mod progress;
 mod scribe;
 mod task;
+mod unchanged;
 
 use std::io;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ use crate::fetch::Fetcher;
 use crate::folder::JobFolder;
 use crate::log::Log;
 use crate::page::Page;
+use crate::past::Past;
 use crate::record::{Entry, OutcomeKind};
 use crate::report::{RunFacts, StoppedBy, Tally};
 use crate::witness::Witness;
@@ -120,6 +122,7 @@ pub(crate) struct Parts<S> {
     pub(crate) extractor: Arc<dyn Extractor>,
     pub(crate) logs: Vec<Box<dyn Log>>,
     pub(crate) spool: Option<Arc<Spool>>,
+    pub(crate) past: Option<Past>,
     pub(crate) cookies: CookieJar,
     pub(crate) frontier: Frontier<S>,
     pub(crate) earlier: Earlier,
@@ -195,6 +198,7 @@ impl<S: Store> Engine<S> {
             timeout: config.fetch.timeout,
             keep_content: parts.pages.is_some(),
             spool: parts.spool.clone(),
+            past: parts.past,
             engine: parts.outbox.clone(),
         };
         let room = open_files::room_for(config.limits.concurrency as usize);

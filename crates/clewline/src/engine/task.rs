@@ -20,7 +20,7 @@ use futures_util::FutureExt;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::facts::{Content, Facts, phases};
-use super::{JobDone, Message};
+use super::{JobDone, Message, unchanged};
 use crate::captured;
 use crate::clock::{Clock, unix_seconds};
 use crate::config::ScopeConfig;
@@ -28,12 +28,16 @@ use crate::exchange::{Recording, Spool};
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
 use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response};
 use crate::headers::Headers;
+use crate::past::Past;
 
 /// Bodies from this size are finished on a thread of their own.
 const LARGE_BODY: usize = 1024 * 1024;
 
 /// A robots.txt is read this far; the parser looks at no more (RFC 9309, 2.5).
 const ROBOTS_BODY: u64 = robots::MAX_BYTES as u64;
+
+/// The page is as it was (RFC 9110 section 15.4.5).
+const NOT_MODIFIED: u16 = 304;
 
 /// A sitemap may be larger than a page: 50 MB by the protocol.
 const SITEMAP_BODY: u64 = 50 * 1024 * 1024;
@@ -49,6 +53,8 @@ pub(super) struct Workshop {
     pub(super) max_body: u64,
     pub(super) timeout: Duration,
     pub(super) keep_content: bool,
+    /// An earlier crawl of the same pages.
+    pub(super) past: Option<Past>,
     /// Where exchanges are kept; none without an archive.
     pub(super) spool: Option<Arc<Spool>>,
     pub(super) engine: Sender<Message>,
@@ -127,9 +133,12 @@ async fn perform(workshop: &Workshop, work: Work, mut passport: Passport) -> Don
             fetch_page(workshop, Target { url, address, kind }, passport).await
         }
     };
-    done.facts.exchange = recording
-        .and_then(|recording| recording.take())
-        .map(Arc::new);
+    let unmodified = done.facts.unmodified.take();
+    let exchange = recording.and_then(|recording| recording.take());
+    done.facts.exchange = exchange.map(|mut exchange| {
+        exchange.unmodified = unmodified;
+        Arc::new(exchange)
+    });
     done
 }
 
@@ -155,8 +164,8 @@ async fn resolve(workshop: &Workshop, url: &CrawlUrl) -> Ending {
     }
 }
 
-struct Target {
-    url: CrawlUrl,
+pub(super) struct Target {
+    pub(super) url: CrawlUrl,
     address: Option<IpAddr>,
     kind: LinkKind,
 }
@@ -216,6 +225,7 @@ async fn fetch_robots(
         address,
         cookie: passport.cookie,
         credentials: passport.credentials,
+        condition: None,
         max_body: ROBOTS_BODY,
         timeout: workshop.timeout,
         recording: passport.recording,
@@ -244,11 +254,13 @@ async fn fetch_robots(
 async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> Done {
     let started = Instant::now();
     let is_sitemap = target.kind == LinkKind::SitemapFile;
+    let held = unchanged::held(workshop, &target).await;
     let request = Request {
         url: target.url.clone(),
         address: target.address,
         cookie: passport.cookie,
         credentials: passport.credentials,
+        condition: held.as_ref().map(|held| held.condition.clone()),
         max_body: if is_sitemap {
             SITEMAP_BODY
         } else {
@@ -268,7 +280,13 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         .all("set-cookie")
         .map(<[u8]>::to_vec)
         .collect();
-    if !workshop.scope.accepts(facts.content_type.as_deref())
+    let held = held.filter(|_| response.status == NOT_MODIFIED);
+    if let Some(held) = held {
+        if let Err(failure) = drain(&mut response).await {
+            return workshop.failed(&failure, started);
+        }
+        unchanged::take(workshop, &target, held, &mut answer, &mut facts).await;
+    } else if !workshop.scope.accepts(facts.content_type.as_deref())
         && !is_redirect_status(response.status)
     {
         answer.unread = Some(SkipReason::ContentType);
@@ -295,6 +313,12 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         facts,
         set_cookies,
     }
+}
+
+/// Reads an answer to its end, so that its connection can be used again.
+async fn drain(response: &mut Response) -> Result<(), FetchFailure> {
+    while response.body.chunk().await?.is_some() {}
+    Ok(())
 }
 
 fn count(tally: &BodyTally, answer: &mut Answer, facts: &mut Facts) {
@@ -396,11 +420,11 @@ async fn finish_apart(extraction: Box<dyn Extraction>) -> Extracted {
 }
 
 fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: &mut Facts) {
-    facts.digest = Some(read.digest);
+    facts.digest = Some(format!("xxh3:{:032x}", read.digest));
     let extracted = read.extracted.unwrap_or_default();
     facts.title = extracted.title;
     facts.canonical = extracted.canonical;
-    facts.charset = extracted.charset;
+    facts.charset = extracted.charset.map(Into::into);
     facts.noindex = extracted.noindex;
     if facts.problem.is_none() {
         facts.problem = extracted.problem.map(str::to_owned);
@@ -410,11 +434,22 @@ fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: 
         body,
         links: extracted.links.clone(),
     });
+    take_links(workshop, extracted.links, extracted.nofollow, answer, facts);
+}
+
+/// Where the page points, for the frontier and for the logs.
+pub(super) fn take_links(
+    workshop: &Workshop,
+    links: Vec<Link>,
+    nofollow: bool,
+    answer: &mut Answer,
+    facts: &mut Facts,
+) {
     // Written here, because the addresses are here and the task has a processor of its own.
     let kept = workshop.spool.as_ref();
-    facts.outlinks = kept.map(|_| captured::outlinks(&extracted.links, extracted.nofollow));
-    answer.nofollow = extracted.nofollow;
-    answer.links = offers(&workshop.keyer, extracted.links);
+    facts.outlinks = kept.map(|_| captured::outlinks(&links, nofollow));
+    answer.nofollow = nofollow;
+    answer.links = offers(&workshop.keyer, links);
     facts.links = answer
         .links
         .iter()

@@ -16,3 +16,4 @@ mod resume;
 mod robots;
 mod scope;
 mod support;
+mod update;

@@ -22,7 +22,11 @@ pub struct Index {
 impl Index {
     /// Opens an index.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        Self::over(File::open(path)?)
+    }
+
+    /// Takes any file of sorted lines.
+    pub fn over(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let file = BufReader::new(file);
         Ok(Self { file, length })
@@ -31,15 +35,23 @@ impl Index {
     /// Hands on the captures of a URL, oldest first, until the taker answers no.
     pub fn each(&mut self, url: &str, mut take: impl FnMut(Capture) -> bool) -> io::Result<()> {
         let key = surt(url) + " ";
-        let start = self.first_not_before(key.as_bytes())?;
+        self.each_line(key.as_bytes(), |line| {
+            let capture = Capture::parse(&String::from_utf8_lossy(line));
+            capture.is_none_or(&mut take)
+        })
+    }
+
+    /// Hands on the lines that begin with a prefix, in order, until the taker answers no.
+    pub fn each_line(
+        &mut self,
+        prefix: &[u8],
+        mut take: impl FnMut(&[u8]) -> bool,
+    ) -> io::Result<()> {
+        let start = self.first_not_before(prefix)?;
         self.file.seek(SeekFrom::Start(start))?;
         let mut lines = Lines(&mut self.file);
         while let Some(line) = lines.next_line()? {
-            if !line.starts_with(key.as_bytes()) {
-                break;
-            }
-            let capture = Capture::parse(&String::from_utf8_lossy(&line));
-            if capture.is_some_and(|capture| !take(capture)) {
+            if !line.starts_with(prefix) || !take(&line) {
                 break;
             }
         }
