@@ -167,7 +167,7 @@ async fn resolve(workshop: &Workshop, url: &CrawlUrl) -> Ending {
 pub(super) struct Target {
     pub(super) url: CrawlUrl,
     address: Option<IpAddr>,
-    kind: LinkKind,
+    pub(super) kind: LinkKind,
 }
 
 impl Workshop {

@@ -6,14 +6,17 @@
 use std::sync::Arc;
 
 use clewline_core::frontier::Answer;
+use clewline_core::link::LinkKind;
 
 use super::facts::Facts;
 use super::task::{Target, Workshop, take_links};
 use crate::past::{Held, Known};
 
-/// What an earlier crawl holds of a URL. What cannot be read is asked for as if it were new.
+/// What an earlier crawl holds of a URL. What cannot be read is asked for as if it were new, and
+/// so are sitemaps: how they were announced is not in an archive.
 pub(super) async fn held(workshop: &Workshop, target: &Target) -> Option<Held> {
-    let past = workshop.past.clone()?;
+    let past = workshop.past.clone();
+    let past = past.filter(|_| target.kind != LinkKind::SitemapFile)?;
     let url = target.url.clone();
     let asked = tokio::task::spawn_blocking(move || past.last(&url).ok().flatten());
     asked.await.ok().flatten()
