@@ -270,6 +270,7 @@ impl Crawl {
                 begin(
                     Parts {
                         earlier: job.earlier,
+                        leases: Some(job.leases),
                         witness: Some(job.witness),
                         ..parts
                     },
@@ -323,6 +324,7 @@ impl Shared {
             cookies,
             frontier,
             earlier: Earlier::default(),
+            leases: None,
             folder: None,
             witness: None,
             observer: self.observer,

@@ -20,6 +20,7 @@ use futures_util::FutureExt;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::facts::{Content, Facts, phases};
+use super::held::{Held, Share, TooMuch};
 use super::{JobDone, Message, unchanged};
 use crate::captured;
 use crate::clock::{Clock, unix_seconds};
@@ -28,6 +29,7 @@ use crate::exchange::{Recording, Spool};
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
 use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response};
 use crate::headers::Headers;
+use crate::leases::Lease;
 use crate::past::Past;
 
 /// Bodies from this size are finished on a thread of their own.
@@ -53,6 +55,7 @@ pub(super) struct Workshop {
     pub(super) max_body: u64,
     pub(super) timeout: Duration,
     pub(super) keep_content: bool,
+    pub(super) held: Arc<Held>,
     /// An earlier crawl of the same pages.
     pub(super) past: Option<Past>,
     /// Where exchanges are kept; none without an archive.
@@ -65,6 +68,8 @@ pub(super) struct Workshop {
 pub(super) struct Passport {
     pub(super) cookie: Option<String>,
     pub(super) credentials: bool,
+    /// The page's place on the board of what is in hand.
+    pub(super) lease: Option<Lease>,
     pub(super) recording: Option<Recording>,
 }
 
@@ -73,6 +78,7 @@ struct Done {
     ending: Ending,
     facts: Facts,
     set_cookies: Vec<Vec<u8>>,
+    share: Option<Share>,
 }
 
 impl Done {
@@ -81,6 +87,7 @@ impl Done {
             ending,
             facts: Facts::default(),
             set_cookies: Vec::new(),
+            share: None,
         }
     }
 }
@@ -105,6 +112,7 @@ fn message(job: JobId, done: Done) -> JobDone {
         },
         facts: done.facts,
         set_cookies: done.set_cookies,
+        share: done.share,
     }
 }
 
@@ -117,6 +125,7 @@ fn internal(panic: &(dyn std::any::Any + Send)) -> Failure {
         class,
         message: message.into(),
         local: false,
+        connected: false,
         wire: 0,
         sent_at: None,
     }
@@ -176,6 +185,7 @@ impl Workshop {
             class: failure.class,
             message: failure.message.as_str().into(),
             local: failure.local,
+            connected: failure.timings.connect.is_some(),
             wire: failure.wire,
             sent_at: failure.timings.sent_at.map(|at| self.clock.moment(at)),
         }
@@ -191,6 +201,7 @@ impl Workshop {
             ending,
             facts,
             set_cookies: Vec::new(),
+            share: None,
         }
     }
 
@@ -254,13 +265,13 @@ async fn fetch_robots(
 async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> Done {
     let started = Instant::now();
     let is_sitemap = target.kind == LinkKind::SitemapFile;
-    let held = unchanged::held(workshop, &target).await;
+    let earlier = unchanged::held(workshop, &target).await;
     let request = Request {
         url: target.url.clone(),
         address: target.address,
         cookie: passport.cookie,
         credentials: passport.credentials,
-        condition: held.as_ref().map(|held| held.condition.clone()),
+        condition: earlier.as_ref().map(|earlier| earlier.condition.clone()),
         max_body: if is_sitemap {
             SITEMAP_BODY
         } else {
@@ -273,6 +284,9 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         Ok(response) => response,
         Err(failure) => return workshop.failed(&failure, started),
     };
+    if let Some(lease) = &passport.lease {
+        lease.reading();
+    }
     let mut answer = workshop.answer(&response, &target.url);
     let mut facts = head_facts(&response, &answer);
     let set_cookies = response
@@ -280,12 +294,13 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         .all("set-cookie")
         .map(<[u8]>::to_vec)
         .collect();
-    let held = held.filter(|_| response.status == NOT_MODIFIED);
-    if let Some(held) = held {
+    let mut share = None;
+    let earlier = earlier.filter(|_| response.status == NOT_MODIFIED);
+    if let Some(earlier) = earlier {
         if let Err(failure) = drain(&mut response).await {
             return workshop.failed(&failure, started);
         }
-        unchanged::take(workshop, &target, held, &mut answer, &mut facts).await;
+        unchanged::take(workshop, &target, earlier, &mut answer, &mut facts).await;
     } else if !workshop.scope.accepts(facts.content_type.as_deref())
         && !is_redirect_status(response.status)
     {
@@ -299,7 +314,7 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
             Ok(read) => read,
             Err(failure) => return workshop.failed(&failure, started),
         };
-        take_reading(workshop, read, &mut answer, &mut facts);
+        share = take_reading(workshop, read, &mut answer, &mut facts);
     }
     let tally = response.body.tally();
     count(&tally, &mut answer, &mut facts);
@@ -312,6 +327,7 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         ending: Ending::Answered(Box::new(answer)),
         facts,
         set_cookies,
+        share,
     }
 }
 
@@ -362,6 +378,7 @@ struct Reading {
     extracted: Option<Extracted>,
     digest: u128,
     body: Option<Bytes>,
+    share: Share,
 }
 
 async fn read_body(
@@ -381,6 +398,7 @@ async fn read_body(
     });
     let mut digest = Xxh3::new();
     let mut kept = workshop.keep_content.then(BytesMut::new);
+    let mut share = workshop.held.share();
     let mut size = 0;
     while let Some(chunk) = response.body.chunk().await? {
         size += chunk.len();
@@ -391,6 +409,13 @@ async fn read_body(
         }
         if let Some(kept) = &mut kept {
             kept.extend_from_slice(&chunk);
+        }
+        let holds = kept.as_ref().map_or(0, BytesMut::len)
+            + extraction
+                .as_ref()
+                .map_or(0, |extraction| extraction.held());
+        if share.hold(holds as u64) == Err(TooMuch) {
+            return Err(short_of_memory(response));
         }
     }
     // A sitemap may have come packed.
@@ -403,6 +428,7 @@ async fn read_body(
         extracted,
         digest: digest.digest128(),
         body: kept.map(BytesMut::freeze),
+        share,
     })
 }
 
@@ -419,7 +445,24 @@ async fn finish_apart(extraction: Box<dyn Extraction>) -> Extracted {
     }
 }
 
-fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: &mut Facts) {
+/// Too many large answers at once; this one is asked for again when there is room.
+fn short_of_memory(response: &Response) -> FetchFailure {
+    FetchFailure {
+        class: FailureClass::Incomplete,
+        message: "too many large answers at once for --memory".to_owned(),
+        timings: response.timings,
+        wire: response.body.tally().wire,
+        local: true,
+    }
+}
+
+/// Takes over what the body told; answers what is held for it beyond the facts.
+fn take_reading(
+    workshop: &Workshop,
+    read: Reading,
+    answer: &mut Answer,
+    facts: &mut Facts,
+) -> Option<Share> {
     facts.digest = Some(format!("xxh3:{:032x}", read.digest));
     let extracted = read.extracted.unwrap_or_default();
     facts.title = extracted.title;
@@ -429,12 +472,20 @@ fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: 
     if facts.problem.is_none() {
         facts.problem = extracted.problem.map(str::to_owned);
     }
-    facts.content = read.body.map(|body| Content {
-        headers: Headers::default(),
-        body,
-        links: extracted.links.clone(),
-    });
+    let share = match read.body {
+        Some(body) => {
+            facts.content = Some(Content {
+                headers: Headers::default(),
+                body,
+                links: extracted.links.clone(),
+                share: read.share,
+            });
+            None
+        }
+        None => Some(read.share),
+    };
     take_links(workshop, extracted.links, extracted.nofollow, answer, facts);
+    share
 }
 
 /// Where the page points, for the frontier and for the logs.
