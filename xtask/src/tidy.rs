@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 8] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 9] = [
     (
         "core",
         "dependencies",
@@ -79,7 +79,12 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 8] = [
     (
         "clewline",
         "dependencies",
-        &["terrarium", "clewline-cli", "clewline-content", "clewline-archive"],
+        &[
+            "terrarium",
+            "clewline-cli",
+            "clewline-content",
+            "clewline-archive",
+        ],
     ),
     ("cli", "", &["clewline-core"]),
     (

@@ -32,6 +32,7 @@ use crate::folder::{FolderError, JobFolder, Standing, new_seed};
 use crate::job;
 use crate::log::{Log, Offset};
 use crate::page::Page;
+use crate::past::{self, Extent, Past};
 use crate::report::{Report, StoppedBy, html};
 use crate::store::StoreError;
 use crate::stored::{JobStanding, StoredJob};
@@ -236,6 +237,8 @@ impl Crawl {
             Err(error) if !goes_on(&config) => return Err(error),
             loaded => loaded,
         };
+        // Before the folder is touched: what is replaced could not be asked any more.
+        let past = earlier_crawls(&config)?;
         let folder = match &config.output.folder {
             Some(path) => Some(JobFolder::open(path, &config)?),
             None => None,
@@ -249,6 +252,7 @@ impl Crawl {
             .and_then(|folder| job::spool(folder, &config));
         let shared = Shared {
             spool,
+            past,
             config: config.clone(),
             fetcher,
             extractor,
@@ -294,6 +298,7 @@ impl Crawl {
 struct Shared {
     config: Config,
     spool: Option<Arc<Spool>>,
+    past: Option<Past>,
     fetcher: Arc<dyn Fetcher>,
     extractor: Arc<dyn Extractor>,
     observer: Observer,
@@ -315,6 +320,7 @@ impl Shared {
             extractor: self.extractor,
             logs,
             spool: self.spool,
+            past: self.past,
             cookies,
             frontier,
             earlier: Earlier::default(),
@@ -363,6 +369,24 @@ fn begin<S: Store + Send + 'static>(
     })
 }
 
+/// The crawl that this one brings up to date. All crawls that it builds on must be there, and
+/// elsewhere.
+fn earlier_crawls(config: &Config) -> Result<Option<Past>, CrawlError> {
+    let archive = &config.output.archive;
+    let open = |folder: &PathBuf, setting| {
+        let past = Past::open(folder, setting)?;
+        past.lies_apart_from(config.output.folder.as_deref(), setting)?;
+        Ok(past)
+    };
+    let refused = |problem| CrawlError::Config(vec![problem]);
+    for folder in archive.dedup_from.iter().filter(|_| archive.write) {
+        open(folder, "dedup-from").map_err(refused)?;
+    }
+    let folder = archive.update_from.as_ref();
+    let past = folder.map(|folder| open(folder, "update-from"));
+    past.transpose().map_err(refused)
+}
+
 /// Whether a crawl takes up an unfinished one, which has its cookies in its state.
 fn goes_on(config: &Config) -> bool {
     let folder = config.output.folder.as_deref();
@@ -404,8 +428,16 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
     // Logs that could not be written are not read again.
     let readable = folder.filter(|_| error.is_none());
     let path = readable.map(JobFolder::path);
-    let report = Report::build(path, tally, facts)
-        .map_err(|source| FolderError::of_reading(path.unwrap_or(Path::new(".")), source))?;
+    let at = |source| FolderError::of_reading(path.unwrap_or(Path::new(".")), source);
+    let extent = if facts.stopped_by == StoppedBy::Finished {
+        Extent::Whole
+    } else {
+        Extent::Part
+    };
+    let mut report = Report::build(path, tally, facts).map_err(at)?;
+    if let (Some(path), Some(past)) = (path, earlier_crawls(&config)?) {
+        report.update = Some(past::compare(&past, path, extent).map_err(at)?);
+    }
     if let Some(folder) = readable {
         folder.write("report.html", html(&report).as_bytes())?;
         pass(Point::BeforeFinish);

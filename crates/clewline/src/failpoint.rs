@@ -45,6 +45,16 @@ pub enum Point {
     RecoveryEnds,
     /// A file is written, and has not its name yet.
     BeforeRename,
+    /// Records of the archive are compressed, and not handed on yet.
+    ArchiveHandOver,
+    /// A file of the archive is full and synced, and still called `.open`.
+    ArchiveBeforeRename,
+    /// A file of the archive has its final name, which is not synced.
+    ArchiveAfterRename,
+    /// The index is sorted, and has not its name yet.
+    IndexBeforeRename,
+    /// The sorted index has its name, and the lines that were sorted are still there.
+    IndexAfterRename,
     /// The report is written, the marker does not say finished.
     BeforeFinish,
     /// The marker says finished.
@@ -84,7 +94,7 @@ mod armed {
 
     impl Point {
         /// Every point.
-        pub const ALL: [Self; 21] = [
+        pub const ALL: [Self; 26] = [
             Self::NewFolder,
             Self::NewMarker,
             Self::NewStore,
@@ -104,6 +114,11 @@ mod armed {
             Self::AfterCut,
             Self::RecoveryEnds,
             Self::BeforeRename,
+            Self::ArchiveHandOver,
+            Self::ArchiveBeforeRename,
+            Self::ArchiveAfterRename,
+            Self::IndexBeforeRename,
+            Self::IndexAfterRename,
             Self::BeforeFinish,
             Self::AfterFinish,
         ];
@@ -130,6 +145,11 @@ mod armed {
                 Self::AfterCut => "after-cut",
                 Self::RecoveryEnds => "recovery-ends",
                 Self::BeforeRename => "before-rename",
+                Self::ArchiveHandOver => "archive-hand-over",
+                Self::ArchiveBeforeRename => "archive-before-rename",
+                Self::ArchiveAfterRename => "archive-after-rename",
+                Self::IndexBeforeRename => "index-before-rename",
+                Self::IndexAfterRename => "index-after-rename",
                 Self::BeforeFinish => "before-finish",
                 Self::AfterFinish => "after-finish",
             }

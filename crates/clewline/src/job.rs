@@ -17,7 +17,7 @@ use clewline_core::frontier::{Frontier, FrontierState, Rules};
 use clewline_warc::Coding;
 use serde::de::DeserializeOwned;
 
-use crate::config::{Compression, Config};
+use crate::config::{Compression, Config, ConfigProblem};
 use crate::crawl::CrawlError;
 use crate::durable;
 use crate::engine::{COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE};
@@ -27,10 +27,11 @@ use crate::folder::{Beginning, FolderError, JobFolder, Remedy};
 use crate::leases::Board;
 use crate::log::archive::{self, ArchiveLog, ArchivePlan, Position, Tails};
 use crate::log::{LinksLog, Log, Offset, UrlsLog, links, urls};
+use crate::past::Past;
 use crate::store::{DiskStore, MemoryPlan};
 use crate::witness::{Testimony, Witness};
 
-use self::tail::LogEnd;
+use self::tail::{LONGEST_TAIL, LogEnd};
 
 /// Where bytes are kept that no commit knew.
 const TAILS: &str = "state/tails";
@@ -174,16 +175,33 @@ fn archive_end(
     testimony: &Testimony,
 ) -> Result<Position, CrawlError> {
     let committed = store.offset(archive::NAME)?.unwrap_or(0);
-    if committed < testimony.offset(archive::NAME) && !config.output.repair {
-        return Err(CrawlError::Folder(FolderError::Damaged {
-            path: folder.path().join(archive::FOLDER),
-            what: "more of it was committed than the state knows of: the state is damaged and \
-                   stands at an older commit"
-                .into(),
-            remedy: Remedy::GoBack,
-        }));
+    let end = Position::of(Offset(committed));
+    if config.output.repair {
+        return Ok(end);
     }
-    Ok(Position::of(Offset(committed)))
+    let path = folder.path().join(archive::FOLDER);
+    let tail = archive::tail_after(&path, end).map_err(|source| io_at(&path, source))?;
+    let what = if committed < testimony.offset(archive::NAME) {
+        "more of it was committed than the state knows of: the state is damaged and stands at an \
+         older commit"
+            .to_owned()
+    } else if tail > longest_tail(config) {
+        format!("{tail} bytes follow the last commit, too many to cut")
+    } else {
+        return Ok(end);
+    };
+    Err(CrawlError::Folder(FolderError::Damaged {
+        path,
+        what,
+        remedy: Remedy::GoBack,
+    }))
+}
+
+/// What may stand behind the last commit in the archive: as much as in any other log, and the
+/// bodies that waited in files, which the other logs do not hold.
+const fn longest_tail(config: &Config) -> u64 {
+    let bodies = config.fetch.max_body.saturating_mul(Spool::MOST_WAITING);
+    LONGEST_TAIL.saturating_add(bodies)
 }
 
 fn io_at(path: &Path, source: std::io::Error) -> FolderError {
@@ -206,29 +224,35 @@ pub(crate) fn open_logs(
         Box::new(LinksLog::open(path).map_err(at)?),
     ];
     if config.output.archive.write {
-        let plan = archive_plan(folder, config);
+        let plan = archive_plan(folder, config)?;
         logs.push(Box::new(ArchiveLog::open(path, plan, end).map_err(at)?));
     }
     Ok(logs)
 }
 
-fn archive_plan(folder: &JobFolder, config: &Config) -> ArchivePlan {
+fn archive_plan(folder: &JobFolder, config: &Config) -> Result<ArchivePlan, CrawlError> {
+    let earlier = config.output.archive.dedup_from.iter();
+    let earlier: Result<_, ConfigProblem> = earlier
+        .map(|folder| Past::open(folder, "dedup-from").map(|past| past.index()))
+        .collect();
+    let earlier = earlier.map_err(|problem| CrawlError::Config(vec![problem]))?;
     let name = folder.path().file_stem().unwrap_or_default();
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let run = now.unwrap_or_default().as_nanos() as u64;
     let mut seed = [0; 16];
     seed[..8].copy_from_slice(&folder.seed().to_be_bytes());
     seed[8..].copy_from_slice(&run.to_be_bytes());
-    ArchivePlan {
+    Ok(ArchivePlan {
         name: name.to_string_lossy().into_owned(),
         coding: match config.output.archive.compression {
             Compression::Gzip => Coding::Gzip,
             Compression::Zstd => Coding::Zstd,
         },
         file_size: config.output.archive.file_size,
-        info: archive::info(config),
+        info: archive::info(config, folder.seed()),
         seed,
-    }
+        earlier,
+    })
 }
 
 /// The place for exchanges that wait to be archived, if they are.

@@ -21,6 +21,7 @@
 //! passed in.
 #![warn(missing_docs)]
 
+mod captured;
 mod clock;
 pub mod config;
 mod control;
@@ -44,6 +45,8 @@ pub mod log;
 #[doc(hidden)]
 pub mod measuring;
 mod page;
+mod past;
+pub mod rebuild;
 pub mod record;
 pub mod report;
 pub mod status;

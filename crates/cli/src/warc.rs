@@ -1,4 +1,4 @@
-//! The verb `warc`: archives listed, read, streamed and verified.
+//! The verb `warc`: archives listed, read, streamed, verified and made use of.
 //!
 //! Owns which files are meant, what is printed and the exit code. It refuses to know the format;
 //! the crate `clewline-warc` does. Archives come from anywhere: what they hold is foreign text.
@@ -6,6 +6,7 @@
 mod arguments;
 mod find;
 mod list;
+mod rebuild;
 mod screen;
 
 use std::fs::{self, File};
@@ -35,6 +36,7 @@ pub(crate) fn warc(arguments: &WarcArguments) -> anyhow::Result<ExitStatus> {
         WarcVerb::Get(arguments) => get(arguments),
         WarcVerb::Cat(arguments) => cat(arguments),
         WarcVerb::Verify(arguments) => verify(arguments),
+        WarcVerb::Rebuild(arguments) => rebuild::rebuild(arguments),
     }
 }
 

@@ -193,3 +193,29 @@ fn damage_is_found() {
     assert_eq!(run(&["verify", "missing.warc"]).status.code(), Some(3));
     assert_eq!(run(&["get", name]).status.code(), Some(2));
 }
+
+#[test]
+fn views_are_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.warc.gz");
+    let lengths = archive(&path, Coding::Gzip);
+    let (name, made) = (path.to_str().unwrap(), folder.path().join("made"));
+    let into = made.to_str().unwrap();
+    let told = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told(&run(&["rebuild", name])).contains("--output DIR"));
+    let output = run(&["rebuild", name, "-o", into]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert!(told(&output).contains("2 lines and 3 captures from 1 files"));
+    assert!(told(&output).contains("answers alone"), "{}", told(&output));
+    let urls = fs::read_to_string(made.join("urls.jsonl")).unwrap();
+    assert_eq!(urls.lines().count(), 2);
+    assert!(urls.contains("\"body_bytes\":10"), "{urls}");
+    let output = run(&["rebuild", name, "-o", into]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(told(&output).contains("--overwrite"), "{}", told(&output));
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[usize::try_from(lengths[0]).unwrap() + 40] ^= 0xff;
+    fs::write(&path, &bytes).unwrap();
+    let output = run(&["rebuild", name, "-o", into, "--overwrite"]);
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+}

@@ -40,6 +40,9 @@ const WGET: [&str; 8] = [
     "{url}",
 ];
 
+/// What wget with an archive is called. It keeps nothing else.
+pub(crate) const WGET_WARC: &str = "wget --warc-file";
+
 const HTTRACK: [&str; 13] = [
     "httrack",
     "{url}",
@@ -80,7 +83,13 @@ pub(crate) fn present(ground: &Ground, options: &Options, late: bool) -> Vec<Con
     let contestant = Contestant::new("spider", Party::Rival, "nothing", &words);
     offer(spider, contestant, true);
     let wget = Contestant::new("wget", Party::Rival, "files", &WGET);
-    offer(find("wget"), wget, false);
+    offer(find("wget"), wget.clone(), false);
+    let recording = wget.with(&["--warc-file={out}/site", "--delete-after"]);
+    offer(
+        find("wget"),
+        recording.called(WGET_WARC, "an archive"),
+        false,
+    );
     let httrack = Contestant::new("httrack", Party::Rival, "files", &HTTRACK);
     offer(find("httrack"), httrack, false);
     let scrapy = venv(ground).join("bin/scrapy");

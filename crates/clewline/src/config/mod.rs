@@ -349,6 +349,10 @@ pub struct ArchiveConfig {
     pub file_size: u64,
     /// Keep secrets in request records, instead of replacing their values.
     pub keep_secrets: bool,
+    /// The folder of an earlier crawl: what has not changed since then is not sent again.
+    pub update_from: Option<PathBuf>,
+    /// Folders of earlier crawls: a payload that is in their archives is not stored again.
+    pub dedup_from: Vec<PathBuf>,
 }
 
 impl ArchiveConfig {
@@ -363,6 +367,8 @@ impl Default for ArchiveConfig {
             compression: Compression::Gzip,
             file_size: 1 << 30,
             keep_secrets: false,
+            update_from: None,
+            dedup_from: Vec::new(),
         }
     }
 }

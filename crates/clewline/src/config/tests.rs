@@ -73,6 +73,8 @@ fn unusual() -> Config {
                 compression: Compression::Zstd,
                 file_size: 15,
                 keep_secrets: true,
+                update_from: Some("earlier".into()),
+                dedup_from: vec!["others".into()],
             },
         },
     }

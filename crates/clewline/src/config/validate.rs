@@ -72,6 +72,11 @@ impl Config {
         if !(1..=ArchiveConfig::LARGEST_FILE).contains(&self.output.archive.file_size) {
             problem("warc-size", "must be from 1 byte to 512 GiB");
         }
+        let has_archive = self.output.archive.write && self.output.folder.is_some();
+        if self.output.archive.update_from.is_some() && !has_archive {
+            let text = "needs an archive of this crawl to compare with";
+            problem("update-from", text);
+        }
         problems.extend(self.withheld());
         problems.extend(self.politeness.problems());
         for (setting, patterns) in [

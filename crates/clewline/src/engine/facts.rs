@@ -2,6 +2,7 @@
 //!
 //! Owns the way from an answer's facts to a line of `urls.jsonl`.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use clewline_core::url::CrawlUrl;
 
 use super::held::Share;
 use crate::clock::{rfc3339, timestamp};
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Unmodified};
 use crate::fetch::Timings;
 use crate::headers::Headers;
 use crate::record::{EarlierTry, Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
@@ -31,11 +32,11 @@ pub(super) struct Facts {
     pub(super) decoded: u64,
     pub(super) truncated: bool,
     pub(super) content_type: Option<String>,
-    pub(super) charset: Option<&'static str>,
+    pub(super) charset: Option<Cow<'static, str>>,
     pub(super) title: Option<String>,
     pub(super) canonical: Option<CrawlUrl>,
     pub(super) last_modified: Option<String>,
-    pub(super) digest: Option<u128>,
+    pub(super) digest: Option<String>,
     pub(super) noindex: bool,
     pub(super) redirect_to: Option<String>,
     pub(super) problem: Option<String>,
@@ -43,6 +44,8 @@ pub(super) struct Facts {
     pub(super) content: Option<Content>,
     pub(super) exchange: Option<Arc<Exchange>>,
     pub(super) outlinks: Option<Vec<u8>>,
+    /// The earlier capture that the answer stands for.
+    pub(super) unmodified: Option<Unmodified>,
 }
 
 /// What only the users of the library want: the page itself.
@@ -102,7 +105,7 @@ pub(super) fn entry(finished: Finished, facts: Facts) -> Entry {
         body_bytes: facts.decoded,
         truncated: facts.truncated,
         content_type: facts.content_type,
-        charset: facts.charset.map(str::to_owned),
+        charset: facts.charset.map(Cow::into_owned),
         links: facts.links.len() as u32,
         new_links,
         depth: entry.depth,
@@ -115,7 +118,7 @@ pub(super) fn entry(finished: Finished, facts: Facts) -> Entry {
         title: facts.title,
         canonical: facts.canonical,
         lastmod: entry.lastmod.map(String::from).or(facts.last_modified),
-        digest: facts.digest.map(|digest| format!("xxh3:{digest:032x}")),
+        digest: facts.digest,
         noindex: facts.noindex,
         fetched_at: timestamp(),
     };

@@ -19,6 +19,7 @@ mod room;
 mod scribe;
 mod task;
 mod turns;
+mod unchanged;
 
 use std::io;
 use std::sync::Arc;
@@ -46,6 +47,7 @@ use crate::folder::JobFolder;
 use crate::leases::Board;
 use crate::log::Log;
 use crate::page::Page;
+use crate::past::Past;
 use crate::record::{Entry, OutcomeKind};
 use crate::report::{RunFacts, StoppedBy, Tally};
 use crate::witness::Witness;
@@ -130,6 +132,7 @@ pub(crate) struct Parts<S> {
     pub(crate) extractor: Arc<dyn Extractor>,
     pub(crate) logs: Vec<Box<dyn Log>>,
     pub(crate) spool: Option<Arc<Spool>>,
+    pub(crate) past: Option<Past>,
     pub(crate) cookies: CookieJar,
     pub(crate) frontier: Frontier<S>,
     pub(crate) earlier: Earlier,
@@ -212,6 +215,7 @@ impl<S: Store> Engine<S> {
             keep_content: parts.pages.is_some(),
             held: Arc::clone(&held),
             spool: parts.spool.clone(),
+            past: parts.past,
             engine: parts.outbox.clone(),
         };
         let room = Room::of(open_files::room_for(config.limits.concurrency as usize));

@@ -21,7 +21,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::facts::{Content, Facts, phases};
 use super::held::{Held, Share, TooMuch};
-use super::{JobDone, Message};
+use super::{JobDone, Message, unchanged};
+use crate::captured;
 use crate::clock::{Clock, unix_seconds};
 use crate::config::ScopeConfig;
 use crate::exchange::{Recording, Spool};
@@ -29,12 +30,16 @@ use crate::extract::{Extracted, Extraction, Extractor, PageHead};
 use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response};
 use crate::headers::Headers;
 use crate::leases::Lease;
+use crate::past::Past;
 
 /// Bodies from this size are finished on a thread of their own.
 const LARGE_BODY: usize = 1024 * 1024;
 
 /// A robots.txt is read this far; the parser looks at no more (RFC 9309, 2.5).
 const ROBOTS_BODY: u64 = robots::MAX_BYTES as u64;
+
+/// The page is as it was (RFC 9110 section 15.4.5).
+const NOT_MODIFIED: u16 = 304;
 
 /// A sitemap may be larger than a page: 50 MB by the protocol.
 const SITEMAP_BODY: u64 = 50 * 1024 * 1024;
@@ -51,6 +56,8 @@ pub(super) struct Workshop {
     pub(super) timeout: Duration,
     pub(super) keep_content: bool,
     pub(super) held: Arc<Held>,
+    /// An earlier crawl of the same pages.
+    pub(super) past: Option<Past>,
     /// Where exchanges are kept; none without an archive.
     pub(super) spool: Option<Arc<Spool>>,
     pub(super) engine: Sender<Message>,
@@ -135,9 +142,12 @@ async fn perform(workshop: &Workshop, work: Work, mut passport: Passport) -> Don
             fetch_page(workshop, Target { url, address, kind }, passport).await
         }
     };
-    done.facts.exchange = recording
-        .and_then(|recording| recording.take())
-        .map(Arc::new);
+    let unmodified = done.facts.unmodified.take();
+    let exchange = recording.and_then(|recording| recording.take());
+    done.facts.exchange = exchange.map(|mut exchange| {
+        exchange.unmodified = unmodified;
+        Arc::new(exchange)
+    });
     done
 }
 
@@ -163,10 +173,10 @@ async fn resolve(workshop: &Workshop, url: &CrawlUrl) -> Ending {
     }
 }
 
-struct Target {
-    url: CrawlUrl,
+pub(super) struct Target {
+    pub(super) url: CrawlUrl,
     address: Option<IpAddr>,
-    kind: LinkKind,
+    pub(super) kind: LinkKind,
 }
 
 impl Workshop {
@@ -226,6 +236,7 @@ async fn fetch_robots(
         address,
         cookie: passport.cookie,
         credentials: passport.credentials,
+        condition: None,
         max_body: ROBOTS_BODY,
         timeout: workshop.timeout,
         recording: passport.recording,
@@ -254,11 +265,13 @@ async fn fetch_robots(
 async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> Done {
     let started = Instant::now();
     let is_sitemap = target.kind == LinkKind::SitemapFile;
+    let earlier = unchanged::held(workshop, &target).await;
     let request = Request {
         url: target.url.clone(),
         address: target.address,
         cookie: passport.cookie,
         credentials: passport.credentials,
+        condition: earlier.as_ref().map(|earlier| earlier.condition.clone()),
         max_body: if is_sitemap {
             SITEMAP_BODY
         } else {
@@ -282,7 +295,13 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         .map(<[u8]>::to_vec)
         .collect();
     let mut share = None;
-    if !workshop.scope.accepts(facts.content_type.as_deref())
+    let earlier = earlier.filter(|_| response.status == NOT_MODIFIED);
+    if let Some(earlier) = earlier {
+        if let Err(failure) = drain(&mut response).await {
+            return workshop.failed(&failure, started);
+        }
+        unchanged::take(workshop, &target, earlier, &mut answer, &mut facts).await;
+    } else if !workshop.scope.accepts(facts.content_type.as_deref())
         && !is_redirect_status(response.status)
     {
         answer.unread = Some(SkipReason::ContentType);
@@ -310,6 +329,12 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         set_cookies,
         share,
     }
+}
+
+/// Reads an answer to its end, so that its connection can be used again.
+async fn drain(response: &mut Response) -> Result<(), FetchFailure> {
+    while response.body.chunk().await?.is_some() {}
+    Ok(())
 }
 
 fn count(tally: &BodyTally, answer: &mut Answer, facts: &mut Facts) {
@@ -438,11 +463,11 @@ fn take_reading(
     answer: &mut Answer,
     facts: &mut Facts,
 ) -> Option<Share> {
-    facts.digest = Some(read.digest);
+    facts.digest = Some(format!("xxh3:{:032x}", read.digest));
     let extracted = read.extracted.unwrap_or_default();
     facts.title = extracted.title;
     facts.canonical = extracted.canonical;
-    facts.charset = extracted.charset;
+    facts.charset = extracted.charset.map(Into::into);
     facts.noindex = extracted.noindex;
     if facts.problem.is_none() {
         facts.problem = extracted.problem.map(str::to_owned);
@@ -459,29 +484,28 @@ fn take_reading(
         }
         None => Some(read.share),
     };
-    facts.outlinks = workshop.spool.as_ref().map(|_| outlinks(&extracted.links));
-    answer.nofollow = extracted.nofollow;
-    answer.links = offers(&workshop.keyer, extracted.links);
+    take_links(workshop, extracted.links, extracted.nofollow, answer, facts);
+    share
+}
+
+/// Where the page points, for the frontier and for the logs.
+pub(super) fn take_links(
+    workshop: &Workshop,
+    links: Vec<Link>,
+    nofollow: bool,
+    answer: &mut Answer,
+    facts: &mut Facts,
+) {
+    // Written here, because the addresses are here and the task has a processor of its own.
+    let kept = workshop.spool.as_ref();
+    facts.outlinks = kept.map(|_| captured::outlinks(&links, nofollow));
+    answer.nofollow = nofollow;
+    answer.links = offers(&workshop.keyer, links);
     facts.links = answer
         .links
         .iter()
         .map(|offer| (offer.key, offer.link.kind))
         .collect();
-    share
-}
-
-/// The links of a page as fields of a metadata record. Written here, because the addresses are
-/// here and the task has a processor of its own.
-fn outlinks(links: &[Link]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(links.len() * 64);
-    for link in links {
-        text.extend_from_slice(b"outlink: ");
-        text.extend_from_slice(link.url.as_str().as_bytes());
-        text.push(b' ');
-        text.extend_from_slice(link.kind.name().as_bytes());
-        text.extend_from_slice(b"\r\n");
-    }
-    text
 }
 
 /// Links with their keys; most are on the host of the one before.

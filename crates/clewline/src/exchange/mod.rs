@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use std::time::SystemTime;
 
 use clewline_core::url::CrawlUrl;
-pub use clewline_warc::{Digest, Truncation};
+pub use clewline_warc::{Digest, Moment, Truncation};
 
 pub use recorder::{Recorder, Recording};
 pub use spool::{Place, Secrets, Spool, Stored};
@@ -46,4 +46,17 @@ pub struct Exchange {
     pub payload_length: u64,
     /// Set if the end of the answer is missing.
     pub truncation: Option<Truncation>,
+    /// Set if the server said that nothing changed since an earlier capture.
+    pub unmodified: Option<Unmodified>,
+}
+
+/// The earlier capture that an answer without a body stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmodified {
+    /// Its URL.
+    pub target: Box<str>,
+    /// When it was made.
+    pub date: Moment,
+    /// The digest of its payload, if it is known.
+    pub digest: Option<Digest>,
 }

@@ -52,6 +52,7 @@ impl Recording {
                     payload_digest: Digest::of(b""),
                     payload_length: 0,
                     truncation: Some(Truncation::Unspecified),
+                    unmodified: None,
                 },
                 payload: Hasher::default(),
                 full: false,

@@ -39,6 +39,9 @@ pub struct Spool {
 }
 
 impl Spool {
+    /// Answers in files that may wait at once: the last ones begin when there is still room.
+    pub(crate) const MOST_WAITING: u64 = 2 * MOST_FILES;
+
     /// Keeps about `budget` bytes in memory and nameless files in `folder`, which must exist.
     pub const fn new(folder: PathBuf, budget: u64, secrets: Secrets) -> Self {
         Self {

@@ -56,6 +56,9 @@ impl FieldPlan {
         let authorization = self.authorization.as_ref().filter(|_| request.credentials);
         // A jar holds what servers said; a value that would break the line is not sent.
         let cookie = request.cookie.as_deref().filter(|text| is_plain(text));
+        // So are conditions: they were read from an archive.
+        let condition = request.condition.as_ref();
+        let plain = |text: &'a Option<String>| text.as_deref().filter(|text| is_plain(text));
         let ours = [
             ("Host", Some(request.url.authority())),
             ("User-Agent", Some(self.agent.as_str())),
@@ -64,6 +67,11 @@ impl FieldPlan {
             ("Accept-Encoding", Some(ACCEPT_ENCODING)),
             ("Authorization", authorization.map(Secret::reveal)),
             ("Cookie", cookie.filter(|text| !text.is_empty())),
+            ("If-None-Match", condition.and_then(|it| plain(&it.etag))),
+            (
+                "If-Modified-Since",
+                condition.and_then(|it| plain(&it.last_modified)),
+            ),
         ];
         let own: Vec<_> = self
             .own
@@ -172,6 +180,7 @@ mod tests {
             credentials,
             max_body: 0,
             recording: None,
+            condition: None,
             timeout: Duration::ZERO,
         };
         let fields = plan.fields(&request);

@@ -53,6 +53,8 @@ pub struct Request {
     pub address: Option<IpAddr>,
     /// The Cookie header, if there is one.
     pub cookie: Option<String>,
+    /// Ask for the page only if it is not as it was.
+    pub condition: Option<Condition>,
     /// Send the user's credentials: the URL is on a root's origin.
     pub credentials: bool,
     /// Largest body for this request.
@@ -61,6 +63,15 @@ pub struct Request {
     pub timeout: Duration,
     /// Where the bytes of the exchange are wanted, verbatim; none costs nothing.
     pub recording: Option<Recording>,
+}
+
+/// What a server recognises the earlier state of a page by (RFC 9110 section 13.1).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Condition {
+    /// The `ETag` of then, for `If-None-Match`.
+    pub etag: Option<String>,
+    /// The `Last-Modified` of then, for `If-Modified-Since`.
+    pub last_modified: Option<String>,
 }
 
 /// The head of an answer, and the body still to be read.

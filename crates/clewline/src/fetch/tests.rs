@@ -45,6 +45,7 @@ fn request(url: &str) -> Request {
         max_body: 1 << 20,
         timeout: PATIENCE,
         recording: None,
+        condition: None,
     }
 }
 

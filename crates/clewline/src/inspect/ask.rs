@@ -159,6 +159,7 @@ impl Visit<'_> {
             max_body,
             timeout: fetch.timeout,
             recording: None,
+            condition: None,
         }
     }
 

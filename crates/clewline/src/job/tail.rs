@@ -13,7 +13,7 @@ use crate::failpoint::{Point, pass};
 use crate::folder::{FolderError, Remedy};
 
 /// No batch is longer; a longer tail is not ours to cut.
-const LONGEST_TAIL: u64 = 256 * 1024 * 1024;
+pub(super) const LONGEST_TAIL: u64 = 256 * 1024 * 1024;
 
 /// A log and what is known about its end.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ pub const FILE: &str = "urls.jsonl";
 pub const NAME: &str = "urls";
 
 /// No line is longer; a longer one is damage, and is not read into memory.
-pub(super) const LONGEST_LINE: u64 = 8 * 1024 * 1024;
+pub(crate) const LONGEST_LINE: u64 = 8 * 1024 * 1024;
 
 /// Writes `urls.jsonl`.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Log for UrlsLog {
 }
 
 /// Appends the line of a record, its newline included.
-pub(super) fn write_line(record: &Record, line: &mut Vec<u8>) -> io::Result<()> {
+pub(crate) fn write_line(record: &Record, line: &mut Vec<u8>) -> io::Result<()> {
     escape::json_text(&serde_json::to_string(record)?, line);
     line.push(b'\n');
     Ok(())

@@ -17,6 +17,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod text;
+mod update;
 
 use std::io;
 use std::path::Path;
@@ -32,6 +33,7 @@ pub use list::list;
 pub use series::{MOST_POINTS, Point, Series};
 pub use tally::{Bodies, HostTally, MOST_DEPTHS, MOST_HOSTS, Outcomes, Tally};
 pub use text::{Style, text};
+pub use update::{Listed, MOST_LISTED, Update};
 
 /// The version of the JSON form of a report.
 pub const FORMAT: u32 = 1;
@@ -52,6 +54,9 @@ pub struct Report {
     pub broken: Vec<Broken>,
     /// The hosts with the longest mean first-byte time, slowest first.
     pub slowest_hosts: Vec<SlowHost>,
+    /// How it compares with an earlier crawl, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub update: Option<Update>,
 }
 
 /// A host in the list of the slowest.
@@ -117,6 +122,7 @@ impl Report {
             facts,
             tally,
             broken,
+            update: None,
         })
     }
 

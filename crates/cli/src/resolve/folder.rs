@@ -34,6 +34,17 @@ pub(crate) fn named(text: &str) -> Result<PathBuf, &'static str> {
     }
 }
 
+/// The folder of an earlier crawl. Kept as a whole path, because a crawl may be resumed from
+/// elsewhere.
+pub(crate) fn earlier(text: &str) -> Result<PathBuf, String> {
+    let path = std::path::absolute(text).map_err(|error| error.to_string())?;
+    if path.is_dir() {
+        Ok(path)
+    } else {
+        Err("is not a folder".to_owned())
+    }
+}
+
 fn of_authority(authority: &str) -> String {
     let is_ipv6 = authority.starts_with('[');
     let plain: String = authority

@@ -191,6 +191,10 @@ fn output(
     let memory = written("memory", settings.memory.as_ref());
     let min_free = written("min-free", settings.min_free.as_ref());
     let warc_size = written("warc-size", settings.warc_size.as_ref());
+    let update_from = written("update-from", settings.update_from.as_ref());
+    let update_from = reader.one(update_from, folder::earlier);
+    let dedup_from = settings.dedup_from.iter().map(String::as_str);
+    let dedup_from = reader.each("dedup-from", dedup_from, folder::earlier);
     let archive = ArchiveConfig::default();
     OutputConfig {
         folder: (!settings.no_output).then(folder),
@@ -215,6 +219,8 @@ fn output(
                 .size(warc_size, &(1..=ArchiveConfig::LARGEST_FILE))
                 .unwrap_or(archive.file_size),
             keep_secrets: settings.archive_secrets,
+            update_from,
+            dedup_from,
         },
     }
 }

@@ -4,6 +4,7 @@
 //! its origin behind. Secrets are named, never shown.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use clewline::config::{Compression, Config, Reach};
 use clewline::core::frontier::ROBOTS_RETRY;
@@ -198,13 +199,6 @@ fn of_pace(config: &Config) -> Standings {
 fn of_fetch(config: &Config) -> Standings {
     let fetch = &config.fetch;
     let secret = |is_set: bool| maybe(is_set.then(|| SECRET.to_owned()), "none");
-    let path = |path: &Option<std::path::PathBuf>| {
-        maybe(
-            path.as_ref()
-                .map(|path| path.to_string_lossy().into_owned()),
-            "none",
-        )
-    };
     let headers: Vec<String> = fetch
         .headers
         .iter()
@@ -223,7 +217,7 @@ fn of_fetch(config: &Config) -> Standings {
         ("contact", maybe(fetch.contact.clone(), "none")),
         ("header", list(&headers)),
         ("user", secret(fetch.user.is_some())),
-        ("cookies", path(&fetch.cookie_file)),
+        ("cookies", path(fetch.cookie_file.as_ref())),
         ("no-cookies", switch(!fetch.cookies)),
         ("timeout", text(&show_period(fetch.timeout))),
         ("connect-timeout", text(&show_period(fetch.connect_timeout))),
@@ -234,7 +228,7 @@ fn of_fetch(config: &Config) -> Standings {
         ("proxy", secret(fetch.proxy.is_some())),
         ("noproxy", list(&fetch.no_proxy)),
         ("insecure", switch(fetch.insecure)),
-        ("cacert", path(&fetch.cacert)),
+        ("cacert", path(fetch.cacert.as_ref())),
         ("resolve", list(&fetch.resolve)),
         ("connect-to", list(&fetch.connect_to)),
         (
@@ -292,6 +286,8 @@ fn of_output(config: &Config, options: Options) -> Standings {
         ),
         ("warc-size", text(&show_size(archive.file_size))),
         ("archive-secrets", switch(archive.keep_secrets)),
+        ("update-from", path(archive.update_from.as_ref())),
+        ("dedup-from", list(&folders(&archive.dedup_from))),
         ("list", switch(options.list)),
         ("format", text(format)),
         ("fail-on", maybe(fail_on.map(str::to_owned), "nothing")),
@@ -299,6 +295,15 @@ fn of_output(config: &Config, options: Options) -> Standings {
         ("verbose", Standing::Value(verbose.to_string())),
         ("color", text(colour)),
     ]
+}
+
+fn path(path: Option<&PathBuf>) -> Standing {
+    maybe(path.map(|path| path.to_string_lossy().into_owned()), "none")
+}
+
+fn folders(paths: &[PathBuf]) -> Vec<String> {
+    let texts = paths.iter().map(|path| path.to_string_lossy().into_owned());
+    texts.collect()
 }
 
 fn text(value: &str) -> Standing {

@@ -292,6 +292,12 @@ pub(crate) struct OutputSettings {
     /// Keep cookies, passwords and values of --header in the archive's request records
     #[arg(long)]
     pub(crate) archive_secrets: bool,
+    /// Ask only for what has changed since the crawl in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) update_from: Option<String>,
+    /// Do not store again what the crawl in this folder stored
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dedup_from: Vec<String>,
     /// Print one line for each URL at the end
     #[arg(long)]
     pub(crate) list: bool,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use clewline::rebuild::Existing;
 
 const PATHS: &str = "WARC files, folders of them, or the folder of a crawl";
 
@@ -30,6 +31,9 @@ pub(super) enum WarcVerb {
     /// Check lengths, digests, identifiers and form of every record
     #[command(after_help = CODES)]
     Verify(VerifyArguments),
+    /// Make urls.jsonl, links/, index.cdxj and report.html again from the archive alone
+    #[command(after_help = CODES)]
+    Rebuild(RebuildArguments),
 }
 
 #[derive(Args)]
@@ -110,4 +114,26 @@ pub(super) struct CatArguments {
 pub(super) struct VerifyArguments {
     #[arg(value_name = "PATH", required = true, help = PATHS)]
     pub(super) paths: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+pub(super) struct RebuildArguments {
+    #[arg(value_name = "PATH", required = true, help = PATHS)]
+    pub(super) paths: Vec<PathBuf>,
+    /// Where they go; the folder itself if one is named
+    #[arg(short, long, value_name = "DIR")]
+    pub(super) output: Option<PathBuf>,
+    /// Replace those that are there
+    #[arg(long)]
+    overwrite: bool,
+}
+
+impl RebuildArguments {
+    pub(super) fn existing(&self) -> Existing {
+        if self.overwrite {
+            Existing::Replaced
+        } else {
+            Existing::Kept
+        }
+    }
 }

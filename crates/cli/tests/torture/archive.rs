@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
 
+use clewline::rebuild::Existing;
 use clewline_warc::read::Reader;
 use clewline_warc::{Digest, Kind};
 
@@ -46,5 +47,29 @@ pub(crate) fn check(folder: &Path) {
         lines == expected,
         "the archive tells another story than urls.jsonl"
     );
+    rebuild(folder, &names);
     eprintln!("{} files of the archive are whole", names.len());
+}
+
+/// What is made from the archive alone is what the crawl wrote.
+fn rebuild(folder: &Path, names: &[String]) {
+    let files: Vec<_> = names
+        .iter()
+        .map(|name| folder.join("archive").join(name))
+        .collect();
+    let made = tempfile::tempdir().unwrap();
+    let rebuilt = clewline::rebuild::rebuild(&files, made.path(), Existing::Kept).unwrap();
+    assert_eq!((rebuilt.derived, rebuilt.faults), (0, 0), "{rebuilt:?}");
+    for (name, original) in [
+        ("urls.jsonl", "urls.jsonl"),
+        ("links/00000.links", "links/00000.links"),
+        ("index.cdxj", "archive/index.cdxj"),
+    ] {
+        let made = fs::read(made.path().join(name)).unwrap();
+        let original = fs::read(folder.join(original)).unwrap();
+        assert!(
+            made == original,
+            "{name} comes out of the archive otherwise"
+        );
+    }
 }

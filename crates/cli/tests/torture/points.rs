@@ -34,7 +34,11 @@ const fn passings(point: Point) -> &'static [u64] {
         | Point::AfterAppend
         | Point::AfterSync
         | Point::BeforeCommit
-        | Point::AfterCommit => &[1, 2],
+        | Point::AfterCommit
+        | Point::ArchiveBeforeRename
+        | Point::ArchiveAfterRename => &[1, 2],
+        // The first of all, and one among many.
+        Point::ArchiveHandOver => &[1, 40],
         // Witness, marker, report, and the marker that says finished.
         Point::BeforeRename => &[1, 2, 3, 4],
         _ => &[1],

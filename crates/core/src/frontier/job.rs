@@ -123,6 +123,8 @@ pub struct Answer {
     pub robots: Option<Box<Robots>>,
     /// The body was not read, for this reason.
     pub unread: Option<SkipReason>,
+    /// The page is as an earlier crawl saw it; the links are those of then.
+    pub unmodified: bool,
 }
 
 /// A link with its key, as it comes to [`super::Frontier::settle`].

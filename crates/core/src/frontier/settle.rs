@@ -496,8 +496,13 @@ impl<S: Store> Frontier<S> {
             self.join_root(&entry);
             self.admit_sitemaps(&entry, now)?;
         }
+        let outcome = if answer.unmodified {
+            Outcome::Unmodified
+        } else {
+            Outcome::Fetched
+        };
         let new = self.admit_links(&entry, &mut answer, now)?;
-        Ok(self.done(entry, Outcome::Fetched, None, new))
+        Ok(self.done(entry, outcome, None, new))
     }
 
     fn done(

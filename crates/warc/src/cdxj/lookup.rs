@@ -25,7 +25,7 @@ impl Index {
         Self::of(File::open(path)?)
     }
 
-    /// An index in a file that is open already.
+    /// An index in a file that is open already; any file of sorted lines will do.
     pub fn of(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let file = BufReader::new(file);
@@ -35,8 +35,9 @@ impl Index {
     /// Hands on the captures of a URL, oldest first, until the taker answers no.
     pub fn each(&mut self, url: &str, mut take: impl FnMut(Capture) -> bool) -> io::Result<()> {
         let key = surt(url) + " ";
-        self.each_from(&key, |found, capture| {
-            format!("{found} ").starts_with(&key) && take(capture)
+        self.each_line(key.as_bytes(), |line| {
+            let capture = Capture::parse(&String::from_utf8_lossy(line));
+            capture.is_none_or(&mut take)
         })
     }
 
@@ -47,16 +48,28 @@ impl Index {
         line: &str,
         mut take: impl FnMut(&str, Capture) -> bool,
     ) -> io::Result<()> {
-        let start = self.first_not_before(line.as_bytes())?;
+        self.lines_from(line.as_bytes(), |line| {
+            let line = String::from_utf8_lossy(line);
+            let key = line.split(' ').next().unwrap_or_default();
+            Capture::parse(&line).is_none_or(|capture| take(key, capture))
+        })
+    }
+
+    /// Hands on the lines that begin with a prefix, in order, until the taker answers no.
+    pub fn each_line(
+        &mut self,
+        prefix: &[u8],
+        mut take: impl FnMut(&[u8]) -> bool,
+    ) -> io::Result<()> {
+        self.lines_from(prefix, |line| line.starts_with(prefix) && take(line))
+    }
+
+    fn lines_from(&mut self, first: &[u8], mut take: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
+        let start = self.first_not_before(first)?;
         self.file.seek(SeekFrom::Start(start))?;
         let mut lines = Lines(&mut self.file);
         while let Some(line) = lines.next_line()? {
-            let line = String::from_utf8_lossy(&line);
-            let Some(capture) = Capture::parse(&line) else {
-                continue;
-            };
-            let key = line.split(' ').next().unwrap_or_default();
-            if !take(key, capture) {
+            if !take(&line) {
                 break;
             }
         }

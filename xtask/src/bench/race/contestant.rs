@@ -52,6 +52,13 @@ impl Contestant {
         self
     }
 
+    /// The same under another name, and with something else left on disk.
+    pub(crate) fn called(mut self, name: &str, stores: &'static str) -> Self {
+        name.clone_into(&mut self.name);
+        self.stores = stores;
+        self
+    }
+
     /// The command for one run.
     pub(crate) fn command(&self, blanks: &Blanks) -> Vec<String> {
         let fill = |word: &String| {
@@ -77,10 +84,50 @@ pub(crate) fn in_memory(ground: &Ground) -> Contestant {
     clewline(ground, "clewline, in memory", "nothing").with(&["--no-output"])
 }
 
-/// Clewline with its job folder.
+/// Clewline with its job folder, but without the archive: its figures mean what they meant
+/// before there was one.
 pub(crate) fn with_folder(ground: &Ground) -> Contestant {
-    clewline(ground, "clewline", "its job folder").with(&["--overwrite", "--output", "{disk}"])
+    clewline(ground, "clewline", "its job folder")
+        .with(&INTO_FOLDER)
+        .with(&["--no-archive"])
 }
+
+/// Clewline with its job folder and the archive in it.
+pub(crate) fn with_archive(ground: &Ground, coding: Coding) -> Contestant {
+    let stores = "its job folder with archive";
+    let crawl = clewline(ground, coding.name(), stores).with(&INTO_FOLDER);
+    match coding {
+        Coding::Gzip => crawl,
+        Coding::Zstd => crawl.with(&["--warc-zstd"]),
+    }
+}
+
+/// How an archive is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Coding {
+    Gzip,
+    Zstd,
+}
+
+impl Coding {
+    /// What a crawl with such an archive is called.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "clewline, with archive gzip",
+            Self::Zstd => "clewline, with archive zstd",
+        }
+    }
+}
+
+const INTO_FOLDER: [&str; 3] = ["--overwrite", "--output", "{disk}"];
+
+/// The bare client that makes a SHA-1 and a gzip member of each body besides.
+pub(crate) fn packing(ground: &Ground) -> Contestant {
+    bare(ground).with(&["--pack"]).called(PACKING, "nothing")
+}
+
+/// What [`packing`] is called.
+pub(crate) const PACKING: &str = "bare client, SHA-1 and gzip -1";
 
 fn clewline(ground: &Ground, name: &str, stores: &'static str) -> Contestant {
     let program = ground.program("clewline");

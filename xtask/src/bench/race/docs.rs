@@ -12,7 +12,7 @@ use super::super::ground::Ground;
 use super::super::measure::Stopwatch;
 use super::super::options::{Options, Rivals};
 use super::super::rivals;
-use super::contestant::{self, Blanks, Contestant, ONE_SITE, Party};
+use super::contestant::{self, Blanks, Coding, Contestant, ONE_SITE, Party};
 use super::round::{Account, Arena, Race, Row, Session};
 use crate::stage::say;
 
@@ -146,6 +146,12 @@ impl Site<'_> {
             contestant::in_memory(self.ground).with(&ONE_SITE),
             contestant::with_folder(self.ground).with(&ONE_SITE),
         ];
+        // What an archive costs does not depend on how late answers come.
+        if variant.door == Door::Fast {
+            let archive = |coding| contestant::with_archive(self.ground, coding).with(&ONE_SITE);
+            all.push(contestant::packing(self.ground));
+            all.extend([Coding::Gzip, Coding::Zstd].map(archive));
+        }
         if self.options.rivals == Rivals::Race {
             // One connection that waits a tenth of a second each time says nothing new.
             let late = variant.door == Door::Late;

@@ -1,5 +1,6 @@
 //! Races: contestants on an arena, in turn, and what they took.
 
+mod archive;
 pub(crate) mod checks;
 pub(crate) mod contestant;
 mod docs;
@@ -27,6 +28,7 @@ pub(crate) fn run(ground: &Ground, options: &Options) -> Result<()> {
     let mut rows = Vec::new();
     rows.extend(docs::race(ground, options)?);
     rows.extend(internet::race(ground, options)?);
-    let checks = checks::run(ground, options)?;
+    let mut checks = archive::checks(&rows);
+    checks.extend(checks::run(ground, options)?);
     result::publish(ground, options, &Results { rows, checks })
 }

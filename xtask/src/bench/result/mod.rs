@@ -2,7 +2,7 @@
 
 mod chart;
 mod record;
-mod table;
+pub(crate) mod table;
 
 use std::fs;
 

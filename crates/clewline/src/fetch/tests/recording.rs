@@ -40,6 +40,7 @@ async fn record(config: &FetchConfig, secrets: Secrets, request: Request) -> Rec
     let answer = fetcher
         .fetch(Request {
             recording: Some(recording.clone()),
+            condition: None,
             ..request
         })
         .await;

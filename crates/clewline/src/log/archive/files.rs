@@ -18,6 +18,8 @@ use clewline_warc::{Block, Draft, Effort, Encoder, Moment};
 
 use super::ArchivePlan;
 use super::group::Numbers;
+use crate::durable;
+use crate::failpoint::{Point, pass};
 use crate::log::Offset;
 use crate::log::appender::{Appender, damage, named};
 
@@ -25,9 +27,6 @@ use crate::log::appender::{Appender, damage, named};
 const OPEN: &str = ".open";
 /// Bits of an offset that say where in a file.
 const WITHIN: u32 = 40;
-/// A batch ends when a quarter of the spool is full, so what follows a commit is far less: a few
-/// answers of the largest size.
-const LONGEST_TAIL: u64 = 16 << 30;
 /// Letters of a name that the plan decides.
 const LONGEST_NAME: usize = 100;
 
@@ -224,6 +223,12 @@ impl Found {
     }
 }
 
+/// The serial number in the name of a file, if it is one of an archive.
+pub(crate) fn serial_of(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.to_str()?;
+    Found::of(name).map(|found| found.serial)
+}
+
 /// The files of an archive in their order; a folder that is not there has none.
 pub(super) fn list(folder: &Path) -> io::Result<Vec<Found>> {
     let entries = match fs::read_dir(folder) {
@@ -243,9 +248,6 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<Found>> {
 /// interrupted here finds the same work again.
 pub(crate) fn take_back(folder: &Path, end: Position, tails: Tails<'_>) -> io::Result<()> {
     let files = list(folder)?;
-    if let Tails::Kept(_) = tails {
-        check_tail(folder, &files, end)?;
-    }
     for file in files.iter().filter(|file| file.serial > end.serial) {
         remove(&file.path(folder), tails)?;
     }
@@ -265,10 +267,13 @@ pub(crate) fn take_back(folder: &Path, end: Position, tails: Tails<'_>) -> io::R
     Ok(())
 }
 
-/// A commit that is so far behind is not the last one: something else is wrong.
-fn check_tail(folder: &Path, files: &[Found], end: Position) -> io::Result<()> {
+/// How many bytes stand behind an end of the archive.
+pub(crate) fn tail_after(folder: &Path, end: Position) -> io::Result<u64> {
     let mut tail = 0;
-    for file in files.iter().filter(|file| file.serial >= end.serial) {
+    for file in list(folder)?
+        .iter()
+        .filter(|file| file.serial >= end.serial)
+    {
         let path = file.path(folder);
         let length = fs::metadata(&path)
             .map_err(|error| named(&path, &error))?
@@ -280,18 +285,18 @@ fn check_tail(folder: &Path, files: &[Found], end: Position) -> io::Result<()> {
         };
         tail += length.saturating_sub(before);
     }
-    if tail > LONGEST_TAIL {
-        let what = format!("{tail} bytes follow the last commit, too many to cut");
-        return Err(damage(folder, &what));
-    }
-    Ok(())
+    Ok(tail)
 }
 
 /// Gives a file its final name. Only a whole file may have it.
 fn finish(folder: &Path, name: &str) -> io::Result<()> {
     let target = folder.join(name);
+    pass(Point::ArchiveBeforeRename);
     fs::rename(folder.join(format!("{name}{OPEN}")), &target)
-        .and_then(|()| File::open(folder)?.sync_all())
+        .and_then(|()| {
+            pass(Point::ArchiveAfterRename);
+            durable::sync_folder(folder)
+        })
         .map_err(|error| named(&target, &error))
 }
 
@@ -300,7 +305,9 @@ fn remove(path: &Path, tails: Tails<'_>) -> io::Result<()> {
         Tails::Dropped => fs::remove_file(path),
         Tails::Kept(kept) => {
             let name = path.file_name().unwrap_or_default();
-            fs::create_dir_all(kept).and_then(|()| fs::rename(path, kept.join(name)))
+            durable::make_folder(kept)
+                .and_then(|()| fs::rename(path, kept.join(name)))
+                .and_then(|()| durable::sync_folder(kept))
         }
     };
     removed.map_err(|error| named(path, &error))
@@ -323,10 +330,14 @@ fn shorten(path: &Path, length: u64, tails: Tails<'_>) -> io::Result<()> {
     }
     if let Tails::Kept(kept) = tails {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        fs::create_dir_all(kept).map_err(at)?;
+        durable::make_folder(kept).map_err(at)?;
         let mut tail = File::create(kept.join(format!("{name}.{length}"))).map_err(at)?;
         file.seek(SeekFrom::Start(length)).map_err(at)?;
         io::copy(&mut file, &mut tail).map_err(at)?;
+        tail.sync_all()
+            .and_then(|()| durable::sync_folder(kept))
+            .map_err(at)?;
+        pass(Point::BeforeCut);
     }
     file.set_len(length).map_err(at)?;
     file.sync_all().map_err(at)

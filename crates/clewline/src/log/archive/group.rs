@@ -6,7 +6,8 @@
 use std::io::{self, Write};
 
 use clewline_warc::{
-    Block, Draft, Effort, Encoder, Moment, Original, Profile, RecordId, Truncation, WriteError,
+    Block, Digest, Draft, Effort, Encoder, Moment, Original, Profile, RecordId, Truncation,
+    WriteError,
 };
 
 use super::seen::Holder;
@@ -15,7 +16,9 @@ use crate::log::urls;
 use crate::record::Entry;
 
 /// The field of a metadata record that holds a line of `urls.jsonl`.
-pub(super) const LINE_FIELD: &str = "urls-jsonl";
+pub(crate) const LINE_FIELD: &str = "urls-jsonl";
+/// The fields of a metadata record that hold links.
+pub(crate) const OUTLINK_FIELD: &str = "outlink";
 
 /// Media types whose bodies are compressed by themselves; a trailing `/` stands for all.
 const COMPRESSED: [&str; 12] = [
@@ -128,29 +131,36 @@ impl Group<'_> {
             }
         };
         let (target, date) = (exchange.url.as_str(), exchange.started_at.into());
-        let mut draft = match &self.original {
+        let mut draft = match self.revisited() {
             None => Draft::response(self.ids.answer, date, target, whole),
-            Some(holder) => {
-                let profile = Profile::IdenticalPayloadDigest;
+            Some((profile, original)) => {
                 let alone = Block::message(&head);
-                Draft::revisit(self.ids.answer, date, target, profile, alone).refers_to(Original {
-                    id: None,
-                    target: &holder.target,
-                    date: holder.date,
-                })
+                Draft::revisit(self.ids.answer, date, target, profile, alone).refers_to(original)
             }
         };
         if let Some(address) = exchange.address {
             draft = draft.address(address);
         }
         // Where the framing broke or nobody read on, others would make another payload of it.
-        if exchange.truncation != Some(Truncation::Unspecified) {
-            draft = draft.payload_digest(exchange.payload_digest);
+        let is_whole = exchange.truncation != Some(Truncation::Unspecified);
+        if let Some(digest) = payload_digest(exchange).filter(|_| is_whole) {
+            draft = draft.payload_digest(digest);
         }
         if let Some(reason) = exchange.truncation {
             draft = draft.truncated(reason);
         }
         write(encoder, &draft, effort(exchange), out)
+    }
+
+    /// Why the payload is not here, and the capture that has it.
+    pub(super) fn revisited(&self) -> Option<(Profile, Original<'_>)> {
+        let unmodified = self.exchange.and_then(|it| it.unmodified.as_ref());
+        let unmodified = unmodified.map(|it| (Profile::ServerNotModified, &it.target, it.date));
+        let holder = self.original.as_ref();
+        let holder = holder.map(|it| (Profile::IdenticalPayloadDigest, &it.target, it.date));
+        let (profile, target, date) = unmodified.or(holder)?;
+        let id = None;
+        Some((profile, Original { id, target, date }))
     }
 
     /// The URL's line and its links. Both are free of line ends by the time they get here: JSON
@@ -181,6 +191,14 @@ impl Group<'_> {
             draft = draft.concurrent_to(self.ids.answer);
         }
         write(encoder, &draft, Effort::Usual, out)
+    }
+}
+
+/// The digest of what stands for the answer; one that is as it was has that of then.
+pub(super) fn payload_digest(exchange: &Exchange) -> Option<Digest> {
+    match &exchange.unmodified {
+        Some(unmodified) => unmodified.digest,
+        None => Some(exchange.payload_digest),
     }
 }
 

@@ -14,14 +14,15 @@ use clewline_warc::read::Reader;
 use clewline_warc::{Digest, Moment};
 
 use super::files::{Found, Position, list};
-use super::group::Group;
+use super::group::{Group, payload_digest};
 use super::seen::{Holder, MOST, Seen};
 use crate::escape;
+use crate::failpoint::{Point, pass};
 use crate::log::Offset;
 use crate::log::appender::{Appender, damage, named};
 
 /// The index of a run that ended in order.
-pub(super) const SORTED: &str = "index.cdxj";
+pub(crate) const SORTED: &str = "index.cdxj";
 /// The lines that are not sorted yet.
 const UNSORTED: &str = "index.cdxj.open";
 /// The sorted lines while they are written.
@@ -101,7 +102,7 @@ impl Index {
         let Some(exchange) = group.exchange else {
             return;
         };
-        let original = group.original.as_ref();
+        let original = group.revisited().map(|(_, original)| original);
         let named = exchange
             .media_type
             .as_deref()
@@ -115,11 +116,13 @@ impl Index {
             }
             .to_owned(),
             status: exchange.status.to_string(),
-            digest: exchange.payload_digest.to_string(),
+            digest: payload_digest(exchange)
+                .map(|digest| digest.to_string())
+                .unwrap_or_default(),
             length,
             offset,
             filename: file.to_owned(),
-            refers_to_url: original.map(|it| it.target.to_string()).unwrap_or_default(),
+            refers_to_url: original.map(|it| it.target.to_owned()).unwrap_or_default(),
             refers_to_date: original.map(|it| it.date.timestamp()).unwrap_or_default(),
         };
         write_line(&capture, &mut self.pending);
@@ -168,14 +171,16 @@ impl Index {
         }
         let out = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         out.sync_all()?;
+        pass(Point::IndexBeforeRename);
         fs::rename(&new, &sorted).map_err(|error| named(&sorted, &error))?;
+        pass(Point::IndexAfterRename);
         fs::remove_file(self.lines.path()).map_err(|error| named(self.lines.path(), &error))
     }
 }
 
 /// Appends a line. What a server calls the type of its answer may hold anything; as in the
 /// other logs, nothing in it steers a terminal.
-fn write_line(capture: &Capture, lines: &mut Vec<u8>) {
+pub(crate) fn write_line(capture: &Capture, lines: &mut Vec<u8>) {
     escape::json_text(&capture.line(), lines);
     lines.push(b'\n');
 }

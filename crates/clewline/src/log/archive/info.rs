@@ -4,8 +4,12 @@ use clewline_warc::warc_fields;
 
 use crate::config::Config;
 
-/// The block of the warcinfo record of a crawl by this configuration.
-pub(crate) fn info(config: &Config) -> Vec<u8> {
+/// The field with what the keys of the crawl are seeded with, in hexadecimal. Without it the
+/// keys of links could not be made again from the archive.
+pub(crate) const KEY_SEED: &str = "key-seed";
+
+/// The block of the warcinfo record of a crawl by this configuration, whose keys have this seed.
+pub(crate) fn info(config: &Config, seed: u64) -> Vec<u8> {
     let version = env!("CARGO_PKG_VERSION");
     let software = format!("clewline/{version} (+{})", crate::config::HOME);
     let robots = if config.scope.robots {
@@ -22,6 +26,7 @@ pub(crate) fn info(config: &Config) -> Vec<u8> {
     // A configuration never serialises its secrets.
     let settings = serde_json::to_string(config).unwrap_or_default();
     let agent = config.fetch.agent();
+    let seed = format!("{seed:016x}");
     let mut fields = vec![
         ("software", software.as_str()),
         ("format", "WARC File Format 1.1"),
@@ -32,6 +37,7 @@ pub(crate) fn info(config: &Config) -> Vec<u8> {
         ("robots", robots),
         ("http-header-user-agent", &agent),
         ("secrets", secrets),
+        (KEY_SEED, &seed),
     ];
     if let Some(operator) = &config.fetch.contact {
         fields.push(("operator", operator));

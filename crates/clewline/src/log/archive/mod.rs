@@ -6,6 +6,7 @@
 //! to know how a record is written (`clewline-warc`) and what a crawl is. Invariant: what is
 //! cut and appended again stands there once, and every file is whole after a cut.
 
+mod earlier;
 mod files;
 mod group;
 mod index;
@@ -16,23 +17,27 @@ mod seen;
 mod tests;
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clewline_warc::Coding;
 
 use super::{Log, Offset};
 use crate::exchange::Exchange;
+use crate::failpoint::{Point, pass};
 use crate::record::Entry;
 
+use earlier::Earlier;
 use files::Files;
 pub use files::Position;
-pub(crate) use files::{Tails, take_back};
+pub(crate) use files::{Tails, serial_of, tail_after, take_back};
 use group::{Group, Numbers};
+pub(crate) use group::{LINE_FIELD, OUTLINK_FIELD};
 use index::Index;
-pub(crate) use info::info;
+pub(crate) use index::{SORTED, write_line};
+pub(crate) use info::{KEY_SEED, info};
 use press::{Press, Pressed};
-use seen::Seen;
+use seen::{Holder, Seen, has_payload};
 
 /// The archive's place in a job folder.
 pub const FOLDER: &str = "archive";
@@ -53,6 +58,8 @@ pub struct ArchivePlan {
     pub info: Vec<u8>,
     /// What identifiers of records are made from: random, and another one for each run.
     pub seed: [u8; 16],
+    /// Indexes of earlier archives, whose payloads are not stored again.
+    pub earlier: Vec<PathBuf>,
 }
 
 /// Writes the archive.
@@ -63,6 +70,7 @@ pub struct ArchiveLog {
     press: Press,
     numbers: Numbers,
     seen: Seen,
+    earlier: Option<Earlier>,
     index: Index,
 }
 
@@ -73,6 +81,7 @@ impl ArchiveLog {
         let end = Position::of(end);
         let index = Index::open(&folder, end)?;
         Ok(Self {
+            earlier: Earlier::open(&plan.earlier, &folder)?,
             files: Files::new(folder, end),
             press: Press::new(plan.coding),
             numbers: Numbers::new(plan.seed),
@@ -97,6 +106,7 @@ impl ArchiveLog {
             let start = files.end();
             let capture = match pressed {
                 Pressed::Ready { bytes, capture } => {
+                    pass(Point::ArchiveHandOver);
                     files.write_all(&bytes)?;
                     capture
                 }
@@ -113,14 +123,28 @@ impl ArchiveLog {
         &mut self,
         exchange: Option<&'a Arc<Exchange>>,
         entry: Option<&'a Entry>,
-    ) -> Group<'a> {
+    ) -> io::Result<Group<'a>> {
         let exchange = exchange.map(AsRef::as_ref);
-        Group {
-            original: exchange.and_then(|exchange| self.seen.meet(exchange)),
+        Ok(Group {
+            original: match exchange {
+                Some(exchange) => self.original(exchange)?,
+                None => None,
+            },
             exchange,
             entry,
             ids: self.numbers.next(),
+        })
+    }
+
+    /// The capture that holds the same payload. Those of earlier crawls come first: what repeats
+    /// them holds nothing itself, so no later capture may refer to it.
+    fn original(&mut self, exchange: &Exchange) -> io::Result<Option<Holder>> {
+        if let Some(earlier) = self.earlier.as_mut().filter(|_| has_payload(exchange))
+            && let Some(holder) = earlier.find(exchange.payload_digest)?
+        {
+            return Ok(Some(holder));
         }
+        Ok(self.seen.meet(exchange))
     }
 }
 
@@ -136,7 +160,7 @@ impl Log for ArchiveLog {
         let groups: Vec<Group<'_>> = exchanges
             .iter()
             .map(|exchange| self.group(Some(exchange), None))
-            .collect();
+            .collect::<io::Result<_>>()?;
         self.write(&groups)
     }
 
@@ -144,7 +168,7 @@ impl Log for ArchiveLog {
         let groups: Vec<Group<'_>> = batch
             .iter()
             .map(|entry| self.group(entry.exchange.as_ref(), Some(entry)))
-            .collect();
+            .collect::<io::Result<_>>()?;
         self.write(&groups)
     }
 

@@ -28,10 +28,15 @@ pub(super) struct Seen {
     fresh: Vec<Digest>,
 }
 
+/// Whether an answer brought a whole payload that is worth a look.
+pub(super) const fn has_payload(exchange: &Exchange) -> bool {
+    exchange.truncation.is_none() && exchange.payload_length > 0
+}
+
 impl Seen {
     /// The capture that holds this payload already; if there is none, this one does from now.
     pub(super) fn meet(&mut self, exchange: &Exchange) -> Option<Holder> {
-        if exchange.truncation.is_some() || exchange.payload_length == 0 {
+        if !has_payload(exchange) {
             return None;
         }
         let digest = exchange.payload_digest;

@@ -27,6 +27,7 @@ fn plan(file_size: u64) -> ArchivePlan {
         file_size,
         info: b"software: test\r\n".to_vec(),
         seed: [7; 16],
+        earlier: Vec::new(),
     }
 }
 

@@ -37,6 +37,7 @@ fn page(report: &Report, out: &mut String) -> fmt::Result {
     notes(report, out)?;
     chart::charts(&report.tally.series, report.facts.seconds, out)?;
     tables::shares(report, out)?;
+    tables::update(report, out)?;
     tables::broken(report, out)?;
     tables::reasons(report, out)?;
     tables::hosts(report, out)?;

@@ -11,7 +11,7 @@ use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
 
-use super::super::{Broken, Report, figures};
+use super::super::{Broken, Report, Update, figures};
 use super::link;
 use crate::escape;
 
@@ -21,6 +21,9 @@ const MOST_TYPES: usize = 50;
 /// Broken targets, and referrers for each.
 const MOST_BROKEN: usize = 1_000;
 const MOST_REFERRERS: usize = 10;
+
+/// URLs that are new, changed, unchanged or gone, of each.
+const MOST_LISTED: usize = 500;
 
 /// Hosts.
 const MOST_HOSTS: usize = 500;
@@ -124,6 +127,40 @@ fn bars(title: &str, about: &str, rows: &[(String, &str, u64)], out: &mut String
     }
     out.push_str("</tbody></table></section>");
     Ok(())
+}
+
+/// What is new, changed, unchanged and gone since an earlier crawl.
+pub(super) fn update(report: &Report, out: &mut String) -> fmt::Result {
+    for (name, list, about) in report.update.iter().flat_map(Update::rows) {
+        write!(
+            out,
+            "<section><h2>{} {name}</h2><p>{about}</p>",
+            figures::count(list.count)
+        )?;
+        if !list.urls.is_empty() {
+            out.push_str("<div class=\"scroll tall\"><ul class=plain>");
+            for url in list.urls.iter().take(MOST_LISTED) {
+                out.push_str("<li>");
+                shown(url, out)?;
+                out.push_str("</li>");
+            }
+            let left = list.count.saturating_sub(MOST_LISTED as u64);
+            if left > 0 {
+                write!(out, "<li>and {} more</li>", figures::count(left))?;
+            }
+            out.push_str("</ul></div>");
+        }
+        out.push_str("</section>");
+    }
+    Ok(())
+}
+
+/// A URL from an index, which may be anything; only what is one becomes a link.
+fn shown(url: &str, out: &mut String) -> fmt::Result {
+    match CrawlUrl::parse(url) {
+        Ok(url) => link(url.as_str(), out),
+        Err(_) => write!(out, "<span>{}</span>", escape::html(url)),
+    }
 }
 
 /// Broken targets with the pages that link to them.

@@ -12,7 +12,7 @@ use clewline_core::url::CrawlUrl;
 
 use block::{About, Ink, Page, Row};
 
-use super::{Broken, Report, figures};
+use super::{Broken, Report, Update, figures};
 use crate::escape::visible;
 
 /// How the text may look.
@@ -48,6 +48,7 @@ pub fn text(report: &Report, out: &mut dyn fmt::Write, style: Style) -> fmt::Res
     let mut page = Page::new(out, style);
     page.headline(report)?;
     page.outcomes(report)?;
+    page.update(report)?;
     page.statuses(report)?;
     page.types(report)?;
     page.failures(report)?;
@@ -100,6 +101,17 @@ impl Page<'_> {
             about: About::Share(done),
         });
         self.block("outcomes", &rows.collect::<Vec<_>>())
+    }
+
+    fn update(&mut self, report: &Report) -> fmt::Result {
+        let rows = report.update.iter().flat_map(Update::rows);
+        let rows = rows.map(|(name, list, about)| Row {
+            name: name.to_owned(),
+            ink: Ink::Plain,
+            count: list.count,
+            about: About::Words(about),
+        });
+        self.block("update", &rows.collect::<Vec<_>>())
     }
 
     fn statuses(&mut self, report: &Report) -> fmt::Result {

@@ -1,0 +1,56 @@
+//! Pages that an earlier crawl knows.
+//!
+//! Owns what a task asks an earlier crawl and what it makes of "nothing changed": the page counts
+//! as it was, and its links lead on. The files of an archive are read on threads that may wait.
+
+use std::sync::Arc;
+
+use clewline_core::frontier::Answer;
+use clewline_core::link::LinkKind;
+
+use super::facts::Facts;
+use super::task::{Target, Workshop, take_links};
+use crate::past::{Held, Known};
+
+/// What an earlier crawl holds of a URL. What cannot be read is asked for as if it were new, and
+/// so are sitemaps: how they were announced is not in an archive.
+pub(super) async fn held(workshop: &Workshop, target: &Target) -> Option<Held> {
+    let past = workshop.past.clone();
+    let past = past.filter(|_| target.kind != LinkKind::SitemapFile)?;
+    let url = target.url.clone();
+    let asked = tokio::task::spawn_blocking(move || past.last(&url).ok().flatten());
+    asked.await.ok().flatten()
+}
+
+/// Takes a page as it was.
+pub(super) async fn take(
+    workshop: &Workshop,
+    target: &Target,
+    held: Held,
+    answer: &mut Answer,
+    facts: &mut Facts,
+) {
+    answer.unmodified = true;
+    facts.unmodified = Some(held.original.clone());
+    let (url, extractor) = (target.url.clone(), Arc::clone(&workshop.extractor));
+    let limit = workshop.max_body;
+    let read = tokio::task::spawn_blocking(move || held.known(&url, &*extractor, limit));
+    let Some(known) = read.await.ok().flatten() else {
+        let problem = "it has not changed, but the earlier crawl does not say where it links to";
+        facts.problem = Some(problem.to_owned());
+        return;
+    };
+    let Known {
+        extracted,
+        digest,
+        content_type,
+        charset,
+    } = known;
+    facts.digest = digest;
+    facts.content_type = content_type;
+    facts.charset = charset.map(Into::into);
+    facts.title = extracted.title;
+    facts.canonical = extracted.canonical;
+    facts.noindex = extracted.noindex;
+    take_links(workshop, extracted.links, extracted.nofollow, answer, facts);
+}

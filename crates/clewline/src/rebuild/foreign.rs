@@ -1,0 +1,84 @@
+//! Lines for answers that somebody else archived.
+//!
+//! Owns what can be known from the answer alone. Depth, tries, times and who linked to a page
+//! are not in it, and say so by being zero.
+
+use std::time::Duration;
+
+use clewline_core::key::Keyer;
+use clewline_core::link::LinkKind;
+use clewline_core::outcome::is_redirect_status;
+use clewline_core::url::CrawlUrl;
+use clewline_warc::Moment;
+
+use crate::captured::Captured;
+use crate::clock::rfc3339;
+use crate::record::{Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
+
+/// The entry that an answer makes.
+pub(super) fn entry(
+    url: CrawlUrl,
+    date: Moment,
+    wire: u64,
+    found: Captured,
+    keys: &Keyer,
+) -> Entry {
+    let headers = &found.headers;
+    let text = |name: &str| headers.text(name).map(std::borrow::Cow::into_owned);
+    let target = text("location")
+        .filter(|_| is_redirect_status(found.status))
+        .and_then(|location| url.join(&location).ok());
+    let media_type = text("content-type").and_then(|value| {
+        let essence = value.split(';').next().unwrap_or_default();
+        let essence = essence.trim().to_ascii_lowercase();
+        (!essence.is_empty()).then_some(essence)
+    });
+    let extracted = found.extracted;
+    let links: Vec<_> = extracted
+        .links
+        .iter()
+        .map(|link| (keys.key(&link.url), link.kind))
+        .collect();
+    let seconds = u64::try_from(date.seconds()).unwrap_or(0);
+    let record = Record {
+        v: FORMAT,
+        key: keys.key(&url),
+        outcome: match (&target, found.status) {
+            (Some(_), _) => OutcomeKind::Redirected,
+            (None, 304) => OutcomeKind::Unmodified,
+            _ => OutcomeKind::Fetched,
+        },
+        status: Some(found.status),
+        redirect_to: target.map(|target| target.to_string()),
+        reason: None,
+        failure: None,
+        error: extracted.problem.map(str::to_owned),
+        wire_bytes: wire,
+        body_bytes: found.decoded,
+        truncated: found.truncated,
+        content_type: media_type,
+        charset: extracted.charset.map(str::to_owned),
+        links: u32::try_from(links.len()).unwrap_or(u32::MAX),
+        new_links: 0,
+        depth: 0,
+        kind: LinkKind::Anchor,
+        found_on: None,
+        tries: 1,
+        earlier: Vec::new(),
+        timings: PhaseMillis::default(),
+        address: None,
+        title: extracted.title,
+        canonical: extracted.canonical,
+        lastmod: text("last-modified"),
+        digest: Some(format!("xxh3:{:032x}", found.digest)),
+        noindex: extracted.noindex,
+        fetched_at: rfc3339(Duration::from_secs(seconds)),
+        url,
+    };
+    Entry {
+        record,
+        links,
+        exchange: None,
+        outlinks: Vec::new(),
+    }
+}

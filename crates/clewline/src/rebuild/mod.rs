@@ -1,0 +1,125 @@
+//! A crawl's logs and views, made again from WARC files alone.
+//!
+//! Owns `urls.jsonl`, `links/`, `index.cdxj` and `report.html` of an archive. The files of a
+//! crawl of ours hold the lines themselves, so `urls.jsonl` comes out as it was, byte for byte;
+//! of other files only what their answers tell is known (`foreign`). It refuses to touch the
+//! archive and anything that is there unless it is told to. Invariant: what is made gets its
+//! name when it is whole.
+
+mod foreign;
+mod making;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::stored::{JobError, JobStanding, StoredJob};
+use making::Making;
+
+/// Faults that are told in words; all are counted.
+const MOST_TOLD: usize = 20;
+
+/// What becomes of files that are there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// They stay, and nothing is made.
+    Kept,
+    /// They are replaced.
+    Replaced,
+}
+
+/// What was made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rebuilt {
+    /// Lines that the archive held, as they were written.
+    pub lines: u64,
+    /// Lines that were made from answers, because their files held none.
+    pub derived: u64,
+    /// Captures in the index.
+    pub captures: u64,
+    /// Records that could not be read.
+    pub faults: u64,
+    /// The first of these faults, in words.
+    pub told: Vec<String>,
+}
+
+impl Rebuilt {
+    fn fault(&mut self, path: &Path, error: &dyn std::fmt::Display) {
+        self.faults += 1;
+        if self.told.len() < MOST_TOLD {
+            self.told.push(format!("{}: {error}", path.display()));
+        }
+    }
+}
+
+/// Why nothing was made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RebuildError {
+    /// It would replace what is there.
+    #[error("{} is there already", .0.display())]
+    Exists(PathBuf),
+    /// A crawl that goes on knows its logs better than its archive does.
+    #[error("the crawl in {} is not finished", .0.display())]
+    Unfinished(PathBuf),
+    /// The folder.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Makes everything again from these files, into a folder.
+pub fn rebuild(
+    files: &[PathBuf],
+    folder: &Path,
+    existing: Existing,
+) -> Result<Rebuilt, RebuildError> {
+    let seed = seed_of(folder)?;
+    let mut making = Making::begin(folder, existing, seed)?;
+    for file in in_order(files) {
+        making.read(file)?;
+    }
+    making.finish()
+}
+
+/// What the keys of the job in a folder are seeded with, if there is a job. Only one that came to
+/// its end may be touched: a restart would cut what it does not know.
+fn seed_of(folder: &Path) -> Result<Option<u64>, RebuildError> {
+    match StoredJob::read(folder) {
+        Ok(job) if job.standing == JobStanding::Unfinished => {
+            Err(RebuildError::Unfinished(folder.into()))
+        }
+        Ok(job) => Ok(Some(job.seed)),
+        Err(JobError::NoJob(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The files of a crawl are written in the order of their serial numbers, whatever the clock
+/// said meanwhile; others come as they are named.
+fn in_order(files: &[PathBuf]) -> Vec<&PathBuf> {
+    let mut ordered: Vec<&PathBuf> = files.iter().collect();
+    let serials: Option<Vec<(u64, Option<&Path>)>> = files
+        .iter()
+        .map(|file| Some((crate::log::archive::serial_of(file)?, file.parent())))
+        .collect();
+    if let Some(mut serials) = serials {
+        let together = serials.windows(2).all(|pair| pair[0].1 == pair[1].1);
+        let count = serials.len();
+        serials.sort_unstable();
+        serials.dedup();
+        if together && serials.len() == count {
+            ordered.sort_by_key(|file| crate::log::archive::serial_of(file));
+        }
+    }
+    ordered
+}
