@@ -13,6 +13,7 @@ mod nearest;
 mod paper;
 mod progress;
 mod resolve;
+mod search;
 mod settings;
 mod stop;
 mod teller;
@@ -95,6 +96,8 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
         Verb::Status(arguments) => job::status::status(&arguments),
         Verb::Why(arguments) => job::why::why(&arguments),
         Verb::Ctl(arguments) => job::ctl::ctl(&arguments),
+        Verb::Search(arguments) => search::search(&arguments),
+        Verb::Index(arguments) => search::index(&arguments),
         Verb::Warc(arguments) => Ok(warc::warc(&arguments)?),
         Verb::Completions { shell, .. } => {
             let mut text = Vec::new();
