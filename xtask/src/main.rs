@@ -12,6 +12,7 @@ mod flat;
 mod foreign;
 mod ladder;
 mod pages;
+mod quality;
 mod real_site;
 mod sink;
 mod stage;
@@ -37,6 +38,7 @@ Usage: cargo xtask VERB
   torture [--help] hundreds of kills, and what came of them
   flat [--help]    whether memory stays flat while a crawl grows
   ladder [--help]  why asynchronous: every rung measured on this machine
+  quality [--save] main text and Markdown against the pages' own sources
 ";
 
 /// Where things are.
@@ -136,6 +138,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "bench" => return Ok(bench::run(workspace, rest)),
         "torture" => return Ok(torture::run(&workspace, rest)),
         "flat" => return Ok(flat::run(&workspace, rest)),
+        "quality" => return quality::run(&workspace, rest),
         "ladder" => return Ok(ladder::run(&workspace, rest)),
         "check" => vec![format, lints, DOC, TIDY],
         "lint" => vec![format, lints],

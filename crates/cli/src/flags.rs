@@ -105,6 +105,8 @@ const USUAL: [&str; 27] = [
 const INSPECT_HELP: &str = "\
 Shows each redirect, the header, what robots.txt says and in which line, what the
 page tells, what a crawl would do with each link, and where the time went.
+Of a file it shows what the page says about itself. --markdown, --text and --rules
+show the content of either.
 
 Exit codes: 0 an answer was read, whatever its status; 2 usage or configuration;
 3 it was not fetched.";
@@ -242,12 +244,14 @@ pub(crate) struct Sources {
 /// One page and the settings that concern a single request.
 #[derive(Args)]
 pub(crate) struct InspectArguments {
-    /// The page
-    #[arg(value_name = "URL")]
+    /// The page: a URL, or a file of HTML
+    #[arg(value_name = "URL|FILE")]
     pub(crate) url: String,
     /// Print the body; what happened then goes to standard error
     #[arg(long)]
     pub(crate) body: bool,
+    #[command(flatten)]
+    pub(crate) content: ContentArguments,
     /// How to print what happened
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
     pub(crate) format: Option<String>,
@@ -264,6 +268,23 @@ pub(crate) struct InspectArguments {
     /// Print help
     #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
     help: Option<bool>,
+}
+
+/// What is shown of a page's content.
+#[derive(Args)]
+pub(crate) struct ContentArguments {
+    /// Print the main content as Markdown; what happened then goes to standard error
+    #[arg(long, conflicts_with_all = ["body", "text", "rules"])]
+    pub(crate) markdown: bool,
+    /// Print the main content as plain text; what happened then goes to standard error
+    #[arg(long, conflicts_with_all = ["body", "rules"])]
+    pub(crate) text: bool,
+    /// Print the items that the rules in this file make of the page, as JSON
+    #[arg(long, value_name = "FILE", conflicts_with = "body")]
+    pub(crate) rules: Option<PathBuf>,
+    /// With --markdown or --text: all of the page, not only its main content
+    #[arg(long, conflicts_with = "rules")]
+    pub(crate) whole: bool,
 }
 
 /// A job and the flags that go over its configuration.

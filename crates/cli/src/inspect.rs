@@ -3,6 +3,7 @@
 //! Owns the way from the settings to the printed explanation and the exit code. It refuses to
 //! know what a crawl does with a page; the library tells.
 
+mod content;
 mod render;
 mod words;
 
@@ -13,18 +14,23 @@ use clewline::inspect::{self, Inspection};
 use crate::exit::ExitStatus;
 use crate::message::{Speaker, shown};
 use crate::resolve::{Format, Options, Resolved, Talk};
+pub(crate) use content::{View, inspect_file};
 use render::{Detail, Style};
 
-/// Whether the page itself is printed, too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Body {
-    Hide,
-    Show,
+/// What goes to standard output.
+#[derive(Debug)]
+pub(crate) enum Show {
+    /// What happened.
+    Explanation,
+    /// The page as it came.
+    Body,
+    /// What the page says.
+    Content(View),
 }
 
 /// Fetches the page and says what happened: 0 if an answer was read, whatever its status, and
-/// 3 if none was.
-pub(crate) fn inspect(resolved: Resolved, body: Body) -> anyhow::Result<ExitStatus> {
+/// 3 if none was or the page could not be read.
+pub(crate) fn inspect(resolved: Resolved, show: &Show) -> anyhow::Result<ExitStatus> {
     let Resolved {
         config, options, ..
     } = resolved;
@@ -38,19 +44,20 @@ pub(crate) fn inspect(resolved: Resolved, body: Body) -> anyhow::Result<ExitStat
             return Ok(ExitStatus::Usage);
         }
     };
-    match body {
-        Body::Hide => explain(&inspection, options, &mut stdout())?,
-        Body::Show => {
-            // What was asked for is the body; the explanation is talk.
-            if options.talk != Talk::Quiet {
-                explain(&inspection, options, &mut stderr())?;
-            }
-            write_body(&inspection)?;
-        }
+    if let Show::Explanation = show {
+        explain(&inspection, options, &mut stdout())?;
+    } else if options.talk != Talk::Quiet {
+        // What was asked for is the page; the explanation is talk.
+        explain(&inspection, options, &mut stderr())?;
     }
+    let is_told = match show {
+        Show::Explanation => true,
+        Show::Body => write_body(&inspection).map(|()| true)?,
+        Show::Content(view) => content::of_answer(&inspection, view)?,
+    };
     Ok(match inspection.page {
-        Some(_) => ExitStatus::Done,
-        None => ExitStatus::Stuck,
+        Some(_) if is_told => ExitStatus::Done,
+        _ => ExitStatus::Stuck,
     })
 }
 
@@ -79,17 +86,26 @@ fn explain<W: Write + IsTerminal>(
 
 /// Bytes as they are for a program; for a terminal text that cannot steer it.
 fn write_body(inspection: &Inspection) -> io::Result<()> {
+    if stdout().is_terminal() {
+        return write_text(&inspection.text());
+    }
+    let mut out = stdout().lock();
+    out.write_all(&inspection.body)?;
+    out.flush()
+}
+
+/// Text as it is for a program; for a terminal without what could steer it.
+fn write_text(text: &str) -> io::Result<()> {
     let out = stdout();
     let is_terminal = out.is_terminal();
     let mut out = BufWriter::new(out.lock());
     if is_terminal {
-        let text = inspection.text();
         for line in text.lines() {
             let cells: Vec<_> = line.split('\t').map(shown).collect();
             writeln!(out, "{}", cells.join("\t"))?;
         }
     } else {
-        out.write_all(&inspection.body)?;
+        out.write_all(text.as_bytes())?;
     }
     out.flush()
 }

@@ -20,7 +20,7 @@ mod teller;
 mod warc;
 
 use std::io::{self, Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clewline::JobError;
@@ -127,6 +127,14 @@ fn run_crawl(arguments: &CrawlArguments) -> Result<ExitStatus, Failure> {
 }
 
 fn run_inspect(arguments: InspectArguments) -> Result<ExitStatus, Failure> {
+    let view = inspect::View::of(&arguments.content).map_err(|error| {
+        let problem = Problem::new("--rules", format!("{error:#}"));
+        Failure::Usage(vec![problem])
+    })?;
+    let path = Path::new(&arguments.url);
+    if path.is_file() {
+        return Ok(inspect::inspect_file(path, view.as_ref())?);
+    }
     let settings = Settings {
         input: InputSettings {
             url: vec![arguments.url],
@@ -147,12 +155,12 @@ fn run_inspect(arguments: InspectArguments) -> Result<ExitStatus, Failure> {
     if arguments.sources.show_config {
         return write_out(&show::show(&resolved));
     }
-    let body = if arguments.body {
-        inspect::Body::Show
-    } else {
-        inspect::Body::Hide
+    let show = match view {
+        Some(view) => inspect::Show::Content(view),
+        None if arguments.body => inspect::Show::Body,
+        None => inspect::Show::Explanation,
     };
-    Ok(inspect::inspect(resolved, body)?)
+    Ok(inspect::inspect(resolved, &show)?)
 }
 
 fn resolved(flags: &Settings, sources: &Sources) -> Result<Resolved, Failure> {

@@ -209,6 +209,56 @@ fn the_body_goes_to_standard_output_alone() {
 }
 
 #[test]
+fn content_goes_to_standard_output_alone() {
+    let web = web();
+    let folder = tempfile::tempdir().unwrap();
+    let rules = folder.path().join("rules.toml");
+    let rule = "[[rule]]\nname = 'title'\nselect = 'title'\n";
+    std::fs::write(&rules, rule).unwrap();
+    let rules = rules.to_str().unwrap();
+    let ran = inspect(&web, "/old", &["--rules", rules]);
+    assert_eq!(ran.code, 0, "{}", ran.talk);
+    assert!(ran.out.contains("\"title\": \"Home\""), "{}", ran.out);
+    assert!(ran.talk.contains("\nHops "), "{}", ran.talk);
+    let ran = inspect(&web, "/old", &["--markdown", "-q"]);
+    assert!(ran.out.contains("](http://a.test:"), "{}", ran.out);
+    assert_eq!((ran.code, ran.talk.as_str()), (0, ""));
+    std::fs::write(rules, "[[rule]]\nname = 'x'\nselect = '['\n").unwrap();
+    let ran = inspect(&web, "/old", &["--rules", rules]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.talk.contains("rule x: select"), "{}", ran.talk);
+}
+
+#[test]
+fn files_are_inspected_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.html");
+    let page = b"<meta charset=latin1><title>T\xe9</title><nav>Menu</nav>\
+        <main><h1>Head</h1><p>Words, <b>bold</b>.</main>";
+    std::fs::write(&path, page).unwrap();
+    std::fs::write(folder.path().join("deep.html"), "<div>".repeat(1000)).unwrap();
+    let check = |name: &str, flags: &[&str], code: i32| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clewline"));
+        command.args(["inspect", name]).args(flags);
+        let output = command.current_dir(folder.path()).env_clear().output();
+        let output = output.unwrap();
+        let talk = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{flags:?} {talk}");
+        (String::from_utf8(output.stdout).unwrap(), talk)
+    };
+    let (out, _) = check("page.html", &["--markdown"], 0);
+    assert_eq!(out, "# Head\n\nWords, **bold**.\n");
+    let (out, _) = check("page.html", &["--text", "--whole"], 0);
+    assert_eq!(out, "Menu\n\nHead\n\nWords, bold.\n");
+    let (out, _) = check("page.html", &[], 0);
+    assert!(out.contains("\"title\": \"Té\""), "{out}");
+    let (out, talk) = check("deep.html", &["--markdown"], 3);
+    assert_eq!(out, "");
+    assert!(talk.contains("nested more than 512 deep"), "{talk}");
+    check("page.html", &["--markdown", "--text"], 2);
+}
+
+#[test]
 fn exit_codes() {
     let web = web();
     let check = |path: &str, flags: &[&str], code: i32| {

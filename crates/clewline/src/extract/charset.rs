@@ -5,6 +5,8 @@
 //! the order of these sources against header fields; that is the page's. Invariant: linear in
 //! the bytes given, and it never answers an encoding that a later byte could contradict.
 
+use std::borrow::Cow;
+
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use memchr::memmem;
 
@@ -13,6 +15,21 @@ pub(super) const PRESCAN: usize = 1024;
 
 /// How much of an undeclared document the guess is based on.
 pub(super) const GUESS: usize = 64 * 1024;
+
+/// The text of an HTML document that came without a header, such as a file; broken bytes become
+/// U+FFFD.
+///
+/// ```
+/// let text = clewline::extract::decoded_html(b"<meta charset=latin1>caf\xe9");
+/// assert_eq!(text, "<meta charset=latin1>caf\u{e9}");
+/// ```
+pub fn decoded_html(bytes: &[u8]) -> Cow<'_, str> {
+    let start = &bytes[..bytes.len().min(PRESCAN)];
+    let sample = &bytes[..bytes.len().min(GUESS)];
+    let declared = byte_order_mark(bytes).or_else(|| declared_in_html(start));
+    let encoding = declared.unwrap_or_else(|| guess(sample, ""));
+    encoding.decode(bytes).0
+}
 
 /// The encoding that a byte order mark names.
 pub(super) fn byte_order_mark(bytes: &[u8]) -> Option<&'static Encoding> {

@@ -29,6 +29,7 @@ use clewline_core::url::CrawlUrl;
 
 use crate::headers::Headers;
 
+pub use charset::decoded_html;
 pub use page::PageExtractor;
 
 /// What is known of a page before its body.

@@ -1,0 +1,215 @@
+//! A page's content, at two speeds.
+//!
+//! Owns what is found of a page and in which order the passes go: the stream first, which is
+//! cheap and counts, a tree only where main text or Markdown are asked for. Pure: text in,
+//! content or a refusal out.
+
+use serde::Serialize;
+use url::Url;
+
+use crate::fingerprint::Fingerprint;
+use crate::limits::{ContentLimits, Deadline, Refusal};
+use crate::markdown;
+use crate::metadata::{Collector, Metadata};
+use crate::reading;
+use crate::scan::{Scanner, Token};
+use crate::selection::Selection;
+use crate::tag::Tag;
+use crate::text::{TextWriter, words};
+use crate::tree::Tree;
+
+/// Bytes of text that are enough to tell its language.
+const LANGUAGE_SAMPLE: usize = 4000;
+
+/// How closely a page is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speed {
+    /// Metadata and plain text, in one pass.
+    Skim,
+    /// The main text and its Markdown as well.
+    Main,
+    /// The main text as well, and Markdown of the whole page.
+    Whole,
+}
+
+/// What a page says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Content {
+    /// What it says about itself.
+    #[serde(flatten)]
+    pub metadata: Metadata,
+    /// The language that its words are in (ISO 639-3), where none is declared and the words
+    /// tell.
+    pub detected_language: Option<&'static str>,
+    /// All that people can read, as plain text.
+    pub text: String,
+    /// Words in the text.
+    pub words: usize,
+    /// What identifies the text.
+    pub fingerprint: Fingerprint,
+    /// The main content, if it was asked for.
+    pub main: Option<MainContent>,
+}
+
+/// The content without what is around it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct MainContent {
+    /// As plain text.
+    pub text: String,
+    /// Words in the text.
+    pub words: usize,
+    /// As Markdown (`CommonMark` with tables), with absolute links.
+    pub markdown: String,
+    /// Whether the Markdown was cut, because it became much longer than the page.
+    pub truncated: bool,
+}
+
+impl Content {
+    /// Reads a page with its main text and Markdown.
+    ///
+    /// ```
+    /// use clewline_content::{Content, ContentLimits};
+    /// let url = "https://example.com/docs/".parse()?;
+    /// let html = "<title>T</title><nav>Menu</nav><p>Words and <a href='a'>links</a>.</p>";
+    /// let content = Content::of(html, &url, &ContentLimits::default())?;
+    /// let main = content.main.expect("it was asked for");
+    /// assert_eq!(main.text, "Words and links.");
+    /// assert_eq!(main.markdown, "Words and [links](https://example.com/docs/a).\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(html: &str, url: &Url, limits: &ContentLimits) -> Result<Self, Refusal> {
+        Self::read(html, url, Speed::Main, limits)
+    }
+
+    /// Reads metadata and plain text only, several times as fast.
+    pub fn skim(html: &str, url: &Url, limits: &ContentLimits) -> Result<Self, Refusal> {
+        Self::read(html, url, Speed::Skim, limits)
+    }
+
+    /// Reads a page at a speed.
+    pub fn read(
+        html: &str,
+        url: &Url,
+        speed: Speed,
+        limits: &ContentLimits,
+    ) -> Result<Self, Refusal> {
+        if html.len() > limits.most_bytes {
+            let most = limits.most_bytes;
+            return Err(Refusal::TooLong { most });
+        }
+        let mut deadline = Deadline::start(limits);
+        let (collector, text) = stream(html, limits, &mut deadline)?;
+        let main = match speed {
+            Speed::Skim => None,
+            Speed::Main | Speed::Whole => {
+                let tree = Tree::of(html, limits, &mut deadline)?;
+                let base = collector.base(url);
+                Some(MainContent::of(&tree, &base, speed, html.len()))
+            }
+        };
+        deadline.look()?;
+        let metadata = collector.finish(url);
+        let told = main.as_ref().map_or(text.as_str(), |main| &main.text);
+        Ok(Self {
+            detected_language: match metadata.language {
+                Some(_) => None,
+                None => language(told),
+            },
+            words: words(&text).count(),
+            fingerprint: Fingerprint::of(&text),
+            metadata,
+            text,
+            main,
+        })
+    }
+}
+
+impl MainContent {
+    fn of(tree: &Tree<'_>, base: &Url, speed: Speed, length: usize) -> Self {
+        let main = Selection::main(tree);
+        let text = reading::text(tree, &main);
+        let written = match speed {
+            Speed::Whole => markdown::write(tree, &Selection::whole(tree), base, length),
+            _ => markdown::write(tree, &main, base, length),
+        };
+        Self {
+            words: words(&text).count(),
+            text,
+            markdown: written.text,
+            truncated: written.truncated,
+        }
+    }
+}
+
+/// The streaming pass: metadata, plain text, and a count of what a tree would hold.
+fn stream(
+    html: &str,
+    limits: &ContentLimits,
+    deadline: &mut Deadline,
+) -> Result<(Collector, String), Refusal> {
+    let mut collector = Collector::default();
+    let mut writer = TextWriter::new();
+    let mut count = 0;
+    // The element that hides what is in it, and how many of its name are open.
+    let mut unread: Option<(Tag, usize)> = None;
+    for token in Scanner::new(html) {
+        deadline.step()?;
+        count += 1;
+        if count > limits.most_nodes {
+            let most = limits.most_nodes;
+            return Err(Refusal::TooManyNodes { most });
+        }
+        unread = match (token, unread) {
+            (Token::Open(tag, _), Some((hidden, open))) if tag == hidden => Some((tag, open + 1)),
+            (Token::Close(tag), Some((hidden, 1))) if tag == hidden => None,
+            (Token::Close(tag), Some((hidden, open))) if tag == hidden => Some((tag, open - 1)),
+            (Token::Open(tag, _), None) if hides(tag) => Some((tag, 1)),
+            (_, unread) => unread,
+        };
+        match token {
+            Token::Text(text) if unread.is_none() => {
+                collector.text(text);
+                writer.text(text);
+            }
+            Token::Open(tag, attributes) if unread.is_none_or(|(hidden, _)| reveals(hidden)) => {
+                collector.open(tag, attributes);
+                writer.open(tag);
+            }
+            Token::Close(tag) if unread.is_none() => {
+                collector.close(tag);
+                writer.close(tag);
+            }
+            Token::Raw(tag, text) => collector.raw(tag, text),
+            _ => {}
+        }
+    }
+    Ok((collector, writer.finish()))
+}
+
+/// Whether the stream leaves out what is in the element. Others that people do not read have
+/// end tags which are often missing: a page must not vanish behind one.
+const fn hides(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::Script
+            | Tag::Style
+            | Tag::Title
+            | Tag::Template
+            | Tag::Noscript
+            | Tag::Svg
+            | Tag::Math
+    ) || tag.is_raw()
+}
+
+/// Whether the tag that hides is itself of interest.
+const fn reveals(hidden: Tag) -> bool {
+    matches!(hidden, Tag::Script)
+}
+
+fn language(text: &str) -> Option<&'static str> {
+    let end = text.floor_char_boundary(LANGUAGE_SAMPLE);
+    let found = whatlang::detect(&text[..end])?;
+    found.is_reliable().then(|| found.lang().code())
+}

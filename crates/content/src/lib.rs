@@ -1,0 +1,36 @@
+//! What a page says: metadata, plain text, main text, Markdown, fingerprints, items by rules.
+//!
+//! Owns the way from the text of a page to its content. It refuses to know of fetching and of
+//! files, and the crawler does not depend on it. Everything is bounded by
+//! [`ContentLimits`]; a page beyond them gets a [`Refusal`] that says why.
+#![warn(missing_docs)]
+
+mod content;
+mod date;
+mod fingerprint;
+#[doc(hidden)]
+pub mod fuzzing;
+mod json_ld;
+mod limits;
+mod markdown;
+mod metadata;
+mod pool;
+mod reading;
+mod rules;
+mod scan;
+mod selection;
+mod tag;
+#[cfg(test)]
+mod tests;
+mod text;
+mod tree;
+
+pub use content::{Content, MainContent, Speed};
+pub use date::normalised_date;
+pub use fingerprint::{Fingerprint, LARGEST_DISTANCE, clusters};
+pub use limits::{ContentLimits, Refusal};
+pub use metadata::{Heading, Metadata};
+pub use pool::{Answer, Readers};
+pub use rules::{Items, RuleError, Rules};
+pub use text::words;
+pub use url::Url;

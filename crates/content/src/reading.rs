@@ -1,0 +1,31 @@
+//! A part of a tree as plain text.
+//!
+//! Owns the walk; where lines break is [`TextWriter`]'s. Invariant: the depth of the recursion
+//! is the tree's, which is limited.
+
+use crate::selection::Selection;
+use crate::tag::Tag;
+use crate::text::TextWriter;
+use crate::tree::{NodeId, Tree};
+
+/// The words of a selection.
+pub(crate) fn text(tree: &Tree<'_>, selection: &Selection) -> String {
+    let mut writer = TextWriter::new();
+    walk(tree, selection, selection.root, &mut writer);
+    writer.finish()
+}
+
+fn walk(tree: &Tree<'_>, selection: &Selection, id: NodeId, writer: &mut TextWriter) {
+    if selection.is_dropped(id) {
+        return;
+    }
+    let node = tree.node(id);
+    if node.tag == Tag::Text {
+        return writer.text(node.text);
+    }
+    writer.open(node.tag);
+    for child in tree.children(id) {
+        walk(tree, selection, child, writer);
+    }
+    writer.close(node.tag);
+}

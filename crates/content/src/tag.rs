@@ -1,0 +1,228 @@
+//! The elements of HTML that this crate treats in a way of their own.
+//!
+//! Owns which names are known and what kind of element each is. It refuses to know of
+//! attributes. Invariant: an unknown name is [`Tag::Other`], which is inline and never raw.
+
+/// The longest name in the table; longer ones are unknown.
+const LONGEST_NAME: usize = 10;
+
+macro_rules! tags {
+    ($($tag:ident $name:literal)*) => {
+        /// A known element, or a piece of text in a tree.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Tag {
+            /// Text between tags.
+            Text,
+            /// An element that means nothing here.
+            Other,
+            $($tag,)*
+        }
+
+        impl Tag {
+            /// The element of this name, in any case of letters.
+            pub(crate) fn of(name: &[u8]) -> Self {
+                let mut lower = [0; LONGEST_NAME];
+                let Some(lower) = lower.get_mut(..name.len()) else {
+                    return Self::Other;
+                };
+                lower.copy_from_slice(name);
+                lower.make_ascii_lowercase();
+                match &*lower {
+                    $($name => Self::$tag,)*
+                    _ => Self::Other,
+                }
+            }
+        }
+    };
+}
+
+tags! {
+    A b"a" Address b"address" Area b"area" Article b"article" Aside b"aside" Audio b"audio"
+    B b"b" Base b"base" Blockquote b"blockquote" Body b"body" Br b"br" Button b"button"
+    Canvas b"canvas" Caption b"caption" Center b"center" Cite b"cite" Code b"code" Col b"col"
+    Colgroup b"colgroup" Dd b"dd" Del b"del" Details b"details" Dialog b"dialog" Div b"div"
+    Dl b"dl" Dt b"dt" Em b"em" Embed b"embed" Fieldset b"fieldset" Figcaption b"figcaption"
+    Figure b"figure" Footer b"footer" Form b"form" H1 b"h1" H2 b"h2" H3 b"h3" H4 b"h4"
+    H5 b"h5" H6 b"h6" Head b"head" Header b"header" Hgroup b"hgroup" Hr b"hr" Html b"html"
+    I b"i" Iframe b"iframe" Img b"img" Input b"input" Kbd b"kbd" Legend b"legend" Li b"li"
+    Link b"link" Main b"main" Math b"math" Menu b"menu" Meta b"meta" Nav b"nav"
+    Noembed b"noembed" Noframes b"noframes" Noscript b"noscript" Object b"object" Ol b"ol"
+    Optgroup b"optgroup" Option b"option" P b"p" Param b"param" Pre b"pre" S b"s" Samp b"samp"
+    Script b"script" Section b"section" Select b"select" Source b"source" Strong b"strong"
+    Style b"style" Summary b"summary" Svg b"svg" Table b"table" Tbody b"tbody" Td b"td"
+    Template b"template" Textarea b"textarea" Tfoot b"tfoot" Th b"th" Thead b"thead"
+    Time b"time" Title b"title" Tr b"tr" Track b"track" Tt b"tt" Ul b"ul" Video b"video"
+    Wbr b"wbr" Xmp b"xmp"
+}
+
+impl Tag {
+    /// It has no content and no end tag.
+    pub(crate) const fn is_void(self) -> bool {
+        matches!(
+            self,
+            Self::Area
+                | Self::Base
+                | Self::Br
+                | Self::Col
+                | Self::Embed
+                | Self::Hr
+                | Self::Img
+                | Self::Input
+                | Self::Link
+                | Self::Meta
+                | Self::Param
+                | Self::Source
+                | Self::Track
+                | Self::Wbr
+        )
+    }
+
+    /// Its content is text up to its own end tag, whatever stands in it.
+    pub(crate) const fn is_raw(self) -> bool {
+        matches!(
+            self,
+            Self::Script
+                | Self::Style
+                | Self::Title
+                | Self::Textarea
+                | Self::Iframe
+                | Self::Noembed
+                | Self::Noframes
+                | Self::Xmp
+        )
+    }
+
+    /// Nothing in it is read by people.
+    pub(crate) const fn is_unread(self) -> bool {
+        matches!(
+            self,
+            Self::Script
+                | Self::Style
+                | Self::Template
+                | Self::Noscript
+                | Self::Iframe
+                | Self::Noembed
+                | Self::Noframes
+                | Self::Svg
+                | Self::Math
+                | Self::Canvas
+                | Self::Object
+                | Self::Audio
+                | Self::Video
+                | Self::Head
+                | Self::Title
+                | Self::Textarea
+                | Self::Select
+                | Self::Button
+        )
+    }
+
+    /// It stands on lines of its own.
+    pub(crate) const fn is_block(self) -> bool {
+        self.is_container() || self.heading().is_some() || self.is_table_part() || self.is_leaf()
+    }
+
+    const fn is_leaf(self) -> bool {
+        matches!(
+            self,
+            Self::P
+                | Self::Pre
+                | Self::Hr
+                | Self::Li
+                | Self::Dt
+                | Self::Dd
+                | Self::Figcaption
+                | Self::Summary
+                | Self::Legend
+                | Self::Caption
+                | Self::Option
+        )
+    }
+
+    const fn is_table_part(self) -> bool {
+        matches!(
+            self,
+            Self::Table | Self::Thead | Self::Tbody | Self::Tfoot | Self::Tr | Self::Td | Self::Th
+        )
+    }
+
+    const fn is_container(self) -> bool {
+        matches!(
+            self,
+            Self::Html
+                | Self::Head
+                | Self::Body
+                | Self::Address
+                | Self::Article
+                | Self::Aside
+                | Self::Blockquote
+                | Self::Center
+                | Self::Details
+                | Self::Dialog
+                | Self::Div
+                | Self::Dl
+                | Self::Fieldset
+                | Self::Figure
+                | Self::Footer
+                | Self::Form
+                | Self::Header
+                | Self::Hgroup
+                | Self::Main
+                | Self::Menu
+                | Self::Nav
+                | Self::Ol
+                | Self::Section
+                | Self::Ul
+                | Self::Xmp
+        )
+    }
+
+    /// The level of a heading.
+    pub(crate) const fn heading(self) -> Option<u8> {
+        match self {
+            Self::H1 => Some(1),
+            Self::H2 => Some(2),
+            Self::H3 => Some(3),
+            Self::H4 => Some(4),
+            Self::H5 => Some(5),
+            Self::H6 => Some(6),
+            _ => None,
+        }
+    }
+
+    /// An open `p` ends where this begins.
+    pub(crate) const fn ends_paragraph(self) -> bool {
+        self.is_block()
+            && !matches!(
+                self,
+                Self::Td | Self::Th | Self::Tr | Self::Option | Self::Legend | Self::Caption
+            )
+    }
+
+    /// Unclosed elements inside do not reach out of it, nor stray end tags into what is around.
+    pub(crate) const fn is_boundary(self) -> bool {
+        matches!(
+            self,
+            Self::Table | Self::Td | Self::Th | Self::Caption | Self::Template | Self::Html
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_in_any_case() {
+        for (name, tag) in [
+            ("a", Tag::A),
+            ("BlockQuote", Tag::Blockquote),
+            ("FIGCAPTION", Tag::Figcaption),
+            ("figcaptions", Tag::Other),
+            ("my-element", Tag::Other),
+            ("", Tag::Other),
+        ] {
+            assert_eq!(Tag::of(name.as_bytes()), tag, "{name}");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Dates.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| clewline_content::fuzzing::date(data));
