@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use clewline_search::{Index, Query};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let job = std::env::args_os().nth(1).ok_or("usage: ask JOB < queries")?;
+    let job = std::env::args_os()
+        .nth(1)
+        .ok_or("usage: ask JOB < queries")?;
     let index = Index::open(&PathBuf::from(job))?;
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {

@@ -19,14 +19,35 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn web() -> LiveWeb {
     let page = |title: &str, body: &str| {
-        Page::html(format!("<html lang=en><title>{title}</title><h1>{title}</h1><p>{body}</p>"))
+        Page::html(format!(
+            "<html lang=en><title>{title}</title><h1>{title}</h1><p>{body}</p>"
+        ))
     };
     let site = Site::new()
-        .page("/", Page::html(links(["/hash", "/tree", "/copy", "/hidden", "/old", "/notes.txt"])))
-        .page("/hash", page("Hash maps", "<a href=/tree>trees</a> pairs of keys and values"))
+        .page(
+            "/",
+            Page::html(links([
+                "/hash",
+                "/tree",
+                "/copy",
+                "/hidden",
+                "/old",
+                "/notes.txt",
+            ])),
+        )
+        .page(
+            "/hash",
+            page(
+                "Hash maps",
+                "<a href=/tree>trees</a> pairs of keys and values",
+            ),
+        )
         .page("/tree", page("Trees", "ordered keys, balanced"))
         .page("/copy", page("Trees", "ordered keys, balanced"))
-        .page("/hidden", page("Hidden", "<meta name=robots content=noindex> secret keys"))
+        .page(
+            "/hidden",
+            page("Hidden", "<meta name=robots content=noindex> secret keys"),
+        )
         .page("/old", terrarium::Reply::from(Page::redirect(301, "/tree")))
         .page("/notes.txt", Page::text("plain keys without markup"));
     Web::new().site("a.test", site).start()
@@ -85,11 +106,21 @@ fn what_was_crawled_is_found() {
     assert_eq!((first.pages, first.left_out), (5, 1));
     assert_eq!(paths(&folder, "pairs"), ["/hash"]);
     assert_eq!(paths(&folder, "plain type:text"), ["/notes.txt"]);
-    assert_eq!(paths(&folder, "secret"), [""; 0], "it asks not to be indexed");
+    assert_eq!(
+        paths(&folder, "secret"),
+        [""; 0],
+        "it asks not to be indexed"
+    );
     let trees = search(&folder, "balanced");
-    assert_eq!((trees.total, trees.hits.len(), trees.hits[0].also.len()), (2, 1, 1));
+    assert_eq!(
+        (trees.total, trees.hits.len(), trees.hits[0].also.len()),
+        (2, 1, 1)
+    );
     assert_eq!(trees.hits[0].title, "Trees");
-    assert!(trees.hits[0].snippet.text.contains("balanced"), "a copy has words, too");
+    assert!(
+        trees.hits[0].snippet.text.contains("balanced"),
+        "a copy has words, too"
+    );
     let linked = search(&folder, "url:tree");
     assert_eq!(linked.hits[0].inlinks, 3, "the root, /hash and a redirect");
 }
@@ -142,7 +173,10 @@ fn an_index_goes_on_where_it_stands() {
 fn folders_without_an_archive_are_told_so() {
     let place = tempfile::tempdir().unwrap();
     let failed = update(place.path(), &mut |_| {}).unwrap_err();
-    assert!(failed.to_string().contains("is not a job folder"), "{failed}");
+    assert!(
+        failed.to_string().contains("is not a job folder"),
+        "{failed}"
+    );
     let folder = place.path().join("a.crawl");
     let mut config = config(&web(), &folder);
     config.output.archive.write = false;

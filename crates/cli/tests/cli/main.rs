@@ -13,6 +13,7 @@ mod place;
 mod report;
 mod safety;
 mod screen;
+mod search;
 #[cfg(unix)]
 mod signals;
 #[cfg(target_os = "linux")]
