@@ -266,6 +266,7 @@ impl Crawl {
                 begin(
                     Parts {
                         earlier: job.earlier,
+                        leases: Some(job.leases),
                         witness: Some(job.witness),
                         ..parts
                     },
@@ -317,6 +318,7 @@ impl Shared {
             cookies,
             frontier,
             earlier: Earlier::default(),
+            leases: None,
             folder: None,
             witness: None,
             observer: self.observer,

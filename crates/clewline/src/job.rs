@@ -24,6 +24,7 @@ use crate::engine::{COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NO
 use crate::exchange::{Secrets, Spool};
 use crate::failpoint::{Point, pass};
 use crate::folder::{Beginning, FolderError, JobFolder, Remedy};
+use crate::leases::Board;
 use crate::log::archive::{self, ArchiveLog, ArchivePlan, Position, Tails};
 use crate::log::{LinksLog, Log, Offset, UrlsLog, links, urls};
 use crate::store::{DiskStore, MemoryPlan};
@@ -44,6 +45,7 @@ pub(crate) struct OpenJob {
     pub(crate) cookies: Option<CookieJar>,
     pub(crate) earlier: Earlier,
     pub(crate) witness: Witness,
+    pub(crate) leases: Board,
 }
 
 /// Opens the state and the logs of a job folder.
@@ -58,6 +60,7 @@ pub(crate) fn open(
     prepare(folder, testimony.as_ref())?;
     let store = DiskStore::open(&folder.store_path(), rules.keyer.clone(), plan)?;
     durable::sync_folder(&state).map_err(|source| io_at(&state, source))?;
+    let leases = Board::open(&state).map_err(|source| io_at(&state, source))?;
     if folder.beginning() == Beginning::Afresh {
         pass(Point::NewStore);
         let frontier = Frontier::new(rules, store);
@@ -68,6 +71,7 @@ pub(crate) fn open(
             cookies: None,
             earlier: Earlier::default(),
             witness: Witness::open(&state).map_err(|source| io_at(&state, source))?,
+            leases,
         });
     }
     pass(Point::RecoveryOpened);
@@ -86,12 +90,16 @@ pub(crate) fn open(
     if let Some(state) = state {
         frontier.restore(state);
     }
+    for (key, suspicion) in leases.suspicions() {
+        frontier.suspect(key, suspicion);
+    }
     Ok(OpenJob {
         frontier,
         logs,
         cookies,
         earlier,
         witness,
+        leases,
     })
 }
 

@@ -39,6 +39,7 @@ pub mod fuzzing;
 mod headers;
 pub mod inspect;
 mod job;
+mod leases;
 pub mod log;
 #[doc(hidden)]
 pub mod measuring;

@@ -131,6 +131,9 @@ fn hold_line(hold: &Hold, now: Duration, speed_named: bool) -> String {
         HoldKind::Robots => {
             format!("robots.txt of {host} could not be read; again in {seconds:.0} s")
         }
+        HoldKind::NetworkAway => {
+            format!("paused: the network seems to be away; looking again in {seconds:.0} s")
+        }
     }
 }
 
@@ -164,6 +167,20 @@ fn note_line(note: &Note) -> String {
         }
         Note::Parked { host, why, .. } => format!("{host} is left alone for a while: {why}"),
         Note::HostEnded { host, why } => format!("{host} is given up: {why}"),
+        Note::NetworkAway { hosts } => format!(
+            "paused: {hosts} hosts failed at once, so the network seems to be away; \
+             the crawl goes on when it is back"
+        ),
+        Note::NetworkBack { after } => {
+            format!(
+                "the crawl goes on after a pause of {:.0} s",
+                after.as_secs_f64()
+            )
+        }
+        Note::Stopped { stopped } => format!(
+            "this process was stopped for {:.0} s; what failed meanwhile is tried again",
+            stopped.as_secs_f64()
+        ),
     }
 }
 

@@ -1,8 +1,16 @@
 //! What can be wrong with a configuration, all of it at once.
 
+use std::time::Duration;
+
 use clewline_core::scope::{Reach, Scope};
 
 use super::{ArchiveConfig, Config, ConfigProblem, PolitenessConfig};
+
+/// No time is longer, so that none can be added up beyond what a clock can show.
+const LONGEST_TIME: Duration = Duration::from_hours(10 * 365 * 24);
+
+/// No size is larger: file systems count in signed numbers.
+const LARGEST_SIZE: u64 = i64::MAX as u64;
 
 impl Config {
     /// Everything that is wrong; an empty list means that a crawl can start.
@@ -46,6 +54,21 @@ impl Config {
         if self.fetch.timeout.is_zero() || self.fetch.connect_timeout.is_zero() {
             problem("timeout", "must be longer than zero");
         }
+        for (setting, time) in self.times() {
+            if time > LONGEST_TIME {
+                problem(setting, "must not be longer than ten years");
+            }
+        }
+        for (setting, size) in [
+            ("memory", self.output.memory.0),
+            ("min-free", self.output.min_free.0),
+            ("max-body", self.fetch.max_body),
+            ("max-bytes", self.limits.bytes.unwrap_or(0)),
+        ] {
+            if size > LARGEST_SIZE {
+                problem(setting, "must be less than 2^63 bytes");
+            }
+        }
         if !(1..=ArchiveConfig::LARGEST_FILE).contains(&self.output.archive.file_size) {
             problem("warc-size", "must be from 1 byte to 512 GiB");
         }
@@ -68,6 +91,24 @@ impl Config {
         }
         problems
     }
+
+    /// Every time that is added to a moment.
+    fn times(&self) -> impl Iterator<Item = (&'static str, Duration)> {
+        let politeness = &self.politeness;
+        let named = [
+            ("timeout", Some(self.fetch.timeout)),
+            ("connect-timeout", Some(self.fetch.connect_timeout)),
+            ("max-time", self.limits.time),
+            ("delay", politeness.delay),
+            ("retry-delay", politeness.retry_delay),
+            ("robots-retry", politeness.robots_retry),
+        ];
+        let hosts = politeness.hosts.iter().map(|host| ("delay", host.delay));
+        named
+            .into_iter()
+            .chain(hosts)
+            .filter_map(|(setting, time)| Some((setting, time?)))
+    }
 }
 
 impl PolitenessConfig {
@@ -87,7 +128,7 @@ impl PolitenessConfig {
 #[cfg(test)]
 mod tests {
     use super::super::{Config, Root};
-    use super::Reach;
+    use super::{Duration, Reach};
 
     #[test]
     fn all_problems_at_once() {
@@ -105,6 +146,44 @@ mod tests {
         assert_eq!(
             settings,
             ["url", "contact", "tries", "max-pages", "rate", "exclude"]
+        );
+    }
+
+    #[test]
+    fn no_time_and_no_size_is_beyond_what_can_be_counted() {
+        let mut config = Config {
+            roots: vec![Root::parse("example.com").unwrap()],
+            ..Config::default()
+        };
+        config.fetch.timeout = Duration::MAX;
+        config.fetch.connect_timeout = Duration::MAX;
+        config.limits.time = Some(Duration::MAX);
+        config.politeness.delay = Some(Duration::from_secs(u64::MAX));
+        config.politeness.retry_delay = Some(Duration::from_hours(24 * 3651));
+        config.politeness.robots_retry = Some(Duration::MAX);
+        config.output.memory.0 = u64::MAX;
+        config.output.min_free.0 = 1 << 63;
+        config.fetch.max_body = u64::MAX;
+        config.limits.bytes = Some(u64::MAX);
+        let settings: Vec<_> = config
+            .validate()
+            .iter()
+            .map(|problem| problem.setting)
+            .collect();
+        assert_eq!(
+            settings,
+            [
+                "timeout",
+                "connect-timeout",
+                "max-time",
+                "delay",
+                "retry-delay",
+                "robots-retry",
+                "memory",
+                "min-free",
+                "max-body",
+                "max-bytes",
+            ]
         );
     }
 

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::mpsc::error::TrySendError;
 
+use super::held::Share;
 use crate::page::Page;
 
 /// Whether somebody still wants pages.
@@ -21,7 +22,7 @@ pub(super) enum Reader {
 #[derive(Debug)]
 pub(super) struct Delivery {
     reader: Option<Sender<Page>>,
-    waiting: VecDeque<Page>,
+    waiting: VecDeque<(Page, Share)>,
 }
 
 impl Delivery {
@@ -38,8 +39,8 @@ impl Delivery {
     }
 
     /// Takes a page over and passes on as much as the reader has room for.
-    pub(super) fn offer(&mut self, page: Page) -> Reader {
-        self.waiting.push_back(page);
+    pub(super) fn offer(&mut self, page: Page, share: Share) -> Reader {
+        self.waiting.push_back((page, share));
         self.pass_on()
     }
 
@@ -48,11 +49,11 @@ impl Delivery {
         let Some(reader) = &self.reader else {
             return Reader::Gone;
         };
-        while let Some(page) = self.waiting.pop_front() {
+        while let Some((page, share)) = self.waiting.pop_front() {
             match reader.try_send(page) {
                 Ok(()) => {}
                 Err(TrySendError::Full(page)) => {
-                    self.waiting.push_front(page);
+                    self.waiting.push_front((page, share));
                     return Reader::Listens;
                 }
                 Err(TrySendError::Closed(_)) => {
@@ -67,7 +68,7 @@ impl Delivery {
     /// At the end the last pages wait for their reader.
     pub(super) fn finish(self) {
         let Some(reader) = self.reader else { return };
-        for page in self.waiting {
+        for (page, _) in self.waiting {
             if reader.blocking_send(page).is_err() {
                 return;
             }

@@ -11,7 +11,7 @@ use clewline_core::frontier::{Hold, Moment, Origin, Store, Summary};
 use clewline_core::key::HostId;
 use clewline_core::url::CrawlUrl;
 
-use super::{Engine, EngineError, Event, Progress, open_files, state};
+use super::{Engine, EngineError, Event, Progress, Room, open_files, state};
 use crate::control::{Asked, Change, ControlError, RobotsSaying, Sight};
 use crate::folder::JobFolder;
 use crate::status::{Figures, MOST_HOSTS, State, Status};
@@ -107,7 +107,7 @@ impl<S: Store> Engine<S> {
         let now = self.clock.now();
         self.frontier.adopt(&rules, now).map_err(state)?;
         if let Change::Concurrency(number) = change {
-            self.room = open_files::room_for(number as usize);
+            self.room = Room::of(open_files::room_for(number as usize));
         }
         self.config = config;
         self.desk.summary = None;
@@ -180,7 +180,11 @@ impl<S: Store> Engine<S> {
             "the reader of its pages is behind"
         } else if !self.scribe.has_room() {
             "the logs are behind"
-        } else if self.frontier.counts().in_flight as usize >= self.room {
+        } else if self.frontier.is_network_away() {
+            "the network seems to be away"
+        } else if !self.held.has_room() {
+            "the answers under way fill the memory"
+        } else if self.room.is_full(self.frontier.counts().in_flight) {
             "as many requests are in flight as may be"
         } else {
             return None;

@@ -13,6 +13,7 @@ use clewline_core::link::{Link, LinkKind};
 use clewline_core::outcome::Outcome;
 use clewline_core::url::CrawlUrl;
 
+use super::held::Share;
 use crate::clock::{rfc3339, timestamp};
 use crate::exchange::Exchange;
 use crate::fetch::Timings;
@@ -50,6 +51,7 @@ pub(super) struct Content {
     pub(super) headers: Headers,
     pub(super) body: Bytes,
     pub(super) links: Vec<Link>,
+    pub(super) share: Share,
 }
 
 /// Phases in milliseconds; `total` runs from hand-out to the last byte.

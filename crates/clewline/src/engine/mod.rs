@@ -8,13 +8,17 @@
 mod delivery;
 mod desk;
 mod disk;
+mod ending;
 mod exchanges;
 mod facts;
+mod held;
 mod keeping;
 mod open_files;
 mod progress;
+mod room;
 mod scribe;
 mod task;
+mod turns;
 
 use std::io;
 use std::sync::Arc;
@@ -32,13 +36,14 @@ use thiserror::Error;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc as pages_channel;
 
-use crate::clock::{Clock, timestamp, unix_seconds};
+use crate::clock::{Clock, slept, unix_seconds};
 use crate::config::{Config, Trusted};
 use crate::control::Asked;
 use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::Fetcher;
 use crate::folder::JobFolder;
+use crate::leases::Board;
 use crate::log::Log;
 use crate::page::Page;
 use crate::record::{Entry, OutcomeKind};
@@ -48,17 +53,20 @@ use crate::witness::Witness;
 use delivery::{Delivery, Reader};
 use desk::Desk;
 pub(crate) use desk::saying;
-use disk::{Change, DiskWatch};
+use disk::DiskWatch;
 use exchanges::Exchanges;
 use facts::Facts;
+use held::{Held, Share};
 use keeping::Keeping;
 pub(crate) use keeping::{
     COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
 };
 use progress::Meter;
 pub use progress::{Event, Progress};
+use room::Room;
 use scribe::{Batch, Scribe, Word, Written};
 use task::{Passport, Workshop};
+use turns::Turns;
 
 /// A batch is handed to the logs after this time …
 const BATCH_TIME: Duration = Duration::from_millis(50);
@@ -111,6 +119,8 @@ pub(crate) struct JobDone {
     settlement: Settlement,
     facts: Facts,
     set_cookies: Vec<Vec<u8>>,
+    /// What the job holds of the memory until it is settled.
+    share: Option<Share>,
 }
 
 /// Everything a crawl is made of.
@@ -123,6 +133,7 @@ pub(crate) struct Parts<S> {
     pub(crate) cookies: CookieJar,
     pub(crate) frontier: Frontier<S>,
     pub(crate) earlier: Earlier,
+    pub(crate) leases: Option<Board>,
     pub(crate) folder: Option<Arc<JobFolder>>,
     pub(crate) witness: Option<Witness>,
     pub(crate) observer: Observer,
@@ -159,8 +170,9 @@ pub(crate) struct Engine<S> {
     batch: Vec<Entry>,
     exchanges: Exchanges,
     batch_since: Moment,
+    batch_links: usize,
     delivery: Delivery,
-    room: usize,
+    room: Room,
     stop_at: Option<Moment>,
     observer: Observer,
     tally: Tally,
@@ -172,6 +184,9 @@ pub(crate) struct Engine<S> {
     keeping: Keeping,
     no_room: bool,
     disk: DiskWatch,
+    held: Arc<Held>,
+    leases: Option<Board>,
+    turns: Turns,
     desk: Desk,
 }
 
@@ -184,6 +199,7 @@ impl<S: Store> Engine<S> {
             .enable_all()
             .build()
             .map_err(EngineError::Start)?;
+        let held = Held::within(config.output.memory.0);
         let workshop = Workshop {
             fetcher: parts.fetcher,
             extractor: parts.extractor,
@@ -194,10 +210,11 @@ impl<S: Store> Engine<S> {
             max_body: config.fetch.max_body,
             timeout: config.fetch.timeout,
             keep_content: parts.pages.is_some(),
+            held: Arc::clone(&held),
             spool: parts.spool.clone(),
             engine: parts.outbox.clone(),
         };
-        let room = open_files::room_for(config.limits.concurrency as usize);
+        let room = Room::of(open_files::room_for(config.limits.concurrency as usize));
         Ok(Self {
             scribe: Scribe::start(parts.logs, parts.witness, parts.outbox)
                 .map_err(EngineError::Start)?,
@@ -210,6 +227,7 @@ impl<S: Store> Engine<S> {
             batch: Vec::new(),
             exchanges: Exchanges::new(parts.spool),
             batch_since: Moment::ZERO,
+            batch_links: 0,
             delivery: Delivery::new(parts.pages),
             room,
             stop_at: None,
@@ -224,6 +242,9 @@ impl<S: Store> Engine<S> {
             no_room: false,
             desk: Desk::new(parts.folder),
             disk: DiskWatch::new(config.output.folder.as_deref(), config.output.min_free.0),
+            held,
+            leases: parts.leases,
+            turns: Turns::begin(clock.now(), slept()),
             trusted: Trusted::by(&config.roots),
             config,
         })
@@ -237,6 +258,9 @@ impl<S: Store> Engine<S> {
         });
         self.abandon_tasks();
         let closed = self.scribe.close();
+        if let Some(board) = self.leases.take() {
+            board.close();
+        }
         self.outcome(ended.and_then(|stopped_by| {
             closed.map_err(|error| EngineError::Write(error.into()))?;
             Ok(stopped_by)
@@ -264,6 +288,7 @@ impl<S: Store> Engine<S> {
                 .map_err(state)?;
         }
         loop {
+            self.notice_stop();
             while let Ok(message) = self.inbox.try_recv() {
                 self.take(message)?;
             }
@@ -297,20 +322,9 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    /// Whether something new may be handed out.
-    fn has_room(&self) -> bool {
-        self.stop_at.is_none()
-            && (self.frontier.counts().in_flight as usize) < self.room
-            && self.scribe.has_room()
-            && self.exchanges.has_room()
-            && !self.delivery.is_behind()
-            && !self.no_room
-            && !self.disk.is_low()
-            && !self.desk.is_paused()
-    }
-
     /// Waits for a message, or for the first thing that is due.
     fn wait(&mut self, now: Moment, until: Option<Moment>) -> Result<(), EngineError> {
+        self.tell_notes();
         // Only now, with everything handed out that may be, is it known what holds the crawl.
         if until.is_some() && self.desk.hold.is_none() {
             self.desk.hold = self.frontier.hold(now);
@@ -321,7 +335,9 @@ impl<S: Store> Engine<S> {
         let progress_due = now + PROGRESS_TIME;
         let due = [until, batch_due, self.stop_at].into_iter().flatten().min();
         let due = due.map_or(progress_due, |due| due.min(progress_due));
-        match self.inbox.recv_timeout(due.saturating_sub(now)) {
+        let word = self.inbox.recv_timeout(due.saturating_sub(now));
+        self.notice_stop();
+        match word {
             Ok(message) => self.take(message),
             Err(RecvTimeoutError::Timeout) => Ok(()),
             Err(RecvTimeoutError::Disconnected) => unreachable!("the workshop holds a sender"),
@@ -347,12 +363,17 @@ impl<S: Store> Engine<S> {
     }
 
     fn start(&mut self, job: Job) {
-        let passport = match &job.work {
+        let mut passport = match &job.work {
             Work::Resolve { .. } => Passport::default(),
             Work::Page { url, .. } | Work::Robots { url, .. } => self.passport(url),
         };
         let in_flight = self.frontier.counts().in_flight;
         self.meter.started(in_flight, &job.work);
+        if let Some(board) = &mut self.leases
+            && let Some(key) = self.frontier.leased(job.id)
+        {
+            passport.lease = Some(board.lend(job.id, key));
+        }
         if let Some(runtime) = &self.runtime {
             runtime.spawn(task::run(Arc::clone(&self.workshop), job, passport));
         }
@@ -367,6 +388,7 @@ impl<S: Store> Engine<S> {
         Passport {
             cookie,
             credentials: self.trusted.includes(url),
+            lease: None,
             recording: None,
         }
     }
@@ -376,22 +398,30 @@ impl<S: Store> Engine<S> {
             mut settlement,
             facts,
             set_cookies,
+            share,
         } = done;
         let now = self.clock.now();
         match &mut settlement.ending {
-            Ending::Answered(answer) => answer.cookie = self.keep_cookies(&facts, &set_cookies),
-            // Fewer requests at once, so that the next one finds a descriptor.
+            Ending::Answered(answer) => {
+                answer.cookie = self.keep_cookies(&facts, &set_cookies);
+                self.room.widen();
+            }
+            // Fewer requests at once, so that the next one finds what this one lacked.
             Ending::Failed(failure) if failure.local => {
-                let in_flight = self.frontier.counts().in_flight as usize;
-                self.room = (in_flight * 3 / 4).clamp(1, self.room);
+                self.room.narrow(self.frontier.counts().in_flight as usize);
             }
             _ => {}
         }
+        let job = settlement.job;
         let settled = self.frontier.settle(settlement, now).map_err(state)?;
         match settled {
             Settled::Done(finished) => self.finished(*finished, facts),
             _ => self.exchanges.add(facts.exchange),
         }
+        if let Some(board) = &mut self.leases {
+            board.give_back(job);
+        }
+        drop(share);
         self.tell_notes();
         Ok(())
     }
@@ -424,9 +454,10 @@ impl<S: Store> Engine<S> {
                 body: content.body,
                 links: content.links,
             };
-            let reader = self.delivery.offer(page);
+            let reader = self.delivery.offer(page, content.share);
             self.mind(reader);
         }
+        self.batch_links += entry.links.len();
         self.batch.push(entry);
     }
 
@@ -458,6 +489,7 @@ impl<S: Store> Engine<S> {
             .batch
             .len()
             .max(self.frontier.open_size() / LINKS_PER_RECORD)
+            .max(self.batch_links / LINKS_PER_RECORD)
             .max(self.exchanges.count());
         let due = now >= self.batch_since + BATCH_TIME || open >= size || self.exchanges.press();
         if open == 0 || !due || !self.scribe.has_room() {
@@ -474,6 +506,7 @@ impl<S: Store> Engine<S> {
             sealed.commit(offsets).map_err(Into::into)
         });
         let entries = std::mem::take(&mut self.batch);
+        self.batch_links = 0;
         // A scribe that is gone has said why; that word is on its way.
         let batch = Batch {
             entries,
@@ -482,18 +515,6 @@ impl<S: Store> Engine<S> {
         };
         self.scribe.write(batch).ok();
         Ok(())
-    }
-
-    /// Pauses before the disk is full, and goes on when it is not.
-    fn watch_disk(&mut self, now: Moment) {
-        match self.disk.look(now) {
-            Some(Change::Low { free }) => {
-                let why = format!("only {} MB are free on the disk", free / 1_000_000);
-                (self.observer)(Event::NoRoom(&why));
-            }
-            Some(Change::Fine) => (self.observer)(Event::RoomAgain),
-            None => {}
-        }
     }
 
     fn listen(&mut self, word: Word) -> Result<(), EngineError> {
@@ -565,58 +586,12 @@ impl<S: Store> Engine<S> {
         let counts = self.frontier.counts();
         self.tally
             .tick(self.keeping.spent(now), counts.in_flight as u32);
-        let mut progress = self.meter.measure(now, &self.tally, counts, hold);
+        let mut progress = Progress {
+            bytes_in_flight: self.held.bytes(),
+            peak_bytes_in_flight: self.held.peak(),
+            ..self.meter.measure(now, &self.tally, counts, hold)
+        };
         self.desk.note(&mut progress);
         (self.observer)(Event::Progress(&progress));
-    }
-
-    fn outcome(mut self, ended: Result<StoppedBy, EngineError>) -> Outcome {
-        let counts = self.frontier.counts();
-        for (reason, count) in self.frontier.refused() {
-            self.tally.refuse(reason, count);
-        }
-        let mut notes = Vec::new();
-        if !self.config.scope.robots {
-            notes.push("robots.txt was ignored (--ignore-robots)".to_owned());
-        }
-        let (stopped_by, error) = match ended {
-            Ok(stopped_by) => (stopped_by, None),
-            Err(error) => (StoppedBy::Error(error.to_string()), Some(error)),
-        };
-        let facts = RunFacts {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            seconds: self.keeping.spent(self.clock.now()).as_secs_f64(),
-            started_at: self.keeping.started_at,
-            finished_at: timestamp(),
-            folder: self.config.output.folder.clone(),
-            roots: self
-                .config
-                .roots
-                .iter()
-                .map(|root| root.url.clone())
-                .collect(),
-            joined_hosts: self.joined_hosts,
-            concurrency: self.config.limits.concurrency,
-            peak_in_flight: self.meter.peak_in_flight(),
-            admitted: counts.admitted,
-            // What is settled but not durable is not done.
-            todo: counts.admitted - self.tally.done,
-            resumable: self.config.output.folder.is_some() && !self.config.output.in_memory,
-            stopped_by,
-            notes,
-        };
-        self.delivery.finish();
-        let failed_roots = if self.any_root_reached {
-            Vec::new()
-        } else {
-            self.failed_roots
-        };
-        Outcome {
-            config: self.config,
-            tally: self.tally,
-            facts,
-            failed_roots,
-            error,
-        }
     }
 }

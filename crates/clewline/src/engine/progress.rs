@@ -61,6 +61,10 @@ pub struct Progress {
     pub broken: u64,
     /// Hosts met.
     pub hosts: u64,
+    /// Bytes that answers under way hold of the memory.
+    pub bytes_in_flight: u64,
+    /// The most that they held at once.
+    pub peak_bytes_in_flight: u64,
     /// What keeps it from going faster.
     pub hold: Option<Hold>,
     /// The URL that was started last.
@@ -127,6 +131,8 @@ impl Meter {
             failed: tally.outcomes.failed,
             broken: tally.broken,
             hosts: counts.hosts,
+            bytes_in_flight: 0,
+            peak_bytes_in_flight: 0,
             hold,
             last_url: self.last_url.take(),
             paused: false,

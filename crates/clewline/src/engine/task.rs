@@ -20,6 +20,7 @@ use futures_util::FutureExt;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::facts::{Content, Facts, phases};
+use super::held::{Held, Share, TooMuch};
 use super::{JobDone, Message};
 use crate::clock::{Clock, unix_seconds};
 use crate::config::ScopeConfig;
@@ -27,6 +28,7 @@ use crate::exchange::{Recording, Spool};
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
 use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response};
 use crate::headers::Headers;
+use crate::leases::Lease;
 
 /// Bodies from this size are finished on a thread of their own.
 const LARGE_BODY: usize = 1024 * 1024;
@@ -48,6 +50,7 @@ pub(super) struct Workshop {
     pub(super) max_body: u64,
     pub(super) timeout: Duration,
     pub(super) keep_content: bool,
+    pub(super) held: Arc<Held>,
     /// Where exchanges are kept; none without an archive.
     pub(super) spool: Option<Arc<Spool>>,
     pub(super) engine: Sender<Message>,
@@ -58,6 +61,8 @@ pub(super) struct Workshop {
 pub(super) struct Passport {
     pub(super) cookie: Option<String>,
     pub(super) credentials: bool,
+    /// The page's place on the board of what is in hand.
+    pub(super) lease: Option<Lease>,
     pub(super) recording: Option<Recording>,
 }
 
@@ -66,6 +71,7 @@ struct Done {
     ending: Ending,
     facts: Facts,
     set_cookies: Vec<Vec<u8>>,
+    share: Option<Share>,
 }
 
 impl Done {
@@ -74,6 +80,7 @@ impl Done {
             ending,
             facts: Facts::default(),
             set_cookies: Vec::new(),
+            share: None,
         }
     }
 }
@@ -98,6 +105,7 @@ fn message(job: JobId, done: Done) -> JobDone {
         },
         facts: done.facts,
         set_cookies: done.set_cookies,
+        share: done.share,
     }
 }
 
@@ -110,6 +118,7 @@ fn internal(panic: &(dyn std::any::Any + Send)) -> Failure {
         class,
         message: message.into(),
         local: false,
+        connected: false,
         wire: 0,
         sent_at: None,
     }
@@ -166,6 +175,7 @@ impl Workshop {
             class: failure.class,
             message: failure.message.as_str().into(),
             local: failure.local,
+            connected: failure.timings.connect.is_some(),
             wire: failure.wire,
             sent_at: failure.timings.sent_at.map(|at| self.clock.moment(at)),
         }
@@ -181,6 +191,7 @@ impl Workshop {
             ending,
             facts,
             set_cookies: Vec::new(),
+            share: None,
         }
     }
 
@@ -260,6 +271,9 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         Ok(response) => response,
         Err(failure) => return workshop.failed(&failure, started),
     };
+    if let Some(lease) = &passport.lease {
+        lease.reading();
+    }
     let mut answer = workshop.answer(&response, &target.url);
     let mut facts = head_facts(&response, &answer);
     let set_cookies = response
@@ -267,6 +281,7 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         .all("set-cookie")
         .map(<[u8]>::to_vec)
         .collect();
+    let mut share = None;
     if !workshop.scope.accepts(facts.content_type.as_deref())
         && !is_redirect_status(response.status)
     {
@@ -280,7 +295,7 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
             Ok(read) => read,
             Err(failure) => return workshop.failed(&failure, started),
         };
-        take_reading(workshop, read, &mut answer, &mut facts);
+        share = take_reading(workshop, read, &mut answer, &mut facts);
     }
     let tally = response.body.tally();
     count(&tally, &mut answer, &mut facts);
@@ -293,6 +308,7 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         ending: Ending::Answered(Box::new(answer)),
         facts,
         set_cookies,
+        share,
     }
 }
 
@@ -337,6 +353,7 @@ struct Reading {
     extracted: Option<Extracted>,
     digest: u128,
     body: Option<Bytes>,
+    share: Share,
 }
 
 async fn read_body(
@@ -356,6 +373,7 @@ async fn read_body(
     });
     let mut digest = Xxh3::new();
     let mut kept = workshop.keep_content.then(BytesMut::new);
+    let mut share = workshop.held.share();
     let mut size = 0;
     while let Some(chunk) = response.body.chunk().await? {
         size += chunk.len();
@@ -366,6 +384,13 @@ async fn read_body(
         }
         if let Some(kept) = &mut kept {
             kept.extend_from_slice(&chunk);
+        }
+        let holds = kept.as_ref().map_or(0, BytesMut::len)
+            + extraction
+                .as_ref()
+                .map_or(0, |extraction| extraction.held());
+        if share.hold(holds as u64) == Err(TooMuch) {
+            return Err(short_of_memory(response));
         }
     }
     // A sitemap may have come packed.
@@ -378,6 +403,7 @@ async fn read_body(
         extracted,
         digest: digest.digest128(),
         body: kept.map(BytesMut::freeze),
+        share,
     })
 }
 
@@ -394,7 +420,24 @@ async fn finish_apart(extraction: Box<dyn Extraction>) -> Extracted {
     }
 }
 
-fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: &mut Facts) {
+/// Too many large answers at once; this one is asked for again when there is room.
+fn short_of_memory(response: &Response) -> FetchFailure {
+    FetchFailure {
+        class: FailureClass::Incomplete,
+        message: "too many large answers at once for --memory".to_owned(),
+        timings: response.timings,
+        wire: response.body.tally().wire,
+        local: true,
+    }
+}
+
+/// Takes over what the body told; answers what is held for it beyond the facts.
+fn take_reading(
+    workshop: &Workshop,
+    read: Reading,
+    answer: &mut Answer,
+    facts: &mut Facts,
+) -> Option<Share> {
     facts.digest = Some(read.digest);
     let extracted = read.extracted.unwrap_or_default();
     facts.title = extracted.title;
@@ -404,11 +447,18 @@ fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: 
     if facts.problem.is_none() {
         facts.problem = extracted.problem.map(str::to_owned);
     }
-    facts.content = read.body.map(|body| Content {
-        headers: Headers::default(),
-        body,
-        links: extracted.links.clone(),
-    });
+    let share = match read.body {
+        Some(body) => {
+            facts.content = Some(Content {
+                headers: Headers::default(),
+                body,
+                links: extracted.links.clone(),
+                share: read.share,
+            });
+            None
+        }
+        None => Some(read.share),
+    };
     facts.outlinks = workshop.spool.as_ref().map(|_| outlinks(&extracted.links));
     answer.nofollow = extracted.nofollow;
     answer.links = offers(&workshop.keyer, extracted.links);
@@ -417,6 +467,7 @@ fn take_reading(workshop: &Workshop, read: Reading, answer: &mut Answer, facts: 
         .iter()
         .map(|offer| (offer.key, offer.link.kind))
         .collect();
+    share
 }
 
 /// The links of a page as fields of a metadata record. Written here, because the addresses are

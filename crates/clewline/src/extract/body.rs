@@ -89,6 +89,14 @@ impl Body {
         self.is_damaged = written.is_err();
     }
 
+    /// Bytes gathered so far.
+    pub(super) fn len(&self) -> usize {
+        match &self.form {
+            Form::Plain(bounded) => bounded.bytes.len(),
+            Form::Gzip(decoder) => decoder.get_ref().bytes.len(),
+        }
+    }
+
     /// What was gathered, and why it is not all.
     pub(super) fn finish(self) -> (Vec<u8>, Option<&'static str>) {
         let (bounded, is_damaged) = match self.form {

@@ -137,6 +137,11 @@ impl Collector {
         self.bounds = bounds;
     }
 
+    /// About how many bytes the references take.
+    pub(super) fn held(&self) -> usize {
+        self.texts.len() + self.references.len() * size_of::<(u64, usize, Kept)>()
+    }
+
     /// A plain reference.
     pub(super) fn add(&mut self, raw: &str, kind: LinkKind) {
         self.add_reference(Reference::new(raw, kind));

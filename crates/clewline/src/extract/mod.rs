@@ -56,6 +56,11 @@ pub trait Extraction: Send {
     /// The next piece of the decoded body.
     fn feed(&mut self, chunk: &[u8]);
 
+    /// About how many bytes it holds; counted against the bound on memory.
+    fn held(&self) -> usize {
+        0
+    }
+
     /// The body has ended; a body cut at the size limit ends here too.
     fn finish(self: Box<Self>) -> Extracted;
 }

@@ -152,6 +152,15 @@ impl Extraction for PageExtraction {
         }
     }
 
+    fn held(&self) -> usize {
+        let text = match &self.state {
+            State::Idle | State::Html(_) => 0,
+            State::Holding(held) => held.len(),
+            State::Whole(body, _) => body.len(),
+        };
+        text + self.findings.collector.held()
+    }
+
     fn finish(mut self: Box<Self>) -> Extracted {
         if matches!(self.state, State::Holding(_)) {
             self.decide(true);

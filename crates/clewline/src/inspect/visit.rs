@@ -405,6 +405,7 @@ fn frontier_failure(failure: &FetchFailure) -> Failure {
         class: failure.class,
         message: failure.message.as_str().into(),
         local: failure.local,
+        connected: failure.timings.connect.is_some(),
         wire: failure.wire,
         sent_at: None,
     }

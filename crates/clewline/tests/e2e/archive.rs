@@ -240,9 +240,9 @@ fn nothing_that_is_sent_breaks_out_of_a_record() {
     assert!(found.len() > 8, "{}", found.len());
     for record in &found {
         for (name, value) in record.header.fields() {
-            assert!(
-                !value.contains("evil") || value.contains("%0d%0a") || name == "WARC-Target-URI"
-            );
+            // A revisit names the address of the first of equal answers, whichever that was.
+            let is_address = name.ends_with("Target-URI");
+            assert!(!value.contains("evil") || value.contains("%0d%0a") || is_address);
             assert!(
                 !name.contains("evil") && !value.contains(char::is_control),
                 "{name}: {value}"

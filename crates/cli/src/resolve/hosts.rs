@@ -44,7 +44,7 @@ fn one(reader: &mut Reader<'_>, settings: &HostSettings) -> HostOverride {
         ignore_robots: settings.ignore_robots,
         max_pages: reader.count(
             written("max-pages", settings.max_pages.as_ref()),
-            &(1..=u64::MAX),
+            &(1..=super::LARGEST_NUMBER),
         ),
     }
 }

@@ -24,6 +24,9 @@ use crate::settings::layer::{Layer, Origin};
 use crate::settings::problem::Problem;
 use crate::settings::{ConsoleSettings, OutputSettings, Settings};
 
+/// Sizes and counts end here: neither file systems nor the job folder can count further.
+pub(crate) const LARGEST_NUMBER: u64 = i64::MAX as u64;
+
 /// Less than this is not enough to work with.
 const LEAST_MEMORY: u64 = 16 * 1024 * 1024;
 
@@ -196,10 +199,10 @@ fn output(
         rescope: settings.rescope,
         repair: settings.repair,
         memory: reader
-            .size(memory, &(LEAST_MEMORY..=u64::MAX))
+            .size(memory, &(LEAST_MEMORY..=LARGEST_NUMBER))
             .map_or_else(Memory::default, Memory),
         min_free: reader
-            .size(min_free, &(0..=u64::MAX))
+            .size(min_free, &(0..=LARGEST_NUMBER))
             .map_or_else(MinFree::default, MinFree),
         archive: ArchiveConfig {
             write: !settings.no_archive,

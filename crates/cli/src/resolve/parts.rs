@@ -97,7 +97,7 @@ pub(super) fn politeness(reader: &mut Reader<'_>, settings: &Settings) -> Polite
 pub(super) fn limits(reader: &mut Reader<'_>, settings: &Settings) -> Limits {
     let (budget, pace) = (&settings.budget, &settings.pace);
     let base = Limits::default();
-    let any = &(1..=u64::MAX);
+    let any = &(1..=super::LARGEST_NUMBER);
     let times = SHORTEST_TIMEOUT..=LONGEST_CRAWL;
     let mut small = |key, text, range, default| {
         reader

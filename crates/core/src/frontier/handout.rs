@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use super::entry::{Entry, Origin, RobotsErrand};
 use super::group::Room;
-use super::job::{Budget, End, Finished, Hold, HoldKind, Job, JobId, Next, Work};
+use super::job::{Budget, End, Finished, Job, JobId, Next, Work};
 use super::lane::{Addresses, RobotsState};
 use super::pace::Moment;
 use super::schedule::Wake;
 use super::store::Store;
+use super::suspects::Suspect;
 use super::{Errand, Flight, Frontier};
 use crate::key::HostId;
 use crate::link::LinkKind;
@@ -23,9 +24,6 @@ use crate::url::CrawlUrl;
 
 /// Redirect hops for a robots.txt (RFC 9309, 2.3.1.2).
 const ROBOTS_HOPS: u32 = 5;
-
-/// A level of the crawl does not wait longer than this for a parked host.
-const LEVEL_PATIENCE: Moment = Moment::from_secs(30);
 
 /// Whether a request to an origin could start, and from which address.
 enum Ready {
@@ -67,13 +65,19 @@ impl<S: Store> Frontier<S> {
                     Next::Waiting
                 });
             }
+            if self.alone {
+                return Ok(Next::Waiting);
+            }
+            if let Some(next) = self.look_for_network(now)? {
+                return Ok(next);
+            }
             self.take_in_hosts(now)?;
             while let Some((at, wake)) = self.schedule.pop_due(now) {
                 if let Some(next) = self.woken(at, wake, now)? {
                     return Ok(next);
                 }
             }
-            if !self.next_level(now)? {
+            if !self.go_on(now)? {
                 return Ok(self.idle());
             }
         }
@@ -110,6 +114,11 @@ impl<S: Store> Frontier<S> {
             return Ok(None);
         }
         lane.scheduled = None;
+        self.ask_lane(host, now)
+    }
+
+    /// Asks a lane what it could start.
+    pub(super) fn ask_lane(&mut self, host: HostId, now: Moment) -> Result<Option<Next>, S::Error> {
         let next = self.try_lane(host, now)?;
         if let Some(Next::Settled(finished)) = &next {
             self.store.settle(&finished.entry)?;
@@ -212,6 +221,11 @@ impl<S: Store> Frontier<S> {
     }
 
     fn try_head(&mut self, host: HostId, now: Moment) -> Result<Option<Next>, S::Error> {
+        match self.examine(host, now)? {
+            Suspect::Free => {}
+            Suspect::Aside => return Ok(None),
+            Suspect::Ended(next) => return Ok(Some(next)),
+        }
         let Some((url, kind)) = self.head(host, now) else {
             return Ok(None);
         };
@@ -233,6 +247,7 @@ impl<S: Store> Frontier<S> {
             return Ok(None);
         }
         let entry = self.take_head(host, now);
+        self.guard(entry.key);
         let work = Work::Page { url, address, kind };
         if counts_as_page(kind) {
             self.pages_in_flight += 1;
@@ -255,7 +270,7 @@ impl<S: Store> Frontier<S> {
         Some((head.url.clone(), head.kind))
     }
 
-    fn take_head(&mut self, host: HostId, now: Moment) -> Entry {
+    pub(super) fn take_head(&mut self, host: HostId, now: Moment) -> Entry {
         let lane = self.lane(host);
         lane.take_head(now)
             .expect("the head was looked at a moment ago")
@@ -279,7 +294,12 @@ impl<S: Store> Frontier<S> {
             _ => {
                 state.addresses = Addresses::Asking;
                 let errand = Errand::Resolve(Origin::of(url));
-                Ready::Resolve(self.lease(host, errand, None, Work::Resolve { url: url.clone() }))
+                let launch = Launch {
+                    errand,
+                    address: None,
+                    work: Work::Resolve { url: url.clone() },
+                };
+                Ready::Resolve(self.lease(host, launch, now))
             }
         }
     }
@@ -309,7 +329,9 @@ impl<S: Store> Frontier<S> {
         }
         let origin = Origin::of(url);
         self.recall_robots(host, origin, now)?;
-        let state = self.lane(host).origin(origin);
+        let lane = self.lane(host);
+        let last_call = lane.last_call;
+        let state = lane.origin(origin);
         let refusal = match &state.robots {
             RobotsState::Known { robots, until } if *until > now => {
                 let verdict = robots.verdict(url.path_and_query());
@@ -323,6 +345,10 @@ impl<S: Store> Frontier<S> {
                     SkipReason::Robots,
                     by_rule.unwrap_or_else(|| "robots.txt disallows all".into()),
                 )
+            }
+            RobotsState::GivenUp if !last_call => {
+                self.without_robots.insert(host);
+                return Ok(Judged::NotYet);
             }
             RobotsState::GivenUp => (
                 SkipReason::RobotsUnreachable,
@@ -435,23 +461,26 @@ impl<S: Store> Frontier<S> {
         if let Some(address) = limited {
             self.addresses.start(address, rules.politeness.address, now);
         }
-        self.lease(host, launch.errand, limited, launch.work)
+        let address = limited;
+        self.lease(host, Launch { address, ..launch }, now)
     }
 
-    fn lease(&mut self, lane: HostId, errand: Errand, address: Option<IpAddr>, work: Work) -> Next {
+    fn lease(&mut self, lane: HostId, launch: Launch, now: Moment) -> Next {
         self.next_job += 1;
         self.counts.in_flight += 1;
         self.flights.insert(
             self.next_job,
             Flight {
                 lane,
-                errand,
-                address,
+                errand: launch.errand,
+                address: launch.address,
+                since: now,
+                excused: false,
             },
         );
         Next::Start(Job {
             id: JobId(self.next_job),
-            work,
+            work: launch.work,
         })
     }
 
@@ -480,6 +509,7 @@ impl<S: Store> Frontier<S> {
         error: Option<Box<str>>,
     ) -> Finished {
         self.counts.settled += 1;
+        self.suspects.remove(&entry.key);
         if let Some(lane) = self.lanes.get_mut(&entry.key.host()) {
             lane.queued = lane.queued.saturating_sub(1);
         }
@@ -518,79 +548,6 @@ impl<S: Store> Frontier<S> {
             .time
             .is_some_and(|time| now >= time)
             .then_some(Budget::Time)
-    }
-
-    /// Goes on to the next level where nothing of this one can be done soon.
-    fn next_level(&mut self, now: Moment) -> Result<bool, S::Error> {
-        if self.held_by_level.is_empty() || !self.flights.is_empty() {
-            return Ok(false);
-        }
-        if let Some((at, _)) = self.first_wake()
-            && at < now + LEVEL_PATIENCE
-        {
-            return Ok(false);
-        }
-        self.level += 1;
-        self.hosts_wait = true;
-        for host in std::mem::take(&mut self.held_by_level) {
-            self.reschedule(host, now)?;
-        }
-        Ok(true)
-    }
-
-    fn idle(&mut self) -> Next {
-        match self.first_wake() {
-            Some((at, _)) => Next::WaitUntil(at),
-            None if !self.flights.is_empty() => Next::Waiting,
-            None if self.counts.todo() == 0 => Next::Done(End::Finished),
-            None if !self.held_by_pages.is_empty() => Next::Done(End::Budget(Budget::Pages)),
-            None => Next::Done(End::Budget(Budget::PagesPerHost)),
-        }
-    }
-
-    /// The first wake-up that still means something.
-    fn first_wake(&mut self) -> Option<(Moment, Wake)> {
-        while let Some((at, wake)) = self.schedule.peek() {
-            let outdated = match wake {
-                Wake::Lane(host) => self
-                    .lanes
-                    .get(&host)
-                    .is_none_or(|lane| lane.scheduled != Some(at)),
-                _ => false,
-            };
-            if !outdated {
-                return Some((at, wake));
-            }
-            self.schedule.drop_first();
-        }
-        None
-    }
-
-    /// What keeps the crawl from going faster right now.
-    pub fn hold(&mut self, now: Moment) -> Option<Hold> {
-        let (until, wake) = self.first_wake()?;
-        let Wake::Lane(host) = wake else { return None };
-        if until <= now {
-            return None;
-        }
-        let lane = self.lanes.get(&host)?;
-        let robots = lane.origins.iter().any(|state| {
-            matches!(state.robots, RobotsState::Unreachable { again_at } if again_at == until)
-        });
-        let by = if robots {
-            HoldKind::Robots
-        } else if lane.pace.parked_until(now).is_some() {
-            HoldKind::Parked
-        } else if lane.pace.is_one_at_a_time() {
-            HoldKind::Delay(lane.pace.interval())
-        } else {
-            HoldKind::Rate(1.0 / lane.pace.interval().as_secs_f64().max(f64::MIN_POSITIVE))
-        };
-        Some(Hold {
-            host: lane.host.clone(),
-            until,
-            by,
-        })
     }
 }
 

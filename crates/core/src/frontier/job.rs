@@ -90,6 +90,8 @@ pub struct Failure {
     pub message: Box<str>,
     /// This machine was at its limits; the try does not count.
     pub local: bool,
+    /// A connection was made for this try: whatever failed, the network is there.
+    pub connected: bool,
     /// Bytes read from the network.
     pub wire: u64,
     /// When the request left, if it did.
@@ -252,6 +254,22 @@ pub enum Note {
         /// Why, in words.
         why: Box<str>,
     },
+    /// Nearly all hosts failed at once: the crawl waits for the network, and what failed does
+    /// not count.
+    NetworkAway {
+        /// Hosts that failed.
+        hosts: usize,
+    },
+    /// The crawl goes on.
+    NetworkBack {
+        /// How long it waited.
+        after: Duration,
+    },
+    /// The process was stopped; what was in flight and failed does not count.
+    Stopped {
+        /// How long.
+        stopped: Duration,
+    },
 }
 
 /// What keeps the crawl from going faster.
@@ -276,4 +294,6 @@ pub enum HoldKind {
     Parked,
     /// robots.txt could not be read and will be tried again.
     Robots,
+    /// Nearly all hosts failed at once; one at a time is asked whether the network is back.
+    NetworkAway,
 }

@@ -9,9 +9,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::entry::{Entry, Origin, RobotsErrand};
+use super::outage::Onset;
 use super::pace::{Moment, Pace};
 use super::rules::HostRules;
 use super::store::{LaneRow, RowEnd};
+use crate::key::Key;
 use crate::outcome::{FailureClass, Outcome, SkipReason};
 use crate::robots::Robots;
 
@@ -160,6 +162,16 @@ pub(super) struct Lane {
     pub(super) waits_in_group: bool,
     pub(super) touched: bool,
     pub(super) resting: bool,
+    /// It answered in this run, or gave pages in an earlier one.
+    pub(super) answered: bool,
+    /// When the host as a whole failed the last time.
+    pub(super) failed_at: Option<Moment>,
+    /// How it was before it began to fail, while it fails.
+    pub(super) onset: Option<Box<Onset>>,
+    /// Entries that wait until nothing is in flight.
+    pub(super) set_aside: VecDeque<Entry>,
+    /// Entries whose robots.txt was given up are not kept any longer.
+    pub(super) last_call: bool,
     delayed: BinaryHeap<Reverse<Delayed>>,
     delays: u64,
 }
@@ -187,6 +199,11 @@ impl Lane {
             waits_in_group: false,
             touched: false,
             resting: false,
+            answered: false,
+            failed_at: None,
+            onset: None,
+            set_aside: VecDeque::new(),
+            last_call: false,
             delayed: BinaryHeap::new(),
             delays: 0,
         }
@@ -243,6 +260,20 @@ impl Lane {
         self.window
             .pop_front()
             .or_else(|| self.delayed.pop().map(|Reverse(delayed)| delayed.entry))
+            .or_else(|| self.set_aside.pop_front())
+    }
+
+    /// A try of this entry does not count after all, and it need not wait for the next.
+    pub(super) fn forgive_try(&mut self, key: Key) {
+        let mut delayed = std::mem::take(&mut self.delayed).into_vec();
+        if let Some(at) = delayed.iter().position(|Reverse(one)| one.entry.key == key) {
+            let Reverse(found) = delayed.swap_remove(at);
+            self.window.push_front(found.entry);
+        }
+        self.delayed = delayed.into();
+        if let Some(entry) = self.window.iter_mut().find(|entry| entry.key == key) {
+            entry.tries = entry.tries.saturating_sub(1);
+        }
     }
 
     /// When the first delayed entry is due.
@@ -261,6 +292,7 @@ impl Lane {
             && self.window.is_empty()
             && self.delayed.is_empty()
             && self.errands.is_empty()
+            && self.set_aside.is_empty()
             && !self.waits_in_group
             && self.origins.iter().all(OriginState::is_settled)
     }
@@ -288,6 +320,7 @@ impl Lane {
         self.pace
             .hold_until(if row.parked { not_before } else { usual });
         self.pages = row.pages;
+        self.answered = row.pages > 0;
         self.host_failures = row.host_failures;
         self.ended = row.ended.and_then(LaneEnd::from_row);
     }

@@ -12,15 +12,19 @@ mod change;
 mod entry;
 mod group;
 mod handout;
+mod idle;
 mod job;
 mod lane;
 mod latency;
+mod outage;
 mod pace;
+mod resolve;
 mod rules;
 mod schedule;
 mod settle;
 mod store;
 mod summary;
+mod suspects;
 #[cfg(test)]
 mod tests;
 
@@ -40,12 +44,14 @@ pub use store::{
     KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Store, Waiting,
 };
 pub use summary::{Cause, HostSummary, Summary, Wait};
+pub use suspects::Suspicion;
 
 use group::Groups;
 use lane::Lane;
+use outage::Outage;
 use schedule::{Schedule, Wake};
 
-use crate::key::HostId;
+use crate::key::{HostId, Key};
 use crate::outcome::SkipReason;
 use crate::url::CrawlUrl;
 
@@ -72,6 +78,9 @@ struct Flight {
     lane: HostId,
     errand: Errand,
     address: Option<IpAddr>,
+    since: Moment,
+    /// The process was stopped meanwhile.
+    excused: bool,
 }
 
 /// Counts that always add up: `admitted = settled + todo`.
@@ -121,6 +130,14 @@ pub struct Frontier<S> {
     resting: VecDeque<HostId>,
     hosts_wait: bool,
     joined: Vec<CrawlUrl>,
+    outage: Outage,
+    suspects: KeyMap<Key, Suspicion>,
+    /// Hosts with URLs that wait until nothing is in flight.
+    aside: BTreeSet<HostId>,
+    /// What is in flight must stay alone.
+    alone: bool,
+    /// Hosts whose robots.txt was given up.
+    without_robots: BTreeSet<HostId>,
 }
 
 /// What a frontier must find again after a restart, beside what its store keeps.
@@ -166,6 +183,11 @@ impl<S: Store> Frontier<S> {
             resting: VecDeque::new(),
             hosts_wait: false,
             joined: Vec::new(),
+            outage: Outage::default(),
+            suspects: KeyMap::default(),
+            aside: BTreeSet::new(),
+            alone: false,
+            without_robots: BTreeSet::new(),
         }
     }
 

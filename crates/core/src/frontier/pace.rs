@@ -210,6 +210,14 @@ impl Pace {
         self.park_until(now + park);
     }
 
+    /// Takes back what trouble taught since `before`; no request comes sooner for it.
+    pub(super) fn forgive(&mut self, before: Self) {
+        let (last_start, next_at) = (self.last_start, self.next_at);
+        *self = before;
+        self.last_start = self.last_start.max(last_start);
+        self.next_at = self.next_at.max(next_at);
+    }
+
     /// Leaves the host alone until then.
     pub(super) fn park_until(&mut self, until: Moment) {
         self.parked_until = self.parked_until.max(until);

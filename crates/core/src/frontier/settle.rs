@@ -6,28 +6,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::entry::{Entry, Origin, RobotsErrand};
+use super::entry::{Entry, RobotsErrand};
 use super::handout::counts_as_page;
 use super::job::{Admission, Answer, Ending, Failure, Note, Settled, Settlement};
-use super::lane::{Addresses, LaneEnd, RobotsState};
+use super::lane::{LaneEnd, RobotsState};
 use super::pace::Moment;
 use super::schedule::Wake;
 use super::store::Store;
-use super::{Errand, Flight, Frontier, HostRules};
-use crate::address::{Nearness, nearness};
+use super::{Errand, Flight, Frontier};
 use crate::key::HostId;
 use crate::outcome::{
     FailureClass, Outcome, Retry, SkipReason, is_redirect_status, is_retryable_status,
 };
 use crate::robots::Robots;
-use crate::url::{CrawlUrl, Scheme, host_ip};
+use crate::url::{CrawlUrl, Scheme};
 
 /// How long a robots.txt is believed (RFC 9309, 2.4).
 const ROBOTS_TTL: Duration = Duration::from_hours(24);
-
-/// How long addresses count at the least: an answer that has no life must still serve the
-/// request that it was asked for, or the lane would ask for ever.
-const SHORTEST_USE: Duration = Duration::from_millis(100);
 
 /// Tries for a robots.txt that cannot be read.
 const ROBOTS_TRIES: u32 = 3;
@@ -43,9 +38,14 @@ impl<S: Store> Frontier<S> {
             .remove(&settlement.job.0)
             .expect("a lease is settled once");
         self.counts.in_flight -= 1;
+        if self.flights.is_empty() {
+            self.alone = false;
+        }
         let host = flight.lane;
         self.release(&flight, now);
-        let settled = match (flight.errand, settlement.ending) {
+        let mut ending = settlement.ending;
+        self.weigh(settlement.job, &flight, &mut ending, now)?;
+        let settled = match (flight.errand, ending) {
             (Errand::Resolve(origin), ending) => self.resolved(host, origin, ending, now)?,
             (Errand::Robots(errand), ending) => {
                 self.count_wire(host, &ending);
@@ -112,71 +112,6 @@ impl<S: Store> Frontier<S> {
             self.reschedule(host, now)?;
         }
         Ok(())
-    }
-
-    fn resolved(
-        &mut self,
-        host: HostId,
-        origin: Origin,
-        ending: Ending,
-        now: Moment,
-    ) -> Result<Settled, S::Error> {
-        let lane = self.lane(host);
-        match ending {
-            Ending::Resolved {
-                addresses,
-                ttl,
-                trusted,
-            } => {
-                // Through a proxy there is no address, except where the host is one itself.
-                let literal = host_ip(&lane.host).filter(|_| addresses.is_empty());
-                let first_time = !std::mem::replace(&mut lane.resolved_before, true);
-                let until = now + ttl.max(SHORTEST_USE);
-                let of_root = first_time && self.root_hosts.contains(&host);
-                if trusted || of_root {
-                    for address in addresses.iter().copied().chain(literal) {
-                        self.rules.addresses.trust(address);
-                    }
-                }
-                let nearest = addresses.iter().map(|address| nearness(*address)).min();
-                self.lane(host).origin(origin).addresses = Addresses::Known { addresses, until };
-                if of_root && let Some(nearness) = nearest {
-                    self.adapt_to(host, nearness);
-                }
-                Ok(Settled::Prepared)
-            }
-            Ending::Failed(failure) => {
-                lane.origin(origin).addresses = Addresses::Unknown;
-                if let Some(errand) = lane.errands.pop_front() {
-                    return self.errand_failed(host, &errand, &failure, now);
-                }
-                if failure.class == FailureClass::DnsNotFound {
-                    let end = LaneEnd::fail(failure.class, failure.message);
-                    self.end_lane(host, end);
-                    return Ok(Settled::Prepared);
-                }
-                self.head_failed(host, &failure, now)
-            }
-            Ending::Answered(_) => unreachable!("resolving is answered with addresses"),
-        }
-    }
-
-    /// A root on this machine or in a private network may be asked faster.
-    fn adapt_to(&mut self, host: HostId, nearness: Nearness) {
-        let lane = self.lane(host);
-        let Some(near) = &lane.rules.near else { return };
-        let politeness = match nearness {
-            Nearness::Public => return,
-            Nearness::Loopback => near.loopback.clone(),
-            Nearness::Private => near.private.clone(),
-        };
-        lane.rules = Arc::new(HostRules {
-            politeness,
-            ..(*lane.rules).clone()
-        });
-        lane.pace.retune(&lane.rules.politeness);
-        let host = lane.host.clone();
-        self.note(Note::Near { host, nearness });
     }
 
     fn robots_settled(
@@ -301,7 +236,7 @@ impl<S: Store> Frontier<S> {
         self.reschedule(errand.for_lane, now)
     }
 
-    fn errand_failed(
+    pub(super) fn errand_failed(
         &mut self,
         host: HostId,
         errand: &RobotsErrand,
@@ -331,7 +266,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// The host failed before its head could be asked: that costs the head one try.
-    fn head_failed(
+    pub(super) fn head_failed(
         &mut self,
         host: HostId,
         failure: &Failure,
@@ -577,7 +512,7 @@ impl<S: Store> Frontier<S> {
         Settled::Done(Box::new(finished))
     }
 
-    fn end_lane(&mut self, host: HostId, end: LaneEnd) {
+    pub(super) fn end_lane(&mut self, host: HostId, end: LaneEnd) {
         let lane = self.lane(host);
         let note = Note::HostEnded {
             host: lane.host.clone(),

@@ -1,5 +1,8 @@
 //! The frontier alone, in virtual time, against a referee that knows only the rules.
 
+mod outage;
+mod suspects;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -64,6 +67,8 @@ struct World {
     finished: Vec<(CrawlUrl, Outcome)>,
     most_in_flight: usize,
     most_lanes: usize,
+    /// From when to when the network is away.
+    away: Option<(Moment, Moment)>,
 }
 
 fn rules() -> Rules {
@@ -127,6 +132,7 @@ impl World {
             finished: Vec::new(),
             most_in_flight: 0,
             most_lanes: 0,
+            away: None,
         }
     }
 
@@ -182,8 +188,20 @@ impl World {
     }
 
     fn start(&mut self, job: Job, now: Moment) {
-        let took = Duration::from_millis(5 + self.dice.roll(400));
+        let mut took = Duration::from_millis(5 + self.dice.roll(400));
+        let cut = self.cut_off(now, now + took);
+        if let Some((lost, _)) = &cut {
+            took = *lost;
+        }
         let end = now + took;
+        if let Some((_, class)) = cut {
+            if let Work::Page { url, address, .. } | Work::Robots { url, address } = &job.work {
+                self.observe(url, *address, now, end);
+            }
+            self.endings.insert(job.id.0, failure(class));
+            self.flights.push(Reverse((end, job.id.0)));
+            return;
+        }
         let ending = match job.work {
             Work::Resolve { url } => self.resolve(&url),
             Work::Page { url, address, .. } => {
@@ -333,6 +351,7 @@ fn failure(class: FailureClass) -> Ending {
         class,
         message,
         local: false,
+        connected: false,
         wire: 0,
         sent_at: None,
     })
@@ -968,6 +987,7 @@ fn a_shortage_of_this_machine_costs_no_try() {
             class,
             message,
             local: true,
+            connected: false,
             wire: 0,
             sent_at: None,
         };

@@ -359,6 +359,7 @@ fn failed(class: FailureClass, local: bool) -> Ending {
         class,
         message: class.about().into(),
         local,
+        connected: false,
         wire: 0,
         sent_at: None,
     })

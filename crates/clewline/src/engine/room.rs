@@ -1,0 +1,112 @@
+//! Room: whether something new may be handed out.
+//!
+//! Owns the one predicate: requests in flight, bytes in flight against `--memory`, batches not
+//! yet written, pages not yet taken, space on the disk. It also notices what else keeps the
+//! crawl from its work: a full disk, or a stop of the whole process.
+
+use clewline_core::frontier::{Moment, Store};
+
+use super::disk::Change;
+use super::{Engine, Event};
+use crate::clock::slept;
+
+/// Answers after which one request more is tried again.
+const ANSWERS_PER_STEP: u32 = 32;
+
+/// Requests that may be in flight: fewer while this machine is short of something.
+#[derive(Debug)]
+pub(super) struct Room {
+    now: usize,
+    most: usize,
+    answers: u32,
+}
+
+impl Room {
+    pub(super) const fn of(most: usize) -> Self {
+        Self {
+            now: most,
+            most,
+            answers: 0,
+        }
+    }
+
+    /// Whether so many requests in flight are as many as there may be.
+    pub(super) const fn is_full(&self, in_flight: u64) -> bool {
+        in_flight as usize >= self.now
+    }
+
+    /// One of so many requests found a shortage.
+    pub(super) fn narrow(&mut self, in_flight: usize) {
+        self.now = (in_flight * 3 / 4).clamp(1, self.now);
+        self.answers = 0;
+    }
+
+    /// A request found everything it needed.
+    pub(super) const fn widen(&mut self) {
+        self.answers += 1;
+        if self.answers >= ANSWERS_PER_STEP {
+            self.answers = 0;
+            if self.now < self.most {
+                self.now += 1;
+            }
+        }
+    }
+}
+
+impl<S: Store> Engine<S> {
+    /// Whether something new may be handed out.
+    pub(super) fn has_room(&self) -> bool {
+        self.stop_at.is_none()
+            && !self.room.is_full(self.frontier.counts().in_flight)
+            && self.held.has_room()
+            && self.scribe.has_room()
+            && self.exchanges.has_room()
+            && !self.delivery.is_behind()
+            && !self.no_room
+            && !self.disk.is_low()
+            && !self.desk.is_paused()
+    }
+
+    /// What was in flight while this process was stopped is nobody's fault if it fails.
+    pub(super) fn notice_stop(&mut self) {
+        if let Some(stopped) = self.turns.turn(self.clock.now(), slept()) {
+            self.frontier.excuse(stopped);
+            self.tell_notes();
+        }
+    }
+
+    /// Pauses before the disk is full, and goes on when it is not.
+    pub(super) fn watch_disk(&mut self, now: Moment) {
+        match self.disk.look(now) {
+            Some(Change::Low { free }) => {
+                let why = format!("only {} MB are free on the disk", free / 1_000_000);
+                (self.observer)(Event::NoRoom(&why));
+            }
+            Some(Change::Fine) => (self.observer)(Event::RoomAgain),
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shortage_narrows_and_answers_widen_again() {
+        let mut room = Room::of(100);
+        room.narrow(80);
+        assert_eq!(room.now, 60);
+        room.narrow(80);
+        assert_eq!(
+            room.now, 60,
+            "a late word of the same shortage changes nothing"
+        );
+        room.narrow(1);
+        assert_eq!(room.now, 1);
+        for _ in 0..ANSWERS_PER_STEP * 200 {
+            room.widen();
+        }
+        assert_eq!(room.now, 100);
+    }
+}

@@ -1,0 +1,308 @@
+//! The lease board: which pages were in hand when the crawler died.
+//!
+//! Owns a small file beside the store. A page that is handed out is written on it, and marked
+//! when its answer begins to arrive; both are positioned writes without a sync, which survive
+//! the process, though not the machine. What an unclean end leaves on the board gets a strike,
+//! and strikes are made durable before anything is handed out again. It refuses to know what
+//! becomes of a page under suspicion. It is a help, not the truth: a write that fails costs a
+//! strike and nothing else.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clewline_core::frontier::{JobId, KeyMap, Suspicion};
+use clewline_core::key::Key;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The file in the folder of the state.
+pub(crate) const FILE: &str = "leases";
+
+/// How the file begins, with the version of its layout.
+const MAGIC: &[u8; 8] = b"leases01";
+/// Magic, number of strikes, their check.
+const HEAD: usize = 24;
+/// A key and two counts.
+const STRUCK: usize = 18;
+/// A key, its check, and whether the answer had begun.
+const SLOT: usize = 32;
+/// Where in a slot that is.
+const READING: u64 = 24;
+/// Pages with strikes that are kept; those with the fewest go first.
+const MOST_STRUCK: usize = 65_536;
+/// A larger board is not one of ours.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// How often a page was in hand at an unclean end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Strikes {
+    /// Its answer had begun to arrive.
+    reading: u8,
+    /// It was only asked for.
+    asked: u8,
+}
+
+impl Strikes {
+    /// Three deaths while a page was read make it guilty, and the third happened while it was
+    /// alone. That it was merely asked for weighs less: a request that waits does nothing that
+    /// could kill, and many wait at any time.
+    const fn suspicion(self) -> Option<Suspicion> {
+        match (self.reading, self.reading.saturating_add(self.asked)) {
+            (3.., _) | (_, 10..) => Some(Suspicion::Guilty),
+            (2, _) | (_, 5..) => Some(Suspicion::Watched),
+            _ => None,
+        }
+    }
+}
+
+/// The board of a run.
+#[derive(Debug)]
+pub(crate) struct Board {
+    path: PathBuf,
+    file: Arc<File>,
+    struck: HashMap<Key, Strikes>,
+    slots_at: u64,
+    lent: KeyMap<u64, u32>,
+    free: Vec<u32>,
+    slots: u32,
+}
+
+/// A page's place on the board, for the task that reads it.
+#[derive(Debug, Clone)]
+pub(crate) struct Lease {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Lease {
+    /// The answer begins to arrive.
+    pub(crate) fn reading(&self) {
+        self.file.write_all_at(&[1], self.at + READING).ok();
+    }
+}
+
+impl Board {
+    /// Takes over the board of the last run; what stood on it gets a strike.
+    pub(crate) fn open(state: &Path) -> io::Result<Self> {
+        let path = state.join(FILE);
+        let struck = match fs::metadata(&path) {
+            Ok(metadata) if metadata.len() <= LARGEST => strike(&fs::read(&path)?),
+            Ok(_) => HashMap::new(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => HashMap::new(),
+            Err(error) => return Err(error),
+        };
+        let (file, slots_at) = write_afresh(&path, &struck)?;
+        Ok(Self {
+            path,
+            file: Arc::new(file),
+            struck,
+            slots_at,
+            lent: KeyMap::default(),
+            free: Vec::new(),
+            slots: 0,
+        })
+    }
+
+    /// The pages under suspicion.
+    pub(crate) fn suspicions(&self) -> impl Iterator<Item = (Key, Suspicion)> {
+        self.struck
+            .iter()
+            .filter_map(|(key, strikes)| Some((*key, strikes.suspicion()?)))
+    }
+
+    /// Writes a page on the board.
+    pub(crate) fn lend(&mut self, job: JobId, key: Key) -> Lease {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots += 1;
+            self.slots - 1
+        });
+        self.lent.insert(job.0, slot);
+        let at = self.place(slot);
+        let mut bytes = [0; SLOT];
+        bytes[..16].copy_from_slice(key.as_bytes());
+        bytes[16..24].copy_from_slice(&xxh3_64(key.as_bytes()).to_le_bytes());
+        self.file.write_all_at(&bytes, at).ok();
+        Lease {
+            file: Arc::clone(&self.file),
+            at,
+        }
+    }
+
+    /// Wipes a page off the board: what it could do to the crawler, it has not done.
+    pub(crate) fn give_back(&mut self, job: JobId) {
+        if let Some(slot) = self.lent.remove(&job.0) {
+            self.file.write_all_at(&[0; SLOT], self.place(slot)).ok();
+            self.free.push(slot);
+        }
+    }
+
+    /// The run ends as it should: nothing is in hand.
+    pub(crate) fn close(self) {
+        write_afresh(&self.path, &self.struck).ok();
+    }
+
+    fn place(&self, slot: u32) -> u64 {
+        self.slots_at + u64::from(slot) * SLOT as u64
+    }
+}
+
+/// The strikes of earlier runs, and one more for everything that stands on the board. What
+/// cannot be read is left out.
+fn strike(bytes: &[u8]) -> HashMap<Key, Strikes> {
+    let mut struck = HashMap::new();
+    let Some((rows, slots)) = parts(bytes) else {
+        return struck;
+    };
+    for row in rows.chunks_exact(STRUCK) {
+        let strikes = Strikes {
+            reading: row[16],
+            asked: row[17],
+        };
+        struck.insert(key_of(row), strikes);
+    }
+    for slot in slots.chunks_exact(SLOT) {
+        if slot[16..24] != xxh3_64(&slot[..16]).to_le_bytes() {
+            continue;
+        }
+        let strikes = struck.entry(key_of(slot)).or_default();
+        let count = if slot[READING as usize] == 1 {
+            &mut strikes.reading
+        } else {
+            &mut strikes.asked
+        };
+        *count = count.saturating_add(1);
+    }
+    struck
+}
+
+/// The rows of strikes and the slots behind them.
+fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (head, rest) = bytes.split_at_checked(HEAD)?;
+    let number = |range: std::ops::Range<usize>| {
+        let bytes = head.get(range)?.try_into().ok()?;
+        Some(u64::from_le_bytes(bytes))
+    };
+    let length = usize::try_from(number(8..16)?).ok()?.checked_mul(STRUCK)?;
+    let (rows, slots) = rest.split_at_checked(length)?;
+    (head.starts_with(MAGIC) && number(16..24)? == xxh3_64(rows)).then_some((rows, slots))
+}
+
+fn key_of(bytes: &[u8]) -> Key {
+    let mut key = [0; 16];
+    key.copy_from_slice(&bytes[..16]);
+    Key::from_bytes(key)
+}
+
+/// Writes a board with strikes and nothing in hand, whole or not at all; answers where its
+/// slots begin.
+fn write_afresh(path: &Path, struck: &HashMap<Key, Strikes>) -> io::Result<(File, u64)> {
+    let mut worst: Vec<_> = struck.iter().collect();
+    worst.sort_unstable_by_key(|(key, strikes)| {
+        (
+            std::cmp::Reverse((strikes.reading, strikes.asked)),
+            *key.as_bytes(),
+        )
+    });
+    worst.truncate(MOST_STRUCK);
+    let mut rows = Vec::with_capacity(worst.len() * STRUCK);
+    for (key, strikes) in &worst {
+        rows.extend_from_slice(key.as_bytes());
+        rows.extend_from_slice(&[strikes.reading, strikes.asked]);
+    }
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend_from_slice(&(worst.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&xxh3_64(&rows).to_le_bytes());
+    bytes.extend_from_slice(&rows);
+    let fresh = path.with_extension("new");
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&fresh)?;
+    file.write_all(&bytes)?;
+    file.sync_all()?;
+    fs::rename(&fresh, path)?;
+    Ok((file, bytes.len() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: u8) -> Key {
+        Key::from_bytes([number; 16])
+    }
+
+    fn suspicions(board: &Board) -> Vec<(Key, Suspicion)> {
+        let mut all: Vec<_> = board.suspicions().collect();
+        all.sort_unstable_by_key(|(key, _)| *key.as_bytes());
+        all
+    }
+
+    /// A run that dies with page 1 being read, page 2 asked for and page 3 settled.
+    fn die(state: &Path) -> Vec<(Key, Suspicion)> {
+        let mut board = Board::open(state).unwrap();
+        let found = suspicions(&board);
+        board.lend(JobId(7), key(1)).reading();
+        board.lend(JobId(8), key(3)).reading();
+        board.give_back(JobId(8));
+        board.lend(JobId(9), key(2));
+        found
+    }
+
+    #[test]
+    fn three_deaths_while_it_was_read_make_a_page_guilty() {
+        let place = tempfile::tempdir().unwrap();
+        let mut watched_after = Vec::new();
+        for _ in 0..10 {
+            watched_after.push(die(place.path()));
+        }
+        assert_eq!(watched_after[1], []);
+        assert_eq!(watched_after[2], [(key(1), Suspicion::Watched)]);
+        assert_eq!(watched_after[3], [(key(1), Suspicion::Guilty)]);
+        let both = [(key(1), Suspicion::Guilty), (key(2), Suspicion::Watched)];
+        assert_eq!(watched_after[5], both);
+        assert_eq!(watched_after[9], both);
+        let all = [(key(1), Suspicion::Guilty), (key(2), Suspicion::Guilty)];
+        assert_eq!(suspicions(&Board::open(place.path()).unwrap()), all);
+    }
+
+    #[test]
+    fn a_polite_end_strikes_nobody_and_forgets_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        for _ in 0..3 {
+            die(place.path());
+        }
+        for _ in 0..5 {
+            let mut board = Board::open(place.path()).unwrap();
+            let lease = board.lend(JobId(1), key(5));
+            lease.reading();
+            board.close();
+            // A task that was left behind does no harm.
+            lease.reading();
+        }
+        let board = Board::open(place.path()).unwrap();
+        assert_eq!(suspicions(&board), [(key(1), Suspicion::Guilty)]);
+    }
+
+    #[test]
+    fn damage_costs_strikes_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        for _ in 0..3 {
+            die(place.path());
+        }
+        let whole = fs::read(place.path().join(FILE)).unwrap();
+        for length in 0..whole.len() {
+            strike(&whole[..length]);
+            let mut flipped = whole.clone();
+            flipped[length] ^= 0x55;
+            strike(&flipped);
+        }
+        fs::write(place.path().join(FILE), b"leases01 and then nonsense").unwrap();
+        let board = Board::open(place.path()).unwrap();
+        assert_eq!(suspicions(&board), []);
+    }
+}

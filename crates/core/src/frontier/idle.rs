@@ -1,0 +1,118 @@
+//! When nothing can start right now: what the crawl waits for, and whether it is over.
+//!
+//! Owns the ends of levels and of the crawl, and what comes only then: URLs that are asked
+//! alone, and hosts whose robots.txt stayed out of reach. Those keep their URLs to the end of
+//! the run, so that a crawl that is resumed before it ended tries them again.
+
+use super::Frontier;
+use super::job::{Budget, End, Hold, HoldKind, Next};
+use super::lane::RobotsState;
+use super::pace::Moment;
+use super::schedule::Wake;
+use super::store::Store;
+
+/// A level of the crawl does not wait longer than this for a parked host.
+const LEVEL_PATIENCE: Moment = Moment::from_secs(30);
+
+impl<S: Store> Frontier<S> {
+    /// Finds something that may be done after all, now that nothing else can.
+    pub(super) fn go_on(&mut self, now: Moment) -> Result<bool, S::Error> {
+        Ok(self.bring_back(now)? || self.next_level(now)? || self.last_call(now)?)
+    }
+
+    /// Goes on to the next level where nothing of this one can be done soon.
+    fn next_level(&mut self, now: Moment) -> Result<bool, S::Error> {
+        if self.held_by_level.is_empty() || !self.flights.is_empty() {
+            return Ok(false);
+        }
+        if let Some((at, _)) = self.first_wake()
+            && at < now + LEVEL_PATIENCE
+        {
+            return Ok(false);
+        }
+        self.level += 1;
+        self.hosts_wait = true;
+        for host in std::mem::take(&mut self.held_by_level) {
+            self.reschedule(host, now)?;
+        }
+        Ok(true)
+    }
+
+    pub(super) fn idle(&mut self) -> Next {
+        match self.first_wake() {
+            Some((at, _)) => Next::WaitUntil(at),
+            None if !self.flights.is_empty() => Next::Waiting,
+            None if self.counts.todo() == 0 => Next::Done(End::Finished),
+            None if !self.held_by_pages.is_empty() => Next::Done(End::Budget(Budget::Pages)),
+            None => Next::Done(End::Budget(Budget::PagesPerHost)),
+        }
+    }
+
+    /// The first wake-up that still means something.
+    fn first_wake(&mut self) -> Option<(Moment, Wake)> {
+        while let Some((at, wake)) = self.schedule.peek() {
+            let outdated = match wake {
+                Wake::Lane(host) => self
+                    .lanes
+                    .get(&host)
+                    .is_none_or(|lane| lane.scheduled != Some(at)),
+                _ => false,
+            };
+            if !outdated {
+                return Some((at, wake));
+            }
+            self.schedule.drop_first();
+        }
+        None
+    }
+
+    /// What keeps the crawl from going faster right now.
+    pub fn hold(&mut self, now: Moment) -> Option<Hold> {
+        if let Some((until, host)) = self.waits_for_network() {
+            let lane = host.and_then(|host| self.lanes.get(&host));
+            return Some(Hold {
+                host: lane.map(|lane| lane.host.clone()).unwrap_or_default(),
+                until,
+                by: HoldKind::NetworkAway,
+            });
+        }
+        let (until, wake) = self.first_wake()?;
+        let Wake::Lane(host) = wake else { return None };
+        if until <= now {
+            return None;
+        }
+        let lane = self.lanes.get(&host)?;
+        let robots = lane.origins.iter().any(|state| {
+            matches!(state.robots, RobotsState::Unreachable { again_at } if again_at == until)
+        });
+        let by = if robots {
+            HoldKind::Robots
+        } else if lane.pace.parked_until(now).is_some() {
+            HoldKind::Parked
+        } else if lane.pace.is_one_at_a_time() {
+            HoldKind::Delay(lane.pace.interval())
+        } else {
+            HoldKind::Rate(1.0 / lane.pace.interval().as_secs_f64().max(f64::MIN_POSITIVE))
+        };
+        Some(Hold {
+            host: lane.host.clone(),
+            until,
+            by,
+        })
+    }
+
+    /// At the very end, hosts whose robots.txt stayed out of reach give up their URLs.
+    fn last_call(&mut self, now: Moment) -> Result<bool, S::Error> {
+        if self.without_robots.is_empty() || !self.flights.is_empty() || self.first_wake().is_some()
+        {
+            return Ok(false);
+        }
+        for host in std::mem::take(&mut self.without_robots) {
+            if let Some(lane) = self.lanes.get_mut(&host) {
+                lane.last_call = true;
+            }
+            self.reschedule(host, now)?;
+        }
+        Ok(true)
+    }
+}

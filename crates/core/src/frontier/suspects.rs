@@ -1,0 +1,97 @@
+//! URLs under suspicion: those that were being read when the crawler died, again and again.
+//!
+//! Owns what becomes of them. One that is watched is asked only while nothing else is in flight,
+//! so that the next death is its own; one that is guilty is not asked any more. It refuses to
+//! know how the suspicion arose. Invariant: while a watched URL is in flight, it is alone.
+
+use super::job::{JobId, Next};
+use super::pace::Moment;
+use super::store::Store;
+use super::{Errand, Frontier};
+use crate::key::{HostId, Key};
+use crate::outcome::{FailureClass, Outcome};
+
+/// How much a URL is suspected to kill the crawler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suspicion {
+    /// It is asked only while nothing else is.
+    Watched,
+    /// It is not asked any more.
+    Guilty,
+}
+
+/// What is said of a URL that is not asked any more.
+const GUILTY: &str = "the crawler died three times while it read this page";
+
+/// What suspicion makes of the head of a lane.
+pub(super) enum Suspect {
+    /// Nothing: it may be asked.
+    Free,
+    /// It waits until nothing is in flight.
+    Aside,
+    /// It has reached its end.
+    Ended(Next),
+}
+
+impl<S: Store> Frontier<S> {
+    /// Puts a URL under suspicion.
+    pub fn suspect(&mut self, key: Key, suspicion: Suspicion) {
+        self.suspects.insert(key, suspicion);
+    }
+
+    /// The page that a job in flight is about.
+    pub fn leased(&self, job: JobId) -> Option<Key> {
+        match &self.flights.get(&job.0)?.errand {
+            Errand::Page(entry) => Some(entry.key),
+            Errand::Resolve(_) | Errand::Robots(_) => None,
+        }
+    }
+
+    /// Judges the head of a lane.
+    pub(super) fn examine(&mut self, host: HostId, now: Moment) -> Result<Suspect, S::Error> {
+        let suspicion = if self.suspects.is_empty() {
+            None
+        } else {
+            let head = self.lanes.get(&host).and_then(|lane| lane.head(now));
+            head.and_then(|head| self.suspects.get(&head.key).copied())
+        };
+        match suspicion {
+            Some(Suspicion::Guilty) => {
+                let entry = self.take_head(host, now);
+                let outcome = Outcome::Failed(FailureClass::Internal);
+                let finished = self.finish(entry, outcome, Some(GUILTY.into()));
+                Ok(Suspect::Ended(Next::Settled(Box::new(finished))))
+            }
+            Some(Suspicion::Watched) if !self.flights.is_empty() => {
+                let entry = self.take_head(host, now);
+                self.lane(host).set_aside.push_back(entry);
+                self.aside.insert(host);
+                self.reschedule(host, now)?;
+                Ok(Suspect::Aside)
+            }
+            Some(Suspicion::Watched) | None => Ok(Suspect::Free),
+        }
+    }
+
+    /// A URL is about to be asked: from here on it is alone, if it is watched.
+    pub(super) fn guard(&mut self, key: Key) {
+        self.alone = !self.suspects.is_empty() && self.suspects.contains_key(&key);
+    }
+
+    /// While nothing is in flight, one lane gets back what was set aside.
+    pub(super) fn bring_back(&mut self, now: Moment) -> Result<bool, S::Error> {
+        if !self.flights.is_empty() {
+            return Ok(false);
+        }
+        let Some(host) = self.aside.pop_first() else {
+            return Ok(false);
+        };
+        if let Some(lane) = self.lanes.get_mut(&host) {
+            while let Some(entry) = lane.set_aside.pop_back() {
+                lane.window.push_front(entry);
+            }
+        }
+        self.reschedule(host, now)?;
+        Ok(true)
+    }
+}
