@@ -18,36 +18,61 @@ use crate::query::{Clause, Filter, Form, Place, Sign, Text};
 use crate::schema::{ADDRESS_BOOST, Fields, HEADINGS_BOOST, TITLE_BOOST};
 use crate::words::{begins_unspaced, is_single_unspaced, query_words};
 
-/// What is added to the score of a page that holds all words; far above any sum of scores.
-pub(crate) const ALL_WORDS: f32 = 4096.0;
+/// More than a word can score in all fields together, in an index of any size: BM25 stays below
+/// 2.2 times the logarithm of the number of pages.
+const BEYOND_SCORE: f32 = 512.0;
 
 /// Words that a phrase prefix may go on with.
 const MOST_EXPANSIONS: u32 = 200;
 
 type Boxed = Box<dyn EngineQuery>;
 
+/// A query as the engine takes it.
+pub(crate) struct Compiled {
+    pub(crate) query: Boxed,
+    /// What the score of a page that holds all words has on top, which no sum of scores reaches;
+    /// nothing if there are not several words.
+    pub(crate) all_words: Option<f32>,
+}
+
 /// The engine's query for a whole query.
-pub(crate) fn compile(clause: &Clause, fields: &Fields) -> Boxed {
-    let Clause::List(items) = clause else {
-        return part(clause, fields);
+pub(crate) fn compile(clause: &Clause, fields: &Fields) -> Compiled {
+    let some = part(clause, fields);
+    let sought: Vec<&Clause> = match clause {
+        Clause::List(items) => sought(items).collect(),
+        _ => Vec::new(),
     };
-    let sought = |(sign, clause): &&(Sign, Clause)| {
-        *sign != Sign::Refused && !matches!(clause, Clause::Filter(_))
-    };
-    let all: Vec<Boxed> = items
-        .iter()
-        .filter(sought)
-        .map(|(_, clause)| part(clause, fields))
-        .collect();
-    let some = list(items, fields);
-    if all.len() < 2 {
-        return some;
+    if sought.len() < 2 {
+        return Compiled {
+            query: some,
+            all_words: None,
+        };
     }
-    let all = ConstScoreQuery::new(Box::new(BooleanQuery::intersection(all)), ALL_WORDS);
-    Box::new(BooleanQuery::new(vec![
-        (Occur::Must, some),
-        (Occur::Should, Box::new(all)),
-    ]))
+    let all = sought.iter().map(|clause| part(clause, fields)).collect();
+    let bonus = BEYOND_SCORE * sought.iter().map(|clause| count(clause)).sum::<usize>() as f32;
+    let all = ConstScoreQuery::new(Box::new(BooleanQuery::intersection(all)), bonus);
+    let query = BooleanQuery::new(vec![(Occur::Must, some), (Occur::Should, Box::new(all))]);
+    Compiled {
+        query: Box::new(query),
+        all_words: Some(bonus),
+    }
+}
+
+fn sought(items: &[(Sign, Clause)]) -> impl Iterator<Item = &Clause> {
+    let positive = items.iter().filter(|(sign, _)| *sign != Sign::Refused);
+    positive
+        .map(|(_, clause)| clause)
+        .filter(|clause| !matches!(clause, Clause::Filter(_)))
+}
+
+/// Words that add to a score.
+fn count(clause: &Clause) -> usize {
+    match clause {
+        Clause::Text(text) => query_words(&text.text).len(),
+        Clause::Filter(_) => 0,
+        Clause::Any(clauses) => clauses.iter().map(count).sum(),
+        Clause::List(items) => sought(items).map(count).sum(),
+    }
 }
 
 fn part(clause: &Clause, fields: &Fields) -> Boxed {

@@ -19,7 +19,7 @@ use tantivy::schema::{Field, Value as _};
 use tantivy::{DocAddress, IndexReader, ReloadPolicy, Searcher, TantivyDocument};
 
 use crate::FOLDER;
-use crate::compile::{ALL_WORDS, compile};
+use crate::compile::compile;
 use crate::error::SearchError;
 use crate::facets::{Counter, Counts};
 use crate::query::{MOST_RESULTS, Query};
@@ -185,8 +185,8 @@ impl Index {
         let weighed = (wanted * WEIGHED_PER_RESULT).max(LEAST_WEIGHED);
         let top = TopDocs::with_limit(weighed).order_by_score();
         let compiled = compile(&query.clause, &self.fields);
-        let (found, counts) = searcher.search(&compiled, &(top, Counter))?;
-        let candidates = self.weigh(&searcher, &found)?;
+        let (found, counts) = searcher.search(&compiled.query, &(top, Counter))?;
+        let candidates = self.weigh(&searcher, &found, compiled.all_words)?;
         let sought = Sought::of(&query.clause);
         let hits = fold(candidates)
             .into_iter()
@@ -202,6 +202,7 @@ impl Index {
         &self,
         searcher: &Searcher,
         found: &[(f32, DocAddress)],
+        all_words: Option<f32>,
     ) -> tantivy::Result<Vec<Candidate>> {
         let mut columns = Vec::new();
         for segment in searcher.segment_readers() {
@@ -213,15 +214,12 @@ impl Index {
             .map(|&(score, address)| {
                 let (keys, digests) = &columns[address.segment_ord as usize];
                 let key = keys.first(address.doc_id).unwrap_or(0);
-                let has_all_words = score >= ALL_WORDS;
-                let own = if has_all_words {
-                    score - ALL_WORDS
-                } else {
-                    score
-                };
+                let own = all_words.map_or(Some(score), |bonus| {
+                    Some(score - bonus).filter(|own| *own >= 0.0)
+                });
                 Candidate {
-                    has_all_words,
-                    score: own * self.ranks.weight(key),
+                    has_all_words: own.is_some(),
+                    score: own.unwrap_or(score) * self.ranks.weight(key),
                     key,
                     digest: digests.first(address.doc_id).unwrap_or(0),
                     address,

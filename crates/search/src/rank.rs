@@ -44,6 +44,15 @@ pub(crate) struct Ranks {
     rows: Vec<Row>,
 }
 
+/// Whether a link log still grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Growth {
+    /// It will not.
+    Over,
+    /// It may.
+    GoesOn,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Row {
     key: u64,
@@ -84,9 +93,16 @@ impl Ranks {
         Ok(Self { made_from, rows })
     }
 
-    /// Whether the link log grew since.
-    pub(crate) fn is_behind(&self, job: &Path) -> bool {
-        self.made_from != log_length(job)
+    /// Whether the link log grew since: at all, or so much that the order may change. Making
+    /// ranks reads the whole log, which a crawl that runs would ask for again and again.
+    pub(crate) fn is_behind(&self, job: &Path, growth: Growth) -> bool {
+        let length = log_length(job);
+        match growth {
+            Growth::Over => length != self.made_from,
+            Growth::GoesOn => {
+                length < self.made_from || length - self.made_from > self.made_from / 8
+            }
+        }
     }
 
     /// What a page's score is multiplied with: from 1 on, growing slowly with its rank.

@@ -61,7 +61,7 @@ pub fn update(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Updated, Sea
         }
     };
     updated.is_new = standing.is_none();
-    if Ranks::load(&folder).is_behind(job) {
+    if Ranks::load(&folder).is_behind(job, archive.growth) {
         Ranks::of_job(job)?
             .save(&folder)
             .map_err(|source| SearchError::Io {

@@ -10,6 +10,7 @@ use clewline::log::archive::{FOLDER, NAME, Position};
 use clewline::{JobStanding, StoredJob};
 
 use crate::error::SearchError;
+use crate::rank::Growth;
 
 /// What the name of the file in progress ends with.
 const OPEN: &str = ".open";
@@ -19,6 +20,8 @@ const OPEN: &str = ".open";
 pub(crate) struct Archive {
     /// By serial number.
     pub(crate) files: Vec<ArchiveFile>,
+    /// Whether more may come.
+    pub(crate) growth: Growth,
 }
 
 /// A file of the archive.
@@ -58,7 +61,11 @@ impl Archive {
             }
         }
         files.sort_unstable_by_key(|file| file.serial);
-        Ok(Self { files })
+        let growth = match stored.standing {
+            JobStanding::Finished => Growth::Over,
+            _ => Growth::GoesOn,
+        };
+        Ok(Self { files, growth })
     }
 
     /// Where the archive ends.
