@@ -1,7 +1,7 @@
 //! Known items: is a page found by its own distinctive words?
 //!
 //! Owns the site, the API documentation of a Java platform (some 10,000 pages), and the way it
-//! gets into an index. What is asked, what counts as found and how SQLite's index does on the
+//! gets into an index. What is asked, what counts as found and how the index of `SQLite` does on the
 //! same pages is told in `tests/search/known_items.py`.
 
 use anyhow::{Context as _, Result, bail, ensure};

@@ -219,7 +219,7 @@ impl Parser<'_> {
         loop {
             choices.extend(self.conjunction(depth)?);
             joined += 1;
-            if !self.cursor.eat(&Piece::Or) {
+            if !self.cursor.eat(Piece::Or) {
                 break;
             }
         }
@@ -237,7 +237,7 @@ impl Parser<'_> {
         let mut parts = Vec::new();
         loop {
             parts.extend(self.signed(depth)?);
-            if !self.cursor.eat(&Piece::And) {
+            if !self.cursor.eat(Piece::And) {
                 break;
             }
         }
@@ -274,7 +274,7 @@ impl Parser<'_> {
                 }
                 self.cursor.next();
                 let items = self.list(depth + 1)?;
-                if !self.cursor.eat(&Piece::Close) {
+                if !self.cursor.eat(Piece::Close) {
                     return Err(self.fault(Fault::Parenthesis));
                 }
                 Ok((!items.is_empty()).then_some(Clause::List(items)))

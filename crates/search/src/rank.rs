@@ -1,6 +1,6 @@
 //! Ranks: what the links of a crawl say about its pages.
 //!
-//! Owns PageRank over the link log, how much of it counts in a score, and the file that keeps
+//! Owns `PageRank` over the link log, how much of it counts in a score, and the file that keeps
 //! it beside the index, so that ranks change without documents being written again. Links that
 //! people follow count; images and styles don't. Memory is bounded by [`MOST_PAGES`] and
 //! [`MOST_LINKS`]; what lies beyond is ranked like a page without links.

@@ -83,8 +83,8 @@ impl<'a> Cursor<'a> {
         };
     }
 
-    pub(super) fn eat(&mut self, piece: &Piece) -> bool {
-        let is_next = self.peek().as_ref() == Some(piece);
+    pub(super) fn eat(&mut self, piece: Piece) -> bool {
+        let is_next = self.peek() == Some(piece);
         if is_next {
             self.next();
         }
