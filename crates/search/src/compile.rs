@@ -68,7 +68,7 @@ fn sought(items: &[(Sign, Clause)]) -> impl Iterator<Item = &Clause> {
 /// Words that add to a score.
 fn count(clause: &Clause) -> usize {
     match clause {
-        Clause::Text(text) => query_words(&text.text).len(),
+        Clause::Text(text) => query_words(&text.words).len(),
         Clause::Filter(_) => 0,
         Clause::Any(clauses) => clauses.iter().map(count).sum(),
         Clause::List(items) => sought(items).map(count).sum(),
@@ -120,7 +120,7 @@ fn list(items: &[(Sign, Clause)], fields: &Fields) -> Boxed {
 }
 
 fn words(text: &Text, fields: &Fields) -> Boxed {
-    let tokens = query_words(&text.text);
+    let tokens = query_words(&text.words);
     let places: &[(Field, f32)] = match text.place {
         Some(Place::Title) => &[(fields.title, 1.0)],
         Some(Place::Headings) => &[(fields.headings, 1.0)],

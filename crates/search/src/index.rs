@@ -303,7 +303,7 @@ fn fold(candidates: Vec<Candidate>) -> Vec<Candidate> {
 
 fn text(document: &TantivyDocument, field: Field) -> String {
     let value = document.get_first(field);
-    let text = value.as_ref().and_then(|value| value.as_str());
+    let text = value.as_ref().and_then(tantivy::schema::Value::as_str);
     text.unwrap_or_default().to_owned()
 }
 

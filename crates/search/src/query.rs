@@ -157,7 +157,7 @@ pub(crate) enum Sign {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Text {
     pub(crate) place: Option<Place>,
-    pub(crate) text: String,
+    pub(crate) words: String,
     pub(crate) form: Form,
 }
 
@@ -311,7 +311,7 @@ impl Parser<'_> {
         }
         Ok(Some(Clause::Text(Text {
             place,
-            text: read.text,
+            words: read.text,
             form: read.form,
         })))
     }

@@ -56,7 +56,7 @@ impl Sought {
                 sought.for_each(|(_, clause)| self.take(clause));
             }
             Clause::Text(text) => {
-                for token in query_words(&text.text) {
+                for token in query_words(&text.words) {
                     match text.form {
                         Form::Fuzzy(distance) => self.fuzzy.push((token.text, distance)),
                         Form::Prefix => self.prefixes.push(token.text),

@@ -207,7 +207,7 @@ impl<'a> Source<'a> {
             Kind::Metadata => {
                 let line = line(reader);
                 let capture = self.capture.take();
-                let concurrent = header.value("WARC-Concurrent-To");
+                let concurrent = header.uri("WARC-Concurrent-To");
                 let capture = capture.filter(|capture| concurrent == Some(capture.id.as_str()));
                 change = line.map(|record| self.change(&record, capture));
             }

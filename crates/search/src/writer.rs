@@ -74,7 +74,7 @@ fn teach(index: &tantivy::Index) {
 pub(crate) struct Writer {
     folder: PathBuf,
     fields: Fields,
-    writer: IndexWriter,
+    engine: IndexWriter,
     reader: IndexReader,
 }
 
@@ -125,7 +125,7 @@ impl Writer {
         Ok(Self {
             folder: folder.to_owned(),
             fields,
-            writer,
+            engine: writer,
             reader,
         })
     }
@@ -134,7 +134,7 @@ impl Writer {
     pub(crate) fn put(&mut self, document: Document) -> Result<(), SearchError> {
         let document = document.bounded();
         self.remove(&document.url);
-        self.writer
+        self.engine
             .add_document(self.fields.encode(&document))
             .map(|_| ())
             .map_err(|source| engine_error(&self.folder, source))
@@ -142,7 +142,7 @@ impl Writer {
 
     /// Takes a page out.
     pub(crate) fn remove(&mut self, url: &str) {
-        self.writer
+        self.engine
             .delete_term(Term::from_field_text(self.fields.url, url));
     }
 
@@ -153,7 +153,7 @@ impl Writer {
             path: self.folder.clone(),
             source: error.into(),
         })?;
-        let mut commit = self.writer.prepare_commit().map_err(failed)?;
+        let mut commit = self.engine.prepare_commit().map_err(failed)?;
         commit.set_payload(&payload);
         commit.commit().map_err(failed)?;
         self.reader.reload().map_err(failed)
@@ -176,7 +176,7 @@ impl Writer {
     /// Ends when segments that are being joined are.
     pub(crate) fn close(self) -> Result<(), SearchError> {
         let folder = self.folder;
-        self.writer
+        self.engine
             .wait_merging_threads()
             .map_err(|source| engine_error(&folder, source))
     }

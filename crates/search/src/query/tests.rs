@@ -14,7 +14,7 @@ fn spelt(clause: &Clause) -> String {
                 Form::Prefix => "*".into(),
                 Form::Fuzzy(distance) => format!("~{distance}"),
             };
-            format!("{place}{}{form}", text.text.replace(' ', "_"))
+            format!("{place}{}{form}", text.words.replace(' ', "_"))
         }
         Clause::Filter(filter) => format!("{filter:?}").replace('"', ""),
         Clause::Any(clauses) => {
