@@ -10,6 +10,7 @@ mod browser;
 mod cargo;
 mod flat;
 mod foreign;
+mod known_items;
 mod ladder;
 mod pages;
 mod quality;
@@ -66,7 +67,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 11] = [
+const TEST: [Stage; 12] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -96,6 +97,11 @@ const TEST: [Stage; 11] = [
         "real-site",
         "a site that others wrote, and a second opinion",
         real_site::check,
+    ),
+    Stage::new(
+        "known-items",
+        "pages, found by their own words",
+        known_items::check,
     ),
     Stage::new(
         "foreign-tools",
@@ -168,7 +174,7 @@ fn chosen(names: &[String]) -> Result<Vec<Stage>> {
         bail!("there is no stage {unknown:?}, only {}", all.join(", "));
     }
     let has = |wanted: &str| names.iter().any(|name| name == wanted);
-    let needs_binary = ["real-site", "foreign-tools", "browser"]
+    let needs_binary = ["real-site", "known-items", "foreign-tools", "browser"]
         .into_iter()
         .any(has);
     let is_chosen = |stage: &Stage| {

@@ -88,10 +88,6 @@ pub(crate) struct Files {
 impl Files {
     /// Finds or fetches the server and the pages.
     pub(crate) fn find(workspace: &Workspace) -> Result<Self> {
-        let nginx = match tools::program(&["nginx"]) {
-            Some(nginx) => nginx,
-            None => tools::unpacked(workspace, "nginx")?.join("usr/sbin/nginx"),
-        };
         // Installed documentation would not do: small images leave it out.
         let pages = tools::unpacked(workspace, "sqlite3-doc")?.join("usr/share/doc/sqlite3");
         if !pages.join("index.html").is_file() {
@@ -100,6 +96,15 @@ impl Files {
                 pages.display()
             );
         }
+        Self::serving(workspace, pages)
+    }
+
+    /// Finds or fetches the server, for other pages.
+    pub(crate) fn serving(workspace: &Workspace, pages: PathBuf) -> Result<Self> {
+        let nginx = match tools::program(&["nginx"]) {
+            Some(nginx) => nginx,
+            None => tools::unpacked(workspace, "nginx")?.join("usr/sbin/nginx"),
+        };
         Ok(Self { nginx, pages })
     }
 }

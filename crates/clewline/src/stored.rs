@@ -12,7 +12,9 @@ use thiserror::Error;
 
 use crate::config::Config;
 use crate::folder::{FolderError, MARKER, Remedy, STATE, io_at, read_marker};
+use crate::log::Offset;
 use crate::store::StoreError;
+use crate::witness::Testimony;
 
 /// Why a job could not be looked at or spoken to.
 #[derive(Debug, Error)]
@@ -103,6 +105,15 @@ impl StoredJob {
             ended: marker.ended.clone(),
             seed: marker.seed(path)?,
         })
+    }
+
+    /// Where a log ended at the last commit that was witnessed, for views that are made from
+    /// committed records only; nothing if no commit was.
+    pub fn committed(&self, log: &str) -> Result<Option<Offset>, JobError> {
+        let state = self.path.join(STATE);
+        let told = Testimony::read(&state).map_err(|source| io_at(&state, source))?;
+        let told = told.filter(|told| !told.is_empty());
+        Ok(told.map(|told| Offset(told.offset(log))))
     }
 
     /// Who works in the folder now, if somebody does.

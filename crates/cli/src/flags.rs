@@ -13,6 +13,7 @@ use clewline::core::address::Cidr;
 
 use crate::export::ExportArguments;
 use crate::resolve::show::{Standing, defaults};
+use crate::search::{INDEX_HELP, IndexArguments, SEARCH_HELP, SearchArguments};
 use crate::serve::ServeArguments;
 use crate::settings::{
     BudgetSettings, ConsoleSettings, NetworkSettings, OutputSettings, PaceSettings,
@@ -32,6 +33,7 @@ Usage: clewline [crawl] URL… [OPTIONS]
   clewline resume                           go on with the crawl that is here
   clewline status                           how it stands, while it runs or not
   clewline why example.com/page             what happened to a URL, and why
+  clewline search 'some words'              find pages of the crawl that is here
   clewline inspect example.com/page         fetch one page and show what happens
 
 More: clewline -h for the usual flags, clewline --help for all of them.
@@ -189,6 +191,12 @@ pub(crate) enum Verb {
     /// Pause, continue, stop or change a running crawl
     #[command(override_usage = "clewline ctl [DIR] ORDER [VALUE]", after_help = CTL_HELP)]
     Ctl(CtlArguments),
+    /// Search the pages of a crawl
+    #[command(override_usage = "clewline search [DIR] QUERY [OPTIONS]", after_help = SEARCH_HELP)]
+    Search(SearchArguments),
+    /// Make or update the index that search uses
+    #[command(after_help = INDEX_HELP)]
+    Index(IndexArguments),
     /// List, read and verify archives: WARC files, or the archive of a crawl
     #[command(max_term_width = 100)]
     Warc(WarcArguments),

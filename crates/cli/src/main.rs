@@ -14,6 +14,7 @@ mod nearest;
 mod paper;
 mod progress;
 mod resolve;
+mod search;
 mod serve;
 mod settings;
 mod stop;
@@ -97,6 +98,8 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
         Verb::Status(arguments) => job::status::status(&arguments),
         Verb::Why(arguments) => job::why::why(&arguments),
         Verb::Ctl(arguments) => job::ctl::ctl(&arguments),
+        Verb::Search(arguments) => search::search(&arguments),
+        Verb::Index(arguments) => search::index(&arguments),
         Verb::Warc(arguments) => Ok(warc::warc(&arguments)?),
         Verb::Serve(arguments) => Ok(serve::serve(&arguments)?),
         Verb::Export(arguments) => Ok(export::export(&arguments)?),

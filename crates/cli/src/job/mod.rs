@@ -26,7 +26,7 @@ const MARKER: &str = "job.toml";
 const MOST_LISTED: usize = 20;
 
 /// The job folder that was named, or the only one here.
-fn folder(named: Option<PathBuf>) -> Result<PathBuf, Failure> {
+pub(crate) fn folder(named: Option<PathBuf>) -> Result<PathBuf, Failure> {
     let found = match named {
         Some(path) => return Ok(path),
         None => jobs_in(Path::new("."))?,

@@ -14,6 +14,7 @@ mod replay;
 mod report;
 mod safety;
 mod screen;
+mod search;
 #[cfg(unix)]
 mod signals;
 #[cfg(target_os = "linux")]

@@ -36,7 +36,7 @@ fn no_arguments_print_the_short_help() {
             .lines()
             .filter(|line| line.starts_with("  clewline "))
             .count(),
-        7
+        8
     );
 }
 
@@ -49,6 +49,8 @@ fn every_verb_has_help() {
         "status",
         "why",
         "ctl",
+        "search",
+        "index",
         "completions",
     ] {
         for flag in ["-h", "--help"] {

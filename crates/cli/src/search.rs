@@ -1,0 +1,246 @@
+//! The verbs `search` and `index`: what a crawl read, found again.
+//!
+//! Owns the words on the command line and on the screen. It refuses to know how pages are
+//! indexed; the crate `clewline-search` does. What pages say is foreign text.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::{ArgAction, Args, ValueEnum};
+use clewline_search::{Hit, Index, Progress, Query, Results, SearchError, Updated};
+
+use crate::exit::ExitStatus;
+use crate::message::{Colour, Speaker, shown};
+use crate::progress::render::grouped;
+use crate::settings::problem::Problem;
+use crate::{Failure, job, write_out};
+
+/// How the names of job folders end.
+const ENDING: &str = ".crawl";
+/// Time between two words about the progress.
+const BETWEEN_WORDS: Duration = Duration::from_millis(200);
+
+pub(crate) const SEARCH_HELP: &str = "\
+Query:
+  hash map               pages with any of the words, those with all of them first
+  \"hash map\"             a phrase
+  +hash -legacy          required, refused; also AND, OR, NOT and parentheses
+  wor*  word~  word~2    words that begin so; words that differ in one or two letters
+  title:x heading:x body:x url:x
+  host:example.com (with its subdomains)  lang:de  type:html
+  after:2026-11-01  before:2027           when the page was fetched
+
+Case and accents do not count, words are not stemmed. The index is brought up to date
+before each search. A query that begins with - goes behind --.
+
+Exit codes: 0 done, found or not; 2 usage; 3 it could not be searched.";
+
+pub(crate) const INDEX_HELP: &str = "\
+The index lies in the folder index/ of the job and is made from its archive, as far as
+that is committed, also while the crawl runs. It may be removed at any time.";
+
+/// A job and what is looked for in it.
+#[derive(Args)]
+pub(crate) struct SearchArguments {
+    /// The job folder, which may be left out where there is one, and the query
+    #[arg(value_name = "DIR QUERY", required = true, num_args = 1..)]
+    words: Vec<String>,
+    /// How to print the results [text, json, jsonl]
+    #[arg(long, value_enum, default_value = "text", hide_possible_values = true)]
+    format: Form,
+    /// Print this many results
+    #[arg(short = 'n', long, value_name = "N", default_value = "10",
+          value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
+    /// Skip this many results
+    #[arg(long, value_name = "N", default_value = "0",
+          value_parser = clap::value_parser!(u16).range(0..=1000))]
+    offset: u16,
+    /// Print help
+    #[arg(short, long, action = ArgAction::Help, help_heading = "Help")]
+    help: Option<bool>,
+}
+
+/// A job whose index is made.
+#[derive(Args)]
+pub(crate) struct IndexArguments {
+    /// The job folder; may be left out where there is one
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Make it anew
+    #[arg(long)]
+    rebuild: bool,
+    /// Print help
+    #[arg(short, long, action = ArgAction::Help, help_heading = "Help")]
+    help: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    Text,
+    Json,
+    Jsonl,
+}
+
+/// Searches, after the index caught up.
+pub(crate) fn search(arguments: &SearchArguments) -> Result<ExitStatus, Failure> {
+    let (named, text) = split(&arguments.words);
+    let query = Query::parse(&text)
+        .map_err(|error| {
+            let hint = "clewline search --help has the language";
+            Failure::Usage(vec![
+                Problem::new("QUERY", error.to_string()).with_hint(hint),
+            ])
+        })?
+        .limit(usize::from(arguments.limit))
+        .offset(usize::from(arguments.offset));
+    let folder = job::folder(named)?;
+    match clewline_search::update(&folder, &mut teller()) {
+        Ok(_) => {}
+        Err(error @ SearchError::Busy(_)) => {
+            let text = format!("{error}; what is indexed already is searched");
+            Speaker::new(Colour::Auto).note(&text);
+        }
+        Err(error) => return Err(failure(error)),
+    }
+    let results = Index::open(&folder).and_then(|index| index.search(&query));
+    let results = results.map_err(failure)?;
+    print(&results, arguments)
+}
+
+/// Makes an index or brings it up to date.
+pub(crate) fn index(arguments: &IndexArguments) -> Result<ExitStatus, Failure> {
+    let folder = job::folder(arguments.dir.clone())?;
+    let began = Instant::now();
+    let make = if arguments.rebuild {
+        clewline_search::rebuild
+    } else {
+        clewline_search::update
+    };
+    let updated = make(&folder, &mut teller()).map_err(failure)?;
+    let pages = Index::open(&folder).map_err(failure)?.pages();
+    Speaker::new(Colour::Auto).note(&told(&updated, pages, began.elapsed()));
+    Ok(ExitStatus::Done)
+}
+
+/// The folder, if the first word is one, and the query.
+fn split(words: &[String]) -> (Option<PathBuf>, String) {
+    if let [first, rest @ ..] = words
+        && !rest.is_empty()
+        && (Path::new(first).is_dir() || first.trim_end_matches('/').ends_with(ENDING))
+    {
+        return (Some(PathBuf::from(first)), rest.join(" "));
+    }
+    (None, words.join(" "))
+}
+
+fn failure(error: SearchError) -> Failure {
+    match error {
+        SearchError::Job(error) => Failure::Job(error),
+        other => Failure::Stuck(other.into()),
+    }
+}
+
+fn told(updated: &Updated, pages: u64, took: Duration) -> String {
+    let mut text = format!(
+        "{} pages in the index, {} of them new or changed, in {:.1} s",
+        grouped(pages),
+        grouped(updated.pages),
+        took.as_secs_f64()
+    );
+    if updated.left_out > 0 {
+        let _ = write!(
+            text,
+            "; {} ask not to be indexed",
+            grouped(updated.left_out)
+        );
+    }
+    if updated.damaged > 0 {
+        let _ = write!(
+            text,
+            "; {} places of the archive are damaged",
+            grouped(updated.damaged)
+        );
+    }
+    text
+}
+
+/// Shows a terminal how far the index is; others see the end only.
+fn teller() -> impl FnMut(Progress) {
+    let is_terminal = stderr().is_terminal();
+    let mut last = Instant::now();
+    move |progress| {
+        if is_terminal && last.elapsed() >= BETWEEN_WORDS {
+            last = Instant::now();
+            let _ = write!(stderr(), "\rindexing: {} pages\r", grouped(progress.pages));
+        }
+    }
+}
+
+fn print(results: &Results, arguments: &SearchArguments) -> Result<ExitStatus, Failure> {
+    match arguments.format {
+        Form::Json => write_out(&(serde_json::to_string(results)? + "\n")),
+        Form::Jsonl => {
+            let mut lines = String::new();
+            for hit in &results.hits {
+                lines.push_str(&serde_json::to_string(hit)?);
+                lines.push('\n');
+            }
+            write_out(&lines)
+        }
+        Form::Text => {
+            let in_colour = Colour::Auto.decide(stdout().is_terminal());
+            let mut text = String::new();
+            for (number, hit) in results.hits.iter().enumerate() {
+                let number = number + 1 + usize::from(arguments.offset);
+                write_hit(number, hit, in_colour, &mut text);
+            }
+            let status = write_out(&text)?;
+            let (total, took) = (grouped(results.total), results.took.as_secs_f64() * 1000.0);
+            Speaker::new(Colour::Auto).note(&format!("{total} pages match ({took:.1} ms)"));
+            Ok(status)
+        }
+    }
+}
+
+fn write_hit(number: usize, hit: &Hit, in_colour: bool, out: &mut String) {
+    let title = if hit.title.is_empty() {
+        "(no title)"
+    } else {
+        &hit.title
+    };
+    let marks = if hit.title.is_empty() {
+        &[][..]
+    } else {
+        &hit.title_marks
+    };
+    let _ = writeln!(out, "{number:>3}. {}", marked(title, marks, in_colour));
+    let _ = writeln!(out, "     {}", shown(&hit.url));
+    if !hit.snippet.text.is_empty() {
+        let piece = marked(&hit.snippet.text, &hit.snippet.marks, in_colour);
+        let _ = writeln!(out, "     {piece}");
+    }
+    if !hit.also.is_empty() {
+        let _ = writeln!(out, "     same content: {}", shown(&hit.also.join(" ")));
+    }
+}
+
+/// Text with its words in bold, where there is colour.
+fn marked(text: &str, marks: &[(usize, usize)], in_colour: bool) -> String {
+    if !in_colour {
+        return shown(text).into_owned();
+    }
+    let mut out = String::new();
+    let mut at = 0;
+    for &(from, to) in marks {
+        let (Some(before), Some(word)) = (text.get(at..from), text.get(from..to)) else {
+            continue;
+        };
+        let _ = write!(out, "{}\x1b[1m{}\x1b[0m", shown(before), shown(word));
+        at = to;
+    }
+    out.push_str(&shown(text.get(at..).unwrap_or_default()));
+    out
+}

@@ -1,0 +1,119 @@
+//! Counts of what matches, by host, language and type.
+//!
+//! Owns the counting in one pass over the matches, in columns. Memory is bounded by the values
+//! that an index has, and by [`MOST_KEPT`] for what leaves a segment.
+
+use std::collections::HashMap;
+
+use tantivy::collector::{Collector, SegmentCollector};
+use tantivy::columnar::StrColumn;
+use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader};
+
+/// Values of a column that a segment hands on, the most frequent ones.
+const MOST_KEPT: usize = 1000;
+
+/// The columns that are counted.
+pub(crate) const COLUMNS: [&str; 3] = ["host", "language", "content_type"];
+
+/// Counts matches.
+pub(crate) struct Counter;
+
+/// How many there are, and how many of each value of each column.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) total: u64,
+    pub(crate) values: [HashMap<String, u64>; COLUMNS.len()],
+}
+
+impl Counts {
+    /// The most frequent values of a column; equal counts in the order of the alphabet.
+    pub(crate) fn top(&self, column: usize, most: usize) -> Vec<(String, u64)> {
+        let mut rows: Vec<(String, u64)> = self.values[column]
+            .iter()
+            .map(|(value, count)| (value.clone(), *count))
+            .collect();
+        rows.sort_unstable_by(|left, right| right.1.cmp(&left.1).then(left.0.cmp(&right.0)));
+        rows.truncate(most);
+        rows
+    }
+}
+
+pub(crate) struct SegmentCounter {
+    total: u64,
+    columns: [Option<(StrColumn, Vec<u64>)>; COLUMNS.len()],
+}
+
+impl Collector for Counter {
+    type Fruit = Counts;
+    type Child = SegmentCounter;
+
+    fn for_segment(
+        &self,
+        _: SegmentOrdinal,
+        segment: &SegmentReader,
+    ) -> tantivy::Result<SegmentCounter> {
+        let mut columns = [const { None }; COLUMNS.len()];
+        for (column, name) in columns.iter_mut().zip(COLUMNS) {
+            let found = segment.fast_fields().str(name)?;
+            *column = found.map(|column| {
+                let counts = vec![0; column.num_terms()];
+                (column, counts)
+            });
+        }
+        Ok(SegmentCounter { total: 0, columns })
+    }
+
+    fn requires_scoring(&self) -> bool {
+        false
+    }
+
+    fn merge_fruits(&self, parts: Vec<tantivy::Result<Counts>>) -> tantivy::Result<Counts> {
+        let mut all = Counts::default();
+        for part in parts {
+            let part = part?;
+            all.total += part.total;
+            for (into, from) in all.values.iter_mut().zip(part.values) {
+                for (value, count) in from {
+                    *into.entry(value).or_default() += count;
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl SegmentCollector for SegmentCounter {
+    type Fruit = tantivy::Result<Counts>;
+
+    fn collect(&mut self, document: DocId, _: Score) {
+        self.total += 1;
+        for (column, counts) in self.columns.iter_mut().flatten() {
+            for ordinal in column.term_ords(document) {
+                if let Some(count) = counts.get_mut(ordinal as usize) {
+                    *count += 1;
+                }
+            }
+        }
+    }
+
+    fn harvest(self) -> tantivy::Result<Counts> {
+        let mut out = Counts {
+            total: self.total,
+            ..Counts::default()
+        };
+        for (values, column) in out.values.iter_mut().zip(self.columns) {
+            let Some((column, counts)) = column else {
+                continue;
+            };
+            let mut met: Vec<(u64, u64)> = (0..).zip(counts).filter(|row| row.1 > 0).collect();
+            met.sort_unstable_by_key(|row| std::cmp::Reverse(row.1));
+            for (ordinal, count) in met.into_iter().take(MOST_KEPT) {
+                let mut value = String::new();
+                if column.ord_to_str(ordinal, &mut value)? {
+                    values.insert(value, count);
+                }
+            }
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,324 @@
+//! An index that is asked.
+//!
+//! Owns the order of results: what the engine scores is weighed with the rank of each page,
+//! pages with all words before the others, the same content once. It refuses to write. Invariant:
+//! a search costs a pass over the matches and a bounded number of pages beyond that.
+
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tantivy::collector::TopDocs;
+use tantivy::schema::{Field, Value as _};
+use tantivy::{DocAddress, IndexReader, ReloadPolicy, Searcher, TantivyDocument};
+
+use crate::FOLDER;
+use crate::compile::compile;
+use crate::error::SearchError;
+use crate::facets::{Counter, Counts};
+use crate::query::{MOST_RESULTS, Query};
+use crate::rank::Ranks;
+use crate::schema::Fields;
+use crate::snippet::{Snippet, Sought};
+use crate::writer::{Standing, engine_error, open_engine};
+
+/// Pages that are weighed with their ranks, for each result that is asked for …
+const WEIGHED_PER_RESULT: usize = 5;
+/// … and at least.
+const LEAST_WEIGHED: usize = 200;
+/// Values of a facet.
+const MOST_VALUES: usize = 10;
+/// URLs with the same content that a result names.
+const MOST_ALSO: usize = 5;
+
+/// An index to search in.
+pub struct Index {
+    folder: PathBuf,
+    fields: Fields,
+    reader: IndexReader,
+    ranks: Ranks,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Results {
+    /// Pages that match, those with the same content counted each.
+    pub total: u64,
+    /// The best of them, the same content once.
+    pub hits: Vec<Hit>,
+    /// Pages that match, by host, language and type.
+    pub facets: Facets,
+    /// How long it took.
+    #[serde(serialize_with = "milliseconds", rename = "took_ms")]
+    pub took: Duration,
+}
+
+/// A page that was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Hit {
+    /// Its URL.
+    pub url: String,
+    /// Its title; it holds no character that steers a terminal, and may hold markup.
+    pub title: String,
+    /// Where the words are in the title: from and to, in bytes of UTF-8.
+    pub title_marks: Vec<(usize, usize)>,
+    /// The piece of it that shows why it was found.
+    pub snippet: Snippet,
+    /// Its host.
+    pub host: String,
+    /// Its language; empty if it is not known.
+    pub language: String,
+    /// Its media type.
+    pub content_type: String,
+    /// When it was fetched, in seconds since 1970.
+    pub fetched_at: i64,
+    /// Links away from a root.
+    pub depth: u64,
+    /// Pages that link to it.
+    pub inlinks: u32,
+    /// How well it fits, weighed with its rank; to be compared within one search.
+    pub score: f32,
+    /// It holds all words of the query.
+    pub has_all_words: bool,
+    /// Other URLs with the same content, the first of them.
+    pub also: Vec<String>,
+}
+
+/// How many pages there are of each kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Facets {
+    /// By host.
+    pub host: Vec<Facet>,
+    /// By language.
+    pub language: Vec<Facet>,
+    /// By media type.
+    #[serde(rename = "type")]
+    pub content_type: Vec<Facet>,
+}
+
+/// How many pages share a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Facet {
+    /// The value, as a filter takes it.
+    pub value: String,
+    /// Pages that match and have it.
+    pub count: u64,
+}
+
+/// A page on its way to a result.
+#[derive(Debug, Clone)]
+struct Candidate {
+    has_all_words: bool,
+    score: f32,
+    key: u64,
+    digest: u64,
+    address: DocAddress,
+    also: Vec<DocAddress>,
+}
+
+impl Index {
+    /// Opens the index of a job folder, as it stands.
+    pub fn open(job: &Path) -> Result<Self, SearchError> {
+        Self::in_folder(&job.join(FOLDER))
+            .and_then(|found| found.ok_or_else(|| SearchError::NoIndex(job.to_owned())))
+    }
+
+    pub(crate) fn in_folder(folder: &Path) -> Result<Option<Self>, SearchError> {
+        let failed = |source| engine_error(folder, source);
+        let Ok(index) = open_engine(folder) else {
+            return Ok(None);
+        };
+        if Standing::of(&index).is_none() {
+            return Ok(None);
+        }
+        let (_, fields) = Fields::schema();
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual);
+        Ok(Some(Self {
+            folder: folder.to_owned(),
+            fields,
+            reader: reader.try_into().map_err(failed)?,
+            ranks: Ranks::load(folder),
+        }))
+    }
+
+    /// Takes up what was written since it was opened.
+    pub fn reload(&mut self) -> Result<(), SearchError> {
+        self.reader
+            .reload()
+            .map_err(|source| engine_error(&self.folder, source))?;
+        self.ranks = Ranks::load(&self.folder);
+        Ok(())
+    }
+
+    /// Pages in the index.
+    pub fn pages(&self) -> u64 {
+        self.reader.searcher().num_docs()
+    }
+
+    /// Searches.
+    pub fn search(&self, query: &Query) -> Result<Results, SearchError> {
+        let began = Instant::now();
+        let searched = self.find(query);
+        let (total, hits, facets) =
+            searched.map_err(|source| engine_error(&self.folder, source))?;
+        Ok(Results {
+            total,
+            hits,
+            facets,
+            took: began.elapsed(),
+        })
+    }
+
+    fn find(&self, query: &Query) -> tantivy::Result<(u64, Vec<Hit>, Facets)> {
+        let searcher = self.reader.searcher();
+        let wanted = (query.offset + query.limit).min(MOST_RESULTS);
+        let weighed = (wanted * WEIGHED_PER_RESULT).max(LEAST_WEIGHED);
+        let top = TopDocs::with_limit(weighed).order_by_score();
+        let compiled = compile(&query.clause, &self.fields);
+        let (found, counts) = searcher.search(&compiled.query, &(top, Counter))?;
+        let candidates = self.weigh(&searcher, &found, compiled.all_words)?;
+        let sought = Sought::of(&query.clause);
+        let hits = fold(candidates)
+            .into_iter()
+            .take(wanted)
+            .skip(query.offset)
+            .map(|candidate| self.hit(&searcher, &candidate, &sought))
+            .collect::<tantivy::Result<_>>()?;
+        Ok((counts.total, hits, facets(&counts)))
+    }
+
+    /// Multiplies scores with the weights of ranks, and sorts by them.
+    fn weigh(
+        &self,
+        searcher: &Searcher,
+        found: &[(f32, DocAddress)],
+        all_words: Option<f32>,
+    ) -> tantivy::Result<Vec<Candidate>> {
+        let mut columns = Vec::new();
+        for segment in searcher.segment_readers() {
+            let fast = segment.fast_fields();
+            columns.push((fast.u64("key")?, fast.u64("digest")?));
+        }
+        let mut candidates: Vec<Candidate> = found
+            .iter()
+            .map(|&(score, address)| {
+                let (keys, digests) = &columns[address.segment_ord as usize];
+                let key = keys.first(address.doc_id).unwrap_or(0);
+                let own = all_words.map_or(Some(score), |bonus| {
+                    Some(score - bonus).filter(|own| *own >= 0.0)
+                });
+                Candidate {
+                    has_all_words: own.is_some(),
+                    score: own.unwrap_or(score) * self.ranks.weight(key),
+                    key,
+                    digest: digests.first(address.doc_id).unwrap_or(0),
+                    address,
+                    also: Vec::new(),
+                }
+            })
+            .collect();
+        candidates.sort_by(better);
+        Ok(candidates)
+    }
+
+    fn hit(
+        &self,
+        searcher: &Searcher,
+        candidate: &Candidate,
+        sought: &Sought,
+    ) -> tantivy::Result<Hit> {
+        let fields = &self.fields;
+        let document: TantivyDocument = searcher.doc(candidate.address)?;
+        let mut also = Vec::new();
+        for address in candidate.also.iter().take(MOST_ALSO) {
+            also.push(text(&searcher.doc(*address)?, fields.url));
+        }
+        let title = text(&document, fields.title);
+        let fetched_at = document.get_first(fields.fetched_at);
+        let depth = document.get_first(fields.depth);
+        Ok(Hit {
+            url: text(&document, fields.url),
+            title_marks: sought.marks(&title),
+            title,
+            snippet: sought.snippet(&text(&document, fields.body)),
+            host: text(&document, fields.host),
+            language: text(&document, fields.language),
+            content_type: text(&document, fields.content_type),
+            fetched_at: fetched_at.and_then(|value| value.as_i64()).unwrap_or(0),
+            depth: depth.and_then(|value| value.as_u64()).unwrap_or(0),
+            inlinks: self.ranks.inlinks(candidate.key),
+            score: candidate.score,
+            has_all_words: candidate.has_all_words,
+            also,
+        })
+    }
+}
+
+impl std::fmt::Debug for Index {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Index")
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Pages with all words first, then by score; equals in the order in which they were indexed.
+fn better(left: &Candidate, right: &Candidate) -> Ordering {
+    right
+        .has_all_words
+        .cmp(&left.has_all_words)
+        .then(right.score.total_cmp(&left.score))
+        .then(left.address.cmp(&right.address))
+}
+
+/// The same content once: the best page of it, which names the others.
+fn fold(candidates: Vec<Candidate>) -> Vec<Candidate> {
+    let mut kept: Vec<Candidate> = Vec::new();
+    let mut places: HashMap<u64, usize> = HashMap::new();
+    for candidate in candidates {
+        if candidate.digest == 0 {
+            kept.push(candidate);
+            continue;
+        }
+        match places.entry(candidate.digest) {
+            Entry::Occupied(place) => kept[*place.get()].also.push(candidate.address),
+            Entry::Vacant(place) => {
+                place.insert(kept.len());
+                kept.push(candidate);
+            }
+        }
+    }
+    kept
+}
+
+fn text(document: &TantivyDocument, field: Field) -> String {
+    let value = document.get_first(field);
+    let text = value.as_ref().and_then(tantivy::schema::Value::as_str);
+    text.unwrap_or_default().to_owned()
+}
+
+fn facets(counts: &Counts) -> Facets {
+    let top = |column| {
+        let rows = counts.top(column, MOST_VALUES).into_iter();
+        rows.map(|(value, count)| Facet { value, count }).collect()
+    };
+    Facets {
+        host: top(0),
+        language: top(1),
+        content_type: top(2),
+    }
+}
+
+fn milliseconds<S: serde::Serializer>(took: &Duration, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_f64(took.as_secs_f64() * 1000.0)
+}

@@ -1,0 +1,136 @@
+//! The words of a page.
+//!
+//! Owns the way from the bytes of a body to title, headings, words and language. It refuses to
+//! know where the body lay. A page that cannot be read has no words and is found by its title
+//! and URL.
+
+use clewline_content::{Content, ContentLimits};
+use encoding_rs::{Encoding, UTF_8};
+use url::Url;
+
+/// What can be read on a page.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Page {
+    /// Its title.
+    pub(crate) title: String,
+    /// Its headings, one per line.
+    pub(crate) headings: String,
+    /// Its words.
+    pub(crate) body: String,
+    /// The primary subtag of its language; empty if it is not known.
+    pub(crate) language: String,
+}
+
+impl Page {
+    /// Whether pages of a media type have words.
+    pub(crate) fn has_words(media_type: &str) -> bool {
+        is_html(media_type) || matches!(media_type, "text/plain" | "text/markdown")
+    }
+
+    /// Reads a body: its bytes without content codings, its media type and its encoding.
+    pub(crate) fn read(body: &[u8], media_type: &str, charset: Option<&str>, url: &Url) -> Self {
+        let named = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
+        let (text, ..) = named.unwrap_or(UTF_8).decode(body);
+        if !is_html(media_type) {
+            return Self {
+                body: text.into_owned(),
+                ..Self::default()
+            };
+        }
+        Content::skim(&text, url, &ContentLimits::default())
+            .map(Self::of)
+            .unwrap_or_default()
+    }
+
+    fn of(content: Content) -> Self {
+        let headings = content.metadata.headings.into_iter();
+        let headings: Vec<String> = headings.map(|heading| heading.text).collect();
+        let detected = content.detected_language.map(short);
+        let declared = content.metadata.language.as_deref().and_then(primary);
+        Self {
+            title: content.metadata.title.unwrap_or_default(),
+            headings: headings.join("\n"),
+            body: content.text,
+            language: declared
+                .or_else(|| detected.map(ToOwned::to_owned))
+                .unwrap_or_default(),
+        }
+    }
+}
+
+fn is_html(media_type: &str) -> bool {
+    matches!(media_type, "text/html" | "application/xhtml+xml")
+}
+
+/// The first part of a language tag, if it looks like one.
+fn primary(tag: &str) -> Option<String> {
+    let first = tag.split(['-', '_']).next()?.trim();
+    let sound = (2..=8).contains(&first.len()) && first.bytes().all(|b| b.is_ascii_alphabetic());
+    sound.then(|| first.to_ascii_lowercase())
+}
+
+/// The two letters that pages declare, for the three that are detected.
+fn short(code: &'static str) -> &'static str {
+    match code {
+        "eng" => "en",
+        "deu" => "de",
+        "fra" => "fr",
+        "spa" => "es",
+        "por" => "pt",
+        "ita" => "it",
+        "nld" => "nl",
+        "rus" => "ru",
+        "ukr" => "uk",
+        "pol" => "pl",
+        "ces" => "cs",
+        "slk" => "sk",
+        "swe" => "sv",
+        "dan" => "da",
+        "nob" => "nb",
+        "fin" => "fi",
+        "hun" => "hu",
+        "ron" => "ro",
+        "bul" => "bg",
+        "ell" => "el",
+        "tur" => "tr",
+        "ara" => "ar",
+        "pes" => "fa",
+        "heb" => "he",
+        "hin" => "hi",
+        "cmn" => "zh",
+        "jpn" => "ja",
+        "kor" => "ko",
+        "tha" => "th",
+        "vie" => "vi",
+        "ind" => "id",
+        "cat" => "ca",
+        "hrv" => "hr",
+        "srp" => "sr",
+        "slv" => "sl",
+        "est" => "et",
+        "lav" => "lv",
+        "lit" => "lt",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_and_texts_are_read() {
+        let url = Url::parse("https://example.com/").unwrap();
+        let html = b"<html lang=de-AT><title>T\xe4</title><h1>One</h1><p>Words.<script>x</script>";
+        let page = Page::read(html, "text/html", Some("windows-1252"), &url);
+        assert_eq!(
+            (page.title.as_str(), page.headings.as_str()),
+            ("T\u{e4}", "One")
+        );
+        assert_eq!(page.language, "de");
+        assert!(page.body.contains("Words.") && !page.body.contains('x'));
+        let page = Page::read(b"<b>plain", "text/plain", None, &url);
+        assert_eq!(page.body, "<b>plain");
+        assert!(!Page::has_words("image/png"));
+    }
+}

@@ -1,0 +1,186 @@
+//! Crawls on loopback, indexed and searched: made, continued, lost and made again.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests are tests, but clippy knows only functions"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clewline::Crawl;
+use clewline::config::{Config, Root, Speed};
+use clewline_search::{FOLDER, Index, Query, Results, SearchError, Updated, rebuild, update};
+use tempfile::TempDir;
+use terrarium::{LiveWeb, Page, Site, Web, links};
+
+/// A crawl that does not end by itself is stopped.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn web() -> LiveWeb {
+    let page = |title: &str, body: &str| {
+        Page::html(format!(
+            "<html lang=en><title>{title}</title><h1>{title}</h1><p>{body}</p>"
+        ))
+    };
+    let site = Site::new()
+        .page(
+            "/",
+            Page::html(links([
+                "/hash",
+                "/tree",
+                "/copy",
+                "/hidden",
+                "/old",
+                "/notes.txt",
+            ])),
+        )
+        .page(
+            "/hash",
+            page(
+                "Hash maps",
+                "<a href=/tree>trees</a> pairs of keys and values",
+            ),
+        )
+        .page("/tree", page("Trees", "ordered keys, balanced"))
+        .page("/copy", page("Trees", "ordered keys, balanced"))
+        .page(
+            "/hidden",
+            page("Hidden", "<meta name=robots content=noindex> secret keys"),
+        )
+        .page("/old", terrarium::Reply::from(Page::redirect(301, "/tree")))
+        .page("/notes.txt", Page::text("plain keys without markup"));
+    Web::new().site("a.test", site).start()
+}
+
+fn config(web: &LiveWeb, folder: &Path) -> Config {
+    let mut config = Config {
+        roots: vec![Root::parse(&web.url("a.test", "/")).unwrap()],
+        ..Config::default()
+    };
+    config.fetch.resolve = web.resolve_args();
+    config.politeness.speed = Some(Speed::Max);
+    config.limits.time = Some(PATIENCE);
+    config.output.folder = Some(folder.into());
+    config
+}
+
+fn crawl(config: Config) {
+    let summary = Crawl::from_config(config).run().unwrap().wait().unwrap();
+    assert!(summary.error.is_none(), "{:?}", summary.error);
+}
+
+fn crawled() -> (TempDir, PathBuf) {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("a.crawl");
+    crawl(config(&web(), &folder));
+    (place, folder)
+}
+
+fn updated(folder: &Path) -> Updated {
+    update(folder, &mut |_| {}).unwrap()
+}
+
+fn search(folder: &Path, query: &str) -> Results {
+    let index = Index::open(folder).unwrap();
+    index.search(&Query::parse(query).unwrap()).unwrap()
+}
+
+/// The paths that a query finds, sorted.
+fn paths(folder: &Path, query: &str) -> Vec<String> {
+    let mut paths: Vec<String> = search(folder, query)
+        .hits
+        .into_iter()
+        .map(|hit| format!("/{}", hit.url.splitn(4, '/').nth(3).unwrap_or_default()))
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn what_was_crawled_is_found() {
+    let (_place, folder) = crawled();
+    assert!(matches!(Index::open(&folder), Err(SearchError::NoIndex(_))));
+    let first = updated(&folder);
+    assert!(first.is_new && first.damaged == 0, "{first:?}");
+    assert_eq!((first.pages, first.left_out), (5, 1));
+    assert_eq!(paths(&folder, "pairs"), ["/hash"]);
+    assert_eq!(paths(&folder, "plain type:text"), ["/notes.txt"]);
+    assert_eq!(
+        paths(&folder, "secret"),
+        [""; 0],
+        "it asks not to be indexed"
+    );
+    let trees = search(&folder, "balanced");
+    assert_eq!(
+        (trees.total, trees.hits.len(), trees.hits[0].also.len()),
+        (2, 1, 1)
+    );
+    assert_eq!(trees.hits[0].title, "Trees");
+    assert!(
+        trees.hits[0].snippet.text.contains("balanced"),
+        "a copy has words, too"
+    );
+    let linked = search(&folder, "url:tree");
+    assert_eq!(linked.hits[0].inlinks, 3, "the root, /hash and a redirect");
+}
+
+#[test]
+fn an_index_that_is_up_to_date_is_left_alone_and_a_lost_one_made_again() {
+    let (_place, folder) = crawled();
+    updated(&folder);
+    let again = updated(&folder);
+    assert_eq!((again.seen, again.pages, again.is_new), (0, 0, false));
+    let before = search(&folder, "keys");
+    fs::remove_dir_all(folder.join(FOLDER)).unwrap();
+    assert!(updated(&folder).is_new);
+    let spoilt = folder.join(FOLDER).join("meta.json");
+    fs::write(&spoilt, b"{").unwrap();
+    assert!(updated(&folder).is_new, "a damaged index is made anew");
+    rebuild(&folder, &mut |_| {}).unwrap();
+    let mut after = search(&folder, "keys");
+    after.took = before.took;
+    assert_eq!(after, before);
+}
+
+#[test]
+fn an_index_goes_on_where_it_stands() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("a.crawl");
+    let web = web();
+    let mut begun = config(&web, &folder);
+    begun.limits.pages = Some(2);
+    crawl(begun);
+    let first = updated(&folder);
+    assert_eq!(first.pages, 2, "{first:?}");
+    crawl(config(&web, &folder));
+    let second = updated(&folder);
+    assert!(!second.is_new);
+    assert_eq!(first.pages + second.pages, 5);
+    let mut whole = search(&folder, "keys");
+    rebuild(&folder, &mut |_| {}).unwrap();
+    let fresh = search(&folder, "keys");
+    whole.took = fresh.took;
+    let urls = |results: &Results| {
+        let mut urls: Vec<String> = results.hits.iter().map(|hit| hit.url.clone()).collect();
+        urls.sort();
+        urls
+    };
+    assert_eq!((urls(&whole), whole.total), (urls(&fresh), fresh.total));
+}
+
+#[test]
+fn folders_without_an_archive_are_told_so() {
+    let place = tempfile::tempdir().unwrap();
+    let failed = update(place.path(), &mut |_| {}).unwrap_err();
+    assert!(
+        failed.to_string().contains("is not a job folder"),
+        "{failed}"
+    );
+    let folder = place.path().join("a.crawl");
+    let mut config = config(&web(), &folder);
+    config.output.archive.write = false;
+    crawl(config);
+    let failed = update(&folder, &mut |_| {}).unwrap_err();
+    assert!(failed.to_string().contains("--no-archive"), "{failed}");
+}
