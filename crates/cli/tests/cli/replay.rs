@@ -51,7 +51,9 @@ impl Serving {
 
     /// Follows everything that a replayed page refers to; answers the statuses by path.
     fn walk(&self, start: &str) -> BTreeMap<String, u16> {
-        let link = regex::Regex::new(r##"(?:href=|src=|url\()"(/web/[^"#]+)"##).unwrap();
+        // What stands in a base is no link.
+        let link =
+            regex::Regex::new(r##"(?:[^e] href=|src=|url\(|@import )"(/web/[^"#]+)"##).unwrap();
         let mut statuses = BTreeMap::new();
         let mut todo = BTreeSet::from([start.to_owned()]);
         while let Some(path) = todo.pop_first() {
