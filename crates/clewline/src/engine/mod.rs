@@ -392,8 +392,7 @@ impl<S: Store> Engine<S> {
         Passport {
             cookie,
             credentials: self.trusted.includes(url),
-            lease: None,
-            recording: None,
+            ..Passport::default()
         }
     }
 
