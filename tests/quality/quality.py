@@ -133,11 +133,12 @@ def timed(read, pages):
 
 
 def structure(source):
-    """Headings, code blocks and outward links of reStructuredText."""
+    """Headings, code blocks, tables and outward links of reStructuredText."""
     heading = re.findall(r"(?m)^\S.*\n([=\-~^\"*+#'.`])\1{2,}\s*$", source)
     code = re.findall(r"(?m)^\s*\.\. (?:code-block|sourcecode|code)::|^(?!\s*\.\.).*::\s*\n\s*\n", source)
+    tables = re.findall(r"(?m)^\s*\.\. (?:list|csv)-table::|^\s*\n\s*(?:=+(?: +=+)+|\+[-+]+\+)\s*$", source)
     links = set(re.findall(r"<(https?://[^>\s]+)>`_", source))
-    return len(heading), len(code), links
+    return len(heading), len(code), len(tables), links
 
 
 def kept(pages, markdowns):
@@ -145,11 +146,12 @@ def kept(pages, markdowns):
     for (name, _, source, _), markdown in zip(pages, markdowns):
         if name == ASCIIDOC[0]:
             continue
-        headings, code, links = structure(source)
+        headings, code, tables, links = structure(source)
         outside = re.sub(r"(?ms)^\s*(```+).*?^\s*\1", "", markdown)
         found = {
             "headings": (len(re.findall(r"(?m)^\s*#+ ", outside)), headings),
             "code blocks": (len(re.findall(r"(?m)^\s*```", markdown)) // 2, code),
+            "tables": (len(re.findall(r"(?m)^\s*\|(?: *:?-+:? *\|)+\s*$", markdown)), tables),
             "outward links": (sum(link.rstrip("/") in markdown for link in links), len(links)),
         }
         for what, (is_there, wanted) in found.items():

@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 7] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 8] = [
     (
         "core",
         "dependencies",
@@ -66,7 +66,16 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 7] = [
         "",
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
     ),
-    ("clewline", "dependencies", &["terrarium", "clewline-cli"]),
+    (
+        "content",
+        "",
+        &["clewline", "clewline-core", "clewline-cli", "terrarium"],
+    ),
+    (
+        "clewline",
+        "dependencies",
+        &["terrarium", "clewline-cli", "clewline-content"],
+    ),
     ("cli", "", &["clewline-core"]),
     (
         "terrarium",

@@ -5,7 +5,7 @@
 //! few passes over the nodes, so the time is linear; a choice that would lose nearly all of the
 //! page is not taken.
 
-use crate::scan::Attributes;
+use crate::scan::{Attributes, any_word};
 use crate::tag::Tag;
 use crate::tree::{NodeId, Tree};
 
@@ -191,20 +191,24 @@ fn mark(tree: &Tree<'_>, id: NodeId) -> Mark {
     if node.attributes.is_empty() {
         return by_tag;
     }
-    match by_attributes(node.attributes) {
+    match by_attributes(node.tag, node.attributes) {
         Mark::Content => by_tag,
         other => other,
     }
 }
 
-fn by_attributes(attributes: Attributes<'_>) -> Mark {
+fn by_attributes(tag: Tag, attributes: Attributes<'_>) -> Mark {
     let mut mark = Mark::Content;
+    let (mut by_id, mut is_section) = (false, false);
     for (name, value) in attributes.iter() {
         let is = |other: &str| name.eq_ignore_ascii_case(other);
-        if is("class") || is("id") {
+        if is("class") {
+            is_section = any_word(value, |word| word == "section");
             if mark == Mark::Content && names_machinery(value) {
                 mark = Mark::Machinery;
             }
+        } else if is("id") {
+            by_id = names_machinery(value);
         } else if is("role") {
             if value.eq_ignore_ascii_case("main") {
                 mark = Mark::Declared;
@@ -223,7 +227,13 @@ fn by_attributes(attributes: Attributes<'_>) -> Mark {
             return Mark::Unread;
         }
     }
-    mark
+    // The id of a section or a term is an anchor, made of its words: it may be about menus.
+    let is_named =
+        matches!(tag, Tag::Div | Tag::Ul | Tag::Ol | Tag::Table | Tag::Td) && !is_section;
+    match mark {
+        Mark::Content if by_id && is_named => Mark::Machinery,
+        mark => mark,
+    }
 }
 
 fn hides(style: &str) -> bool {
@@ -426,6 +436,22 @@ mod tests {
         ] {
             let html = format!("<nav>x</nav>{start}{PROSE}{end}");
             assert_eq!(main_text(&html), PROSE, "{start}");
+        }
+    }
+
+    #[test]
+    fn anchors_are_no_names() {
+        for start in [
+            "<section id='cookie-menu'>",
+            "<div class=section id=footer>",
+            "<h2 id=nav>",
+        ] {
+            let html = format!("<main><p>{PROSE}</p>{start}About menus</main>");
+            assert_eq!(
+                main_text(&html),
+                format!("{PROSE}\n\nAbout menus"),
+                "{start}"
+            );
         }
     }
 

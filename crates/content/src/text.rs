@@ -22,6 +22,8 @@ enum Gap {
 pub(crate) struct TextWriter {
     out: String,
     gap: Gap,
+    /// Preformatted spaces that are due if a word follows on their line.
+    spaces: String,
     /// How many open elements keep their spaces.
     preformatted: usize,
 }
@@ -31,6 +33,7 @@ impl TextWriter {
         Self {
             out: String::new(),
             gap: Gap::None,
+            spaces: String::new(),
             preformatted: 0,
         }
     }
@@ -46,6 +49,7 @@ impl TextWriter {
         self.part(tag);
         if matches!(tag, Tag::Pre | Tag::Xmp) {
             self.preformatted = self.preformatted.saturating_sub(1);
+            self.spaces.clear();
         }
     }
 
@@ -82,12 +86,16 @@ impl TextWriter {
             if index > 0 {
                 let blank = self.gap >= Gap::Line;
                 self.widen(if blank { Gap::Paragraph } else { Gap::Line });
+                self.spaces.clear();
             }
-            let line = line.trim_end();
-            if !line.is_empty() {
+            let words = line.trim_end();
+            if !words.is_empty() {
                 self.fill();
-                self.out.push_str(line);
+                self.out.push_str(&self.spaces);
+                self.spaces.clear();
+                self.out.push_str(words);
             }
+            self.spaces.push_str(&line[words.len()..]);
         }
     }
 
@@ -177,6 +185,7 @@ mod tests {
             ("<ul><li>a<li>b</ul>c", "a\nb\n\nc"),
             ("<table><tr><td>a<td>b<tr><td>c</table>", "a\tb\nc"),
             ("<pre>\n a\n  b\n\n\n\nc </pre>d", " a\n  b\n\nc\n\nd"),
+            ("<pre>a<i> </i>b <b>c</b>  </pre>d", "a b c\n\nd"),
             ("", ""),
         ] {
             assert_eq!(plain(html), expected, "{html}");

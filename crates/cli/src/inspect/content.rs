@@ -87,9 +87,11 @@ pub(crate) fn inspect_file(path: &Path, view: Option<&View>) -> anyhow::Result<E
         None => Content::skim(&html, &url, &ContentLimits::default())
             .map(|content| json(&content.metadata)),
     };
-    told(text).map(|is_told| match is_told {
-        true => ExitStatus::Done,
-        false => ExitStatus::Stuck,
+    let is_told = told(text)?;
+    Ok(if is_told {
+        ExitStatus::Done
+    } else {
+        ExitStatus::Stuck
     })
 }
 

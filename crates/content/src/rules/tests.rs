@@ -118,8 +118,12 @@ fn harmful_pages_are_refused_or_cut() {
     let deep = "<div>".repeat(1000);
     let refusal = rules.items(&deep, &url, &limits).unwrap_err();
     assert_eq!(refusal, Refusal::TooDeep { deepest: 512 });
-    let formatting: String = (0..400).map(|n| format!("<b id={n}>")).collect();
-    let many = format!("<p>{formatting}</p>{}", "<p>x</p>".repeat(10_000));
+    let formatting: Vec<_> = (0..400).map(|n| format!("<b id={n}>")).collect();
+    let many = format!(
+        "<p>{}</p>{}",
+        formatting.concat(),
+        "<p>x</p>".repeat(10_000)
+    );
     let refusal = rules.items(&many, &url, &limits).unwrap_err();
     assert_eq!(refusal, Refusal::TooManyNodes { most: 100_000 });
     let overlapping = format!("{}{}", "<div>".repeat(500), "word ".repeat(40_000));
