@@ -19,7 +19,7 @@ const SITES: [(&str, &str); 3] = [
         "usr/share/doc/openjdk-17-jre-headless/api",
     ),
     ("sqlite3-doc", "usr/share/doc/sqlite3"),
-    ("git-doc", "usr/share/doc/git"),
+    ("git-doc", "usr/share/doc/git-doc"),
 ];
 
 /// Has the pages read.

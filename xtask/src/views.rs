@@ -64,7 +64,12 @@ fn mirror(browser: &Browser, clewline: &Path, job: &Path, root: &str) -> Result<
         let url = format!("file://{}", file.display());
         let dom = picture(browser, &url, &format!("mirror-{name}"), Vec::new())?;
         let links = references(&dom, "");
-        let own = links.iter().filter(|link| !link.contains(':'));
+        // What a script of the page puts there is not the mirror's: it cannot be known before.
+        let written = fs::read(&file)?;
+        let written = String::from_utf8_lossy(&written);
+        let own = links
+            .iter()
+            .filter(|link| !link.contains(':') && written.contains(link.as_str()));
         let mut count = 0;
         for link in own {
             let link = link.split('#').next().unwrap_or_default();
