@@ -268,27 +268,14 @@ fn read_text<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::plain_entry;
     use super::*;
 
     fn entry(url: &str, found_on: Option<&str>) -> Entry {
         let parse = |text: &str| CrawlUrl::parse(text).unwrap();
         Entry {
-            url: parse(url),
-            key: Keyer::new(3, &[]).key(&parse(url)),
-            kind: LinkKind::Anchor,
-            depth: 4,
             found_on: found_on.map(|url| Arc::new(parse(url))),
-            lastmod: None,
-            tries: 0,
-            wire: 0,
-            hops_left: 10,
-            nesting: 0,
-            root: false,
-            guessed_scheme: false,
-            guessed_sitemap: false,
-            chain: None,
-            earlier: Vec::new(),
-            ticket: Ticket::default(),
+            ..plain_entry(&Keyer::new(3, &[]), parse(url), 4)
         }
     }
 

@@ -19,8 +19,13 @@ fn keyer() -> Keyer {
 
 fn entry(host: u8, page: u32, depth: u32) -> Entry {
     let url = CrawlUrl::parse(&format!("http://h{host}.test/{page}")).unwrap();
+    plain_entry(&keyer(), url, depth)
+}
+
+/// A link that nothing is special about.
+pub(super) fn plain_entry(keyer: &Keyer, url: CrawlUrl, depth: u32) -> Entry {
     Entry {
-        key: keyer().key(&url),
+        key: keyer.key(&url),
         url,
         kind: LinkKind::Anchor,
         depth,

@@ -276,11 +276,8 @@ fn a_running_crawl_answers_and_obeys() {
     assert!(!place.path("a.crawl/state/control").exists());
 }
 
-#[test]
-fn a_change_counts_at_once() {
-    let web = web_of(twenty());
-    let place = Place::new();
-    let root = web.url(HOST, "/");
+/// A crawl that asks once and then waits for longer than any test lasts.
+fn with_an_hour_between(place: &Place, root: &str) -> Running {
     let line = [
         "-q",
         "-o",
@@ -289,9 +286,17 @@ fn a_change_counts_at_once() {
         "--ignore-robots",
         "--delay",
         "1h",
-        &root,
+        root,
     ];
-    let running = Running::start(&place, &line);
+    Running::start(place, &line)
+}
+
+#[test]
+fn a_change_counts_at_once() {
+    let web = web_of(twenty());
+    let place = Place::new();
+    let root = web.url(HOST, "/");
+    let running = with_an_hour_between(&place, &root);
     let text = until(&place, &["status"], |text| text.contains("20 queued"));
     assert!(
         text.contains("at least 19h") && text.contains("127.0.0.1 takes longest"),
@@ -345,17 +350,7 @@ fn a_killed_crawl_says_so_and_goes_on() {
     let web = web_of(twenty());
     let place = Place::new();
     let root = web.url(HOST, "/");
-    let line = [
-        "-q",
-        "-o",
-        "a.crawl",
-        "--no-sitemaps",
-        "--ignore-robots",
-        "--delay",
-        "1h",
-        &root,
-    ];
-    let running = Running::start(&place, &line);
+    let running = with_an_hour_between(&place, &root);
     until(&place, &["status"], |text| {
         text.contains("1 done, 20 queued")
     });
