@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::Workspace;
 use crate::bench::machine;
 use crate::cargo;
+use crate::passage::Passage;
 use crate::stage::{Counts, Ending, say};
 
 const HELP: &str = "\
@@ -27,8 +28,10 @@ cargo xtask flat [OPTIONS]             grow a crawl without a network, and watch
 ";
 
 /// The table stands between these lines of docs/benchmarks.md.
-const BEGIN: &str = "<!-- flat: written by cargo xtask flat --save -->";
-const END: &str = "<!-- end of flat -->";
+const PASSAGE: Passage = Passage {
+    begin: "<!-- flat: written by cargo xtask flat --save -->",
+    end: "<!-- end of flat -->",
+};
 
 /// What is asked of the program, in its own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,18 +156,9 @@ fn keep(workspace: &Workspace, mut result: Value, table: &str) -> Result<()> {
     let text = serde_json::to_string_pretty(&result)? + "\n";
     fs::write(folder.join("flat.json"), text)?;
     let page = workspace.root.join("docs/benchmarks.md");
-    fs::write(&page, replaced(&fs::read_to_string(&page)?, table)?)?;
+    PASSAGE.rewrite(&page, table)?;
     say("kept in docs/benchmarks.md and docs/benchmarks/flat.json");
     Ok(())
-}
-
-/// The page with a new table.
-fn replaced(page: &str, table: &str) -> Result<String> {
-    let (before, rest) = page
-        .split_once(BEGIN)
-        .context("docs/benchmarks.md has no place for it")?;
-    let (_, after) = rest.split_once(END).context("the place has no end")?;
-    Ok(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
 }
 
 fn table(result: &Value) -> Result<String> {
@@ -233,9 +227,10 @@ mod tests {
 
     #[test]
     fn only_the_table_is_replaced() {
-        let page = format!("a\n{BEGIN}\nold\n{END}\nz\n");
-        let expected = format!("a\n{BEGIN}\nnew\n{END}\nz\n");
-        assert_eq!(replaced(&page, "new").unwrap(), expected);
-        assert!(replaced("a", "new").is_err());
+        let Passage { begin, end } = PASSAGE;
+        let page = format!("a\n{begin}\nold\n{end}\nz\n");
+        let expected = format!("a\n{begin}\nnew\n{end}\nz\n");
+        assert_eq!(PASSAGE.replaced(&page, "new").unwrap(), expected);
+        assert!(PASSAGE.replaced("a", "new").is_err());
     }
 }

@@ -13,6 +13,7 @@ mod foreign;
 mod known_items;
 mod ladder;
 mod pages;
+mod passage;
 mod quality;
 mod real_site;
 mod sink;

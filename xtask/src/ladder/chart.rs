@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::table::grouped;
 use super::{Results, Row};
+use crate::passage::grouped;
 
 const WIDTH: f64 = 900.0;
 /// Room for the names.

@@ -229,8 +229,7 @@ fn publish(
     if options.save {
         let docs = workspace.root.join("docs");
         let walk = docs.join("ladder.md");
-        let text = fs::read_to_string(&walk).context("docs/ladder.md")?;
-        fs::write(&walk, table::inserted(&text, &table)?)?;
+        table::PASSAGE.rewrite(&walk, &format!("\n{table}"))?;
         fs::write(docs.join("ladder.svg"), &picture)?;
     }
     Ok(())

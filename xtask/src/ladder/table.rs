@@ -2,14 +2,15 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context as _, Result};
-
 use super::{Held, Results, Row};
 use crate::bench::machine;
+use crate::passage::{Passage, grouped};
 
 /// Between these two lines of `docs/ladder.md` the table is kept.
-const BEGIN: &str = "<!-- cargo xtask ladder --save writes from here -->";
-const END: &str = "<!-- to here -->";
+pub(crate) const PASSAGE: Passage = Passage {
+    begin: "<!-- cargo xtask ladder --save writes from here -->",
+    end: "<!-- to here -->",
+};
 
 /// The figures of the chapter: seconds one after the other and all at once, bytes of a thread
 /// and of a coroutine.
@@ -114,32 +115,8 @@ fn ground(results: &Results) -> String {
     )
 }
 
-/// The page with the new table in the place of the old one.
-pub(crate) fn inserted(page: &str, table: &str) -> Result<String> {
-    let (before, rest) = page
-        .split_once(BEGIN)
-        .context("docs/ladder.md has no place for it")?;
-    let (_, after) = rest
-        .split_once(END)
-        .context("docs/ladder.md has no end of the place")?;
-    Ok(format!("{before}{BEGIN}\n\n{table}\n{END}{after}"))
-}
-
 fn kilobytes(bytes: f64) -> String {
     format!("{:.1} KB", bytes / 1000.0)
-}
-
-/// 12345.6 as `12,346`.
-pub(crate) fn grouped(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -199,9 +176,11 @@ pub(crate) mod tests {
 
     #[test]
     fn the_table_takes_its_place() {
-        let page = format!("a\n{BEGIN}\nold\n{END}\nb\n");
+        let Passage { begin, end } = PASSAGE;
+        let inserted = |page: &str, table: &str| PASSAGE.replaced(page, &format!("\n{table}"));
+        let page = format!("a\n{begin}\nold\n{end}\nb\n");
         let new = inserted(&page, "new\n").unwrap();
-        assert_eq!(new, format!("a\n{BEGIN}\n\nnew\n\n{END}\nb\n"));
+        assert_eq!(new, format!("a\n{begin}\n\nnew\n\n{end}\nb\n"));
         assert_eq!(inserted(&new, "new\n").unwrap(), new);
         assert!(inserted("nothing", "new").is_err());
     }

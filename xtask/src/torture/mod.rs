@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::Workspace;
 use crate::bench::machine;
+use crate::passage::Passage;
 use crate::stage::say;
 
 const HELP: &str = "\
@@ -30,8 +31,10 @@ cargo xtask torture [OPTIONS]   kill crawls and compare the ledgers
 ";
 
 /// The result stands between these lines of the page.
-const BEGIN: &str = "<!-- torture: written by cargo xtask torture --save -->";
-const END: &str = "<!-- end of torture -->";
+const PASSAGE: Passage = Passage {
+    begin: "<!-- torture: written by cargo xtask torture --save -->",
+    end: "<!-- end of torture -->",
+};
 
 const PAGE: &str = "docs/reliability.md";
 
@@ -127,7 +130,7 @@ fn work(workspace: &Workspace, options: &Options) -> Result<()> {
     say(&format!("passed beside it: {}", beside.join(", ")));
     if options.save {
         let page = workspace.root.join(PAGE);
-        fs::write(&page, replaced(&fs::read_to_string(&page)?, &result)?)?;
+        PASSAGE.rewrite(&page, &result)?;
         say(&format!("kept in {PAGE}"));
     }
     Ok(())
@@ -183,15 +186,6 @@ impl Test<'_> {
     }
 }
 
-/// The page with a new result.
-fn replaced(page: &str, result: &str) -> Result<String> {
-    let (before, rest) = page
-        .split_once(BEGIN)
-        .with_context(|| format!("{PAGE} has no place for the result"))?;
-    let (_, after) = rest.split_once(END).context("the result has no end")?;
-    Ok(format!("{before}{BEGIN}\n{result}\n{END}{after}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,9 +207,10 @@ mod tests {
 
     #[test]
     fn only_the_result_is_replaced() {
-        let page = format!("a\n{BEGIN}\nold\n{END}\nz\n");
-        let expected = format!("a\n{BEGIN}\nnew\n{END}\nz\n");
-        assert_eq!(replaced(&page, "new").unwrap(), expected);
-        assert!(replaced("a", "new").is_err());
+        let Passage { begin, end } = PASSAGE;
+        let page = format!("a\n{begin}\nold\n{end}\nz\n");
+        let expected = format!("a\n{begin}\nnew\n{end}\nz\n");
+        assert_eq!(PASSAGE.replaced(&page, "new").unwrap(), expected);
+        assert!(PASSAGE.replaced("a", "new").is_err());
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::passage::grouped;
+
 /// The result: under what circumstances, ours, and that of others.
 pub(super) fn markdown(machine: &Value, seed: u64, own: &Value, others: &Value) -> String {
     let told = |name: &str| machine[name].as_str().unwrap_or("unknown").to_owned();
@@ -32,13 +34,13 @@ pub(super) fn markdown(machine: &Value, seed: u64, own: &Value, others: &Value) 
     ];
     let heads = columns.map(|(head, _)| head).join(" | ");
     let rules = columns.map(|_| "--:").join("|");
-    let cells = columns.map(|(_, key)| grouped(&own[key])).join(" | ");
+    let cells = columns.map(|(_, key)| count(&own[key])).join(" | ");
     let mut text = format!("{caption}\n\n| {heads} |\n|{rules}|\n| {cells} |\n");
     if let Some(rows) = others.as_array() {
         text.push_str("\nOthers on the same graph, resumed by the command that they document:\n\n");
         text.push_str("| crawler | pages | kills | lost | repeats |\n|---|--:|--:|--:|--:|\n");
         let row = |row: &Value| {
-            let figures = ["pages", "kills", "lost", "repeats"].map(|key| grouped(&row[key]));
+            let figures = ["pages", "kills", "lost", "repeats"].map(|key| count(&row[key]));
             let name = row["name"].as_str().unwrap_or("unknown");
             format!("| {name} | {} |\n", figures.join(" | "))
         };
@@ -47,17 +49,9 @@ pub(super) fn markdown(machine: &Value, seed: u64, own: &Value, others: &Value) 
     text
 }
 
-/// A number with a comma at each thousand.
-fn grouped(value: &Value) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+/// A count as it stands in a table.
+fn count(value: &Value) -> String {
+    grouped(value.as_f64().unwrap_or_default())
 }
 
 #[cfg(test)]

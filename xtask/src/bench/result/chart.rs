@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::super::race::contestant::Party;
 use super::super::race::round::Row;
+use crate::passage::grouped;
 
 const WIDTH: f64 = 720.0;
 /// Room for names at the left and for figures at the right.
@@ -70,19 +71,6 @@ fn subtitle(bars: &[(&Row, f64)]) -> String {
          fetches",
         grouped(requests.map_or(0.0, |requests| requests.median)),
     )
-}
-
-/// 12345.6 as `12,346`.
-fn grouped(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 fn escaped(text: &str) -> String {

@@ -6,16 +6,19 @@ pub(crate) mod table;
 
 use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::ground::Ground;
 use super::options::{Care, Options};
 use super::race::Results;
+use crate::passage::Passage;
 use crate::stage::say;
 
 /// The results of the harness stand between these lines of docs/benchmarks.md.
-const BEGIN: &str = "<!-- results: written by cargo xtask bench --save -->";
-const END: &str = "<!-- end of results -->";
+const PASSAGE: Passage = Passage {
+    begin: "<!-- results: written by cargo xtask bench --save -->",
+    end: "<!-- end of results -->",
+};
 
 /// Prints the table, writes the JSON, and keeps both in the tree if they are worth it.
 pub(crate) fn publish(ground: &Ground, options: &Options, results: &Results) -> Result<()> {
@@ -39,18 +42,9 @@ pub(crate) fn publish(ground: &Ground, options: &Options, results: &Results) -> 
     fs::write(folder.join("docs.svg"), picture)?;
     let page = ground.workspace.root.join("docs/benchmarks.md");
     let results = format!("{}\n\n{}", record::caption(&record), tables);
-    fs::write(&page, replaced(&fs::read_to_string(&page)?, &results)?)?;
+    PASSAGE.rewrite(&page, &results)?;
     say("kept in docs/benchmarks.md and docs/benchmarks");
     Ok(())
-}
-
-/// The page with new results.
-fn replaced(page: &str, results: &str) -> Result<String> {
-    let (before, rest) = page
-        .split_once(BEGIN)
-        .context("docs/benchmarks.md has no results")?;
-    let (_, after) = rest.split_once(END).context("the results have no end")?;
-    Ok(format!("{before}{BEGIN}\n{results}\n{END}{after}"))
 }
 
 #[cfg(test)]
@@ -59,9 +53,10 @@ mod tests {
 
     #[test]
     fn only_the_results_are_replaced() {
-        let page = format!("a\n{BEGIN}\nold\n{END}\nz\n");
-        let expected = format!("a\n{BEGIN}\nnew\n{END}\nz\n");
-        assert_eq!(replaced(&page, "new").unwrap(), expected);
-        assert!(replaced("a", "new").is_err());
+        let Passage { begin, end } = PASSAGE;
+        let page = format!("a\n{begin}\nold\n{end}\nz\n");
+        let expected = format!("a\n{begin}\nnew\n{end}\nz\n");
+        assert_eq!(PASSAGE.replaced(&page, "new").unwrap(), expected);
+        assert!(PASSAGE.replaced("a", "new").is_err());
     }
 }
