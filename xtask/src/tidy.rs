@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 9] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 10] = [
     (
         "core",
         "dependencies",
@@ -93,6 +93,11 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 9] = [
         &["clewline", "clewline-core", "clewline-cli"],
     ),
     ("ladder", "", &["clewline-core", "clewline-cli"]),
+    (
+        "mutate",
+        "",
+        &["clewline", "clewline-core", "clewline-cli", "terrarium"],
+    ),
 ];
 
 /// Modules of the library, and what they must not import from beside them.

@@ -100,19 +100,6 @@ pub(crate) fn is_finished(folder: &Path) -> bool {
     text.contains("finished = true")
 }
 
-/// Numbers that follow from a seed.
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound.max(1)
-    }
-}
-
 /// A number from the environment.
 pub(crate) fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable)

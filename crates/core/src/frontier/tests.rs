@@ -9,6 +9,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mutate::Dice;
+
 use super::*;
 use crate::key::Keyer;
 use crate::link::{Link, LinkKind};
@@ -17,23 +19,6 @@ use crate::politeness::{Politeness, Rate, Speed};
 use crate::robots::Robots;
 use crate::scope::{Reach, Scope};
 use crate::url::CrawlUrl;
-
-/// A small deterministic generator; the same seed gives the same crawl.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.roll(100) < percent
-    }
-}
 
 /// What a run is configured with.
 struct Setup {
