@@ -76,16 +76,8 @@ impl Options {
     }
 }
 
-/// Runs the verb with the words after `flat`; answers whether all went well.
-pub(crate) fn run(workspace: &Workspace, words: &[String]) -> bool {
-    let ended = work(workspace, words);
-    if let Err(error) = &ended {
-        eprintln!("error: {error:#}");
-    }
-    ended.is_ok()
-}
-
-fn work(workspace: &Workspace, words: &[String]) -> Result<()> {
+/// Runs the verb with the words after `flat`.
+pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
     let Some(options) = Options::parse(words)? else {
         say(HELP);
         return Ok(());
