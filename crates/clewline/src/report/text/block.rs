@@ -5,6 +5,7 @@
 use std::fmt;
 
 use super::super::figures;
+use super::super::ink::Ink;
 use super::Style;
 
 /// Columns of the margin that holds a block's name.
@@ -12,30 +13,6 @@ const MARGIN: usize = 11;
 
 /// Less room than this is too little for an explanation.
 const SHORTEST_WORDS: usize = 16;
-
-/// What a colour says.
-#[derive(Clone, Copy)]
-pub(super) enum Ink {
-    Plain,
-    Strong,
-    Faint,
-    Good,
-    Warn,
-    Bad,
-}
-
-impl Ink {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Strong => "1",
-            Self::Faint => "2",
-            Self::Good => "32",
-            Self::Warn => "33",
-            Self::Bad => "31",
-        }
-    }
-}
 
 /// A name, its count, and what stands behind it.
 pub(super) struct Row<'a> {
@@ -121,11 +98,11 @@ impl Page<'_> {
     }
 
     pub(super) fn ink(&mut self, ink: Ink, text: &str) -> fmt::Result {
-        let is_blank = text.trim().is_empty();
-        if !self.style.colour || ink.code().is_empty() || is_blank {
-            return self.out.write_str(text);
+        if self.style.colour {
+            self.out.write_str(&ink.paint(text))
+        } else {
+            self.out.write_str(text)
         }
-        write!(self.out, "\x1b[{}m{text}\x1b[0m", ink.code())
     }
 
     pub(super) fn end(&mut self) -> fmt::Result {

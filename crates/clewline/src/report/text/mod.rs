@@ -10,7 +10,7 @@ use std::fmt;
 
 use clewline_core::url::CrawlUrl;
 
-use block::{About, Ink, Page, Row};
+use block::{About, Page, Row};
 
 use super::{Broken, Report, Update, figures};
 use crate::escape::visible;
