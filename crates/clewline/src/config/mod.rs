@@ -159,7 +159,8 @@ impl Default for ScopeConfig {
 pub struct PolitenessConfig {
     /// A named speed; none lets the roots' addresses decide (loopback: max).
     pub speed: Option<Speed>,
-    /// Fixed delay between requests to a host, one at a time.
+    /// Fixed delay between requests to a host, one at a time. Domain and address are allowed as
+    /// much, as with the rate.
     pub delay: Option<Duration>,
     /// Requests per second and host at the most.
     pub rate: Option<f64>,
