@@ -27,7 +27,7 @@ use crate::clock::{Clock, unix_seconds};
 use crate::config::ScopeConfig;
 use crate::exchange::{Recording, Spool};
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
-use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response};
+use crate::fetch::{BodyTally, FetchFailure, Fetcher, GUESS_PATIENCE, Request, Response};
 use crate::headers::Headers;
 use crate::leases::Lease;
 use crate::past::Past;
@@ -71,6 +71,8 @@ pub(super) struct Passport {
     /// The page's place on the board of what is in hand.
     pub(super) lease: Option<Lease>,
     pub(super) recording: Option<Recording>,
+    /// Longest time for a connection, where that is less than usual.
+    pub(super) patience: Option<Duration>,
 }
 
 /// What a piece of work brought.
@@ -135,12 +137,13 @@ async fn perform(workshop: &Workshop, work: Work, mut passport: Passport) -> Don
     let spool = workshop.spool.as_ref();
     let recording = spool.map(|spool| Recording::new(Arc::clone(spool)));
     passport.recording.clone_from(&recording);
+    passport.patience = work.is_guess().then_some(GUESS_PATIENCE);
     let mut done = match work {
         Work::Resolve { url } => return Done::only(resolve(workshop, &url).await),
-        Work::Robots { url, address } => fetch_robots(workshop, url, address, passport).await,
-        Work::Page { url, address, kind } => {
-            fetch_page(workshop, Target { url, address, kind }, passport).await
-        }
+        Work::Robots { url, address, .. } => fetch_robots(workshop, url, address, passport).await,
+        Work::Page {
+            url, address, kind, ..
+        } => fetch_page(workshop, Target { url, address, kind }, passport).await,
     };
     let unmodified = done.facts.unmodified.take();
     let exchange = recording.and_then(|recording| recording.take());
@@ -239,6 +242,7 @@ async fn fetch_robots(
         condition: None,
         max_body: ROBOTS_BODY,
         timeout: workshop.timeout,
+        patience: passport.patience,
         recording: passport.recording,
     };
     let mut response = match workshop.fetcher.fetch(request).await {
@@ -278,6 +282,7 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
             workshop.max_body
         },
         timeout: workshop.timeout,
+        patience: passport.patience,
         recording: passport.recording,
     };
     let mut response = match workshop.fetcher.fetch(request).await {

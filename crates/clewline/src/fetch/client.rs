@@ -167,7 +167,9 @@ impl HttpFetcher {
             }
         }
         // Boxed, because a handshake needs far more room than the wait that follows it.
-        let opening = Box::pin(self.open(&route, proxy.map(AsRef::as_ref), deadline));
+        let patience = request.patience.unwrap_or(LONGEST).min(LONGEST);
+        let connected = deadline.min(Instant::now() + patience);
+        let opening = Box::pin(self.open(&route, proxy.map(AsRef::as_ref), connected));
         let (wire, timings) = opening.await?;
         self.exchange(wire, timings, &request, deadline).await
     }

@@ -164,14 +164,14 @@ impl<S: Store> Frontier<S> {
     ) -> Result<Option<Next>, S::Error> {
         match self.ready(host, url, now) {
             Ready::Yes(address) if self.may_start(host, address, now) => {
-                let errand = self
-                    .lanes
-                    .get_mut(&host)
-                    .and_then(|lane| lane.errands.pop_front());
+                let lane = self.lane(host);
+                let errand = lane.errands.pop_front();
                 let errand = errand.expect("the errand was at the front a moment ago");
+                let waiting = lane.head(now).filter(|_| errand.for_lane == host);
                 let work = Work::Robots {
                     url: url.clone(),
                     address,
+                    guessed: waiting.is_some_and(Entry::guesses),
                 };
                 let errand = Errand::Robots(Box::new(errand));
                 Ok(Some(self.start(
@@ -226,9 +226,10 @@ impl<S: Store> Frontier<S> {
             Suspect::Aside => return Ok(None),
             Suspect::Ended(next) => return Ok(Some(next)),
         }
-        let Some((url, kind)) = self.head(host, now) else {
+        let Some(head) = self.lanes.get(&host).and_then(|lane| lane.head(now)) else {
             return Ok(None);
         };
+        let (url, kind, guessed) = (head.url.clone(), head.kind, head.guesses());
         if self.page_budget_holds(host, kind) {
             return Ok(None);
         }
@@ -248,7 +249,12 @@ impl<S: Store> Frontier<S> {
         }
         let entry = self.take_head(host, now);
         self.guard(entry.key);
-        let work = Work::Page { url, address, kind };
+        let work = Work::Page {
+            url,
+            address,
+            kind,
+            guessed,
+        };
         if counts_as_page(kind) {
             self.pages_in_flight += 1;
             self.lane(host).pages_in_flight += 1;
@@ -263,11 +269,6 @@ impl<S: Store> Frontier<S> {
             },
             now,
         )))
-    }
-
-    fn head(&self, host: HostId, now: Moment) -> Option<(CrawlUrl, LinkKind)> {
-        let head = self.lanes.get(&host)?.head(now)?;
-        Some((head.url.clone(), head.kind))
     }
 
     pub(super) fn take_head(&mut self, host: HostId, now: Moment) -> Entry {

@@ -19,7 +19,7 @@ use crate::outcome::{
     FailureClass, Outcome, Retry, SkipReason, is_redirect_status, is_retryable_status,
 };
 use crate::robots::Robots;
-use crate::url::{CrawlUrl, Scheme};
+use crate::url::CrawlUrl;
 
 /// How long a robots.txt is believed (RFC 9309, 2.4).
 const ROBOTS_TTL: Duration = Duration::from_hours(24);
@@ -359,7 +359,7 @@ impl<S: Store> Frontier<S> {
         entry: &mut Entry,
         now: Moment,
     ) -> Result<Option<Settled>, S::Error> {
-        if !entry.guessed_scheme || entry.url.scheme() != Scheme::Https {
+        if !entry.guesses() {
             return Ok(None);
         }
         entry.guessed_scheme = false;

@@ -180,7 +180,7 @@ impl World {
         }
         let end = now + took;
         if let Some((_, class)) = cut {
-            if let Work::Page { url, address, .. } | Work::Robots { url, address } = &job.work {
+            if let Work::Page { url, address, .. } | Work::Robots { url, address, .. } = &job.work {
                 self.observe(url, *address, now, end);
             }
             self.endings.insert(job.id.0, failure(class));
@@ -193,7 +193,7 @@ impl World {
                 self.observe(&url, address, now, end);
                 self.answer(&url, took)
             }
-            Work::Robots { url, address } => {
+            Work::Robots { url, address, .. } => {
                 self.observe(&url, address, now, end);
                 self.robots(&url)
             }
@@ -688,14 +688,36 @@ fn a_root_without_scheme_falls_back_to_http() {
     let mut hand = Hand::new(|_| {});
     hand.root("https://a.test/x", true);
     let job = hand.job("93.0.0.1");
+    assert!(job.work.is_guess());
     assert!(matches!(
         hand.settle(job.id, failure(FailureClass::Connect)),
         Settled::Again(_)
     ));
     let job = hand.job("93.0.0.1");
     assert_eq!(url_of(&job), "http://a.test/x");
+    assert!(!job.work.is_guess());
     assert_eq!(outcome_of(hand.answer(&job, 200)), Outcome::Fetched);
     assert_eq!(hand.frontier.counts().todo(), 0);
+}
+
+#[test]
+fn a_guessed_scheme_is_known_to_be_one_until_it_answers() {
+    let robots = |rules: &mut Rules| {
+        let host = Arc::make_mut(&mut rules.host);
+        host.robots = true;
+    };
+    for guessed in [true, false] {
+        let mut hand = Hand::new(robots);
+        hand.root("https://a.test/x", guessed);
+        let job = hand.job("93.0.0.1");
+        assert_eq!(url_of(&job), "https://a.test/robots.txt");
+        assert_eq!(job.work.is_guess(), guessed);
+        hand.settle(job.id, failure(FailureClass::Connect));
+        let job = hand.job("93.0.0.1");
+        let scheme = if guessed { "http" } else { "https" };
+        assert_eq!(url_of(&job), format!("{scheme}://a.test/robots.txt"));
+        assert!(!job.work.is_guess());
+    }
 }
 
 #[test]

@@ -187,6 +187,21 @@ async fn a_connection_that_takes_too_long() {
 }
 
 #[tokio::test]
+async fn a_request_may_have_less_patience_with_a_connection() {
+    let server = Server::start(vec![vec![Step::Hang]]).await;
+    // What is configured, and the whole time of the request, are far longer.
+    let hasty = Request {
+        patience: Some(HASTE),
+        ..request(&format!("https://a.test:{}/", server.port))
+    };
+    let begun = std::time::Instant::now();
+    let failure = fetch(&fetcher(&FetchConfig::default()), hasty).await;
+    let failure = failure.unwrap_err();
+    assert!(failure.message.contains("too long"), "{}", failure.message);
+    assert!(begun.elapsed() < FetchConfig::default().connect_timeout);
+}
+
+#[tokio::test]
 async fn settings_without_bounds_do_no_harm() {
     let mut server = Server::start(vec![serving(1)]).await;
     let config = FetchConfig {
