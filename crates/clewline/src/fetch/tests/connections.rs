@@ -5,7 +5,7 @@ use clewline_core::outcome::FailureClass;
 use super::server::{Seen, Server, Step, send};
 use super::{FetchConfig, HASTE, class, fetch, fetcher, request};
 use crate::config::Secret;
-use crate::fetch::Fetcher;
+use crate::fetch::{Fetcher, Request};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
