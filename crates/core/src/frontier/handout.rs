@@ -231,7 +231,7 @@ impl<S: Store> Frontier<S> {
         };
         let (url, kind, guessed) = (head.url.clone(), head.kind, head.guesses());
         if self.page_budget_holds(host, kind) {
-            return Ok(None);
+            return self.try_part(host, now);
         }
         let address = match self.ready(host, &url, now) {
             Ready::Yes(address) => address,
@@ -269,6 +269,18 @@ impl<S: Store> Frontier<S> {
             },
             now,
         )))
+    }
+
+    /// The head is held by a page budget; something behind it may not be.
+    fn try_part(&mut self, host: HostId, now: Moment) -> Result<Option<Next>, S::Error> {
+        match self.part_ahead(host, now)? {
+            Some(at) if at <= now => self.try_head(host, now),
+            Some(at) => {
+                self.schedule_lane(host, at);
+                Ok(None)
+            }
+            None => Ok(None),
+        }
     }
 
     pub(super) fn take_head(&mut self, host: HostId, now: Moment) -> Entry {
@@ -523,10 +535,13 @@ impl<S: Store> Frontier<S> {
     }
 
     fn page_budget_holds(&mut self, host: HostId, kind: LinkKind) -> bool {
-        if !counts_as_page(kind) {
+        if kind.is_requisite() {
             return false;
         }
         let limits = &self.rules.limits;
+        if !counts_as_page(kind) && !self.pages_spent() {
+            return false;
+        }
         let taken = self.counts.pages + self.pages_in_flight;
         if limits.pages.is_some_and(|pages| taken >= pages) {
             self.held_by_pages.insert(host);
@@ -539,7 +554,7 @@ impl<S: Store> Frontier<S> {
 
     fn spent(&self, now: Moment) -> Option<Budget> {
         let limits = &self.rules.limits;
-        if limits.pages.is_some_and(|pages| self.counts.pages >= pages) && self.counts.todo() > 0 {
+        if self.pages_spent() && !self.only_parts() && self.counts.todo() > 0 {
             return Some(Budget::Pages);
         }
         if limits.bytes.is_some_and(|bytes| self.counts.wire >= bytes) {

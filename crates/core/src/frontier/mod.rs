@@ -18,6 +18,7 @@ mod lane;
 mod latency;
 mod outage;
 mod pace;
+mod parts;
 mod resolve;
 mod rules;
 mod schedule;
@@ -123,6 +124,8 @@ pub struct Frontier<S> {
     refused: Vec<u64>,
     root_hosts: HashSet<HostId>,
     held_by_pages: BTreeSet<HostId>,
+    /// Entries that were taken from the store in search of parts.
+    passed_over: usize,
     level: u32,
     held_by_level: BTreeSet<HostId>,
     notes: VecDeque<Note>,
@@ -176,6 +179,7 @@ impl<S: Store> Frontier<S> {
             refused: vec![0; SkipReason::ALL.len()],
             root_hosts: HashSet::new(),
             held_by_pages: BTreeSet::new(),
+            passed_over: 0,
             level,
             held_by_level: BTreeSet::new(),
             notes: VecDeque::new(),
@@ -256,7 +260,14 @@ impl<S: Store> Frontier<S> {
             return Ok(());
         }
         let queued = !lane.window.is_empty() || !lane.errands.is_empty();
-        let work = if queued {
+        let has_page_only = lane.ended.is_none() && lane.errands.is_empty() && self.only_parts();
+        let work = if has_page_only {
+            let part = self.part_ahead(host, now)?;
+            if part.is_none() {
+                self.held_by_pages.insert(host);
+            }
+            part
+        } else if queued {
             Some(now)
         } else {
             match self.store.waiting(host, self.level)? {
@@ -268,7 +279,9 @@ impl<S: Store> Frontier<S> {
                 Waiting::Nothing => lane.first_delayed(),
             }
         };
-        let Some(work) = work else { return Ok(()) };
+        let (Some(work), Some(lane)) = (work, self.lanes.get(&host)) else {
+            return Ok(());
+        };
         let at = if lane.ended.is_some() {
             now
         } else {

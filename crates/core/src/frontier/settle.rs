@@ -53,8 +53,13 @@ impl<S: Store> Frontier<S> {
             }
             (Errand::Page(mut entry), ending) => {
                 entry.wire += self.count_wire(host, &ending);
+                let was_spent = self.pages_spent();
                 let settled = self.page_settled(host, *entry, ending, now)?;
-                self.release_held(now)?;
+                match (was_spent, self.only_parts()) {
+                    (false, true) => self.sift(now)?,
+                    (true, true) => {}
+                    (_, false) => self.release_held(now)?,
+                }
                 settled
             }
         };

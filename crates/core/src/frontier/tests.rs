@@ -1,6 +1,7 @@
 //! The frontier alone, in virtual time, against a referee that knows only the rules.
 
 mod outage;
+mod parts;
 mod suspects;
 
 use std::cmp::Reverse;
