@@ -219,6 +219,14 @@ pub(crate) enum Verb {
     Reference,
 }
 
+/// The names of the verbs that are shown.
+pub(crate) fn verbs() -> Vec<String> {
+    let command = Verb::augment_subcommands(clap::Command::new("clewline"));
+    let shown = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let names = shown.map(|verb| verb.get_name().to_owned());
+    names.chain(["help".to_owned()]).collect()
+}
+
 /// A crawl's settings, and where they come from.
 #[derive(Args)]
 pub(crate) struct CrawlArguments {

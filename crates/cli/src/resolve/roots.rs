@@ -11,6 +11,7 @@ use clewline::config::Root;
 use clewline::core::url::UrlError;
 
 use super::read::quote;
+use crate::flags::verbs;
 use crate::message::shown;
 use crate::nearest::nearest;
 use crate::settings::layer::Layer;
@@ -20,18 +21,6 @@ use crate::settings::problem::Problem;
 const LARGEST_INPUT: u64 = 1024 * 1024 * 1024;
 /// Further problems of one file are not collected.
 const MOST_PROBLEMS: usize = 100;
-/// What someone may have wanted to type instead of a host.
-pub(crate) const VERBS: [&str; 8] = [
-    "crawl",
-    "inspect",
-    "resume",
-    "status",
-    "why",
-    "ctl",
-    "completions",
-    "help",
-];
-
 /// The roots of all sources, each once.
 pub(crate) struct Roots<'a> {
     layer: &'a Layer,
@@ -168,7 +157,8 @@ fn mistaken_verb(text: &str) -> Option<Problem> {
     if !is_word || text.eq_ignore_ascii_case("localhost") {
         return None;
     }
-    let verb = nearest(&text.to_ascii_lowercase(), VERBS.into_iter())?;
+    let verbs = verbs();
+    let verb = nearest(&text.to_ascii_lowercase(), verbs.iter().map(String::as_str))?;
     let hint = if verb == text {
         format!("a verb comes first: clewline {verb} …")
     } else {
@@ -217,6 +207,7 @@ mod tests {
             &[
                 "file:///etc/passwd",
                 "crwl",
+                "exprot",
                 "https://u:hunter2@example.com",
                 "localhost",
             ],
@@ -226,6 +217,7 @@ mod tests {
         let expected = [
             "URL: `file:///etc/passwd` is neither http nor https",
             "URL: `crwl` is neither a URL nor a verb",
+            "URL: `exprot` is neither a URL nor a verb",
             "URL: has a user name or password in it",
             "in:1: `ftp://x` is neither http nor https",
             "in:2: `http://[::1` is not a valid URL",

@@ -51,6 +51,9 @@ fn every_verb_has_help() {
         "ctl",
         "search",
         "index",
+        "warc",
+        "serve",
+        "export",
         "completions",
     ] {
         for flag in ["-h", "--help"] {

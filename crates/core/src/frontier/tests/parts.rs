@@ -11,22 +11,6 @@ fn hand(limit: impl FnOnce(&mut Rules)) -> Hand {
     })
 }
 
-/// A page that links to these places.
-fn page(hand: &mut Hand, job: &Job, links: &[(&str, LinkKind)]) -> Settled {
-    let offers = links.iter().map(|(url, kind)| {
-        let link = Link::new(CrawlUrl::parse(url).unwrap(), *kind);
-        let key = hand.frontier.rules().keyer.key(&link.url);
-        Offer { link, key }
-    });
-    let answer = Answer {
-        status: 200,
-        links: offers.collect(),
-        ..Answer::default()
-    };
-    hand.settle(job.id, Ending::Answered(Box::new(answer)))
-}
-
-/// A page full of links, some of them to the parts of others.
 fn pages(count: usize) -> Vec<String> {
     (0..count)
         .map(|page| format!("http://a.test/{page}"))
@@ -42,12 +26,7 @@ fn drain(hand: &mut Hand) -> (Vec<String>, End) {
             Next::WaitUntil(at) => hand.now = at,
             Next::Start(job) => {
                 if let Work::Resolve { .. } = job.work {
-                    let ending = Ending::Resolved {
-                        addresses: vec![ADDRESS.parse().unwrap()],
-                        ttl: Duration::from_hours(1),
-                        trusted: false,
-                    };
-                    hand.settle(job.id, ending);
+                    hand.resolve(job.id, ADDRESS);
                     continue;
                 }
                 asked.push(url_of(&job).to_owned());
@@ -73,7 +52,7 @@ fn parts_of_the_last_page_are_fetched_and_no_further_page() {
         .collect();
     links.insert(50, ("http://a.test/one.png", LinkKind::Image));
     links.push(("http://b.test/two.png", LinkKind::Image));
-    page(&mut hand, &job, &links);
+    hand.page(&job, &links);
     let (mut asked, end) = drain(&mut hand);
     asked.sort();
     assert_eq!(asked, ["http://a.test/one.png", "http://b.test/two.png"]);
@@ -101,7 +80,7 @@ fn parts_behind_pages_of_their_depth_are_found() {
             .iter()
             .map(|url| (url.as_str(), LinkKind::Anchor))
             .collect();
-        page(&mut hand, &job, &links);
+        hand.page(&job, &links);
         let job = hand.job(ADDRESS);
         page(
             &mut hand,
@@ -111,7 +90,7 @@ fn parts_behind_pages_of_their_depth_are_found() {
         let job = hand.job(ADDRESS);
         assert_eq!(url_of(&job), "http://a.test/x.css");
         // A part names another one, and is itself asked for again after trouble.
-        page(&mut hand, &job, &[("http://a.test/y.png", LinkKind::Image)]);
+        hand.page(&job, &[("http://a.test/y.png", LinkKind::Image)]);
         let job = hand.job(ADDRESS);
         assert_eq!(url_of(&job), "http://a.test/y.png");
         let began = hand.now;
@@ -137,7 +116,7 @@ fn a_larger_budget_goes_on_with_the_pages_that_were_passed_over() {
     let job = hand.job(ADDRESS);
     let (first, part) = ("http://a.test/0", "http://a.test/x.png");
     let links = [(first, LinkKind::Anchor), (part, LinkKind::Image)];
-    page(&mut hand, &job, &links);
+    hand.page(&job, &links);
     assert_eq!(drain(&mut hand).0, [part]);
     let mut rules = hand.frontier.rules().clone();
     rules.limits.pages = Some(2);
@@ -155,7 +134,7 @@ fn a_host_that_rests_does_not_hold_up_the_end() {
     hand.answer(&resting, 503);
     let job = hand.job(ADDRESS);
     assert_ne!(url_of(&resting), url_of(&job));
-    page(&mut hand, &job, &[]);
+    hand.page(&job, &[]);
     let began = hand.now;
     assert_eq!(drain(&mut hand), (vec![], End::Budget(Budget::Pages)));
     assert_eq!(hand.now, began);
