@@ -170,10 +170,13 @@ fn run(arguments: &[String]) -> Result<bool> {
 /// Whether a verb went well; why not is said. Its words were right, or it says itself what would
 /// be, so the usage is not shown.
 fn told(ended: Result<()>) -> bool {
-    if let Err(error) = &ended {
-        eprintln!("error: {error:#}");
+    match ended {
+        Ok(()) => true,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            false
+        }
     }
-    ended.is_ok()
 }
 
 /// The named stages in their order, all if none is named. What drives the binary needs it built.

@@ -12,7 +12,7 @@ use clewline_core::url::CrawlUrl;
 
 use block::{About, Page, Row};
 
-use super::{Broken, Report, Update, figures};
+use super::{Broken, Ink, Report, Update, figures};
 use crate::escape::visible;
 
 /// How the text may look.

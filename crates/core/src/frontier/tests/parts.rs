@@ -82,11 +82,7 @@ fn parts_behind_pages_of_their_depth_are_found() {
             .collect();
         hand.page(&job, &links);
         let job = hand.job(ADDRESS);
-        page(
-            &mut hand,
-            &job,
-            &[("http://a.test/x.css", LinkKind::Stylesheet)],
-        );
+        hand.page(&job, &[("http://a.test/x.css", LinkKind::Style)]);
         let job = hand.job(ADDRESS);
         assert_eq!(url_of(&job), "http://a.test/x.css");
         // A part names another one, and is itself asked for again after trouble.
