@@ -195,10 +195,7 @@ fn race_on(ground: &Ground, options: &Options, web: &Web) -> Result<Vec<Row>> {
     let race = Race {
         arena: &internet,
         stopwatch: &stopwatch,
-        options: &Options {
-            rounds,
-            ..options.clone()
-        },
+        options: &options.with_rounds(rounds),
         blanks: Blanks {
             url: "",
             out: &ground.memory.join("out"),
