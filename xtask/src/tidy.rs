@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 9] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 10] = [
     (
         "core",
         "dependencies",
@@ -65,6 +65,19 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 9] = [
         "warc",
         "",
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
+    ),
+    (
+        "markup",
+        "",
+        &[
+            "clewline",
+            "clewline-core",
+            "clewline-warc",
+            "clewline-archive",
+            "clewline-cli",
+            "terrarium",
+            "url",
+        ],
     ),
     (
         "archive",
