@@ -207,7 +207,7 @@ mod tests {
         };
         let indexes = [index("b", 2), index("a", 1)];
         let mut earlier = Earlier::open(&indexes, place.path()).unwrap().unwrap();
-        for number in 0..1000 {
+        for number in 0..1000_u32 {
             let holder = Holder {
                 target: format!("http://a.test/{number}/1").into(),
                 date: Moment::of_timestamp("20260101").unwrap(),
