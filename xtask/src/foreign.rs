@@ -99,7 +99,8 @@ fn environment(workspace: &Workspace) -> Result<PathBuf> {
     Ok(python)
 }
 
-fn run(command: &mut Command) -> Result<()> {
+/// Runs a command that must succeed.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
     let name = format!("{command:?}");
     let status = command
         .status()

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::Result;
 
+use crate::foreign::run;
 use crate::stage::say;
 use crate::{Workspace, tools};
 
@@ -61,12 +62,4 @@ fn worker(workspace: &Workspace) -> Result<PathBuf> {
         .arg("package/sw.js")
         .current_dir(&folder))?;
     Ok(worker)
-}
-
-fn run(command: &mut Command) -> Result<()> {
-    let name = format!("{command:?}");
-    let status = command.status();
-    let status = status.with_context(|| format!("{name} does not start"))?;
-    ensure!(status.success(), "{name} ended with {status}");
-    Ok(())
 }
