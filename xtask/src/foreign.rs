@@ -66,8 +66,20 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
     let kills = kept(workspace);
     if !kills.is_dir() {
         let filter = ["--", "a_second_kill"];
-        let torture = ["test", "--profile", "ci", "--package", "clewline-cli", "--test", "torture"];
-        cargo::run_with(workspace, &[&torture[..], &filter].concat(), (KEPT, kills.as_os_str()))?;
+        let torture = [
+            "test",
+            "--profile",
+            "ci",
+            "--package",
+            "clewline-cli",
+            "--test",
+            "torture",
+        ];
+        cargo::run_with(
+            workspace,
+            &[&torture[..], &filter].concat(),
+            (KEPT, kills.as_os_str()),
+        )?;
     }
     run(script("judge.py").arg(&kills))?;
     // The next run of this stage alone looks at kills of its own.

@@ -39,7 +39,10 @@ pub(crate) fn check(workspace: &Workspace, browser: &Path, job: &Path) -> Result
     run(tools::within(LONGEST, &python)
         .arg("-B")
         .arg(workspace.root.join("tests/warc/replayweb.py"))
-        .args([browser, &worker, &clewline, &package])
+        .arg(browser)
+        .arg(&worker)
+        .arg(&clewline)
+        .arg(&package)
         .arg(job.with_extension("replayweb")))
 }
 

@@ -82,16 +82,13 @@ fn read(start: &[u8], told: Option<&'static Encoding>) -> String {
         .with_encoding(encoding.unwrap_or_else(AsciiCompatibleEncoding::utf_8))
         .with_adjust_charset_on_meta_tag(told.is_none())
         .with_strict(false)
-        .with_memory_settings(
-            MemorySettings::new().with_max_allowed_memory_usage(MEMORY_LIMIT),
-        );
+        .with_memory_settings(MemorySettings::new().with_max_allowed_memory_usage(MEMORY_LIMIT));
     let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
     if rewriter.write(start).is_ok() {
         // The page is cut off, so its end may be anything.
         let _ = rewriter.end();
     }
-    let (title, _) = &*found.borrow();
-    title.clone()
+    found.take().0
 }
 
 /// UTF-8 if it is that, up to a character that was cut in two.
@@ -110,7 +107,11 @@ mod tests {
     fn titles_are_read_as_they_are_meant() {
         for (page, told, expected) in [
             (&b"<title> A\n &amp;  B</title>x"[..], None, Some("A & B")),
-            (b"<svg><title>s</title></svg><title>t</title>", None, Some("t")),
+            (
+                b"<svg><title>s</title></svg><title>t</title>",
+                None,
+                Some("t"),
+            ),
             (b"<title>a</title><title>b</title>", None, Some("a")),
             (b"<title>open", None, Some("open")),
             (b"<title></title>", None, None),

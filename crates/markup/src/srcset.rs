@@ -59,7 +59,10 @@ mod tests {
             ("a,b 1x,, c", "a,b c"),
             ("a,, b,", "a b"),
             ("a (1,2) 3x, b", "a b"),
-            ("data:image/png;base64,AA== 1x,\nb\t2w", "data:image/png;base64,AA== b"),
+            (
+                "data:image/png;base64,AA== 1x,\nb\t2w",
+                "data:image/png;base64,AA== b",
+            ),
         ] {
             let mut found = Vec::new();
             candidates(value, |range| found.push(&value[range]));

@@ -220,14 +220,28 @@ fn files_of_others_are_indexed_by_their_answers() {
     let answers = [
         ("robots.txt", "HTTP/1.1 404 No\r\n\r\n", "no keys"),
         ("one", html, "<title>One</title>first keys"),
-        ("two", html, "<title>Two</title><meta name=robots content=noindex>keys"),
+        (
+            "two",
+            html,
+            "<title>Two</title><meta name=robots content=noindex>keys",
+        ),
         ("three", "HTTP/1.1 302 No\r\nLocation: /one\r\n\r\n", "keys"),
-        ("four", html, "<meta charset=iso-8859-1><title>Four</title>Schl\u{fc}ssel"),
+        (
+            "four",
+            html,
+            "<meta charset=iso-8859-1><title>Four</title>Schl\u{fc}ssel",
+        ),
     ];
     for (number, (name, head, body)) in (1..).zip(answers) {
         // Names without serial numbers, in another order.
-        let path = place.path().join(format!("{}.warc.gz", ["c", "b", "a"][number % 3]));
-        let mut file = fs::File::options().create(true).append(true).open(path).unwrap();
+        let path = place
+            .path()
+            .join(format!("{}.warc.gz", ["c", "b", "a"][number % 3]));
+        let mut file = fs::File::options()
+            .create(true)
+            .append(true)
+            .open(path)
+            .unwrap();
         let body: Vec<u8> = body.chars().map(|letter| letter as u8).collect();
         let url = format!("http://a.test/{name}");
         let id = RecordId::numbered([5; 16], number as u64);

@@ -113,7 +113,9 @@ impl<'a> Head<'a> {
         let codings = [words("content-encoding"), words("transfer-encoding")].join(&b'/');
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-+/_.".contains(byte);
         match String::from_utf8(codings) {
-            Ok(codings) if codings.len() <= LONGEST_CODINGS && codings.bytes().all(|b| is_plain(&b)) => {
+            Ok(codings)
+                if codings.len() <= LONGEST_CODINGS && codings.bytes().all(|b| is_plain(&b)) =>
+            {
                 codings
             }
             _ => String::new(),

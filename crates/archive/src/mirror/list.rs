@@ -48,7 +48,9 @@ fn clear(folder: &Path, list: File) -> io::Result<()> {
         if lines.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
-        let name = str::from_utf8(&line).ok().map(|line| Path::new(line.trim_end()));
+        let name = str::from_utf8(&line)
+            .ok()
+            .map(|line| Path::new(line.trim_end()));
         let place = name.and_then(|name| place_of(name, &whole));
         // A folder or something else of that name is somebody else's.
         let is_file = |path: &PathBuf| {

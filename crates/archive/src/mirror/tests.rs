@@ -83,7 +83,13 @@ fn replaced(folder: &Path, urls: &[&str]) {
         .collect();
     write(&path, &pages);
     let archive = Archive::open(&[path]).unwrap();
-    export(&archive, &folder.join("out"), Existing::Replace, &mut |_| {}).unwrap();
+    export(
+        &archive,
+        &folder.join("out"),
+        Existing::Replace,
+        &mut |_| {},
+    )
+    .unwrap();
 }
 
 /// Every file below a folder, by its path from there, the list left out.
@@ -111,7 +117,11 @@ fn another_mirror_takes_away_what_the_last_one_wrote_and_nothing_else() {
     let out = place.path().join("out");
     replaced(
         place.path(),
-        &["https://a.test/", "https://a.test/d/e/f", "https://b.test/x/"],
+        &[
+            "https://a.test/",
+            "https://a.test/d/e/f",
+            "https://b.test/x/",
+        ],
     );
     fs::write(out.join("b.test/notes.txt"), "mine").unwrap();
     fs::create_dir(out.join("a.test/empty")).unwrap();

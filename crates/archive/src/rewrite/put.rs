@@ -10,14 +10,14 @@ use std::ops::Range;
 use clewline_markup::{css, refresh, srcset};
 
 /// A text that is copied with pieces of it replaced, in order.
-struct Copy<'a> {
+struct Copied<'a> {
     text: &'a str,
     /// What lies before this place is in `out`.
     copied: usize,
     out: String,
 }
 
-impl<'a> Copy<'a> {
+impl<'a> Copied<'a> {
     fn of(text: &'a str) -> Self {
         Self {
             text,
@@ -41,7 +41,7 @@ impl<'a> Copy<'a> {
 
 /// The sheet with each URL replaced by what `lead` answers, if it does.
 pub(super) fn sheet(text: &str, mut lead: impl FnMut(&str) -> Option<String>) -> String {
-    let mut copy = Copy::of(text);
+    let mut copy = Copied::of(text);
     css::references(text, |reference| {
         let led = Some(&reference).filter(|it| it.is_closed);
         let Some(led) = led.and_then(|it| lead(&it.value)) else {
@@ -73,7 +73,7 @@ fn push_string(out: &mut String, value: &str) {
 
 /// The candidates with each URL replaced by what `lead` answers, if it does. Descriptors stay.
 pub(super) fn candidates(value: &str, mut lead: impl FnMut(&str) -> Option<String>) -> String {
-    let mut copy = Copy::of(value);
+    let mut copy = Copied::of(value);
     srcset::candidates(value, |place| {
         if let Some(led) = lead(&value[place.clone()]) {
             copy.up_to(&place).push_str(&led);

@@ -17,7 +17,10 @@ pub(super) enum Body {
     Bytes(Vec<u8>),
     Stream(Box<dyn Read>),
     /// So many bytes of a stream.
-    Part { stream: Box<dyn Read>, length: u64 },
+    Part {
+        stream: Box<dyn Read>,
+        length: u64,
+    },
 }
 
 /// How the end of the body is told.

@@ -12,7 +12,10 @@ use super::request::Request;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Whole,
-    Bytes { start: u64, length: u64 },
+    Bytes {
+        start: u64,
+        length: u64,
+    },
     /// Nothing of it is there.
     Beyond,
 }
@@ -64,7 +67,9 @@ pub(super) fn answer(
     // Nothing here has a validator, so a condition never holds.
     let range = request.range.as_deref();
     let range = range.filter(|_| request.method == "GET" && !request.is_conditional);
-    let whole = |stream| Answer::new(200, Body::Stream(stream)).with("Accept-Ranges", "bytes");
+    let whole = |stream: Box<dyn Read>| {
+        Answer::new(200, Body::Stream(stream)).with("Accept-Ranges", "bytes")
+    };
     let Some(range) = range else {
         return Ok(whole(stream));
     };

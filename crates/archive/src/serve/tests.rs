@@ -166,12 +166,22 @@ fn parts_of_media_are_served() {
         let path = format!("/web/20200101000000/https://a.test/{name}");
         for (fields, status, range, body) in [
             ("", 200, None, "0123456789"),
-            ("Range: bytes=0-\r\n", 206, Some("bytes 0-9/10"), "0123456789"),
+            (
+                "Range: bytes=0-\r\n",
+                206,
+                Some("bytes 0-9/10"),
+                "0123456789",
+            ),
             ("Range: bytes=3-5\r\n", 206, Some("bytes 3-5/10"), "345"),
             ("Range: bytes=-2\r\n", 206, Some("bytes 8-9/10"), "89"),
             ("Range: bytes=10-\r\n", 416, Some("bytes */10"), ""),
             ("Range: bytes=1-2,4-5\r\n", 200, None, "0123456789"),
-            ("Range: bytes=3-5\r\nIf-Range: \"x\"\r\n", 200, None, "0123456789"),
+            (
+                "Range: bytes=3-5\r\nIf-Range: \"x\"\r\n",
+                200,
+                None,
+                "0123456789",
+            ),
         ] {
             let answer = served.ask(&path, fields);
             let line = format!("HTTP/1.1 {status} ");

@@ -13,8 +13,8 @@ use url::Url;
 
 use super::collect::{Collector, Reference};
 use super::directives::Directives;
-use super::tokenizer::{Attribute, Name};
 use super::relation;
+use super::tokenizer::{Attribute, Name};
 
 /// The longest title, in characters.
 const TITLE_LIMIT: usize = 1000;

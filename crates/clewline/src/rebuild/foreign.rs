@@ -58,13 +58,7 @@ impl Foreign {
 }
 
 /// The entry that an answer makes.
-fn entry(
-    url: CrawlUrl,
-    date: Moment,
-    wire: u64,
-    found: Captured,
-    keys: &Keyer,
-) -> Entry {
+fn entry(url: CrawlUrl, date: Moment, wire: u64, found: Captured, keys: &Keyer) -> Entry {
     let headers = &found.headers;
     let text = |name: &str| headers.text(name).map(std::borrow::Cow::into_owned);
     let target = text("location")

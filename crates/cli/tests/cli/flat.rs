@@ -25,7 +25,9 @@ fn site(pages: usize) -> Site {
             let mut state = number + 1;
             let mut text = String::new();
             for _ in 0..WORDS {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
                 text.push_str(&format!("{:09x} ", state >> 28));
             }
             Page::html(text).into()
@@ -66,7 +68,9 @@ fn crawl(pages: usize) -> (u64, u64) {
 /// The most memory that a process ever had; nothing if it has ended.
 fn peak_of(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: u64 = peak.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kilobytes * 1024)
 }

@@ -103,11 +103,16 @@ fn keep_first(mut rows: BufReader<File>, table: &mut dyn io::Write) -> io::Resul
     let (mut before, mut row) = (Vec::new(), Vec::new());
     loop {
         row.clear();
-        if rows.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut row)? == 0 {
+        if rows
+            .by_ref()
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut row)?
+            == 0
+        {
             return table.flush();
         }
         let mut words = row.splitn(3, |byte| *byte == b' ');
-        let length = words.by_ref().take(2).map(|word| word.len() + 1).sum();
+        let length: usize = words.by_ref().take(2).map(|word| word.len() + 1).sum();
         if row.get(..length).is_some_and(|key| key != before) {
             table.write_all(&row)?;
             before.clear();

@@ -207,7 +207,8 @@ fn a_revisit_is_coded_as_its_original() {
     let folder = place.path();
     let mut log = ArchiveLog::open(folder, plan(1 << 30), Offset(0)).unwrap();
     for (url, status, head, _) in table {
-        log.keep(&[answered(url, status, head, b"payload")]).unwrap();
+        log.keep(&[answered(url, status, head, b"payload")])
+            .unwrap();
     }
     let end = log.sync().unwrap();
     log.close().unwrap();
