@@ -10,6 +10,7 @@ first difference.
 import base64
 import gzip
 import hashlib
+import http.client
 import http.server
 import json
 import os
@@ -129,10 +130,14 @@ class Server:
         url = f"http://127.0.0.1:{self.port}{path}"
         request = urllib.request.Request(url, headers={"Accept-Encoding": "gzip"})
         try:
-            with opener.open(request, timeout=30) as answer:
-                return answer.status, answer.read()
+            answer = opener.open(request, timeout=30)
         except urllib.error.HTTPError as error:
-            return error.code, error.read()
+            answer = error
+        with answer:
+            try:
+                return answer.status, answer.read()
+            except http.client.IncompleteRead as cut:
+                return answer.status, cut.partial
 
 
 class Straight(urllib.request.HTTPRedirectHandler):
