@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::real_site::{self, Files, Server};
 use crate::sink::Sink;
 use crate::stage::{Counts, Ending, say};
-use crate::{Workspace, skipped, tools, views};
+use crate::{Workspace, replayweb, skipped, tools, views};
 
 const PROBE: &str = include_str!("probe.html");
 
@@ -68,6 +68,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
     }
     browser.probe()?;
     views::check(&browser, &workspace.target.join("ci/clewline"), &job, &root)?;
+    replayweb::check(workspace, &browser.program, &job)?;
     Ok(Ending::Ran(Counts::PASSED))
 }
 

@@ -16,6 +16,7 @@ mod pages;
 mod passage;
 mod quality;
 mod real_site;
+mod replayweb;
 mod sink;
 mod stage;
 mod tidy;

@@ -67,6 +67,19 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 10] = [
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
     ),
     (
+        "markup",
+        "",
+        &[
+            "clewline",
+            "clewline-core",
+            "clewline-warc",
+            "clewline-archive",
+            "clewline-cli",
+            "terrarium",
+            "url",
+        ],
+    ),
+    (
         "archive",
         "",
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],

@@ -7,6 +7,7 @@
 mod answer;
 mod page;
 mod proxy;
+mod range;
 mod replay;
 mod request;
 

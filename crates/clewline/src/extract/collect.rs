@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use clewline_core::link::{Link, LinkKind};
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT};
+use clewline_markup::css;
 use encoding_rs::{Encoding, UTF_8};
 use memchr::memchr;
 use url::Url;
@@ -145,6 +146,17 @@ impl Collector {
     /// A plain reference.
     pub(super) fn add(&mut self, raw: &str, kind: LinkKind) {
         self.add_reference(Reference::new(raw, kind));
+    }
+
+    /// The references of a style sheet.
+    pub(super) fn add_sheet(&mut self, sheet: &str) {
+        css::references(sheet, |reference| {
+            let kind = match reference.kind {
+                css::Kind::Url => LinkKind::CssUrl,
+                css::Kind::Import => LinkKind::CssImport,
+            };
+            self.add(&reference.value, kind);
+        });
     }
 
     /// Takes a reference, unless it is known, points into its own page or exceeds the bounds.

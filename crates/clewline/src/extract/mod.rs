@@ -7,7 +7,6 @@
 mod body;
 mod charset;
 mod collect;
-mod css;
 mod directives;
 mod element;
 mod feed;
@@ -17,10 +16,8 @@ mod media;
 #[cfg(any(test, feature = "oracle"))]
 pub(crate) mod oracle;
 mod page;
-mod refresh;
 mod relation;
 mod sitemap;
-mod srcset;
 mod tokenizer;
 mod xml;
 

@@ -6,6 +6,8 @@
 
 mod endings;
 mod flags;
+#[cfg(target_os = "linux")]
+mod flat;
 mod folders;
 #[cfg(unix)]
 mod jobs;

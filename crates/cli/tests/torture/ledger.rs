@@ -29,6 +29,7 @@ pub(crate) struct Kill {
 impl Kill {
     /// Looks at a job folder whose crawl was just killed.
     pub(crate) fn of(folder: &Path) -> Self {
+        archive::keep(folder);
         let log = std::fs::read(folder.join(urls::FILE)).unwrap_or_default();
         let end = witnessed(folder).min(log.len());
         let lines = log[..end].split(|byte| *byte == b'\n');

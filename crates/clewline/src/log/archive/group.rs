@@ -223,7 +223,9 @@ fn effort(exchange: &Exchange) -> Effort {
             .iter()
             .any(|known| kind == *known || (known.ends_with('/') && kind.starts_with(known)))
     };
-    if exchange.coded || exchange.media_type.as_deref().is_some_and(is_compressed) {
+    // A body with a content coding is compressed already.
+    let is_coded = !exchange.codings.starts_with("-/");
+    if is_coded || exchange.media_type.as_deref().is_some_and(is_compressed) {
         Effort::Cheapest
     } else {
         Effort::Usual
