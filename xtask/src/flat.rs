@@ -23,7 +23,7 @@ cargo xtask flat [OPTIONS]             grow a crawl without a network, and watch
   --urls N            distinct URLs, each offered three times [default: 100M]
   --hosts N           hosts that they are on [default: 1M]
   --then-hosts N      hosts in the end, one URL on each [default: 10M]
-  --memory BYTES      what the store may take, as --memory of a crawl [default: 256M]
+  --memory BYTES      as --memory of a crawl [default: 256M]
   --save              keep the results in docs/benchmarks
 ";
 
@@ -95,7 +95,6 @@ fn work(workspace: &Workspace, words: &[String]) -> Result<()> {
         ("--hosts", &options.hosts),
         ("--then-hosts", &options.then_hosts),
         ("--memory", &options.memory),
-        ("--lanes", "100k"),
     ];
     let arguments = arguments.iter().flat_map(|(name, value)| [*name, *value]);
     let result = measure(workspace, "release", &arguments.collect::<Vec<_>>())?;
@@ -110,9 +109,8 @@ fn work(workspace: &Workspace, words: &[String]) -> Result<()> {
 /// The same with a million URLs, and with fewer that are all fetched in the end; rates are not
 /// looked at, for the machine may be busy.
 pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
-    let million =
-        "--urls 1M --hosts 10k --then-hosts 30k --memory 32M --lanes 3k --rows 10 --check";
-    let all_fetched = "--urls 200k --hosts 5k --then-hosts 10k --memory 32M --lanes 1k --drain";
+    let million = "--urls 1M --hosts 10k --then-hosts 30k --memory 32M --rows 10 --check";
+    let all_fetched = "--urls 200k --hosts 5k --then-hosts 10k --memory 16M --drain";
     for arguments in [million, all_fetched] {
         let arguments: Vec<&str> = arguments.split(' ').collect();
         measure(workspace, "ci", &arguments)?;
@@ -163,19 +161,20 @@ fn keep(workspace: &Workspace, mut result: Value, table: &str) -> Result<()> {
 
 fn table(result: &Value) -> Result<String> {
     let mut lines = vec![
-        "| URLs, M | hosts, k | resident, MB | offered/s | new/s | engine, cores | background, \
+        "| URLs, M | hosts, k | resident, MB | at the most | offered/s | new/s | engine, cores | background, \
          cores | key, B/URL | queue, B/URL |"
             .to_owned(),
-        "|--:|--:|--:|--:|--:|--:|--:|--:|--:|".to_owned(),
+        "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|".to_owned(),
     ];
     let rows = result["rows"].as_array().context("flat has no rows")?;
     for row in rows {
         let figure = |name: &str| row[name].as_f64().with_context(|| format!("no {name}"));
         lines.push(format!(
-            "| {:.1} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {:.1} | {:.1} |",
+            "| {:.1} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {:.1} | {:.1} |",
             figure("urls")? / 1e6,
             figure("hosts")? / 1e3,
             figure("resident")? / 1e6,
+            figure("peak_resident")? / 1e6,
             figure("offered_per_second")?,
             figure("new_per_second")?,
             figure("engine_cores")?,
@@ -214,13 +213,13 @@ mod tests {
     #[test]
     fn figures_become_a_table() {
         let row = json!({
-            "urls": 2_500_000, "hosts": 1200, "resident": 400_000_000,
+            "urls": 2_500_000, "hosts": 1200, "resident": 400_000_000, "peak_resident": 500_000_000,
             "offered_per_second": 90_000.0, "new_per_second": 30_000.0,
             "engine_cores": 0.5, "background_cores": 0.25,
             "key_bytes_per_url": 17.0, "queue_bytes_per_url": 30.0,
         });
         let text = table(&json!({"rows": [row], "restart_seconds": 1.25})).unwrap();
-        let line = "| 2.5 | 1 | 400 | 90000 | 30000 | 0.50 | 0.25 | 17.0 | 30.0 |";
+        let line = "| 2.5 | 1 | 400 | 500 | 90000 | 30000 | 0.50 | 0.25 | 17.0 | 30.0 |";
         assert!(text.contains(line) && text.ends_with("1.2 s."), "{text}");
         assert!(table(&json!({"rows": [{}], "restart_seconds": 1.0})).is_err());
     }

@@ -63,9 +63,6 @@ struct Arguments {
     /// What the store may take of the memory
     #[arg(long, value_parser = number)]
     memory: u64,
-    /// Hosts in memory
-    #[arg(long, value_parser = number)]
-    lanes: u64,
     /// Rows to print
     #[arg(long, default_value_t = 20)]
     rows: u64,
@@ -129,7 +126,7 @@ fn run(arguments: &Arguments) -> Result<Value> {
     Ok(json!({
         "plan": {"urls": plan.urls, "hosts": plan.hosts, "then_hosts": plan.then_hosts},
         "memory": arguments.memory,
-        "lanes": arguments.lanes,
+        "lanes": found.lanes,
         "rows": rows.iter().map(Row::json).collect::<Vec<_>>(),
         "restart_seconds": restart,
     }))
@@ -138,6 +135,8 @@ fn run(arguments: &Arguments) -> Result<Value> {
 /// What the first run leaves.
 struct Found {
     rows: Vec<Row>,
+    /// Hosts that may be active.
+    lanes: usize,
     /// Rows of the first part, in which hosts have many URLs.
     first_part: usize,
     counts: Counts,
@@ -174,9 +173,11 @@ fn find_all(arguments: &Arguments, plan: Plan, ledger: &Path) -> Result<Found> {
         }
     }
     let now = drive.now;
+    let lanes = drive.frontier().rules().active_lanes;
     let counts = drive.stop()?;
     Ok(Found {
         rows,
+        lanes,
         first_part,
         counts,
         now,
@@ -242,7 +243,6 @@ fn rules(arguments: &Arguments, epoch: Moment) -> Rules {
         pages: None,
     });
     rules.sitemaps = false;
-    rules.active_lanes = arguments.lanes as usize;
     rules.epoch = epoch.as_millis() as u64;
     rules
 }
@@ -270,7 +270,7 @@ fn check(found: &Found, restart: f64) -> Result<()> {
         growth <= GROWTH,
         "memory grew by {growth:.2} in the second half"
     );
-    let most = rows.iter().map(|row| row.resident).max().unwrap_or(0);
+    let most = rows.iter().map(|row| row.peak).max().unwrap_or(0);
     ensure!(most <= MEMORY, "{most} bytes of memory are in use");
     let (keys, queue) = last.per_url();
     ensure!(
