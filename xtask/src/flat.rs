@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::Workspace;
 use crate::bench::machine;
 use crate::cargo;
-use crate::passage::Passage;
+use crate::passage::{Passage, grouped};
 use crate::stage::{Counts, Ending, say};
 
 const HELP: &str = "\
@@ -23,7 +23,8 @@ cargo xtask flat [OPTIONS]             grow a crawl without a network, and watch
   --urls N            distinct URLs, each offered three times [default: 100M]
   --hosts N           hosts that they are on [default: 1M]
   --then-hosts N      hosts in the end, one URL on each [default: 10M]
-  --memory BYTES      as --memory of a crawl [default: 256M]
+  --memory BYTES      as --memory of a crawl [default: 512M]
+  --result FILE       take what the program flat said in a run by hand, instead of a run
   --save              keep the results in docs/benchmarks
 ";
 
@@ -40,6 +41,7 @@ struct Options {
     hosts: String,
     then_hosts: String,
     memory: String,
+    result: Option<String>,
     save: bool,
 }
 
@@ -50,7 +52,8 @@ impl Options {
             urls: "100M".to_owned(),
             hosts: "1M".to_owned(),
             then_hosts: "10M".to_owned(),
-            memory: "256M".to_owned(),
+            memory: "512M".to_owned(),
+            result: None,
             save: false,
         };
         let mut words = words.iter();
@@ -65,6 +68,7 @@ impl Options {
                 "--hosts" => &mut options.hosts,
                 "--then-hosts" => &mut options.then_hosts,
                 "--memory" => &mut options.memory,
+                "--result" => options.result.get_or_insert_default(),
                 _ => bail!("flat takes no {word:?}\n\n{HELP}"),
             };
             let value = words.next();
@@ -97,7 +101,10 @@ fn work(workspace: &Workspace, words: &[String]) -> Result<()> {
         ("--memory", &options.memory),
     ];
     let arguments = arguments.iter().flat_map(|(name, value)| [*name, *value]);
-    let result = measure(workspace, "release", &arguments.collect::<Vec<_>>())?;
+    let result = match &options.result {
+        Some(file) => serde_json::from_slice(&fs::read(file).context(file.clone())?)?,
+        None => measure(workspace, "release", &arguments.collect::<Vec<_>>())?,
+    };
     let table = table(&result)?;
     say(&table);
     if options.save {
@@ -185,8 +192,38 @@ fn table(result: &Value) -> Result<String> {
     }
     let restart = result["restart_seconds"].as_f64();
     let restart = restart.context("flat did not restart")?;
-    lines.push(format!("\nRestart to the first job: {restart:.1} s."));
+    lines.push(format!("\n{}", memory(result, rows)?));
+    lines.push(format!("Restart to the first job: {restart:.1} s."));
     Ok(lines.join("\n"))
+}
+
+/// What the run took of the memory, and how that grew from a tenth of the URLs to all of them.
+fn memory(result: &Value, rows: &[Value]) -> Result<String> {
+    let number = |value: &Value| value.as_f64().context("a figure is missing");
+    let urls = number(&result["plan"]["urls"])?;
+    let (mut peak, mut tenth, mut whole) = (0.0_f64, None, 0.0);
+    for row in rows {
+        peak = peak.max(number(&row["peak_resident"])?);
+        let (known, resident) = (number(&row["urls"])?, number(&row["resident"])?);
+        if known >= urls / 10.0 && tenth.is_none() {
+            tenth = Some(resident);
+        }
+        // A row is taken with a page's links, a few of which may lie beyond the goal.
+        if known <= urls * 1.001 {
+            whole = resident;
+        }
+    }
+    let tenth = tenth.context("there is no row at a tenth of the URLs")?;
+    Ok(format!(
+        "With `--memory` of {:.0} MB, {} hosts active. Resident: {:.0} MB at a tenth of the URLs, \
+         {:.0} MB ({:+.0} %) at all of them, {:.0} MB at the most.",
+        number(&result["memory"])? / 1e6,
+        grouped(number(&result["lanes"])?),
+        tenth / 1e6,
+        whole / 1e6,
+        (whole / tenth - 1.0) * 100.0,
+        peak / 1e6,
+    ))
 }
 
 #[cfg(test)]
@@ -201,6 +238,8 @@ mod tests {
             let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
             Options::parse(&words)
         };
+        let from_file = parse("--result a.json").unwrap().unwrap();
+        assert_eq!(from_file.result.as_deref(), Some("a.json"));
         let options = parse("--urls 5M --save").unwrap().unwrap();
         assert_eq!((options.urls.as_str(), options.save), ("5M", true));
         assert_eq!(options.hosts, "1M");
@@ -218,10 +257,20 @@ mod tests {
             "engine_cores": 0.5, "background_cores": 0.25,
             "key_bytes_per_url": 17.0, "queue_bytes_per_url": 30.0,
         });
-        let text = table(&json!({"rows": [row], "restart_seconds": 1.25})).unwrap();
+        let mut result = json!({
+            "plan": {"urls": 2_500_000}, "memory": 64_000_000, "lanes": 3200,
+            "rows": [row], "restart_seconds": 1.25,
+        });
+        let text = table(&result).unwrap();
         let line = "| 2.5 | 1 | 400 | 500 | 90000 | 30000 | 0.50 | 0.25 | 17.0 | 30.0 |";
         assert!(text.contains(line) && text.ends_with("1.2 s."), "{text}");
-        assert!(table(&json!({"rows": [{}], "restart_seconds": 1.0})).is_err());
+        let memory = "400 MB at a tenth of the URLs, 400 MB (+0 %) at all of them, 500 MB";
+        assert!(
+            text.contains(memory) && text.contains("3,200 hosts"),
+            "{text}"
+        );
+        result["rows"][0]["resident"] = Value::Null;
+        assert!(table(&result).is_err());
     }
 
     #[test]

@@ -48,7 +48,7 @@ const RESTART: f64 = 10.0;
 
 #[derive(Parser)]
 struct Arguments {
-    /// Where the state goes; must not exist, and is removed in the end
+    /// Where the state goes; must not exist but for --restart, and is removed in the end
     #[arg(long)]
     folder: PathBuf,
     /// Distinct URLs
@@ -66,6 +66,9 @@ struct Arguments {
     /// Rows to print
     #[arg(long, default_value_t = 20)]
     rows: u64,
+    /// Only go on from what a killed run left in the folder
+    #[arg(long)]
+    restart: bool,
     /// Fetch everything after the restart
     #[arg(long)]
     drain: bool,
@@ -76,11 +79,15 @@ struct Arguments {
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    ensure!(
-        !arguments.folder.exists(),
-        "{} is there already: remove it first",
-        arguments.folder.display()
-    );
+    let folder = arguments.folder.display();
+    if arguments.restart {
+        ensure!(arguments.folder.exists(), "{folder} is not there");
+    } else {
+        ensure!(
+            !arguments.folder.exists(),
+            "{folder} is there already: remove it first"
+        );
+    }
     fs::create_dir_all(&arguments.folder)?;
     let ended = run(&arguments);
     fs::remove_dir_all(&arguments.folder)?;
@@ -96,6 +103,10 @@ fn run(arguments: &Arguments) -> Result<Value> {
         hosts: arguments.hosts,
         then_hosts: arguments.then_hosts.max(arguments.hosts),
     };
+    if arguments.restart {
+        let restart = go_on(arguments, plan, None, Moment::ZERO)?;
+        return Ok(json!({"restart_seconds": restart}));
+    }
     let ledger = arguments.folder.join("ledger");
     let found = find_all(arguments, plan, &ledger)?;
     let (rows, counts) = (&found.rows, found.counts);
@@ -112,7 +123,7 @@ fn run(arguments: &Arguments) -> Result<Value> {
         counts.settled
     );
     drop(settled);
-    let restart = go_on(arguments, plan, counts, found.now)?;
+    let restart = go_on(arguments, plan, Some(counts), found.now)?;
     let again = keys(&ledger)?;
     let pages = fs::metadata(&ledger)?.len() / 16;
     ensure!(
@@ -184,12 +195,14 @@ fn find_all(arguments: &Arguments, plan: Plan, ledger: &Path) -> Result<Found> {
     })
 }
 
-/// The second run: opens what the first left, and answers how long the first job took.
-fn go_on(arguments: &Arguments, plan: Plan, before: Counts, now: Moment) -> Result<f64> {
+/// The second run: opens what the first left, and answers how long the first job took. What a
+/// killed run had counted is not known.
+fn go_on(arguments: &Arguments, plan: Plan, left: Option<Counts>, now: Moment) -> Result<f64> {
     let state = arguments.folder.join("state");
     let began = Instant::now();
     let mut frontier = frontier_on_disk(&state, rules(arguments, now), arguments.memory)?;
     let counts = frontier.counts();
+    let before = left.unwrap_or(counts);
     ensure!(
         (counts.admitted, counts.settled) == (before.admitted, before.settled),
         "{before:?} became {counts:?} over a restart"
