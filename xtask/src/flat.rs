@@ -201,28 +201,28 @@ fn table(result: &Value) -> Result<String> {
 fn memory(result: &Value, rows: &[Value]) -> Result<String> {
     let number = |value: &Value| value.as_f64().context("a figure is missing");
     let urls = number(&result["plan"]["urls"])?;
-    let (mut peak, mut tenth, mut whole) = (0.0_f64, None, 0.0);
+    let (mut most, mut tenth, mut whole) = (0.0_f64, None, 0.0);
     for row in rows {
-        peak = peak.max(number(&row["peak_resident"])?);
-        let (known, resident) = (number(&row["urls"])?, number(&row["resident"])?);
+        let (known, peak) = (number(&row["urls"])?, number(&row["peak_resident"])?);
+        most = most.max(peak);
         if known >= urls / 10.0 && tenth.is_none() {
-            tenth = Some(resident);
+            tenth = Some(peak);
         }
         // A row is taken with a page's links, a few of which may lie beyond the goal.
         if known <= urls * 1.001 {
-            whole = resident;
+            whole = peak;
         }
     }
     let tenth = tenth.context("there is no row at a tenth of the URLs")?;
     Ok(format!(
-        "With `--memory` of {:.0} MB, {} hosts active. Resident: {:.0} MB at a tenth of the URLs, \
-         {:.0} MB ({:+.0} %) at all of them, {:.0} MB at the most.",
+        "With `--memory` of {:.0} MB, {} hosts active. Most that was resident: {:.0} MB before a \
+         tenth of the URLs, {:.0} MB ({:+.0} %) before all of them, {:.0} MB ever.",
         number(&result["memory"])? / 1e6,
         grouped(number(&result["lanes"])?),
         tenth / 1e6,
         whole / 1e6,
         (whole / tenth - 1.0) * 100.0,
-        peak / 1e6,
+        most / 1e6,
     ))
 }
 
@@ -264,12 +264,12 @@ mod tests {
         let text = table(&result).unwrap();
         let line = "| 2.5 | 1 | 400 | 500 | 90000 | 30000 | 0.50 | 0.25 | 17.0 | 30.0 |";
         assert!(text.contains(line) && text.ends_with("1.2 s."), "{text}");
-        let memory = "400 MB at a tenth of the URLs, 400 MB (+0 %) at all of them, 500 MB";
+        let memory = "500 MB before a tenth of the URLs, 500 MB (+0 %) before all of them";
         assert!(
             text.contains(memory) && text.contains("3,200 hosts"),
             "{text}"
         );
-        result["rows"][0]["resident"] = Value::Null;
+        result["rows"][0]["peak_resident"] = Value::Null;
         assert!(table(&result).is_err());
     }
 
