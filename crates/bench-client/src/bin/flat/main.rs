@@ -278,7 +278,7 @@ fn check(found: &Found, restart: f64) -> Result<()> {
     let last = rows.last().context("there are no rows")?;
     let first_part = &rows[..found.first_part];
     let end = first_part.last().context("there is no first part")?;
-    let growth = end.resident as f64 / first_part[first_part.len() / 2].resident as f64;
+    let growth = end.peak as f64 / first_part[first_part.len() / 2].peak as f64;
     ensure!(
         growth <= GROWTH,
         "memory grew by {growth:.2} in the second half"
