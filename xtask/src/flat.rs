@@ -169,15 +169,15 @@ fn keep(workspace: &Workspace, mut result: Value, table: &str) -> Result<()> {
 fn table(result: &Value) -> Result<String> {
     let mut lines = vec![
         "| URLs, M | hosts, k | resident, MB | at the most | offered/s | new/s | engine, cores | background, \
-         cores | key, B/URL | queue, B/URL |"
+         cores | offered per engine second | new | key, B/URL | queue, B/URL |"
             .to_owned(),
-        "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|".to_owned(),
+        "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|".to_owned(),
     ];
     let rows = result["rows"].as_array().context("flat has no rows")?;
     for row in rows {
         let figure = |name: &str| row[name].as_f64().with_context(|| format!("no {name}"));
         lines.push(format!(
-            "| {:.1} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {:.1} | {:.1} |",
+            "| {:.1} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {:.0} | {:.0} | {:.1} | {:.1} |",
             figure("urls")? / 1e6,
             figure("hosts")? / 1e3,
             figure("resident")? / 1e6,
@@ -186,6 +186,8 @@ fn table(result: &Value) -> Result<String> {
             figure("new_per_second")?,
             figure("engine_cores")?,
             figure("background_cores")?,
+            figure("offered_per_engine_second")?,
+            figure("new_per_engine_second")?,
             figure("key_bytes_per_url")?,
             figure("queue_bytes_per_url")?,
         ));
@@ -255,6 +257,7 @@ mod tests {
             "urls": 2_500_000, "hosts": 1200, "resident": 400_000_000, "peak_resident": 500_000_000,
             "offered_per_second": 90_000.0, "new_per_second": 30_000.0,
             "engine_cores": 0.5, "background_cores": 0.25,
+            "offered_per_engine_second": 180_000, "new_per_engine_second": 60_000,
             "key_bytes_per_url": 17.0, "queue_bytes_per_url": 30.0,
         });
         let mut result = json!({
@@ -262,7 +265,8 @@ mod tests {
             "rows": [row], "restart_seconds": 1.25,
         });
         let text = table(&result).unwrap();
-        let line = "| 2.5 | 1 | 400 | 500 | 90000 | 30000 | 0.50 | 0.25 | 17.0 | 30.0 |";
+        let line =
+            "| 2.5 | 1 | 400 | 500 | 90000 | 30000 | 0.50 | 0.25 | 180000 | 60000 | 17.0 | 30.0 |";
         assert!(text.contains(line) && text.ends_with("1.2 s."), "{text}");
         let memory = "500 MB before a tenth of the URLs, 500 MB (+0 %) before all of them";
         assert!(
