@@ -166,31 +166,41 @@ fn keep(workspace: &Workspace, mut result: Value, table: &str) -> Result<()> {
     Ok(())
 }
 
+/// The columns: a head, the figure under it, what that is divided by, its digits after the point.
+const COLUMNS: [(&str, &str, f64, usize); 12] = [
+    ("URLs, M", "urls", 1e6, 1),
+    ("hosts, k", "hosts", 1e3, 0),
+    ("resident, MB", "resident", 1e6, 0),
+    ("at the most", "peak_resident", 1e6, 0),
+    ("offered/s", "offered_per_second", 1.0, 0),
+    ("new/s", "new_per_second", 1.0, 0),
+    ("engine, cores", "engine_cores", 1.0, 2),
+    ("background, cores", "background_cores", 1.0, 2),
+    (
+        "offered per engine second",
+        "offered_per_engine_second",
+        1.0,
+        0,
+    ),
+    ("new", "new_per_engine_second", 1.0, 0),
+    ("key, B/URL", "key_bytes_per_url", 1.0, 1),
+    ("queue, B/URL", "queue_bytes_per_url", 1.0, 1),
+];
+
 fn table(result: &Value) -> Result<String> {
+    let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
     let mut lines = vec![
-        "| URLs, M | hosts, k | resident, MB | at the most | offered/s | new/s | engine, cores | background, \
-         cores | offered per engine second | new | key, B/URL | queue, B/URL |"
-            .to_owned(),
-        "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|".to_owned(),
+        line(&COLUMNS.map(|(head, ..)| head.to_owned())),
+        format!("|{}", "--:|".repeat(COLUMNS.len())),
     ];
     let rows = result["rows"].as_array().context("flat has no rows")?;
     for row in rows {
-        let figure = |name: &str| row[name].as_f64().with_context(|| format!("no {name}"));
-        lines.push(format!(
-            "| {:.1} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {:.0} | {:.0} | {:.1} | {:.1} |",
-            figure("urls")? / 1e6,
-            figure("hosts")? / 1e3,
-            figure("resident")? / 1e6,
-            figure("peak_resident")? / 1e6,
-            figure("offered_per_second")?,
-            figure("new_per_second")?,
-            figure("engine_cores")?,
-            figure("background_cores")?,
-            figure("offered_per_engine_second")?,
-            figure("new_per_engine_second")?,
-            figure("key_bytes_per_url")?,
-            figure("queue_bytes_per_url")?,
-        ));
+        let mut cells = Vec::new();
+        for (_, name, unit, digits) in COLUMNS {
+            let figure = row[name].as_f64().with_context(|| format!("no {name}"))?;
+            cells.push(format!("{:.digits$}", figure / unit));
+        }
+        lines.push(line(&cells));
     }
     let restart = result["restart_seconds"].as_f64();
     let restart = restart.context("flat did not restart")?;
