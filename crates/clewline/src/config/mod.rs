@@ -330,7 +330,7 @@ pub struct OutputConfig {
     pub rescope: bool,
     /// Go on from the last commit that is left, although the state is damaged behind it.
     pub repair: bool,
-    /// Memory for caches and buffers of the state.
+    /// Memory for active hosts, answers under way, and caches and buffers of the state.
     pub memory: Memory,
     /// The crawl pauses while less than this is free on the disk.
     pub min_free: MinFree,

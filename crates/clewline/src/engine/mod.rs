@@ -334,8 +334,8 @@ impl<S: Store> Engine<S> {
             self.desk.hold = self.frontier.hold(now);
         }
         self.tell_progress(now);
-        let batch_due =
-            (self.batch.len() + self.exchanges.count() > 0).then(|| self.batch_since + BATCH_TIME);
+        let gathers = self.batch.len() + self.exchanges.count() > 0 && self.scribe.has_room();
+        let batch_due = gathers.then(|| self.batch_since + BATCH_TIME);
         let progress_due = now + PROGRESS_TIME;
         let due = [until, batch_due, self.stop_at].into_iter().flatten().min();
         let due = due.map_or(progress_due, |due| due.min(progress_due));
@@ -488,12 +488,7 @@ impl<S: Store> Engine<S> {
 
     /// Seals the open batch and hands it to the scribe, when it is time and there is room.
     fn hand_batch_over(&mut self, now: Moment, size: usize) -> Result<(), EngineError> {
-        let open = self
-            .batch
-            .len()
-            .max(self.frontier.open_size() / LINKS_PER_RECORD)
-            .max(self.batch_links / LINKS_PER_RECORD)
-            .max(self.exchanges.count());
+        let open = self.open_records();
         let due = now >= self.batch_since + BATCH_TIME || open >= size || self.exchanges.press();
         if open == 0 || !due || !self.scribe.has_room() {
             return Ok(());

@@ -7,7 +7,7 @@
 use clewline_core::frontier::{Moment, Store};
 
 use super::disk::Change;
-use super::{Engine, Event};
+use super::{BATCH_SIZE, Engine, Event, LINKS_PER_RECORD};
 use crate::clock::slept;
 
 /// Answers after which one request more is tried again.
@@ -59,12 +59,24 @@ impl<S: Store> Engine<S> {
         self.stop_at.is_none()
             && !self.room.is_full(self.frontier.counts().in_flight)
             && self.held.has_room()
-            && self.scribe.has_room()
+            && !self.are_logs_behind()
             && self.exchanges.has_room()
             && !self.delivery.is_behind()
             && !self.no_room
             && !self.disk.is_low()
             && !self.desk.is_paused()
+    }
+
+    /// What waits in the open batch, in records or what weighs as much.
+    pub(super) fn open_records(&self) -> usize {
+        let links = self.frontier.open_size().max(self.batch_links);
+        let records = self.batch.len().max(self.exchanges.count());
+        records.max(links / LINKS_PER_RECORD)
+    }
+
+    /// Whether the open batch is full, and so is the queue before the logs.
+    pub(super) fn are_logs_behind(&self) -> bool {
+        !self.scribe.has_room() && self.open_records() >= BATCH_SIZE
     }
 
     /// What was in flight while this process was stopped is nobody's fault if it fails.

@@ -8,6 +8,10 @@ use clewline_core::key::Key;
 /// Bytes that one key takes.
 const KEY_BYTES: u64 = 16;
 
+/// Keys that are kept at the least and at the most.
+const FEWEST: u64 = 1 << 12;
+const MOST: u64 = 1 << 22;
+
 /// A table with one place per slot; a new key replaces the old one there.
 #[derive(Debug)]
 pub(super) struct HotKeys {
@@ -17,9 +21,9 @@ pub(super) struct HotKeys {
 impl HotKeys {
     /// A table of about so many bytes.
     pub(super) fn new(bytes: u64) -> Self {
-        let slots = (bytes / (KEY_BYTES + 1)).clamp(1 << 12, 1 << 22) as usize;
+        let slots = (bytes / (KEY_BYTES + 1)).clamp(FEWEST, MOST) as usize;
         Self {
-            slots: vec![None; slots.next_power_of_two()],
+            slots: vec![None; slots],
         }
     }
 
@@ -34,7 +38,9 @@ impl HotKeys {
 
     fn slot(&self, key: Key) -> usize {
         let bytes: [u8; 8] = key.as_bytes()[8..].try_into().expect("eight bytes");
-        u64::from_be_bytes(bytes) as usize & (self.slots.len() - 1)
+        // The bytes are a hash: as a fraction of all hashes they name a place among the slots.
+        let hash = u128::from(u64::from_be_bytes(bytes));
+        ((hash * self.slots.len() as u128) >> u64::BITS) as usize
     }
 }
 
@@ -45,7 +51,10 @@ mod tests {
     #[test]
     fn forgets_but_never_invents() {
         let mut hot = HotKeys::new(0);
-        let key = |number: u128| Key::from_bytes(number.to_be_bytes());
+        let key = |number: u64| {
+            let hash = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            Key::from_bytes(u128::from(hash).to_be_bytes())
+        };
         for number in 0..10_000 {
             assert!(!hot.contains(key(number)));
             hot.add(key(number));

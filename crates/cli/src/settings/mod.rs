@@ -274,7 +274,7 @@ pub(crate) struct OutputSettings {
     /// Go on from the last commit that is left of a damaged state
     #[arg(long)]
     pub(crate) repair: bool,
-    /// Memory for caches and buffers of the state
+    /// Memory for active hosts, answers under way, and caches and buffers of the state
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
     /// Pause while less than this is free on the disk

@@ -136,6 +136,8 @@ impl<S: Store> Frontier<S> {
             return Ok(None);
         };
         if lane.window.is_empty() {
+            // It may have been one of few lanes when it took its last window.
+            lane.window.shrink_to(most);
             self.store.take(host, self.level, most, &mut lane.window)?;
         }
         if lane.ended.is_some() {

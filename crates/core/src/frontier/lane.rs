@@ -214,6 +214,8 @@ impl Lane {
         let at = self.origins.iter().position(|state| state.origin == origin);
         let at = at.unwrap_or_else(|| {
             let robots = RobotsState::Unknown;
+            // Most hosts have one origin, and there are many hosts.
+            self.origins.reserve_exact(1);
             let addresses = Addresses::Unknown;
             self.origins.push(OriginState {
                 origin,

@@ -56,9 +56,8 @@ use crate::key::{HostId, Key};
 use crate::outcome::SkipReason;
 use crate::url::CrawlUrl;
 
-/// Entries that a lane takes from the store at a time: many where there are few lanes, few where
-/// there are many, so that all lanes together hold about so many entries.
-const WINDOWS: usize = 400_000;
+/// Entries that a lane takes from the store at a time: many where few of the lanes that may be
+/// active are, few where all of them are, so that together they hold about as much at any time.
 const SMALLEST_WINDOW: usize = 4;
 const LARGEST_WINDOW: usize = 64;
 
@@ -230,7 +229,8 @@ impl<S: Store> Frontier<S> {
 
     /// How many entries a lane may take now.
     fn window(&self) -> usize {
-        let share = WINDOWS / self.lanes.len().max(1);
+        let entries = self.rules.active_lanes.saturating_mul(SMALLEST_WINDOW);
+        let share = entries / self.lanes.len().max(1);
         share.clamp(SMALLEST_WINDOW, LARGEST_WINDOW)
     }
 

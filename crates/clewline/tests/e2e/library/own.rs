@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use bytes::Bytes;
 use clewline::config::Speed;
@@ -253,4 +254,54 @@ fn a_log_that_fails_stops_the_crawl() {
         summary.report.facts.stopped_by,
         StoppedBy::Error(_)
     ));
+}
+
+/// A disk that does not write before it is told to.
+struct Stuck {
+    go: mpsc::Receiver<()>,
+    written: Memory,
+}
+
+impl Log for Stuck {
+    fn name(&self) -> &'static str {
+        self.written.name()
+    }
+
+    fn append(&mut self, batch: &[Entry]) -> io::Result<()> {
+        // Nobody speaks: it ends when the other end is dropped.
+        self.go.recv().ok();
+        self.written.append(batch)
+    }
+
+    fn sync(&mut self) -> io::Result<Offset> {
+        self.written.sync()
+    }
+
+    fn cut(&mut self, offset: Offset) -> io::Result<()> {
+        self.written.cut(offset)
+    }
+}
+
+#[test]
+fn a_slow_disk_makes_batches_larger_before_it_stops_the_crawl() {
+    const PAGES: usize = 400;
+    let site = Site::new()
+        .page("/", Page::html(numbered_links("/p/", PAGES)))
+        .under("/p/", |_| Page::html("a page").into())
+        .delay(Duration::from_millis(5));
+    let web = Web::new().site("a.test", site).start();
+    let (hold, go) = mpsc::channel();
+    let log = Stuck {
+        go,
+        written: Memory::default(),
+    };
+    let crawl = crawl_of(&web, "a.test/").configure(|config| config.limits.concurrency = 2);
+    let run = crawl.log(log).run().unwrap();
+    let went_on = web.wait_for(|log| log.len() > PAGES, PATIENCE / 2);
+    let asked = web.log().len();
+    drop(hold);
+    let summary = run.wait().unwrap();
+    check_totals(&summary);
+    assert!(went_on, "the crawl stopped after {asked} requests");
+    assert_eq!(summary.report.tally.done, PAGES as u64 + 1);
 }
