@@ -6,7 +6,6 @@
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
@@ -21,7 +20,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::facts::{Content, Facts, phases};
 use super::held::{Held, Share, TooMuch};
-use super::{JobDone, Message, unchanged};
+use super::post::Post;
+use super::{JobDone, unchanged};
 use crate::captured;
 use crate::clock::{Clock, unix_seconds};
 use crate::config::ScopeConfig;
@@ -34,6 +34,9 @@ use crate::past::Past;
 
 /// Bodies from this size are finished on a thread of their own.
 const LARGE_BODY: usize = 1024 * 1024;
+
+/// Bytes that are searched for links before other tasks of the thread have their turn.
+const TURN: usize = 128 * 1024;
 
 /// A robots.txt is read this far; the parser looks at no more (RFC 9309, 2.5).
 const ROBOTS_BODY: u64 = robots::MAX_BYTES as u64;
@@ -60,7 +63,7 @@ pub(super) struct Workshop {
     pub(super) past: Option<Past>,
     /// Where exchanges are kept; none without an archive.
     pub(super) spool: Option<Arc<Spool>>,
-    pub(super) engine: Sender<Message>,
+    pub(super) post: Arc<Post>,
 }
 
 /// What is added to a request on its way: secrets never pass through the frontier.
@@ -100,8 +103,7 @@ pub(super) async fn run(workshop: Arc<Workshop>, job: Job, passport: Passport) {
         .await;
     let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&*panic))));
     let job_done = message(id, done);
-    // The engine is gone only when the whole crawl is being dropped.
-    workshop.engine.send(Message::Done(Box::new(job_done))).ok();
+    workshop.post.leave(job_done);
 }
 
 fn message(job: JobId, done: Done) -> JobDone {
@@ -399,12 +401,16 @@ async fn read_body(
     let mut digest = Xxh3::new();
     let mut kept = workshop.keep_content.then(BytesMut::new);
     let mut share = workshop.held.share();
-    let mut size = 0;
+    let (mut size, mut turn) = (0, 0);
     while let Some(chunk) = response.body.chunk().await? {
         size += chunk.len();
         digest.update(&chunk);
         if let Some(extraction) = &mut extraction {
             extraction.feed(&chunk);
+            turn += chunk.len();
+        }
+        if turn >= TURN {
+            turn = 0;
             tokio::task::yield_now().await;
         }
         if let Some(kept) = &mut kept {
