@@ -16,6 +16,7 @@ mod held;
 mod keeping;
 mod ledger;
 mod open_files;
+mod pointers;
 mod post;
 mod progress;
 mod room;
@@ -200,6 +201,7 @@ impl<S: Store> Engine<S> {
             fetcher: parts.fetcher,
             extractor: parts.extractor,
             keyer: parts.frontier.rules().keyer.clone(),
+            familiar: parts.frontier.familiar(),
             clock,
             robots_token: config.fetch.robots_token(),
             scope: config.scope.clone(),

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use clewline_core::frontier::{Answer, Ending, Failure, Job, JobId, Offer, Settlement, Work};
+use clewline_core::frontier::{Answer, Ending, Failure, Familiar, Job, JobId, Settlement, Work};
 use clewline_core::key::Keyer;
-use clewline_core::link::{Link, LinkKind};
+use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason, is_redirect_status};
 use clewline_core::url::{CrawlUrl, redacted};
 use clewline_core::{retry_after, robots};
@@ -20,9 +20,9 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::facts::{Content, Facts, phases};
 use super::held::{Held, Share, TooMuch};
+use super::pointers::{self, Pointers};
 use super::post::Post;
 use super::{JobDone, unchanged};
-use crate::captured;
 use crate::clock::{Clock, unix_seconds};
 use crate::config::ScopeConfig;
 use crate::exchange::{Recording, Spool};
@@ -52,6 +52,7 @@ pub(super) struct Workshop {
     pub(super) fetcher: Arc<dyn Fetcher>,
     pub(super) extractor: Arc<dyn Extractor>,
     pub(super) keyer: Keyer,
+    pub(super) familiar: Arc<Familiar>,
     pub(super) clock: Clock,
     pub(super) robots_token: String,
     pub(super) scope: ScopeConfig,
@@ -316,7 +317,7 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
             Ok(read) => read,
             Err(failure) => return workshop.failed(&failure, started),
         };
-        share = take_reading(workshop, read, &mut answer, &mut facts);
+        share = take_reading(workshop, (target.kind, read), &mut answer, &mut facts);
     }
     let tally = response.body.tally();
     count(&tally, &mut answer, &mut facts);
@@ -465,7 +466,7 @@ fn short_of_memory(response: &Response) -> FetchFailure {
 /// Takes over what the body told; answers what is held for it beyond the facts.
 fn take_reading(
     workshop: &Workshop,
-    read: Reading,
+    (source, read): (LinkKind, Reading),
     answer: &mut Answer,
     facts: &mut Facts,
 ) -> Option<Share> {
@@ -490,39 +491,11 @@ fn take_reading(
         }
         None => Some(read.share),
     };
-    take_links(workshop, extracted.links, extracted.nofollow, answer, facts);
+    let pointers = Pointers {
+        source,
+        links: extracted.links,
+        nofollow: extracted.nofollow,
+    };
+    pointers::take(workshop, pointers, answer, facts);
     share
-}
-
-/// Where the page points, for the frontier and for the logs.
-pub(super) fn take_links(
-    workshop: &Workshop,
-    links: Vec<Link>,
-    nofollow: bool,
-    answer: &mut Answer,
-    facts: &mut Facts,
-) {
-    // Written here, because the addresses are here and the task has a processor of its own.
-    let kept = workshop.spool.as_ref();
-    facts.outlinks = kept.map(|_| captured::outlinks(&links, nofollow));
-    answer.nofollow = nofollow;
-    answer.links = offers(&workshop.keyer, links);
-    facts.links = answer
-        .links
-        .iter()
-        .map(|offer| (offer.key, offer.link.kind))
-        .collect();
-}
-
-/// Links with their keys; most are on the host of the one before.
-fn offers(keyer: &Keyer, links: Vec<Link>) -> Vec<Offer> {
-    let mut offers: Vec<Offer> = Vec::with_capacity(links.len());
-    for link in links {
-        let key = match offers.last() {
-            Some(before) => keyer.key_beside(&link.url, &before.link.url, before.key),
-            None => keyer.key(&link.url),
-        };
-        offers.push(Offer { link, key });
-    }
-    offers
 }
