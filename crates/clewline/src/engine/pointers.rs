@@ -4,7 +4,7 @@
 //! need not see. Invariant: the logs hear of every link; the frontier is spared only those that
 //! it would answer with "known" and count nowhere.
 
-use clewline_core::frontier::{Answer, Offer};
+use clewline_core::frontier::{Answer, Familiar, Offer};
 use clewline_core::key::{Key, Keyer};
 use clewline_core::link::{Link, LinkKind};
 
@@ -28,29 +28,26 @@ pub(super) fn take(
     answer: &mut Answer,
     facts: &mut Facts,
 ) {
-    let Pointers {
-        source,
-        links,
-        nofollow,
-    } = pointers;
     // Written here, because the addresses are here and the task has a processor of its own.
     let kept = workshop.spool.as_ref();
-    facts.outlinks = kept.map(|_| captured::outlinks(&links, nofollow));
-    answer.nofollow = nofollow;
-    let keys = keys(&workshop.keyer, &links);
-    let kinds = links.iter().map(|link| link.kind);
+    facts.outlinks = kept.map(|_| captured::outlinks(&pointers.links, pointers.nofollow));
+    let keys = keys(&workshop.keyer, &pointers.links);
+    let kinds = pointers.links.iter().map(|link| link.kind);
     facts.links = keys.iter().copied().zip(kinds).collect();
-    // Links that are not to be followed are counted, known or not; so are those of pages that
-    // are only parts of others.
-    let may_spare = !nofollow && !source.is_requisite();
-    let is_spared =
-        |link: &Link, key: Key| may_spare && !link.nofollow && workshop.familiar.knows(key);
-    answer.links = links
-        .into_iter()
-        .zip(keys)
+    answer.nofollow = pointers.nofollow;
+    answer.links = offers(pointers, keys, &workshop.familiar);
+}
+
+/// What the frontier must see. Links that are not to be followed are counted, known or not, and
+/// so are those of pages that are only parts of others.
+fn offers(pointers: Pointers, keys: Vec<Key>, familiar: &Familiar) -> Vec<Offer> {
+    let may_spare = !pointers.nofollow && !pointers.source.is_requisite();
+    let is_spared = |link: &Link, key: Key| may_spare && !link.nofollow && familiar.knows(key);
+    let links = pointers.links.into_iter().zip(keys);
+    links
         .filter(|(link, key)| !is_spared(link, *key))
         .map(|(link, key)| Offer { link, key })
-        .collect();
+        .collect()
 }
 
 /// The keys of links; most are on the host of the one before.
@@ -66,4 +63,49 @@ fn keys(keyer: &Keyer, links: &[Link]) -> Vec<Key> {
         before = Some(link);
     }
     keys
+}
+
+#[cfg(test)]
+mod tests {
+    use clewline_core::frontier::{Frontier, MemoryStore, Moment, Rules};
+    use clewline_core::scope::{Reach, Scope};
+    use clewline_core::url::CrawlUrl;
+
+    use super::*;
+
+    fn link(address: &str) -> Link {
+        Link::new(CrawlUrl::parse(address).unwrap(), LinkKind::Anchor)
+    }
+
+    #[test]
+    fn only_what_is_known_and_counted_nowhere_is_spared() {
+        let keyer = Keyer::new(5, &[]);
+        let scope = Scope::new(Reach::Host, false, &[], &[]).unwrap();
+        let rules = Rules::new(scope, keyer.clone());
+        let mut frontier = Frontier::new(rules, MemoryStore::default());
+        let root = link("http://a.test/").url;
+        frontier.admit_root(root, false, Moment::ZERO).unwrap();
+        let marked = Link {
+            nofollow: true,
+            ..link("http://a.test/")
+        };
+        let links = vec![link("http://a.test/"), link("http://a.test/b"), marked];
+        let keys = keys(&keyer, &links);
+        assert!(keys[0] == keys[2] && keys[0] != keys[1]);
+        let offered = |source: LinkKind, nofollow: bool| {
+            let links = links.clone();
+            let pointers = Pointers {
+                source,
+                links,
+                nofollow,
+            };
+            let offers = offers(pointers, keys.clone(), &frontier.familiar());
+            let offers = offers.iter().map(|offer| (offer.key, offer.link.nofollow));
+            offers.collect::<Vec<_>>()
+        };
+        let all = [(keys[0], false), (keys[1], false), (keys[2], true)];
+        assert_eq!(offered(LinkKind::Anchor, false), all[1..]);
+        assert_eq!(offered(LinkKind::Anchor, true), all);
+        assert_eq!(offered(LinkKind::Style, false), all);
+    }
 }

@@ -60,3 +60,54 @@ impl Post {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, channel};
+    use std::time::Duration;
+
+    use clewline_core::frontier::{Ending, JobId, Settlement};
+
+    use super::super::facts::Facts;
+    use super::*;
+
+    fn done(number: usize) -> JobDone {
+        let ending = Ending::Resolved {
+            addresses: Vec::new(),
+            ttl: Duration::ZERO,
+            trusted: false,
+        };
+        JobDone {
+            settlement: Settlement {
+                job: JobId(number as u64),
+                ending,
+            },
+            facts: Facts::default(),
+            set_cookies: Vec::new(),
+            share: None,
+        }
+    }
+
+    fn batches(inbox: &Receiver<Message>) -> Vec<Vec<u64>> {
+        let messages = inbox.try_iter().map(|message| match message {
+            Message::Done(ended) => ended.iter().map(|done| done.settlement.job.0).collect(),
+            other => panic!("{other:?}"),
+        });
+        messages.collect()
+    }
+
+    #[test]
+    fn many_ends_are_one_message_and_none_is_left_behind() {
+        let (outbox, inbox) = channel();
+        let post = Post::new(outbox);
+        post.deliver();
+        (0..2 * BATCH + 3).for_each(|number| post.leave(done(number)));
+        let whole = batches(&inbox);
+        let sizes: Vec<usize> = whole.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [BATCH, BATCH]);
+        post.deliver();
+        post.deliver();
+        let all: Vec<u64> = whole.into_iter().chain(batches(&inbox)).flatten().collect();
+        assert_eq!(all, (0..2 * BATCH as u64 + 3).collect::<Vec<_>>());
+    }
+}
