@@ -7,7 +7,8 @@
 use clewline_core::frontier::{Moment, Store};
 
 use super::disk::Change;
-use super::{BATCH_SIZE, Engine, Event, LINKS_PER_RECORD};
+use super::ledger::{BATCH_SIZE, LINKS_PER_RECORD};
+use super::{Engine, Event};
 use crate::clock::slept;
 
 /// Answers after which one request more is tried again.

@@ -25,6 +25,10 @@ use super::charset;
 /// Schemes that are so frequent and so long that they are counted and never stored.
 const NEVER_FETCHED: [&str; 4] = ["data:", "javascript:", "mailto:", "tel:"];
 
+/// Room that is made with the first reference of a page; most pages need no more.
+const USUAL_REFERENCES: usize = 56;
+const USUAL_BYTES: usize = 2048;
+
 /// What one page may cost.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
@@ -168,6 +172,11 @@ impl Collector {
         if raw.len() > HARD_LENGTH_LIMIT || is_never_fetched(raw) {
             self.other += 1;
             return;
+        }
+        if self.references.is_empty() {
+            self.known.reserve(USUAL_REFERENCES);
+            self.texts.reserve(USUAL_BYTES);
+            self.references.reserve(USUAL_REFERENCES);
         }
         let seed = self.seed ^ (reference.kind as u64 | (reference.against as u64) << 8);
         match self.known.entry(xxh3_64_with_seed(raw.as_bytes(), seed)) {
@@ -335,11 +344,15 @@ fn without_fragment(raw: &str) -> &str {
 }
 
 fn is_never_fetched(raw: &str) -> bool {
-    NEVER_FETCHED.iter().any(|scheme| {
-        raw.as_bytes()
-            .get(..scheme.len())
-            .is_some_and(|head| head.eq_ignore_ascii_case(scheme.as_bytes()))
-    })
+    // Nearly all references are told by the absence of a colon where these have theirs.
+    let longest = "javascript:".len();
+    let head = &raw.as_bytes()[..raw.len().min(longest)];
+    head.contains(&b':')
+        && NEVER_FETCHED.iter().any(|scheme| {
+            raw.as_bytes()
+                .get(..scheme.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(scheme.as_bytes()))
+        })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
-use memchr::memchr;
+use memchr::memchr2;
 
 use super::element::{Attributes, Findings, STYLE_BYTES, TITLE_BYTES};
 use super::tokenizer::{Attribute, Sink, StartTag, TextOf, Tokenizer};
@@ -149,11 +149,23 @@ struct Values<'a> {
     encoding: &'static Encoding,
 }
 
+impl<'a> Values<'a> {
+    fn decoded(&self, bytes: &'a [u8]) -> Cow<'a, str> {
+        // ASCII is the same in all encodings that come this far.
+        if (self.encoding == UTF_8 || bytes.is_ascii())
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            return Cow::Borrowed(text);
+        }
+        self.encoding.decode_without_bom_handling(bytes).0
+    }
+}
+
 impl Attributes for Values<'_> {
     fn value(&self, attribute: Attribute) -> Option<Cow<'_, str>> {
         let bytes = self.tag.value(attribute)?;
-        let text = self.encoding.decode_without_bom_handling(bytes).0;
-        if memchr(0, bytes).is_none() && memchr(b'&', bytes).is_none() {
+        let text = self.decoded(bytes);
+        if memchr2(0, b'&', bytes).is_none() {
             return Some(text);
         }
         // Section 13.2.5.36 for NUL, 13.2.5.72 for references.

@@ -10,6 +10,7 @@ mod active;
 mod admit;
 mod change;
 mod entry;
+mod familiar;
 mod group;
 mod handout;
 mod idle;
@@ -31,10 +32,12 @@ mod tests;
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 pub use entry::{Chain, Entry, Origin, RobotsErrand, Ticket, Try};
+pub use familiar::Familiar;
 pub use job::{
     Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Next,
     Note, Offer, Settled, Settlement, Work,
@@ -112,6 +115,7 @@ impl Counts {
 pub struct Frontier<S> {
     rules: Rules,
     store: S,
+    familiar: Arc<Familiar>,
     lanes: KeyMap<HostId, Lane>,
     domains: Groups<u64>,
     addresses: Groups<IpAddr>,
@@ -167,6 +171,7 @@ impl<S: Store> Frontier<S> {
         Self {
             rules,
             store,
+            familiar: Arc::default(),
             lanes: KeyMap::default(),
             domains: Groups::new(),
             addresses: Groups::new(),
@@ -215,6 +220,28 @@ impl<S: Store> Frontier<S> {
     /// The store under it, for those who look into it.
     pub const fn store(&mut self) -> &mut S {
         &mut self.store
+    }
+
+    /// What it knows, for those who make offers: a link to what is known need not be offered,
+    /// unless it is marked nofollow, which is counted.
+    pub fn familiar(&self) -> Arc<Familiar> {
+        Arc::clone(&self.familiar)
+    }
+
+    /// Whether a key is known.
+    fn is_known(&mut self, key: Key) -> Result<bool, S::Error> {
+        let known = self.store.contains(key)?;
+        if known {
+            self.familiar.note(key);
+        }
+        Ok(known)
+    }
+
+    /// Makes a key known that was not.
+    fn know(&mut self, key: Key) -> Result<(), S::Error> {
+        self.store.add(key)?;
+        self.familiar.note(key);
+        Ok(())
     }
 
     /// How many hosts are active.

@@ -370,10 +370,10 @@ impl<S: Store> Frontier<S> {
         entry.guessed_scheme = false;
         let url = entry.url.over_http();
         let key = self.rules.keyer.key(&url);
-        if self.store.contains(key)? {
+        if self.is_known(key)? {
             return Ok(None);
         }
-        self.store.add(key)?;
+        self.know(key)?;
         entry.url = url.clone();
         entry.key = key;
         self.note(Note::SchemeFellBack { url });

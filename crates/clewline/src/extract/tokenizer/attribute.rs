@@ -31,10 +31,37 @@ pub(in crate::extract) enum Attribute {
     XlinkHref,
 }
 
+/// The bits of all their names.
+const LOOKED_AT: u64 = Name::bits(&[
+    Name::AS,
+    Name::BACKGROUND,
+    Name::COLOR,
+    Name::CONTENT,
+    Name::DATA,
+    Name::ENCODING,
+    Name::FACE,
+    Name::HREF,
+    Name::HTTP_EQUIV,
+    Name::IMAGESRCSET,
+    Name::NAME,
+    Name::POSTER,
+    Name::REL,
+    Name::SIZE,
+    Name::SRC,
+    Name::SRCSET,
+    Name::STYLE,
+    Name::TYPE,
+    Name::XLINK_HREF,
+]);
+
 const COUNT: usize = Attribute::XlinkHref as usize + 1;
 
 impl Attribute {
     pub(super) const fn named(name: Name) -> Option<Self> {
+        // Most attributes are `class`, `id`, `title`.
+        if name.bit() & LOOKED_AT == 0 {
+            return None;
+        }
         Some(match name {
             Name::AS => Self::As,
             Name::BACKGROUND => Self::Background,
