@@ -334,10 +334,9 @@ impl<S: Store> Engine<S> {
             self.desk.hold = self.frontier.hold(now);
         }
         self.tell_progress(now);
-        let batch_due =
-            (self.batch.len() + self.exchanges.count() > 0).then(|| self.batch_since + BATCH_TIME);
         let progress_due = now + PROGRESS_TIME;
-        let due = [until, batch_due, self.stop_at].into_iter().flatten().min();
+        let due = [until, self.batch_due(), self.stop_at];
+        let due = due.into_iter().flatten().min();
         let due = due.map_or(progress_due, |due| due.min(progress_due));
         let word = self.inbox.recv_timeout(due.saturating_sub(now));
         self.notice_stop();

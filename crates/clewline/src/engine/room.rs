@@ -7,7 +7,7 @@
 use clewline_core::frontier::{Moment, Store};
 
 use super::disk::Change;
-use super::{Engine, Event};
+use super::{BATCH_TIME, Engine, Event};
 use crate::clock::slept;
 
 /// Answers after which one request more is tried again.
@@ -65,6 +65,14 @@ impl<S: Store> Engine<S> {
             && !self.no_room
             && !self.disk.is_low()
             && !self.desk.is_paused()
+    }
+
+    /// When the open batch is to be handed over. While the scribe has no room for it there is no
+    /// such moment: the scribe's word ends the wait, and asking again and again until it comes
+    /// would take the processor from those who write.
+    pub(super) fn batch_due(&self) -> Option<Moment> {
+        let open = self.batch.len() + self.exchanges.count();
+        (open > 0 && self.scribe.has_room()).then(|| self.batch_since + BATCH_TIME)
     }
 
     /// What was in flight while this process was stopped is nobody's fault if it fails.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use clewline::config::Speed;
@@ -17,7 +19,7 @@ use clewline::fetch::{
 use clewline::log::{Log, Offset};
 use clewline::record::Entry;
 use clewline::report::StoppedBy;
-use clewline::{Crawl, EngineError, Headers};
+use clewline::{Crawl, EngineError, Event, Headers};
 use futures_util::future::{BoxFuture, ready};
 use terrarium::{Page, Site, Web, numbered_links};
 
@@ -253,4 +255,70 @@ fn a_log_that_fails_stops_the_crawl() {
         summary.report.facts.stopped_by,
         StoppedBy::Error(_)
     ));
+}
+
+/// Writes nothing before the gate opens.
+struct Gated(Memory, Option<Receiver<()>>);
+
+impl Log for Gated {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn append(&mut self, batch: &[Entry]) -> io::Result<()> {
+        if let Some(gate) = self.1.take() {
+            gate.recv_timeout(PATIENCE).map_err(io::Error::other)?;
+        }
+        self.0.append(batch)
+    }
+
+    fn sync(&mut self) -> io::Result<Offset> {
+        self.0.sync()
+    }
+
+    fn cut(&mut self, offset: Offset) -> io::Result<()> {
+        self.0.cut(offset)
+    }
+}
+
+/// What the calling thread has taken of the processor.
+fn busy() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap()
+}
+
+#[test]
+fn waiting_for_a_log_keeps_no_processor_busy() {
+    /// By then as many batches wait as may, and one is open.
+    const STALLED: usize = 6;
+    /// Words of progress come ten times a second.
+    const WATCHED: usize = 5;
+    let (_web, crawl) = endless();
+    let (open, gate) = channel();
+    let (tell, told) = channel();
+    let mut words = 0;
+    let mut before = Duration::ZERO;
+    // The observer is called by the engine's own thread.
+    let observer = move |event: Event<'_>| {
+        words += usize::from(matches!(event, Event::Progress(_)));
+        if words == STALLED {
+            before = busy();
+        } else if words == STALLED + WATCHED {
+            words += 1;
+            tell.send(busy() - before).unwrap();
+            open.send(()).unwrap();
+        }
+    };
+    let running = crawl
+        .log(Gated(Memory::default(), Some(gate)))
+        .max_pages(3000)
+        .observe(observer)
+        .run()
+        .unwrap();
+    let taken = told.recv_timeout(PATIENCE).unwrap();
+    assert!(
+        taken < Duration::from_millis(50),
+        "{taken:?} of half a second"
+    );
+    check_totals(&running.wait().unwrap());
 }
