@@ -66,7 +66,7 @@ use keeping::Keeping;
 pub(crate) use keeping::{
     COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
 };
-use ledger::{BATCH_SIZE, BATCH_TIME};
+use ledger::BATCH_SIZE;
 use post::Post;
 use progress::Meter;
 pub use progress::{Event, Progress};
@@ -324,10 +324,9 @@ impl<S: Store> Engine<S> {
             self.desk.hold = self.frontier.hold(now);
         }
         self.tell_progress(now);
-        let gathers = self.batch.len() + self.exchanges.count() > 0 && self.scribe.has_room();
-        let batch_due = gathers.then(|| self.batch_since + BATCH_TIME);
         let progress_due = now + PROGRESS_TIME;
-        let due = [until, batch_due, self.stop_at].into_iter().flatten().min();
+        let due = [until, self.batch_due(), self.stop_at];
+        let due = due.into_iter().flatten().min();
         let due = due.map_or(progress_due, |due| due.min(progress_due));
         let word = self.inbox.recv_timeout(due.saturating_sub(now));
         self.notice_stop();

@@ -7,7 +7,7 @@
 use clewline_core::frontier::{Moment, Store};
 
 use super::disk::Change;
-use super::ledger::{BATCH_SIZE, LINKS_PER_RECORD};
+use super::ledger::{BATCH_SIZE, BATCH_TIME, LINKS_PER_RECORD};
 use super::{Engine, Event};
 use crate::clock::slept;
 
@@ -78,6 +78,14 @@ impl<S: Store> Engine<S> {
     /// Whether the open batch is full, and so is the queue before the logs.
     pub(super) fn are_logs_behind(&self) -> bool {
         !self.scribe.has_room() && self.open_records() >= BATCH_SIZE
+    }
+
+    /// When the open batch is to be handed over. While the scribe has no room for it there is no
+    /// such moment: the scribe's word ends the wait, and asking again and again until it comes
+    /// would take the processor from those who write.
+    pub(super) fn batch_due(&self) -> Option<Moment> {
+        let open = self.batch.len() + self.exchanges.count();
+        (open > 0 && self.scribe.has_room()).then(|| self.batch_since + BATCH_TIME)
     }
 
     /// What was in flight while this process was stopped is nobody's fault if it fails.

@@ -5,6 +5,7 @@
 //! where the head ends and what is payload. Invariant: the response is the bytes that came, in
 //! order and without a gap; where bytes are missing at the end, it says so and why.
 
+mod buffers;
 mod recorder;
 mod spool;
 #[cfg(test)]

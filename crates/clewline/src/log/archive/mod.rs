@@ -107,7 +107,7 @@ impl ArchiveLog {
             let capture = match pressed {
                 Pressed::Ready { bytes, capture } => {
                     pass(Point::ArchiveHandOver);
-                    files.write_all(&bytes)?;
+                    files.write_all(bytes)?;
                     capture
                 }
                 Pressed::Large(encoder) => group.encode(encoder, files)?,

@@ -18,7 +18,7 @@ use clewline::fetch::{
 use clewline::log::{Log, Offset};
 use clewline::record::Entry;
 use clewline::report::StoppedBy;
-use clewline::{Crawl, EngineError, Headers};
+use clewline::{Crawl, EngineError, Event, Headers};
 use futures_util::future::{BoxFuture, ready};
 use terrarium::{Page, Site, Web, numbered_links};
 
@@ -304,4 +304,54 @@ fn a_slow_disk_makes_batches_larger_before_it_stops_the_crawl() {
     check_totals(&summary);
     assert!(went_on, "the crawl stopped after {asked} requests");
     assert_eq!(summary.report.tally.done, PAGES as u64 + 1);
+}
+
+/// What the calling thread has taken of the processor.
+fn busy() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap()
+}
+
+#[test]
+fn waiting_for_a_log_keeps_no_processor_busy() {
+    /// Words of progress come ten times a second.
+    const WATCHED: usize = 5;
+    let (_web, crawl) = endless();
+    let (hold, go) = mpsc::channel();
+    let (tell, told) = mpsc::channel();
+    let mut hold = Some(hold);
+    let mut idle = Vec::new();
+    // The observer is called by the engine's own thread. Nothing is in flight any more when the
+    // open batch is full and the others wait.
+    let observer = move |event: Event<'_>| {
+        let Event::Progress(progress) = event else {
+            return;
+        };
+        if progress.pages > 0 && progress.in_flight == 0 && hold.is_some() {
+            idle.push(busy());
+        }
+        if let [before, .., after] = idle[..]
+            && idle.len() > WATCHED
+        {
+            idle.clear();
+            tell.send(after - before).unwrap();
+            hold = None;
+        }
+    };
+    let log = Stuck {
+        go,
+        written: Memory::default(),
+    };
+    let running = crawl
+        .log(log)
+        .max_pages(6000)
+        .observe(observer)
+        .run()
+        .unwrap();
+    let taken = told.recv_timeout(PATIENCE).unwrap();
+    assert!(
+        taken < Duration::from_millis(50),
+        "{taken:?} of half a second"
+    );
+    check_totals(&running.wait().unwrap());
 }
