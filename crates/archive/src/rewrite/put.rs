@@ -10,14 +10,14 @@ use std::ops::Range;
 use clewline_markup::{css, refresh, srcset};
 
 /// A text that is copied with pieces of it replaced, in order.
-struct Copied<'a> {
+struct Rewriting<'a> {
     text: &'a str,
     /// What lies before this place is in `out`.
     copied: usize,
     out: String,
 }
 
-impl<'a> Copied<'a> {
+impl<'a> Rewriting<'a> {
     fn of(text: &'a str) -> Self {
         Self {
             text,
@@ -41,20 +41,20 @@ impl<'a> Copied<'a> {
 
 /// The sheet with each URL replaced by what `lead` answers, if it does.
 pub(super) fn sheet(text: &str, mut lead: impl FnMut(&str) -> Option<String>) -> String {
-    let mut copy = Copied::of(text);
+    let mut rewriting = Rewriting::of(text);
     css::references(text, |reference| {
-        let led = Some(&reference).filter(|it| it.is_closed);
-        let Some(led) = led.and_then(|it| lead(&it.value)) else {
+        let closed = Some(&reference).filter(|it| it.is_closed);
+        let Some(target) = closed.and_then(|it| lead(&it.value)) else {
             return;
         };
         let is_string = text[reference.range.clone()].starts_with(['"', '\'']);
         let [before, after] = if is_string { ["", ""] } else { ["url(", ")"] };
-        let out = copy.up_to(&reference.range);
+        let out = rewriting.up_to(&reference.range);
         out.push_str(before);
-        push_string(out, &led);
+        push_string(out, &target);
         out.push_str(after);
     });
-    copy.end()
+    rewriting.end()
 }
 
 /// Writes a string of CSS that also cannot end a `style` element.
@@ -73,13 +73,13 @@ fn push_string(out: &mut String, value: &str) {
 
 /// The candidates with each URL replaced by what `lead` answers, if it does. Descriptors stay.
 pub(super) fn candidates(value: &str, mut lead: impl FnMut(&str) -> Option<String>) -> String {
-    let mut copy = Copied::of(value);
+    let mut rewriting = Rewriting::of(value);
     srcset::candidates(value, |place| {
-        if let Some(led) = lead(&value[place.clone()]) {
-            copy.up_to(&place).push_str(&led);
+        if let Some(target) = lead(&value[place.clone()]) {
+            rewriting.up_to(&place).push_str(&target);
         }
     });
-    copy.end()
+    rewriting.end()
 }
 
 /// The refresh with another target, without quotes; nothing if it has none or `lead` knows none.
