@@ -100,7 +100,10 @@ impl<S: Store> Engine<S> {
     pub(super) fn watch_disk(&mut self, now: Moment) {
         match self.disk.look(now) {
             Some(Change::Low { free }) => {
-                let why = format!("only {} MB are free on the disk", free / 1_000_000);
+                let why = format!(
+                    "only {} MB are free on the disk, less than --min-free",
+                    free / 1_000_000
+                );
                 (self.observer)(Event::NoRoom(&why));
             }
             Some(Change::Fine) => (self.observer)(Event::RoomAgain),

@@ -11,6 +11,9 @@ use super::Style;
 /// Columns of the margin that holds a block's name.
 const MARGIN: usize = 11;
 
+/// Narrower terminals get columns that are as wide as they must be.
+const NARROW: usize = 60;
+
 /// Less room than this is too little for an explanation.
 const SHORTEST_WORDS: usize = 16;
 
@@ -49,8 +52,14 @@ impl Page<'_> {
         }
         self.open(title)?;
         let longest = |length: fn(&Row<'_>) -> usize| rows.iter().map(length).max().unwrap_or(0);
-        let names = longest(|row| row.name.chars().count()).max(18);
-        let counts = longest(|row| figures::count(row.count).len()).max(9);
+        // The columns of all blocks stand below each other, where there is room for that.
+        let (least_name, least_count) = if self.style.width < NARROW {
+            (0, 0)
+        } else {
+            (18, 9)
+        };
+        let names = longest(|row| row.name.chars().count()).max(least_name);
+        let counts = longest(|row| figures::count(row.count).len()).max(least_count);
         for row in rows {
             self.row(row, names, counts)?;
         }
