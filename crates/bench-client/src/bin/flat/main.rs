@@ -60,7 +60,7 @@ struct Arguments {
     /// Hosts in the end, one URL on each that is added
     #[arg(long, value_parser = number)]
     then_hosts: u64,
-    /// What the store may take of the memory
+    /// As --memory of a crawl
     #[arg(long, value_parser = number)]
     memory: u64,
     /// Rows to print
@@ -157,7 +157,7 @@ struct Found {
 /// The first run: finds all URLs, and then all hosts.
 fn find_all(arguments: &Arguments, plan: Plan, ledger: &Path) -> Result<Found> {
     let state = arguments.folder.join("state");
-    let mut frontier = frontier_on_disk(&state, rules(arguments, Moment::ZERO), arguments.memory)?;
+    let mut frontier = frontier_on_disk(&state, rules(Moment::ZERO), arguments.memory)?;
     let mut web = Web::new(plan, keyer());
     let roots = ROOTS.min(plan.hosts);
     drive::begin_with(&mut frontier, (0..roots).map(|_| web.root()))?;
@@ -200,7 +200,7 @@ fn find_all(arguments: &Arguments, plan: Plan, ledger: &Path) -> Result<Found> {
 fn go_on(arguments: &Arguments, plan: Plan, left: Option<Counts>, now: Moment) -> Result<f64> {
     let state = arguments.folder.join("state");
     let began = Instant::now();
-    let mut frontier = frontier_on_disk(&state, rules(arguments, now), arguments.memory)?;
+    let mut frontier = frontier_on_disk(&state, rules(now), arguments.memory)?;
     let counts = frontier.counts();
     let before = left.unwrap_or(counts);
     ensure!(
@@ -222,7 +222,7 @@ fn go_on(arguments: &Arguments, plan: Plan, left: Option<Counts>, now: Moment) -
     tell(&format!("restart to first job: {restart:.2} s"))?;
     // That job was a trial: its lease ends with this frontier.
     drop(frontier);
-    let frontier = frontier_on_disk(&state, rules(arguments, now), arguments.memory)?;
+    let frontier = frontier_on_disk(&state, rules(now), arguments.memory)?;
     let nothing_new = Web::found(plan, keyer());
     let ledger = arguments.folder.join("ledger");
     let mut drive = Drive::start(frontier, nothing_new, &ledger)?;
@@ -246,7 +246,7 @@ fn go_on(arguments: &Arguments, plan: Plan, left: Option<Counts>, now: Moment) -
 }
 
 /// The rules of a polite crawl of the whole web.
-fn rules(arguments: &Arguments, epoch: Moment) -> Rules {
+fn rules(epoch: Moment) -> Rules {
     let scope = Scope::new(Reach::Any, false, &[], &[]).expect("there are no patterns");
     let mut rules = Rules::new(scope, keyer());
     rules.host = Arc::new(HostRules {
