@@ -147,6 +147,16 @@ impl Collector {
         self.texts.len() + self.references.len() * size_of::<(u64, usize, Kept)>()
     }
 
+    /// A number of this page, for fingerprints that no page can foresee.
+    pub(super) const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// How many references were counted instead of kept.
+    pub(super) const fn refused(&self) -> u64 {
+        self.dropped + self.other
+    }
+
     /// A plain reference.
     pub(super) fn add(&mut self, raw: &str, kind: LinkKind) {
         self.add_reference(Reference::new(raw, kind));

@@ -12,6 +12,7 @@ mod element;
 mod feed;
 mod header_links;
 mod html;
+mod lately;
 mod media;
 #[cfg(any(test, feature = "oracle"))]
 pub(crate) mod oracle;

@@ -70,6 +70,12 @@ impl<'a> StartTag<'a> {
         self.bytes.get(span)
     }
 
+    /// The same of an attribute beside which there is none that is looked at.
+    pub(super) fn only_value(&self, attribute: Attribute) -> Option<&'a [u8]> {
+        let is_only = self.tag.values.is_only(attribute);
+        self.value(attribute).filter(|_| is_only)
+    }
+
     /// Whether none of the attributes that are looked at is there.
     pub(super) const fn is_bare(&self) -> bool {
         self.tag.values.is_empty()
