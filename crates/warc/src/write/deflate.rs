@@ -95,7 +95,9 @@ pub(super) struct Deflate {
 impl Deflate {
     pub(super) fn new() -> Self {
         Self {
-            places: Box::new([0; 1 << HASH_BITS]),
+            places: vec![0; 1 << HASH_BITS]
+                .try_into()
+                .expect("as many as the array has"),
             bits: 0,
             count: 0,
         }
