@@ -104,9 +104,9 @@ mod tests {
     fn the_stock_is_bounded() {
         let buffers = Buffers::within(3 * LEAST as u64);
         let taken: Vec<_> = (0..8).map(|_| buffers.take(LEAST)).collect();
-        taken
-            .into_iter()
-            .for_each(|buffer| buffers.give_back(buffer));
+        for buffer in taken {
+            buffers.give_back(buffer);
+        }
         assert_eq!(buffers.bytes(), 3 * LEAST as u64);
         buffers.give_back(Vec::with_capacity(2 * MOST));
         assert_eq!(buffers.bytes(), 3 * LEAST as u64);

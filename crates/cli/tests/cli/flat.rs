@@ -1,5 +1,6 @@
 //! What an archive costs in memory: nothing that grows with it.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -28,7 +29,7 @@ fn site(pages: usize) -> Site {
                 state = state
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1);
-                text.push_str(&format!("{:09x} ", state >> 28));
+                write!(text, "{:09x} ", state >> 28).unwrap();
             }
             Page::html(text).into()
         })

@@ -334,7 +334,7 @@ fn waiting_for_a_log_keeps_no_processor_busy() {
             && idle.len() > WATCHED
         {
             idle.clear();
-            tell.send(after - before).unwrap();
+            tell.send(after.saturating_sub(before)).unwrap();
             hold = None;
         }
     };
