@@ -146,7 +146,7 @@ fn strip(groups: &[Group<'_>]) -> (usize, usize) {
 
 fn press_together(workers: &mut [Worker], groups: &[Group<'_>], take: Taker<'_>) -> io::Result<()> {
     let next = AtomicUsize::new(0);
-    let work = |worker: &mut Worker| {
+    let work = |worker: &mut Worker| -> io::Result<()> {
         worker.clear();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
