@@ -8,7 +8,7 @@ use std::io::{IsTerminal as _, Write as _, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use clewline_search::{Hit, Index, Progress, Query, Results, SearchError, Updated};
 
 use crate::exit::ExitStatus;
@@ -58,9 +58,6 @@ pub(crate) struct SearchArguments {
     #[arg(long, value_name = "N", default_value = "0",
           value_parser = clap::value_parser!(u16).range(0..=1000))]
     offset: u16,
-    /// Print help
-    #[arg(short, long, action = ArgAction::Help, help_heading = "Help")]
-    help: Option<bool>,
 }
 
 /// A job whose index is made.
@@ -72,9 +69,6 @@ pub(crate) struct IndexArguments {
     /// Make it anew
     #[arg(long)]
     rebuild: bool,
-    /// Print help
-    #[arg(short, long, action = ArgAction::Help, help_heading = "Help")]
-    help: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
