@@ -97,6 +97,8 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 11] = [
             "clewline-cli",
             "clewline-content",
             "clewline-archive",
+            "clewline-export",
+            "clewline-search",
         ],
     ),
     ("cli", "", &["clewline-core"]),

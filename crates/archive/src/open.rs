@@ -281,7 +281,7 @@ impl Archive {
     }
 
     /// The same among captures that fit.
-    pub(crate) fn best(
+    pub fn best(
         &self,
         url: &str,
         at: Option<Moment>,

@@ -162,7 +162,7 @@ fn told(updated: &Updated, pages: u64, took: Duration) -> String {
 }
 
 /// Shows a terminal how far the index is; others see the end only.
-fn teller() -> impl FnMut(Progress) {
+pub(crate) fn teller() -> impl FnMut(Progress) {
     let is_terminal = stderr().is_terminal();
     let mut last = Instant::now();
     move |progress| {

@@ -5,6 +5,7 @@
 )]
 
 mod endings;
+mod export;
 mod flags;
 #[cfg(target_os = "linux")]
 mod flat;
