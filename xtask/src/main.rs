@@ -8,6 +8,7 @@
 mod bench;
 mod browser;
 mod cargo;
+mod driver;
 mod flat;
 mod foreign;
 mod known_items;
@@ -16,6 +17,7 @@ mod pages;
 mod passage;
 mod quality;
 mod real_site;
+mod search_page;
 mod sink;
 mod stage;
 mod tidy;
@@ -116,7 +118,7 @@ const TEST: [Stage; 12] = [
     ),
     Stage::new(
         "browser",
-        "report, replay and mirror as a browser sees them",
+        "report, replay, mirror and search as a browser sees them",
         browser::check,
     ),
     Stage::new(

@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 9] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 11] = [
     (
         "core",
         "dependencies",
@@ -77,6 +77,12 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 9] = [
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
     ),
     (
+        "search",
+        "dependencies",
+        &["clewline-archive", "clewline-serve", "clewline-cli"],
+    ),
+    ("serve", "", &["clewline-core", "clewline-cli", "tantivy"]),
+    (
         "clewline",
         "dependencies",
         &[
@@ -84,6 +90,8 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 9] = [
             "clewline-cli",
             "clewline-content",
             "clewline-archive",
+            "clewline-search",
+            "clewline-serve",
         ],
     ),
     ("cli", "", &["clewline-core"]),

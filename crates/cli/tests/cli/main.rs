@@ -8,6 +8,8 @@ mod endings;
 mod flags;
 mod folders;
 #[cfg(unix)]
+mod index_kills;
+#[cfg(unix)]
 mod jobs;
 mod place;
 mod replay;
