@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use clap::builder::PossibleValue;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -210,9 +211,6 @@ pub(crate) enum Verb {
     Completions {
         /// The shell
         shell: Shell,
-        /// Print help
-        #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
-        help: Option<bool>,
     },
     /// Print the reference of all settings
     #[command(hide = true)]
@@ -273,9 +271,6 @@ pub(crate) struct InspectArguments {
     pub(crate) console: ConsoleSettings,
     #[command(flatten)]
     pub(crate) sources: Sources,
-    /// Print help
-    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
-    help: Option<bool>,
 }
 
 /// What is shown of a page's content.
@@ -315,9 +310,6 @@ pub(crate) struct ResumeArguments {
     pub(crate) output: OutputSettings,
     #[command(flatten)]
     pub(crate) console: ConsoleSettings,
-    /// Print help
-    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
-    help: Option<bool>,
 }
 
 /// A job to look at.
@@ -329,9 +321,6 @@ pub(crate) struct StatusArguments {
     /// Print it as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print help
-    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
-    help: Option<bool>,
 }
 
 /// A job and a URL of it.
@@ -343,9 +332,6 @@ pub(crate) struct WhyArguments {
     /// Print it as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print help
-    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
-    help: Option<bool>,
 }
 
 /// A job and what it is told.
@@ -355,9 +341,6 @@ pub(crate) struct CtlArguments {
     #[arg(value_name = "DIR ORDER VALUE", required = true, num_args = 1..=3,
           allow_negative_numbers = true)]
     pub(crate) words: Vec<String>,
-    /// Print help
-    #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
-    help: Option<bool>,
 }
 
 /// Flags of a new crawl, which `resume` refuses and does not show.
@@ -390,6 +373,29 @@ pub(crate) fn command() -> clap::Command {
             };
             verb.mut_args(shown)
         })
+        .mut_subcommands(with_help)
+}
+
+/// Every verb, and every verb of a verb, explains itself.
+fn with_help(verb: clap::Command) -> clap::Command {
+    let verb = verb.mut_subcommands(with_help);
+    if verb.get_arguments().any(|arg| arg.get_id() == "help") {
+        return verb;
+    }
+    let help = clap::Arg::new("help").short('h').long("help");
+    let help = help.action(ArgAction::Help).help("Print help");
+    verb.arg(help.help_heading(HELP))
+}
+
+/// Every verb that users are told of.
+pub(crate) fn verbs() -> &'static [String] {
+    // A file of roots may ask for each of its lines.
+    static VERBS: OnceLock<Vec<String>> = OnceLock::new();
+    VERBS.get_or_init(|| {
+        let command = Cli::command();
+        let told = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        told.map(|verb| verb.get_name().to_owned()).collect()
+    })
 }
 
 /// What a flag means, its choices, its default.

@@ -103,7 +103,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
         Verb::Warc(arguments) => Ok(warc::warc(&arguments)?),
         Verb::Serve(arguments) => Ok(serve::serve(&arguments)?),
         Verb::Export(arguments) => Ok(export::export(&arguments)?),
-        Verb::Completions { shell, .. } => {
+        Verb::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut flags::command(), "clewline", &mut text);
             write_out(&String::from_utf8_lossy(&text))

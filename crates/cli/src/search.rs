@@ -8,7 +8,7 @@ use std::io::{IsTerminal as _, Write as _, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use clewline_search::{Folding, Hit, Index, Progress, Query, Results, SearchError, Updated};
 
 use crate::exit::ExitStatus;
@@ -61,9 +61,6 @@ pub(crate) struct SearchArguments {
     /// Show every page for itself, also those that are alike
     #[arg(long)]
     no_fold: bool,
-    /// Print help
-    #[arg(short, long, action = ArgAction::Help, help_heading = "Help")]
-    help: Option<bool>,
 }
 
 /// A job whose index is made.
@@ -75,9 +72,6 @@ pub(crate) struct IndexArguments {
     /// Make it anew
     #[arg(long)]
     rebuild: bool,
-    /// Print help
-    #[arg(short, long, action = ArgAction::Help, help_heading = "Help")]
-    help: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -70,6 +70,14 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// The same with another number of rounds.
+    pub(crate) fn with_rounds(&self, rounds: usize) -> Self {
+        Self {
+            rounds,
+            ..self.clone()
+        }
+    }
+
     pub(crate) fn parse(words: &[String]) -> Result<Self> {
         let mut options = Self {
             mode: Mode::Race,

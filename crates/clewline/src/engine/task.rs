@@ -181,14 +181,7 @@ pub(super) struct Target {
 
 impl Workshop {
     fn failure(&self, failure: &FetchFailure) -> Failure {
-        Failure {
-            class: failure.class,
-            message: failure.message.as_str().into(),
-            local: failure.local,
-            connected: failure.timings.connect.is_some(),
-            wire: failure.wire,
-            sent_at: failure.timings.sent_at.map(|at| self.clock.moment(at)),
-        }
+        failure.told(failure.timings.sent_at.map(|at| self.clock.moment(at)))
     }
 
     fn failed(&self, failure: &FetchFailure, started: Instant) -> Done {

@@ -24,6 +24,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use clewline_core::frontier::{Failure, Moment};
 use clewline_core::outcome::FailureClass;
 use clewline_core::url::CrawlUrl;
 use futures_util::future::BoxFuture;
@@ -135,6 +136,20 @@ pub struct FetchFailure {
     /// Nothing is wrong with the host: this machine lacks descriptors or memory. The try does
     /// not count and fewer connections should be used.
     pub local: bool,
+}
+
+impl FetchFailure {
+    /// The failure as the frontier hears of it; when the request left, in its time.
+    pub(crate) fn told(&self, sent_at: Option<Moment>) -> Failure {
+        Failure {
+            class: self.class,
+            message: self.message.as_str().into(),
+            local: self.local,
+            connected: self.timings.connect.is_some(),
+            wire: self.wire,
+            sent_at,
+        }
+    }
 }
 
 /// The way to servers: HTTP, a scripted fake in tests, later a browser.

@@ -214,7 +214,7 @@ impl<'a> Visit<'a> {
                 }
             }
             Err(failure) => {
-                let failure = frontier_failure(&failure);
+                let failure = failure.told(None);
                 if self.files_next.as_ref() == Some(url)
                     && let Some(file) = self.files.last_mut()
                 {
@@ -396,18 +396,7 @@ fn rules(configured: &Rules) -> Rules {
 fn ending(answer: Result<Answer, FetchFailure>) -> Ending {
     match answer {
         Ok(answer) => Ending::Answered(Box::new(answer)),
-        Err(failure) => Ending::Failed(frontier_failure(&failure)),
-    }
-}
-
-fn frontier_failure(failure: &FetchFailure) -> Failure {
-    Failure {
-        class: failure.class,
-        message: failure.message.as_str().into(),
-        local: failure.local,
-        connected: failure.timings.connect.is_some(),
-        wire: failure.wire,
-        sent_at: None,
+        Err(failure) => Ending::Failed(failure.told(None)),
     }
 }
 

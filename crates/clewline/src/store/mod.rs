@@ -47,6 +47,18 @@ struct Row {
 }
 
 impl Row {
+    /// A row that lies on disk, as far as it was settled there.
+    fn on_disk(host: HostId, place: Place, settled: Option<Vec<u8>>) -> Self {
+        Self {
+            host,
+            place,
+            settled: settled.unwrap_or_default(),
+            remaining: 0,
+            changed: false,
+            sealed: true,
+        }
+    }
+
     fn is_settled(&self, place: u32) -> bool {
         self.settled
             .get(place as usize / 8)
@@ -268,14 +280,7 @@ impl DiskStore {
     fn begin_read_row(&mut self, host: HostId, place: Place) -> Result<u64, StoreError> {
         let settled = self.database.get(Space::Progress, &place.key(host))?;
         self.next_row += 1;
-        let row = Row {
-            host,
-            place,
-            settled: settled.unwrap_or_default(),
-            remaining: 0,
-            changed: false,
-            sealed: true,
-        };
+        let row = Row::on_disk(host, place, settled);
         self.rows.insert(self.next_row, row);
         Ok(self.next_row)
     }

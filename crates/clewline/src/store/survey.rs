@@ -49,14 +49,7 @@ impl DiskStore {
         let damaged = StoreError::Damaged("a key of the queue");
         let (host, place) = Place::read(key).ok_or(damaged)?;
         let settled = self.database.get(Space::Progress, key)?;
-        let row = Row {
-            host,
-            place,
-            settled: settled.unwrap_or_default(),
-            remaining: 0,
-            changed: false,
-            sealed: true,
-        };
+        let row = Row::on_disk(host, place, settled);
         let entries = unpack(bytes, (0, place.depth), &self.keyer, |place| {
             !row.is_settled(place)
         })?;

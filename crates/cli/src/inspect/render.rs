@@ -12,10 +12,11 @@ use clewline::inspect::{
 };
 
 use super::words::{
-    bytes, charset_words, grouped, hint, hop_words, link_counts, millis, phase, plural,
-    remark_words, robots_words, verdict_words,
+    bytes, charset_words, hint, hop_words, link_counts, millis, phase, plural, remark_words,
+    robots_words, verdict_words,
 };
 use crate::message::shown;
+use crate::progress::render::grouped;
 
 /// Links that are listed unless all are asked for.
 const MOST_LINKS: usize = 50;

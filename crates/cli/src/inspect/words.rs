@@ -11,6 +11,7 @@ use clewline::inspect::{
 };
 
 use crate::message::shown;
+use crate::progress::render::grouped;
 
 /// What a crawl would say besides.
 pub(super) fn remark_words(remark: &Remark) -> String {
@@ -162,17 +163,4 @@ pub(super) fn bytes(count: u64) -> String {
 pub(super) fn plural(count: u64, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", grouped(count))
-}
-
-/// `1,234,567`
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

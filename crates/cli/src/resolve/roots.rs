@@ -11,6 +11,7 @@ use clewline::config::Root;
 use clewline::core::url::UrlError;
 
 use super::read::quote;
+use crate::flags;
 use crate::message::shown;
 use crate::nearest::nearest;
 use crate::settings::layer::Layer;
@@ -20,17 +21,6 @@ use crate::settings::problem::Problem;
 const LARGEST_INPUT: u64 = 1024 * 1024 * 1024;
 /// Further problems of one file are not collected.
 const MOST_PROBLEMS: usize = 100;
-/// What someone may have wanted to type instead of a host.
-pub(crate) const VERBS: [&str; 8] = [
-    "crawl",
-    "inspect",
-    "resume",
-    "status",
-    "why",
-    "ctl",
-    "completions",
-    "help",
-];
 
 /// The roots of all sources, each once.
 pub(crate) struct Roots<'a> {
@@ -168,7 +158,8 @@ fn mistaken_verb(text: &str) -> Option<Problem> {
     if !is_word || text.eq_ignore_ascii_case("localhost") {
         return None;
     }
-    let verb = nearest(&text.to_ascii_lowercase(), VERBS.into_iter())?;
+    let known = flags::verbs().iter().map(String::as_str).chain(["help"]);
+    let verb = nearest(&text.to_ascii_lowercase(), known)?;
     let hint = if verb == text {
         format!("a verb comes first: clewline {verb} …")
     } else {

@@ -51,10 +51,16 @@ fn every_verb_has_help() {
         "ctl",
         "search",
         "index",
+        "warc",
+        "warc ls",
+        "warc verify",
+        "serve",
+        "export",
         "completions",
     ] {
         for flag in ["-h", "--help"] {
-            let ran = run(&[verb, flag]);
+            let words: Vec<&str> = verb.split(' ').chain([flag]).collect();
+            let ran = run(&words);
             assert_eq!((ran.code, ran.talk.as_str()), (0, ""), "{verb} {flag}");
             assert!(
                 ran.out.contains(&format!("Usage: clewline {verb}")),

@@ -1,5 +1,7 @@
 //! Races on synthetic internets: many hosts, an oracle, a referee.
 
+use std::iter;
+
 use anyhow::Result;
 
 use super::super::arena::Coverage;
@@ -34,21 +36,47 @@ const ON_THE_WAY: [&str; 2] = ["--tolerance", "200"];
 enum Field {
     /// The bare client, and Clewline in both ways.
     All,
-    /// Clewline with its folder: recall and manners are the question, not speed.
+    /// Clewline with its folder, once: recall and manners are the question, not speed.
     Judged,
 }
 
 /// A web and how it is crawled.
 struct Web {
-    name: &'static str,
+    name: String,
     plan: Plan,
     in_flight: usize,
     words: &'static [&'static str],
     field: Field,
+    other_seeds: &'static [u64],
 }
 
-/// The webs, smaller where it is only a try.
-fn webs(care: Care) -> [Web; 3] {
+impl Web {
+    /// This web, and the same with other seeds, which are only judged.
+    fn sown(self) -> Vec<Self> {
+        let others = self.other_seeds.iter().map(|seed| Self {
+            name: format!("{}, seed {seed}", self.name),
+            plan: Plan {
+                seed: *seed,
+                ..self.plan.clone()
+            },
+            field: Field::Judged,
+            ..self
+        });
+        let others: Vec<Self> = others.collect();
+        iter::once(self).chain(others).collect()
+    }
+}
+
+/// The webs, smaller and with one seed where it is only a try.
+fn webs(care: Care) -> Vec<Web> {
+    let sites = sites(care).into_iter();
+    match care {
+        Care::Full => sites.flat_map(Web::sown).collect(),
+        Care::Quick => sites.collect(),
+    }
+}
+
+fn sites(care: Care) -> [Web; 5] {
     let size = |full: u32, quick: u32| if care == Care::Full { full } else { quick };
     let plan = |profile, hosts, pages| Plan {
         profile,
@@ -60,14 +88,31 @@ fn webs(care: Care) -> [Web; 3] {
     };
     [
         Web {
-            name: "micro",
+            name: "micro".to_owned(),
             plan: plan("micro", size(400, 20), 50),
             in_flight: 256,
             words: &["--speed", "max"],
             field: Field::All,
+            other_seeds: &[8, 9],
         },
         Web {
-            name: "real, polite",
+            name: "bubing".to_owned(),
+            plan: plan("bubing", size(400, 20), 20),
+            in_flight: 256,
+            words: &["--speed", "max"],
+            field: Field::All,
+            other_seeds: &[],
+        },
+        Web {
+            name: "slow".to_owned(),
+            plan: plan("slow", size(2000, 30), 10),
+            in_flight: 2000,
+            words: &["--speed", "max"],
+            field: Field::Judged,
+            other_seeds: &[8, 9],
+        },
+        Web {
+            name: "real, polite".to_owned(),
             plan: Plan {
                 promises: POLITE.map(str::to_owned).to_vec(),
                 latency: if care == Care::Full { 1.0 } else { 0.1 },
@@ -76,9 +121,11 @@ fn webs(care: Care) -> [Web; 3] {
             in_flight: 5000,
             words: &["--speed", "polite", "--robots-retry", "20s"],
             field: Field::Judged,
+            // It takes five minutes.
+            other_seeds: &[8],
         },
         Web {
-            name: "hostile",
+            name: "hostile".to_owned(),
             plan: Plan {
                 promises: ON_THE_WAY.map(str::to_owned).to_vec(),
                 ..plan("hostile", size(500, 30), 8)
@@ -93,6 +140,7 @@ fn webs(care: Care) -> [Web; 3] {
                 "1s",
             ],
             field: Field::Judged,
+            other_seeds: &[8, 9],
         },
     ]
 }
@@ -121,7 +169,7 @@ pub(super) fn way_in(internet: &Internet, roots: &str) -> Vec<String> {
 pub(crate) fn race(ground: &Ground, options: &Options) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for web in webs(options.care) {
-        if options.wants(web.name) {
+        if options.wants(&web.name) {
             rows.extend(race_on(ground, options, &web)?);
         }
     }
@@ -137,13 +185,17 @@ fn race_on(ground: &Ground, options: &Options, web: &Web) -> Result<Vec<Row>> {
     let contestants = contestants(ground, web, &internet);
     let mut rows: Vec<Row> = contestants
         .iter()
-        .map(|contestant| Row::new(web.name, contestant, web.in_flight))
+        .map(|contestant| Row::new(&web.name, contestant, web.in_flight))
         .collect();
     let stopwatch = Stopwatch::new(&ground.scratch, options.limit());
+    let rounds = match web.field {
+        Field::All => options.rounds,
+        Field::Judged => 1,
+    };
     let race = Race {
         arena: &internet,
         stopwatch: &stopwatch,
-        options,
+        options: &options.with_rounds(rounds),
         blanks: Blanks {
             url: "",
             out: &ground.memory.join("out"),

@@ -18,6 +18,10 @@ use crate::internet::world::{Act, Ailment, Spot, World};
 
 /// The buffer that sockets are read into.
 const BUFFER: usize = 64 << 10;
+/// The loop looks around at least this often, so that a machine that stood still is noticed.
+const LONGEST_WAIT: Duration = Duration::from_millis(4);
+/// So much later than asked for a wait may end on a machine that runs.
+const A_TICK: Duration = Duration::from_millis(2);
 
 /// What is due later.
 pub(super) enum Due {
@@ -74,14 +78,12 @@ impl Desk {
     }
 
     /// The system told of events: at once, or after a wait that began then. The thread may have
-    /// waited for a processor for as long as `lag` before it heard of them.
+    /// waited for a processor for as long as `lag` before it heard of them; if it comes back later
+    /// than it may wait, the machine itself stood still, and for how long nobody knows.
     pub(super) fn polled(&mut self, waits: Option<Instant>, lag: Duration) {
         let now = self.now();
         self.earliest = match waits {
-            Some(entered) => {
-                let entered = entered.saturating_duration_since(self.started);
-                now.saturating_sub(lag).max(entered)
-            }
+            Some(entered) => earliest(entered.saturating_duration_since(self.started), now, lag),
             None => self.polled,
         };
         self.polled = now;
@@ -99,9 +101,11 @@ impl Desk {
         }
     }
 
-    pub(super) fn until_next(&self, now: Instant) -> Option<Duration> {
-        let next = Duration::from_millis(self.wheel.next()?);
-        Some(next.saturating_sub(now - self.started))
+    /// How long nothing falls due; no longer than a wait may last.
+    pub(super) fn until_next(&self, now: Instant) -> Duration {
+        let next = self.wheel.next().map(Duration::from_millis);
+        let next = next.map(|at| at.saturating_sub(now - self.started));
+        next.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT)
     }
 
     pub(super) fn later(&mut self, milliseconds: u64, due: Due) {
@@ -142,5 +146,36 @@ impl Desk {
 
     pub(super) fn count_out(&self) {
         self.counters.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// When something may have come at the earliest that ended a wait.
+fn earliest(entered: Duration, now: Duration, lag: Duration) -> Duration {
+    let stood_still = now.saturating_sub(entered) > LONGEST_WAIT + A_TICK;
+    if stood_still {
+        return entered;
+    }
+    now.saturating_sub(lag).max(entered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_stood_still_leaves_the_whole_wait_in_doubt() {
+        let ms = Duration::from_millis;
+        for (entered, now, lag, expected) in [
+            (100, 103, 0, 103),
+            (100, 103, 1, 102),
+            (100, 103, 9, 100),
+            (100, 125, 0, 100),
+        ] {
+            assert_eq!(
+                earliest(ms(entered), ms(now), ms(lag)),
+                ms(expected),
+                "{now}"
+            );
+        }
     }
 }

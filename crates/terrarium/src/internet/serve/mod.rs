@@ -112,7 +112,7 @@ impl Server {
             let waits = events.is_empty().then(Instant::now);
             if let Some(entered) = waits {
                 let timeout = self.desk.until_next(entered);
-                match self.poll.poll(&mut events, timeout) {
+                match self.poll.poll(&mut events, Some(timeout)) {
                     Err(error) if error.kind() != io::ErrorKind::Interrupted => return,
                     _ => {}
                 }
