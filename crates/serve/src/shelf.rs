@@ -4,6 +4,7 @@
 //! and is replaced when it has caught up with the job; the replay shows the archive as it was at
 //! the start, and so does the search. Invariant: whoever asks never waits for indexing.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -45,11 +46,10 @@ impl Shelf {
         let begun = thread::Builder::new()
             .name("index".to_owned())
             .spawn(move || maker.make());
-        let shelf = Self { state };
         if let Err(error) = begun {
-            shelf.state_of_failure(&error);
+            fail(&state, &error);
         }
-        shelf
+        Self { state }
     }
 
     /// How it stands.
@@ -57,17 +57,15 @@ impl Shelf {
         let state = self.state.lock();
         state.unwrap_or_else(PoisonError::into_inner).clone()
     }
-
-    fn state_of_failure(&self, error: &dyn std::error::Error) {
-        fail(&self.state, error.to_string());
-    }
 }
 
 /// An index that is there is better than none, whatever happens to the next one.
-fn fail(state: &Mutex<State>, why: String) {
+fn fail(state: &Mutex<State>, error: &dyn Error) {
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
     if !matches!(*state, State::Ready(_)) {
-        *state = State::Failed { why };
+        *state = State::Failed {
+            why: error.to_string(),
+        };
     }
 }
 
@@ -88,11 +86,11 @@ impl Maker {
                 }
                 Ok(_) => {
                     if let Err(error) = self.take_up() {
-                        fail(&self.state, error.to_string());
+                        fail(&self.state, &error);
                     }
                     return;
                 }
-                Err(error) => return fail(&self.state, error.to_string()),
+                Err(error) => return fail(&self.state, &error),
             }
         }
     }
