@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 11] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 13] = [
     (
         "core",
         "dependencies",
@@ -90,6 +90,12 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 11] = [
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
     ),
     (
+        "search",
+        "dependencies",
+        &["clewline-archive", "clewline-serve", "clewline-cli"],
+    ),
+    ("serve", "", &["clewline-core", "clewline-cli", "tantivy"]),
+    (
         "clewline",
         "dependencies",
         &[
@@ -99,6 +105,7 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 11] = [
             "clewline-archive",
             "clewline-export",
             "clewline-search",
+            "clewline-serve",
         ],
     ),
     ("cli", "", &["clewline-core"]),

@@ -11,6 +11,8 @@ mod flags;
 mod flat;
 mod folders;
 #[cfg(unix)]
+mod index_kills;
+#[cfg(unix)]
 mod jobs;
 mod place;
 mod replay;
