@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use clewline::report::figures;
 use clewline_archive::{Archive, Existing, mirror, wacz};
 use clewline_export::{self as data, ExportError, Exported, Filter, Fold, Options, Output};
 
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
-use crate::progress::render::grouped;
 use crate::settings::problem::Problem;
 use crate::{Failure, job, views};
 
@@ -191,10 +191,10 @@ pub(crate) fn failure(error: ExportError) -> Failure {
 
 /// What came of an export, in a line.
 pub(crate) fn told(form: data::Form, done: &Exported) -> String {
-    let mut parts = vec![format!("{form}: {} pages", grouped(done.rows))];
+    let mut parts = vec![format!("{form}: {} pages", figures::count(done.rows))];
     let mut part = |count: u64, what: &str| {
         if count > 0 {
-            parts.push(format!("{} {what}", grouped(count)));
+            parts.push(format!("{} {what}", figures::count(count)));
         }
     };
     part(done.links, "links");
@@ -217,7 +217,7 @@ pub(crate) fn teller(doing: &str) -> impl FnMut(data::Progress) {
             last = Instant::now();
             let full = (progress.read * BAR / progress.length.max(1)).min(BAR) as usize;
             let (full, rest) = ("#".repeat(full), ".".repeat(BAR as usize - full));
-            let rows = grouped(progress.rows);
+            let rows = figures::count(progress.rows);
             let _ = write!(stderr(), "\r{doing} [{full}{rest}] {rows}\r");
         }
     }

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clewline::config::{Config, OutputConfig};
+use clewline::report::figures;
 use clewline_export::{Form, ViewRules};
 
 use crate::exit::ExitStatus;
 use crate::message::{Speaker, shown};
-use crate::progress::render::grouped;
 use crate::resolve::{Options, Talk};
 use crate::{export, search};
 
@@ -82,7 +82,7 @@ pub(crate) fn update(job: &Path, output: &OutputConfig, options: Options) -> Exi
 fn made(job: &Path, name: &str, rules: Option<&Path>) -> anyhow::Result<Option<String>> {
     let Some(form) = Form::of_name(name) else {
         let updated = clewline_search::update(job, &mut search::teller())?;
-        let pages = grouped(updated.pages);
+        let pages = figures::count(updated.pages);
         return Ok((updated.seen > 0).then(|| format!("{INDEX}: {pages} pages new or changed")));
     };
     let doing = format!("making {name}");

@@ -47,7 +47,7 @@ fn web() -> LiveWeb {
             "<html lang=en><title>{title}</title><h1>{title}</h1><p>{body}</p>"
         ))
     };
-    let hostile = HOSTILE.replace('<', "&lt;").replace("\u{1b}", "&#x1b;");
+    let hostile = HOSTILE.replace('<', "&lt;").replace('\u{1b}', "&#x1b;");
     let paths = [
         "/hash",
         "/tree",
@@ -286,9 +286,9 @@ fn parquet_holds_pages_links_and_items() {
         );
         assert!(matches!(field(page, "depth"), Field::Int(_)));
     }
-    let links = rows(&folder.join("links.parquet"));
-    assert_eq!(links.len() as u64, done.links);
-    let ends: BTreeSet<(String, String)> = links
+    let edges = rows(&folder.join("links.parquet"));
+    assert_eq!(edges.len() as u64, done.links);
+    let ends: BTreeSet<(String, String)> = edges
         .iter()
         .filter_map(|link| {
             let target = text_of(link, "target_url")?;
@@ -547,12 +547,12 @@ fn views_follow_a_crawl_and_equal_a_later_export() {
     let view = tree(&view_path(&job, Form::Parquet));
     assert!(view == tree(&written(&job, Form::Parquet, &Options::default()).0));
     let rules = ViewRules::parse(RULES).unwrap();
-    let ruled = || update(&job, Form::Parquet, Some(&rules), &mut |_| {}).unwrap();
+    let made_by_rules = || update(&job, Form::Parquet, Some(&rules), &mut |_| {}).unwrap();
     assert!(
-        ruled().is_some_and(|done| done.items > 0),
+        made_by_rules().is_some_and(|done| done.items > 0),
         "other rules, another view"
     );
-    assert!(ruled().is_none());
+    assert!(made_by_rules().is_none());
     let csv = fs::read(view_path(&job, Form::Csv)).unwrap();
     assert!(csv == fs::read(written(&job, Form::Csv, &Options::default()).0).unwrap());
     fs::remove_dir_all(view_path(&job, Form::Markdown)).unwrap();
