@@ -8,7 +8,6 @@
 
 use std::collections::HashMap;
 
-use clewline::core::url::CrawlUrl;
 use clewline::log::Offset;
 use clewline::record::Record;
 use xxhash_rust::xxh3::xxh3_64;
@@ -21,11 +20,6 @@ use crate::words::Media;
 
 /// Pages that are compared, about a hundred bytes each while they are.
 const MOST_PAGES: usize = 8_000_000;
-/// Names of files that a folder's own page may have.
-const INDEX_NAMES: [&str; 2] = ["index", "default"];
-/// Their suffixes.
-const INDEX_SUFFIXES: [&str; 7] = ["html", "htm", "xhtml", "php", "asp", "aspx", "jsp"];
-
 /// Whether pages that are one under several URLs are exported once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fold {
@@ -120,34 +114,11 @@ impl Candidate {
             digest: digest.map(hash),
             canonical: record.canonical.as_ref().map(|url| hash(url.as_str())),
             title: title.filter(|title| !title.is_empty()).map(hash),
-            variant: hash(&variant(&record.url)),
+            variant: hash(&record.url.without_spelling()),
             length: record.url.as_str().len() as u32,
-            has_query: record.url.to_url().query().is_some(),
+            has_query: record.url.query().is_some(),
         }
     }
-}
-
-/// What variants of a URL have in common.
-fn variant(url: &CrawlUrl) -> String {
-    let url = url.to_url();
-    let host = url.host_str().unwrap_or_default();
-    let host = host.strip_prefix("www.").unwrap_or(host);
-    let port = url
-        .port()
-        .map(|port| format!(":{port}"))
-        .unwrap_or_default();
-    let (folder, file) = url.path().rsplit_once('/').unwrap_or(("", ""));
-    let lower = file.to_ascii_lowercase();
-    let is_index = lower.split_once('.').is_some_and(|(name, suffix)| {
-        INDEX_NAMES.contains(&name) && INDEX_SUFFIXES.contains(&suffix)
-    });
-    let path = match file {
-        "" => folder.to_owned(),
-        _ if is_index => folder.to_owned(),
-        file => format!("{folder}/{file}"),
-    };
-    let query = url.query().map(|query| format!("?{query}"));
-    format!("{host}{port}{path}{}", query.unwrap_or_default())
 }
 
 /// Joins pages that have a value in common.
@@ -204,6 +175,8 @@ impl Groups {
 
 #[cfg(test)]
 mod tests {
+    use clewline::core::url::CrawlUrl;
+
     use super::*;
     use crate::urls::samples::record;
 
