@@ -272,13 +272,16 @@ impl Lane {
     /// first `looked` entries of the window.
     pub(super) fn bring_parts_before(&mut self, looked: usize) -> bool {
         let is_part = |entry: &Entry| entry.kind.is_requisite();
-        if self.window.iter().skip(looked).any(is_part) {
-            let (parts, pages): (VecDeque<_>, VecDeque<_>) =
-                self.window.drain(..).partition(is_part);
-            self.window = parts;
-            self.window.extend(pages);
+        if self.window.front().is_some_and(is_part) {
+            return true;
         }
-        self.window.front().is_some_and(is_part)
+        if !self.window.iter().skip(looked).any(is_part) {
+            return false;
+        }
+        let (parts, pages): (VecDeque<_>, VecDeque<_>) = self.window.drain(..).partition(is_part);
+        self.window = parts;
+        self.window.extend(pages);
+        true
     }
 
     /// When the first part of a page is tried again.
