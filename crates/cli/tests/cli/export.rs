@@ -58,17 +58,17 @@ fn what_is_wrong_with_an_export_is_told() {
             &["--to", "csv", "-o", "-", "--where", "status=many"][..],
             "a number such as 200",
         ),
-        (&["--to", "numbered", "-o", "-"], "several files"),
+        (&["--to", "numbered", "-o", "-"][..], "several files"),
         (
-            &["--to", "jsonl", "-o", "-", "--rules", "none.toml"],
+            &["--to", "jsonl", "-o", "-", "--rules", "none.toml"][..],
             "none.toml",
         ),
         (
-            &["--to", "wacz", "-o", "a.wacz", "--where", "status=200"],
+            &["--to", "wacz", "-o", "a.wacz", "--where", "status=200"][..],
             "means nothing to mirror",
         ),
         (
-            &["missing.crawl", "--to", "csv", "-o", "-"],
+            &["missing.crawl", "--to", "csv", "-o", "-"][..],
             "is not a job folder",
         ),
     ] {
@@ -150,10 +150,10 @@ fn views_that_cannot_be_are_refused_before_the_crawl() {
             "`pictures` is no view; there are index, jsonl",
         ),
         (
-            &["--to", "markdown", "--no-archive"],
+            &["--to", "markdown", "--no-archive"][..],
             "markdown is made of the archive",
         ),
-        (&["--to", "csv", "--no-output"], "needs a job folder"),
+        (&["--to", "csv", "--no-output"][..], "needs a job folder"),
     ] {
         let line = [&["http://127.0.0.1:9/"][..], flags].concat();
         let ran = Place::new().run(&line);

@@ -148,7 +148,8 @@ impl<'a> Beside<'a> {
 
     fn put(&mut self, text: &str) -> Result<(), ExportError> {
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
-        let ending = self.path.extension().unwrap_or_default().to_string_lossy();
+        let ending = self.path.extension().map(|end| end.to_string_lossy());
+        let ending = ending.as_deref().unwrap_or("xml");
         let name = format!("{stem}-{}.{ending}", self.parts.len() + 1);
         let path = self.path.with_file_name(&name);
         let (draft, mut file) = Draft::file(&path, self.existing)?;
