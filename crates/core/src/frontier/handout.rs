@@ -164,10 +164,8 @@ impl<S: Store> Frontier<S> {
     ) -> Result<Option<Next>, S::Error> {
         match self.ready(host, url, now) {
             Ready::Yes(address) if self.may_start(host, address, now) => {
-                let errand = self
-                    .lanes
-                    .get_mut(&host)
-                    .and_then(|lane| lane.errands.pop_front());
+                let lane = self.lanes.get_mut(&host);
+                let errand = lane.and_then(|lane| lane.take_errand());
                 let errand = errand.expect("the errand was at the front a moment ago");
                 let work = Work::Robots {
                     url: url.clone(),
@@ -198,7 +196,7 @@ impl<S: Store> Frontier<S> {
         now: Moment,
     ) -> Result<Option<Next>, S::Error> {
         let lane = self.lane(host);
-        let Some(errand) = lane.errands.pop_front() else {
+        let Some(errand) = lane.take_errand() else {
             return Ok(None);
         };
         if errand.for_lane == host {

@@ -133,6 +133,16 @@ impl Ord for Delayed {
     }
 }
 
+/// Takes the first of a queue. A queue that is empty gives its room back: most hosts have a page
+/// or two in hand, and tens of thousands of them wait at a time.
+fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
+    let first = queue.pop_front();
+    if queue.is_empty() {
+        *queue = VecDeque::new();
+    }
+    first
+}
+
 /// One host.
 #[expect(
     clippy::struct_excessive_bools,
@@ -215,6 +225,8 @@ impl Lane {
         let at = at.unwrap_or_else(|| {
             let robots = RobotsState::Unknown;
             let addresses = Addresses::Unknown;
+            // Nearly every host has one origin, and a list would make room for four.
+            self.origins.reserve_exact(1);
             self.origins.push(OriginState {
                 origin,
                 addresses,
@@ -251,8 +263,13 @@ impl Lane {
             Some(Reverse(delayed)) if delayed.due <= now => {
                 self.delayed.pop().map(|Reverse(delayed)| delayed.entry)
             }
-            _ => self.window.pop_front(),
+            _ => pop(&mut self.window),
         }
+    }
+
+    /// Takes the errand that is next.
+    pub(super) fn take_errand(&mut self) -> Option<RobotsErrand> {
+        pop(&mut self.errands)
     }
 
     /// Takes any entry, due or not, for a lane that has ended.
