@@ -36,7 +36,7 @@ pub(super) fn checks(rows: &[Row]) -> Vec<Check> {
                 gzip - without
             ),
             wanted: format!("at most {TIMES_PACKING} ×"),
-            kept: times <= TIMES_PACKING,
+            kept: (times <= TIMES_PACKING).into(),
         });
     }
     if let (Some(gzip), Some(zstd)) = (gzip, zstd) {
@@ -44,7 +44,7 @@ pub(super) fn checks(rows: &[Row]) -> Vec<Check> {
             name: "an archive in zstd is cheaper than in gzip",
             seen: format!("{zstd:.1} against {gzip:.1} µs/page"),
             wanted: "less".to_owned(),
-            kept: zstd < gzip,
+            kept: (zstd < gzip).into(),
         });
     }
     if let (Some(gzip), Some(wget)) = (gzip, cost(WGET_WARC)) {
@@ -52,7 +52,7 @@ pub(super) fn checks(rows: &[Row]) -> Vec<Check> {
             name: "an archive takes less than wget's",
             seen: format!("{:.2} of wget's {wget:.1} µs/page", gzip / wget),
             wanted: format!("less than {OF_WGET}"),
-            kept: gzip < wget * OF_WGET,
+            kept: (gzip < wget * OF_WGET).into(),
         });
     }
     checks
