@@ -61,6 +61,7 @@ pub(super) fn checks(rows: &[Row]) -> Vec<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::race::checks::Kept;
     use crate::bench::race::contestant::Party;
     use crate::bench::result::table::tests::row;
 
@@ -75,7 +76,8 @@ mod tests {
                 row(Coding::Zstd.name(), Party::Clewline, 0.15),
                 row(WGET_WARC, Party::Rival, 0.5),
             ];
-            checks(&rows).iter().map(|check| check.kept).collect()
+            let checks = checks(&rows);
+            checks.iter().map(|check| check.kept == Kept::Yes).collect()
         };
         let expected: [(f64, Vec<bool>); 4] = [
             (0.14, vec![true, false, true]),

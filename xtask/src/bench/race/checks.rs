@@ -49,7 +49,7 @@ impl From<bool> for Kept {
 
 impl Check {
     /// A promise that this machine cannot show, and why.
-    pub(super) fn not_measured(name: &'static str, why: String, wanted: String) -> Self {
+    pub(super) fn not_measured(name: &'static str, why: &str, wanted: String) -> Self {
         Self {
             name,
             seen: format!("not measured: {why}"),

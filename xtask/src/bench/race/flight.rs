@@ -80,7 +80,7 @@ impl Flight {
         if allowed < needed {
             let why = format!("a process may have {allowed} descriptors, {needed} are needed");
             say(&format!("  {}: skipped, {why}", self.name));
-            return Ok(Check::not_measured(self.name, why, wanted));
+            return Ok(Check::not_measured(self.name, &why, wanted));
         }
         let internet = self.internet(bench)?;
         let mut watch = Watch::new(self.hosts as usize);

@@ -174,7 +174,7 @@ fn scaling(bench: &Bench) -> Result<Check> {
     let wanted = "more".to_owned();
     if bench.ground.cores < CORES {
         let why = format!("there are {} cores, {CORES} are needed", bench.ground.cores);
-        return Ok(Check::not_measured(name, why, wanted));
+        return Ok(Check::not_measured(name, &why, wanted));
     }
     let plan = Plan {
         profile: "micro",

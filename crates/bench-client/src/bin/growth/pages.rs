@@ -138,7 +138,7 @@ fn settle_all<S: Store>(
                 commit(frontier)?;
             }
         }
-        *cost = (processor() - begun).saturating_sub(made_up);
+        *cost = processor().saturating_sub(begun + made_up);
     }
     Ok(costs)
 }
@@ -147,7 +147,7 @@ fn settle_all<S: Store>(
 fn settle<S: Store>(frontier: &mut Frontier<S>, web: &mut Known) -> Result<Duration> {
     let begun = thread_time();
     let links = web.links(LINKS, NEW);
-    let made_up = thread_time() - begun;
+    let made_up = thread_time().saturating_sub(begun);
     let job = loop {
         let Next::Start(job) = frontier.next(NOW)? else {
             bail!("nothing is left to hand out");
@@ -189,7 +189,7 @@ fn wait_for_threads() -> Result<()> {
     while idle < LOOKS {
         let before = processor();
         thread::sleep(BETWEEN_LOOKS);
-        let is_idle = processor() - before <= IDLE;
+        let is_idle = processor().saturating_sub(before) <= IDLE;
         idle = if is_idle { idle + 1 } else { 0 };
         let patient = (begun.elapsed() < PATIENCE).then_some(());
         patient.context("the store's threads do not come to rest")?;
