@@ -25,7 +25,7 @@ use super::http1::{
 };
 use super::overrides::Overrides;
 use super::pool::{Pool, Route};
-use super::proxy::{Proxy, ProxyKind, ProxySettings};
+use super::proxy::{ProxyKind, ProxySettings};
 use super::wire::{Buffers, Wire};
 use super::{FetchFailure, Fetcher, Request, Resolution, Response, Timings, tls};
 use crate::config::FetchConfig;
@@ -375,7 +375,7 @@ mod tests {
     /// after that belongs into a box.
     #[test]
     fn a_request_that_waits_is_small() {
-        let room = room(|fetcher, request| fetcher.run(request));
+        let room = room(HttpFetcher::run);
         assert!(room <= 1024, "a request takes {room} bytes");
     }
 
