@@ -8,6 +8,7 @@
 mod bench;
 mod browser;
 mod cargo;
+mod driver;
 mod flat;
 mod foreign;
 mod known_items;
@@ -16,6 +17,8 @@ mod pages;
 mod passage;
 mod quality;
 mod real_site;
+mod replayweb;
+mod search_page;
 mod sink;
 mod stage;
 mod tidy;
@@ -116,7 +119,7 @@ const TEST: [Stage; 12] = [
     ),
     Stage::new(
         "browser",
-        "report, replay and mirror as a browser sees them",
+        "report, replay, mirror and search as a browser sees them",
         browser::check,
     ),
     Stage::new(
@@ -151,11 +154,11 @@ fn run(arguments: &[String]) -> Result<bool> {
                 &notes(&workspace),
             ));
         }
-        "bench" => return Ok(bench::run(workspace, rest)),
-        "torture" => return Ok(torture::run(&workspace, rest)),
-        "flat" => return Ok(flat::run(&workspace, rest)),
-        "quality" => return quality::run(&workspace, rest),
-        "ladder" => return Ok(ladder::run(&workspace, rest)),
+        "bench" => return Ok(told(bench::run(&workspace, rest))),
+        "torture" => return Ok(told(torture::run(&workspace, rest))),
+        "flat" => return Ok(told(flat::run(&workspace, rest))),
+        "quality" => return Ok(told(quality::run(&workspace, rest))),
+        "ladder" => return Ok(told(ladder::run(&workspace, rest))),
         "check" => vec![format, lints, DOC, TIDY],
         "lint" => vec![format, lints],
         "doc" => vec![DOC],
@@ -165,6 +168,18 @@ fn run(arguments: &[String]) -> Result<bool> {
         bail!("{verb} takes no {extra:?}");
     }
     Ok(stage::run_all(&workspace, &stages, &[]))
+}
+
+/// Whether a verb went well; why not is said. Its words were right, or it says itself what would
+/// be, so the usage is not shown.
+fn told(ended: Result<()>) -> bool {
+    match ended {
+        Ok(()) => true,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            false
+        }
+    }
 }
 
 /// The named stages in their order, all if none is named. What drives the binary needs it built.

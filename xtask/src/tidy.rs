@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 9] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 13] = [
     (
         "core",
         "dependencies",
@@ -67,6 +67,19 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 9] = [
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
     ),
     (
+        "markup",
+        "",
+        &[
+            "clewline",
+            "clewline-core",
+            "clewline-warc",
+            "clewline-archive",
+            "clewline-cli",
+            "terrarium",
+            "url",
+        ],
+    ),
+    (
         "archive",
         "",
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
@@ -77,6 +90,12 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 9] = [
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
     ),
     (
+        "search",
+        "dependencies",
+        &["clewline-archive", "clewline-serve", "clewline-cli"],
+    ),
+    ("serve", "", &["clewline-core", "clewline-cli", "tantivy"]),
+    (
         "clewline",
         "dependencies",
         &[
@@ -84,6 +103,9 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 9] = [
             "clewline-cli",
             "clewline-content",
             "clewline-archive",
+            "clewline-export",
+            "clewline-search",
+            "clewline-serve",
         ],
     ),
     ("cli", "", &["clewline-core"]),
@@ -93,6 +115,11 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 9] = [
         &["clewline", "clewline-core", "clewline-cli"],
     ),
     ("ladder", "", &["clewline-core", "clewline-cli"]),
+    (
+        "mutate",
+        "",
+        &["clewline", "clewline-core", "clewline-cli", "terrarium"],
+    ),
 ];
 
 /// Modules of the library, and what they must not import from beside them.

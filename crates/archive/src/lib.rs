@@ -14,6 +14,7 @@ mod open;
 mod rewrite;
 mod section;
 pub mod serve;
+mod title;
 pub mod wacz;
 
 pub use content::{Content, ContentError, LARGEST};

@@ -18,6 +18,9 @@ use super::ground::CRAWLER_CORE;
 /// moment of a process can be missed.
 const GLANCE: Duration = Duration::from_millis(10);
 
+/// The thread of Clewline that decides everything, of which there is one.
+const ENGINE: &str = "clewline-engine";
+
 /// `timeout` answers one of these when it had to end its command, the second by force.
 const TIMED_OUT: [i32; 2] = [124, 137];
 
@@ -59,6 +62,8 @@ pub(crate) struct Cost {
     pub(crate) system: f64,
     /// Largest resident set, in KiB.
     pub(crate) peak: u64,
+    /// Seconds of processor time of the engine's thread, if there was one.
+    pub(crate) engine: Option<f64>,
     pub(crate) ended: Ended,
 }
 
@@ -119,11 +124,16 @@ impl Stopwatch {
             .spawn()
             .context("bash")?;
         let mut peak = 0;
+        let mut engine = None;
         let status = loop {
             if let Some(status) = shell.try_wait()? {
                 break status;
             }
-            peak = peak.max(peak_below(shell.id()));
+            let processes = below(shell.id());
+            let peaks = processes.iter().copied().map(peak_of);
+            peak = peak.max(peaks.max().unwrap_or(0));
+            // It only grows, and is gone with the thread.
+            engine = processes.into_iter().find_map(engine_of).or(engine);
             look(shell.id());
             std::thread::sleep(GLANCE);
         };
@@ -140,6 +150,7 @@ impl Stopwatch {
             user,
             system,
             peak,
+            engine,
             ended,
         })
     }
@@ -157,15 +168,27 @@ fn seconds(text: &str) -> Result<[f64; 3]> {
     Ok([numbers[0], numbers[1], numbers[2]])
 }
 
-/// The largest peak among the processes below one, in KiB. They come and go while one looks.
-fn peak_below(parent: u32) -> u64 {
+/// The processes below one. They come and go while one looks.
+fn below(parent: u32) -> Vec<u32> {
     let list = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
     let children = list.unwrap_or_default();
-    let peaks = children
+    let children = children
         .split_whitespace()
-        .filter_map(|word| word.parse().ok())
-        .map(|child: u32| peak_of(child).max(peak_below(child)));
-    peaks.max().unwrap_or(0)
+        .filter_map(|word| word.parse().ok());
+    let with_theirs = |child: u32| std::iter::once(child).chain(below(child));
+    children.flat_map(with_theirs).collect()
+}
+
+/// Seconds that the engine's thread of a process has been on a processor, to the nanosecond.
+fn engine_of(process: u32) -> Option<f64> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let mut folders = threads.filter_map(Result::ok).map(|thread| thread.path());
+    let engine = folders.find(|folder| {
+        fs::read_to_string(folder.join("comm")).is_ok_and(|name| name.trim_end() == ENGINE)
+    })?;
+    let times = fs::read_to_string(engine.join("schedstat")).ok()?;
+    let nanoseconds: f64 = times.split(' ').next()?.parse().ok()?;
+    Some(nanoseconds / 1e9)
 }
 
 /// The largest resident set of a process so far, in KiB.
@@ -254,6 +277,19 @@ mod tests {
         check("bash: Killed\n1.0 0.2 0.1\n", "1 0.2 0.1");
         check("", "error");
         check("1.0 2.0\n", "error");
+    }
+
+    #[test]
+    fn the_engine_is_known_by_its_name() {
+        assert_eq!(engine_of(std::process::id()), None);
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::Builder::new().name(ENGINE.into());
+        let thread = thread.spawn(move || stopped.recv()).unwrap();
+        // The thread gives itself its name before it does anything else.
+        let seconds = std::iter::repeat_with(|| engine_of(std::process::id())).find_map(|it| it);
+        assert!(seconds.unwrap() < 10.0);
+        drop(stop);
+        assert!(thread.join().unwrap().is_err());
     }
 
     #[test]

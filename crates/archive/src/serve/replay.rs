@@ -6,6 +6,7 @@
 //! other orders to the browser that were recorded are not repeated.
 
 use std::fmt::Write as _;
+use std::io;
 
 use clewline_warc::Moment;
 use url::Url;
@@ -13,11 +14,12 @@ use url::Url;
 use super::Scripts;
 use super::answer::{Answer, Body};
 use super::page::{self, Listing};
+use super::range;
 use super::request::Request;
 use crate::content::Content;
 use crate::document::{self, Rewritten, Unchanged};
 use crate::open::{Archive, Held};
-use crate::rewrite::{Banner, Guide, Use};
+use crate::rewrite::{self, Banner, Guide, Use};
 
 /// Captures on one page of the list.
 const PAGE: usize = 100;
@@ -29,6 +31,14 @@ const POLICY: &str = "default-src 'none'; img-src 'self' data: blob:; \
 
 const SCRIPTS: &str = "; script-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; \
     connect-src 'self' data: blob:; worker-src 'self' blob:";
+
+/// What is replayed, and how.
+pub(super) struct Site<'a> {
+    pub(super) archive: &'a Archive,
+    pub(super) scripts: Scripts,
+    /// Where a guest's first page is, and its name.
+    pub(super) guest: Option<(&'static str, &'static str)>,
+}
 
 /// A path that names a capture.
 #[derive(Debug, PartialEq, Eq)]
@@ -68,8 +78,8 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The path of a capture.
-pub(super) fn path_of(time: &str, url: &str) -> String {
+/// The path of the capture of a URL that is closest to a time (of up to fourteen digits).
+pub fn path_of(time: &str, url: &str) -> String {
     format!("/web/{time}/{}", safe(url))
 }
 
@@ -99,7 +109,7 @@ impl Guide for Replay<'_> {
     }
 }
 
-pub(super) fn answer(request: &Request, archive: &Archive, scripts: Scripts) -> Answer {
+pub(super) fn answer(request: &Request, site: &Site<'_>) -> Answer {
     let (path, query) = request
         .target
         .split_once('?')
@@ -109,21 +119,18 @@ pub(super) fn answer(request: &Request, archive: &Archive, scripts: Scripts) -> 
             return Answer::new(200, Body::Bytes(page::STYLE.into()))
                 .with("Content-Type", "text/css; charset=utf-8");
         }
-        "/" => return list(query, archive),
+        "/" => return list(query, site),
         _ => {}
     }
     match Wanted::of(&request.target) {
-        Some(wanted) => capture(&wanted, request, archive, scripts),
+        Some(wanted) => capture(&wanted, request, site),
         None => astray(request),
     }
 }
 
 /// A page asked for a path of its own site that nobody could rewrite: its referrer tells which.
 fn astray(request: &Request) -> Answer {
-    let from = request.referer.as_deref().and_then(|referer| {
-        let path = referer.strip_prefix("http://")?;
-        let path = &path[path.find('/')?..];
-        let wanted = Wanted::of(path)?;
+    let from = referrer(request).and_then(|wanted| {
         let url = Url::parse(&wanted.url).ok()?.join(&request.target).ok()?;
         Some(path_of(wanted.time, url.as_str()))
     });
@@ -133,11 +140,22 @@ fn astray(request: &Request) -> Answer {
     }
 }
 
+/// The capture that a request comes from.
+fn referrer(request: &Request) -> Option<Wanted<'_>> {
+    let address = request.referer.as_deref()?.strip_prefix("http://")?;
+    Wanted::of(&address[address.find('/')?..])
+}
+
+/// Whether a request comes from a page of the archive.
+pub(super) fn is_from_capture(request: &Request) -> bool {
+    referrer(request).is_some()
+}
+
 fn found_at(path: &str) -> Answer {
     Answer::new(302, Body::Bytes(Vec::new())).with("Location", path)
 }
 
-fn list(query: &str, archive: &Archive) -> Answer {
+fn list(query: &str, site: &Site<'_>) -> Answer {
     let (mut prefix, mut from) = (String::new(), String::new());
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
         match &*name {
@@ -147,7 +165,7 @@ fn list(query: &str, archive: &Archive) -> Answer {
         }
     }
     let key = Archive::key_prefix(&prefix);
-    let mut rows = match archive.list(&from, &key, PAGE + 1) {
+    let mut rows = match site.archive.list(&from, &key, PAGE + 1) {
         Ok(rows) => rows,
         Err(error) => return page::broken(&prefix, &error),
     };
@@ -159,11 +177,13 @@ fn list(query: &str, archive: &Archive) -> Answer {
         rows: &rows,
         // More captures of one moment than a page holds would lead here again.
         next: next.filter(|next| *next != from),
-        files: archive.file_count(),
+        files: site.archive.file_count(),
+        guest: site.guest,
     })
 }
 
-fn capture(wanted: &Wanted<'_>, request: &Request, archive: &Archive, scripts: Scripts) -> Answer {
+fn capture(wanted: &Wanted<'_>, request: &Request, site: &Site<'_>) -> Answer {
+    let archive = site.archive;
     let url = wanted.url.as_str();
     let all = match archive.captures(url) {
         Ok(all) => all,
@@ -187,14 +207,14 @@ fn capture(wanted: &Wanted<'_>, request: &Request, archive: &Archive, scripts: S
         Ok(content) => content,
         Err(error) => return page::broken(url, &error),
     };
-    let policy = match scripts {
+    let policy = match site.scripts {
         Scripts::Blocked => POLICY.to_owned(),
         Scripts::Allowed => format!("{POLICY}{SCRIPTS}"),
     };
     let answer = if wanted.is_untouched {
         untouched(content)
     } else {
-        shown(content, &held, &all, request)
+        shown(content, &held, &all, request, archive)
     };
     answer.with("Content-Security-Policy", &policy)
 }
@@ -222,7 +242,13 @@ fn shown_status(status: u16) -> u16 {
     }
 }
 
-fn shown(content: Content, held: &Held, all: &[Held], request: &Request) -> Answer {
+fn shown(
+    content: Content,
+    held: &Held,
+    all: &[Held],
+    request: &Request,
+    archive: &Archive,
+) -> Answer {
     let url = &held.capture.url;
     let Ok(page) = Url::parse(url) else {
         return untouched(content);
@@ -239,6 +265,8 @@ fn shown(content: Content, held: &Held, all: &[Held], request: &Request) -> Answ
     }
     let status = shown_status(status);
     let told = content.content_type();
+    let refresh = content.head().text("refresh");
+    let refresh = refresh.and_then(|value| rewrite::refresh(&value, &page, &guide));
     let body = match content
         .decoded()
         .and_then(|stream| document::read(stream, told))
@@ -253,12 +281,23 @@ fn shown(content: Content, held: &Held, all: &[Held], request: &Request) -> Answ
     } else {
         String::new()
     };
-    match body.rewritten(&page, Banner(&banner), &guide) {
-        Ok(Rewritten { kind, bytes }) => {
-            Answer::new(status, Body::Bytes(bytes)).with("Content-Type", &kind)
+    let (answer, kind) = match body.rewritten(&page, Banner(&banner), &guide) {
+        Ok(Rewritten { kind, bytes }) => (Answer::new(status, Body::Bytes(bytes)), kind),
+        Err(Unchanged { kind, stream }) if status == 200 => {
+            let length = || {
+                let again = archive.read(held).map_err(io::Error::other)?;
+                again.decoded_length()
+            };
+            match range::answer(stream, request, length) {
+                Ok(answer) => (answer, kind),
+                Err(error) => return page::broken(url, &error),
+            }
         }
-        Err(Unchanged { kind, stream }) => {
-            Answer::new(status, Body::Stream(stream)).with("Content-Type", &kind)
-        }
+        Err(Unchanged { kind, stream }) => (Answer::new(status, Body::Stream(stream)), kind),
+    };
+    let answer = answer.with("Content-Type", &kind);
+    match refresh {
+        Some(refresh) => answer.with("Refresh", &refresh),
+        None => answer,
     }
 }

@@ -6,13 +6,12 @@
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use clewline_core::frontier::{Answer, Ending, Failure, Job, JobId, Offer, Settlement, Work};
+use clewline_core::frontier::{Answer, Ending, Failure, Familiar, Job, JobId, Settlement, Work};
 use clewline_core::key::Keyer;
-use clewline_core::link::{Link, LinkKind};
+use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason, is_redirect_status};
 use clewline_core::url::{CrawlUrl, redacted};
 use clewline_core::{retry_after, robots};
@@ -21,19 +20,23 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::facts::{Content, Facts, phases};
 use super::held::{Held, Share, TooMuch};
-use super::{JobDone, Message, unchanged};
-use crate::captured;
+use super::pointers::{self, Pointers};
+use super::post::Post;
+use super::{JobDone, unchanged};
 use crate::clock::{Clock, unix_seconds};
 use crate::config::ScopeConfig;
 use crate::exchange::{Recording, Spool};
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
-use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response};
+use crate::fetch::{BodyTally, FetchFailure, Fetcher, GUESS_PATIENCE, Request, Response};
 use crate::headers::Headers;
 use crate::leases::Lease;
 use crate::past::{self, Past};
 
 /// Bodies from this size are finished on a thread of their own.
 const LARGE_BODY: usize = 1024 * 1024;
+
+/// Bytes that are searched for links before other tasks of the thread have their turn.
+const TURN: usize = 128 * 1024;
 
 /// A robots.txt is read this far; the parser looks at no more (RFC 9309, 2.5).
 const ROBOTS_BODY: u64 = robots::MAX_BYTES as u64;
@@ -49,6 +52,7 @@ pub(super) struct Workshop {
     pub(super) fetcher: Arc<dyn Fetcher>,
     pub(super) extractor: Arc<dyn Extractor>,
     pub(super) keyer: Keyer,
+    pub(super) familiar: Arc<Familiar>,
     pub(super) clock: Clock,
     pub(super) robots_token: String,
     pub(super) scope: ScopeConfig,
@@ -60,7 +64,7 @@ pub(super) struct Workshop {
     pub(super) past: Option<Past>,
     /// Where exchanges are kept; none without an archive.
     pub(super) spool: Option<Arc<Spool>>,
-    pub(super) engine: Sender<Message>,
+    pub(super) post: Arc<Post>,
 }
 
 /// What is added to a request on its way: secrets never pass through the frontier.
@@ -71,6 +75,8 @@ pub(super) struct Passport {
     /// The page's place on the board of what is in hand.
     pub(super) lease: Option<Lease>,
     pub(super) recording: Option<Recording>,
+    /// Longest time for a connection, where that is less than usual.
+    pub(super) patience: Option<Duration>,
 }
 
 /// What a piece of work brought.
@@ -113,8 +119,7 @@ pub(super) fn run(
             .await;
         let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&*panic))));
         let job_done = message(id, done);
-        // The engine is gone only when the whole crawl is being dropped.
-        workshop.engine.send(Message::Done(Box::new(job_done))).ok();
+        workshop.post.leave(job_done);
     }
 }
 
@@ -150,10 +155,13 @@ async fn perform(workshop: &Workshop, mut errand: Box<Errand>) -> Done {
     let recording = spool.map(|spool| Recording::new(Arc::clone(spool)));
     let Errand { work, passport } = &mut *errand;
     passport.recording.clone_from(&recording);
+    passport.patience = work.is_guess().then_some(GUESS_PATIENCE);
     let mut done = match work {
         Work::Resolve { url } => return Done::only(resolve(workshop, url).await),
-        Work::Robots { url, address } => fetch_robots(workshop, url, *address, passport).await,
-        Work::Page { url, address, kind } => {
+        Work::Robots { url, address, .. } => fetch_robots(workshop, url, *address, passport).await,
+        Work::Page {
+            url, address, kind, ..
+        } => {
             let (address, kind) = (*address, *kind);
             fetch_page(workshop, Target { url, address, kind }, passport).await
         }
@@ -252,6 +260,7 @@ async fn fetch_robots(
         condition: None,
         max_body: ROBOTS_BODY,
         timeout: workshop.timeout,
+        patience: passport.patience,
         recording: passport.recording.take(),
     };
     let response = match workshop.fetcher.fetch(request).await {
@@ -300,6 +309,7 @@ async fn fetch_page(workshop: &Workshop, target: Target<'_>, passport: &mut Pass
             workshop.max_body
         },
         timeout: workshop.timeout,
+        patience: passport.patience,
         recording: passport.recording.take(),
     };
     let response = match workshop.fetcher.fetch(request).await {
@@ -348,7 +358,7 @@ async fn read_page(
             Ok(read) => read,
             Err(failure) => return workshop.failed(&failure, started),
         };
-        share = take_reading(workshop, read, &mut answer, &mut facts);
+        share = take_reading(workshop, (target.kind, read), &mut answer, &mut facts);
     }
     let tally = response.body.tally();
     count(&tally, &mut answer, &mut facts);
@@ -432,12 +442,16 @@ async fn read_body(
     let mut digest = Xxh3::new();
     let mut kept = workshop.keep_content.then(BytesMut::new);
     let mut share = workshop.held.share();
-    let mut size = 0;
+    let (mut size, mut turn) = (0, 0);
     while let Some(chunk) = response.body.chunk().await? {
         size += chunk.len();
         digest.update(&chunk);
         if let Some(extraction) = &mut extraction {
             extraction.feed(&chunk);
+            turn += chunk.len();
+        }
+        if turn >= TURN {
+            turn = 0;
             tokio::task::yield_now().await;
         }
         if let Some(kept) = &mut kept {
@@ -492,7 +506,7 @@ fn short_of_memory(response: &Response) -> FetchFailure {
 /// Takes over what the body told; answers what is held for it beyond the facts.
 fn take_reading(
     workshop: &Workshop,
-    read: Reading,
+    (source, read): (LinkKind, Reading),
     answer: &mut Answer,
     facts: &mut Facts,
 ) -> Option<Share> {
@@ -517,41 +531,13 @@ fn take_reading(
         }
         None => Some(read.share),
     };
-    take_links(workshop, extracted.links, extracted.nofollow, answer, facts);
+    let pointers = Pointers {
+        source,
+        links: extracted.links,
+        nofollow: extracted.nofollow,
+    };
+    pointers::take(workshop, pointers, answer, facts);
     share
-}
-
-/// Where the page points, for the frontier and for the logs.
-pub(super) fn take_links(
-    workshop: &Workshop,
-    links: Vec<Link>,
-    nofollow: bool,
-    answer: &mut Answer,
-    facts: &mut Facts,
-) {
-    // Written here, because the addresses are here and the task has a processor of its own.
-    let kept = workshop.spool.as_ref();
-    facts.outlinks = kept.map(|_| captured::outlinks(&links, nofollow));
-    answer.nofollow = nofollow;
-    answer.links = offers(&workshop.keyer, links);
-    facts.links = answer
-        .links
-        .iter()
-        .map(|offer| (offer.key, offer.link.kind))
-        .collect();
-}
-
-/// Links with their keys; most are on the host of the one before.
-fn offers(keyer: &Keyer, links: Vec<Link>) -> Vec<Offer> {
-    let mut offers: Vec<Offer> = Vec::with_capacity(links.len());
-    for link in links {
-        let key = match offers.last() {
-            Some(before) => keyer.key_beside(&link.url, &before.link.url, before.key),
-            None => keyer.key(&link.url),
-        };
-        offers.push(Offer { link, key });
-    }
-    offers
 }
 
 #[cfg(test)]

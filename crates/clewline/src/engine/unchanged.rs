@@ -9,7 +9,8 @@ use clewline_core::frontier::Answer;
 use clewline_core::link::LinkKind;
 
 use super::facts::Facts;
-use super::task::{Target, Workshop, take_links};
+use super::pointers::{self, Pointers};
+use super::task::{Target, Workshop};
 use crate::past::{Held, Known};
 
 /// What an earlier crawl holds of a URL. What cannot be read is asked for as if it were new, and
@@ -52,5 +53,10 @@ pub(super) async fn take(
     facts.title = extracted.title;
     facts.canonical = extracted.canonical;
     facts.noindex = extracted.noindex;
-    take_links(workshop, extracted.links, extracted.nofollow, answer, facts);
+    let pointers = Pointers {
+        source: target.kind,
+        links: extracted.links,
+        nofollow: extracted.nofollow,
+    };
+    pointers::take(workshop, pointers, answer, facts);
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use clewline_core::url::CrawlUrl;
+use clewline_warc::http::Head;
 use clewline_warc::{Digest, Hasher};
 
 use super::{Exchange, Secrets, Spool, Stored, Truncation};
@@ -46,7 +47,7 @@ impl Recording {
                     request: Vec::new(),
                     status: 0,
                     media_type: None,
-                    coded: false,
+                    codings: String::new(),
                     response: Stored::new(Arc::clone(&self.spool)),
                     head_length: 0,
                     payload_digest: Digest::of(b""),
@@ -100,7 +101,7 @@ impl Recorder {
         let exchange = &mut draft.exchange;
         exchange.response.reserve(room);
         exchange.status = status;
-        exchange.coded = headers.get("content-encoding").is_some();
+        exchange.codings = Head::parse(raw).codings();
         exchange.media_type = headers.text("content-type").map(|value| {
             let essence = value.split(';').next().unwrap_or_default();
             essence.trim().to_ascii_lowercase()

@@ -214,6 +214,8 @@ impl HttpFetcher {
         request: &Request,
         deadline: Instant,
     ) -> Result<(Wire, Timings), FetchFailure> {
+        let patience = request.patience.unwrap_or(LONGEST).min(LONGEST);
+        let deadline = deadline.min(Instant::now() + patience);
         let proxy = self.proxies.choose(&request.url).map(AsRef::as_ref);
         let route = self.route(request, proxy.is_some())?;
         let via = match (route.address, proxy) {

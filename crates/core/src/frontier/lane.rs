@@ -224,9 +224,9 @@ impl Lane {
         let at = self.origins.iter().position(|state| state.origin == origin);
         let at = at.unwrap_or_else(|| {
             let robots = RobotsState::Unknown;
-            let addresses = Addresses::Unknown;
-            // Nearly every host has one origin, and a list would make room for four.
+            // Most hosts have one origin, and there are many hosts.
             self.origins.reserve_exact(1);
+            let addresses = Addresses::Unknown;
             self.origins.push(OriginState {
                 origin,
                 addresses,
@@ -270,6 +270,37 @@ impl Lane {
     /// Takes the errand that is next.
     pub(super) fn take_errand(&mut self) -> Option<RobotsErrand> {
         pop(&mut self.errands)
+    }
+
+    /// Retries of pages that are due, and may not be made, wait in the window.
+    pub(super) fn put_due_pages_behind(&mut self, now: Moment) {
+        while let Some(Reverse(delayed)) = self.delayed.peek()
+            && delayed.due <= now
+            && !delayed.entry.kind.is_requisite()
+        {
+            let page = self.delayed.pop().map(|Reverse(delayed)| delayed.entry);
+            self.window.extend(page);
+        }
+    }
+
+    /// Brings parts of pages before pages; whether one is next. None are known to be among the
+    /// first `looked` entries of the window.
+    pub(super) fn bring_parts_before(&mut self, looked: usize) -> bool {
+        let is_part = |entry: &Entry| entry.kind.is_requisite();
+        if self.window.iter().skip(looked).any(is_part) {
+            let (parts, pages): (VecDeque<_>, VecDeque<_>) =
+                self.window.drain(..).partition(is_part);
+            self.window = parts;
+            self.window.extend(pages);
+        }
+        self.window.front().is_some_and(is_part)
+    }
+
+    /// When the first part of a page is tried again.
+    pub(super) fn first_delayed_part(&self) -> Option<Moment> {
+        let parts = self.delayed.iter().map(|Reverse(delayed)| delayed);
+        let parts = parts.filter(|delayed| delayed.entry.kind.is_requisite());
+        parts.map(|delayed| delayed.due).min()
     }
 
     /// Takes any entry, due or not, for a lane that has ended.

@@ -93,6 +93,13 @@ pub(crate) fn in_memory(ground: &Ground) -> Contestant {
     clewline(ground, "clewline, in memory", "nothing").with(&["--no-output"])
 }
 
+/// Clewline with its logs in a folder, but its state in memory.
+pub(crate) fn state_in_memory(ground: &Ground) -> Contestant {
+    clewline(ground, "clewline, state in memory", "its logs")
+        .with(&INTO_FOLDER)
+        .with(&["--in-memory", "--no-archive"])
+}
+
 /// Clewline with its job folder, but without the archive: its figures mean what they meant
 /// before there was one.
 pub(crate) fn with_folder(ground: &Ground) -> Contestant {

@@ -166,6 +166,7 @@ impl Site<'_> {
         let mut all = vec![
             contestant::bare(self.ground),
             contestant::in_memory(self.ground).with(&ONE_SITE),
+            contestant::state_in_memory(self.ground).with(&ONE_SITE),
             contestant::with_folder(self.ground).with(&ONE_SITE),
         ];
         // What an archive costs does not depend on how late answers come.

@@ -147,6 +147,12 @@ impl Row {
         self.spread(|sample| micros_per_page(sample.cost.user, sample))
     }
 
+    /// Processor time of the engine's thread alone, in microseconds.
+    pub(crate) fn engine_per_page(&self) -> Option<Spread> {
+        let timed = |sample: &Sample| Some(micros_per_page(sample.cost.engine?, sample));
+        Spread::of(self.samples.iter().filter_map(timed))
+    }
+
     pub(crate) fn server_per_page(&self) -> Option<Spread> {
         self.spread(|sample| micros_per_page(sample.server, sample))
     }

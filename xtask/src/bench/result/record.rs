@@ -76,6 +76,7 @@ fn line(row: &Row, rows: &[Row]) -> Value {
         "cpu_micros_per_page": spread(row.per_page()),
         "user_micros_per_page": spread(row.user_per_page()),
         "server_micros_per_page": spread(row.server_per_page()),
+        "engine_micros_per_page": spread(row.engine_per_page()),
         "times_bare_client": ratio(row, rows),
         "peak_mib": spread(row.peak()),
         "coverage": row.coverage.map(|coverage| json!({

@@ -144,6 +144,12 @@ fn remarks(row: &Row) -> String {
     if let Some(part) = row.of_ideal() {
         remarks.push(format!("{:.1} % of the ideal schedule", part * 100.0));
     }
+    if let Some(engine) = row.engine_per_page() {
+        let (micros, most) = (engine.median, 1e6 / engine.median);
+        remarks.push(format!(
+            "engine {micros:.1} µs: enough for {most:.0} pages/s"
+        ));
+    }
     if server_dominates(row) {
         remarks.push("the server costs more than the crawler: a figure of the server".to_owned());
     }
@@ -183,6 +189,7 @@ pub(crate) mod tests {
                 user: cpu / 2.0,
                 system: cpu / 2.0,
                 peak: 2048,
+                engine: (party == Party::Clewline).then_some(0.008),
                 ended: Ended::Well,
             },
             requests: 1000,
@@ -216,7 +223,7 @@ pub(crate) mod tests {
             "3.0",
             "30",
             "2",
-            "75.00 %, 2 repeats",
+            "75.00 %, 2 repeats, engine 8.0 µs: enough for 125000 pages/s",
             "",
         ];
         assert_eq!(cells, expected);
