@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 
+import judge
 import surt
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
@@ -23,6 +24,7 @@ from warcio.warcwriter import WARCWriter
 
 LONG = bytes(number % 253 for number in range(300_000))
 KINDS = ["warcinfo", "request", "response", "revisit", "revisit", "metadata", "resource", "response", "response"]
+HERE = pathlib.Path(__file__).parent
 CHECKS = 0
 
 
@@ -151,6 +153,28 @@ def wget_writes(folder, name, *flags):
     return url
 
 
+def every_view(clewline, path, folder, url):
+    """What can be made from a folder with somebody else's file in it, and nothing else."""
+    folder.mkdir()
+    shutil.copy(path, folder)
+    run(clewline, "warc", "rebuild", folder)
+    lines = [json.loads(line) for line in (folder / "urls.jsonl").read_text().splitlines()]
+    check({url, url + "two.html"} <= {line["url"] for line in lines}, f"{path}: {lines}")
+    index = (folder / "index.cdxj").read_text()
+    check('"url":"' + url + 'two.html"' in index and "text/html" in index, f"{path}: {index}")
+    check((folder / "links/00000.links").stat().st_size > 8, f"{path}: no links")
+    check((folder / "report.html").is_file(), f"{path}: no report")
+    run(clewline, "export", folder, "--to", "mirror", "-o", folder / "mirror")
+    page = next((folder / "mirror").glob("127.0.0.1*/index.html")).read_text()
+    check('href="two.html"' in page.replace("'", '"'), f"{path}: the mirror says {page}")
+    run(clewline, "export", folder, "--to", "wacz", "-o", folder / "all.wacz")
+    got = run(clewline, "warc", "get", folder, "--url", url + "two.html")
+    check(got == b"<p>two</p>", f"{path}: {got}")
+    run(clewline, "index", folder)
+    found = json.loads(run(clewline, "search", "--format", "json", folder, "two"))
+    check({url, url + "two.html"} == {hit["url"] for hit in found["hits"]}, f"{path}: search finds {found}")
+
+
 def main():
     specimen, clewline, folder = sys.argv[1:]
     folder = pathlib.Path(folder)
@@ -162,6 +186,17 @@ def main():
         warcio_reads(path)
         fastwarc_reads(path)
         run(sys.executable, "-m", "warcio.cli", "index", path)
+        check(judge.judge(path) == (len(KINDS), 1), f"{path}: warcio check")
+    # The judge is no rubber stamp: another byte in a chunk, another block digest.
+    plain = (folder / "all.warc").read_bytes()
+    for before, after in [(b"<p>hello", b"<p>hallo"), (b"WARC-Block-Digest: sha1:", b"WARC-Block-Digest: sha1:A")]:
+        spoilt = folder / "spoilt.warc"
+        spoilt.write_bytes(plain.replace(before, after, 1))
+        check(spoilt.read_bytes() != plain, f"{before} is not there")
+        command = f"import judge; judge.judge({str(spoilt)!r})"
+        done = subprocess.run([sys.executable, "-B", "-c", command], cwd=HERE, capture_output=True, text=True, timeout=60)
+        check(done.returncode == 1 and "warcio check" in done.stderr, f"{after} was accepted: {done}")
+        spoilt.unlink()
     # warcio and fastwarc have no zstd; the same bytes come out of the frames.
     plain = run(clewline, "warc", "cat", folder / "all.warc.zst")
     expected = (folder / "all.warc").read_bytes().replace(b"all.warc\r\n", b"all.warc.zst\r\n")
@@ -177,6 +212,7 @@ def main():
         url = wget_writes(folder, name, *flags)
         rows = we_read(clewline, folder / (name + suffix), None, url + "two.html", b"<p>two</p>")
         check(sum(row["type"] == "response" for row in rows) >= 3, f"{name}: {rows}")
+        every_view(clewline, folder / (name + suffix), folder / f"{name}-alone", url)
     damaged = folder / "damaged.warc.gz"
     damaged.write_bytes((folder / "all.warc.gz").read_bytes()[:-9])
     run(clewline, "warc", "verify", damaged, codes=(1,))

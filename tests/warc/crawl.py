@@ -15,6 +15,7 @@ import sys
 import threading
 
 from fastwarc.warc import ArchiveIterator as FastIterator
+from judge import judge
 from warcio.archiveiterator import ArchiveIterator
 from warcio.cli import main as warcio
 
@@ -90,10 +91,12 @@ def main():
         server.shutdown()
     files = sorted((folder / "job/archive").glob("*.warc.gz"))
     check(len(files) > 2, f"there are {len(files)} files")
-    found = []
+    found, chunked = [], 0
     for path in files:
         read(path, root, found)
         warcio(["index", "-o", str(folder / "index"), str(path)])
+        chunked += judge(path)[1]
+    check(chunked == PAGES // 3, f"{chunked} chunked answers with extensions and trailers")
     lines = (folder / "job/urls.jsonl").read_text().splitlines()
     for number in range(1, PAGES):
         for kind in ["response", "request", "metadata"]:

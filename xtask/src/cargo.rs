@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 
 use crate::Workspace;
+use crate::foreign;
 use crate::stage::{Counts, Ending, say};
 
 /// The start of the line that ends each test program.
@@ -73,6 +74,7 @@ pub(crate) fn test(workspace: &Workspace, targets: &[&str]) -> Result<Ending> {
     let mut child = cargo(workspace)
         .args(what)
         .args(targets)
+        .env(foreign::KEPT, foreign::kept(workspace))
         .stdout(Stdio::piped())
         .spawn()
         .context("cargo does not start")?;

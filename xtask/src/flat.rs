@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::Workspace;
 use crate::bench::machine;
 use crate::cargo;
-use crate::passage::Passage;
+use crate::passage::{Passage, grouped};
 use crate::stage::{Counts, Ending, say};
 
 const HELP: &str = "\
@@ -23,7 +23,8 @@ cargo xtask flat [OPTIONS]             grow a crawl without a network, and watch
   --urls N            distinct URLs, each offered three times [default: 100M]
   --hosts N           hosts that they are on [default: 1M]
   --then-hosts N      hosts in the end, one URL on each [default: 10M]
-  --memory BYTES      what the store may take, as --memory of a crawl [default: 256M]
+  --memory BYTES      as --memory of a crawl [default: 512M]
+  --result FILE       take what the program flat said in a run by hand, instead of a run
   --save              keep the results in docs/benchmarks
 ";
 
@@ -40,6 +41,7 @@ struct Options {
     hosts: String,
     then_hosts: String,
     memory: String,
+    result: Option<String>,
     save: bool,
 }
 
@@ -50,7 +52,8 @@ impl Options {
             urls: "100M".to_owned(),
             hosts: "1M".to_owned(),
             then_hosts: "10M".to_owned(),
-            memory: "256M".to_owned(),
+            memory: "512M".to_owned(),
+            result: None,
             save: false,
         };
         let mut words = words.iter();
@@ -65,6 +68,7 @@ impl Options {
                 "--hosts" => &mut options.hosts,
                 "--then-hosts" => &mut options.then_hosts,
                 "--memory" => &mut options.memory,
+                "--result" => options.result.get_or_insert_default(),
                 _ => bail!("flat takes no {word:?}\n\n{HELP}"),
             };
             let value = words.next();
@@ -76,16 +80,8 @@ impl Options {
     }
 }
 
-/// Runs the verb with the words after `flat`; answers whether all went well.
-pub(crate) fn run(workspace: &Workspace, words: &[String]) -> bool {
-    let ended = work(workspace, words);
-    if let Err(error) = &ended {
-        eprintln!("error: {error:#}");
-    }
-    ended.is_ok()
-}
-
-fn work(workspace: &Workspace, words: &[String]) -> Result<()> {
+/// Runs the verb with the words after `flat`.
+pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
     let Some(options) = Options::parse(words)? else {
         say(HELP);
         return Ok(());
@@ -95,10 +91,12 @@ fn work(workspace: &Workspace, words: &[String]) -> Result<()> {
         ("--hosts", &options.hosts),
         ("--then-hosts", &options.then_hosts),
         ("--memory", &options.memory),
-        ("--lanes", "100k"),
     ];
     let arguments = arguments.iter().flat_map(|(name, value)| [*name, *value]);
-    let result = measure(workspace, "release", &arguments.collect::<Vec<_>>())?;
+    let result = match &options.result {
+        Some(file) => serde_json::from_slice(&fs::read(file).context(file.clone())?)?,
+        None => measure(workspace, "release", &arguments.collect::<Vec<_>>())?,
+    };
     let table = table(&result)?;
     say(&table);
     if options.save {
@@ -110,9 +108,8 @@ fn work(workspace: &Workspace, words: &[String]) -> Result<()> {
 /// The same with a million URLs, and with fewer that are all fetched in the end; rates are not
 /// looked at, for the machine may be busy.
 pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
-    let million =
-        "--urls 1M --hosts 10k --then-hosts 30k --memory 32M --lanes 3k --rows 10 --check";
-    let all_fetched = "--urls 200k --hosts 5k --then-hosts 10k --memory 32M --lanes 1k --drain";
+    let million = "--urls 1M --hosts 10k --then-hosts 30k --memory 32M --rows 10 --check";
+    let all_fetched = "--urls 200k --hosts 5k --then-hosts 10k --memory 16M --drain";
     for arguments in [million, all_fetched] {
         let arguments: Vec<&str> = arguments.split(' ').collect();
         measure(workspace, "ci", &arguments)?;
@@ -161,33 +158,76 @@ fn keep(workspace: &Workspace, mut result: Value, table: &str) -> Result<()> {
     Ok(())
 }
 
+/// The columns: a head, the figure under it, what that is divided by, its digits after the point.
+const COLUMNS: [(&str, &str, f64, usize); 12] = [
+    ("URLs, M", "urls", 1e6, 1),
+    ("hosts, k", "hosts", 1e3, 0),
+    ("resident, MB", "resident", 1e6, 0),
+    ("at the most", "peak_resident", 1e6, 0),
+    ("offered/s", "offered_per_second", 1.0, 0),
+    ("new/s", "new_per_second", 1.0, 0),
+    ("engine, cores", "engine_cores", 1.0, 2),
+    ("background, cores", "background_cores", 1.0, 2),
+    (
+        "offered per engine second",
+        "offered_per_engine_second",
+        1.0,
+        0,
+    ),
+    ("new", "new_per_engine_second", 1.0, 0),
+    ("key, B/URL", "key_bytes_per_url", 1.0, 1),
+    ("queue, B/URL", "queue_bytes_per_url", 1.0, 1),
+];
+
 fn table(result: &Value) -> Result<String> {
+    let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
     let mut lines = vec![
-        "| URLs, M | hosts, k | resident, MB | offered/s | new/s | engine, cores | background, \
-         cores | key, B/URL | queue, B/URL |"
-            .to_owned(),
-        "|--:|--:|--:|--:|--:|--:|--:|--:|--:|".to_owned(),
+        line(&COLUMNS.map(|(head, ..)| head.to_owned())),
+        format!("|{}", "--:|".repeat(COLUMNS.len())),
     ];
     let rows = result["rows"].as_array().context("flat has no rows")?;
     for row in rows {
-        let figure = |name: &str| row[name].as_f64().with_context(|| format!("no {name}"));
-        lines.push(format!(
-            "| {:.1} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {:.1} | {:.1} |",
-            figure("urls")? / 1e6,
-            figure("hosts")? / 1e3,
-            figure("resident")? / 1e6,
-            figure("offered_per_second")?,
-            figure("new_per_second")?,
-            figure("engine_cores")?,
-            figure("background_cores")?,
-            figure("key_bytes_per_url")?,
-            figure("queue_bytes_per_url")?,
-        ));
+        let mut cells = Vec::new();
+        for (_, name, unit, digits) in COLUMNS {
+            let figure = row[name].as_f64().with_context(|| format!("no {name}"))?;
+            cells.push(format!("{:.digits$}", figure / unit));
+        }
+        lines.push(line(&cells));
     }
     let restart = result["restart_seconds"].as_f64();
     let restart = restart.context("flat did not restart")?;
-    lines.push(format!("\nRestart to the first job: {restart:.1} s."));
+    lines.push(format!("\n{}", memory(result, rows)?));
+    lines.push(format!("Restart to the first job: {restart:.1} s."));
     Ok(lines.join("\n"))
+}
+
+/// What the run took of the memory, and how that grew from a tenth of the URLs to all of them.
+fn memory(result: &Value, rows: &[Value]) -> Result<String> {
+    let number = |value: &Value| value.as_f64().context("a figure is missing");
+    let urls = number(&result["plan"]["urls"])?;
+    let (mut most, mut tenth, mut whole) = (0.0_f64, None, 0.0);
+    for row in rows {
+        let (known, peak) = (number(&row["urls"])?, number(&row["peak_resident"])?);
+        most = most.max(peak);
+        if known >= urls / 10.0 && tenth.is_none() {
+            tenth = Some(peak);
+        }
+        // A row is taken with a page's links, a few of which may lie beyond the goal.
+        if known <= urls * 1.001 {
+            whole = peak;
+        }
+    }
+    let tenth = tenth.context("there is no row at a tenth of the URLs")?;
+    Ok(format!(
+        "With `--memory` of {:.0} MB, {} hosts active. Most that was resident: {:.0} MB before a \
+         tenth of the URLs, {:.0} MB ({:+.0} %) before all of them, {:.0} MB ever.",
+        number(&result["memory"])? / 1e6,
+        grouped(number(&result["lanes"])?),
+        tenth / 1e6,
+        whole / 1e6,
+        (whole / tenth - 1.0) * 100.0,
+        most / 1e6,
+    ))
 }
 
 #[cfg(test)]
@@ -202,6 +242,8 @@ mod tests {
             let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
             Options::parse(&words)
         };
+        let from_file = parse("--result a.json").unwrap().unwrap();
+        assert_eq!(from_file.result.as_deref(), Some("a.json"));
         let options = parse("--urls 5M --save").unwrap().unwrap();
         assert_eq!((options.urls.as_str(), options.save), ("5M", true));
         assert_eq!(options.hosts, "1M");
@@ -214,15 +256,27 @@ mod tests {
     #[test]
     fn figures_become_a_table() {
         let row = json!({
-            "urls": 2_500_000, "hosts": 1200, "resident": 400_000_000,
+            "urls": 2_500_000, "hosts": 1200, "resident": 400_000_000, "peak_resident": 500_000_000,
             "offered_per_second": 90_000.0, "new_per_second": 30_000.0,
             "engine_cores": 0.5, "background_cores": 0.25,
+            "offered_per_engine_second": 180_000, "new_per_engine_second": 60_000,
             "key_bytes_per_url": 17.0, "queue_bytes_per_url": 30.0,
         });
-        let text = table(&json!({"rows": [row], "restart_seconds": 1.25})).unwrap();
-        let line = "| 2.5 | 1 | 400 | 90000 | 30000 | 0.50 | 0.25 | 17.0 | 30.0 |";
+        let mut result = json!({
+            "plan": {"urls": 2_500_000}, "memory": 64_000_000, "lanes": 3200,
+            "rows": [row], "restart_seconds": 1.25,
+        });
+        let text = table(&result).unwrap();
+        let line =
+            "| 2.5 | 1 | 400 | 500 | 90000 | 30000 | 0.50 | 0.25 | 180000 | 60000 | 17.0 | 30.0 |";
         assert!(text.contains(line) && text.ends_with("1.2 s."), "{text}");
-        assert!(table(&json!({"rows": [{}], "restart_seconds": 1.0})).is_err());
+        let memory = "500 MB before a tenth of the URLs, 500 MB (+0 %) before all of them";
+        assert!(
+            text.contains(memory) && text.contains("3,200 hosts"),
+            "{text}"
+        );
+        result["rows"][0]["peak_resident"] = Value::Null;
+        assert!(table(&result).is_err());
     }
 
     #[test]

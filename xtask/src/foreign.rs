@@ -1,31 +1,43 @@
 //! Other people's tools on our archives, and ours on theirs.
 //!
 //! Owns how the tools come here: packages of Python in an environment below the target folder,
-//! wget from Debian. What is compared is told in `tests/warc`.
+//! wget from Debian. What is compared is told in `tests/warc`. The torture test leaves the files
+//! of its kills for this stage, which has them made if they are not there.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::stage::{Counts, Ending};
-use crate::{Workspace, skipped, tools};
+use crate::{Workspace, cargo, skipped, tools};
 
 /// What is installed from `PyPI`: two readers of archives, the maker of an index's keys, a judge
-/// of packages and a replay server.
-const PACKAGES: [&str; 5] = [
+/// of packages, a replay server, and two readers of tables.
+const PACKAGES: [&str; 7] = [
     "warcio==1.8.1",
     "fastwarc==1.1.0",
     "surt==0.3.1",
     "wacz==0.6.0",
     "pywb==2.10.0",
+    "pyarrow==26.0.1",
+    "duckdb==2.0.0",
 ];
 /// Pages that are crawled and asked from every replay server.
 const PAGES: &str = "2000";
 /// The longest that installing or checking may take, in seconds.
 const LONGEST: &str = "300";
 
-/// Runs the script.
+/// The variable that has the torture test keep its archives.
+pub(crate) const KEPT: &str = "CLEWLINE_KEEP_ARCHIVES";
+
+/// Where it keeps them.
+pub(crate) fn kept(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("foreign/kills")
+}
+
+/// Runs the scripts.
 pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
     let python = match environment(workspace) {
         Ok(python) => python,
@@ -34,25 +46,52 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
     if let Err(error) = tools::installed(&["wget"], &["wget"]) {
         return Ok(skipped(&error));
     }
-    let status = tools::within(LONGEST, &python)
-        .arg(workspace.root.join("tests/warc/check.py"))
+    let script = |name: &str| {
+        let mut command = tools::within(LONGEST, &python);
+        let path = workspace.root.join("tests/warc").join(name);
+        // Nothing is left beside the scripts.
+        command.arg("-B").arg(path);
+        command
+    };
+    let clewline = workspace.target.join("ci/clewline");
+    run(script("check.py")
         .arg(workspace.target.join("ci/examples/specimen"))
-        .arg(workspace.target.join("ci/clewline"))
-        .arg(workspace.target.join("foreign/files"))
-        .status()
-        .context("python does not start")?;
-    if !status.success() {
-        bail!("the check by other people's tools ended with {status}");
-    }
-    run(tools::within(LONGEST, &python)
-        .arg(workspace.root.join("tests/warc/crawl.py"))
-        .arg(workspace.target.join("ci/clewline"))
+        .arg(&clewline)
+        .arg(workspace.target.join("foreign/files")))?;
+    run(script("crawl.py")
+        .arg(&clewline)
         .arg(workspace.target.join("foreign/crawl")))?;
-    run(tools::within(LONGEST, &python)
-        .arg(workspace.root.join("tests/warc/views.py"))
-        .arg(workspace.target.join("ci/clewline"))
+    run(script("views.py")
+        .arg(&clewline)
         .arg(workspace.target.join("foreign/views"))
         .arg(PAGES))?;
+    run(tools::within(LONGEST, &python)
+        .arg("-B")
+        .arg(workspace.root.join("tests/export/check.py"))
+        .arg(&clewline)
+        .arg(workspace.target.join("foreign/export"))
+        .arg(PAGES))?;
+    let kills = kept(workspace);
+    if !kills.is_dir() {
+        let filter = ["--", "a_second_kill"];
+        let torture = [
+            "test",
+            "--profile",
+            "ci",
+            "--package",
+            "clewline-cli",
+            "--test",
+            "torture",
+        ];
+        cargo::run_with(
+            workspace,
+            &[&torture[..], &filter].concat(),
+            (KEPT, kills.as_os_str()),
+        )?;
+    }
+    run(script("judge.py").arg(&kills))?;
+    // The next run of this stage alone looks at kills of its own.
+    fs::remove_dir_all(&kills).with_context(|| kills.display().to_string())?;
     Ok(Ending::Ran(Counts::PASSED))
 }
 
@@ -61,7 +100,10 @@ fn environment(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.target.join("foreign/python");
     let python = folder.join("bin/python");
     let has_all = |python: &Path| {
-        let command = ["-c", "import warcio, fastwarc, surt, wacz, pywb"];
+        let command = [
+            "-c",
+            "import warcio, fastwarc, surt, wacz, pywb, pyarrow, duckdb",
+        ];
         let status = Command::new(python)
             .args(command)
             .stderr(Stdio::null())
@@ -80,7 +122,8 @@ fn environment(workspace: &Workspace) -> Result<PathBuf> {
     Ok(python)
 }
 
-fn run(command: &mut Command) -> Result<()> {
+/// Runs a command that must succeed.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
     let name = format!("{command:?}");
     let status = command
         .status()

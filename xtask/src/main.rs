@@ -17,6 +17,7 @@ mod pages;
 mod passage;
 mod quality;
 mod real_site;
+mod replayweb;
 mod search_page;
 mod sink;
 mod stage;
@@ -153,11 +154,11 @@ fn run(arguments: &[String]) -> Result<bool> {
                 &notes(&workspace),
             ));
         }
-        "bench" => return Ok(bench::run(workspace, rest)),
-        "torture" => return Ok(torture::run(&workspace, rest)),
-        "flat" => return Ok(flat::run(&workspace, rest)),
-        "quality" => return quality::run(&workspace, rest),
-        "ladder" => return Ok(ladder::run(&workspace, rest)),
+        "bench" => return Ok(told(bench::run(&workspace, rest))),
+        "torture" => return Ok(told(torture::run(&workspace, rest))),
+        "flat" => return Ok(told(flat::run(&workspace, rest))),
+        "quality" => return Ok(told(quality::run(&workspace, rest))),
+        "ladder" => return Ok(told(ladder::run(&workspace, rest))),
         "check" => vec![format, lints, DOC, TIDY],
         "lint" => vec![format, lints],
         "doc" => vec![DOC],
@@ -167,6 +168,18 @@ fn run(arguments: &[String]) -> Result<bool> {
         bail!("{verb} takes no {extra:?}");
     }
     Ok(stage::run_all(&workspace, &stages, &[]))
+}
+
+/// Whether a verb went well; why not is said. Its words were right, or it says itself what would
+/// be, so the usage is not shown.
+fn told(ended: Result<()>) -> bool {
+    match ended {
+        Ok(()) => true,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            false
+        }
+    }
 }
 
 /// The named stages in their order, all if none is named. What drives the binary needs it built.

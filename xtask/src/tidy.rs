@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 11] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 13] = [
     (
         "core",
         "dependencies",
@@ -65,6 +65,19 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 11] = [
         "warc",
         "",
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
+    ),
+    (
+        "markup",
+        "",
+        &[
+            "clewline",
+            "clewline-core",
+            "clewline-warc",
+            "clewline-archive",
+            "clewline-cli",
+            "terrarium",
+            "url",
+        ],
     ),
     (
         "archive",
@@ -90,6 +103,7 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 11] = [
             "clewline-cli",
             "clewline-content",
             "clewline-archive",
+            "clewline-export",
             "clewline-search",
             "clewline-serve",
         ],
@@ -101,6 +115,11 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 11] = [
         &["clewline", "clewline-core", "clewline-cli"],
     ),
     ("ladder", "", &["clewline-core", "clewline-cli"]),
+    (
+        "mutate",
+        "",
+        &["clewline", "clewline-core", "clewline-cli", "terrarium"],
+    ),
 ];
 
 /// Modules of the library, and what they must not import from beside them.

@@ -17,6 +17,9 @@ use crate::section::Section;
 /// The most that a body may decode to.
 pub const LARGEST: u64 = 4 << 30;
 
+/// What [`Head::codings`] says of a body that is not coded.
+const UNCODED: &str = "-/-";
+
 /// Why a capture cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -47,6 +50,8 @@ pub struct Content {
     is_http: bool,
     media_type: String,
     body: Box<dyn Read>,
+    /// How long the body is, if nothing codes it.
+    length: Option<u64>,
 }
 
 impl Archive {
@@ -63,6 +68,7 @@ impl Archive {
             return Ok(with_body);
         }
         Ok(Content {
+            length: with_body.length,
             // The framing is the business of the record with the body.
             body: with_body.payload(),
             head: without_framing(&content.head),
@@ -103,9 +109,12 @@ impl Archive {
             is_http,
             media_type,
             body: Box::new(io::empty()),
+            length: Some(record.length()),
         };
         if is_http {
             let (message, rest) = http::split(BufReader::new(block))?;
+            let length = record.length().checked_sub(message.len() as u64);
+            content.length = length.filter(|_| Head::parse(&message).codings() == UNCODED);
             (content.head, content.body) = (message, Box::new(rest));
         } else {
             content.body = Box::new(block);
@@ -151,6 +160,14 @@ impl Content {
             return self.body;
         }
         Box::new(http::payload(Head::parse(&self.head), self.body))
+    }
+
+    /// How long the body is as the server meant it; it is read if its record does not tell.
+    pub fn decoded_length(self) -> io::Result<u64> {
+        match self.length {
+            Some(length) => Ok(length),
+            None => io::copy(&mut self.decoded()?, &mut io::sink()),
+        }
     }
 
     /// The body as the server meant it, at most [`LARGEST`] bytes.

@@ -28,6 +28,9 @@ const SORTING: usize = 16 << 20;
 /// Captures of one URL that are listed.
 const MOST_CAPTURES: usize = 10_000;
 
+/// What the folder of a crawl ends with.
+const CRAWL: &str = "crawl";
+
 /// Why an archive cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -181,23 +184,14 @@ impl Archive {
             }
             return Ok(None);
         }
-        let inner = path.join(ARCHIVE);
-        let folder = if inner.is_dir() { &inner } else { path };
-        let mut found = Vec::new();
-        let mut is_growing = folder.join(format!("{INDEX}{OPEN}")).exists();
-        for entry in fs::read_dir(folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?.path();
-            if is_warc(&entry) {
-                is_growing |= entry.extension().is_some_and(|ending| ending == "open");
-                found.push(entry);
-            }
-        }
+        let folder = archive_in(path).map_err(failed)?;
+        let found = warcs_in(&folder).map_err(failed)?;
         if found.is_empty() {
-            return Err(OpenError::Empty {
-                path: folder.to_owned(),
-            });
+            return Err(OpenError::Empty { path: folder });
         }
-        found.sort_unstable();
+        let is_open = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "open");
+        let is_growing =
+            folder.join(format!("{INDEX}{OPEN}")).exists() || found.iter().any(is_open);
         let index = folder.join(INDEX);
         let is_trusted = !is_growing && is_newest(&index, &found);
         for file in found {
@@ -287,7 +281,7 @@ impl Archive {
     }
 
     /// The same among captures that fit.
-    pub(crate) fn best(
+    pub fn best(
         &self,
         url: &str,
         at: Option<Moment>,
@@ -397,6 +391,43 @@ fn sorted(lines: File) -> io::Result<[Index; 2]> {
     )?;
     out.flush()?;
     Ok([Index::of(out.reopen()?)?, Index::of(out.reopen()?)?])
+}
+
+/// Where the files of a folder are: in its archive, in itself, or, where there are none, in the
+/// archive of the only crawl in it.
+pub fn archive_in(folder: &Path) -> io::Result<PathBuf> {
+    let inner = folder.join(ARCHIVE);
+    if inner.is_dir() {
+        return Ok(inner);
+    }
+    if !warcs_in(folder)?.is_empty() {
+        return Ok(folder.to_owned());
+    }
+    let mut crawls = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?.path();
+        let archive = entry.join(ARCHIVE);
+        if entry.extension().is_some_and(|ending| ending == CRAWL) && archive.is_dir() {
+            crawls.push(archive);
+        }
+    }
+    Ok(match crawls.as_slice() {
+        [only] => only.clone(),
+        _ => folder.to_owned(),
+    })
+}
+
+/// The WARC files of a folder, by name, those in progress among them.
+pub fn warcs_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?.path();
+        if is_warc(&entry) {
+            found.push(entry);
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
 }
 
 /// Files in progress end with `.open`.

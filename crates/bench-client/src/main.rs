@@ -148,6 +148,7 @@ async fn fetch(course: &Course, url: &CrawlUrl, host: usize) -> Result<(), Fetch
         credentials: false,
         max_body: course.max_body,
         timeout: course.timeout,
+        patience: None,
         recording: None,
         condition: None,
     };

@@ -66,13 +66,35 @@ pub(crate) fn timestamp() -> String {
     )
 }
 
-/// Time since 1970 as RFC 3339 with milliseconds.
+/// Time since 1970 as RFC 3339 with milliseconds. Every record has one, so it is not left to
+/// `format!`.
 pub(crate) fn rfc3339(since_1970: Duration) -> String {
     let seconds = since_1970.as_secs();
     let (year, month, day) = civil(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    let milliseconds = since_1970.subsec_millis();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
+    let milliseconds = u64::from(since_1970.subsec_millis());
+    let mut text = String::with_capacity("1970-01-01T00:00:00.000Z".len());
+    for (number, width, after) in [
+        (year, 4, '-'),
+        (month, 2, '-'),
+        (day, 2, 'T'),
+        (hour, 2, ':'),
+        (minute, 2, ':'),
+        (second, 2, '.'),
+        (milliseconds, 3, 'Z'),
+    ] {
+        push_number(number, width, &mut text);
+        text.push(after);
+    }
+    text
+}
+
+/// Appends a number with zeros before it, in so many digits at the least.
+fn push_number(number: u64, width: u32, text: &mut String) {
+    if width > 1 || number > 9 {
+        push_number(number / 10, width.saturating_sub(1), text);
+    }
+    text.push(char::from(b'0' + (number % 10) as u8));
 }
 
 /// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar. Years are
@@ -105,6 +127,7 @@ mod tests {
             (951_827_696, "2000-02-29T12:34:56.000Z"),
             (4_102_444_799, "2099-12-31T23:59:59.000Z"),
             (1_709_251_200, "2024-03-01T00:00:00.000Z"),
+            (253_402_300_800, "10000-01-01T00:00:00.000Z"),
         ] {
             assert_eq!(rfc3339(Duration::from_secs(seconds)), expected);
         }

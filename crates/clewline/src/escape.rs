@@ -57,10 +57,9 @@ pub fn html(text: &str) -> Cow<'_, str> {
 /// JSON itself escapes only U+0000 to U+001F (RFC 8259, section 7). All other steering
 /// characters lie outside the structure of JSON, so they can only stand inside strings, where
 /// `\uXXXX` means the same.
-pub(crate) fn json_text(json: &str, out: &mut Vec<u8>) {
-    if json.bytes().all(|byte| byte < 0x7f) {
-        out.extend_from_slice(json.as_bytes());
-        return;
+pub fn json_text(json: &str, out: &mut Vec<u8>) {
+    if holds_only_visible(json.as_bytes()) {
+        return out.extend_from_slice(json.as_bytes());
     }
     let mut kept = 0;
     for (at, character) in json.char_indices() {
@@ -73,6 +72,21 @@ pub(crate) fn json_text(json: &str, out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(&json.as_bytes()[kept..]);
+}
+
+/// The same for JSON that stands at the end of a buffer, from `start` on. Most of it holds
+/// nothing to escape and stays where it is.
+pub(crate) fn json_tail(buffer: &mut Vec<u8>, start: usize) {
+    if holds_only_visible(&buffer[start..]) {
+        return;
+    }
+    let tail = buffer.split_off(start);
+    json_text(&String::from_utf8_lossy(&tail), buffer);
+}
+
+/// Whether JSON is ASCII without DEL: the controls before it are escaped already.
+fn holds_only_visible(json: &[u8]) -> bool {
+    json.is_ascii() && memchr::memchr(0x7f, json).is_none()
 }
 
 /// Whether a character acts instead of being seen: controls (C0, DEL, C1), line and paragraph

@@ -27,17 +27,15 @@ use crate::folder::{Beginning, FolderError, JobFolder, Remedy};
 use crate::leases::Board;
 use crate::log::archive::{self, ArchiveLog, ArchivePlan, Position, Tails};
 use crate::log::{LinksLog, Log, Offset, UrlsLog, links, urls};
+use crate::memory::MemoryPlan;
 use crate::past::Past;
-use crate::store::{DiskStore, MemoryPlan};
+use crate::store::DiskStore;
 use crate::witness::{Testimony, Witness};
 
 use self::tail::{LONGEST_TAIL, LogEnd};
 
 /// Where bytes are kept that no commit knew.
 const TAILS: &str = "state/tails";
-
-/// The share of the crawl's memory that may hold exchanges on their way to the archive.
-const SPOOL_SHARE: u64 = 4;
 
 /// What a run takes up from a job folder.
 pub(crate) struct OpenJob {
@@ -56,6 +54,7 @@ pub(crate) fn open(
     mut rules: Rules,
 ) -> Result<OpenJob, CrawlError> {
     let plan = MemoryPlan::of(config.output.memory.0);
+    rules.active_lanes = plan.active_lanes();
     let state = folder.state_path();
     let testimony = Testimony::read(&state).map_err(|source| io_at(&state, source))?;
     prepare(folder, testimony.as_ref())?;
@@ -262,7 +261,7 @@ pub(crate) fn spool(folder: &JobFolder, config: &Config) -> Option<Arc<Spool>> {
     } else {
         Secrets::Replaced
     };
-    let budget = config.output.memory.0 / SPOOL_SHARE;
+    let budget = MemoryPlan::of(config.output.memory.0).spool();
     let spool = Spool::new(folder.state_path(), budget, secrets);
     config.output.archive.write.then(|| Arc::new(spool))
 }

@@ -1,13 +1,14 @@
 //! The lease board: which pages were in hand when the crawler died.
 //!
-//! Owns a small file beside the store. A page that is handed out is written on it, and marked
-//! when its answer begins to arrive; both are positioned writes without a sync, which survive
-//! the process, though not the machine. What an unclean end leaves on the board gets a strike,
+//! Owns a small file beside the store. A page that is handed out is written on it before anybody
+//! begins with it, and marked when its answer begins to arrive; both are positioned writes
+//! without a sync, which survive the process, though not the machine. What comes and goes
+//! between two writes is written together, so that many pages cost few system calls. What an unclean end leaves on the board gets a strike,
 //! and strikes are made durable before anything is handed out again. It refuses to know what
 //! becomes of a page under suspicion. It is a help, not the truth: a write that fails costs a
 //! strike and nothing else.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
@@ -68,6 +69,8 @@ pub(crate) struct Board {
     lent: KeyMap<u64, u32>,
     free: Vec<u32>,
     slots: u32,
+    /// What the places hold that are not written yet.
+    changed: BTreeMap<u32, Option<Key>>,
 }
 
 /// A page's place on the board, for the task that reads it.
@@ -103,6 +106,7 @@ impl Board {
             lent: KeyMap::default(),
             free: Vec::new(),
             slots: 0,
+            changed: BTreeMap::new(),
         })
     }
 
@@ -113,29 +117,50 @@ impl Board {
             .filter_map(|(key, strikes)| Some((*key, strikes.suspicion()?)))
     }
 
-    /// Writes a page on the board.
+    /// Gives a page a place; it stands there after the next [`Board::write`], and whoever works
+    /// on the page begins after that.
     pub(crate) fn lend(&mut self, job: JobId, key: Key) -> Lease {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots += 1;
             self.slots - 1
         });
         self.lent.insert(job.0, slot);
-        let at = self.place(slot);
-        let mut bytes = [0; SLOT];
-        bytes[..16].copy_from_slice(key.as_bytes());
-        bytes[16..24].copy_from_slice(&xxh3_64(key.as_bytes()).to_le_bytes());
-        self.file.write_all_at(&bytes, at).ok();
+        self.changed.insert(slot, Some(key));
         Lease {
             file: Arc::clone(&self.file),
-            at,
+            at: self.place(slot),
         }
     }
 
-    /// Wipes a page off the board: what it could do to the crawler, it has not done.
+    /// Takes a page off the board: what it could do to the crawler, it has not done.
     pub(crate) fn give_back(&mut self, job: JobId) {
         if let Some(slot) = self.lent.remove(&job.0) {
-            self.file.write_all_at(&[0; SLOT], self.place(slot)).ok();
+            self.changed.insert(slot, None);
             self.free.push(slot);
+        }
+    }
+
+    /// Writes what changed, neighbours together. A place that did not change is left alone: it
+    /// may have been marked meanwhile.
+    pub(crate) fn write(&mut self) {
+        let mut run = Vec::new();
+        let mut end = 0;
+        for (slot, key) in std::mem::take(&mut self.changed) {
+            if slot != end {
+                self.write_before(end, &run);
+                run.clear();
+            }
+            run.extend_from_slice(&slot_bytes(key));
+            end = slot + 1;
+        }
+        self.write_before(end, &run);
+    }
+
+    /// Writes the places before `end`.
+    fn write_before(&self, end: u32, run: &[u8]) {
+        if !run.is_empty() {
+            let at = self.place(end) - run.len() as u64;
+            self.file.write_all_at(run, at).ok();
         }
     }
 
@@ -147,6 +172,16 @@ impl Board {
     fn place(&self, slot: u32) -> u64 {
         self.slots_at + u64::from(slot) * SLOT as u64
     }
+}
+
+/// What stands in a place with a page, or in an empty one.
+fn slot_bytes(key: Option<Key>) -> [u8; SLOT] {
+    let mut bytes = [0; SLOT];
+    if let Some(key) = key {
+        bytes[..16].copy_from_slice(key.as_bytes());
+        bytes[16..24].copy_from_slice(&xxh3_64(key.as_bytes()).to_le_bytes());
+    }
+    bytes
 }
 
 /// The strikes of earlier runs, and one more for everything that stands on the board. What
@@ -246,10 +281,15 @@ mod tests {
     fn die(state: &Path) -> Vec<(Key, Suspicion)> {
         let mut board = Board::open(state).unwrap();
         let found = suspicions(&board);
-        board.lend(JobId(7), key(1)).reading();
-        board.lend(JobId(8), key(3)).reading();
+        let leases = [(7, 1), (8, 3)].map(|(job, page)| board.lend(JobId(job), key(page)));
+        board.write();
+        leases.iter().for_each(Lease::reading);
         board.give_back(JobId(8));
         board.lend(JobId(9), key(2));
+        board.lend(JobId(10), key(4));
+        board.write();
+        board.give_back(JobId(10));
+        board.write();
         found
     }
 
@@ -279,6 +319,7 @@ mod tests {
         for _ in 0..5 {
             let mut board = Board::open(place.path()).unwrap();
             let lease = board.lend(JobId(1), key(5));
+            board.write();
             lease.reading();
             board.close();
             // A task that was left behind does no harm.

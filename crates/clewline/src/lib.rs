@@ -44,6 +44,7 @@ mod leases;
 pub mod log;
 #[doc(hidden)]
 pub mod measuring;
+mod memory;
 mod page;
 mod past;
 pub mod rebuild;

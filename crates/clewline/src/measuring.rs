@@ -9,7 +9,8 @@ use clewline_core::frontier::{Frontier, FrontierState, Rules};
 
 use crate::engine::FRONTIER_NOTE;
 use crate::fetch::http1::{HeadLimits, HeadReader, HeadStep};
-use crate::store::{MemoryPlan, StoreError};
+use crate::memory::MemoryPlan;
+use crate::store::StoreError;
 
 pub use crate::store::{DiskStore, DiskUse, SealedBatch};
 
@@ -26,10 +27,12 @@ pub fn response_head(bytes: &[u8]) -> Option<(u16, usize)> {
 /// what `--memory` says.
 pub fn frontier_on_disk(
     folder: &Path,
-    rules: Rules,
+    mut rules: Rules,
     memory: u64,
 ) -> Result<Frontier<DiskStore>, StoreError> {
-    let store = DiskStore::open(folder, rules.keyer.clone(), MemoryPlan::of(memory))?;
+    let plan = MemoryPlan::of(memory);
+    rules.active_lanes = plan.active_lanes();
+    let store = DiskStore::open(folder, rules.keyer.clone(), plan)?;
     let note = store.note(FRONTIER_NOTE)?;
     let mut frontier = Frontier::new(rules, store);
     if let Some(note) = note {

@@ -19,9 +19,10 @@ use crate::engine::{FRONTIER_NOTE, SPENT_NOTE, TALLY_NOTE};
 use crate::folder::{FolderError, Remedy, STATE, io_at, take_lock};
 use crate::log::lines::Lines;
 use crate::log::urls;
+use crate::memory::MemoryPlan;
 use crate::record::Record;
 use crate::report::Tally;
-use crate::store::{DiskStore, MemoryPlan};
+use crate::store::DiskStore;
 use crate::stored::{JobError, JobStanding, StoredJob};
 
 /// Hosts that a status names.

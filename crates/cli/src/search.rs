@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use clewline::report::{Ink, figures};
 use clewline_search::{Folding, Hit, Index, Progress, Query, Results, SearchError, Updated};
 
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
-use crate::progress::render::grouped;
 use crate::settings::problem::Problem;
 use crate::{Failure, job, write_out};
 
@@ -148,35 +148,39 @@ fn failure(error: SearchError) -> Failure {
 fn told(updated: &Updated, pages: u64, took: Duration) -> String {
     let mut text = format!(
         "{} pages in the index, {} of them new or changed, in {:.1} s",
-        grouped(pages),
-        grouped(updated.pages),
+        figures::count(pages),
+        figures::count(updated.pages),
         took.as_secs_f64()
     );
     if updated.left_out > 0 {
         let _ = write!(
             text,
             "; {} ask not to be indexed",
-            grouped(updated.left_out)
+            figures::count(updated.left_out)
         );
     }
     if updated.damaged > 0 {
         let _ = write!(
             text,
             "; {} places of the archive are damaged",
-            grouped(updated.damaged)
+            figures::count(updated.damaged)
         );
     }
     text
 }
 
 /// Shows a terminal how far the index is; others see the end only.
-fn teller() -> impl FnMut(Progress) {
+pub(crate) fn teller() -> impl FnMut(Progress) {
     let is_terminal = stderr().is_terminal();
     let mut last = Instant::now();
     move |progress| {
         if is_terminal && last.elapsed() >= BETWEEN_WORDS {
             last = Instant::now();
-            let _ = write!(stderr(), "\rindexing: {} pages\r", grouped(progress.pages));
+            let _ = write!(
+                stderr(),
+                "\rindexing: {} pages\r",
+                figures::count(progress.pages)
+            );
         }
     }
 }
@@ -200,7 +204,10 @@ fn print(results: &Results, arguments: &SearchArguments) -> Result<ExitStatus, F
                 write_hit(number, hit, in_colour, &mut text);
             }
             let status = write_out(&text)?;
-            let (total, took) = (grouped(results.total), results.took.as_secs_f64() * 1000.0);
+            let (total, took) = (
+                figures::count(results.total),
+                results.took.as_secs_f64() * 1000.0,
+            );
             Speaker::new(Colour::Auto).note(&format!("{total} pages match ({took:.1} ms)"));
             Ok(status)
         }
@@ -241,7 +248,8 @@ fn marked(text: &str, marks: &[(usize, usize)], in_colour: bool) -> String {
         let (Some(before), Some(word)) = (text.get(at..from), text.get(from..to)) else {
             continue;
         };
-        let _ = write!(out, "{}\x1b[1m{}\x1b[0m", shown(before), shown(word));
+        out.push_str(&shown(before));
+        out.push_str(&Ink::Strong.paint(&shown(word)));
         at = to;
     }
     out.push_str(&shown(text.get(at..).unwrap_or_default()));

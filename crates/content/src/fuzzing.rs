@@ -50,77 +50,23 @@ pub fn date(data: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use mutate::Trial;
 
-    use super::*;
-
-    /// Mutations of each seed.
-    const ROUNDS: usize = 300;
-
-    /// A small generator (xorshift), so that a failure can be repeated.
-    struct Dice(u64);
-
-    impl Dice {
-        fn below(&mut self, bound: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 % bound.max(1) as u64) as usize
-        }
-    }
-
-    fn mutated(seed: &[u8], dice: &mut Dice) -> Vec<u8> {
-        let tokens = [
-            "<", ">", "</", "<!--", "&#x", "<table>", "<td>", "<pre>", "'", "=", "\0",
-        ];
-        let mut data = seed.to_vec();
-        for _ in 0..=dice.below(4) {
-            let at = dice.below(data.len() + 1);
-            match dice.below(4) {
-                0 => data.truncate(at),
-                1 => {
-                    let token = tokens[dice.below(tokens.len())];
-                    data.splice(at..at, token.bytes());
-                }
-                2 if at < data.len() => {
-                    data.remove(at);
-                }
-                _ if at < data.len() => data[at] ^= 1 << dice.below(8),
-                _ => {}
-            }
-        }
-        data
-    }
-
-    fn try_all(corpus: &str, body: fn(&[u8])) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz-corpus");
-        let folder = folder.join(corpus);
-        let mut files: Vec<_> = std::fs::read_dir(&folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
-        files.sort();
-        assert!(files.len() >= 6, "{}", folder.display());
-        let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
-        for file in files {
-            let seed = std::fs::read(&file).unwrap();
-            body(&seed);
-            for round in 0..ROUNDS {
-                let data = mutated(&seed, &mut dice);
-                let result = std::panic::catch_unwind(|| body(&data));
-                let shown = data.escape_ascii();
-                assert!(result.is_ok(), "{}, round {round}: {shown}", file.display());
-            }
-        }
-    }
+    const TRIAL: Trial<'_> = Trial {
+        home: env!("CARGO_MANIFEST_DIR"),
+        tokens: &[
+            b"<", b">", b"</", b"<!--", b"&#x", b"<table>", b"<td>", b"<pre>", b"'", b"=", b"\0",
+        ],
+        rounds: 300,
+    };
 
     #[test]
     fn pages() {
-        try_all("content", content);
+        TRIAL.run("content", super::content);
     }
 
     #[test]
     fn dates() {
-        try_all("date", date);
+        TRIAL.run("date", super::date);
     }
 }

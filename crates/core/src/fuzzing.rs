@@ -191,79 +191,28 @@ fn check_jar(jar: &CookieJar, context: CookieContext<'_>, now: u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use mutate::Trial;
 
-    const MUTATIONS_PER_SEED: usize = 300;
+    const TRIAL: Trial<'_> = Trial {
+        home: env!("CARGO_MANIFEST_DIR"),
+        tokens: &[
+            b"*", b"$", b"%", b";", b"=", b"\n", b"\t", b"#", b":", b".", b" ", b"/", b"-",
+        ],
+        rounds: 300,
+    };
 
-    fn corpus(name: &str) -> Vec<Vec<u8>> {
-        let folder = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz-corpus/{}"), name);
-        let mut files: Vec<_> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
-        files.sort();
-        assert!(files.len() >= 10, "the corpus {name} is incomplete");
-        files
-            .iter()
-            .map(|file| std::fs::read(file).unwrap())
-            .collect()
-    }
-
-    /// Marsaglia's xorshift: the same mutations on every machine.
-    struct Dice(u64);
-
-    impl Dice {
-        fn roll(&mut self, sides: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 % sides.max(1) as u64) as usize
-        }
-    }
-
-    fn mutate(seed: &[u8], other: &[u8], dice: &mut Dice) -> Vec<u8> {
-        let mut data = seed.to_vec();
-        for _ in 0..=dice.roll(4) {
-            let at = dice.roll(data.len() + 1);
-            match dice.roll(5) {
-                0 => data.truncate(at),
-                1 => data.insert(at, dice.roll(256) as u8),
-                2 => data.extend_from_slice(&other[dice.roll(other.len() + 1)..]),
-                3 => data.insert(at, b"*$%;=\n\t#:. /-"[dice.roll(13)]),
-                _ => {
-                    if let Some(byte) = data.get_mut(at) {
-                        *byte ^= 1 << dice.roll(8);
-                    }
-                }
-            }
-        }
-        data
-    }
-
-    fn check(name: &str, body: fn(&[u8])) {
-        let seeds = corpus(name);
-        let mut dice = Dice(0x5EED_1234_5678_9ABC);
-        for seed in &seeds {
-            body(seed);
-            for _ in 0..MUTATIONS_PER_SEED {
-                let other = &seeds[dice.roll(seeds.len())];
-                body(&mutate(seed, other, &mut dice));
-            }
-        }
+    #[test]
+    fn urls() {
+        TRIAL.run("url", super::fuzz_url);
     }
 
     #[test]
-    fn urls_hold_for_the_corpus_and_its_mutations() {
-        check("url", fuzz_url);
+    fn robots() {
+        TRIAL.run("robots", super::fuzz_robots);
     }
 
     #[test]
-    fn robots_hold_for_the_corpus_and_its_mutations() {
-        check("robots", fuzz_robots);
-    }
-
-    #[test]
-    fn cookies_hold_for_the_corpus_and_its_mutations() {
-        check("cookies", fuzz_cookies);
+    fn cookies() {
+        TRIAL.run("cookies", super::fuzz_cookies);
     }
 }

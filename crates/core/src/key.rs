@@ -6,6 +6,7 @@
 //! parameters); the request always uses the URL's own text.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
@@ -18,8 +19,21 @@ use crate::url::CrawlUrl;
 pub const PARTITIONS: u64 = 4096;
 
 /// The identity of a URL within one job.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key([u8; 16]);
+
+// As the bytes compare, but by two words: the links of every page are sorted.
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        u128::from_be_bytes(self.0).cmp(&u128::from_be_bytes(other.0))
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl Key {
     /// Wraps bytes read from a log or a store.
@@ -32,6 +46,17 @@ impl Key {
         &self.0
     }
 
+    /// The bytes in hexadecimal. Every line of a log has one, so it is not left to `write!`.
+    fn digits(&self) -> [u8; 32] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut digits = [0; 32];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        digits
+    }
+
     /// The part shared by all URLs of a host.
     pub fn host(&self) -> HostId {
         HostId(u64::from_be_bytes(
@@ -42,10 +67,12 @@ impl Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        formatter.write_str(as_text(&self.digits()))
     }
+}
+
+fn as_text(digits: &[u8; 32]) -> &str {
+    std::str::from_utf8(digits).expect("hexadecimal digits are ASCII")
 }
 
 impl fmt::Debug for Key {
@@ -64,7 +91,7 @@ impl std::str::FromStr for Key {
 
 impl Serialize for Key {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(as_text(&self.digits()))
     }
 }
 
@@ -287,6 +314,8 @@ mod tests {
             a
         );
         assert_eq!(a.to_string().parse::<Key>().unwrap(), a);
+        assert_eq!(a.cmp(&c), a.as_bytes().cmp(c.as_bytes()));
+        assert_eq!(c.partial_cmp(&a), Some(a.cmp(&c).reverse()));
         let near = CrawlUrl::parse("http://a.example.com/1").unwrap();
         for other in ["https://a.example.com:8443/2", "http://b.example.com/1"] {
             let other = CrawlUrl::parse(other).unwrap();

@@ -87,6 +87,11 @@ impl Scope {
         new
     }
 
+    /// Whether parts of pages are fetched, too.
+    pub const fn takes_requisites(&self) -> bool {
+        self.requisites
+    }
+
     /// Whether a host is a root's own.
     pub fn is_root_host(&self, host: &str) -> bool {
         self.hosts.contains_key(without_www(host))

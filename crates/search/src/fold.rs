@@ -19,18 +19,6 @@ const NEAR: u32 = 3;
 /// Bits of 64 in which they differ where two addresses claim to be one page. The fingerprints of
 /// unrelated pages differ in half of all bits.
 const PLAUSIBLE: u32 = 16;
-/// Names of files that stand for their folder.
-const INDEX_FILES: [&str; 8] = [
-    "index.html",
-    "index.htm",
-    "index.php",
-    "index.asp",
-    "index.aspx",
-    "index.jsp",
-    "default.htm",
-    "default.aspx",
-];
-
 /// What likeness is told by; 0 stands for what is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Likeness {
@@ -66,29 +54,8 @@ pub(crate) fn near_of(fingerprint: Fingerprint, words: usize) -> u64 {
 /// The address of a page: the one that it names as the canonical one, if that is on the same
 /// host, else its own.
 pub(crate) fn address_of(url: &CrawlUrl, canonical: Option<&CrawlUrl>) -> u64 {
-    let named = canonical.filter(|named| site(named) == site(url));
-    xxh3_64(plain(named.unwrap_or(url)).as_bytes())
-}
-
-fn site(url: &CrawlUrl) -> &str {
-    let authority = url.authority();
-    authority.strip_prefix("www.").unwrap_or(authority)
-}
-
-/// An address without scheme, `www.`, the name of an index file and the last slash.
-fn plain(url: &CrawlUrl) -> String {
-    let path = url.path();
-    let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
-    let is_index = INDEX_FILES
-        .iter()
-        .any(|name| name.eq_ignore_ascii_case(file));
-    let path = if is_index || file.is_empty() {
-        folder
-    } else {
-        path
-    };
-    let query = url.query().map(|query| format!("?{query}"));
-    format!("{}{path}{}", site(url), query.unwrap_or_default())
+    let named = canonical.filter(|named| named.site() == url.site());
+    xxh3_64(named.unwrap_or(url).without_spelling().as_bytes())
 }
 
 /// A page that stands for others.

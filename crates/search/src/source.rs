@@ -1,17 +1,18 @@
 //! Pages out of a job's archive, in the order in which they were settled.
 //!
 //! Owns which records make a page, what is done about one that changed or vanished, and the
-//! place after each. It reads what is committed and nothing behind it. Invariant: reading from a
+//! place after each. In files that others wrote every answer that is a page counts. It reads what is committed and nothing behind it. Invariant: reading from a
 //! place that a step named goes on with the step after it.
 
 mod files;
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead as _, Read as _};
+use std::io::{self, BufRead, Read as _};
 use std::path::Path;
 
 use clewline::log::archive::Position;
+use clewline::rebuild::{self, Foreign};
 use clewline::record::{OutcomeKind, Record};
 use clewline_warc::http::{self, Head};
 use clewline_warc::read::{Header, ReadError, Reader};
@@ -31,6 +32,10 @@ const MOST_DECODED: u64 = 8 * 1024 * 1024;
 const LONGEST_LINE: u64 = 8 * 1024 * 1024;
 /// Captures that are remembered for those that refer to them, as many as the archive compares.
 const MOST_PLACES: usize = 65_536;
+/// Bytes of an answer that are looked at in a file of somebody else.
+const LONGEST_BLOCK: u64 = 16 * 1024 * 1024;
+/// Bytes of a warcinfo record that are looked at.
+const LONGEST_INFO: u64 = 64 * 1024;
 /// The field of a metadata record that holds the record.
 const LINE_FIELD: &str = "urls-jsonl:";
 
@@ -70,6 +75,8 @@ pub(crate) struct Source<'a> {
     places: HashMap<u64, u64>,
     /// Where an earlier run captured a digest.
     known: &'a dyn Fn(u64) -> Option<u64>,
+    /// Reads answers that no line of a crawl speaks of; none while a file of ours is read.
+    foreign: Option<Foreign>,
     /// Damaged places that were passed.
     damaged: u64,
 }
@@ -101,6 +108,7 @@ impl<'a> Source<'a> {
             capture: None,
             places: HashMap::new(),
             known,
+            foreign: None,
             damaged: 0,
         }
     }
@@ -154,6 +162,7 @@ impl<'a> Source<'a> {
             0
         };
         let input = File::open(&file.path).map_err(failed)?;
+        self.foreign = (!is_ours(&input)).then(Foreign::default);
         let reader = Reader::seek(input, offset);
         self.reader = Some(reader.map_err(|error| failed(io::Error::other(error)))?);
         Ok(())
@@ -189,10 +198,17 @@ impl<'a> Source<'a> {
         };
         let mut change = None;
         match header.kind() {
+            Kind::Response if self.foreign.is_some() => {
+                let place = place(file, reader.offset());
+                let mut block = Vec::new();
+                // What can be read of a damaged one is told; that it is damaged, by its end.
+                let _ = reader.block().take(LONGEST_BLOCK).read_to_end(&mut block);
+                change = self.answer(header, &block, place);
+            }
             Kind::Response => {
                 self.capture = Some(Capture {
                     id: header.id().unwrap_or_default().to_owned(),
-                    body: body(reader),
+                    body: body(reader.block()),
                     place: place(file, reader.offset()),
                     date: header.date(),
                 });
@@ -234,6 +250,18 @@ impl<'a> Source<'a> {
                 Ok(None)
             }
         }
+    }
+
+    /// What an answer alone says, in a file that has no lines of ours.
+    fn answer(&mut self, header: &Header, block: &[u8], place: u64) -> Option<Change> {
+        let record = self.foreign.as_ref()?.record(header, block)?;
+        let capture = Capture {
+            id: String::new(),
+            body: body(block),
+            place,
+            date: header.date(),
+        };
+        Some(self.change(&record, Some(capture)))
     }
 
     fn change(&mut self, record: &Record, capture: Option<Capture>) -> Change {
@@ -313,7 +341,7 @@ impl Archive {
         let file = self.files.iter().find(|file| file.serial == place.serial)?;
         let mut reader = Reader::seek(File::open(&file.path).ok()?, place.offset).ok()?;
         let header = reader.next_record()?.ok()?;
-        (header.kind() == Kind::Response).then(|| body(&mut reader))?
+        (header.kind() == Kind::Response).then(|| body(reader.block()))?
     }
 
     /// The archive of a job folder.
@@ -334,9 +362,22 @@ fn remove(record: &Record) -> Change {
     }
 }
 
+/// Whether a crawl of ours wrote a file, as its first record tells.
+fn is_ours(file: &File) -> bool {
+    let mut reader = Reader::new(file);
+    let first = reader.next_record();
+    if !first.is_some_and(|first| first.is_ok_and(|it| it.kind() == Kind::WarcInfo)) {
+        return false;
+    }
+    let mut info = Vec::new();
+    // As far as it can be read.
+    let _ = reader.block().take(LONGEST_INFO).read_to_end(&mut info);
+    rebuild::is_ours(&String::from_utf8_lossy(&info))
+}
+
 /// The decoded body of the record that is being read, as far as it can be decoded.
-fn body(reader: &mut Reader<File>) -> Option<Vec<u8>> {
-    let (head, rest) = http::split(reader.block()).ok()?;
+fn body(block: impl BufRead) -> Option<Vec<u8>> {
+    let (head, rest) = http::split(block).ok()?;
     let head = Head::parse(&head);
     let payload = http::payload(head, rest);
     let mut body = Vec::new();

@@ -11,6 +11,7 @@ use std::time::Duration;
 use clewline::Crawl;
 use clewline::config::{Config, Root, Speed};
 use clewline_search::{FOLDER, Index, Query, Results, SearchError, Updated, rebuild, update};
+use clewline_warc::{Block, Coding, Draft, Effort, Encoder, Moment, RecordId};
 use tempfile::TempDir;
 use terrarium::{LiveWeb, Page, Site, Web, links};
 
@@ -183,4 +184,77 @@ fn folders_without_an_archive_are_told_so() {
     crawl(config);
     let failed = update(&folder, &mut |_| {}).unwrap_err();
     assert!(failed.to_string().contains("--no-archive"), "{failed}");
+}
+
+/// WARC files of a crawl in a folder of their own.
+fn bare(folder: &Path) -> PathBuf {
+    let bare = folder.with_extension("warcs");
+    fs::create_dir(&bare).unwrap();
+    for entry in fs::read_dir(folder.join("archive")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "gz") {
+            fs::copy(&path, bare.join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    bare
+}
+
+#[test]
+fn a_folder_of_warc_files_is_enough() {
+    let (_place, folder) = crawled();
+    let bare = bare(&folder);
+    let made = updated(&bare);
+    assert_eq!((made.pages, made.left_out, made.damaged), (5, 1, 0));
+    updated(&folder);
+    for query in ["pairs", "plain type:text", "secret", "balanced"] {
+        assert_eq!(paths(&bare, query), paths(&folder, query), "{query}");
+    }
+    assert_eq!(updated(&bare).seen, 0, "nothing is new");
+}
+
+#[test]
+fn files_of_others_are_indexed_by_their_answers() {
+    let place = tempfile::tempdir().unwrap();
+    let date = Moment::of_timestamp("20240102030405").unwrap();
+    let html = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
+    let answers = [
+        ("robots.txt", "HTTP/1.1 404 No\r\n\r\n", "no keys"),
+        ("one", html, "<title>One</title>first keys"),
+        (
+            "two",
+            html,
+            "<title>Two</title><meta name=robots content=noindex>keys",
+        ),
+        ("three", "HTTP/1.1 302 No\r\nLocation: /one\r\n\r\n", "keys"),
+        (
+            "four",
+            html,
+            "<meta charset=iso-8859-1><title>Four</title>Schl\u{fc}ssel",
+        ),
+    ];
+    for (number, (name, head, body)) in (1..).zip(answers) {
+        // Names without serial numbers, in another order.
+        let path = place
+            .path()
+            .join(format!("{}.warc.gz", ["c", "b", "a"][number % 3]));
+        let mut file = fs::File::options()
+            .create(true)
+            .append(true)
+            .open(path)
+            .unwrap();
+        let body: Vec<u8> = body.chars().map(|letter| letter as u8).collect();
+        let url = format!("http://a.test/{name}");
+        let id = RecordId::numbered([5; 16], number as u64);
+        let block = Block::message(head.as_bytes()).bytes(&body);
+        let draft = Draft::response(id, date, &url, block);
+        let mut encoder = Encoder::new(Coding::Gzip);
+        encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
+    }
+    let made = updated(place.path());
+    assert_eq!((made.pages, made.left_out, made.damaged), (2, 1, 0));
+    assert_eq!(paths(place.path(), "keys"), ["/one"]);
+    assert_eq!(paths(place.path(), "schl\u{fc}ssel"), ["/four"]);
+    assert_eq!(updated(place.path()).seen, 0, "nothing is new");
+    let one = search(place.path(), "first");
+    assert_eq!(one.hits[0].title, "One");
 }

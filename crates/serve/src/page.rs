@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use clewline::escape::html;
+use clewline::report::figures;
 use clewline_archive::serve::{Shown, path_of};
 use clewline_search::LONGEST;
 use clewline_warc::Moment;
@@ -87,7 +88,7 @@ fn message(text: &str) -> String {
 }
 
 fn making(pages: u64) -> String {
-    let pages = grouped(pages);
+    let pages = figures::count(pages);
     format!(
         "<p id=status role=status class=message>The index is being made: {pages} pages so far. \
         This page looks again by itself. <code>clewline index DIR</code> makes it beforehand.\n"
@@ -101,17 +102,4 @@ pub(crate) fn capture_of(url: &str, fetched_at: i64) -> String {
 
 fn moment(seconds: i64) -> Moment {
     Moment::since_1970(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
-}
-
-/// A number in groups of three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

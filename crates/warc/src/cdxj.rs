@@ -45,6 +45,10 @@ pub struct Capture {
     /// The digest of the payload.
     #[serde(default)]
     pub digest: String,
+    /// How the body is coded, as [`Head::codings`] tells it. Not told for revisits, which have
+    /// no body, and in other people's indexes.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub codings: String,
     /// The length of the member.
     #[serde(serialize_with = "as_text", deserialize_with = "number", default)]
     pub length: u64,
@@ -153,6 +157,7 @@ impl Capture {
             mime: String::new(),
             status: String::new(),
             digest: digest.to_owned(),
+            codings: String::new(),
             length: 0,
             offset: 0,
             filename: String::new(),
@@ -181,7 +186,10 @@ impl Capture {
         self.mime = head.media_type().unwrap_or_else(|| "unk".to_owned());
         if is_revisit {
             REVISIT.clone_into(&mut self.mime);
-        } else if self.digest.is_empty() {
+            return Ok(());
+        }
+        self.codings = head.codings();
+        if self.digest.is_empty() {
             let hasher = PayloadHasher::new(head.is_chunked());
             self.digest = digest_of(body, hasher)?.to_string();
         }

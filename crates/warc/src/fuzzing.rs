@@ -98,74 +98,23 @@ fn index(data: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use mutate::Trial;
 
-    const MUTATIONS_PER_SEED: usize = 300;
-
-    /// A small generator (xorshift), so that a failure can be repeated.
-    struct Dice(u64);
-
-    impl Dice {
-        fn below(&mut self, bound: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 % bound.max(1) as u64) as usize
-        }
-    }
-
-    fn mutated(seed: &[u8], other: &[u8], dice: &mut Dice) -> Vec<u8> {
-        const TOKENS: [&[u8]; 6] = [
+    const TRIAL: Trial<'_> = Trial {
+        home: env!("CARGO_MANIFEST_DIR"),
+        tokens: &[
             b"WARC/1.1\r\n",
             b"\r\n\r\n",
             b"Content-Length: 9\r\n",
             b"\x1f\x8b\x08",
             b"\x28\xb5\x2f\xfd",
             b"\x5d\x2a\x4d\x18",
-        ];
-        let mut data = seed.to_vec();
-        for _ in 0..=dice.below(4) {
-            let at = dice.below(data.len() + 1);
-            match dice.below(6) {
-                0 => data.truncate(at),
-                1 => data.insert(at, dice.below(256) as u8),
-                2 => data.extend_from_slice(&other[dice.below(other.len() + 1)..]),
-                3 => {
-                    let token = TOKENS[dice.below(TOKENS.len())];
-                    data.splice(at..at, token.iter().copied());
-                }
-                _ => {
-                    if let Some(byte) = data.get_mut(at) {
-                        *byte ^= 1 << dice.below(8);
-                    }
-                }
-            }
-        }
-        data
-    }
+        ],
+        rounds: 300,
+    };
 
     #[test]
-    fn archives_hold_for_the_corpus_and_its_mutations() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz-corpus/warc");
-        let mut files: Vec<_> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
-        files.sort();
-        let seeds: Vec<_> = files
-            .iter()
-            .map(|file| std::fs::read(file).unwrap())
-            .collect();
-        assert!(seeds.len() >= 6, "the corpus was not found whole");
-        let mut dice = Dice(0x5EED_1234_5678_9ABC);
-        for seed in &seeds {
-            fuzz_warc(seed);
-            for _ in 0..MUTATIONS_PER_SEED {
-                let other = &seeds[dice.below(seeds.len())];
-                let data = mutated(seed, other, &mut dice);
-                let result = std::panic::catch_unwind(|| fuzz_warc(&data));
-                assert!(result.is_ok(), "{}", data.escape_ascii());
-            }
-        }
+    fn archives() {
+        TRIAL.run("warc", super::fuzz_warc);
     }
 }

@@ -15,6 +15,9 @@ pub(crate) fn is_chunked(head: &[u8]) -> bool {
 /// The longest head that is looked into; what lies beyond is body.
 pub const LONGEST_HEAD: usize = 1024 * 1024;
 
+/// The longest list of codings that is compared with others.
+const LONGEST_CODINGS: usize = 64;
+
 /// A head as it was recorded, and what it says.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a> {
@@ -94,6 +97,31 @@ impl<'a> Head<'a> {
             .collect()
     }
 
+    /// Content and transfer codings as a key to compare by: `gzip/chunked`, with `-` where there
+    /// are none. Empty if they are not plain words.
+    pub fn codings(&self) -> String {
+        let words = |name| {
+            let values = self.all(name);
+            let words = values.flat_map(|value| value.split(|&byte| byte == b','));
+            let words = words.map(|word| word.trim_ascii().to_ascii_lowercase());
+            let told = words.filter(|word| !word.is_empty() && word != b"identity");
+            match told.collect::<Vec<_>>().join(&b'+') {
+                none if none.is_empty() => b"-".to_vec(),
+                joined => joined,
+            }
+        };
+        let codings = [words("content-encoding"), words("transfer-encoding")].join(&b'/');
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-+/_.".contains(byte);
+        match String::from_utf8(codings) {
+            Ok(codings)
+                if codings.len() <= LONGEST_CODINGS && codings.bytes().all(|b| is_plain(&b)) =>
+            {
+                codings
+            }
+            _ => String::new(),
+        }
+    }
+
     /// The media type without its parameters, in lower case.
     pub fn media_type(&self) -> Option<String> {
         let text = self.text("content-type")?;
@@ -168,6 +196,27 @@ mod tests {
         assert_eq!(fields, expected);
         assert_eq!(head.all("A").count(), 2);
         assert!(head.as_bytes().ends_with(b"\r\n\r\n"));
+    }
+
+    #[test]
+    fn codings_are_compared_by_their_names() {
+        let long = format!("Content-Encoding: {}\n", "gzip,".repeat(20));
+        for (fields, expected) in [
+            ("", "-/-"),
+            ("Content-Length: 7\n", "-/-"),
+            ("transfer-encoding: Chunked\n", "-/chunked"),
+            ("Content-Encoding: GZIP\n", "gzip/-"),
+            (
+                "Content-Encoding: br\nTransfer-Encoding: gzip, chunked\nContent-Encoding: identity,,x\n",
+                "br+x/gzip+chunked",
+            ),
+            ("Content-Encoding: gzip;q=1\n", ""),
+            ("Content-Encoding: \"x y\"\n", ""),
+            (long.as_str(), ""),
+        ] {
+            let head = format!("HTTP/1.1 200 OK\n{fields}\n");
+            assert_eq!(Head::parse(head.as_bytes()).codings(), expected, "{fields}");
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Writing records.
 //!
 //! Owns the way from a draft to the bytes of a member: `draft` the header, `block` what follows
-//! it, `member` the compression. The same draft, its block in the same parts, gives the same bytes:
+//! it, `member` and `deflate` the compression. The same draft, its block in the same parts, gives the same bytes:
 //! nothing here reads a clock or a random number. Memory is bounded whatever the size of a block.
 
 mod block;
+mod deflate;
 mod draft;
 mod member;
 
@@ -42,7 +43,8 @@ pub enum WriteError {
 #[derive(Debug)]
 pub struct Encoder {
     packer: Packer,
-    header: Vec<u8>,
+    /// The header and what is compressed together with it.
+    record: Vec<u8>,
 }
 
 impl Encoder {
@@ -50,7 +52,7 @@ impl Encoder {
     pub fn new(coding: Coding) -> Self {
         Self {
             packer: Packer::new(coding),
-            header: Vec::new(),
+            record: Vec::new(),
         }
     }
 
@@ -63,17 +65,25 @@ impl Encoder {
     ) -> Result<u64, WriteError> {
         let id = draft.id();
         let unread = |source| WriteError::Block { id, source };
-        self.header.clear();
-        draft.header(&mut self.header).map_err(unread)?;
-        let block = draft.block();
-        let length = (self.header.len() + END.len()) as u64 + block.length();
-        let mut counted = Counted { out, written: 0 };
         let failed = |source| WriteError::Output { id, source };
+        let mut counted = Counted { out, written: 0 };
+        self.record.clear();
+        draft.header(&mut self.record).map_err(unread)?;
+        let block = draft.block();
+        if block.length() < self.packer.gathers(effort) {
+            gather(block, &mut self.record).map_err(unread)?;
+            self.packer
+                .whole(&self.record, effort, &mut counted)
+                .map_err(failed)?;
+            return Ok(counted.written);
+        }
+        let length = (self.record.len() + END.len()) as u64 + block.length();
+        self.record.extend_from_slice(block.head());
         let mut member = self
             .packer
             .begin(effort, length, &mut counted)
             .map_err(failed)?;
-        member.head(&self.header, block.head()).map_err(failed)?;
+        member.head(&self.record).map_err(failed)?;
         let mut refused = None;
         let read = block.each_body(&mut |piece| match member.body(piece) {
             Ok(()) => true,
@@ -89,6 +99,17 @@ impl Encoder {
         member.end(END).map_err(failed)?;
         Ok(counted.written)
     }
+}
+
+/// Puts a block and what follows it behind its header.
+fn gather(block: &Block<'_>, record: &mut Vec<u8>) -> io::Result<()> {
+    record.extend_from_slice(block.head());
+    block.each_body(&mut |piece| {
+        record.extend_from_slice(piece);
+        true
+    })?;
+    record.extend_from_slice(END);
+    Ok(())
 }
 
 /// What follows every block.

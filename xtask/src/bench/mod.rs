@@ -23,28 +23,20 @@ use crate::{Workspace, skipped};
 use ground::Ground;
 use options::{Mode, Options};
 
-/// Runs the verb with the words after `bench`; answers whether all went well.
-pub(crate) fn run(workspace: Workspace, words: &[String]) -> bool {
-    let ended = work(workspace, words);
-    if let Err(error) = &ended {
-        eprintln!("error: {error:#}");
-    }
-    ended.is_ok()
-}
-
 /// Whether no hot path takes clearly more instructions than it did, as a stage of the tests.
 pub(crate) fn check_instructions(workspace: &Workspace) -> Result<Ending> {
     if let Err(error) = instructions::tools() {
         return Ok(skipped(&error));
     }
     let words = ["--instructions".to_owned()];
-    work(workspace.clone(), &words)?;
+    run(workspace, &words)?;
     Ok(Ending::Ran(Counts::PASSED))
 }
 
-fn work(workspace: Workspace, words: &[String]) -> Result<()> {
+/// Runs the verb with the words after `bench`.
+pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
     let options = Options::parse(words)?;
-    let ground = Ground::prepare(workspace, &options)?;
+    let ground = Ground::prepare(workspace.clone(), &options)?;
     match &options.mode {
         Mode::Help => {
             say(options::HELP);

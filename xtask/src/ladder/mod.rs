@@ -84,16 +84,8 @@ pub(crate) struct Results {
     pub(crate) chess: String,
 }
 
-/// Runs the verb with the words after `ladder`; answers whether all went well.
-pub(crate) fn run(workspace: &Workspace, words: &[String]) -> bool {
-    let ended = work(workspace, words);
-    if let Err(error) = &ended {
-        eprintln!("error: {error:#}");
-    }
-    ended.is_ok()
-}
-
-fn work(workspace: &Workspace, words: &[String]) -> Result<()> {
+/// Runs the verb with the words after `ladder`.
+pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
     let options = Options::parse(words)?;
     if options.help {
         say(options::HELP);

@@ -90,17 +90,13 @@ impl Options {
     }
 }
 
-/// Whether all went well.
-pub(crate) fn run(workspace: &Workspace, words: &[String]) -> bool {
+/// Runs the verb with the words after `torture`.
+pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
     if words.iter().any(|word| word == "--help" || word == "-h") {
         say(HELP);
-        return true;
+        return Ok(());
     }
-    let ended = Options::parse(words).and_then(|options| work(workspace, &options));
-    if let Err(error) = &ended {
-        eprintln!("error: {error:#}");
-    }
-    ended.is_ok()
+    work(workspace, &Options::parse(words)?)
 }
 
 fn work(workspace: &Workspace, options: &Options) -> Result<()> {

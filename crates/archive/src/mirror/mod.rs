@@ -1,11 +1,14 @@
 //! A folder that browsers open: the latest capture of every URL, links from file to file.
 //!
 //! Owns which captures become files and where references lead. Refuses to know how names are made
-//! (`names`) and how documents are rewritten. Invariants: the same archive makes the same folder;
-//! nothing is written outside the folder; opening a page loads nothing from the web unless a
-//! script of it does.
+//! (`names`), which files are whose (`list`) and how documents are rewritten. Invariants: the same
+//! archive makes the same folder; nothing is written outside the folder; opening a page loads
+//! nothing from the web unless a script of it does.
 
+mod list;
 mod names;
+
+pub use names::name_of;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,6 +25,8 @@ use crate::content::{Content, ContentError};
 use crate::document::{self, Rewritten, Unchanged};
 use crate::open::{Archive, Held};
 use crate::rewrite::{self, Banner, Guide, Use};
+
+use list::List;
 
 /// The page that lists the others.
 const ENTRY: &str = "index.html";
@@ -88,6 +93,7 @@ pub fn export(
             archive,
             known: RefCell::default(),
         },
+        list: List::begin(folder).map_err(output)?,
         folder,
         listed: Vec::new(),
         files: 0,
@@ -102,6 +108,7 @@ pub fn export(
 
 struct Mirror<'a> {
     ends: Ends<'a>,
+    list: List,
     folder: &'a Path,
     /// Pages of the entry: name and URL.
     listed: Vec<(String, String)>,
@@ -168,12 +175,13 @@ impl Mirror<'_> {
     }
 
     /// Writes a file. What went wrong with the capture is the inner error.
-    fn write(&self, name: &str, contents: Contents) -> Result<io::Result<()>, MirrorError> {
+    fn write(&mut self, name: &str, contents: Contents) -> Result<io::Result<()>, MirrorError> {
         let path = self.folder.join(name);
         let output = |source| MirrorError::Output {
             path: path.clone(),
             source,
         };
+        self.list.add(name).map_err(output)?;
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(output)?;
         }
@@ -201,7 +209,7 @@ impl Mirror<'_> {
         }
     }
 
-    fn write_entry(&self) -> Result<PathBuf, MirrorError> {
+    fn write_entry(&mut self) -> Result<PathBuf, MirrorError> {
         let mut html = "<!doctype html><html lang=en><meta charset=utf-8>\
             <meta name=viewport content=\"width=device-width\"><title>Mirror</title>\n\
             <h1>Mirror</h1>\n<ul>\n"

@@ -73,3 +73,91 @@ fn links_lead_from_file_to_file() {
     let entry = fs::read_to_string(out.join("index.html")).unwrap();
     assert!(entry.contains("<a href=\"a.test/d/index.html\">https://a.test/d/</a>"));
 }
+
+/// Writes a mirror of these pages over another one.
+fn replaced(folder: &Path, urls: &[&str]) {
+    let path = folder.join("b.warc.gz");
+    let pages: Vec<_> = urls
+        .iter()
+        .map(|url| (*url, "2020", HTML, &b"text"[..]))
+        .collect();
+    write(&path, &pages);
+    let archive = Archive::open(&[path]).unwrap();
+    export(
+        &archive,
+        &folder.join("out"),
+        Existing::Replace,
+        &mut |_| {},
+    )
+    .unwrap();
+}
+
+/// Every file below a folder, by its path from there, the list left out.
+fn files_below(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+            } else if !path.ends_with(list::LIST) {
+                let name = path.strip_prefix(folder).unwrap();
+                found.push(name.to_str().unwrap().to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn another_mirror_takes_away_what_the_last_one_wrote_and_nothing_else() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    replaced(
+        place.path(),
+        &[
+            "https://a.test/",
+            "https://a.test/d/e/f",
+            "https://b.test/x/",
+        ],
+    );
+    fs::write(out.join("b.test/notes.txt"), "mine").unwrap();
+    fs::create_dir(out.join("a.test/empty")).unwrap();
+    replaced(place.path(), &["https://a.test/", "https://c.test/"]);
+    let expected = [
+        "a.test/index.html",
+        "b.test/notes.txt",
+        "c.test/index.html",
+        "index.html",
+    ];
+    assert_eq!(files_below(&out), expected);
+    assert!(!out.join("b.test/x").exists() && !out.join("a.test/d").exists());
+    assert!(out.join("a.test/empty").is_dir());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_list_leads_nowhere_else() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    replaced(place.path(), &["https://a.test/"]);
+    let outside = place.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    for name in ["index.html", "kept", "linked"] {
+        fs::write(outside.join(name), "kept").unwrap();
+    }
+    std::os::unix::fs::symlink(&outside, out.join("away")).unwrap();
+    std::os::unix::fs::symlink(outside.join("linked"), out.join("link")).unwrap();
+    fs::create_dir(out.join("folder")).unwrap();
+    let absolute = outside.join("kept");
+    let names = format!(
+        "../outside/kept\n{}\naway/index.html\nfolder\nlink\n\n.\n\u{fffd}\nx/../../outside/kept\n",
+        absolute.display()
+    );
+    fs::write(out.join(list::LIST), names).unwrap();
+    replaced(place.path(), &["https://b.test/"]);
+    assert_eq!(files_below(&outside), ["index.html", "kept", "linked"]);
+    assert!(out.join("folder").is_dir() && !out.join("link").is_symlink());
+}

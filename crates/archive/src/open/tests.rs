@@ -181,6 +181,21 @@ fn a_revisit_leads_to_its_payload() {
 }
 
 #[test]
+fn a_folder_with_one_crawl_stands_for_it() {
+    let here = folder();
+    let path = here.path().to_owned();
+    for (name, is_found) in [("a.crawl", true), ("b.crawl", false)] {
+        let archive = path.join(name).join(ARCHIVE);
+        fs::create_dir_all(&archive).unwrap();
+        let message = ("http://a.test/p", "2020", HEAD, &b"old"[..]);
+        write(&archive.join("a.warc.gz"), &[message]);
+        let opened = Archive::open(std::slice::from_ref(&path));
+        let found = opened.as_ref().map(Archive::file_count).ok();
+        assert_eq!(found, is_found.then_some(1), "{name}");
+    }
+}
+
+#[test]
 fn folders_without_archives_are_refused() {
     let folder = folder();
     let empty = Archive::open(&[folder.path().to_owned()]);

@@ -17,13 +17,13 @@ use lol_html::{
 };
 use url::Url;
 
-use super::{Guide, Use, css, led, srcset};
+use super::{Guide, Use, led, put};
 
 /// Memory of one tokenizer beside its output.
 const MEMORY_LIMIT: usize = 64 * 1024 * 1024;
 /// What a tokenizer has from the start.
 const PREALLOCATED: usize = 4 * 1024;
-/// `noscript` within `noscript` is not allowed, and not followed further than this.
+/// Documents within documents (`noscript`, `srcdoc`) are not followed further than this.
 const DEEPEST: u32 = 2;
 
 /// Attributes that hold one URL.
@@ -45,7 +45,7 @@ const DROPPED: [&str; 2] = ["integrity", "ping"];
 
 /// Elements that are looked at.
 const SELECTOR: &str = "[href],[xlink\\:href],[src],[poster],[background],[action],[formaction],\
-    [srcset],[imagesrcset],[style],object,meta,script,link,body";
+    [srcset],[imagesrcset],[style],[srcdoc],object,meta,script,link,body";
 
 /// A page cannot be rewritten.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +99,8 @@ struct State {
     /// The text of the `style` or `noscript` that is being read.
     held: String,
     banner: Option<String>,
+    /// How many documents lie around this one.
+    depth: u32,
 }
 
 type Shared = Rc<RefCell<State>>;
@@ -124,6 +126,7 @@ fn run(
         is_encoding_told: document.encoding.is_some(),
         held: String::new(),
         banner: Some(banner.0.to_owned()).filter(|banner| !banner.is_empty()),
+        depth,
     }));
     let memory = MemorySettings::new()
         .with_preallocated_parsing_buffer_size(PREALLOCATED)
@@ -155,24 +158,13 @@ fn settings<'a>(state: &Shared, guide: &'a dyn Guide, depth: u32) -> Settings<'a
         });
     let style = ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
         gathered(chunk, &styles, |text, state| {
-            css::rewrite(text, |raw| state.lead(raw, Use::Requisite, guide))
+            put::sheet(text, |raw| state.lead(raw, Use::Requisite, guide))
         });
         Ok(())
     });
     let noscript = ElementContentHandlers::default().text(move |chunk: &mut TextChunk<'_>| {
         if chunk.text_type() == TextType::RawText && depth < DEEPEST {
-            gathered(chunk, &noscripts, |text, state| {
-                let inner = Document {
-                    bytes: text.as_bytes(),
-                    url: state.base.as_ref().unwrap_or(&state.page),
-                    encoding: Some(UTF_8),
-                };
-                let rewritten = run(inner, Banner(""), guide, depth + 1);
-                let rewritten = rewritten
-                    .ok()
-                    .and_then(|bytes| String::from_utf8(bytes).ok());
-                rewritten.unwrap_or_default()
-            });
+            gathered(chunk, &noscripts, |text, state| state.inner(text, guide));
         }
         Ok(())
     });
@@ -211,6 +203,18 @@ fn gathered(
 }
 
 impl State {
+    /// A document within this one; nothing is left of one that cannot be rewritten.
+    fn inner(&self, text: &str, guide: &dyn Guide) -> String {
+        let inner = Document {
+            bytes: text.as_bytes(),
+            url: self.base.as_ref().unwrap_or(&self.page),
+            encoding: Some(UTF_8),
+        };
+        let rewritten = run(inner, Banner(""), guide, self.depth + 1).ok();
+        let rewritten = rewritten.and_then(|bytes| String::from_utf8(bytes).ok());
+        rewritten.unwrap_or_default()
+    }
+
     fn lead(&self, raw: &str, purpose: Use, guide: &dyn Guide) -> Option<String> {
         let base = self.base.as_ref().unwrap_or(&self.page);
         // The query of a link is in the page's encoding (URL section 4.4, query state).
@@ -243,6 +247,9 @@ fn visit(element: &mut Element<'_, '_>, state: &mut State, guide: &dyn Guide) {
                 element.prepend(&banner, ContentType::Html);
             }
         }
+        "iframe" if state.depth < DEEPEST => {
+            replace(element, "srcdoc", |raw| Some(state.inner(raw, guide)));
+        }
         "object" => replace(element, "data", |raw| {
             state.lead(raw, Use::Requisite, guide)
         }),
@@ -254,13 +261,13 @@ fn visit(element: &mut Element<'_, '_>, state: &mut State, guide: &dyn Guide) {
     }
     for candidates in CANDIDATES {
         replace(element, candidates, |raw| {
-            Some(srcset::rewrite(raw, |url| {
+            Some(put::candidates(raw, |url| {
                 state.lead(url, Use::Requisite, guide)
             }))
         });
     }
     replace(element, "style", |raw| {
-        Some(css::rewrite(raw, |url| {
+        Some(put::sheet(raw, |url| {
             state.lead(url, Use::Requisite, guide)
         }))
     });
@@ -337,14 +344,7 @@ fn meta(element: &mut Element<'_, '_>, state: &mut State, guide: &dyn Guide) {
             }
         }
         "refresh" => replace(element, "content", |content| {
-            let target = refresh_target(content)?;
-            let start = content.len() - target.len();
-            let url = target.trim_matches(['"', '\'', ' ', '\t', '\n', '\r']);
-            let led = state.lead(url, Use::Navigation, guide)?;
-            Some(format!(
-                "{}{led}",
-                content[..start].trim_end_matches(['"', '\''])
-            ))
+            put::refreshed(content, |raw| state.lead(raw, Use::Navigation, guide))
         }),
         _ => {}
     }
@@ -360,20 +360,4 @@ impl State {
             self.is_encoding_told = true;
         }
     }
-}
-
-/// What follows the time and `url=` of a refresh (HTML section 4.2.5.3).
-fn refresh_target(content: &str) -> Option<&str> {
-    let time = |c: char| c.is_ascii_digit() || c == '.' || c.is_ascii_whitespace();
-    let rest = content.trim_start_matches(time);
-    if rest.len() == content.len() {
-        return None;
-    }
-    let rest = rest.trim_start_matches([';', ',']).trim_start();
-    let keyword = rest
-        .get(..3)
-        .filter(|word| word.eq_ignore_ascii_case("url"));
-    let after = keyword.and_then(|_| rest[3..].trim_start().strip_prefix('='));
-    let target = after.unwrap_or(rest).trim_start();
-    (!target.is_empty()).then_some(target)
 }

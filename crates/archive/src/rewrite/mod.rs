@@ -4,9 +4,8 @@
 //! place; the rest of a document stays as it is, byte for byte. Refuses to know where they lead:
 //! that is a [`Guide`]'s. Invariant: linear time, and what cannot be read as a URL stays.
 
-mod css;
 mod html;
-mod srcset;
+mod put;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use url::Url;
@@ -56,7 +55,12 @@ pub(crate) fn sheet(bytes: &[u8], kind: &str, url: &Url, guide: &dyn Guide) -> S
     };
     let encoding = encoding_in(kind).or_else(declared).unwrap_or_else(guessed);
     let (text, _, _) = encoding.decode(bytes);
-    css::rewrite(&text, |raw| led(raw, url, Use::Requisite, guide))
+    put::sheet(&text, |raw| led(raw, url, Use::Requisite, guide))
+}
+
+/// The value of a Refresh field, its target led; nothing if it has none.
+pub(crate) fn refresh(value: &str, url: &Url, guide: &dyn Guide) -> Option<String> {
+    put::refreshed(value, |raw| led(raw, url, Use::Navigation, guide))
 }
 
 /// The encoding that a content type names.

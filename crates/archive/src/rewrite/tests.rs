@@ -82,6 +82,18 @@ fn references_of_pages_are_led() {
             "<meta http-equiv=refresh content=5>",
             "<meta http-equiv=refresh content=5>",
         ),
+        (
+            "<meta http-equiv=refresh content='0url=n'>",
+            "<meta http-equiv=refresh content='0url=n'>",
+        ),
+        (
+            "<iframe srcdoc='<a href=&quot;x?a&amp;amp;b&quot;>&amp;lt;</a>'>",
+            r#"<iframe srcdoc="<a href=&quot;/N/http://a.test/d/x?a&amp;amp;b&quot;>&amp;lt;</a>">"#,
+        ),
+        (
+            "<base href=/e/><iframe srcdoc='<img src=i>'>",
+            r#"<base href="/N/http://a.test/e/"><iframe srcdoc="<img src=&quot;/R/http://a.test/e/i&quot;>">"#,
+        ),
         ("<meta http-equiv=Content-Security-Policy content=x>y", "y"),
         (
             "<base href=/e/><a href=x><base href=/f/>",
@@ -144,10 +156,17 @@ fn references_of_style_sheets_are_led() {
         (r"a{b:url(x\29 y)}", r#"a{b:url("\3c x)y>")}"#),
         ("a{b:url(x", r#"a{b:url("\3c x>")"#),
         ("a{b:url(x'y)}", "a{b:url(x'y)}"),
+        // A quote in a broken one opens no string.
+        (
+            "a{b:url(x'y)}c{d:url(z)}",
+            r#"a{b:url(x'y)}c{d:url("\3c z>")}"#,
+        ),
+        ("a{b:url(x y)url(z)}", r#"a{b:url(x y)url("\3c z>")}"#),
+        ("a{b:url('x' y)}", "a{b:url('x' y)}"),
         ("@namespace url(x);", "@namespace url(x);"),
         ("\\", "\\"),
         ("é url(é)\\é", "é url(\"\\3c é>\")\\é"),
     ] {
-        assert_eq!(css::rewrite(sheet, lead), expected, "{sheet}");
+        assert_eq!(put::sheet(sheet, lead), expected, "{sheet}");
     }
 }

@@ -16,6 +16,11 @@ const STEP: usize = 64 * 1024;
 pub(super) enum Body {
     Bytes(Vec<u8>),
     Stream(Box<dyn Read>),
+    /// So many bytes of a stream.
+    Part {
+        stream: Box<dyn Read>,
+        length: u64,
+    },
 }
 
 /// How the end of the body is told.
@@ -85,6 +90,9 @@ impl Answer {
             (Body::Bytes(bytes), _) => {
                 write!(head, "Content-Length: {}\r\n", bytes.len()).expect(TEXT);
             }
+            (Body::Part { length, .. }, _) => {
+                write!(head, "Content-Length: {length}\r\n").expect(TEXT);
+            }
             (Body::Stream(_), Framing::Chunks) => head.push_str("Transfer-Encoding: chunked\r\n"),
             (Body::Stream(_), _) => {}
         }
@@ -94,6 +102,9 @@ impl Answer {
             _ if self.framing == Framing::HeadOnly => {}
             Body::Bytes(bytes) => out.write_all(&bytes)?,
             Body::Stream(stream) => copy(stream, self.framing, out)?,
+            Body::Part { stream, length } => {
+                copy(Box::new(stream.take(length)), Framing::Close, out)?;
+            }
         }
         out.flush()
     }
@@ -122,11 +133,13 @@ fn copy(mut stream: Box<dyn Read>, framing: Framing, out: &mut impl Write) -> io
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
+        206 => "Partial Content",
         302 => "Found",
         400 => "Bad Request",
         403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",
+        416 => "Range Not Satisfiable",
         503 => "Service Unavailable",
         _ => "Archived",
     }

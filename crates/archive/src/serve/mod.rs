@@ -8,6 +8,7 @@ mod answer;
 mod guest;
 mod page;
 mod proxy;
+mod range;
 mod replay;
 mod request;
 

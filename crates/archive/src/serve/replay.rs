@@ -6,6 +6,7 @@
 //! other orders to the browser that were recorded are not repeated.
 
 use std::fmt::Write as _;
+use std::io;
 
 use clewline_warc::Moment;
 use url::Url;
@@ -13,11 +14,12 @@ use url::Url;
 use super::Scripts;
 use super::answer::{Answer, Body};
 use super::page::{self, Listing};
+use super::range;
 use super::request::Request;
 use crate::content::Content;
 use crate::document::{self, Rewritten, Unchanged};
 use crate::open::{Archive, Held};
-use crate::rewrite::{Banner, Guide, Use};
+use crate::rewrite::{self, Banner, Guide, Use};
 
 /// Captures on one page of the list.
 const PAGE: usize = 100;
@@ -212,7 +214,7 @@ fn capture(wanted: &Wanted<'_>, request: &Request, site: &Site<'_>) -> Answer {
     let answer = if wanted.is_untouched {
         untouched(content)
     } else {
-        shown(content, &held, &all, request)
+        shown(content, &held, &all, request, archive)
     };
     answer.with("Content-Security-Policy", &policy)
 }
@@ -240,7 +242,13 @@ fn shown_status(status: u16) -> u16 {
     }
 }
 
-fn shown(content: Content, held: &Held, all: &[Held], request: &Request) -> Answer {
+fn shown(
+    content: Content,
+    held: &Held,
+    all: &[Held],
+    request: &Request,
+    archive: &Archive,
+) -> Answer {
     let url = &held.capture.url;
     let Ok(page) = Url::parse(url) else {
         return untouched(content);
@@ -257,6 +265,8 @@ fn shown(content: Content, held: &Held, all: &[Held], request: &Request) -> Answ
     }
     let status = shown_status(status);
     let told = content.content_type();
+    let refresh = content.head().text("refresh");
+    let refresh = refresh.and_then(|value| rewrite::refresh(&value, &page, &guide));
     let body = match content
         .decoded()
         .and_then(|stream| document::read(stream, told))
@@ -271,12 +281,23 @@ fn shown(content: Content, held: &Held, all: &[Held], request: &Request) -> Answ
     } else {
         String::new()
     };
-    match body.rewritten(&page, Banner(&banner), &guide) {
-        Ok(Rewritten { kind, bytes }) => {
-            Answer::new(status, Body::Bytes(bytes)).with("Content-Type", &kind)
+    let (answer, kind) = match body.rewritten(&page, Banner(&banner), &guide) {
+        Ok(Rewritten { kind, bytes }) => (Answer::new(status, Body::Bytes(bytes)), kind),
+        Err(Unchanged { kind, stream }) if status == 200 => {
+            let length = || {
+                let again = archive.read(held).map_err(io::Error::other)?;
+                again.decoded_length()
+            };
+            match range::answer(stream, request, length) {
+                Ok(answer) => (answer, kind),
+                Err(error) => return page::broken(url, &error),
+            }
         }
-        Err(Unchanged { kind, stream }) => {
-            Answer::new(status, Body::Stream(stream)).with("Content-Type", &kind)
-        }
+        Err(Unchanged { kind, stream }) => (Answer::new(status, Body::Stream(stream)), kind),
+    };
+    let answer = answer.with("Content-Type", &kind);
+    match refresh {
+        Some(refresh) => answer.with("Refresh", &refresh),
+        None => answer,
     }
 }

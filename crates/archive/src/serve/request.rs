@@ -24,6 +24,10 @@ pub(super) struct Request {
     pub(super) referer: Option<String>,
     /// What the answer is for, as browsers tell (Fetch Metadata).
     pub(super) destination: Option<String>,
+    /// The part of a body that is wanted.
+    pub(super) range: Option<String>,
+    /// Whether it is wanted only as long as the body is one that the client knows.
+    pub(super) is_conditional: bool,
     /// Whether the client knows chunks.
     pub(super) is_modern: bool,
 }
@@ -81,6 +85,11 @@ impl Request {
                 "origin" => &mut request.origin,
                 "referer" => &mut request.referer,
                 "sec-fetch-dest" => &mut request.destination,
+                "range" => &mut request.range,
+                "if-range" => {
+                    request.is_conditional = true;
+                    continue;
+                }
                 _ => continue,
             };
             let value = std::str::from_utf8(field.value).map_err(|_| BAD)?;

@@ -12,6 +12,11 @@ const CHUNKED: &[u8] =
     b"HTTP/1.1 200 oK\r\ncontent-TYPE: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
 const MOVED: &[u8] = b"HTTP/1.1 301 Moved\r\nLocation: /new?a=b\r\n\r\n";
 const ERROR: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n";
+const MEDIA: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: audio/wav\r\nContent-Length: 10\r\n\r\n";
+const CHUNKED_MEDIA: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: audio/wav\r\nTransfer-Encoding: chunked\r\n\r\n";
+const REFRESHED: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nRefresh: 0; url=\"/new\"\r\n\r\n";
 const STYLE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/css\r\n\r\n";
 
 struct Served {
@@ -48,6 +53,14 @@ impl Served {
                 ("https://a.test/gone", "2020", ERROR, b"<p>gone"),
                 ("https://a.test/s.css", "2020", STYLE, b"@import 'd.css'"),
                 ("https://a.test/<x>\"", "2020", HTML, b"odd"),
+                ("https://a.test/m", "2020", MEDIA, b"0123456789"),
+                (
+                    "https://a.test/n",
+                    "2020",
+                    CHUNKED_MEDIA,
+                    b"4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n",
+                ),
+                ("https://a.test/r", "2020", REFRESHED, b"<p>soon"),
             ],
         );
         let config = ServeConfig {
@@ -160,10 +173,50 @@ fn pages_are_shown_at_their_time() {
 }
 
 #[test]
+fn parts_of_media_are_served() {
+    let served = Served::new(Mode::Pages);
+    for name in ["m", "n"] {
+        let path = format!("/web/20200101000000/https://a.test/{name}");
+        for (fields, status, range, body) in [
+            ("", 200, None, "0123456789"),
+            (
+                "Range: bytes=0-\r\n",
+                206,
+                Some("bytes 0-9/10"),
+                "0123456789",
+            ),
+            ("Range: bytes=3-5\r\n", 206, Some("bytes 3-5/10"), "345"),
+            ("Range: bytes=-2\r\n", 206, Some("bytes 8-9/10"), "89"),
+            ("Range: bytes=10-\r\n", 416, Some("bytes */10"), ""),
+            ("Range: bytes=1-2,4-5\r\n", 200, None, "0123456789"),
+            (
+                "Range: bytes=3-5\r\nIf-Range: \"x\"\r\n",
+                200,
+                None,
+                "0123456789",
+            ),
+        ] {
+            let answer = served.ask(&path, fields);
+            let line = format!("HTTP/1.1 {status} ");
+            assert!(answer.starts_with(&line), "{name} {fields}: {answer}");
+            assert_eq!(field(&answer, "Content-Range"), range, "{name} {fields}");
+            assert_eq!(answer.split_once("\r\n\r\n").unwrap().1, body, "{fields}");
+        }
+    }
+    // A page is another one each time it is rewritten, and comes whole.
+    let page = "/web/20200101000000/https://a.test/";
+    let answer = served.ask(page, "Range: bytes=0-1\r\n");
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    let refreshed = served.ask("/web/20200101000000/https://a.test/r", "");
+    let expected = Some("0; url=/web/20200101000000/https://a.test/new");
+    assert_eq!(field(&refreshed, "Refresh"), expected);
+}
+
+#[test]
 fn captures_are_listed() {
     let served = Served::new(Mode::Pages);
     let list = served.ask("/", "");
-    assert_eq!(list.matches("<tr><td").count(), 7, "{list}");
+    assert_eq!(list.matches("<tr><td").count(), 10, "{list}");
     let some = served.ask("/?url=https%3A%2F%2Fa.test%2Fold", "");
     assert_eq!(some.matches("<tr><td").count(), 1, "{some}");
     let none = served.ask("/?url=%22%3Cscript%3E", "");

@@ -20,6 +20,7 @@ use super::ARCHIVE;
 use super::zip::Writer;
 use crate::Existing;
 use crate::open::{Archive, Place};
+use crate::title;
 
 /// The version of WACZ.
 const VERSION: &str = "1.1.1";
@@ -167,6 +168,8 @@ impl Lines {
             pages: 0,
         };
         archive.each::<io::Error>(|_, held| {
+            let title = is_page(&held.capture).then(|| archive.read(&held));
+            let title = title.and_then(Result::ok).and_then(title::of);
             let place = held.place;
             let mut capture = held.capture;
             capture.filename.clone_from(&names[place]);
@@ -174,7 +177,7 @@ impl Lines {
                 latest.clone_from(&capture.timestamp);
             }
             if is_page(&capture) {
-                writeln!(pages, "{}", page(&capture))?;
+                writeln!(pages, "{}", page(&capture, title))?;
                 packed.pages += 1;
             }
             packed.captures += 1;
@@ -203,13 +206,17 @@ fn is_page(capture: &Capture) -> bool {
     is_html && capture.status == "200"
 }
 
-fn page(capture: &Capture) -> Value {
+fn page(capture: &Capture, title: Option<String>) -> Value {
     let named = format!("{} {}", capture.timestamp, capture.url);
-    json!({
+    let mut page = json!({
         "id": Digest::of(named.as_bytes()).base32().to_ascii_lowercase(),
         "url": capture.url,
         "ts": date(&capture.timestamp),
-    })
+    });
+    if let Some(title) = title {
+        page["title"] = title.into();
+    }
+    page
 }
 
 /// A timestamp as a date of JSON.
@@ -331,7 +338,8 @@ mod tests {
         let other = folder.path().join("b");
         fs::create_dir(&other).unwrap();
         let other = other.join("a.warc.gz");
-        write(&other, &[("http://b.test/", "2021", HEAD, b"other")]);
+        let titled = b"<title>O&amp;O</title>other";
+        write(&other, &[("http://b.test/", "2021", HEAD, titled)]);
         let archive = Archive::open(&[path, other]).unwrap();
         let [first, second] = ["x.wacz", "y.wacz"].map(|name| folder.path().join(name));
         let packed = export(&archive, &first, Existing::Keep).unwrap();
@@ -342,11 +350,16 @@ mod tests {
         assert!(matches!(refused, Err(ExportError::Occupied { .. })));
         export(&archive, &first, Existing::Replace).unwrap();
 
+        // All members are stored as they are.
+        let package = fs::read(&first).unwrap();
+        let line = br#""title":"O&O","ts":"2021-01-01T00:00:00Z","url":"http://b.test/"}"#;
+        assert!(memchr::memmem::find(&package, line).is_some());
+
         let read = Archive::open(&[first]).unwrap();
         assert_eq!(read.file_count(), 2);
         for (url, expected) in [
             ("http://a.test/02499", "http://a.test/02499"),
-            ("http://b.test/", "other"),
+            ("http://b.test/", "<title>O&amp;O</title>other"),
         ] {
             let held = read.closest(url, None).unwrap().unwrap();
             let mut body = String::new();

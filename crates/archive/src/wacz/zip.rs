@@ -211,36 +211,29 @@ impl<W: Write + Seek> Writer<W> {
         Ok(())
     }
 
+    /// Adds a member to the directory. Its 64-bit part is always there, as in the local header:
+    /// replayweb.page takes a member without one here for one without one there.
     fn list(&mut self, name: &str, crc: u32, length: u64, header: u64) {
-        let mut wide = Vec::new();
-        let narrow = |value: u64, wide: &mut Vec<u8>| {
-            u32::try_from(value)
-                .ok()
-                .filter(|value| *value != ELSEWHERE)
-                .unwrap_or_else(|| {
-                    wide.extend(value.to_le_bytes());
-                    ELSEWHERE
-                })
-        };
-        let sizes = [narrow(length, &mut wide), narrow(length, &mut wide)];
-        let header = narrow(header, &mut wide);
-        if !wide.is_empty() {
-            let size = (wide.len() as u16).to_le_bytes();
-            wide.splice(0..0, [1, 0, size[0], size[1]]);
+        let mut wide = [length.to_le_bytes(), length.to_le_bytes()].concat();
+        let narrow = u32::try_from(header).unwrap_or(ELSEWHERE);
+        if narrow == ELSEWHERE {
+            wide.extend(header.to_le_bytes());
         }
+        let size = (wide.len() as u16).to_le_bytes();
+        wide.splice(0..0, [1, 0, size[0], size[1]]);
         let out = &mut self.directory;
         out.extend(CENTRAL.to_le_bytes());
         for field in [VERSION, VERSION, UTF8_NAMES, 0, 0, DAY] {
             out.extend(field.to_le_bytes());
         }
         out.extend(crc.to_le_bytes());
-        out.extend(sizes[0].to_le_bytes());
-        out.extend(sizes[1].to_le_bytes());
+        out.extend(ELSEWHERE.to_le_bytes());
+        out.extend(ELSEWHERE.to_le_bytes());
         for field in [name.len() as u16, wide.len() as u16, 0, 0, 0] {
             out.extend(field.to_le_bytes());
         }
         out.extend(0_u32.to_le_bytes());
-        out.extend(header.to_le_bytes());
+        out.extend(narrow.to_le_bytes());
         out.extend(name.as_bytes());
         out.extend(wide);
         self.count += 1;

@@ -159,7 +159,8 @@ impl Default for ScopeConfig {
 pub struct PolitenessConfig {
     /// A named speed; none lets the roots' addresses decide (loopback: max).
     pub speed: Option<Speed>,
-    /// Fixed delay between requests to a host, one at a time.
+    /// Fixed delay between requests to a host, one at a time. Domain and address are allowed as
+    /// much, as with the rate.
     pub delay: Option<Duration>,
     /// Requests per second and host at the most.
     pub rate: Option<f64>,
@@ -329,10 +330,15 @@ pub struct OutputConfig {
     pub rescope: bool,
     /// Go on from the last commit that is left, although the state is damaged behind it.
     pub repair: bool,
-    /// Memory for caches and buffers of the state.
+    /// Memory for active hosts, answers under way, and caches and buffers of the state.
     pub memory: Memory,
     /// The crawl pauses while less than this is free on the disk.
     pub min_free: MinFree,
+    /// Names of views that are to be made of the job whenever a run ends. They are kept for
+    /// whoever makes them; the crawl itself makes none.
+    pub views: Vec<String>,
+    /// A file with rules that make items of pages, for those views; kept in the same way.
+    pub rules: Option<PathBuf>,
     /// The archive in the job folder.
     pub archive: ArchiveConfig,
 }

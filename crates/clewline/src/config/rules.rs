@@ -80,15 +80,21 @@ impl Wishes {
         // What is asked for a host is not taken back by the groups it belongs to.
         for group in [&mut politeness.domain, &mut politeness.address] {
             group.in_flight = group.in_flight.max(self.host_concurrency.unwrap_or(0));
-            if let (Some(limit), Some(rate)) = (group.rate, self.rate)
-                && limit < rate
-            {
-                group.rate = Some(rate);
-            }
+            group.rate = group.rate.and_then(|limit| self.group_rate(limit));
         }
         politeness.ignore_crawl_delay = self.ignore_crawl_delay;
         politeness.retry_delay = self.retry_delay.unwrap_or(politeness.retry_delay);
         politeness
+    }
+
+    /// The rate of a group that is otherwise held to a limit; none is unlimited. A delay overrides
+    /// a rate, and one of nothing is no limit but the host's own answers.
+    fn group_rate(self, limit: Rate) -> Option<Rate> {
+        let asked = match (self.delay, self.rate) {
+            (Some(delay), _) => Rate::per_second(delay.as_secs_f64().recip())?,
+            (None, rate) => rate.unwrap_or(limit),
+        };
+        Some(if asked > limit { asked } else { limit })
     }
 }
 
@@ -162,6 +168,25 @@ mod tests {
         assert_eq!(politeness.domain.in_flight, 16);
         assert_eq!(politeness.address.rate, Rate::per_second(50.0));
         assert!(rules.host.near.is_none(), "a rate was named");
+    }
+
+    #[test]
+    fn a_short_delay_is_kept_by_the_groups_too() {
+        let check = |delay: u64, rate: Option<f64>, expected: Option<f64>| {
+            let rules = rules(|politeness| {
+                politeness.delay = Some(Duration::from_millis(delay));
+                politeness.rate = rate;
+            });
+            let politeness = &rules.host.politeness;
+            let expected = expected.and_then(Rate::per_second);
+            let found = [politeness.domain.rate, politeness.address.rate];
+            assert_eq!(found, [expected, expected], "{delay} ms, {rate:?}");
+        };
+        check(10, None, Some(100.0));
+        check(1000, None, Some(20.0));
+        // The delay overrides the rate.
+        check(1000, Some(50.0), Some(20.0));
+        check(0, None, None);
     }
 
     #[test]

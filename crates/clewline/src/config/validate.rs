@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use clewline_core::scope::{Reach, Scope};
 
-use super::{ArchiveConfig, Config, ConfigProblem, PolitenessConfig};
+use super::{ArchiveConfig, Config, ConfigProblem, OutputConfig, PolitenessConfig};
 
 /// No time is longer, so that none can be added up beyond what a clock can show.
 const LONGEST_TIME: Duration = Duration::from_hours(10 * 365 * 24);
 
-/// No size is larger: file systems count in signed numbers.
-const LARGEST_SIZE: u64 = i64::MAX as u64;
+/// No number is larger: file systems and `job.toml` count in signed numbers.
+const LARGEST_NUMBER: u64 = i64::MAX as u64;
 
 impl Config {
     /// Everything that is wrong; an empty list means that a crawl can start.
@@ -59,24 +59,12 @@ impl Config {
                 problem(setting, "must not be longer than ten years");
             }
         }
-        for (setting, size) in [
-            ("memory", self.output.memory.0),
-            ("min-free", self.output.min_free.0),
-            ("max-body", self.fetch.max_body),
-            ("max-bytes", self.limits.bytes.unwrap_or(0)),
-        ] {
-            if size > LARGEST_SIZE {
-                problem(setting, "must be less than 2^63 bytes");
+        for (setting, number) in self.numbers() {
+            if number > LARGEST_NUMBER {
+                problem(setting, "must be less than 2^63");
             }
         }
-        if !(1..=ArchiveConfig::LARGEST_FILE).contains(&self.output.archive.file_size) {
-            problem("warc-size", "must be from 1 byte to 512 GiB");
-        }
-        let has_archive = self.output.archive.write && self.output.folder.is_some();
-        if self.output.archive.update_from.is_some() && !has_archive {
-            let text = "needs an archive of this crawl to compare with";
-            problem("update-from", text);
-        }
+        self.output.check(&mut problem);
         problems.extend(self.withheld());
         problems.extend(self.politeness.problems());
         for (setting, patterns) in [
@@ -114,6 +102,44 @@ impl Config {
             .chain(hosts)
             .filter_map(|(setting, time)| Some((setting, time?)))
     }
+
+    /// Every number that could be too large for a job folder.
+    fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let (limits, fetch) = (&self.limits, &self.fetch);
+        let named = [
+            ("memory", self.output.memory.0),
+            ("min-free", self.output.min_free.0),
+            ("max-body", fetch.max_body),
+            ("max-bytes", limits.bytes.unwrap_or(0)),
+            ("max-pages", limits.pages.unwrap_or(0)),
+            ("max-pages-per-host", limits.pages_per_host.unwrap_or(0)),
+            ("min-rate", fetch.min_rate),
+            ("max-head", fetch.max_head as u64),
+            ("idle-connections", fetch.idle_connections as u64),
+            ("max-links", self.extract.max_links as u64),
+            ("max-url", limits.url_length as u64),
+            ("max-repeats", limits.repeated_segments as u64),
+        ];
+        let hosts = self.politeness.hosts.iter();
+        let hosts = hosts.map(|host| ("max-pages", host.max_pages.unwrap_or(0)));
+        named.into_iter().chain(hosts)
+    }
+}
+
+impl OutputConfig {
+    fn check(&self, problem: &mut impl FnMut(&'static str, &str)) {
+        if !(1..=ArchiveConfig::LARGEST_FILE).contains(&self.archive.file_size) {
+            problem("warc-size", "must be from 1 byte to 512 GiB");
+        }
+        let has_archive = self.archive.write && self.folder.is_some();
+        if self.archive.update_from.is_some() && !has_archive {
+            let text = "needs an archive of this crawl to compare with";
+            problem("update-from", text);
+        }
+        if !self.views.is_empty() && self.folder.is_none() {
+            problem("to", "needs a job folder to put the views into");
+        }
+    }
 }
 
 impl PolitenessConfig {
@@ -132,7 +158,7 @@ impl PolitenessConfig {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config, Root};
+    use super::super::{Config, HostOverride, Root};
     use super::{Duration, Reach};
 
     #[test]
@@ -170,6 +196,18 @@ mod tests {
         config.output.min_free.0 = 1 << 63;
         config.fetch.max_body = u64::MAX;
         config.limits.bytes = Some(u64::MAX);
+        config.limits.pages = Some(1 << 63);
+        config.limits.pages_per_host = Some(u64::MAX);
+        config.fetch.min_rate = u64::MAX;
+        config.fetch.max_head = usize::MAX;
+        config.fetch.idle_connections = usize::MAX;
+        config.extract.max_links = usize::MAX;
+        config.limits.url_length = usize::MAX;
+        config.limits.repeated_segments = usize::MAX;
+        config.politeness.hosts = vec![HostOverride {
+            max_pages: Some(u64::MAX),
+            ..HostOverride::default()
+        }];
         let settings: Vec<_> = config
             .validate()
             .iter()
@@ -188,6 +226,15 @@ mod tests {
                 "min-free",
                 "max-body",
                 "max-bytes",
+                "max-pages",
+                "max-pages-per-host",
+                "min-rate",
+                "max-head",
+                "idle-connections",
+                "max-links",
+                "max-url",
+                "max-repeats",
+                "max-pages",
             ]
         );
     }

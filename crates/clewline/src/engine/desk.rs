@@ -178,7 +178,7 @@ impl<S: Store> Engine<S> {
             "the disk is nearly full"
         } else if self.delivery.is_behind() {
             "the reader of its pages is behind"
-        } else if !self.scribe.has_room() {
+        } else if self.are_logs_behind() {
             "the logs are behind"
         } else if self.frontier.is_network_away() {
             "the network seems to be away"

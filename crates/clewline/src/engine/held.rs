@@ -9,6 +9,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::memory::MemoryPlan;
+
 /// The account of a crawl.
 #[derive(Debug)]
 pub(super) struct Held {
@@ -29,12 +31,12 @@ pub(super) struct Share {
 pub(super) struct TooMuch;
 
 impl Held {
-    /// A quarter of the memory is for what is under way; the rest belongs to the store.
+    /// As much as a crawl with this memory may have under way.
     pub(super) fn within(memory: u64) -> Arc<Self> {
         Arc::new(Self {
             bytes: AtomicU64::new(0),
             most: AtomicU64::new(0),
-            bound: (memory / 4).max(1),
+            bound: MemoryPlan::of(memory).in_flight().max(1),
         })
     }
 
@@ -94,18 +96,22 @@ mod tests {
 
     #[test]
     fn the_bound_holds_but_for_the_last_one() {
-        let held = Held::within(4000);
+        let held = Held::within(16_000);
         let (mut first, mut second) = (held.share(), held.share());
-        assert_eq!(first.hold(400), Ok(()));
+        assert_eq!(first.hold(1200), Ok(()));
         assert!(held.has_room());
-        assert_eq!(second.hold(500), Ok(()));
+        assert_eq!(second.hold(1500), Ok(()));
         assert!(!held.has_room());
-        assert_eq!(first.hold(501), Err(TooMuch));
+        assert_eq!(first.hold(1501), Err(TooMuch));
         drop(first);
-        assert_eq!(second.hold(5000), Ok(()), "alone it may take what it needs");
-        assert_eq!(second.hold(300), Ok(()));
+        assert_eq!(
+            second.hold(15_000),
+            Ok(()),
+            "alone it may take what it needs"
+        );
+        assert_eq!(second.hold(900), Ok(()));
         assert!(held.has_room());
-        assert_eq!(held.peak(), 5000);
+        assert_eq!(held.peak(), 15_000);
         drop(second);
         assert_eq!(held.bytes(), 0);
     }

@@ -5,6 +5,7 @@
 //! hands out while there is room, commits what is written, and waits for the next event. It
 //! never parses; a page counts only when its record is durable.
 
+mod crew;
 mod delivery;
 mod desk;
 mod disk;
@@ -13,7 +14,10 @@ mod exchanges;
 mod facts;
 mod held;
 mod keeping;
+mod ledger;
 mod open_files;
+mod pointers;
+mod post;
 mod progress;
 mod room;
 mod scribe;
@@ -28,13 +32,11 @@ use std::time::Duration;
 
 use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
 use clewline_core::frontier::{
-    End, Ending, Finished, Frontier, Job, Moment, Next, Note, Sealed, Settled, Settlement, Store,
-    Work,
+    End, Ending, Finished, Frontier, Job, Moment, Next, Note, Settled, Settlement, Store, Work,
 };
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
 use thiserror::Error;
-use tokio::runtime::Runtime;
 use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::{Clock, slept, unix_seconds};
@@ -52,6 +54,7 @@ use crate::record::{Entry, OutcomeKind};
 use crate::report::{RunFacts, StoppedBy, Tally};
 use crate::witness::Witness;
 
+use crew::{Crew, Readiness};
 use delivery::{Delivery, Reader};
 use desk::Desk;
 pub(crate) use desk::saying;
@@ -63,19 +66,15 @@ use keeping::Keeping;
 pub(crate) use keeping::{
     COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
 };
+use ledger::BATCH_SIZE;
+use post::Post;
 use progress::Meter;
 pub use progress::{Event, Progress};
 use room::Room;
-use scribe::{Batch, Scribe, Word, Written};
+use scribe::{Scribe, Word};
 use task::{Passport, Workshop};
 use turns::Turns;
 
-/// A batch is handed to the logs after this time …
-const BATCH_TIME: Duration = Duration::from_millis(50);
-/// … or at this size, whichever comes first.
-const BATCH_SIZE: usize = 2000;
-/// Links and queue entries that weigh as much as one record.
-const LINKS_PER_RECORD: usize = 32;
 /// How often progress is told.
 const PROGRESS_TIME: Duration = Duration::from_millis(100);
 /// Pages that wait for the user of the library, at the most.
@@ -103,8 +102,8 @@ fn state<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError 
 /// What reaches the engine from outside its thread.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// A job has ended.
-    Done(Box<JobDone>),
+    /// Jobs have ended.
+    Done(Vec<JobDone>),
     /// From the thread that writes.
     Scribe(Word),
     /// Hand out nothing more; what is in flight has this long.
@@ -166,8 +165,7 @@ pub(crate) struct Engine<S> {
     clock: Clock,
     frontier: Frontier<S>,
     cookies: CookieJar,
-    workshop: Arc<Workshop>,
-    runtime: Option<Runtime>,
+    crew: Crew,
     scribe: Scribe,
     inbox: Receiver<Message>,
     batch: Vec<Entry>,
@@ -197,16 +195,13 @@ impl<S: Store> Engine<S> {
     pub(crate) fn new(parts: Parts<S>) -> Result<Self, EngineError> {
         let clock = Clock::start();
         let config = parts.config;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .thread_name("clewline-tasks")
-            .enable_all()
-            .build()
-            .map_err(EngineError::Start)?;
         let held = Held::within(config.output.memory.0);
+        let post = Arc::new(Post::new(parts.outbox.clone()));
         let workshop = Workshop {
             fetcher: parts.fetcher,
             extractor: parts.extractor,
             keyer: parts.frontier.rules().keyer.clone(),
+            familiar: parts.frontier.familiar(),
             clock,
             robots_token: config.fetch.robots_token(),
             scope: config.scope.clone(),
@@ -216,7 +211,7 @@ impl<S: Store> Engine<S> {
             held: Arc::clone(&held),
             spool: parts.spool.clone(),
             past: parts.past,
-            engine: parts.outbox.clone(),
+            post: Arc::clone(&post),
         };
         let room = Room::of(open_files::room_for(config.limits.concurrency as usize));
         Ok(Self {
@@ -225,8 +220,7 @@ impl<S: Store> Engine<S> {
             clock,
             frontier: parts.frontier,
             cookies: parts.cookies,
-            workshop: Arc::new(workshop),
-            runtime: Some(runtime),
+            crew: Crew::start(workshop, &post).map_err(EngineError::Start)?,
             inbox: parts.inbox,
             batch: Vec::new(),
             exchanges: Exchanges::new(parts.spool),
@@ -257,10 +251,10 @@ impl<S: Store> Engine<S> {
     /// Crawls to the end. What stops it early is part of the outcome: what was done counts.
     pub(crate) fn run(mut self) -> Outcome {
         let ended = self.work().and_then(|stopped_by| {
-            self.abandon_tasks();
+            self.crew.abandon();
             self.flush().map(|()| stopped_by)
         });
-        self.abandon_tasks();
+        self.crew.abandon();
         let closed = self.scribe.close();
         if let Some(board) = self.leases.take() {
             board.close();
@@ -269,13 +263,6 @@ impl<S: Store> Engine<S> {
             closed.map_err(|error| EngineError::Write(error.into()))?;
             Ok(stopped_by)
         }))
-    }
-
-    /// Tasks that still run are not waited for: their URLs stay open.
-    fn abandon_tasks(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
     }
 
     fn work(&mut self) -> Result<StoppedBy, EngineError> {
@@ -310,6 +297,9 @@ impl<S: Store> Engine<S> {
             } else {
                 Next::Waiting
             };
+            if !matches!(next, Next::Start(_)) {
+                self.send_out();
+            }
             match next {
                 Next::Start(job) => self.start(job),
                 Next::Settled(finished) => {
@@ -334,10 +324,9 @@ impl<S: Store> Engine<S> {
             self.desk.hold = self.frontier.hold(now);
         }
         self.tell_progress(now);
-        let batch_due =
-            (self.batch.len() + self.exchanges.count() > 0).then(|| self.batch_since + BATCH_TIME);
         let progress_due = now + PROGRESS_TIME;
-        let due = [until, batch_due, self.stop_at].into_iter().flatten().min();
+        let due = [until, self.batch_due(), self.stop_at];
+        let due = due.into_iter().flatten().min();
         let due = due.map_or(progress_due, |due| due.min(progress_due));
         let word = self.inbox.recv_timeout(due.saturating_sub(now));
         self.notice_stop();
@@ -350,7 +339,11 @@ impl<S: Store> Engine<S> {
 
     fn take(&mut self, message: Message) -> Result<(), EngineError> {
         match message {
-            Message::Done(done) => self.settle(*done)?,
+            Message::Done(ended) => {
+                for done in ended {
+                    self.settle(done)?;
+                }
+            }
             Message::Scribe(word) => self.listen(word)?,
             Message::Stop(grace) => {
                 self.scribe.give_up();
@@ -378,9 +371,17 @@ impl<S: Store> Engine<S> {
         {
             passport.lease = Some(board.lend(job.id, key));
         }
-        if let Some(runtime) = &self.runtime {
-            runtime.spawn(task::run(Arc::clone(&self.workshop), job, passport));
+        if self.crew.take_on(job, passport) == Readiness::Full {
+            self.send_out();
         }
+    }
+
+    /// Gives what was handed out to the threads; the board knows of it before they do.
+    fn send_out(&mut self) {
+        if let Some(board) = &mut self.leases {
+            board.write();
+        }
+        self.crew.send_out();
     }
 
     fn passport(&self, url: &CrawlUrl) -> Passport {
@@ -483,90 +484,6 @@ impl<S: Store> Engine<S> {
     fn mind(&mut self, reader: Reader) {
         if reader == Reader::Gone {
             self.stop_at = Some(Moment::ZERO);
-        }
-    }
-
-    /// Seals the open batch and hands it to the scribe, when it is time and there is room.
-    fn hand_batch_over(&mut self, now: Moment, size: usize) -> Result<(), EngineError> {
-        let open = self
-            .batch
-            .len()
-            .max(self.frontier.open_size() / LINKS_PER_RECORD)
-            .max(self.batch_links / LINKS_PER_RECORD)
-            .max(self.exchanges.count());
-        let due = now >= self.batch_since + BATCH_TIME || open >= size || self.exchanges.press();
-        if open == 0 || !due || !self.scribe.has_room() {
-            return Ok(());
-        }
-        let frontier = self.frontier.state();
-        let notes = self
-            .keeping
-            .notes(now, &frontier, &self.cookies, &self.tally)
-            .map_err(state)?;
-        let mut sealed = self.frontier.seal(notes).map_err(state)?;
-        self.batch_since = now;
-        let commit = Box::new(move |offsets: &[(&'static str, u64)]| {
-            sealed.commit(offsets).map_err(Into::into)
-        });
-        let entries = std::mem::take(&mut self.batch);
-        self.batch_links = 0;
-        // A scribe that is gone has said why; that word is on its way.
-        let batch = Batch {
-            entries,
-            exchanges: self.exchanges.take(),
-            commit,
-        };
-        self.scribe.write(batch).ok();
-        Ok(())
-    }
-
-    fn listen(&mut self, word: Word) -> Result<(), EngineError> {
-        match word {
-            Word::Written(written) => self.commit(&written),
-            Word::NoRoom(why) => {
-                self.no_room = true;
-                (self.observer)(Event::NoRoom(&why));
-            }
-            Word::RoomAgain => {
-                self.no_room = false;
-                (self.observer)(Event::RoomAgain);
-            }
-            Word::Failed(error) => return Err(EngineError::Write(error)),
-        }
-        Ok(())
-    }
-
-    /// A batch is durable: now it counts.
-    fn commit(&mut self, written: &Written) {
-        self.scribe.written();
-        self.frontier.committed();
-        for entry in &written.entries {
-            self.tally.add(&entry.record);
-            (self.observer)(Event::Settled(&entry.record));
-        }
-        self.desk.committed(&written.offsets);
-        let urls = written
-            .offsets
-            .iter()
-            .find(|(name, _)| *name == crate::log::urls::NAME);
-        self.keeping.tally_offset = urls.map_or(0, |(_, offset)| *offset);
-    }
-
-    /// Writes everything that is left and waits for it.
-    fn flush(&mut self) -> Result<(), EngineError> {
-        loop {
-            self.hand_batch_over(self.clock.now(), 1)?;
-            let open = self.batch.len() + self.exchanges.count();
-            if open == 0 && self.scribe.unwritten() == 0 {
-                return Ok(());
-            }
-            match self.inbox.recv() {
-                Ok(Message::Scribe(word)) => self.listen(word)?,
-                Ok(Message::Stop(_)) => self.scribe.give_up(),
-                // Jobs that end now stay open: they belong to nobody's batch.
-                Ok(_) => {}
-                Err(_) => return Ok(()),
-            }
         }
     }
 

@@ -7,6 +7,7 @@
 use clewline_core::frontier::{Moment, Store};
 
 use super::disk::Change;
+use super::ledger::{BATCH_SIZE, BATCH_TIME, LINKS_PER_RECORD};
 use super::{Engine, Event};
 use crate::clock::slept;
 
@@ -59,12 +60,32 @@ impl<S: Store> Engine<S> {
         self.stop_at.is_none()
             && !self.room.is_full(self.frontier.counts().in_flight)
             && self.held.has_room()
-            && self.scribe.has_room()
+            && !self.are_logs_behind()
             && self.exchanges.has_room()
             && !self.delivery.is_behind()
             && !self.no_room
             && !self.disk.is_low()
             && !self.desk.is_paused()
+    }
+
+    /// What waits in the open batch, in records or what weighs as much.
+    pub(super) fn open_records(&self) -> usize {
+        let links = self.frontier.open_size().max(self.batch_links);
+        let records = self.batch.len().max(self.exchanges.count());
+        records.max(links / LINKS_PER_RECORD)
+    }
+
+    /// Whether the open batch is full, and so is the queue before the logs.
+    pub(super) fn are_logs_behind(&self) -> bool {
+        !self.scribe.has_room() && self.open_records() >= BATCH_SIZE
+    }
+
+    /// When the open batch is to be handed over. While the scribe has no room for it there is no
+    /// such moment: the scribe's word ends the wait, and asking again and again until it comes
+    /// would take the processor from those who write.
+    pub(super) fn batch_due(&self) -> Option<Moment> {
+        let open = self.batch.len() + self.exchanges.count();
+        (open > 0 && self.scribe.has_room()).then(|| self.batch_since + BATCH_TIME)
     }
 
     /// What was in flight while this process was stopped is nobody's fault if it fails.
@@ -79,7 +100,10 @@ impl<S: Store> Engine<S> {
     pub(super) fn watch_disk(&mut self, now: Moment) {
         match self.disk.look(now) {
             Some(Change::Low { free }) => {
-                let why = format!("only {} MB are free on the disk", free / 1_000_000);
+                let why = format!(
+                    "only {} MB are free on the disk, less than --min-free",
+                    free / 1_000_000
+                );
                 (self.observer)(Event::NoRoom(&why));
             }
             Some(Change::Fine) => (self.observer)(Event::RoomAgain),

@@ -20,8 +20,10 @@ use crate::log::{Log, Offset};
 use crate::record::Entry;
 use crate::witness::Witness;
 
-/// Batches that may wait; more than that and nothing new is handed out.
-const QUEUE: usize = 4;
+/// Batches handed over at a time: one is written, and the next is there when it is done. While
+/// both are, the open batch goes on growing until it is full, so that a slow disk is asked to
+/// sync seldom and not for every few pages.
+const QUEUE: usize = 2;
 
 /// How often a full disk is tried again.
 const AGAIN: Duration = Duration::from_secs(1);

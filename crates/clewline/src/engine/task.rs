@@ -6,13 +6,12 @@
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use clewline_core::frontier::{Answer, Ending, Failure, Job, JobId, Offer, Settlement, Work};
+use clewline_core::frontier::{Answer, Ending, Failure, Familiar, Job, JobId, Settlement, Work};
 use clewline_core::key::Keyer;
-use clewline_core::link::{Link, LinkKind};
+use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason, is_redirect_status};
 use clewline_core::url::{CrawlUrl, redacted};
 use clewline_core::{retry_after, robots};
@@ -21,19 +20,23 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::facts::{Content, Facts, phases};
 use super::held::{Held, Share, TooMuch};
-use super::{JobDone, Message, unchanged};
-use crate::captured;
+use super::pointers::{self, Pointers};
+use super::post::Post;
+use super::{JobDone, unchanged};
 use crate::clock::{Clock, unix_seconds};
 use crate::config::ScopeConfig;
 use crate::exchange::{Recording, Spool};
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
-use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response};
+use crate::fetch::{BodyTally, FetchFailure, Fetcher, GUESS_PATIENCE, Request, Response};
 use crate::headers::Headers;
 use crate::leases::Lease;
-use crate::past::Past;
+use crate::past::{self, Past};
 
 /// Bodies from this size are finished on a thread of their own.
 const LARGE_BODY: usize = 1024 * 1024;
+
+/// Bytes that are searched for links before other tasks of the thread have their turn.
+const TURN: usize = 128 * 1024;
 
 /// A robots.txt is read this far; the parser looks at no more (RFC 9309, 2.5).
 const ROBOTS_BODY: u64 = robots::MAX_BYTES as u64;
@@ -49,6 +52,7 @@ pub(super) struct Workshop {
     pub(super) fetcher: Arc<dyn Fetcher>,
     pub(super) extractor: Arc<dyn Extractor>,
     pub(super) keyer: Keyer,
+    pub(super) familiar: Arc<Familiar>,
     pub(super) clock: Clock,
     pub(super) robots_token: String,
     pub(super) scope: ScopeConfig,
@@ -60,7 +64,7 @@ pub(super) struct Workshop {
     pub(super) past: Option<Past>,
     /// Where exchanges are kept; none without an archive.
     pub(super) spool: Option<Arc<Spool>>,
-    pub(super) engine: Sender<Message>,
+    pub(super) post: Arc<Post>,
 }
 
 /// What is added to a request on its way: secrets never pass through the frontier.
@@ -71,6 +75,8 @@ pub(super) struct Passport {
     /// The page's place on the board of what is in hand.
     pub(super) lease: Option<Lease>,
     pub(super) recording: Option<Recording>,
+    /// Longest time for a connection, where that is less than usual.
+    pub(super) patience: Option<Duration>,
 }
 
 /// What a piece of work brought.
@@ -92,16 +98,29 @@ impl Done {
     }
 }
 
+/// A job's work and what it takes along. In one box, of which the functions below hold a
+/// reference: tens of thousands wait at a time, and a future keeps what it is given twice.
+struct Errand {
+    work: Work,
+    passport: Passport,
+}
+
 /// Does a job and sends its end to the engine.
-pub(super) async fn run(workshop: Arc<Workshop>, job: Job, passport: Passport) {
+pub(super) fn run(
+    workshop: Arc<Workshop>,
+    job: Job,
+    passport: Passport,
+) -> impl Future<Output = ()> + Send {
     let Job { id, work } = job;
-    let done = AssertUnwindSafe(perform(&workshop, work, passport))
-        .catch_unwind()
-        .await;
-    let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&*panic))));
-    let job_done = message(id, done);
-    // The engine is gone only when the whole crawl is being dropped.
-    workshop.engine.send(Message::Done(Box::new(job_done))).ok();
+    let errand = Box::new(Errand { work, passport });
+    async move {
+        let done = AssertUnwindSafe(perform(&workshop, errand))
+            .catch_unwind()
+            .await;
+        let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&*panic))));
+        let job_done = message(id, done);
+        workshop.post.leave(job_done);
+    }
 }
 
 fn message(job: JobId, done: Done) -> JobDone {
@@ -131,17 +150,25 @@ fn internal(panic: &(dyn std::any::Any + Send)) -> Failure {
     }
 }
 
-async fn perform(workshop: &Workshop, work: Work, mut passport: Passport) -> Done {
+async fn perform(workshop: &Workshop, mut errand: Box<Errand>) -> Done {
     let spool = workshop.spool.as_ref();
     let recording = spool.map(|spool| Recording::new(Arc::clone(spool)));
+    let Errand { work, passport } = &mut *errand;
     passport.recording.clone_from(&recording);
+    passport.patience = work.is_guess().then_some(GUESS_PATIENCE);
     let mut done = match work {
-        Work::Resolve { url } => return Done::only(resolve(workshop, &url).await),
-        Work::Robots { url, address } => fetch_robots(workshop, url, address, passport).await,
-        Work::Page { url, address, kind } => {
+        Work::Resolve { url } => return Done::only(resolve(workshop, url).await),
+        Work::Robots { url, address, .. } => fetch_robots(workshop, url, *address, passport).await,
+        Work::Page {
+            url, address, kind, ..
+        } => {
+            let (address, kind) = (*address, *kind);
             fetch_page(workshop, Target { url, address, kind }, passport).await
         }
     };
+    if let (Work::Page { url, .. }, Some(_)) = (errand.work, done.facts.status) {
+        done.facts.url = Some(url);
+    }
     let unmodified = done.facts.unmodified.take();
     let exchange = recording.and_then(|recording| recording.take());
     done.facts.exchange = exchange.map(|mut exchange| {
@@ -173,8 +200,9 @@ async fn resolve(workshop: &Workshop, url: &CrawlUrl) -> Ending {
     }
 }
 
-pub(super) struct Target {
-    pub(super) url: CrawlUrl,
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub(super) url: &'a CrawlUrl,
     address: Option<IpAddr>,
     pub(super) kind: LinkKind,
 }
@@ -219,26 +247,36 @@ impl Workshop {
 
 async fn fetch_robots(
     workshop: &Workshop,
-    url: CrawlUrl,
+    url: &CrawlUrl,
     address: Option<IpAddr>,
-    passport: Passport,
+    passport: &mut Passport,
 ) -> Done {
     let started = Instant::now();
     let request = Request {
         url: url.clone(),
         address,
-        cookie: passport.cookie,
+        cookie: passport.cookie.take(),
         credentials: passport.credentials,
         condition: None,
         max_body: ROBOTS_BODY,
         timeout: workshop.timeout,
-        recording: passport.recording,
+        patience: passport.patience,
+        recording: passport.recording.take(),
     };
-    let mut response = match workshop.fetcher.fetch(request).await {
+    let response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
         Err(failure) => return workshop.failed(&failure, started),
     };
-    let mut answer = workshop.answer(&response, &url);
+    Box::pin(read_robots(workshop, url, response, started)).await
+}
+
+async fn read_robots(
+    workshop: &Workshop,
+    url: &CrawlUrl,
+    mut response: Response,
+    started: Instant,
+) -> Done {
+    let mut answer = workshop.answer(&response, url);
     if (200..300).contains(&response.status) {
         let mut body = BytesMut::new();
         loop {
@@ -255,14 +293,14 @@ async fn fetch_robots(
     Done::only(Ending::Answered(Box::new(answer)))
 }
 
-async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> Done {
+async fn fetch_page(workshop: &Workshop, target: Target<'_>, passport: &mut Passport) -> Done {
     let started = Instant::now();
     let is_sitemap = target.kind == LinkKind::SitemapFile;
     let earlier = unchanged::held(workshop, &target).await;
     let request = Request {
         url: target.url.clone(),
         address: target.address,
-        cookie: passport.cookie,
+        cookie: passport.cookie.take(),
         credentials: passport.credentials,
         condition: earlier.as_ref().map(|earlier| earlier.condition.clone()),
         max_body: if is_sitemap {
@@ -271,16 +309,29 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
             workshop.max_body
         },
         timeout: workshop.timeout,
-        recording: passport.recording,
+        patience: passport.patience,
+        recording: passport.recording.take(),
     };
-    let mut response = match workshop.fetcher.fetch(request).await {
+    let response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
         Err(failure) => return workshop.failed(&failure, started),
     };
     if let Some(lease) = &passport.lease {
         lease.reading();
     }
-    let mut answer = workshop.answer(&response, &target.url);
+    // Boxed, because reading needs far more room than the wait before it.
+    Box::pin(read_page(workshop, target, response, started, earlier)).await
+}
+
+/// Takes an answer to its end; `earlier` is what was known of the page when it was asked for.
+async fn read_page(
+    workshop: &Workshop,
+    target: Target<'_>,
+    mut response: Response,
+    started: Instant,
+    earlier: Option<Box<past::Held>>,
+) -> Done {
+    let mut answer = workshop.answer(&response, target.url);
     let mut facts = head_facts(&response, &answer);
     let set_cookies = response
         .headers
@@ -293,7 +344,7 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         if let Err(failure) = drain(&mut response).await {
             return workshop.failed(&failure, started);
         }
-        unchanged::take(workshop, &target, earlier, &mut answer, &mut facts).await;
+        unchanged::take(workshop, &target, *earlier, &mut answer, &mut facts).await;
     } else if !workshop.scope.accepts(facts.content_type.as_deref())
         && !is_redirect_status(response.status)
     {
@@ -307,12 +358,11 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
             Ok(read) => read,
             Err(failure) => return workshop.failed(&failure, started),
         };
-        share = take_reading(workshop, read, &mut answer, &mut facts);
+        share = take_reading(workshop, (target.kind, read), &mut answer, &mut facts);
     }
     let tally = response.body.tally();
     count(&tally, &mut answer, &mut facts);
     facts.timings = phases(&response.timings, started.elapsed());
-    facts.url = Some(target.url);
     if let Some(content) = &mut facts.content {
         content.headers = std::mem::take(&mut response.headers);
     }
@@ -376,14 +426,14 @@ struct Reading {
 
 async fn read_body(
     workshop: &Workshop,
-    target: &Target,
+    target: &Target<'_>,
     response: &mut Response,
 ) -> Result<Reading, FetchFailure> {
     // Error pages link to the same places as all others, and redirects to one only.
     let reads_links = (200..300).contains(&response.status);
     let mut extraction: Option<Box<dyn Extraction>> = reads_links.then(|| {
         workshop.extractor.begin(PageHead {
-            url: &target.url,
+            url: target.url,
             status: response.status,
             headers: &response.headers,
             sitemap: target.kind == LinkKind::SitemapFile,
@@ -392,12 +442,16 @@ async fn read_body(
     let mut digest = Xxh3::new();
     let mut kept = workshop.keep_content.then(BytesMut::new);
     let mut share = workshop.held.share();
-    let mut size = 0;
+    let (mut size, mut turn) = (0, 0);
     while let Some(chunk) = response.body.chunk().await? {
         size += chunk.len();
         digest.update(&chunk);
         if let Some(extraction) = &mut extraction {
             extraction.feed(&chunk);
+            turn += chunk.len();
+        }
+        if turn >= TURN {
+            turn = 0;
             tokio::task::yield_now().await;
         }
         if let Some(kept) = &mut kept {
@@ -452,7 +506,7 @@ fn short_of_memory(response: &Response) -> FetchFailure {
 /// Takes over what the body told; answers what is held for it beyond the facts.
 fn take_reading(
     workshop: &Workshop,
-    read: Reading,
+    (source, read): (LinkKind, Reading),
     answer: &mut Answer,
     facts: &mut Facts,
 ) -> Option<Share> {
@@ -477,39 +531,28 @@ fn take_reading(
         }
         None => Some(read.share),
     };
-    take_links(workshop, extracted.links, extracted.nofollow, answer, facts);
+    let pointers = Pointers {
+        source,
+        links: extracted.links,
+        nofollow: extracted.nofollow,
+    };
+    pointers::take(workshop, pointers, answer, facts);
     share
 }
 
-/// Where the page points, for the frontier and for the logs.
-pub(super) fn take_links(
-    workshop: &Workshop,
-    links: Vec<Link>,
-    nofollow: bool,
-    answer: &mut Answer,
-    facts: &mut Facts,
-) {
-    // Written here, because the addresses are here and the task has a processor of its own.
-    let kept = workshop.spool.as_ref();
-    facts.outlinks = kept.map(|_| captured::outlinks(&links, nofollow));
-    answer.nofollow = nofollow;
-    answer.links = offers(&workshop.keyer, links);
-    facts.links = answer
-        .links
-        .iter()
-        .map(|offer| (offer.key, offer.link.kind))
-        .collect();
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Links with their keys; most are on the host of the one before.
-fn offers(keyer: &Keyer, links: Vec<Link>) -> Vec<Offer> {
-    let mut offers: Vec<Offer> = Vec::with_capacity(links.len());
-    for link in links {
-        let key = match offers.last() {
-            Some(before) => keyer.key_beside(&link.url, &before.link.url, before.key),
-            None => keyer.key(&link.url),
-        };
-        offers.push(Offer { link, key });
+    fn room<F: Future>(_: impl Fn(Arc<Workshop>, Job, Passport) -> F) -> usize {
+        size_of::<F>()
     }
-    offers
+
+    /// Tens of thousands wait for their first byte at a time: what is needed only after it
+    /// belongs into a box.
+    #[test]
+    fn a_task_that_waits_is_small() {
+        let room = room(run);
+        assert!(room <= 1024, "a task takes {room} bytes");
+    }
 }

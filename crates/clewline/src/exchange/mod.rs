@@ -5,6 +5,7 @@
 //! where the head ends and what is payload. Invariant: the response is the bytes that came, in
 //! order and without a gap; where bytes are missing at the end, it says so and why.
 
+mod buffers;
 mod recorder;
 mod spool;
 #[cfg(test)]
@@ -34,8 +35,8 @@ pub struct Exchange {
     pub status: u16,
     /// The media type of the answer without parameters, lower-case.
     pub media_type: Option<String>,
-    /// The body has a content coding, so compressing it again gains little.
-    pub coded: bool,
+    /// How the body is coded, as [`clewline_warc::http::Head::codings`] tells it.
+    pub codings: String,
     /// Head and body of the answer, framing and codings as they came.
     pub response: Stored,
     /// Where the head ends in the response.

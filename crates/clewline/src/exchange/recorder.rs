@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use clewline_core::url::CrawlUrl;
+use clewline_warc::http::Head;
 use clewline_warc::{Digest, Hasher};
 
 use super::{Exchange, Secrets, Spool, Stored, Truncation};
@@ -38,7 +39,7 @@ impl Recording {
     /// Begins to record: the request is about to be sent.
     pub fn begin(&self, url: &CrawlUrl, address: Option<IpAddr>) -> Recorder {
         Recorder {
-            draft: Some(Draft {
+            draft: Some(Box::new(Draft {
                 exchange: Exchange {
                     url: url.clone(),
                     address,
@@ -46,7 +47,7 @@ impl Recording {
                     request: Vec::new(),
                     status: 0,
                     media_type: None,
-                    coded: false,
+                    codings: String::new(),
                     response: Stored::new(Arc::clone(&self.spool)),
                     head_length: 0,
                     payload_digest: Digest::of(b""),
@@ -56,7 +57,7 @@ impl Recording {
                 },
                 payload: Hasher::default(),
                 full: false,
-            }),
+            })),
             place: Arc::clone(&self.place),
         }
     }
@@ -70,7 +71,8 @@ impl Recording {
 
 /// An exchange that is being recorded. It is complete when it is dropped.
 pub struct Recorder {
-    draft: Option<Draft>,
+    /// In a box, because a request waits for its answer with or without one.
+    draft: Option<Box<Draft>>,
     place: Arc<Mutex<Option<Exchange>>>,
 }
 
@@ -99,7 +101,7 @@ impl Recorder {
         let exchange = &mut draft.exchange;
         exchange.response.reserve(room);
         exchange.status = status;
-        exchange.coded = headers.get("content-encoding").is_some();
+        exchange.codings = Head::parse(raw).codings();
         exchange.media_type = headers.text("content-type").map(|value| {
             let essence = value.split(';').next().unwrap_or_default();
             essence.trim().to_ascii_lowercase()
@@ -157,8 +159,12 @@ impl Drop for Recorder {
         else {
             return;
         };
-        let mut exchange = draft.exchange;
-        exchange.payload_digest = draft.payload.finish();
+        let Draft {
+            mut exchange,
+            payload,
+            ..
+        } = *draft;
+        exchange.payload_digest = payload.finish();
         let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(exchange);
     }

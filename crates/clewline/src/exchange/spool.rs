@@ -10,14 +10,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::buffers::{self, Buffers};
+
 /// An answer of this size stays in memory.
-const IN_MEMORY: usize = 256 * 1024;
+const IN_MEMORY: usize = buffers::MOST;
 /// An answer of this size stays in memory while memory is short.
 const IN_SHORT_MEMORY: usize = 64 * 1024;
 /// Room that is made before any byte of a body came; a promise of more is only a promise.
 const PROMISED: usize = 32 * 1024;
 /// Files that wait to be written to the archive before nothing new is handed out.
 const MOST_FILES: u64 = 64;
+/// The part of the budget that may lie idle.
+const IDLE_SHARE: u64 = 8;
 
 /// What becomes of secrets in requests that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +40,7 @@ pub struct Spool {
     secrets: Secrets,
     held: AtomicU64,
     files: AtomicU64,
+    buffers: Buffers,
 }
 
 impl Spool {
@@ -50,6 +55,7 @@ impl Spool {
             secrets,
             held: AtomicU64::new(0),
             files: AtomicU64::new(0),
+            buffers: Buffers::within(budget / IDLE_SHARE),
         }
     }
 
@@ -60,7 +66,8 @@ impl Spool {
 
     /// Whether another exchange may begin.
     pub fn has_room(&self) -> bool {
-        self.held() < self.budget && self.files.load(Ordering::Relaxed) < MOST_FILES
+        self.held() + self.buffers.bytes() < self.budget
+            && self.files.load(Ordering::Relaxed) < MOST_FILES
     }
 
     /// Whether so much waits that it should be written soon.
@@ -177,7 +184,17 @@ impl Stored {
 
     /// Makes room for what is announced.
     pub(super) fn reserve(&mut self, bytes: usize) {
-        self.memory.reserve(bytes.min(PROMISED));
+        self.make_room(bytes.min(PROMISED));
+    }
+
+    /// Sees to it that so many bytes have room in memory.
+    fn make_room(&mut self, bytes: usize) {
+        if bytes > self.memory.capacity() {
+            let buffers = &self.share.spool.buffers;
+            let mut larger = buffers.take(bytes);
+            larger.extend_from_slice(&self.memory);
+            buffers.give_back(std::mem::replace(&mut self.memory, larger));
+        }
     }
 
     /// Appends. After an error nothing more may be appended; what was there before still is.
@@ -188,17 +205,28 @@ impl Stored {
             self.share.add_file();
             file.write_all(&self.memory)?;
             self.file = Some(file);
-            self.memory = Vec::new();
+            self.share
+                .spool
+                .buffers
+                .give_back(std::mem::take(&mut self.memory));
             self.share.resize(0);
         }
         if let Some(file) = &mut self.file {
             // The pages go to the system's cache; a disk that is slow slows this task alone.
             file.write_all(bytes)?;
         } else {
+            self.make_room(together);
             self.memory.extend_from_slice(bytes);
             self.share.resize(together as u64);
         }
         self.length += bytes.len() as u64;
         Ok(())
+    }
+}
+
+impl Drop for Stored {
+    fn drop(&mut self) {
+        let memory = std::mem::take(&mut self.memory);
+        self.share.spool.buffers.give_back(memory);
     }
 }

@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use clewline_core::link::{Link, LinkKind};
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT};
+use clewline_markup::css;
 use encoding_rs::{Encoding, UTF_8};
 use memchr::memchr;
 use url::Url;
@@ -23,6 +24,10 @@ use super::charset;
 
 /// Schemes that are so frequent and so long that they are counted and never stored.
 const NEVER_FETCHED: [&str; 4] = ["data:", "javascript:", "mailto:", "tel:"];
+
+/// Room that is made with the first reference of a page; most pages need no more.
+const USUAL_REFERENCES: usize = 56;
+const USUAL_BYTES: usize = 2048;
 
 /// What one page may cost.
 #[derive(Debug, Clone, Copy)]
@@ -142,9 +147,30 @@ impl Collector {
         self.texts.len() + self.references.len() * size_of::<(u64, usize, Kept)>()
     }
 
+    /// A number of this page, for fingerprints that no page can foresee.
+    pub(super) const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// How many references were counted instead of kept.
+    pub(super) const fn refused(&self) -> u64 {
+        self.dropped + self.other
+    }
+
     /// A plain reference.
     pub(super) fn add(&mut self, raw: &str, kind: LinkKind) {
         self.add_reference(Reference::new(raw, kind));
+    }
+
+    /// The references of a style sheet.
+    pub(super) fn add_sheet(&mut self, sheet: &str) {
+        css::references(sheet, |reference| {
+            let kind = match reference.kind {
+                css::Kind::Url => LinkKind::CssUrl,
+                css::Kind::Import => LinkKind::CssImport,
+            };
+            self.add(&reference.value, kind);
+        });
     }
 
     /// Takes a reference, unless it is known, points into its own page or exceeds the bounds.
@@ -156,6 +182,11 @@ impl Collector {
         if raw.len() > HARD_LENGTH_LIMIT || is_never_fetched(raw) {
             self.other += 1;
             return;
+        }
+        if self.references.is_empty() {
+            self.known.reserve(USUAL_REFERENCES);
+            self.texts.reserve(USUAL_BYTES);
+            self.references.reserve(USUAL_REFERENCES);
         }
         let seed = self.seed ^ (reference.kind as u64 | (reference.against as u64) << 8);
         match self.known.entry(xxh3_64_with_seed(raw.as_bytes(), seed)) {
@@ -323,11 +354,15 @@ fn without_fragment(raw: &str) -> &str {
 }
 
 fn is_never_fetched(raw: &str) -> bool {
-    NEVER_FETCHED.iter().any(|scheme| {
-        raw.as_bytes()
-            .get(..scheme.len())
-            .is_some_and(|head| head.eq_ignore_ascii_case(scheme.as_bytes()))
-    })
+    // Nearly all references are told by the absence of a colon where these have theirs.
+    let longest = "javascript:".len();
+    let head = &raw.as_bytes()[..raw.len().min(longest)];
+    head.contains(&b':')
+        && NEVER_FETCHED.iter().any(|scheme| {
+            raw.as_bytes()
+                .get(..scheme.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(scheme.as_bytes()))
+        })
 }
 
 #[cfg(test)]

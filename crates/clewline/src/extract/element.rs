@@ -8,12 +8,13 @@ use std::borrow::Cow;
 
 use clewline_core::link::LinkKind;
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT};
+use clewline_markup::{refresh, srcset};
 use url::Url;
 
 use super::collect::{Collector, Reference};
 use super::directives::Directives;
+use super::relation;
 use super::tokenizer::{Attribute, Name};
-use super::{css, refresh, relation, srcset};
 
 /// The longest title, in characters.
 const TITLE_LIMIT: usize = 1000;
@@ -84,11 +85,16 @@ impl Findings {
         if self.title.is_some() {
             return;
         }
-        let folded = htmlize::unescape(raw)
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        let folded: String = folded.chars().take(TITLE_LIMIT).collect();
+        let mut folded = String::new();
+        for word in htmlize::unescape(raw).split_whitespace() {
+            if !folded.is_empty() {
+                folded.push(' ');
+            }
+            folded.push_str(word);
+        }
+        if let Some((end, _)) = folded.char_indices().nth(TITLE_LIMIT) {
+            folded.truncate(end);
+        }
         if !folded.is_empty() {
             self.title = Some(folded);
         }
@@ -107,7 +113,7 @@ impl Findings {
 
     /// A style sheet, or the declarations of one element.
     pub(super) fn style(&mut self, text: &str) {
-        css::references(text, |raw, kind| self.collector.add(raw, kind));
+        self.collector.add_sheet(text);
     }
 
     /// Reads one element.
@@ -185,7 +191,9 @@ impl Findings {
 
     fn srcset(&mut self, attribute: Attribute, attributes: &impl Attributes) {
         if let Some(value) = attributes.value(attribute) {
-            srcset::candidates(&value, |raw| self.collector.add(raw, LinkKind::Image));
+            srcset::candidates(&value, |place| {
+                self.collector.add(&value[place], LinkKind::Image);
+            });
         }
     }
 
@@ -229,8 +237,8 @@ impl Findings {
         let is_refresh = attributes
             .value(Attribute::HttpEquiv)
             .is_some_and(|name| name.trim().eq_ignore_ascii_case("refresh"));
-        if is_refresh && let Some(raw) = refresh::target(&content) {
-            self.collector.add(raw, LinkKind::Refresh);
+        if is_refresh && let Some(place) = refresh::target(&content) {
+            self.collector.add(&content[place], LinkKind::Refresh);
         }
         let Some(name) = attributes.value(Attribute::Name) else {
             return;

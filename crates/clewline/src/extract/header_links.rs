@@ -4,9 +4,10 @@
 //! what the relations mean. Invariant: linear in the value; what does not parse is skipped.
 
 use clewline_core::link::LinkKind;
+use clewline_markup::refresh;
 
 use super::collect::{Against, Collector, Reference};
-use super::{refresh, relation};
+use super::relation;
 use crate::headers::Headers;
 
 /// How many links of a head are read: the head itself is bounded, this bounds its use.
@@ -23,8 +24,9 @@ pub(super) fn collect(headers: &Headers, collector: &mut Collector) {
             }
         });
     }
-    let refresh = headers.get("refresh").map(text);
-    if let Some(raw) = refresh.as_deref().and_then(refresh::target) {
+    let refresh = headers.get("refresh").map(text).unwrap_or_default();
+    if let Some(place) = refresh::target(&refresh) {
+        let raw = &refresh[place];
         let against = Against::Page;
         collector.add_reference(Reference {
             against,

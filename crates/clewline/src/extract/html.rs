@@ -9,10 +9,11 @@
 use std::borrow::Cow;
 
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
-use memchr::memchr;
+use memchr::memchr2;
 
 use super::element::{Attributes, Findings, STYLE_BYTES, TITLE_BYTES};
-use super::tokenizer::{Attribute, Sink, StartTag, TextOf, Tokenizer};
+use super::lately::Lately;
+use super::tokenizer::{Attribute, Name, Sink, StartTag, TextOf, Tokenizer};
 
 /// The pieces in which bytes are decoded.
 const PIECE: usize = 16 * 1024;
@@ -25,6 +26,7 @@ pub(super) struct HtmlPass {
     decoder: Option<Decoder>,
     encoding: &'static Encoding,
     text: Vec<u8>,
+    lately: Lately,
 }
 
 impl HtmlPass {
@@ -37,6 +39,7 @@ impl HtmlPass {
             decoder,
             encoding,
             text: Vec::new(),
+            lately: Lately::default(),
         }
     }
 
@@ -52,6 +55,7 @@ impl HtmlPass {
             findings,
             encoding: self.encoding,
             text: &mut self.text,
+            lately: &mut self.lately,
         };
         self.tokenizer.finish(&mut reading);
     }
@@ -61,6 +65,7 @@ impl HtmlPass {
             findings,
             encoding: self.encoding,
             text: &mut self.text,
+            lately: &mut self.lately,
         };
         let Some(decoder) = &mut self.decoder else {
             self.tokenizer.feed(bytes, &mut reading);
@@ -91,6 +96,29 @@ struct Reading<'a> {
     findings: &'a mut Findings,
     encoding: &'static Encoding,
     text: &'a mut Vec<u8>,
+    lately: &'a mut Lately,
+}
+
+impl Reading<'_> {
+    fn element(&mut self, tag: &StartTag<'_>) {
+        let encoding = self.encoding;
+        let values = Values { tag, encoding };
+        self.findings.element(tag.name(), &values);
+    }
+
+    /// An anchor that has nothing but its reference: if it was met lately, it says nothing new.
+    fn plain_anchor(&mut self, tag: &StartTag<'_>, reference: &[u8]) {
+        let mark = Lately::mark(reference, self.findings.collector.seed());
+        if self.lately.holds(mark) {
+            return;
+        }
+        let refused = self.findings.collector.refused();
+        self.element(tag);
+        // What is counted is counted as often as it is met.
+        if self.findings.collector.refused() == refused {
+            self.lately.note(mark);
+        }
+    }
 }
 
 impl Sink for Reading<'_> {
@@ -98,10 +126,12 @@ impl Sink for Reading<'_> {
         if tag.is_cut() {
             self.findings.problem.get_or_insert(TOO_LONG);
         }
-        if !tag.is_bare() {
-            let encoding = self.encoding;
-            let values = Values { tag, encoding };
-            self.findings.element(tag.name(), &values);
+        if tag.is_bare() {
+            return;
+        }
+        match tag.only_value(Attribute::Href) {
+            Some(reference) if tag.name() == Name::A => self.plain_anchor(tag, reference),
+            _ => self.element(tag),
         }
     }
 
@@ -153,7 +183,7 @@ impl Attributes for Values<'_> {
     fn value(&self, attribute: Attribute) -> Option<Cow<'_, str>> {
         let bytes = self.tag.value(attribute)?;
         let text = self.encoding.decode_without_bom_handling(bytes).0;
-        if memchr(0, bytes).is_none() && memchr(b'&', bytes).is_none() {
+        if memchr2(0, b'&', bytes).is_none() {
             return Some(text);
         }
         // Section 13.2.5.36 for NUL, 13.2.5.72 for references.

@@ -7,20 +7,18 @@
 mod body;
 mod charset;
 mod collect;
-mod css;
 mod directives;
 mod element;
 mod feed;
 mod header_links;
 mod html;
+mod lately;
 mod media;
 #[cfg(any(test, feature = "oracle"))]
 pub(crate) mod oracle;
 mod page;
-mod refresh;
 mod relation;
 mod sitemap;
-mod srcset;
 mod tokenizer;
 mod xml;
 

@@ -17,7 +17,7 @@ use super::html::HtmlPass;
 use super::media::{self, Claim, Media};
 use super::xml::{self, End};
 use super::{Extracted, Extraction, Extractor, PageHead};
-use super::{charset, css, feed, header_links, sitemap};
+use super::{charset, feed, header_links, sitemap};
 use crate::config::ExtractConfig;
 
 /// All references of a page together.
@@ -262,8 +262,7 @@ impl PageExtraction {
         self.charset = Some(encoding);
         let read = match format {
             Format::Css => {
-                let collector = &mut self.findings.collector;
-                css::references(&text, |raw, kind| collector.add(raw, kind));
+                self.findings.collector.add_sheet(&text);
                 None
             }
             Format::Xml => self.read_xml(&text),

@@ -182,6 +182,7 @@ mod tests {
             recording: None,
             condition: None,
             timeout: Duration::ZERO,
+            patience: None,
         };
         let fields = plan.fields(&request);
         let lines = fields

@@ -45,6 +45,9 @@ pub struct Resolution {
     pub trusted: bool,
 }
 
+/// Longest wait for a connection by a scheme that is a guess; another one is tried then.
+pub(crate) const GUESS_PATIENCE: Duration = Duration::from_secs(3);
+
 /// One request, for one URL, to one address.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -62,6 +65,8 @@ pub struct Request {
     pub max_body: u64,
     /// Longest time for the whole answer.
     pub timeout: Duration,
+    /// Longest time for a connection, where that is less than what is configured.
+    pub patience: Option<Duration>,
     /// Where the bytes of the exchange are wanted, verbatim; none costs nothing.
     pub recording: Option<Recording>,
 }

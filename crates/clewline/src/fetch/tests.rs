@@ -44,6 +44,7 @@ fn request(url: &str) -> Request {
         credentials: false,
         max_body: 1 << 20,
         timeout: PATIENCE,
+        patience: None,
         recording: None,
         condition: None,
     }

@@ -116,53 +116,48 @@ fn read(headers: &Headers, announced: Announced, parts: &[&[u8]]) -> Extracted {
 
 #[cfg(test)]
 mod tests {
-    use super::super::corpus::Trial;
+    use mutate::Trial;
 
-    const TOKENS: [&[u8]; 16] = [
-        b"<a href=",
-        b"'",
-        b"\"",
-        b">",
-        b"</",
-        b"<!--",
-        b"<noscript>",
-        b"<svg>",
-        b"<title>",
-        b"<style>",
-        b"url(",
-        b"&#",
-        b"\xe3\x81",
-        b"\0",
-        b"<loc>",
-        b"<![CDATA[",
-    ];
-
-    fn check(corpus: &'static str, body: fn(&[u8])) {
-        let trial = Trial {
-            corpus,
-            tokens: &TOKENS,
-            rounds: 100,
-        };
-        trial.run(body);
-    }
+    const TRIAL: Trial<'_> = Trial {
+        home: env!("CARGO_MANIFEST_DIR"),
+        tokens: &[
+            b"<a href=",
+            b"'",
+            b"\"",
+            b">",
+            b"</",
+            b"<!--",
+            b"<noscript>",
+            b"<svg>",
+            b"<title>",
+            b"<style>",
+            b"url(",
+            b"&#",
+            b"\xe3\x81",
+            b"\0",
+            b"<loc>",
+            b"<![CDATA[",
+        ],
+        rounds: 100,
+    };
 
     #[test]
     fn html() {
-        check("html", super::html);
+        TRIAL.run("html", super::html);
     }
 
     #[test]
     fn sitemap() {
-        check("sitemap", super::sitemap);
+        TRIAL.run("sitemap", super::sitemap);
     }
 
     #[test]
     fn css() {
-        check("css", super::css);
+        TRIAL.run("css", super::css);
     }
 
     #[test]
     fn header_links() {
-        check("header_links", super::header_links);
+        TRIAL.run("header_links", super::header_links);
     }
 }

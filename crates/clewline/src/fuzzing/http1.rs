@@ -234,40 +234,35 @@ fn decoded(codings: &[u8], parts: &[&[u8]]) -> Decoded {
 
 #[cfg(test)]
 mod tests {
-    use super::super::corpus::Trial;
+    use mutate::Trial;
 
-    const TOKENS: [&[u8]; 8] = [
-        b"\r\n",
-        b"\n",
-        b"\0",
-        b"\r\n\r\n",
-        b"0\r\n",
-        b"HTTP/1.1 200 OK\r\n",
-        b"Content-Length: 1\r\n",
-        b"\x1f\x8b\x08\0",
-    ];
-
-    fn check(corpus: &'static str, body: fn(&[u8])) {
-        let trial = Trial {
-            corpus,
-            tokens: &TOKENS,
-            rounds: 300,
-        };
-        trial.run(body);
-    }
+    const TRIAL: Trial<'_> = Trial {
+        home: env!("CARGO_MANIFEST_DIR"),
+        tokens: &[
+            b"\r\n",
+            b"\n",
+            b"\0",
+            b"\r\n\r\n",
+            b"0\r\n",
+            b"HTTP/1.1 200 OK\r\n",
+            b"Content-Length: 1\r\n",
+            b"\x1f\x8b\x08\0",
+        ],
+        rounds: 300,
+    };
 
     #[test]
     fn http1() {
-        check("http1", super::http1);
+        TRIAL.run("http1", super::http1);
     }
 
     #[test]
     fn headers() {
-        check("headers", super::headers);
+        TRIAL.run("headers", super::headers);
     }
 
     #[test]
     fn decode() {
-        check("decode", super::decode);
+        TRIAL.run("decode", super::decode);
     }
 }

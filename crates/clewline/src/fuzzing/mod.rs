@@ -4,8 +4,6 @@
 //! bytes. The tests run each body over its corpus and mutations of it, the targets in `fuzz/`
 //! for as long as one likes. URLs, robots.txt and cookies have theirs in the core.
 
-#[cfg(test)]
-pub(crate) mod corpus;
 pub mod extract;
 pub mod http1;
 #[cfg(any(test, feature = "oracle"))]

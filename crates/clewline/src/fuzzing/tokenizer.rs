@@ -26,67 +26,66 @@ pub fn tokenizer(data: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::corpus::Trial;
+    use mutate::Trial;
 
-    const TOKENS: [&[u8]; 40] = [
-        b"<a href=a>",
-        b"<a href='",
-        b"<img src=",
-        b"'",
-        b"\"",
-        b">",
-        b"/>",
-        b"=",
-        b" ",
-        b"<",
-        b"</",
-        b"<!",
-        b"<!--",
-        b"-",
-        b"-->",
-        b"--!>",
-        b"<?",
-        b"<script>",
-        b"</script>",
-        b"<style>",
-        b"</style>",
-        b"<title>",
-        b"</title>",
-        b"<textarea>",
-        b"<noscript>",
-        b"</noscript>",
-        b"<svg>",
-        b"</svg>",
-        b"<math>",
-        b"</math>",
-        b"<mi>",
-        b"</mi>",
-        b"<desc>",
-        b"</desc>",
-        b"<p>",
-        b"</p>",
-        b"<![CDATA[",
-        b"]]>",
-        b"\0",
-        b"<plaintext>",
-    ];
-
-    fn check(corpus: &'static str, rounds: usize) {
-        let trial = Trial {
-            corpus,
-            tokens: &TOKENS,
-            rounds,
-        };
-        trial.run(super::tokenizer);
-    }
+    const TRIAL: Trial<'_> = Trial {
+        home: env!("CARGO_MANIFEST_DIR"),
+        tokens: &[
+            b"<a href=a>",
+            b"<a href='",
+            b"<img src=",
+            b"'",
+            b"\"",
+            b">",
+            b"/>",
+            b"=",
+            b" ",
+            b"<",
+            b"</",
+            b"<!",
+            b"<!--",
+            b"-",
+            b"-->",
+            b"--!>",
+            b"<?",
+            b"<script>",
+            b"</script>",
+            b"<style>",
+            b"</style>",
+            b"<title>",
+            b"</title>",
+            b"<textarea>",
+            b"<noscript>",
+            b"</noscript>",
+            b"<svg>",
+            b"</svg>",
+            b"<math>",
+            b"</math>",
+            b"<mi>",
+            b"</mi>",
+            b"<desc>",
+            b"</desc>",
+            b"<p>",
+            b"</p>",
+            b"<![CDATA[",
+            b"]]>",
+            b"\0",
+            b"<plaintext>",
+        ],
+        rounds: 400,
+    };
 
     #[test]
     fn tokenizer() {
-        check("tokenizer", 2000);
+        let trial = Trial {
+            rounds: 2000,
+            ..TRIAL
+        };
+        trial.run("tokenizer", super::tokenizer);
     }
 
     #[test]
     fn pages() {
-        check("html", 400);
+        TRIAL.run("html", super::tokenizer);
     }
 }

@@ -158,6 +158,7 @@ impl Visit<'_> {
             credentials: self.trusted.includes(url),
             max_body,
             timeout: fetch.timeout,
+            patience: self.patience,
             recording: None,
             condition: None,
         }

@@ -27,7 +27,7 @@ use crate::clock::Clock;
 use crate::config::{Config, Root, Trusted};
 use crate::crawl::{CrawlError, load_cookies};
 use crate::extract::PageExtractor;
-use crate::fetch::{FetchFailure, Fetcher, HttpFetcher};
+use crate::fetch::{FetchFailure, Fetcher, GUESS_PATIENCE, HttpFetcher};
 use crate::folder::new_seed;
 
 /// The longest pause between two requests. A crawl waits as long as it is asked to; these are
@@ -63,6 +63,8 @@ pub(super) struct Visit<'a> {
     addresses: HashMap<String, (Vec<IpAddr>, usize)>,
     /// The next request goes to another address of the same host.
     rotates: bool,
+    /// Longest time for a connection, where that is less than usual.
+    pub(super) patience: Option<Duration>,
     pub(super) files: Vec<RobotsFile>,
     /// Where the redirect of a robots.txt leads.
     pub(super) files_next: Option<CrawlUrl>,
@@ -99,6 +101,7 @@ impl<'a> Visit<'a> {
             at: root.url.clone(),
             addresses: HashMap::new(),
             rotates: false,
+            patience: None,
             files: Vec::new(),
             files_next: None,
             remarks: Vec::new(),
@@ -176,9 +179,10 @@ impl<'a> Visit<'a> {
 
     async fn perform(&mut self, job: Job) -> Option<Conclusion> {
         self.rotates = false;
+        self.patience = job.work.is_guess().then_some(GUESS_PATIENCE);
         let (step, ending) = match job.work {
             Work::Resolve { url } => (Step::Resolve, self.resolve(&url).await),
-            Work::Robots { url, address } => {
+            Work::Robots { url, address, .. } => {
                 self.open_file(&url);
                 let answer = self.ask_robots(&url, address).await;
                 (Step::Robots, ending(self.excuse(answer)))

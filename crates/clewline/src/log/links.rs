@@ -123,8 +123,8 @@ fn check_sum(payload: &[u8]) -> u32 {
 }
 
 fn shared_prefix(before: &Key, target: &Key) -> usize {
-    let pairs = before.as_bytes().iter().zip(target.as_bytes());
-    pairs.take_while(|(left, right)| left == right).count()
+    let [before, target] = [before, target].map(|key| u128::from_be_bytes(*key.as_bytes()));
+    (before ^ target).leading_zeros() as usize / 8
 }
 
 /// Little-endian base 128, seven bits a byte, the high bit set on all but the last.
@@ -197,7 +197,8 @@ impl LinksReader {
     }
 
     /// Reads no further than an offset that the log once had.
-    pub(crate) const fn until(mut self, end: u64) -> Self {
+    #[must_use]
+    pub const fn until(mut self, end: u64) -> Self {
         self.end = end;
         self
     }

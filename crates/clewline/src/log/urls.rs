@@ -8,10 +8,13 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use clewline_core::key::Key;
+use serde::Deserialize;
+
 use super::appender::{Appender, damage, named, torn};
 use super::{Log, Offset};
 use crate::escape;
-use crate::record::{Entry, FORMAT, Record};
+use crate::record::{Entry, FORMAT, OutcomeKind, Record};
 
 /// The log's name in a job folder.
 pub const FILE: &str = "urls.jsonl";
@@ -64,7 +67,9 @@ impl Log for UrlsLog {
 
 /// Appends the line of a record, its newline included.
 pub(crate) fn write_line(record: &Record, line: &mut Vec<u8>) -> io::Result<()> {
-    escape::json_text(&serde_json::to_string(record)?, line);
+    let start = line.len();
+    serde_json::to_writer(&mut *line, record)?;
+    escape::json_tail(line, start);
     line.push(b'\n');
     Ok(())
 }
@@ -88,6 +93,8 @@ pub fn records_from(path: &Path, offset: Offset) -> io::Result<Records> {
         path: path.to_owned(),
         number: 0,
         line: Vec::new(),
+        at: offset,
+        end: Offset(u64::MAX),
         ended: false,
     })
 }
@@ -99,11 +106,75 @@ pub struct Records {
     path: PathBuf,
     number: u64,
     line: Vec<u8>,
+    at: Offset,
+    end: Offset,
     ended: bool,
 }
 
+/// What a line says at first sight, without its texts.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Glance {
+    v: u32,
+    pub(crate) key: Key,
+    pub(crate) outcome: OutcomeKind,
+    #[serde(default)]
+    pub(crate) status: Option<u16>,
+}
+
 impl Records {
+    /// Reads no further than an offset that the log once had.
+    #[must_use]
+    pub const fn until(mut self, end: Offset) -> Self {
+        self.end = end;
+        self
+    }
+
+    /// Where the next record begins.
+    pub const fn offset(&self) -> Offset {
+        self.at
+    }
+
+    /// Only the records that are wanted by what their lines say at first sight. To read a line
+    /// whole costs several times as much, most of it for the parsing of its URLs.
+    pub(crate) fn wanted(
+        mut self,
+        is_wanted: impl Fn(&Glance) -> bool,
+    ) -> impl Iterator<Item = io::Result<Record>> {
+        std::iter::from_fn(move || {
+            if self.ended {
+                return None;
+            }
+            let item = self.read_wanted(&is_wanted).transpose();
+            self.ended = !matches!(item, Some(Ok(_)));
+            item
+        })
+    }
+
+    fn read_wanted(&mut self, is_wanted: impl Fn(&Glance) -> bool) -> io::Result<Option<Record>> {
+        while self.read_line()? {
+            let glance: Glance = self.parsed()?;
+            self.check_format(glance.v)?;
+            if is_wanted(&glance) {
+                return self.parsed().map(Some);
+            }
+        }
+        Ok(None)
+    }
+
     fn read(&mut self) -> io::Result<Option<Record>> {
+        if !self.read_line()? {
+            return Ok(None);
+        }
+        let record: Record = self.parsed()?;
+        self.check_format(record.v)?;
+        Ok(Some(record))
+    }
+
+    /// Reads the next line; false at the end of the file.
+    fn read_line(&mut self) -> io::Result<bool> {
+        if self.at >= self.end {
+            return Ok(false);
+        }
         self.line.clear();
         self.number += 1;
         let number = self.number;
@@ -112,7 +183,7 @@ impl Records {
             .read_until(b'\n', &mut self.line)
             .map_err(|error| named(&self.path, &error))?;
         if self.line.is_empty() {
-            return Ok(None);
+            return Ok(false);
         }
         if self.line.last() != Some(&b'\n') {
             return Err(if self.line.len() as u64 == LONGEST_LINE {
@@ -121,13 +192,23 @@ impl Records {
                 torn(&self.path, &format!("line {number} ends in the middle"))
             });
         }
-        let record: Record = serde_json::from_slice(&self.line)
-            .map_err(|error| damage(&self.path, &format!("line {number}: {error}")))?;
-        if record.v > FORMAT {
-            let newer = format!("line {number} has the newer format {}", record.v);
+        self.at.0 += self.line.len() as u64;
+        Ok(true)
+    }
+
+    fn parsed<'a, T: Deserialize<'a>>(&'a self) -> io::Result<T> {
+        let number = self.number;
+        serde_json::from_slice(&self.line)
+            .map_err(|error| damage(&self.path, &format!("line {number}: {error}")))
+    }
+
+    fn check_format(&self, version: u32) -> io::Result<()> {
+        if version > FORMAT {
+            let number = self.number;
+            let newer = format!("line {number} has the newer format {version}");
             return Err(damage(&self.path, &newer));
         }
-        Ok(Some(record))
+        Ok(())
     }
 }
 

@@ -210,6 +210,7 @@ mod tests {
                     mime: "text/html".into(),
                     status: status.to_string(),
                     digest: (*digest).into(),
+                    codings: String::new(),
                     length: 1,
                     offset: 1,
                     filename: "x.warc.gz".into(),

@@ -1,8 +1,10 @@
 //! Lines for answers that somebody else archived.
 //!
 //! Owns what can be known from the answer alone. Depth, tries, times and who linked to a page
-//! are not in it, and say so by being zero.
+//! are not in it, and say so by being zero. Invariant: the keys are those that a rebuild gives to
+//! the links of the same files.
 
+use std::io::BufRead;
 use std::time::Duration;
 
 use clewline_core::key::Keyer;
@@ -10,19 +12,53 @@ use clewline_core::link::LinkKind;
 use clewline_core::outcome::is_redirect_status;
 use clewline_core::url::CrawlUrl;
 use clewline_warc::Moment;
+use clewline_warc::read::Header;
 
-use crate::captured::Captured;
+use crate::captured::{self, Captured};
 use crate::clock::rfc3339;
+use crate::config::{ExtractConfig, FetchConfig};
+use crate::extract::PageExtractor;
 use crate::record::{Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
 
+/// Reads answers that somebody else archived.
+pub struct Foreign {
+    pub(super) keys: Keyer,
+    extractor: PageExtractor,
+}
+
+impl Default for Foreign {
+    fn default() -> Self {
+        Self::with_keys(Keyer::new(0, &[]))
+    }
+}
+
+impl Foreign {
+    pub(super) fn with_keys(keys: Keyer) -> Self {
+        let token = FetchConfig::default().robots_token();
+        Self {
+            keys,
+            extractor: PageExtractor::new(&ExtractConfig::default(), &token),
+        }
+    }
+
+    /// The line of `urls.jsonl` that an answer makes. Nothing if the block holds none, or not of
+    /// a URL that can be crawled.
+    pub fn record(&self, header: &Header, block: impl BufRead) -> Option<Record> {
+        self.entry(header, block).map(|entry| entry.record)
+    }
+
+    pub(super) fn entry(&self, header: &Header, block: impl BufRead) -> Option<Entry> {
+        let url = CrawlUrl::parse(header.target()?).ok()?;
+        let date = header.date()?;
+        let limit = FetchConfig::default().max_body;
+        let found = captured::answer(&url, block, &self.extractor, limit);
+        let found = found.ok().flatten()?;
+        Some(entry(url, date, header.length(), found, &self.keys))
+    }
+}
+
 /// The entry that an answer makes.
-pub(super) fn entry(
-    url: CrawlUrl,
-    date: Moment,
-    wire: u64,
-    found: Captured,
-    keys: &Keyer,
-) -> Entry {
+fn entry(url: CrawlUrl, date: Moment, wire: u64, found: Captured, keys: &Keyer) -> Entry {
     let headers = &found.headers;
     let text = |name: &str| headers.text(name).map(std::borrow::Cow::into_owned);
     let target = text("location")

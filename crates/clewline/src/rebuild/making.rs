@@ -16,10 +16,10 @@ use clewline_warc::read::{Header, ReadError, Reader};
 use clewline_warc::{Kind, Moment};
 use tempfile::TempDir;
 
-use super::{Existing, RebuildError, Rebuilt, foreign};
+use super::foreign::Foreign;
+use super::{Existing, RebuildError, Rebuilt, is_ours};
 use crate::captured;
-use crate::config::{Config, ExtractConfig, FetchConfig};
-use crate::extract::PageExtractor;
+use crate::config::Config;
 use crate::log::archive::{self, KEY_SEED, SORTED};
 use crate::log::{LinksLog, Log as _, links, urls};
 use crate::record::Entry;
@@ -52,9 +52,9 @@ pub(super) struct Making {
     links: LinksLog,
     waiting: Vec<Entry>,
     index: BufWriter<File>,
-    keys: Keyer,
+    /// Reads answers without lines, with the keys of the file that is read.
+    foreign: Foreign,
     seed: Option<u64>,
-    extractor: PageExtractor,
     tally: Tally,
     roots: BTreeSet<CrawlUrl>,
     /// The first and the last moment of a line.
@@ -104,12 +104,8 @@ impl Making {
             index: BufWriter::new(index),
             scratch,
             waiting: Vec::new(),
-            keys: Keyer::new(seed.unwrap_or_default(), &[]),
+            foreign: Foreign::with_keys(Keyer::new(seed.unwrap_or_default(), &[])),
             seed,
-            extractor: PageExtractor::new(
-                &ExtractConfig::default(),
-                &FetchConfig::default().robots_token(),
-            ),
             tally: Tally::default(),
             roots: BTreeSet::new(),
             span: None,
@@ -167,7 +163,7 @@ impl Making {
         header: &Header,
         reader: &mut Reader<BufReader<File>>,
     ) -> Result<(), RebuildError> {
-        let Some(entry) = self.derived(header, reader) else {
+        let Some(entry) = self.foreign.entry(header, reader.block()) else {
             return Ok(());
         };
         let line = serde_json::to_string(&entry.record).map_err(|error| at(path)(error.into()))?;
@@ -189,7 +185,7 @@ impl Making {
                 // A block that cannot be read is told by the end of its record.
                 if let Ok(Some(noted)) = captured::metadata(reader.block()) {
                     let links = noted.links.iter();
-                    let links = links.map(|link| (self.keys.key(&link.url), link.kind));
+                    let links = links.map(|link| (self.foreign.keys.key(&link.url), link.kind));
                     let entry = Entry {
                         links: links.collect(),
                         record: noted.record,
@@ -220,34 +216,18 @@ impl Making {
             let mut lines = text.lines();
             lines.find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(": ")?.trim()))
         };
-        if !value("software").is_some_and(|name| name.starts_with("clewline/")) {
+        if !is_ours(&text) {
             return Origin::Foreign;
         }
         let told = value(KEY_SEED).and_then(|seed| u64::from_str_radix(seed, 16).ok());
         let settings = value("settings").and_then(|text| serde_json::from_str::<Config>(text).ok());
         let config = settings.unwrap_or_default();
         let seed = told.or(self.seed).unwrap_or_default();
-        self.keys = Keyer::new(seed, &config.scope.drop_params);
+        self.foreign.keys = Keyer::new(seed, &config.scope.drop_params);
         let room = MOST_ROOTS - self.roots.len().min(MOST_ROOTS);
         let roots = config.roots.into_iter().map(|root| root.url);
         self.roots.extend(roots.take(room));
         Origin::Ours
-    }
-
-    /// The entry of an answer whose file has no lines of ours.
-    fn derived(&self, header: &Header, reader: &mut Reader<BufReader<File>>) -> Option<Entry> {
-        let url = CrawlUrl::parse(header.target()?).ok()?;
-        let date = header.date()?;
-        let limit = FetchConfig::default().max_body;
-        let found = captured::answer(&url, reader.block(), &self.extractor, limit);
-        let found = found.ok().flatten()?;
-        Some(foreign::entry(
-            url,
-            date,
-            header.length(),
-            found,
-            &self.keys,
-        ))
     }
 
     /// Adds a line. One that was written by a crawl passes through the escape unchanged.

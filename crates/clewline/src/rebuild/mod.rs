@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::stored::{JobError, JobStanding, StoredJob};
+pub use foreign::Foreign;
 use making::Making;
 
 /// Faults that are told in words; all are counted.
@@ -75,6 +76,13 @@ pub enum RebuildError {
         /// Why.
         source: io::Error,
     },
+}
+
+/// Whether the block of a warcinfo record says that a crawl of ours wrote what follows it: then
+/// every URL that was settled has a line there, and answers without one are not pages.
+pub fn is_ours(info: &str) -> bool {
+    let software = info.lines().find_map(|line| line.strip_prefix("software:"));
+    software.is_some_and(|name| name.trim_start().starts_with("clewline/"))
 }
 
 /// Makes everything again from these files, into a folder.

@@ -4,17 +4,18 @@
 //! the result is shown. Invariant: each pass streams; what is kept is bounded in number and
 //! in bytes, and the true count of referrers is given beside the few that are kept.
 
-use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
+use clewline_core::frontier::{KeyMap, KeySet};
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::FailureClass;
 use clewline_core::url::CrawlUrl;
 use serde::{Deserialize, Serialize};
 
-use crate::log::{LinksReader, records, urls};
+use crate::log::urls::{self, Glance};
+use crate::log::{LinksReader, records};
 use crate::record::{OutcomeKind, Record};
 
 /// Broken targets that a report names.
@@ -103,16 +104,24 @@ pub(super) fn sort(broken: &mut [Broken]) {
 pub(super) fn read(folder: &Path) -> io::Result<Vec<Broken>> {
     let path = folder.join(urls::FILE);
     let mut search = Search::default();
-    each(records(&path), |record| search.note_target(&record))?;
+    let targets = records(&path).map(|records| records.wanted(may_be_broken));
+    each(targets, |record| search.note_target(&record))?;
     if search.targets.is_empty() {
         return Ok(Vec::new());
     }
     each(LinksReader::open(folder), |(source, target, kind)| {
         search.note_link(source, target, kind);
     })?;
-    each(records(&path), |record| search.note_source(&record))?;
+    let keys: KeySet<Key> = search.sources.keys().copied().collect();
+    let sources = records(&path).map(|records| records.wanted(|line| keys.contains(&line.key)));
+    each(sources, |record| search.note_source(&record))?;
     sort(&mut search.broken);
     Ok(search.broken)
+}
+
+/// Whether [`Broken::of`] could take a line's record for broken.
+fn may_be_broken(line: &Glance) -> bool {
+    line.outcome == OutcomeKind::Failed || line.status.is_some_and(|status| status >= 400)
 }
 
 /// Hands every item on. A log that does not exist is empty, and a torn tail was never
@@ -139,9 +148,9 @@ fn each<T>(
 struct Search {
     broken: Vec<Broken>,
     /// By the key of a broken target: where it stands, and what is known of its referrers.
-    targets: HashMap<Key, Target>,
+    targets: KeyMap<Key, Target>,
     /// By the key of a referrer: the targets it is kept for.
-    sources: HashMap<Key, Vec<(usize, LinkKind)>>,
+    sources: KeyMap<Key, Vec<(usize, LinkKind)>>,
     text: usize,
 }
 

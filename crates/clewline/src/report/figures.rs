@@ -3,7 +3,7 @@
 //! Owns the one way in which numbers, bytes, times and rates are written in every report.
 
 /// `10138` as `10,138`.
-pub(super) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -16,7 +16,7 @@ pub(super) fn count(number: u64) -> String {
 }
 
 /// Bytes in powers of 1,000, three significant digits.
-pub(super) fn bytes(number: u64) -> String {
+pub fn bytes(number: u64) -> String {
     let mut value = number as f64;
     for unit in ["B", "kB", "MB", "GB", "TB"] {
         // 999.95 would round to a four-digit number of this unit.
@@ -57,7 +57,7 @@ pub(super) fn rate(per_second: f64) -> String {
 }
 
 /// `0.42 ms`, `4.2 ms`, `420 ms`, `4.2 s`.
-pub(super) fn millis(millis: f64) -> String {
+pub fn millis(millis: f64) -> String {
     if millis >= 9999.5 {
         format!("{:.1} s", millis / 1000.0)
     } else {
@@ -120,7 +120,7 @@ pub(super) fn share(part: u64, whole: u64) -> String {
 }
 
 /// `1 page`, `2 pages`.
-pub(super) fn plural(number: u64, noun: &str) -> String {
+pub fn plural(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", count(number))
 }

@@ -7,8 +7,9 @@
 
 mod broken;
 mod facts;
-mod figures;
+pub mod figures;
 mod html;
+mod ink;
 mod list;
 #[cfg(test)]
 pub(crate) mod samples;
@@ -29,6 +30,7 @@ use thiserror::Error;
 pub use broken::{Broken, MOST_BROKEN, MOST_REFERRERS};
 pub use facts::{RunFacts, StoppedBy};
 pub use html::html;
+pub use ink::Ink;
 pub use list::list;
 pub use series::{MOST_POINTS, Point, Series};
 pub use tally::{Bodies, HostTally, MOST_DEPTHS, MOST_HOSTS, Outcomes, Tally};

@@ -296,6 +296,27 @@ fn colour_is_only_paint() {
 }
 
 #[test]
+fn tables_fit_a_narrow_terminal() {
+    let style = Style {
+        colour: false,
+        width: 40,
+    };
+    let out = shown(&small_report(), style);
+    let tables = ["outcomes", "status", "types", "skipped"];
+    let (mut is_table, mut rows) = (false, 0);
+    for line in out.lines() {
+        // A block ends with an empty line.
+        is_table =
+            tables.iter().any(|name| line.starts_with(name)) || (is_table && !line.is_empty());
+        if is_table {
+            rows += 1;
+            assert!(line.chars().count() <= 40, "{line}");
+        }
+    }
+    assert!(rows > 3, "{out}");
+}
+
+#[test]
 fn nothing_steers_the_terminal() {
     let attack = "\u{1b}]0;x\u{7}\u{202e}\r\n";
     let mut tally = Tally::default();

@@ -9,8 +9,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
+use fjall::compaction::Leveled;
 use fjall::config::BloomConstructionPolicy;
 use fjall::config::{
     BlockSizePolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry, PartitioningPolicy,
@@ -20,9 +21,20 @@ use thiserror::Error;
 
 use crate::durable;
 use crate::failpoint::{Point, pass, small_tables, watch};
+use crate::memory::MemoryPlan;
+
 /// Bytes of journals from which the parts that hold them back are written out; the least that
 /// the engine takes. All of it is read over again on start.
 const JOURNALS: u64 = 64 * 1024 * 1024;
+
+/// Bytes of a table. The first level of tables that do not overlap has four times as much and
+/// is read over with every few buffers that are written out: small tables make that short, so
+/// that no buffers gather in memory meanwhile.
+const TABLE: u64 = 16 * 1024 * 1024;
+
+/// The least and the most that a buffer for writes takes.
+const SMALLEST_BUFFER: u64 = 512 * 1024;
+const LARGEST_BUFFER: u64 = 64 * 1024 * 1024;
 
 /// What can go wrong with the state of a crawl.
 #[derive(Debug, Error)]
@@ -86,28 +98,6 @@ pub(super) struct Change {
     pub(super) value: Option<Vec<u8>>,
 }
 
-/// What the database may take of the memory.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct MemoryPlan {
-    /// Keys met lately.
-    pub(crate) hot: u64,
-    /// Blocks read before.
-    pub(crate) cache: u64,
-    /// Writes not yet in tables.
-    pub(crate) write_buffers: u64,
-}
-
-impl MemoryPlan {
-    /// Shares out a number of bytes.
-    pub(crate) const fn of(bytes: u64) -> Self {
-        Self {
-            hot: bytes / 8,
-            cache: bytes / 8 * 3,
-            write_buffers: bytes / 4,
-        }
-    }
-}
-
 /// Bytes on disk, by what they are for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DiskUse {
@@ -139,7 +129,7 @@ impl Handles {
         };
         let existed = is_there(path);
         let database = fjall::Database::builder(path)
-            .cache_size(plan.cache)
+            .cache_size(plan.cache())
             .max_journaling_size(JOURNALS)
             .worker_threads(1)
             .open()
@@ -156,27 +146,27 @@ impl Handles {
             let database = database.clone();
             move || database.active_compactions() > 0
         });
-        let memtable = (plan.write_buffers / 4).clamp(1024 * 1024, 64 * 1024 * 1024);
-        let memtable = small_tables().unwrap_or(memtable);
-        let space = |name: &str, options: KeyspaceCreateOptions| {
+        let space = |name: &str, weight: Weight, options: KeyspaceCreateOptions| {
             // One index and one filter for a whole table would be megabytes to be read, and to
             // be thrown out of the cache again, for one question. Those of the first level are
             // small, and stay in memory.
+            let tables = Leveled::default().with_table_target_size(TABLE);
             let options = options
+                .compaction_strategy(Arc::new(tables))
                 .index_block_partitioning_policy(PartitioningPolicy::new([false, true]))
                 .filter_block_partitioning_policy(PartitioningPolicy::new([false, true]))
-                .max_memtable_size(memtable);
+                .max_memtable_size(write_buffer(plan, weight));
             database.keyspace(name, || options).map_err(at)
         };
         let usual = KeyspaceCreateOptions::default;
         let [seen, queue, progress, lanes, robots, meta] = SPACES;
         let handles = Self {
-            seen: space(seen, seen_options())?,
-            queue: space(queue, queue_options())?,
-            progress: space(progress, usual())?,
-            lanes: space(lanes, usual())?,
-            robots: space(robots, usual())?,
-            meta: space(meta, usual())?,
+            seen: space(seen, Weight::Large, seen_options())?,
+            queue: space(queue, Weight::Large, queue_options())?,
+            progress: space(progress, Weight::Small, usual())?,
+            lanes: space(lanes, Weight::Small, usual())?,
+            robots: space(robots, Weight::Small, usual())?,
+            meta: space(meta, Weight::Small, usual())?,
             database,
         };
         // The engine syncs what it puts into these folders, but not their own names.
@@ -256,6 +246,23 @@ fn seen_options() -> KeyspaceCreateOptions {
         .data_block_size_policy(BlockSizePolicy::all(4 * 1024))
         .data_block_compression_policy(CompressionPolicy::all(CompressionType::None))
         .filter_policy(FilterPolicy::all(bloom))
+}
+
+/// How much of all writes goes to a part.
+#[derive(Debug, Clone, Copy)]
+enum Weight {
+    Large,
+    Small,
+}
+
+/// What is written to a part before it is put into a table. Two parts are large and four small;
+/// each has a buffer that fills while another is written out.
+fn write_buffer(plan: MemoryPlan, weight: Weight) -> u64 {
+    let bytes = match weight {
+        Weight::Large => plan.write_buffers() / 6,
+        Weight::Small => plan.write_buffers() / 24,
+    };
+    small_tables().unwrap_or(bytes.clamp(SMALLEST_BUFFER, LARGEST_BUFFER))
 }
 
 /// The names of the parts.

@@ -21,12 +21,13 @@ use clewline_core::frontier::{Entry, KeyMap, KeySet, LaneRow, Origin, Sealed};
 use clewline_core::key::{HostId, Key, Keyer};
 use clewline_core::url::Scheme;
 
-pub(crate) use database::MemoryPlan;
 use database::{Change, Database, Space};
 pub use database::{DiskUse, StoreError};
 use hot::HotKeys;
 use packing::{Packer, unpack};
 use queue::{HostQueue, KnownRow, Place, ROW_ENTRIES, Rest, ToRead};
+
+use crate::memory::MemoryPlan;
 
 /// The name under which the number of the last durable batch is kept.
 const BATCH: &str = "batch";
@@ -150,7 +151,7 @@ impl DiskStore {
         Ok(Self {
             database,
             keyer,
-            hot: HotKeys::new(plan.hot),
+            hot: HotKeys::new(plan.hot_keys()),
             batch: batch + 1,
             open: OpenBatch::default(),
             waits: VecDeque::new(),

@@ -10,13 +10,12 @@ use clewline::inspect::{
     Conclusion, Hop, Inspection, JudgedLink, LinkVerdict, PageFacts, Phases, RobotsFile,
     RobotsState, RobotsVerdict,
 };
+use clewline::report::{Ink, figures};
 
 use super::words::{
-    bytes, charset_words, hint, hop_words, link_counts, millis, phase, plural, remark_words,
-    robots_words, verdict_words,
+    charset_words, hint, hop_words, link_counts, phase, remark_words, robots_words, verdict_words,
 };
 use crate::message::shown;
-use crate::progress::render::grouped;
 
 /// Links that are listed unless all are asked for.
 const MOST_LINKS: usize = 50;
@@ -65,33 +64,11 @@ pub(super) fn text(seen: &Inspection, style: Style) -> String {
     sheet.text
 }
 
-/// What a colour says.
-#[derive(Clone, Copy)]
-enum Ink {
-    Strong,
-    Faint,
-    Good,
-    Warn,
-    Bad,
-}
-
-impl Ink {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Strong => "1",
-            Self::Faint => "2",
-            Self::Good => "32",
-            Self::Warn => "33",
-            Self::Bad => "31",
-        }
-    }
-
-    const fn of_status(status: u16) -> Self {
-        match status {
-            200..=299 => Self::Good,
-            300..=399 => Self::Warn,
-            _ => Self::Bad,
-        }
+const fn ink_of_status(status: u16) -> Ink {
+    match status {
+        200..=299 => Ink::Good,
+        300..=399 => Ink::Warn,
+        _ => Ink::Bad,
     }
 }
 
@@ -105,10 +82,11 @@ struct Sheet {
 impl Sheet {
     fn ink(&self, ink: Ink, text: impl Display) -> String {
         let text = text.to_string();
-        if !self.style.in_colour || text.trim().is_empty() {
-            return text;
+        if self.style.in_colour {
+            ink.paint(&text).into_owned()
+        } else {
+            text
         }
-        format!("\x1b[{}m{text}\x1b[0m", ink.code())
     }
 
     /// A gap, and a name for what follows.
@@ -155,11 +133,11 @@ impl Sheet {
     fn ending(&self, seen: &Inspection) -> String {
         let words = match (&seen.conclusion, &seen.page) {
             (Conclusion::Fetched, Some(page)) => {
-                let status = self.ink(Ink::of_status(page.status), page.status);
+                let status = self.ink(ink_of_status(page.status), page.status);
                 let kind = page.content_type.as_deref().unwrap_or("no type");
-                let size = bytes(page.body_bytes);
-                let links = plural(seen.links.len() as u64, "link");
-                let time = millis(seen.total);
+                let size = figures::bytes(page.body_bytes);
+                let links = figures::plural(seen.links.len() as u64, "link");
+                let time = figures::millis(seen.total);
                 return format!("{status} · {} · {size} · {links} · {time}", shown(kind));
             }
             (Conclusion::Fetched, None) => "fetched".to_owned(),
@@ -203,7 +181,7 @@ impl Sheet {
 
     fn status(&self, hop: &Hop) -> String {
         match (hop.status, &hop.failure) {
-            (Some(status), None) => self.ink(Ink::of_status(status), status),
+            (Some(status), None) => self.ink(ink_of_status(status), status),
             (_, Some(_)) => self.ink(Ink::Bad, "ERR"),
             (None, None) => self.ink(Ink::Faint, "  –"),
         }
@@ -273,7 +251,7 @@ impl Sheet {
 
     fn page(&mut self, page: &PageFacts) {
         self.section("Page");
-        let status = self.ink(Ink::of_status(page.status), page.status);
+        let status = self.ink(ink_of_status(page.status), page.status);
         self.row("status", status);
         if let Some(kind) = &page.content_type {
             self.row("type", shown(kind));
@@ -300,7 +278,10 @@ impl Sheet {
             self.row("robots", words);
         }
         let cut = if page.truncated { ", cut short" } else { "" };
-        let (wire, body) = (bytes(page.wire_bytes), bytes(page.body_bytes));
+        let (wire, body) = (
+            figures::bytes(page.wire_bytes),
+            figures::bytes(page.body_bytes),
+        );
         self.row("size", format_args!("{body}{cut}, {wire} on the wire"));
         if let Some(digest) = &page.digest {
             self.row("digest", digest);
@@ -322,7 +303,7 @@ impl Sheet {
             (page.other_references, "not http or not a URL"),
         ] {
             if count > 0 {
-                self.line(format_args!("{} {what}", grouped(count)));
+                self.line(format_args!("{} {what}", figures::count(count)));
             }
         }
         let most = match self.style.detail {
@@ -344,7 +325,7 @@ impl Sheet {
             self.line(format_args!("{verdict}  {kind:<kinds$}  {}", link.url));
         }
         if links.len() > listed.len() {
-            let more = grouped((links.len() - listed.len()) as u64);
+            let more = figures::count((links.len() - listed.len()) as u64);
             let more = self.ink(Ink::Faint, format_args!("… and {more} more; -v lists all"));
             self.line(more);
         }

@@ -9,9 +9,9 @@ use clewline::core::outcome::SkipReason;
 use clewline::inspect::{
     CharsetSource, Hop, JudgedLink, LinkVerdict, Remark, RobotsFile, RobotsState,
 };
+use clewline::report::figures;
 
 use crate::message::shown;
-use crate::progress::render::grouped;
 
 /// What a crawl would say besides.
 pub(super) fn remark_words(remark: &Remark) -> String {
@@ -47,8 +47,11 @@ pub(super) fn hop_words(hop: &Hop) -> Vec<String> {
     let cookies = match (hop.cookies_sent, kept) {
         (false, 0) => None,
         (true, 0) => Some("cookies sent".to_owned()),
-        (false, kept) => Some(format!("{} kept", plural(kept, "cookie"))),
-        (true, kept) => Some(format!("cookies sent, {} kept", plural(kept, "cookie"))),
+        (false, kept) => Some(format!("{} kept", figures::plural(kept, "cookie"))),
+        (true, kept) => Some(format!(
+            "cookies sent, {} kept",
+            figures::plural(kept, "cookie")
+        )),
     };
     [location, failure, cookies].into_iter().flatten().collect()
 }
@@ -116,11 +119,11 @@ pub(super) fn link_counts(links: &[JudgedLink]) -> String {
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let kinds: Vec<_> = kinds
         .iter()
-        .map(|(kind, count)| format!("{} {kind}", grouped(*count)))
+        .map(|(kind, count)| format!("{} {kind}", figures::count(*count)))
         .collect();
     let follows = |link: &&JudgedLink| link.verdict == LinkVerdict::Follow;
-    let followed = grouped(links.iter().filter(follows).count() as u64);
-    let links = plural(links.len() as u64, "link");
+    let followed = figures::count(links.iter().filter(follows).count() as u64);
+    let links = figures::plural(links.len() as u64, "link");
     if kinds.is_empty() {
         return links;
     }
@@ -132,35 +135,5 @@ pub(super) fn link_counts(links: &[JudgedLink]) -> String {
 
 /// A time, or a dash for a phase that did not happen.
 pub(super) fn phase(millis_spent: Option<f64>) -> String {
-    millis_spent.map_or_else(|| "–".to_owned(), millis)
-}
-
-/// `0.42 ms`, `4.2 ms`, `420 ms`, `4.2 s`
-pub(super) fn millis(millis: f64) -> String {
-    match millis {
-        ..0.995 => format!("{millis:.2} ms"),
-        ..99.95 => format!("{millis:.1} ms"),
-        ..9999.5 => format!("{millis:.0} ms"),
-        _ => format!("{:.1} s", millis / 1000.0),
-    }
-}
-
-/// `812 B`, `12.3 kB`
-pub(super) fn bytes(count: u64) -> String {
-    let mut value = count as f64;
-    for unit in ["B", "kB", "MB", "GB"] {
-        // 999.95 would round to a four-digit number of this unit.
-        if value < 999.5 {
-            let digits = usize::from(unit != "B" && value < 99.95);
-            return format!("{value:.digits$} {unit}");
-        }
-        value /= 1000.0;
-    }
-    format!("{value:.1} TB")
-}
-
-/// `1 link`, `2 links`
-pub(super) fn plural(count: u64, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", grouped(count))
+    millis_spent.map_or_else(|| "–".to_owned(), figures::millis)
 }

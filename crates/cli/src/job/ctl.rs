@@ -2,7 +2,7 @@
 //!
 //! Owns the words and how their values are read: as those of the flags of the same names.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clewline::{Change, StoredJob};
 
@@ -47,15 +47,21 @@ pub(crate) fn ctl(arguments: &CtlArguments) -> Result<ExitStatus, Failure> {
     write_out(&format!("{told}\n"))
 }
 
-/// A first word that is none of ours is the folder.
+/// A first word that is none of ours is the folder, if it looks like one or one of ours follows.
+/// Otherwise it was meant as one of ours, and must not be hidden by the complaint about a value.
 fn split(words: &[String]) -> (Option<PathBuf>, &[String]) {
     match words {
-        [first, rest @ ..] if !rest.is_empty() && !is_word(first) => {
+        [first, rest @ ..] if !is_word(first) && is_folder(first, rest) => {
             (Some(PathBuf::from(first)), rest)
         }
-        [only] if only.contains(['/', '.']) => (Some(PathBuf::from(only)), &[]),
         words => (None, words),
     }
+}
+
+fn is_folder(first: &str, rest: &[String]) -> bool {
+    first.contains(['/', '.'])
+        || rest.first().is_some_and(|word| is_word(word))
+        || (!rest.is_empty() && Path::new(first).is_dir())
 }
 
 fn is_word(text: &str) -> bool {
@@ -202,6 +208,12 @@ mod tests {
         );
         check("delay", Err("ctl: delay needs a value, as --delay does"));
         check("stop now", Err("ctl: stop takes no value"));
+        let all = all().join(", ");
+        let bogus = |word: &str| format!("ctl: `{word}` is not one of {all}");
+        check("bogus 3", Err(&bogus("bogus")));
+        check("folder pause", Ok(Order::Pause));
+        check("a.crawl bogus 3", Err(&bogus("bogus")));
+        check("./folder puase", Err(&bogus("puase")));
         check("a.crawl rate 1 2", Err("ctl: `2` is one word too many"));
     }
 

@@ -6,12 +6,13 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use clewline::core::frontier::{Cause, HostSummary, Wait};
+use clewline::report::figures;
 use clewline::status::{State, Status};
 
 use crate::exit::ExitStatus;
 use crate::flags::StatusArguments;
 use crate::message::shown;
-use crate::progress::render::{amount, clock, decimal, grouped};
+use crate::progress::render::{amount, clock, decimal};
 use crate::{Failure, write_out};
 
 /// Hosts that the table shows; `--json` has more.
@@ -35,12 +36,12 @@ fn text(name: &str, status: &Status) -> String {
     let _ = writeln!(
         text,
         "{} done, {} queued, {} in flight; {} pages, {} failed, {} broken",
-        grouped(status.done),
-        grouped(status.queued),
-        grouped(status.in_flight),
-        grouped(status.pages),
-        grouped(status.failed),
-        grouped(status.broken),
+        figures::count(status.done),
+        figures::count(status.queued),
+        figures::count(status.in_flight),
+        figures::count(status.pages),
+        figures::count(status.failed),
+        figures::count(status.broken),
     );
     let spent = clock(Duration::try_from_secs_f64(status.seconds).unwrap_or_default());
     let _ = write!(text, "{spent} spent, {} read", amount(status.bytes as f64));
@@ -113,7 +114,7 @@ fn share(wait: &Wait, queued: u64) -> Option<String> {
     let place = match wait.hosts {
         0 => String::new(),
         1 => format!(" of {host}"),
-        hosts => format!(" of {host} and {} more", grouped(hosts - 1)),
+        hosts => format!(" of {host} and {} more", figures::count(hosts - 1)),
     };
     let percent = percent.min(100);
     Some(match wait.cause {
@@ -157,7 +158,7 @@ fn table(hosts: &[HostSummary], text: &mut String) {
         "host", "queued", "in flight", "every", "left"
     );
     for (host, name) in shown_hosts.iter().zip(names) {
-        let queued = grouped(host.queued) + if host.at_least { "+" } else { "" };
+        let queued = figures::count(host.queued) + if host.at_least { "+" } else { "" };
         let _ = writeln!(
             text,
             "{name:<width$}  {queued:>10}  {:>9}  {:>8}  {:>8}  {}",

@@ -1,16 +1,12 @@
 //! What progress looks like. Pure: a snapshot and a width in, lines out.
 
-use std::fmt::Write as _;
 use std::time::Duration;
+
+use clewline::report::{Ink, figures};
 
 use super::Snapshot;
 use crate::message::shown;
 
-const BOLD: &str = "1";
-const DIM: &str = "2";
-const RED: &str = "31";
-const GREEN: &str = "32";
-const YELLOW: &str = "33";
 /// Narrower terminals get lines that are cut, not wrapped.
 const NARROWEST: usize = 10;
 /// Columns of the bar at the most.
@@ -23,23 +19,32 @@ pub(super) fn render(snapshot: &Snapshot, width: usize, in_colour: bool) -> Vec<
     let mut lines = vec![
         bar(new_line(), snapshot),
         new_line()
-            .part(BOLD, &format!("{} done", grouped(snapshot.done)))
-            .part("", &format!("{} queued", grouped(snapshot.queued)))
-            .part("", &in_flight(snapshot))
-            .part(RED, &problems(snapshot))
-            .part(DIM, &clock(snapshot.elapsed))
+            .part(
+                Ink::Strong,
+                &format!("{} done", figures::count(snapshot.done)),
+            )
+            .part(
+                Ink::Plain,
+                &format!("{} queued", figures::count(snapshot.queued)),
+            )
+            .part(Ink::Plain, &in_flight(snapshot))
+            .part(Ink::Bad, &problems(snapshot))
+            .part(Ink::Faint, &clock(snapshot.elapsed))
             .finish(),
         new_line()
-            .part("", &speed(snapshot))
-            .part("", &format!("{}/s", amount(snapshot.bytes_per_second)))
-            .part("", &memory(snapshot))
+            .part(Ink::Plain, &speed(snapshot))
+            .part(
+                Ink::Plain,
+                &format!("{}/s", amount(snapshot.bytes_per_second)),
+            )
+            .part(Ink::Plain, &memory(snapshot))
             .finish(),
     ];
     if let Some(url) = &snapshot.last_url {
-        lines.push(new_line().part(DIM, &shown(url)).finish());
+        lines.push(new_line().part(Ink::Faint, &shown(url)).finish());
     }
     if let Some(waiting) = &snapshot.waiting {
-        lines.push(new_line().part(YELLOW, &shown(waiting)).finish());
+        lines.push(new_line().part(Ink::Warn, &shown(waiting)).finish());
     }
     lines
 }
@@ -52,17 +57,17 @@ fn bar(line: Line, snapshot: &Snapshot) -> String {
     let known = snapshot.done + snapshot.queued + snapshot.in_flight;
     let share = snapshot.done as f64 / known.max(1) as f64;
     let filled = ((share * columns as f64) as usize).min(columns);
-    line.part(GREEN, &"━".repeat(filled))
-        .joined(DIM, &"─".repeat(columns - filled))
-        .part(DIM, &left)
+    line.part(Ink::Good, &"━".repeat(filled))
+        .joined(Ink::Faint, &"─".repeat(columns - filled))
+        .part(Ink::Faint, &left)
         .finish()
 }
 
 /// The same in one line, for logs.
 pub(super) fn line(snapshot: &Snapshot) -> String {
     let parts = [
-        format!("{} done", grouped(snapshot.done)),
-        format!("{} queued", grouped(snapshot.queued)),
+        format!("{} done", figures::count(snapshot.done)),
+        format!("{} queued", figures::count(snapshot.queued)),
         in_flight(snapshot),
         speed(snapshot),
         format!("{}/s", amount(snapshot.bytes_per_second)),
@@ -97,10 +102,13 @@ fn memory(snapshot: &Snapshot) -> String {
 
 fn in_flight(snapshot: &Snapshot) -> String {
     if snapshot.hosts_active > 1 {
-        let hosts = grouped(snapshot.hosts_active);
-        format!("{} in flight to {hosts} hosts", grouped(snapshot.in_flight))
+        let hosts = figures::count(snapshot.hosts_active);
+        format!(
+            "{} in flight to {hosts} hosts",
+            figures::count(snapshot.in_flight)
+        )
     } else {
-        format!("{} in flight", grouped(snapshot.in_flight))
+        format!("{} in flight", figures::count(snapshot.in_flight))
     }
 }
 
@@ -108,8 +116,12 @@ fn in_flight(snapshot: &Snapshot) -> String {
 fn problems(snapshot: &Snapshot) -> String {
     match (snapshot.broken, snapshot.failed) {
         (0, 0) => String::new(),
-        (broken, 0) => format!("{} broken", grouped(broken)),
-        (broken, failed) => format!("{} broken ({} failed)", grouped(broken), grouped(failed)),
+        (broken, 0) => format!("{} broken", figures::count(broken)),
+        (broken, failed) => format!(
+            "{} broken ({} failed)",
+            figures::count(broken),
+            figures::count(failed)
+        ),
     }
 }
 
@@ -141,18 +153,18 @@ impl Line {
     }
 
     /// Adds a part behind a gap.
-    fn part(mut self, colour: &str, text: &str) -> Self {
+    fn part(mut self, ink: Ink, text: &str) -> Self {
         if !self.text.is_empty() && !text.is_empty() && self.left > GAP.len() {
             self.text.push_str(GAP);
             self.left -= GAP.len();
         } else if !self.text.is_empty() {
             return self;
         }
-        self.joined(colour, text)
+        self.joined(ink, text)
     }
 
     /// Adds a part to the one before.
-    fn joined(mut self, colour: &str, text: &str) -> Self {
+    fn joined(mut self, ink: Ink, text: &str) -> Self {
         let length = text.chars().count();
         if length == 0 || self.left == 0 {
             return self;
@@ -163,8 +175,8 @@ impl Line {
             text.to_owned()
         };
         self.left = self.left.saturating_sub(length);
-        if self.in_colour && !colour.is_empty() {
-            let _ = write!(self.text, "\x1b[{colour}m{cut}\x1b[0m");
+        if self.in_colour {
+            self.text.push_str(&ink.paint(&cut));
         } else {
             self.text.push_str(&cut);
         }
@@ -176,25 +188,12 @@ impl Line {
     }
 }
 
-/// `1,234,567`
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// Small numbers with a digit behind the point, large ones without.
 pub(crate) fn decimal(number: f64) -> String {
     if number < 100.0 {
         format!("{number:.1}")
     } else {
-        grouped(number.round() as u64)
+        figures::count(number.round() as u64)
     }
 }
 

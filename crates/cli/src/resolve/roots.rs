@@ -208,6 +208,7 @@ mod tests {
             &[
                 "file:///etc/passwd",
                 "crwl",
+                "exprot",
                 "https://u:hunter2@example.com",
                 "localhost",
             ],
@@ -217,6 +218,7 @@ mod tests {
         let expected = [
             "URL: `file:///etc/passwd` is neither http nor https",
             "URL: `crwl` is neither a URL nor a verb",
+            "URL: `exprot` is neither a URL nor a verb",
             "URL: has a user name or password in it",
             "in:1: `ftp://x` is neither http nor https",
             "in:2: `http://[::1` is not a valid URL",

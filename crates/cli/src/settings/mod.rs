@@ -110,7 +110,7 @@ pub(crate) struct ScopeSettings {
     reason = "the fields are named as their flags"
 )]
 pub(crate) struct BudgetSettings {
-    /// Pages to fetch in all
+    /// Pages to fetch in all; the parts of pages do not count
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) max_pages: Option<String>,
     /// Pages to fetch per host
@@ -274,7 +274,7 @@ pub(crate) struct OutputSettings {
     /// Go on from the last commit that is left of a damaged state
     #[arg(long)]
     pub(crate) repair: bool,
-    /// Memory for caches and buffers of the state
+    /// Memory for active hosts, answers under way, and caches and buffers of the state
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
     /// Pause while less than this is free on the disk
@@ -298,6 +298,12 @@ pub(crate) struct OutputSettings {
     /// Do not store again what the crawl in this folder stored
     #[arg(long, value_name = "DIR")]
     pub(crate) dedup_from: Vec<String>,
+    /// Make views of the crawl whenever a run ends, `markdown,parquet,index`
+    #[arg(long, value_name = "FORMS")]
+    pub(crate) to: Vec<String>,
+    /// Make items of pages by the rules in this file, in the views jsonl and parquet
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<String>,
     /// Print one line for each URL at the end
     #[arg(long)]
     pub(crate) list: bool,

@@ -5,7 +5,10 @@
 )]
 
 mod endings;
+mod export;
 mod flags;
+#[cfg(target_os = "linux")]
+mod flat;
 mod folders;
 #[cfg(unix)]
 mod index_kills;

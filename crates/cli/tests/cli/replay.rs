@@ -175,3 +175,65 @@ fn every_link_of_a_mirror_leads_to_a_file() {
     }
     assert!(checked >= 10, "{checked}");
 }
+
+/// Every file below a folder, with its contents.
+fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut todo = vec![folder.to_owned()];
+    while let Some(path) = todo.pop() {
+        if path.is_dir() {
+            let entries = fs::read_dir(&path).unwrap();
+            todo.extend(entries.map(|entry| entry.unwrap().path()));
+        } else {
+            let name = path.strip_prefix(folder).unwrap().to_string_lossy();
+            found.insert(name.into_owned(), fs::read(&path).unwrap());
+        }
+    }
+    found
+}
+
+/// The logs and views of a folder: those that a crawl wrote, and those that are made of it.
+fn views(place: &Place, source: &str, index: &str) -> Vec<(String, BTreeMap<String, Vec<u8>>)> {
+    let (copy, package) = (format!("{source}-copy"), format!("{source}-package"));
+    let packed = format!("{package}/all.wacz");
+    for line in [
+        ["export", source, "--to", "mirror", "-o", &copy],
+        ["export", source, "--to", "wacz", "-o", &packed],
+    ] {
+        let ran = place.run(&line);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    let found = place.run(&["search", "--format", "jsonl", source, "home"]);
+    assert_eq!((found.code, found.out.lines().count()), (0, 2), "{found:?}");
+    let mut views = vec![
+        ("mirror".to_owned(), tree(&place.path(&copy))),
+        ("package".to_owned(), tree(&place.path(&package))),
+        ("links".to_owned(), tree(&place.path(source).join("links"))),
+    ];
+    for name in ["urls.jsonl", index] {
+        let bytes = fs::read(place.path(source).join(name)).unwrap();
+        let name = name.rsplit('/').next().unwrap().to_owned();
+        views.push((name, BTreeMap::from([(String::new(), bytes)])));
+    }
+    let hits = BTreeMap::from([(String::new(), found.out.into_bytes())]);
+    views.push(("hits".to_owned(), hits));
+    views
+}
+
+#[test]
+fn every_view_is_made_of_warc_files_alone() {
+    let place = Place::new();
+    crawled(&place);
+    let expected = views(&place, "job", "archive/index.cdxj");
+    fs::create_dir(place.path("bare")).unwrap();
+    for (name, bytes) in tree(&place.path("job/archive")) {
+        if name.contains(".warc") {
+            fs::write(place.path("bare").join(name), bytes).unwrap();
+        }
+    }
+    let ran = place.run(&["warc", "rebuild", "bare"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for (found, expected) in views(&place, "bare", "index.cdxj").iter().zip(&expected) {
+        assert!(found == expected, "{} differs", expected.0);
+    }
+}

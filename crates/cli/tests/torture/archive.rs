@@ -11,6 +11,31 @@ use clewline_warc::{Digest, Kind};
 /// Small, so that files end and begin all the time.
 pub(crate) const FILE_SIZE: &str = "20k";
 
+/// The variable that names a folder for what others shall read: the foreign tools are not here.
+const KEPT: &str = "CLEWLINE_KEEP_ARCHIVES";
+
+/// Keeps the files that are closed, if somebody asks for them: at each kill, and once more where
+/// the next run cut one back to what was committed.
+pub(crate) fn keep(folder: &Path) {
+    let Some(kept) = std::env::var_os(KEPT) else {
+        return;
+    };
+    // Each crawl has a folder of its own somewhere.
+    let name = folder.to_string_lossy().replace(['/', '\\', ':'], "-");
+    let kept = Path::new(&kept).join(name);
+    fs::create_dir_all(&kept).unwrap();
+    // A crawl that was killed at once has no archive yet.
+    for entry in fs::read_dir(folder.join("archive")).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "gz") {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let bytes = fs::read(&path).unwrap();
+            let digest = Digest::of(&bytes).base32();
+            fs::write(kept.join(format!("{digest}-{name}")), bytes).unwrap();
+        }
+    }
+}
+
 /// Reads every record of every file; the lines in it are those of `urls.jsonl`, byte for byte.
 pub(crate) fn check(folder: &Path) {
     let mut names: Vec<String> = fs::read_dir(folder.join("archive"))
@@ -48,6 +73,7 @@ pub(crate) fn check(folder: &Path) {
         "the archive tells another story than urls.jsonl"
     );
     rebuild(folder, &names);
+    keep(folder);
     eprintln!("{} files of the archive are whole", names.len());
 }
 

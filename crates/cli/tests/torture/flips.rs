@@ -7,13 +7,14 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
+use mutate::Dice;
 use tempfile::TempDir;
 use terrarium::LiveWeb;
 
 use crate::graph::Graph;
 use crate::ledger::{outputs, witnessed};
 use crate::replica::{copy_folder, files};
-use crate::run::{Dice, Moment, command, ended, kill_at, number};
+use crate::run::{Moment, command, ended, kill_at, number};
 
 /// A crawl that was killed half-way, to be damaged again and again.
 struct Patient {

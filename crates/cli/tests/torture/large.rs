@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use mutate::Dice;
 use serde_json::json;
 
 use crate::graph::Graph;
 use crate::ledger::{Figures, Kill, compare};
-use crate::run::{CONCURRENCY, Dice, Moment, finish, is_finished, kill_at, number, start};
+use crate::run::{CONCURRENCY, Moment, finish, is_finished, kill_at, number, start};
 
 /// How much torture.
 #[derive(Debug, Clone, Copy)]

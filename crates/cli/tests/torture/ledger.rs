@@ -15,20 +15,21 @@ use terrarium::{Hit, LiveWeb};
 
 use crate::archive;
 use crate::graph::{Fate, Graph};
-use crate::run::CONCURRENCY;
+use crate::run::{run_of, runs};
 
 /// What stood when a run was killed.
 #[derive(Debug)]
 pub(crate) struct Kill {
-    /// Requests that the server had seen.
-    hits: usize,
+    /// The number of the next run: requests of those before were on their way or answered.
+    next_run: usize,
     /// Paths whose records were committed.
     committed: BTreeSet<String>,
 }
 
 impl Kill {
     /// Looks at a job folder whose crawl was just killed.
-    pub(crate) fn of(folder: &Path, web: &LiveWeb) -> Self {
+    pub(crate) fn of(folder: &Path) -> Self {
+        archive::keep(folder);
         let log = std::fs::read(folder.join(urls::FILE)).unwrap_or_default();
         let end = witnessed(folder).min(log.len());
         let lines = log[..end].split(|byte| *byte == b'\n');
@@ -38,7 +39,7 @@ impl Kill {
             Some(format!("/{url}"))
         };
         Self {
-            hits: web.log().len(),
+            next_run: runs(),
             committed: lines.filter_map(path).collect(),
         }
     }
@@ -89,10 +90,7 @@ impl Figures {
             self.asked_again,
             self.denied,
         ];
-        // What was on its way when a run was killed is open, too, and may reach the server's log
-        // only afterwards.
-        let open = self.open + self.kills * CONCURRENCY;
-        assert!(faults == [0; 6] && self.repeats <= open, "{self:?}");
+        assert!(faults == [0; 6] && self.repeats <= self.open, "{self:?}");
     }
 
     pub(crate) fn to_json(self) -> Value {
@@ -148,7 +146,8 @@ pub(crate) fn compare(graph: Graph, web: &LiveWeb, folder: &Path, kills: &[Kill]
     let once = expected.values().filter(|fate| answered(fate)).count();
     figures.repeats = figures.requests.saturating_sub(once);
     for kill in kills {
-        let (before, after) = log.split_at(kill.hits);
+        let (before, after): (Vec<&Hit>, Vec<&Hit>) =
+            log.iter().partition(|hit| run_of(hit) < kill.next_run);
         let asked: BTreeSet<&str> = before.iter().map(|hit| hit.target.as_str()).collect();
         let is_open = |path: &&&str| !kill.committed.contains(**path);
         figures.open += asked.iter().filter(is_open).count();

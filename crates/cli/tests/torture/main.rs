@@ -21,9 +21,11 @@ mod replica;
 mod rivals;
 mod run;
 
+use mutate::Dice;
+
 use graph::Graph;
 use ledger::compare;
-use run::{Dice, Moment, finish, is_finished, kill_at, start};
+use run::{Moment, finish, is_finished, kill_at, start};
 
 #[test]
 fn a_second_kill_right_after_the_restart_loses_nothing() {

@@ -24,7 +24,7 @@ fn abort_at(point: &str, passing: u64, folder: &Path, web: &LiveWeb) -> Kill {
     let (output, talk) = ended(child);
     let signal = output.status.signal();
     assert_eq!(signal, Some(ABORTED), "{point}:{passing} {talk}");
-    Kill::of(folder, web)
+    Kill::of(folder)
 }
 
 /// Which passings of a point are tried.

@@ -4,10 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use mutate::Dice;
+
 use crate::graph::Graph;
 use crate::ledger::compare;
 use crate::replica::copy_file;
-use crate::run::{Dice, Moment, command, finish, is_finished, kill_at, number, start};
+use crate::run::{Moment, command, finish, is_finished, kill_at, number, start};
 
 /// Builds the library that keeps only what was synced, if there is a compiler.
 fn library(place: &Path) -> Option<PathBuf> {

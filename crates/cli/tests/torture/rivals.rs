@@ -5,11 +5,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use mutate::Dice;
 use serde_json::json;
 use terrarium::LiveWeb;
 
 use crate::graph::{Graph, HOST, ROOT};
-use crate::run::{Dice, number};
+use crate::run::number;
 
 /// A run of a rival that takes longer hangs.
 const PATIENCE: Duration = Duration::from_mins(5);

@@ -3,9 +3,10 @@
 use std::cell::RefCell;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use terrarium::LiveWeb;
+use terrarium::{Hit, LiveWeb};
 
 use crate::archive;
 use crate::graph::{HOST, ROOT};
@@ -13,6 +14,22 @@ use crate::ledger::Kill;
 
 /// Requests in flight.
 pub(crate) const CONCURRENCY: usize = 24;
+
+/// Runs of all tests. Each names its number in its requests: one that left a run before it was
+/// killed may reach the server's log long after.
+static RUNS: AtomicUsize = AtomicUsize::new(0);
+const RUN: &str = "X-Run";
+
+/// How many runs there were; theirs are the numbers below.
+pub(crate) fn runs() -> usize {
+    RUNS.load(Ordering::Relaxed)
+}
+
+/// The number of the run that made a request.
+pub(crate) fn run_of(hit: &Hit) -> usize {
+    let number = hit.header(RUN).and_then(|number| number.parse().ok());
+    number.expect("every run names its number")
+}
 
 /// How long a run may take to get anywhere; only a hang takes longer.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -32,6 +49,7 @@ pub(crate) enum Moment {
 /// The crawl of the graph into a folder.
 pub(crate) fn command(folder: &Path, web: &LiveWeb) -> Command {
     let root = web.url(HOST, ROOT);
+    let number = RUNS.fetch_add(1, Ordering::Relaxed);
     let mut command = Command::new(env!("CARGO_BIN_EXE_clewline"));
     command
         .args([root.as_str(), "--quiet", "--no-sitemaps"])
@@ -39,6 +57,7 @@ pub(crate) fn command(folder: &Path, web: &LiveWeb) -> Command {
         .arg("--output")
         .arg(folder)
         .args(["--concurrency", &CONCURRENCY.to_string()])
+        .args(["--header", &format!("{RUN}: {number}")])
         .env_clear()
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -91,26 +110,13 @@ pub(crate) fn kill_at(
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    Some(Kill::of(folder, web))
+    Some(Kill::of(folder))
 }
 
 /// Whether the folder says that its crawl came to its end.
 pub(crate) fn is_finished(folder: &Path) -> bool {
     let text = std::fs::read_to_string(folder.join("job.toml")).unwrap_or_default();
     text.contains("finished = true")
-}
-
-/// Numbers that follow from a seed.
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound.max(1)
-    }
 }
 
 /// A number from the environment.

@@ -72,7 +72,7 @@ impl<S: Store> Frontier<S> {
         found_on: &Arc<CrawlUrl>,
         now: Moment,
     ) -> Result<Admission, S::Error> {
-        if self.store.contains(offer.key)? {
+        if self.is_known(offer.key)? {
             return Ok(Admission::Known);
         }
         let kind = offer.link.kind;
@@ -118,7 +118,7 @@ impl<S: Store> Frontier<S> {
         chain.visited.push(source.key);
         chain.cookie |= cookie;
         let wall = chain.cookie && !chain.revisited && chain.visited.contains(&key);
-        if self.store.contains(key)? && !wall {
+        if self.is_known(key)? && !wall {
             return Ok(Admission::Known);
         }
         chain.revisited |= wall;
@@ -223,14 +223,14 @@ impl<S: Store> Frontier<S> {
 
     /// Queues an entry unless it is known.
     fn enter(&mut self, entry: Entry, now: Moment) -> Result<Admission, S::Error> {
-        if self.store.contains(entry.key)? {
+        if self.is_known(entry.key)? {
             return Ok(Admission::Known);
         }
         self.enter_new(entry, now)
     }
 
     fn enter_new(&mut self, entry: Entry, now: Moment) -> Result<Admission, S::Error> {
-        self.store.add(entry.key)?;
+        self.know(entry.key)?;
         self.enter_again(entry, now)
     }
 

@@ -51,6 +51,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Whether another scheme is tried if this one can't connect.
+    pub(super) fn guesses(&self) -> bool {
+        self.guessed_scheme && self.url.scheme() == Scheme::Https
+    }
+
     /// Keeps how a try ended after which another one follows.
     pub(super) fn remember(&mut self, at: u64, what: Result<u16, FailureClass>) {
         if self.earlier.len() < Try::MOST {

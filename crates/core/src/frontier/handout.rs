@@ -136,6 +136,8 @@ impl<S: Store> Frontier<S> {
             return Ok(None);
         };
         if lane.window.is_empty() {
+            // It may have been one of few lanes when it took its last window.
+            lane.window.shrink_to(most);
             self.store.take(host, self.level, most, &mut lane.window)?;
         }
         if lane.ended.is_some() {
@@ -164,14 +166,14 @@ impl<S: Store> Frontier<S> {
     ) -> Result<Option<Next>, S::Error> {
         match self.ready(host, url, now) {
             Ready::Yes(address) if self.may_start(host, address, now) => {
-                let errand = self
-                    .lanes
-                    .get_mut(&host)
-                    .and_then(|lane| lane.errands.pop_front());
+                let lane = self.lane(host);
+                let errand = lane.take_errand();
                 let errand = errand.expect("the errand was at the front a moment ago");
+                let waiting = lane.head(now).filter(|_| errand.for_lane == host);
                 let work = Work::Robots {
                     url: url.clone(),
                     address,
+                    guessed: waiting.is_some_and(Entry::guesses),
                 };
                 let errand = Errand::Robots(Box::new(errand));
                 Ok(Some(self.start(
@@ -198,7 +200,7 @@ impl<S: Store> Frontier<S> {
         now: Moment,
     ) -> Result<Option<Next>, S::Error> {
         let lane = self.lane(host);
-        let Some(errand) = lane.errands.pop_front() else {
+        let Some(errand) = lane.take_errand() else {
             return Ok(None);
         };
         if errand.for_lane == host {
@@ -226,11 +228,12 @@ impl<S: Store> Frontier<S> {
             Suspect::Aside => return Ok(None),
             Suspect::Ended(next) => return Ok(Some(next)),
         }
-        let Some((url, kind)) = self.head(host, now) else {
+        let Some(head) = self.lanes.get(&host).and_then(|lane| lane.head(now)) else {
             return Ok(None);
         };
+        let (url, kind, guessed) = (head.url.clone(), head.kind, head.guesses());
         if self.page_budget_holds(host, kind) {
-            return Ok(None);
+            return self.try_part(host, now);
         }
         let address = match self.ready(host, &url, now) {
             Ready::Yes(address) => address,
@@ -248,7 +251,12 @@ impl<S: Store> Frontier<S> {
         }
         let entry = self.take_head(host, now);
         self.guard(entry.key);
-        let work = Work::Page { url, address, kind };
+        let work = Work::Page {
+            url,
+            address,
+            kind,
+            guessed,
+        };
         if counts_as_page(kind) {
             self.pages_in_flight += 1;
             self.lane(host).pages_in_flight += 1;
@@ -265,9 +273,16 @@ impl<S: Store> Frontier<S> {
         )))
     }
 
-    fn head(&self, host: HostId, now: Moment) -> Option<(CrawlUrl, LinkKind)> {
-        let head = self.lanes.get(&host)?.head(now)?;
-        Some((head.url.clone(), head.kind))
+    /// The head is held by a page budget; something behind it may not be.
+    fn try_part(&mut self, host: HostId, now: Moment) -> Result<Option<Next>, S::Error> {
+        match self.part_ahead(host, now)? {
+            Some(at) if at <= now => self.try_head(host, now),
+            Some(at) => {
+                self.schedule_lane(host, at);
+                Ok(None)
+            }
+            None => Ok(None),
+        }
     }
 
     pub(super) fn take_head(&mut self, host: HostId, now: Moment) -> Entry {
@@ -522,10 +537,13 @@ impl<S: Store> Frontier<S> {
     }
 
     fn page_budget_holds(&mut self, host: HostId, kind: LinkKind) -> bool {
-        if !counts_as_page(kind) {
+        if kind.is_requisite() {
             return false;
         }
         let limits = &self.rules.limits;
+        if !counts_as_page(kind) && !self.pages_spent() {
+            return false;
+        }
         let taken = self.counts.pages + self.pages_in_flight;
         if limits.pages.is_some_and(|pages| taken >= pages) {
             self.held_by_pages.insert(host);
@@ -538,7 +556,7 @@ impl<S: Store> Frontier<S> {
 
     fn spent(&self, now: Moment) -> Option<Budget> {
         let limits = &self.rules.limits;
-        if limits.pages.is_some_and(|pages| self.counts.pages >= pages) && self.counts.todo() > 0 {
+        if self.pages_spent() && !self.only_parts() && self.counts.todo() > 0 {
             return Some(Budget::Pages);
         }
         if limits.bytes.is_some_and(|bytes| self.counts.wire >= bytes) {

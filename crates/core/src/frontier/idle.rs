@@ -17,6 +17,10 @@ const LEVEL_PATIENCE: Moment = Moment::from_secs(30);
 impl<S: Store> Frontier<S> {
     /// Finds something that may be done after all, now that nothing else can.
     pub(super) fn go_on(&mut self, now: Moment) -> Result<bool, S::Error> {
+        if self.only_parts() {
+            // What else waits is left for a run with a larger budget.
+            return self.next_level(now);
+        }
         Ok(self.bring_back(now)? || self.next_level(now)? || self.last_call(now)?)
     }
 

@@ -44,6 +44,8 @@ pub enum Work {
         address: Option<IpAddr>,
         /// How it was named.
         kind: LinkKind,
+        /// The scheme is a guess: where no connection comes soon, another one is tried.
+        guessed: bool,
     },
     /// Fetch and parse a robots.txt.
     Robots {
@@ -51,7 +53,19 @@ pub enum Work {
         url: CrawlUrl,
         /// The address to connect to; none through a proxy.
         address: Option<IpAddr>,
+        /// As for a page: it is the robots.txt of one.
+        guessed: bool,
     },
+}
+
+impl Work {
+    /// Whether the scheme is a guess, and another one is tried where no connection comes soon.
+    pub const fn is_guess(&self) -> bool {
+        matches!(
+            self,
+            Self::Page { guessed: true, .. } | Self::Robots { guessed: true, .. }
+        )
+    }
 }
 
 /// The end of a job.

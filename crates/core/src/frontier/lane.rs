@@ -133,6 +133,16 @@ impl Ord for Delayed {
     }
 }
 
+/// Takes the first of a queue. A queue that is empty gives its room back: most hosts have a page
+/// or two in hand, and tens of thousands of them wait at a time.
+fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
+    let first = queue.pop_front();
+    if queue.is_empty() {
+        *queue = VecDeque::new();
+    }
+    first
+}
+
 /// One host.
 #[expect(
     clippy::struct_excessive_bools,
@@ -214,6 +224,8 @@ impl Lane {
         let at = self.origins.iter().position(|state| state.origin == origin);
         let at = at.unwrap_or_else(|| {
             let robots = RobotsState::Unknown;
+            // Most hosts have one origin, and there are many hosts.
+            self.origins.reserve_exact(1);
             let addresses = Addresses::Unknown;
             self.origins.push(OriginState {
                 origin,
@@ -251,8 +263,47 @@ impl Lane {
             Some(Reverse(delayed)) if delayed.due <= now => {
                 self.delayed.pop().map(|Reverse(delayed)| delayed.entry)
             }
-            _ => self.window.pop_front(),
+            _ => pop(&mut self.window),
         }
+    }
+
+    /// Retries of pages that are due, and may not be made, wait in the window.
+    pub(super) fn put_due_pages_behind(&mut self, now: Moment) {
+        while let Some(Reverse(delayed)) = self.delayed.peek()
+            && delayed.due <= now
+            && !delayed.entry.kind.is_requisite()
+        {
+            let page = self.delayed.pop().map(|Reverse(delayed)| delayed.entry);
+            self.window.extend(page);
+        }
+    }
+
+    /// Brings parts of pages before pages; whether one is next. None are known to be among the
+    /// first `looked` entries of the window.
+    pub(super) fn bring_parts_before(&mut self, looked: usize) -> bool {
+        let is_part = |entry: &Entry| entry.kind.is_requisite();
+        if self.window.front().is_some_and(is_part) {
+            return true;
+        }
+        if !self.window.iter().skip(looked).any(is_part) {
+            return false;
+        }
+        let (parts, pages): (VecDeque<_>, VecDeque<_>) = self.window.drain(..).partition(is_part);
+        self.window = parts;
+        self.window.extend(pages);
+        true
+    }
+
+    /// When the first part of a page is tried again.
+    pub(super) fn first_delayed_part(&self) -> Option<Moment> {
+        let parts = self.delayed.iter().map(|Reverse(delayed)| delayed);
+        let parts = parts.filter(|delayed| delayed.entry.kind.is_requisite());
+        parts.map(|delayed| delayed.due).min()
+    }
+
+    /// Takes the errand that is next.
+    pub(super) fn take_errand(&mut self) -> Option<RobotsErrand> {
+        pop(&mut self.errands)
     }
 
     /// Takes any entry, due or not, for a lane that has ended.

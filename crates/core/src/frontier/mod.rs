@@ -10,6 +10,7 @@ mod active;
 mod admit;
 mod change;
 mod entry;
+mod familiar;
 mod group;
 mod handout;
 mod idle;
@@ -18,6 +19,7 @@ mod lane;
 mod latency;
 mod outage;
 mod pace;
+mod parts;
 mod resolve;
 mod rules;
 mod schedule;
@@ -30,10 +32,12 @@ mod tests;
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 pub use entry::{Chain, Entry, Origin, RobotsErrand, Ticket, Try};
+pub use familiar::Familiar;
 pub use job::{
     Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Next,
     Note, Offer, Settled, Settlement, Work,
@@ -55,9 +59,8 @@ use crate::key::{HostId, Key};
 use crate::outcome::SkipReason;
 use crate::url::CrawlUrl;
 
-/// Entries that a lane takes from the store at a time: many where there are few lanes, few where
-/// there are many, so that all lanes together hold about so many entries.
-const WINDOWS: usize = 400_000;
+/// Entries that a lane takes from the store at a time: many where few of the lanes that may be
+/// active are, few where all of them are, so that together they hold about as much at any time.
 const SMALLEST_WINDOW: usize = 4;
 const LARGEST_WINDOW: usize = 64;
 
@@ -112,7 +115,9 @@ impl Counts {
 pub struct Frontier<S> {
     rules: Rules,
     store: S,
-    lanes: KeyMap<HostId, Lane>,
+    familiar: Arc<Familiar>,
+    /// In boxes, because a map has room for up to twice as many as there are.
+    lanes: KeyMap<HostId, Box<Lane>>,
     domains: Groups<u64>,
     addresses: Groups<IpAddr>,
     schedule: Schedule,
@@ -123,6 +128,8 @@ pub struct Frontier<S> {
     refused: Vec<u64>,
     root_hosts: HashSet<HostId>,
     held_by_pages: BTreeSet<HostId>,
+    /// Entries that were taken from the store in search of parts.
+    passed_over: usize,
     level: u32,
     held_by_level: BTreeSet<HostId>,
     notes: VecDeque<Note>,
@@ -165,6 +172,7 @@ impl<S: Store> Frontier<S> {
         Self {
             rules,
             store,
+            familiar: Arc::default(),
             lanes: KeyMap::default(),
             domains: Groups::new(),
             addresses: Groups::new(),
@@ -176,6 +184,7 @@ impl<S: Store> Frontier<S> {
             refused: vec![0; SkipReason::ALL.len()],
             root_hosts: HashSet::new(),
             held_by_pages: BTreeSet::new(),
+            passed_over: 0,
             level,
             held_by_level: BTreeSet::new(),
             notes: VecDeque::new(),
@@ -214,6 +223,28 @@ impl<S: Store> Frontier<S> {
         &mut self.store
     }
 
+    /// What it knows, for those who make offers: a link to what is known need not be offered,
+    /// unless it is marked nofollow, which is counted.
+    pub fn familiar(&self) -> Arc<Familiar> {
+        Arc::clone(&self.familiar)
+    }
+
+    /// Whether a key is known.
+    fn is_known(&mut self, key: Key) -> Result<bool, S::Error> {
+        let known = self.store.contains(key)?;
+        if known {
+            self.familiar.note(key);
+        }
+        Ok(known)
+    }
+
+    /// Makes a key known that was not.
+    fn know(&mut self, key: Key) -> Result<(), S::Error> {
+        self.store.add(key)?;
+        self.familiar.note(key);
+        Ok(())
+    }
+
     /// How many hosts are active.
     pub fn active(&self) -> usize {
         self.lanes.len()
@@ -226,7 +257,8 @@ impl<S: Store> Frontier<S> {
 
     /// How many entries a lane may take now.
     fn window(&self) -> usize {
-        let share = WINDOWS / self.lanes.len().max(1);
+        let entries = self.rules.active_lanes.saturating_mul(SMALLEST_WINDOW);
+        let share = entries / self.lanes.len().max(1);
         share.clamp(SMALLEST_WINDOW, LARGEST_WINDOW)
     }
 
@@ -256,7 +288,14 @@ impl<S: Store> Frontier<S> {
             return Ok(());
         }
         let queued = !lane.window.is_empty() || !lane.errands.is_empty();
-        let work = if queued {
+        let has_page_only = lane.ended.is_none() && lane.errands.is_empty() && self.only_parts();
+        let work = if has_page_only {
+            let part = self.part_ahead(host, now)?;
+            if part.is_none() {
+                self.held_by_pages.insert(host);
+            }
+            part
+        } else if queued {
             Some(now)
         } else {
             match self.store.waiting(host, self.level)? {
@@ -268,7 +307,9 @@ impl<S: Store> Frontier<S> {
                 Waiting::Nothing => lane.first_delayed(),
             }
         };
-        let Some(work) = work else { return Ok(()) };
+        let (Some(work), Some(lane)) = (work, self.lanes.get(&host)) else {
+            return Ok(());
+        };
         let at = if lane.ended.is_some() {
             now
         } else {

@@ -19,7 +19,7 @@ use crate::outcome::{
     FailureClass, Outcome, Retry, SkipReason, is_redirect_status, is_retryable_status,
 };
 use crate::robots::Robots;
-use crate::url::{CrawlUrl, Scheme};
+use crate::url::CrawlUrl;
 
 /// How long a robots.txt is believed (RFC 9309, 2.4).
 const ROBOTS_TTL: Duration = Duration::from_hours(24);
@@ -53,8 +53,13 @@ impl<S: Store> Frontier<S> {
             }
             (Errand::Page(mut entry), ending) => {
                 entry.wire += self.count_wire(host, &ending);
+                let was_spent = self.pages_spent();
                 let settled = self.page_settled(host, *entry, ending, now)?;
-                self.release_held(now)?;
+                match (was_spent, self.only_parts()) {
+                    (false, true) => self.sift(now)?,
+                    (true, true) => {}
+                    (_, false) => self.release_held(now)?,
+                }
                 settled
             }
         };
@@ -359,16 +364,16 @@ impl<S: Store> Frontier<S> {
         entry: &mut Entry,
         now: Moment,
     ) -> Result<Option<Settled>, S::Error> {
-        if !entry.guessed_scheme || entry.url.scheme() != Scheme::Https {
+        if !entry.guesses() {
             return Ok(None);
         }
         entry.guessed_scheme = false;
         let url = entry.url.over_http();
         let key = self.rules.keyer.key(&url);
-        if self.store.contains(key)? {
+        if self.is_known(key)? {
             return Ok(None);
         }
-        self.store.add(key)?;
+        self.know(key)?;
         entry.url = url.clone();
         entry.key = key;
         self.note(Note::SchemeFellBack { url });

@@ -1,6 +1,7 @@
 //! The frontier alone, in virtual time, against a referee that knows only the rules.
 
 mod outage;
+mod parts;
 mod suspects;
 
 use std::cmp::Reverse;
@@ -8,6 +9,8 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
+
+use mutate::Dice;
 
 use super::*;
 use crate::key::Keyer;
@@ -17,23 +20,6 @@ use crate::politeness::{Politeness, Rate, Speed};
 use crate::robots::Robots;
 use crate::scope::{Reach, Scope};
 use crate::url::CrawlUrl;
-
-/// A small deterministic generator; the same seed gives the same crawl.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.roll(100) < percent
-    }
-}
 
 /// What a run is configured with.
 struct Setup {
@@ -195,7 +181,7 @@ impl World {
         }
         let end = now + took;
         if let Some((_, class)) = cut {
-            if let Work::Page { url, address, .. } | Work::Robots { url, address } = &job.work {
+            if let Work::Page { url, address, .. } | Work::Robots { url, address, .. } = &job.work {
                 self.observe(url, *address, now, end);
             }
             self.endings.insert(job.id.0, failure(class));
@@ -208,7 +194,7 @@ impl World {
                 self.observe(&url, address, now, end);
                 self.answer(&url, took)
             }
-            Work::Robots { url, address } => {
+            Work::Robots { url, address, .. } => {
                 self.observe(&url, address, now, end);
                 self.robots(&url)
             }
@@ -640,16 +626,7 @@ impl Hand {
                 Next::Start(Job {
                     id,
                     work: Work::Resolve { .. },
-                }) => {
-                    let addresses = vec![address.parse().unwrap()];
-                    let ttl = Duration::from_hours(1);
-                    let ending = Ending::Resolved {
-                        addresses,
-                        ttl,
-                        trusted: false,
-                    };
-                    self.settle(id, ending);
-                }
+                }) => drop(self.resolve(id, address)),
                 Next::Start(job) => return job,
                 Next::WaitUntil(at) => self.now = at,
                 other => panic!("no job but {other:?}"),
@@ -661,6 +638,30 @@ impl Hand {
         self.frontier
             .settle(Settlement { job, ending }, self.now)
             .unwrap()
+    }
+
+    fn resolve(&mut self, job: JobId, address: &str) -> Settled {
+        let ending = Ending::Resolved {
+            addresses: vec![address.parse().unwrap()],
+            ttl: Duration::from_hours(1),
+            trusted: false,
+        };
+        self.settle(job, ending)
+    }
+
+    /// Answers with a page that links to these places.
+    fn page(&mut self, job: &Job, links: &[(&str, LinkKind)]) -> Settled {
+        let offers = links.iter().map(|(url, kind)| {
+            let link = Link::new(CrawlUrl::parse(url).unwrap(), *kind);
+            let key = self.frontier.rules().keyer.key(&link.url);
+            Offer { link, key }
+        });
+        let answer = Answer {
+            status: 200,
+            links: offers.collect(),
+            ..Answer::default()
+        };
+        self.settle(job.id, Ending::Answered(Box::new(answer)))
     }
 
     fn redirect(&mut self, job: &Job, to: &str, cookie: bool) -> Settled {
@@ -703,14 +704,36 @@ fn a_root_without_scheme_falls_back_to_http() {
     let mut hand = Hand::new(|_| {});
     hand.root("https://a.test/x", true);
     let job = hand.job("93.0.0.1");
+    assert!(job.work.is_guess());
     assert!(matches!(
         hand.settle(job.id, failure(FailureClass::Connect)),
         Settled::Again(_)
     ));
     let job = hand.job("93.0.0.1");
     assert_eq!(url_of(&job), "http://a.test/x");
+    assert!(!job.work.is_guess());
     assert_eq!(outcome_of(hand.answer(&job, 200)), Outcome::Fetched);
     assert_eq!(hand.frontier.counts().todo(), 0);
+}
+
+#[test]
+fn a_guessed_scheme_is_known_to_be_one_until_it_answers() {
+    let robots = |rules: &mut Rules| {
+        let host = Arc::make_mut(&mut rules.host);
+        host.robots = true;
+    };
+    for guessed in [true, false] {
+        let mut hand = Hand::new(robots);
+        hand.root("https://a.test/x", guessed);
+        let job = hand.job("93.0.0.1");
+        assert_eq!(url_of(&job), "https://a.test/robots.txt");
+        assert_eq!(job.work.is_guess(), guessed);
+        hand.settle(job.id, failure(FailureClass::Connect));
+        let job = hand.job("93.0.0.1");
+        let scheme = if guessed { "http" } else { "https" };
+        assert_eq!(url_of(&job), format!("{scheme}://a.test/robots.txt"));
+        assert!(!job.work.is_guess());
+    }
 }
 
 #[test]
@@ -763,18 +786,7 @@ fn the_host_a_root_redirects_to_joins_the_roots() {
     let job = hand.job("93.0.0.1");
     hand.redirect(&job, "http://b.test/home", false);
     let job = hand.job("93.0.0.2");
-    let link = Link::new(
-        CrawlUrl::parse("http://b.test/next").unwrap(),
-        LinkKind::Anchor,
-    );
-    let key = hand.frontier.rules().keyer.key(&link.url);
-    let links = vec![Offer { link, key }];
-    let answer = Answer {
-        status: 200,
-        links,
-        ..Answer::default()
-    };
-    hand.settle(job.id, Ending::Answered(Box::new(answer)));
+    hand.page(&job, &[("http://b.test/next", LinkKind::Anchor)]);
     assert_eq!(url_of(&hand.job("93.0.0.2")), "http://b.test/next");
     let notes: Vec<_> = hand.frontier.notes().collect();
     assert!(
@@ -791,27 +803,11 @@ fn private_addresses_are_refused_except_for_roots() {
         Hand::new(|rules| rules.scope = Scope::new(Reach::Any, false, &[], &[]).unwrap());
     hand.root("http://a.test/", false);
     let job = hand.job("127.0.0.1");
-    let link = Link::new(CrawlUrl::parse("http://b.test/").unwrap(), LinkKind::Anchor);
-    let key = hand.frontier.rules().keyer.key(&link.url);
-    let answer = Answer {
-        status: 200,
-        links: vec![Offer { link, key }],
-        ..Answer::default()
-    };
-    hand.settle(job.id, Ending::Answered(Box::new(answer)));
+    hand.page(&job, &[("http://b.test/", LinkKind::Anchor)]);
     let Next::Start(resolve) = hand.frontier.next(hand.now).unwrap() else {
         panic!("resolve")
     };
-    let addresses = vec!["127.0.0.2".parse().unwrap()];
-    let ttl = Duration::from_mins(1);
-    hand.settle(
-        resolve.id,
-        Ending::Resolved {
-            addresses,
-            ttl,
-            trusted: false,
-        },
-    );
+    hand.resolve(resolve.id, "127.0.0.2");
     let Next::Settled(finished) = hand.frontier.next(hand.now).unwrap() else {
         panic!("refused")
     };
@@ -833,18 +829,7 @@ fn a_dead_host_costs_its_head_one_try_at_a_time_and_is_given_up() {
             Next::Start(job) => {
                 tries += u32::from(!matches!(job.work, Work::Resolve { .. }));
                 let settled = match job.work {
-                    Work::Resolve { .. } => {
-                        let addresses = vec!["93.0.0.1".parse().unwrap()];
-                        let ttl = Duration::from_hours(1);
-                        hand.settle(
-                            job.id,
-                            Ending::Resolved {
-                                addresses,
-                                ttl,
-                                trusted: false,
-                            },
-                        )
-                    }
+                    Work::Resolve { .. } => hand.resolve(job.id, "93.0.0.1"),
                     _ => hand.settle(job.id, failure(FailureClass::Connect)),
                 };
                 if let Settled::Done(finished) = settled {
@@ -882,18 +867,7 @@ fn robots_that_cannot_be_read_are_tried_three_times_over_ten_minutes() {
     loop {
         match hand.frontier.next(hand.now).unwrap() {
             Next::Start(job) => match job.work {
-                Work::Resolve { .. } => {
-                    let addresses = vec!["93.0.0.1".parse().unwrap()];
-                    let ttl = Duration::from_hours(1);
-                    hand.settle(
-                        job.id,
-                        Ending::Resolved {
-                            addresses,
-                            ttl,
-                            trusted: false,
-                        },
-                    );
-                }
+                Work::Resolve { .. } => drop(hand.resolve(job.id, "93.0.0.1")),
                 Work::Robots { .. } => {
                     at.push(hand.now);
                     hand.answer(&job, 500);

@@ -1,13 +1,16 @@
 //! References that need no parser.
 //!
-//! Owns the short way for what most pages are full of: paths and queries on the same origin,
-//! in characters that the parser would leave as they are. Refuses everything else, however
+//! Owns the short way for what most pages are full of: paths and queries on the same origin, and
+//! whole URLs of plain hosts, in characters that the parser would leave as they are. Refuses everything else, however
 //! simple it looks; the parser is always there. Invariant: where this answers, the parser would
 //! answer the same.
 
-use super::{CrawlUrl, HARD_LENGTH_LIMIT};
+use super::{CrawlUrl, HARD_LENGTH_LIMIT, Scheme};
 
-/// Bytes that stand for themselves in a path, in a query.
+/// No name of a host is longer (RFC 1035, section 2.3.4).
+const LONGEST_HOST: usize = 253;
+
+/// Bytes that stand for themselves in a path whatever is around them, and in a query.
 const IN_PATH: u8 = 1;
 const IN_QUERY: u8 = 2;
 
@@ -19,35 +22,42 @@ const CLASSES: [u8; 256] = {
         classes[byte] = if is_plain { IN_PATH | IN_QUERY } else { 0 };
         byte += 1;
     }
-    let both = b"-._~!$&()*+,;=@/%:";
+    let both = b"-_~!$&()*+,;=@/";
     let mut at = 0;
     while at < both.len() {
         classes[both[at] as usize] = IN_PATH | IN_QUERY;
         at += 1;
     }
+    // In a path these depend on their neighbours.
+    classes[b'.' as usize] = IN_QUERY;
+    classes[b'%' as usize] = IN_QUERY;
+    classes[b':' as usize] = IN_QUERY;
     classes[b'\'' as usize] = IN_PATH;
     classes[b'?' as usize] = IN_QUERY;
     classes
 };
 
 impl CrawlUrl {
-    /// Resolves a reference to the same origin, if that takes no parser; `None` says only that
-    /// it does.
+    /// Resolves a reference, if that takes no parser; `None` says only that it does.
     ///
     /// ```
     /// use clewline_core::url::CrawlUrl;
     /// let page = CrawlUrl::parse("http://a.test/x/y/z?q").unwrap();
     /// assert_eq!(page.join_plain("../b#c").unwrap().as_str(), "http://a.test/x/b");
+    /// assert_eq!(page.join_plain("http://b.test/").unwrap().as_str(), "http://b.test/");
     /// assert_eq!(page.join_plain("//b.test/"), None);
     /// ```
     pub fn join_plain(&self, reference: &str) -> Option<Self> {
-        let end = reference.bytes().position(|byte| byte == b'#');
+        let end = reference.find('#');
         let reference = &reference[..end.unwrap_or(reference.len())];
         let absolute = reference
             .strip_prefix(self.origin())
             .filter(|path| path.starts_with('/'));
         let (folder, rest) = match absolute {
             Some(path) => ("", path),
+            None if reference.starts_with("http:") || reference.starts_with("https:") => {
+                return Self::parse_plain(reference);
+            }
             None if reference.starts_with("//") => return None,
             None if reference.starts_with('/') => ("", reference),
             None if reference.is_empty() => return Some(self.clone()),
@@ -56,6 +66,29 @@ impl CrawlUrl {
         };
         let query = plain_length(rest, folder.is_empty())?;
         self.with_parts(folder, rest, query)
+    }
+
+    /// Takes a whole URL as it is, if the parser would; a reference that only begins like one is
+    /// refused.
+    fn parse_plain(text: &str) -> Option<Self> {
+        let (scheme, rest) = match text.strip_prefix("https://") {
+            Some(rest) => (Scheme::Https, rest),
+            None => (Scheme::Http, text.strip_prefix("http://")?),
+        };
+        let (host, _) = rest.split_once('/')?;
+        if text.len() > HARD_LENGTH_LIMIT || !is_plain_host(host) {
+            return None;
+        }
+        let path_start = text.len() - rest.len() + host.len();
+        let query = plain_length(&text[path_start..], true)?;
+        Some(Self {
+            text: text.into(),
+            host_end: path_start as u16,
+            path_start: path_start as u16,
+            query_start: (path_start + query) as u16,
+            port: scheme.default_port(),
+            scheme,
+        })
     }
 
     /// The folder that is left after all leading dot segments, and what stands behind them.
@@ -99,38 +132,60 @@ impl CrawlUrl {
     }
 }
 
+/// Whether a host is a name that stands for itself: labels of small letters, digits and dashes.
+/// The last begins with a letter, or it could be the end of an address; none is punycode, which
+/// must be checked.
+fn is_plain_host(host: &str) -> bool {
+    let is_plain = |label: &str| {
+        label.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && !label.starts_with("xn--")
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    let last = host.rsplit('.').next().unwrap_or_default();
+    host.len() <= LONGEST_HOST
+        && last.starts_with(|first: char| first.is_ascii_lowercase())
+        && host.split('.').all(is_plain)
+}
+
 /// Everything up to the last slash.
 fn parent(path: &str) -> &str {
     let slash = path.rfind('/').unwrap_or(0);
     path.get(..=slash).unwrap_or("/")
 }
 
-/// The length of the path, if path and query are plain. A colon in the first segment of a
-/// relative reference could end a scheme.
+/// The length of the path, if path and query are plain.
 fn plain_length(text: &str, is_absolute: bool) -> Option<usize> {
     let bytes = text.as_bytes();
-    let mut begins_segment = true;
     let mut allows_colon = is_absolute;
     for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            b'?' => return is_plain_query(&bytes[at..]).then_some(at),
-            b'/' => {
-                begins_segment = true;
-                allows_colon = true;
-                continue;
-            }
-            // It may be a dot segment, written out or escaped.
-            b'.' if begins_segment && !bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric) => {
-                return None;
-            }
-            b'%' if matches!(bytes.get(at + 1..at + 3), Some([b'2', b'e' | b'E'])) => return None,
-            b':' if !allows_colon => return None,
-            _ if CLASSES[usize::from(*byte)] & IN_PATH == 0 => return None,
-            _ => {}
+        let class = CLASSES[usize::from(*byte)];
+        if class & IN_PATH != 0 {
+            continue;
         }
-        begins_segment = false;
+        if *byte == b'?' {
+            return is_plain_query(&bytes[at..]).then_some(at);
+        }
+        // A colon in the first segment of a relative reference could end a scheme.
+        allows_colon = allows_colon || (*byte == b':' && bytes[..at].contains(&b'/'));
+        let is_plain = match byte {
+            b':' => allows_colon,
+            b'.' => !may_be_dots(bytes, at),
+            b'%' => !matches!(bytes.get(at + 1..at + 3), Some([b'2', b'e' | b'E'])),
+            _ => false,
+        };
+        if !is_plain {
+            return None;
+        }
     }
     Some(bytes.len())
+}
+
+/// Whether a dot begins what may be a dot segment, written out or escaped.
+fn may_be_dots(bytes: &[u8], at: usize) -> bool {
+    let begins_segment = at == 0 || bytes[at - 1] == b'/';
+    begins_segment && !bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric)
 }
 
 fn is_plain_query(bytes: &[u8]) -> bool {
@@ -164,6 +219,12 @@ mod tests {
         ".well-known", "~",
     ];
 
+    #[rustfmt::skip]
+    const HOSTS: [&str; 22] = [
+        "a", "b", "test", "com", ".", ".", ".", "-", "--", "xn--", "xn", "0", "1", "127", "0x7f",
+        "A", "_", ":", ":80", "@", "%41", "é",
+    ];
+
     fn by_parser(base: &CrawlUrl, reference: &str) -> Option<CrawlUrl> {
         let joined = base.to_url().join(reference).ok()?;
         CrawlUrl::from_url(joined).ok()
@@ -179,6 +240,20 @@ mod tests {
         ) {
             let base = CrawlUrl::parse(base).unwrap();
             let reference = pieces.concat();
+            if let Some(found) = base.join_plain(&reference) {
+                prop_assert_eq!(&CrawlUrl::parse(found.as_str()).unwrap(), &found);
+                prop_assert_eq!(Some(found), by_parser(&base, &reference));
+            }
+        }
+
+        #[test]
+        fn whole_urls_are_as_the_parser_says(
+            scheme in proptest::sample::select(&["http://", "https://", "http:", "https:/"][..]),
+            host in proptest::collection::vec(proptest::sample::select(&HOSTS[..]), 1..6),
+            pieces in proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..5),
+        ) {
+            let base = CrawlUrl::parse("https://h.test/d/p").unwrap();
+            let reference = [scheme, &host.concat(), "/", &pieces.concat()].concat();
             if let Some(found) = base.join_plain(&reference) {
                 prop_assert_eq!(&CrawlUrl::parse(found.as_str()).unwrap(), &found);
                 prop_assert_eq!(Some(found), by_parser(&base, &reference));
@@ -211,6 +286,8 @@ mod tests {
             ("?r", "http://a.test/x/y/z.html?r"),
             ("#r", "http://a.test/x/y/z.html?q=1"),
             ("http://a.test/b", "http://a.test/b"),
+            ("http://a.test.b/", "http://a.test.b/"),
+            ("https://b-c.4.test/d?e#f", "https://b-c.4.test/d?e"),
             (".well-known/b", "http://a.test/x/y/.well-known/b"),
         ] {
             let found = base.join_plain(reference).unwrap();
@@ -234,8 +311,16 @@ mod tests {
             "..",
             "b\t",
             "http://a.test",
-            "http://a.test.b/",
             "HTTP://a.test/",
+            "https://127.0.0.1/",
+            "https://b.0x7f/",
+            "https://xn--b.test/",
+            "https://b.test:443/",
+            "https://u@b.test/",
+            "https://B.test/",
+            "https://b..test/",
+            "https:///b.test/",
+            "https://b.test/../",
         ] {
             assert_eq!(base.join_plain(reference), None, "{reference}");
         }

@@ -349,7 +349,9 @@ impl Model {
 
 fn request(job: &Job) -> Option<(&CrawlUrl, Option<IpAddr>)> {
     match &job.work {
-        Work::Page { url, address, .. } | Work::Robots { url, address } => Some((url, *address)),
+        Work::Page { url, address, .. } | Work::Robots { url, address, .. } => {
+            Some((url, *address))
+        }
         Work::Resolve { .. } => None,
     }
 }

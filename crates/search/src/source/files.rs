@@ -1,19 +1,25 @@
 //! The files of an archive, and how far each is committed.
 //!
 //! Owns their order and their ends. A file in progress ends with `.open`; without a witnessed
-//! commit nothing of it counts.
+//! commit nothing of it counts. A folder of WARC files without a job is an archive, too.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clewline::log::archive::{FOLDER, NAME, Position};
-use clewline::{JobStanding, StoredJob};
+use clewline::{JobError, JobStanding, StoredJob};
 
 use crate::error::SearchError;
 use crate::rank::Growth;
 
 /// What the name of the file in progress ends with.
 const OPEN: &str = ".open";
+
+/// How the names of WARC files end.
+const ENDINGS: [&str; 3] = [".warc", ".warc.gz", ".warc.zst"];
+/// Serial numbers that fit into a place of the archive.
+const MOST_FILES: u64 = 1 << 20;
 
 /// A job's archive, as far as it is committed.
 #[derive(Debug)]
@@ -38,7 +44,10 @@ pub(crate) struct ArchiveFile {
 impl Archive {
     /// Looks which files there are, and how much of them counts.
     pub(super) fn open(job: &Path) -> Result<Self, SearchError> {
-        let stored = StoredJob::read(job)?;
+        let stored = match StoredJob::read(job) {
+            Err(JobError::NoJob(_)) => return Self::bare(job),
+            read => read?,
+        };
         let folder = job.join(FOLDER);
         let committed = stored.committed(NAME)?.map(Position::of);
         let failed = |source| SearchError::Io {
@@ -68,6 +77,47 @@ impl Archive {
         Ok(Self { files, growth })
     }
 
+    /// A folder of WARC files without a job, whoever wrote them; they are whole. Without serial
+    /// numbers that tell them apart they are counted in the order of their names.
+    fn bare(job: &Path) -> Result<Self, SearchError> {
+        let inner = job.join(FOLDER);
+        let folder = if inner.is_dir() { &inner } else { job };
+        let failed = |source| SearchError::Io {
+            path: folder.to_owned(),
+            source,
+        };
+        let mut paths = Vec::new();
+        if folder.is_dir() {
+            for entry in fs::read_dir(folder).map_err(failed)? {
+                let path = entry.map_err(failed)?.path();
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+                    paths.push(path);
+                }
+            }
+        }
+        if paths.is_empty() {
+            return Err(JobError::NoJob(job.to_owned()).into());
+        }
+        paths.sort_unstable();
+        let serials = paths.iter().filter_map(|path| ArchiveFile::serial_in(path));
+        let are_numbered = serials.collect::<BTreeSet<_>>().len() == paths.len();
+        let mut files = Vec::new();
+        for (number, path) in (1..).zip(paths) {
+            let serial = ArchiveFile::serial_in(&path).filter(|_| are_numbered);
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            files.push(ArchiveFile {
+                name: name.into_owned(),
+                serial: serial.unwrap_or(number),
+                end: fs::metadata(&path).map_err(failed)?.len(),
+                path,
+            });
+        }
+        files.sort_unstable_by_key(|file| file.serial);
+        let growth = Growth::Over;
+        Ok(Self { files, growth })
+    }
+
     /// Where the archive ends.
     pub(crate) fn end(&self) -> Position {
         self.files
@@ -93,14 +143,18 @@ impl ArchiveFile {
     fn of(path: PathBuf, length: u64) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let name = name.strip_suffix(OPEN).unwrap_or(name).to_owned();
-        let (stem, _) = name.split_once(".warc")?;
-        let serial = stem.rsplit('-').next()?.parse().ok()?;
         Some(Self {
+            serial: Self::serial_in(&path)?,
             path,
             name,
-            serial,
             end: length,
         })
+    }
+
+    fn serial_in(path: &Path) -> Option<u64> {
+        let (stem, _) = path.file_name()?.to_str()?.split_once(".warc")?;
+        let serial = stem.rsplit('-').next()?.parse().ok()?;
+        (1..=MOST_FILES).contains(&serial).then_some(serial)
     }
 
     /// A closed file of a finished crawl is whole; otherwise the commit says what counts.

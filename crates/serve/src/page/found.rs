@@ -6,10 +6,11 @@
 use std::fmt::Write as _;
 
 use clewline::escape::html;
+use clewline::report::figures;
 use clewline_archive::serve::path_of;
 use clewline_search::{Facet, Folding, Hit, Results};
 
-use super::{capture_of, grouped, moment};
+use super::{capture_of, moment};
 use crate::question::{MOST_PAGES, Narrowing, PER_PAGE, Question};
 
 /// Everything between the form and the end of the page.
@@ -38,7 +39,7 @@ pub(super) fn content(question: &Question, results: &Results) -> String {
 }
 
 fn summary(question: &Question, results: &Results) -> String {
-    let total = grouped(results.total);
+    let total = figures::count(results.total);
     let noun = if results.total == 1 { "page" } else { "pages" };
     let verb = match (question.is_blank(), results.total) {
         (true, _) => "",
@@ -105,7 +106,7 @@ fn choice(question: &Question, narrowing: Narrowing, facet: &Facet) -> String {
         "<li><a href=\"{}\">{}</a> <span>{}</span>",
         html(&link),
         html(&facet.value),
-        grouped(facet.count)
+        figures::count(facet.count)
     )
 }
 
@@ -149,7 +150,10 @@ fn facts(hit: &Hit) -> String {
     facts.extend([&hit.language, &hit.content_type].map(|text| html(text).into_owned()));
     if hit.inlinks > 0 {
         let noun = if hit.inlinks == 1 { "page" } else { "pages" };
-        facts.push(format!("linked by {} {noun}", grouped(hit.inlinks.into())));
+        facts.push(format!(
+            "linked by {} {noun}",
+            figures::count(hit.inlinks.into())
+        ));
     }
     if hit.url.starts_with("http://") || hit.url.starts_with("https://") {
         let url = html(&hit.url);
@@ -166,7 +170,7 @@ fn facts(hit: &Hit) -> String {
 fn alike(hit: &Hit) -> String {
     let mut out = format!(
         "<details class=alike><summary>and {} alike</summary><ul>",
-        grouped(hit.alike as u64)
+        figures::count(hit.alike as u64)
     );
     for url in &hit.also {
         let capture = capture_of(url, hit.fetched_at);
@@ -174,7 +178,7 @@ fn alike(hit: &Hit) -> String {
     }
     if hit.alike > hit.also.len() {
         let more = hit.alike - hit.also.len();
-        let _ = write!(out, "<li>{} more", grouped(more as u64));
+        let _ = write!(out, "<li>{} more", figures::count(more as u64));
     }
     out.push_str("</ul></details>");
     out

@@ -51,15 +51,3 @@ fn captures_are_found_at_their_second() {
         assert_eq!(capture_of("https://a.test/?b&c#d", seconds), path);
     }
 }
-
-#[test]
-fn numbers_are_grouped() {
-    for (number, text) in [
-        (0, "0"),
-        (999, "999"),
-        (1000, "1,000"),
-        (12_345_678, "12,345,678"),
-    ] {
-        assert_eq!(grouped(number), text);
-    }
-}

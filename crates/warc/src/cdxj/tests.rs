@@ -12,6 +12,7 @@ fn capture(url: &str, timestamp: &str) -> Capture {
         mime: "text/html".to_owned(),
         status: "200".to_owned(),
         digest: Digest::of(url.as_bytes()).to_string(),
+        codings: "-/-".to_owned(),
         length: 5,
         offset: 7,
         filename: "a.warc.gz".to_owned(),
@@ -192,6 +193,8 @@ fn records_become_captures() {
             .iter()
             .all(|one| one.digest == Digest::of(b"abc").to_string())
     );
+    let codings = found.iter().map(|one| one.codings.as_str());
+    assert_eq!(codings.collect::<Vec<_>>(), ["-/chunked", "", ""]);
     assert_eq!(found[1].refers_to_url, "http://a.test/1");
     assert_eq!(found[1].refers_to_date, "20231114221320");
     let total: u64 = found.iter().map(|one| one.length).sum();

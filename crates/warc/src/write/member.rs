@@ -8,9 +8,18 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use flate2::{Compress, Compression, Crc, FlushCompress, Status};
+use flate2::Crc;
+use zstd::bulk::Compressor as Wholes;
 use zstd::stream::raw::{CParameter, Encoder as Frames, InBuffer, Operation as _, OutBuffer};
 
+use super::deflate::{Deflate, Follows, LEAST_ROOM};
+
+/// Blocks below this size are deflated together with the header of their record: requests and
+/// facts repeat what stands there.
+const DEFLATED_WHOLE: u64 = 16 * 1024;
+/// Blocks below this size are made a frame at once: what comes in pieces is copied by zstd,
+/// and its matches are sought in two places.
+const FRAMED_WHOLE: u64 = 512 * 1024;
 /// Bytes of output that are gathered before they are handed on.
 const BUFFER: usize = 64 * 1024;
 /// The most that one stored block holds (RFC 1951, section 3.2.4).
@@ -18,7 +27,6 @@ const STORED: usize = 0xffff;
 /// Deflate, no name, no time, system unknown: the same for every member.
 const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 /// What pages are worth: higher levels cost twice as much for a quarter less.
-const GZIP_LEVEL: u32 = 1;
 const ZSTD_LEVEL: i32 = 1;
 /// Negative levels skip ever more of what does not compress.
 const ZSTD_CHEAPEST: i32 = -7;
@@ -60,12 +68,16 @@ pub enum Effort {
 pub(super) enum Packer {
     Plain,
     Gzip {
-        deflate: Compress,
+        deflate: Deflate,
         buffer: Box<[u8]>,
     },
     Zstd {
+        /// For records that come in pieces.
         frames: Frames<'static>,
         buffer: Box<[u8]>,
+        /// For records that come whole.
+        wholes: Wholes<'static>,
+        frame: Vec<u8>,
     },
 }
 
@@ -85,14 +97,45 @@ impl Packer {
         match coding {
             Coding::Plain => Self::Plain,
             Coding::Gzip => Self::Gzip {
-                deflate: Compress::new(Compression::new(GZIP_LEVEL), false),
+                deflate: Deflate::new(),
                 buffer: buffer(),
             },
             Coding::Zstd => Self::Zstd {
                 frames: Frames::new(ZSTD_LEVEL).expect("level and empty dictionary are sound"),
                 buffer: buffer(),
+                wholes: Wholes::new(ZSTD_LEVEL).expect("level and empty dictionary are sound"),
+                frame: Vec::new(),
             },
         }
+    }
+
+    /// A record whose block is smaller than that is better given whole than in pieces.
+    pub(super) const fn gathers(&self, effort: Effort) -> u64 {
+        match (self, effort) {
+            (Self::Gzip { .. }, Effort::Usual) => DEFLATED_WHOLE,
+            (Self::Zstd { .. }, _) => FRAMED_WHOLE,
+            (Self::Plain, _) | (Self::Gzip { .. }, Effort::Cheapest) => 0,
+        }
+    }
+
+    /// Makes the member of a whole record.
+    pub(super) fn whole(
+        &mut self,
+        record: &[u8],
+        effort: Effort,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        if let Self::Zstd { wholes, frame, .. } = self {
+            wholes.set_parameter(level(effort))?;
+            wholes.set_parameter(CParameter::ChecksumFlag(true))?;
+            frame.clear();
+            frame.reserve(zstd::compress_bound(record.len()));
+            wholes.compress_to_buffer(record, frame)?;
+            return out.write_all(frame);
+        }
+        let mut member = self.begin(effort, record.len() as u64, out)?;
+        member.head(record)?;
+        member.end(&[])
     }
 
     /// Begins the member of a record that is so many bytes long.
@@ -105,7 +148,10 @@ impl Packer {
         match self {
             Self::Plain => Ok(Member::Plain(out)),
             Self::Gzip { deflate, buffer } => {
-                deflate.reset();
+                deflate.begin(match effort {
+                    Effort::Usual => Follows::Nothing,
+                    Effort::Cheapest => Follows::Blocks,
+                });
                 buffer[..GZIP_HEAD.len()].copy_from_slice(&GZIP_HEAD);
                 Ok(Member::Gzip(Gzip {
                     deflate,
@@ -118,13 +164,9 @@ impl Packer {
                     effort,
                 }))
             }
-            Self::Zstd { frames, buffer } => {
-                let level = match effort {
-                    Effort::Usual => ZSTD_LEVEL,
-                    Effort::Cheapest => ZSTD_CHEAPEST,
-                };
+            Self::Zstd { frames, buffer, .. } => {
                 frames.reinit()?;
-                frames.set_parameter(CParameter::CompressionLevel(level))?;
+                frames.set_parameter(level(effort))?;
                 frames.set_parameter(CParameter::ChecksumFlag(true))?;
                 frames.set_pledged_src_size(Some(length))?;
                 let out = Gathered {
@@ -138,6 +180,13 @@ impl Packer {
     }
 }
 
+const fn level(effort: Effort) -> CParameter {
+    CParameter::CompressionLevel(match effort {
+        Effort::Usual => ZSTD_LEVEL,
+        Effort::Cheapest => ZSTD_CHEAPEST,
+    })
+}
+
 /// A member on its way.
 pub(super) enum Member<'a> {
     Plain(&'a mut dyn Write),
@@ -149,22 +198,18 @@ pub(super) enum Member<'a> {
 }
 
 impl Member<'_> {
-    /// Takes the record's header and the head of its message, which always compress.
-    pub(super) fn head(&mut self, header: &[u8], head: &[u8]) -> io::Result<()> {
-        if let Self::Gzip(gzip) = self {
-            gzip.deflate(header, FlushCompress::None)?;
-            return gzip.deflate(head, gzip.after_head());
+    /// Takes what always compresses: the record's header and the head of its message.
+    pub(super) fn head(&mut self, head: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Gzip(gzip) => gzip.head(head),
+            _ => self.body(head),
         }
-        self.body(header)?;
-        self.body(head)
     }
 
     pub(super) fn body(&mut self, piece: &[u8]) -> io::Result<()> {
         match self {
             Self::Plain(out) => out.write_all(piece),
-            Self::Gzip(gzip) if gzip.effort == Effort::Usual => {
-                gzip.deflate(piece, FlushCompress::None)
-            }
+            Self::Gzip(gzip) if gzip.effort == Effort::Usual => gzip.deflate(piece),
             Self::Gzip(gzip) => gzip.store(piece, 0),
             Self::Zstd { frames, out } => run_frame(frames, out, piece),
         }
@@ -197,6 +242,14 @@ impl Gathered<'_> {
         Ok(())
     }
 
+    /// Room for what [`Deflate`] makes.
+    fn room(&mut self) -> io::Result<&mut [u8]> {
+        if self.buffer.len() - self.filled < LEAST_ROOM {
+            self.hand_on()?;
+        }
+        Ok(&mut self.buffer[self.filled..])
+    }
+
     fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         if bytes.len() > self.buffer.len() - self.filled {
             self.hand_on()?;
@@ -211,43 +264,31 @@ impl Gathered<'_> {
 }
 
 pub(super) struct Gzip<'a> {
-    deflate: &'a mut Compress,
+    deflate: &'a mut Deflate,
     out: Gathered<'a>,
     crc: Crc,
     effort: Effort,
 }
 
 impl Gzip<'_> {
-    /// Stored blocks begin at a byte, which a flush brings about.
-    fn after_head(&self) -> FlushCompress {
-        match self.effort {
-            Effort::Usual => FlushCompress::None,
-            Effort::Cheapest => FlushCompress::Sync,
+    fn head(&mut self, head: &[u8]) -> io::Result<()> {
+        self.deflate(head)?;
+        if self.effort == Effort::Cheapest {
+            let filled = self.deflate.end_before_stored(self.out.room()?);
+            self.out.filled += filled;
         }
+        Ok(())
     }
 
-    fn deflate(&mut self, mut input: &[u8], flush: FlushCompress) -> io::Result<()> {
+    fn deflate(&mut self, input: &[u8]) -> io::Result<()> {
         self.crc.update(input);
-        loop {
-            let (before_in, before_out) = (self.deflate.total_in(), self.deflate.total_out());
-            let room = &mut self.out.buffer[self.out.filled..];
-            let status = self.deflate.compress(input, room, flush);
-            let status = status.map_err(io::Error::other)?;
-            input = &input[(self.deflate.total_in() - before_in) as usize..];
-            self.out.filled += (self.deflate.total_out() - before_out) as usize;
-            let is_full = self.out.filled == self.out.buffer.len();
-            if is_full {
-                self.out.hand_on()?;
-            }
-            let ended = match flush {
-                FlushCompress::Finish => status == Status::StreamEnd,
-                // Output that ends exactly with the buffer may not be all of it.
-                _ => input.is_empty() && !is_full,
-            };
-            if ended {
-                return Ok(());
-            }
+        let mut at = 0;
+        while at < input.len() {
+            let (stopped, filled) = self.deflate.take(input, at, self.out.room()?);
+            self.out.filled += filled;
+            at = stopped;
         }
+        Ok(())
     }
 
     fn store(&mut self, bytes: &[u8], is_last: u8) -> io::Result<()> {
@@ -263,7 +304,11 @@ impl Gzip<'_> {
 
     fn end(&mut self, last: &[u8]) -> io::Result<()> {
         match self.effort {
-            Effort::Usual => self.deflate(last, FlushCompress::Finish)?,
+            Effort::Usual => {
+                self.deflate(last)?;
+                let filled = self.deflate.end(self.out.room()?);
+                self.out.filled += filled;
+            }
             Effort::Cheapest => self.store(last, 1)?,
         }
         let (crc, amount) = (self.crc.sum(), self.crc.amount());

@@ -1,6 +1,6 @@
 //! The table, in Markdown that also reads well as it stands.
 
-use super::super::race::checks::Check;
+use super::super::race::checks::{Check, Kept};
 use super::super::race::contestant::Party;
 use super::super::race::round::{Row, Spread};
 
@@ -61,7 +61,11 @@ pub(crate) fn checks(checks: &[Check]) -> String {
     }
     let mut text = "\n| promise | seen | wanted | kept |\n|---|---|---|---|\n".to_owned();
     for check in checks {
-        let kept = if check.kept { "yes" } else { "**no**" };
+        let kept = match check.kept {
+            Kept::Yes => "yes",
+            Kept::No => "**no**",
+            Kept::NotMeasured => "–",
+        };
         let cells = [check.name, &check.seen, &check.wanted, kept];
         text.extend(["| ", &cells.join(" | "), " |\n"]);
     }
@@ -137,6 +141,15 @@ fn remarks(row: &Row) -> String {
         Some(count) => remarks.push(format!("VOID: {count} violations")),
         None => {}
     }
+    if let Some(engine) = row.engine_per_page() {
+        let (micros, most) = (engine.median, 1e6 / engine.median);
+        remarks.push(format!(
+            "engine {micros:.1} µs: enough for {most:.0} pages/s"
+        ));
+    }
+    if let Some(part) = row.of_ideal() {
+        remarks.push(format!("{:.1} % of the ideal schedule", part * 100.0));
+    }
     if server_dominates(row) {
         remarks.push("the server costs more than the crawler: a figure of the server".to_owned());
     }
@@ -176,6 +189,7 @@ pub(crate) mod tests {
                 user: cpu / 2.0,
                 system: cpu / 2.0,
                 peak: 2048,
+                engine: (party == Party::Clewline).then_some(0.008),
                 ended: Ended::Well,
             },
             requests: 1000,
@@ -209,7 +223,7 @@ pub(crate) mod tests {
             "3.0",
             "30",
             "2",
-            "75.00 %, 2 repeats",
+            "75.00 %, 2 repeats, engine 8.0 µs: enough for 125000 pages/s",
             "",
         ];
         assert_eq!(cells, expected);

@@ -29,7 +29,7 @@ const ROOM: usize = 256;
 /// Virtual time that a page takes.
 const PAGE_TIME: Duration = Duration::from_millis(1);
 /// Batches that may wait to become durable, as in the engine.
-const UNWRITTEN: usize = 4;
+const UNWRITTEN: usize = 2;
 /// The engine's batches: so often …
 const BATCH_TIME: Duration = Duration::from_millis(50);
 /// … or at so many records, or links that weigh as much.
@@ -108,7 +108,7 @@ impl Drive {
                 self.take(message)?;
             }
             self.hand_over(BATCH_SIZE)?;
-            if self.asked >= ROOM || self.unwritten >= UNWRITTEN {
+            if self.asked >= ROOM || self.is_behind() {
                 self.wait()?;
                 continue;
             }
@@ -203,10 +203,18 @@ impl Drive {
         Ok(())
     }
 
+    fn open_records(&self) -> usize {
+        let links = self.frontier.open_size() / LINKS_PER_RECORD;
+        links.max(self.settled)
+    }
+
+    fn is_behind(&self) -> bool {
+        self.unwritten >= UNWRITTEN && self.open_records() >= BATCH_SIZE
+    }
+
     /// Seals the open batch when it is large or old enough and there is room.
     fn hand_over(&mut self, size: usize) -> Result<()> {
-        let open = self.frontier.open_size() / LINKS_PER_RECORD;
-        let open = open.max(self.settled);
+        let open = self.open_records();
         let due = open >= size || self.sealed_at.elapsed() >= BATCH_TIME;
         if open == 0 || !due || self.unwritten >= UNWRITTEN {
             return Ok(());

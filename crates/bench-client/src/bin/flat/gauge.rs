@@ -27,6 +27,8 @@ struct Processor {
 pub(crate) struct Row {
     pub(crate) done: Done,
     pub(crate) resident: u64,
+    /// The most since the row before.
+    pub(crate) peak: u64,
     pub(crate) disk: DiskUse,
     elapsed: Duration,
     /// Of the time since the row before.
@@ -38,7 +40,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) const HEAD: &'static str = "  new M  hosts k  pages k     s  RSS MB  offered/s    new/s  engine  backgr. \
+    pub(crate) const HEAD: &'static str = "  new M  hosts k  pages k     s  RSS MB (peak)  offered/s    new/s  engine  backgr. \
          | per engine s: offered      new | B/URL: keys  queue | rest MB  journal MB";
 
     /// Offered and new links in a second of the engine's processor time.
@@ -66,13 +68,14 @@ impl Row {
             ..
         } = self.done;
         format!(
-            "{:7.2} {:8.1} {:8.1} {:5.0} {:7.0} {:10.0} {:8.0} {:7.2} {:8.2} | {offered:21.0} {new:8.0} \
+            "{:7.2} {:8.1} {:8.1} {:5.0} {:7.0} {:6.0} {:10.0} {:8.0} {:7.2} {:8.2} | {offered:21.0} {new:8.0} \
              | {keys:11.1} {queue:6.1} | {:7.1} {:11.1}",
             urls as f64 / 1e6,
             hosts as f64 / 1e3,
             pages as f64 / 1e3,
             self.elapsed.as_secs_f64(),
             self.resident as f64 / 1e6,
+            self.peak as f64 / 1e6,
             self.offered_per_second,
             self.new_per_second,
             self.engine,
@@ -91,6 +94,7 @@ impl Row {
             "pages": self.done.pages,
             "seconds": self.elapsed.as_secs_f64().round(),
             "resident": self.resident,
+            "peak_resident": self.peak,
             "offered_per_second": self.offered_per_second.round(),
             "new_per_second": self.new_per_second.round(),
             "engine_cores": hundredths(self.engine),
@@ -134,7 +138,8 @@ impl Gauge {
         let seconds = (now - self.last).as_secs_f64().max(0.001);
         let row = Row {
             done,
-            resident: resident()?,
+            resident: memory("VmRSS:")?,
+            peak: memory("VmHWM:")?,
             disk,
             elapsed: now - self.began,
             offered_per_second: (done.offered - self.done.offered) as f64 / seconds,
@@ -142,18 +147,25 @@ impl Gauge {
             engine: (processor.engine - self.processor.engine) / seconds,
             background: (processor.background - self.processor.background) / seconds,
         };
+        forget_peak()?;
         (self.last, self.done, self.processor) = (now, done, processor);
         Ok(row)
     }
 }
 
-/// Bytes of the resident set.
-pub(crate) fn resident() -> Result<u64> {
+/// Bytes of the resident set, now or at the most.
+fn memory(name: &str) -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|rest| rest.trim().strip_suffix(" kB"));
     let kibibytes: u64 = number.context("the form of /proc/self/status")?.parse()?;
     Ok(kibibytes * 1024)
+}
+
+/// The most that was resident is counted anew from here.
+fn forget_peak() -> Result<()> {
+    const PEAK: &str = "5";
+    Ok(fs::write("/proc/self/clear_refs", PEAK)?)
 }
 
 /// The main thread is the engine; whatever else runs works for it, but for the made-up web.
@@ -197,6 +209,7 @@ mod tests {
         assert_eq!(thread_ticks(stat), Some(("a) b", 42.0)));
         assert_eq!(thread_ticks("7 (a S 1"), None);
         assert!(processor().unwrap().background >= 0.0);
-        assert!(resident().unwrap() > 0);
+        assert!(memory("VmHWM:").unwrap() > 0);
+        assert!(memory("VmNone:").is_err());
     }
 }

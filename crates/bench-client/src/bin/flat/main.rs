@@ -48,7 +48,7 @@ const RESTART: f64 = 10.0;
 
 #[derive(Parser)]
 struct Arguments {
-    /// Where the state goes; must not exist, and is removed in the end
+    /// Where the state goes; must not exist but for --restart, and is removed in the end
     #[arg(long)]
     folder: PathBuf,
     /// Distinct URLs
@@ -60,15 +60,15 @@ struct Arguments {
     /// Hosts in the end, one URL on each that is added
     #[arg(long, value_parser = number)]
     then_hosts: u64,
-    /// What the store may take of the memory
+    /// As --memory of a crawl
     #[arg(long, value_parser = number)]
     memory: u64,
-    /// Hosts in memory
-    #[arg(long, value_parser = number)]
-    lanes: u64,
     /// Rows to print
     #[arg(long, default_value_t = 20)]
     rows: u64,
+    /// Only go on from what a killed run left in the folder
+    #[arg(long)]
+    restart: bool,
     /// Fetch everything after the restart
     #[arg(long)]
     drain: bool,
@@ -79,11 +79,15 @@ struct Arguments {
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    ensure!(
-        !arguments.folder.exists(),
-        "{} is there already: remove it first",
-        arguments.folder.display()
-    );
+    let folder = arguments.folder.display();
+    if arguments.restart {
+        ensure!(arguments.folder.exists(), "{folder} is not there");
+    } else {
+        ensure!(
+            !arguments.folder.exists(),
+            "{folder} is there already: remove it first"
+        );
+    }
     fs::create_dir_all(&arguments.folder)?;
     let ended = run(&arguments);
     fs::remove_dir_all(&arguments.folder)?;
@@ -99,6 +103,10 @@ fn run(arguments: &Arguments) -> Result<Value> {
         hosts: arguments.hosts,
         then_hosts: arguments.then_hosts.max(arguments.hosts),
     };
+    if arguments.restart {
+        let restart = go_on(arguments, plan, None, Moment::ZERO)?;
+        return Ok(json!({"restart_seconds": restart}));
+    }
     let ledger = arguments.folder.join("ledger");
     let found = find_all(arguments, plan, &ledger)?;
     let (rows, counts) = (&found.rows, found.counts);
@@ -115,7 +123,7 @@ fn run(arguments: &Arguments) -> Result<Value> {
         counts.settled
     );
     drop(settled);
-    let restart = go_on(arguments, plan, counts, found.now)?;
+    let restart = go_on(arguments, plan, Some(counts), found.now)?;
     let again = keys(&ledger)?;
     let pages = fs::metadata(&ledger)?.len() / 16;
     ensure!(
@@ -129,7 +137,7 @@ fn run(arguments: &Arguments) -> Result<Value> {
     Ok(json!({
         "plan": {"urls": plan.urls, "hosts": plan.hosts, "then_hosts": plan.then_hosts},
         "memory": arguments.memory,
-        "lanes": arguments.lanes,
+        "lanes": found.lanes,
         "rows": rows.iter().map(Row::json).collect::<Vec<_>>(),
         "restart_seconds": restart,
     }))
@@ -138,6 +146,8 @@ fn run(arguments: &Arguments) -> Result<Value> {
 /// What the first run leaves.
 struct Found {
     rows: Vec<Row>,
+    /// Hosts that may be active.
+    lanes: usize,
     /// Rows of the first part, in which hosts have many URLs.
     first_part: usize,
     counts: Counts,
@@ -147,7 +157,7 @@ struct Found {
 /// The first run: finds all URLs, and then all hosts.
 fn find_all(arguments: &Arguments, plan: Plan, ledger: &Path) -> Result<Found> {
     let state = arguments.folder.join("state");
-    let mut frontier = frontier_on_disk(&state, rules(arguments, Moment::ZERO), arguments.memory)?;
+    let mut frontier = frontier_on_disk(&state, rules(Moment::ZERO), arguments.memory)?;
     let mut web = Web::new(plan, keyer());
     let roots = ROOTS.min(plan.hosts);
     drive::begin_with(&mut frontier, (0..roots).map(|_| web.root()))?;
@@ -174,21 +184,25 @@ fn find_all(arguments: &Arguments, plan: Plan, ledger: &Path) -> Result<Found> {
         }
     }
     let now = drive.now;
+    let lanes = drive.frontier().rules().active_lanes;
     let counts = drive.stop()?;
     Ok(Found {
         rows,
+        lanes,
         first_part,
         counts,
         now,
     })
 }
 
-/// The second run: opens what the first left, and answers how long the first job took.
-fn go_on(arguments: &Arguments, plan: Plan, before: Counts, now: Moment) -> Result<f64> {
+/// The second run: opens what the first left, and answers how long the first job took. What a
+/// killed run had counted is not known.
+fn go_on(arguments: &Arguments, plan: Plan, left: Option<Counts>, now: Moment) -> Result<f64> {
     let state = arguments.folder.join("state");
     let began = Instant::now();
-    let mut frontier = frontier_on_disk(&state, rules(arguments, now), arguments.memory)?;
+    let mut frontier = frontier_on_disk(&state, rules(now), arguments.memory)?;
     let counts = frontier.counts();
+    let before = left.unwrap_or(counts);
     ensure!(
         (counts.admitted, counts.settled) == (before.admitted, before.settled),
         "{before:?} became {counts:?} over a restart"
@@ -208,7 +222,7 @@ fn go_on(arguments: &Arguments, plan: Plan, before: Counts, now: Moment) -> Resu
     tell(&format!("restart to first job: {restart:.2} s"))?;
     // That job was a trial: its lease ends with this frontier.
     drop(frontier);
-    let frontier = frontier_on_disk(&state, rules(arguments, now), arguments.memory)?;
+    let frontier = frontier_on_disk(&state, rules(now), arguments.memory)?;
     let nothing_new = Web::found(plan, keyer());
     let ledger = arguments.folder.join("ledger");
     let mut drive = Drive::start(frontier, nothing_new, &ledger)?;
@@ -232,7 +246,7 @@ fn go_on(arguments: &Arguments, plan: Plan, before: Counts, now: Moment) -> Resu
 }
 
 /// The rules of a polite crawl of the whole web.
-fn rules(arguments: &Arguments, epoch: Moment) -> Rules {
+fn rules(epoch: Moment) -> Rules {
     let scope = Scope::new(Reach::Any, false, &[], &[]).expect("there are no patterns");
     let mut rules = Rules::new(scope, keyer());
     rules.host = Arc::new(HostRules {
@@ -242,7 +256,6 @@ fn rules(arguments: &Arguments, epoch: Moment) -> Rules {
         pages: None,
     });
     rules.sitemaps = false;
-    rules.active_lanes = arguments.lanes as usize;
     rules.epoch = epoch.as_millis() as u64;
     rules
 }
@@ -265,12 +278,12 @@ fn check(found: &Found, restart: f64) -> Result<()> {
     let last = rows.last().context("there are no rows")?;
     let first_part = &rows[..found.first_part];
     let end = first_part.last().context("there is no first part")?;
-    let growth = end.resident as f64 / first_part[first_part.len() / 2].resident as f64;
+    let growth = end.peak as f64 / first_part[first_part.len() / 2].peak as f64;
     ensure!(
         growth <= GROWTH,
         "memory grew by {growth:.2} in the second half"
     );
-    let most = rows.iter().map(|row| row.resident).max().unwrap_or(0);
+    let most = rows.iter().map(|row| row.peak).max().unwrap_or(0);
     ensure!(most <= MEMORY, "{most} bytes of memory are in use");
     let (keys, queue) = last.per_url();
     ensure!(

@@ -1,46 +1,6 @@
 //! Style sheets, XML, feeds and header fields.
 
-use super::super::{css, refresh, srcset};
 use super::{Case, shown};
-
-#[test]
-fn style_sheets() {
-    for (sheet, expected) in [
-        ("a{b:url(x)}", &["css-url x"][..]),
-        ("a{b:URL( 'x y' )}", &["css-url x y"]),
-        ("a{b:url(\"x\\\"y\")}", &["css-url x\"y"]),
-        ("a{b:url(x\\29 y)}", &["css-url x)y"]),
-        ("a{b:url(\\78\\0079z)}", &["css-url xyz"]),
-        ("a{b:url( x )url(y)}", &["css-url x", "css-url y"]),
-        ("a{b:url(x y)}c{d:url(z)}", &["css-url z"]),
-        ("a{b:url(x'y)}c{d:url(z)}", &["css-url z"]),
-        ("/* url(x) */a{b:url(y)}", &["css-url y"]),
-        ("/* url(x)", &[]),
-        ("a{content:'url(x)'}", &[]),
-        ("a{content:'bad\nurl(x)}", &["css-url x"]),
-        ("a{b:curl(x) -url(x) \\url(x)}", &[]),
-        (
-            "@import 'x';@IMPORT/**/url(y) screen;@import\turl('z');",
-            &["css-import x", "css-import y", "css-import z"],
-        ),
-        ("@importx 'y';@imports", &[]),
-        ("@namespace url(http://n.test/);a{b:url(x)}", &["css-url x"]),
-        (
-            "@font-face{src:url(f.woff2)format('woff2'),url(f.woff)}",
-            &["css-url f.woff2", "css-url f.woff"],
-        ),
-        ("a{b:url(x", &["css-url x"]),
-        ("a{b:url('x", &["css-url x"]),
-        ("a{b:'\\\ny'url(é\\é)}", &["css-url éé"]),
-        ("\\", &[]),
-    ] {
-        let mut found = Vec::new();
-        css::references(sheet, |raw, kind| {
-            found.push(format!("{} {raw}", kind.name()));
-        });
-        assert_eq!(found, expected, "{sheet}");
-    }
-}
 
 #[test]
 fn style_sheets_as_pages() {
@@ -48,50 +8,6 @@ fn style_sheets_as_pages() {
     let found = Case::typed("text/css").extract(body);
     assert_eq!(shown(&found), ["css-import /d/a", "css-url /d/%D0%B4"]);
     assert_eq!(found.charset, Some("windows-1251"));
-}
-
-#[test]
-fn refresh_values() {
-    for (value, expected) in [
-        ("0;url=x", Some("x")),
-        ("0; URL = 'x'y", Some("x")),
-        (" 5.5 , url=\"x y\"", Some("x y")),
-        ("0 x", Some("x")),
-        ("0;x", Some("x")),
-        (".5;x", Some("x")),
-        ("0;url", Some("url")),
-        ("0;url=", None),
-        ("0", None),
-        ("x;url=y", None),
-        ("-1;url=y", None),
-        ("0x;url=y", None),
-        ("", None),
-        ("0;'x", Some("x")),
-        ("0;é", Some("é")),
-    ] {
-        assert_eq!(refresh::target(value), expected, "{value}");
-    }
-}
-
-#[test]
-fn source_sets() {
-    for (value, expected) in [
-        ("a", &["a"][..]),
-        ("a 1x, b 2x", &["a", "b"]),
-        ("a,b 1x,, c", &["a,b", "c"]),
-        ("a,, b,", &["a", "b"]),
-        ("a (1,2) 3x, b", &["a", "b"]),
-        ("a (1,2, b", &["a"]),
-        (" , ,", &[]),
-        (
-            "data:image/png;base64,AA== 1x,\nb\t2w",
-            &["data:image/png;base64,AA==", "b"],
-        ),
-    ] {
-        let mut found = Vec::new();
-        srcset::candidates(value, |raw| found.push(raw.to_owned()));
-        assert_eq!(found, expected, "{value}");
-    }
 }
 
 #[test]

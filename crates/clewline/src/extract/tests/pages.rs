@@ -5,9 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use encoding_rs::UTF_8;
+use mutate::Dice;
 
 use super::super::oracle;
-use crate::fuzzing::corpus::Dice;
 
 /// Damage is done to every so manieth page, so that large sites take seconds.
 const DAMAGED: usize = 8;

@@ -31,10 +31,37 @@ pub(in crate::extract) enum Attribute {
     XlinkHref,
 }
 
+/// The bits of all their names.
+const LOOKED_AT: u64 = Name::bits(&[
+    Name::AS,
+    Name::BACKGROUND,
+    Name::COLOR,
+    Name::CONTENT,
+    Name::DATA,
+    Name::ENCODING,
+    Name::FACE,
+    Name::HREF,
+    Name::HTTP_EQUIV,
+    Name::IMAGESRCSET,
+    Name::NAME,
+    Name::POSTER,
+    Name::REL,
+    Name::SIZE,
+    Name::SRC,
+    Name::SRCSET,
+    Name::STYLE,
+    Name::TYPE,
+    Name::XLINK_HREF,
+]);
+
 const COUNT: usize = Attribute::XlinkHref as usize + 1;
 
 impl Attribute {
     pub(super) const fn named(name: Name) -> Option<Self> {
+        // Most attributes are `class`, `id`, `title`.
+        if name.bit() & LOOKED_AT == 0 {
+            return None;
+        }
         Some(match name {
             Name::AS => Self::As,
             Name::BACKGROUND => Self::Background,
@@ -112,6 +139,11 @@ impl Values {
         self.filled == 0
     }
 
+    /// Whether this attribute is there and no other.
+    pub(super) const fn is_only(&self, attribute: Attribute) -> bool {
+        self.filled == attribute.bit()
+    }
+
     /// Notes where a value lies, unless there is one of this name.
     pub(super) const fn note(&mut self, attribute: Attribute, span: (u32, u32)) {
         if self.filled & attribute.bit() == 0 {
@@ -167,6 +199,9 @@ mod tests {
         values.note(Attribute::Href, (3, 4));
         assert_eq!(values.span(Attribute::Href), Some(1..2));
         assert_eq!(values.span(Attribute::Rel), None);
+        assert!(values.is_only(Attribute::Href) && !values.is_only(Attribute::Rel));
+        values.note(Attribute::Rel, (5, 6));
+        assert!(!values.is_only(Attribute::Href));
         values.clear();
         assert!(values.is_empty());
         assert_eq!(values.span(Attribute::Href), None);

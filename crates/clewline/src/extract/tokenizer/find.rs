@@ -9,8 +9,9 @@ use memchr::memchr;
 /// How many words are looked at before.
 const WORDS: usize = 4;
 
-const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
-const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+/// The lowest and the highest bit of each byte.
+pub(super) const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
+pub(super) const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 
 /// Where the first byte of this value is.
 pub(super) fn find(needle: u8, bytes: &[u8]) -> Option<usize> {

@@ -14,6 +14,7 @@ mod declaration;
 mod find;
 mod name;
 mod namespace;
+mod plain;
 mod raw;
 mod tag;
 
@@ -67,6 +68,12 @@ impl<'a> StartTag<'a> {
     pub(super) fn value(&self, attribute: Attribute) -> Option<&'a [u8]> {
         let span = self.tag.values.span(attribute)?;
         self.bytes.get(span)
+    }
+
+    /// The same of an attribute beside which there is none that is looked at.
+    pub(super) fn only_value(&self, attribute: Attribute) -> Option<&'a [u8]> {
+        let is_only = self.tag.values.is_only(attribute);
+        self.value(attribute).filter(|_| is_only)
     }
 
     /// Whether none of the attributes that are looked at is there.
@@ -231,11 +238,19 @@ impl Tokenizer {
     fn begin(&mut self, way: Way, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
         if way == Way::End && self.namespaces.depth() == 0 {
             // Outside of foreign content an end tag changes nothing.
-            let length = piece[at..].iter().position(|byte| ends_name(*byte));
-            if let Some(length) = length.filter(|length| piece[at + length] == b'>') {
+            let length = plain::end_tag(&piece[at..]).or_else(|| {
+                let length = piece[at..].iter().position(|byte| ends_name(*byte));
+                length.filter(|length| piece[at + length] == b'>')
+            });
+            if let Some(length) = length {
                 self.state = State::Data;
                 return at + length + 1;
             }
+        }
+        self.tag.begin(way, at);
+        if let Some(end) = self.tag.scan_plain(piece) {
+            self.complete(&piece[at..end], sink);
+            return end;
         }
         self.tag.begin(way, at);
         self.state = State::Tag;
@@ -249,16 +264,21 @@ impl Tokenizer {
             self.tag.interrupt(piece.len());
             return piece.len();
         };
+        self.complete(&piece[start..end], sink);
+        end
+    }
+
+    /// A tag is complete, of which these bytes are the last or all.
+    fn complete(&mut self, bytes: &[u8], sink: &mut impl Sink) {
         self.state = State::Data;
         if self.foreign_style.is_some() {
             sink.end_text(TextOf::Style);
         }
         match self.tag.way {
             Way::End => self.namespaces.end(self.tag.name),
-            Way::Start => self.start(&piece[start..end], sink),
+            Way::Start => self.start(bytes, sink),
         }
         self.note_foreign_style();
-        end
     }
 
     /// Keeps what is there of a tag, as far as its attributes are read.

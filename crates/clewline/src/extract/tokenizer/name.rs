@@ -8,6 +8,13 @@
 /// The longest name that is told from others.
 const LONGEST: u32 = 15;
 
+/// The bytes in which every name that is told from others has its end.
+pub(super) const WINDOW: usize = LONGEST as usize + 1;
+
+/// Sends names to bits: no usual name that nobody looks for shares one with those that are
+/// looked for, which was found by trying.
+const SPREAD: u64 = 0x5342_0b7f_d6f5_8a29;
+
 /// A name in any case. It is made to be compared with the constants below: a few characters that
 /// stand in none of them are not told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,6 +30,30 @@ impl Name {
             at += 1;
         }
         building.finish()
+    }
+
+    /// The name that the first bytes of a window are.
+    pub(super) const fn of_window(window: [u8; WINDOW], length: usize) -> Self {
+        debug_assert!(0 < length && length < WINDOW, "a name and its end");
+        let packed = u128::from_be_bytes(window) >> (8 * (WINDOW - length));
+        Self(lower(packed) | 1 << (8 * length))
+    }
+
+    /// One bit of 64, the same for equal names: whether a name may be one of several is a
+    /// comparison with their bits.
+    pub(super) const fn bit(self) -> u64 {
+        let folded = self.0 as u64 ^ (self.0 >> 64) as u64;
+        1 << (folded.wrapping_mul(SPREAD) >> 58)
+    }
+
+    /// The bits of several names.
+    pub(super) const fn bits(names: &[Self]) -> u64 {
+        let (mut bits, mut at) = (0, 0);
+        while at < names.len() {
+            bits |= names[at].bit();
+            at += 1;
+        }
+        bits
     }
 }
 
@@ -48,10 +79,9 @@ impl Building {
 
     /// Appends so many bytes from the beginning of these, at once if they can be.
     pub(super) fn extend(&mut self, bytes: &[u8], length: usize) {
-        match bytes.first_chunk::<16>() {
-            Some(window) if self.length == 0 && (1..=LONGEST as usize).contains(&length) => {
-                let packed = u128::from_be_bytes(*window) >> (8 * (16 - length));
-                self.packed = lower(packed) | 1 << (8 * length);
+        match bytes.first_chunk::<WINDOW>() {
+            Some(window) if self.length == 0 && (1..WINDOW).contains(&length) => {
+                self.packed = Name::of_window(*window, length).0;
                 self.length = length as u32;
             }
             _ => bytes[..length].iter().for_each(|byte| self.push(*byte)),

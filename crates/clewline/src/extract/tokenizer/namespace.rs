@@ -21,6 +21,22 @@ enum Namespace {
     MathMl,
 }
 
+/// The bits of the names that ask something of the tokenizer in HTML.
+const SWITCHES: u64 = Name::bits(&[
+    Name::IFRAME,
+    Name::MATH,
+    Name::NOEMBED,
+    Name::NOFRAMES,
+    Name::NOSCRIPT,
+    Name::PLAINTEXT,
+    Name::SCRIPT,
+    Name::STYLE,
+    Name::SVG,
+    Name::TEXTAREA,
+    Name::TITLE,
+    Name::XMP,
+]);
+
 /// What a start tag asks of the tokenizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
@@ -68,6 +84,9 @@ impl Namespaces {
 
     /// A start tag was read.
     pub(super) fn start(&mut self, tag: &StartTag<'_>) -> Next {
+        if self.entered.is_empty() && tag.name().bit() & SWITCHES == 0 {
+            return Next::Data;
+        }
         match tag.name() {
             Name::SVG | Name::MATH if tag.is_self_closing() => {}
             Name::SVG => self.enter(Namespace::Svg),

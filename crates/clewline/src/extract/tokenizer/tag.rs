@@ -8,6 +8,7 @@
 use super::attribute::{Attribute, Values};
 use super::find::find;
 use super::name::{Building, Name};
+use super::plain;
 
 /// How far into a tag attributes are read, in bytes. The tag itself may be of any length.
 pub(super) const LIMIT: usize = 1024 * 1024;
@@ -97,6 +98,33 @@ impl Tag {
 
     const fn offset(&self, at: usize) -> usize {
         self.earlier + (at - self.start)
+    }
+
+    /// Reads a tag that was just begun in one go, if it has the usual form, all of it in this
+    /// piece: a short name, and attributes with values in quotes. Answers the place after the
+    /// closing bracket. If it has another form, it must be begun again.
+    pub(super) fn scan_plain(&mut self, piece: &[u8]) -> Option<usize> {
+        let (name, length) = plain::name(&piece[self.start..])?;
+        self.name = name;
+        let mut at = self.start + length;
+        let mut may_follow = piece[at] == b' ' || piece[at] == b'>';
+        while may_follow {
+            at += piece[at..].iter().position(|byte| !is_space(*byte))?;
+            if piece[at] == b'>' {
+                return Some(at + 1);
+            }
+            let (name, length) = plain::name(&piece[at..])?;
+            let [b'=', quote @ (b'"' | b'\''), value @ ..] = &piece[at + length..] else {
+                return None;
+            };
+            at += length + 2;
+            let length = find(*quote, value)?;
+            self.attribute = Attribute::named(name);
+            self.note_value(self.offset(at), self.offset(at + length));
+            at += length + 1;
+            may_follow = piece.get(at).is_some_and(|byte| *byte != b'/');
+        }
+        None
     }
 
     /// Reads on; answers the place after the closing bracket, if it is in this piece.
@@ -215,6 +243,10 @@ impl Tag {
             self.values.note(attribute, (start as u32, end as u32));
         }
     }
+}
+
+const fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ')
 }
 
 pub(super) const fn ends_name(byte: u8) -> bool {

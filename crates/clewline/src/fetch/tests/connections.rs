@@ -5,7 +5,7 @@ use clewline_core::outcome::FailureClass;
 use super::server::{Seen, Server, Step, send};
 use super::{FetchConfig, HASTE, class, fetch, fetcher, request};
 use crate::config::Secret;
-use crate::fetch::Fetcher;
+use crate::fetch::{Fetcher, Request};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -184,6 +184,21 @@ async fn a_connection_that_takes_too_long() {
     let failure = fetch(&fetcher(&config), request(&url)).await.unwrap_err();
     assert_eq!(failure.class, FailureClass::Connect);
     assert!(failure.message.contains("too long"), "{}", failure.message);
+}
+
+#[tokio::test]
+async fn a_request_may_have_less_patience_with_a_connection() {
+    let server = Server::start(vec![vec![Step::Hang]]).await;
+    // What is configured, and the whole time of the request, are far longer.
+    let hasty = Request {
+        patience: Some(HASTE),
+        ..request(&format!("https://a.test:{}/", server.port))
+    };
+    let begun = std::time::Instant::now();
+    let failure = fetch(&fetcher(&FetchConfig::default()), hasty).await;
+    let failure = failure.unwrap_err();
+    assert!(failure.message.contains("too long"), "{}", failure.message);
+    assert!(begun.elapsed() < FetchConfig::default().connect_timeout);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use clewline_warc::cdxj::{self, Capture, Index, LONGEST_LINE};
 use clewline_warc::{Digest, Moment};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::seen::Holder;
+use super::seen::{Holder, are_alike, is_holder};
 use crate::log::appender::named;
 
 /// Bits of the filter, as a power of two: a mebibyte, good for a million payloads. With more of
@@ -21,6 +21,21 @@ use crate::log::appender::named;
 const FILTER_LOG: u32 = 23;
 /// Memory for sorting.
 const SORTING: usize = 16 << 20;
+
+/// Stands for codings that an index does not tell.
+const UNKNOWN: &str = "?";
+
+/// What is known of a payload.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// No earlier archive has it.
+    Not,
+    /// This capture has it, coded in the same way.
+    Alike(Holder),
+    /// It was stored with another coding or one that is not told, so nothing may refer to it:
+    /// replay servers would put the wrong head before it.
+    Otherwise,
+}
 
 /// The payloads of earlier crawls.
 #[derive(Debug)]
@@ -42,10 +57,11 @@ impl Earlier {
             let index = File::open(path).map_err(|error| named(path, &error))?;
             add(BufReader::new(index), &mut rows, &mut filter)?;
         }
-        let mut rows = rows.into_inner().map_err(io::IntoInnerError::into_error)?;
-        rows.rewind()?;
+        let rows = rewound(rows)?;
+        let mut sorted = BufWriter::new(tempfile::tempfile_in(folder)?);
+        cdxj::sort(rows, &mut sorted, SORTING, folder)?;
         let mut table = BufWriter::new(tempfile::tempfile_in(folder)?);
-        cdxj::sort(BufReader::new(rows), &mut table, SORTING, folder)?;
+        keep_first(rewound(sorted)?, &mut table)?;
         let table = table.into_inner().map_err(io::IntoInnerError::into_error)?;
         Ok(Some(Self {
             filter,
@@ -53,18 +69,55 @@ impl Earlier {
         }))
     }
 
-    /// The earliest capture that holds a payload.
-    pub(super) fn find(&mut self, digest: Digest) -> io::Result<Option<Holder>> {
+    /// The earliest capture that holds a payload, if this way of coding is the only one that it
+    /// was stored in.
+    pub(super) fn find(&mut self, digest: Digest, codings: &str) -> io::Result<Known> {
         let key = format!("{digest} ");
         if !places(&key).all(|(word, bit)| self.filter[word] & bit != 0) {
-            return Ok(None);
+            return Ok(Known::Not);
         }
-        let mut found = None;
+        let mut known = Known::Not;
         self.table.each_line(key.as_bytes(), |line| {
-            found = holder(&line[key.len()..]);
-            found.is_none()
+            let found = holder(&line[key.len()..]);
+            let found = found.filter(|holder| are_alike(codings, &holder.codings));
+            known = match (&known, found) {
+                (Known::Not, Some(holder)) => Known::Alike(holder),
+                _ => Known::Otherwise,
+            };
+            !matches!(known, Known::Otherwise)
         })?;
-        Ok(found)
+        Ok(known)
+    }
+}
+
+fn rewound(written: BufWriter<File>) -> io::Result<BufReader<File>> {
+    let mut file = written
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?;
+    file.rewind()?;
+    Ok(BufReader::new(file))
+}
+
+/// Keeps the first of the sorted rows of each payload and coding: the earliest.
+fn keep_first(mut rows: BufReader<File>, table: &mut dyn io::Write) -> io::Result<()> {
+    let (mut before, mut row) = (Vec::new(), Vec::new());
+    loop {
+        row.clear();
+        if rows
+            .by_ref()
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut row)?
+            == 0
+        {
+            return table.flush();
+        }
+        let mut words = row.splitn(3, |byte| *byte == b' ');
+        let length: usize = words.by_ref().take(2).map(|word| word.len() + 1).sum();
+        if row.get(..length).is_some_and(|key| key != before) {
+            table.write_all(&row)?;
+            before.clear();
+            before.extend_from_slice(&row[..length]);
+        }
     }
 }
 
@@ -77,7 +130,7 @@ fn places(key: &str) -> impl Iterator<Item = (usize, u64)> {
     })
 }
 
-/// Adds the captures of an index that hold payloads: `digest timestamp url`.
+/// Adds the captures of an index that hold payloads: `digest codings timestamp url`.
 fn add(mut index: BufReader<File>, rows: &mut dyn io::Write, filter: &mut [u64]) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
@@ -90,22 +143,33 @@ fn add(mut index: BufReader<File>, rows: &mut dyn io::Write, filter: &mut [u64])
             return Ok(());
         }
         let capture = Capture::parse(&String::from_utf8_lossy(&line));
-        let Some(capture) = capture.filter(|capture| !capture.is_revisit()) else {
+        let Some(capture) = capture.filter(is_holder) else {
             continue;
         };
         if let Some(digest) = Digest::parse(&capture.digest) {
             let key = format!("{digest} ");
             places(&key).for_each(|(word, bit)| filter[word] |= bit);
-            writeln!(rows, "{key}{} {}", capture.timestamp, capture.url)?;
+            let codings = match capture.codings.as_str() {
+                told if is_word(told) => told,
+                _ => UNKNOWN,
+            };
+            writeln!(rows, "{key}{codings} {} {}", capture.timestamp, capture.url)?;
         }
     }
 }
 
+/// Whether an index tells codings that can stand in a row.
+fn is_word(codings: &str) -> bool {
+    !codings.is_empty() && codings.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 fn holder(row: &[u8]) -> Option<Holder> {
-    let (timestamp, url) = str::from_utf8(row).ok()?.split_once(' ')?;
+    let mut words = str::from_utf8(row).ok()?.splitn(3, ' ');
+    let codings = words.next()?;
     Some(Holder {
-        target: url.into(),
-        date: Moment::of_timestamp(timestamp)?,
+        codings: if codings == UNKNOWN { "" } else { codings }.into(),
+        date: Moment::of_timestamp(words.next()?)?,
+        target: words.next()?.into(),
     })
 }
 
@@ -128,6 +192,12 @@ mod tests {
             .into(),
             status: "200".into(),
             digest: digest(number).to_string(),
+            codings: match (number % 10, day) {
+                (8, _) => "",
+                (9, 2) => "-/chunked",
+                _ => "-/-",
+            }
+            .into(),
             length: 1,
             offset: 1,
             filename: "x.warc.gz".into(),
@@ -142,13 +212,24 @@ mod tests {
         };
         let indexes = [index("b", 2), index("a", 1)];
         let mut earlier = Earlier::open(&indexes, place.path()).unwrap().unwrap();
-        for number in 0..1000 {
-            let found = earlier.find(digest(number)).unwrap();
-            let expected = (number < 500 && !number.is_multiple_of(7)).then(|| Holder {
+        for number in 0..1000_u32 {
+            let holder = Holder {
                 target: format!("http://a.test/{number}/1").into(),
                 date: Moment::of_timestamp("20260101").unwrap(),
-            });
+                codings: "-/-".into(),
+            };
+            let expected = match (number, number % 10) {
+                (500.., _) => Known::Not,
+                _ if number.is_multiple_of(7) => Known::Not,
+                (_, 8 | 9) => Known::Otherwise,
+                _ => Known::Alike(holder),
+            };
+            let found = earlier.find(digest(number), "-/-").unwrap();
             assert_eq!(found, expected, "{number}");
+        }
+        for codings in ["-/chunked", "gzip/-", ""] {
+            let found = earlier.find(digest(1), codings).unwrap();
+            assert_eq!(found, Known::Otherwise, "{codings}");
         }
         assert!(Earlier::open(&[], place.path()).unwrap().is_none());
         assert!(Earlier::open(&[place.path().join("none")], place.path()).is_err());

@@ -122,19 +122,27 @@ impl Group<'_> {
         encoder: &mut Encoder,
         out: &mut dyn Write,
     ) -> io::Result<u64> {
-        let head = exchange.response.first(exchange.head_length as usize)?;
-        let body_length = exchange.response.len() - exchange.head_length;
-        let whole = match exchange.response.place() {
-            Place::Memory(bytes) => Block::message(&head).bytes(&bytes[head.len()..]),
+        let (head_length, length) = (exchange.head_length, exchange.response.len());
+        let read_head;
+        let (head, whole) = match exchange.response.place() {
+            Place::Memory(bytes) => {
+                let (head, body) = bytes.split_at(bytes.len().min(head_length as usize));
+                (head, Block::message(head).bytes(body))
+            }
             Place::File(file) => {
-                Block::message(&head).file(file, exchange.head_length, body_length)
+                read_head = exchange.response.first(head_length as usize)?;
+                let block = Block::message(&read_head);
+                (
+                    &read_head[..],
+                    block.file(file, head_length, length - head_length),
+                )
             }
         };
         let (target, date) = (exchange.url.as_str(), exchange.started_at.into());
         let mut draft = match self.revisited() {
             None => Draft::response(self.ids.answer, date, target, whole),
             Some((profile, original)) => {
-                let alone = Block::message(&head);
+                let alone = Block::message(head);
                 Draft::revisit(self.ids.answer, date, target, profile, alone).refers_to(original)
             }
         };
@@ -223,7 +231,9 @@ fn effort(exchange: &Exchange) -> Effort {
             .iter()
             .any(|known| kind == *known || (known.ends_with('/') && kind.starts_with(known)))
     };
-    if exchange.coded || exchange.media_type.as_deref().is_some_and(is_compressed) {
+    // A body with a content coding is compressed already.
+    let is_coded = !exchange.codings.starts_with("-/");
+    if is_coded || exchange.media_type.as_deref().is_some_and(is_compressed) {
         Effort::Cheapest
     } else {
         Effort::Usual

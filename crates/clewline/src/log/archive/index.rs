@@ -15,7 +15,7 @@ use clewline_warc::{Digest, Moment};
 
 use super::files::{Found, Position, list};
 use super::group::{Group, payload_digest};
-use super::seen::{Holder, MOST, Seen};
+use super::seen::{Holder, MOST, Seen, is_holder};
 use crate::escape;
 use crate::failpoint::{Point, pass};
 use crate::log::Offset;
@@ -119,6 +119,10 @@ impl Index {
             digest: payload_digest(exchange)
                 .map(|digest| digest.to_string())
                 .unwrap_or_default(),
+            codings: match original {
+                Some(_) => String::new(),
+                None => exchange.codings.clone(),
+            },
             length,
             offset,
             filename: file.to_owned(),
@@ -275,12 +279,16 @@ fn recall(path: &Path, seen: &mut Seen) -> io::Result<()> {
     while lines.read_until(b'\n', &mut line).map_err(at)? > 0 {
         // The first line may have lost its beginning, and is none then.
         let capture = std::str::from_utf8(&line).ok().and_then(Capture::parse);
-        if let Some(capture) = capture.filter(|capture| !capture.is_revisit())
+        if let Some(capture) = capture.filter(is_holder)
             && let Some(digest) = Digest::parse(&capture.digest)
             && let Some(date) = Moment::of_timestamp(&capture.timestamp)
         {
-            let target = capture.url.into();
-            seen.add(digest, Holder { target, date });
+            let holder = Holder {
+                target: capture.url.into(),
+                date,
+                codings: capture.codings.into(),
+            };
+            seen.add(digest, holder);
         }
         line.clear();
     }

@@ -27,7 +27,7 @@ use crate::exchange::Exchange;
 use crate::failpoint::{Point, pass};
 use crate::record::Entry;
 
-use earlier::Earlier;
+use earlier::{Earlier, Known};
 use files::Files;
 pub use files::Position;
 pub(crate) use files::{Tails, serial_of, tail_after, take_back};
@@ -107,7 +107,7 @@ impl ArchiveLog {
             let capture = match pressed {
                 Pressed::Ready { bytes, capture } => {
                     pass(Point::ArchiveHandOver);
-                    files.write_all(&bytes)?;
+                    files.write_all(bytes)?;
                     capture
                 }
                 Pressed::Large(encoder) => group.encode(encoder, files)?,
@@ -139,12 +139,17 @@ impl ArchiveLog {
     /// The capture that holds the same payload. Those of earlier crawls come first: what repeats
     /// them holds nothing itself, so no later capture may refer to it.
     fn original(&mut self, exchange: &Exchange) -> io::Result<Option<Holder>> {
-        if let Some(earlier) = self.earlier.as_mut().filter(|_| has_payload(exchange))
-            && let Some(holder) = earlier.find(exchange.payload_digest)?
-        {
-            return Ok(Some(holder));
-        }
-        Ok(self.seen.meet(exchange))
+        let known = match &mut self.earlier {
+            Some(earlier) if has_payload(exchange) => {
+                earlier.find(exchange.payload_digest, &exchange.codings)?
+            }
+            _ => Known::Not,
+        };
+        Ok(match known {
+            Known::Alike(holder) => Some(holder),
+            Known::Otherwise => None,
+            Known::Not => self.seen.meet(exchange),
+        })
     }
 }
 

@@ -1,12 +1,13 @@
 //! Compression on threads of its own.
 //!
-//! Owns the threads and the order: groups are compressed in parallel and handed on one after
-//! the other as they were given. Refuses to know where they go. Invariant: no more than a strip
-//! of groups is in memory beside what was given.
+//! Owns the threads, what comes out of them, and the order: groups are compressed in parallel
+//! and handed on one after the other as they were given. Refuses to know where they go.
+//! Invariant: no more than a strip of groups is in memory beside what was given.
 
 use std::io;
 use std::num::NonZero;
-use std::sync::OnceLock;
+use std::ops::Range;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -25,7 +26,7 @@ const LEAST: usize = 128 << 10;
 pub(super) enum Pressed<'a> {
     /// Its records, and the length of the first one if it is a capture.
     Ready {
-        bytes: Vec<u8>,
+        bytes: &'a [u8],
         capture: Option<u64>,
     },
     /// It is too large for memory: encode it where it goes.
@@ -38,15 +39,75 @@ pub(super) type Taker<'a> = &'a mut dyn FnMut(&Group<'_>, Pressed<'_>) -> io::Re
 /// The compressors; at least one.
 #[derive(Debug)]
 pub(super) struct Press {
-    encoders: Vec<Encoder>,
+    workers: Vec<Worker>,
+}
+
+/// A compressor, and the place for what it makes, which is kept from strip to strip: memory
+/// that is given back and asked for again costs more than to fill it.
+#[derive(Debug)]
+struct Worker {
+    encoder: Encoder,
+    made: Vec<u8>,
+    pieces: Vec<Piece>,
+}
+
+/// A group in what a worker made.
+#[derive(Debug)]
+struct Piece {
+    /// Which group of the strip.
+    index: usize,
+    bytes: Range<usize>,
+    capture: Option<u64>,
+}
+
+impl Worker {
+    fn new(coding: Coding) -> Self {
+        Self {
+            encoder: Encoder::new(coding),
+            made: Vec::new(),
+            pieces: Vec::new(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.pieces.clear();
+        self.made.clear();
+        // Links beyond measure, or bytes that do not compress.
+        self.made.shrink_to(STRIP);
+    }
+
+    fn press(&mut self, index: usize, group: &Group<'_>) -> io::Result<()> {
+        let start = self.made.len();
+        let capture = group.encode(&mut self.encoder, &mut self.made)?;
+        self.pieces.push(Piece {
+            index,
+            bytes: start..self.made.len(),
+            capture,
+        });
+        Ok(())
+    }
+
+    /// What it made of this strip, piece by piece.
+    fn made(&self) -> impl Iterator<Item = (&Piece, &[u8])> {
+        let pieces = self.pieces.iter();
+        pieces.map(|piece| (piece, &self.made[piece.bytes.clone()]))
+    }
+
+    /// Compresses a group and hands it on at once.
+    fn hand_on(&mut self, group: &Group<'_>, take: Taker<'_>) -> io::Result<()> {
+        self.clear();
+        let capture = group.encode(&mut self.encoder, &mut self.made)?;
+        let bytes = &self.made;
+        take(group, Pressed::Ready { bytes, capture })
+    }
 }
 
 impl Press {
     pub(super) fn new(coding: Coding) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        let encoders = (0..cores.min(MOST_THREADS)).map(|_| Encoder::new(coding));
+        let workers = (0..cores.min(MOST_THREADS)).map(|_| Worker::new(coding));
         Self {
-            encoders: encoders.collect(),
+            workers: workers.collect(),
         }
     }
 
@@ -56,14 +117,14 @@ impl Press {
             let (count, size) = strip(groups);
             let (now, later) = groups.split_at(count.max(1));
             groups = later;
-            match &mut self.encoders[..] {
-                [encoder, ..] if count == 0 => take(first, Pressed::Large(encoder))?,
-                [encoder, ..] if count == 1 || size < LEAST => {
+            match &mut self.workers[..] {
+                [worker, ..] if count == 0 => take(first, Pressed::Large(&mut worker.encoder))?,
+                [worker, others @ ..] if count == 1 || size < LEAST || others.is_empty() => {
                     for group in now {
-                        take(group, press(encoder, group)?)?;
+                        worker.hand_on(group, take)?;
                     }
                 }
-                encoders => press_together(encoders, now, take)?,
+                workers => press_together(workers, now, take)?,
             }
         }
         Ok(())
@@ -83,45 +144,39 @@ fn strip(groups: &[Group<'_>]) -> (usize, usize) {
     (count, total)
 }
 
-fn press(encoder: &mut Encoder, group: &Group<'_>) -> io::Result<Pressed<'static>> {
-    let mut bytes = Vec::with_capacity(group.size().unwrap_or(0) / 3 + 1024);
-    let capture = group.encode(encoder, &mut bytes)?;
-    Ok(Pressed::Ready { bytes, capture })
-}
-
-fn press_together(
-    encoders: &mut [Encoder],
-    groups: &[Group<'_>],
-    take: Taker<'_>,
-) -> io::Result<()> {
+fn press_together(workers: &mut [Worker], groups: &[Group<'_>], take: Taker<'_>) -> io::Result<()> {
     let next = AtomicUsize::new(0);
-    let places: Vec<OnceLock<io::Result<Pressed<'static>>>> =
-        groups.iter().map(|_| OnceLock::new()).collect();
-    let work = |encoder: &mut Encoder| {
+    let work = |worker: &mut Worker| -> io::Result<()> {
+        worker.clear();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let (Some(group), Some(place)) = (groups.get(index), places.get(index)) else {
-                return;
+            let Some(group) = groups.get(index) else {
+                return Ok(());
             };
-            place.set(press(encoder, group)).ok();
+            worker.press(index, group)?;
         }
     };
-    let work = &work;
     thread::scope(|scope| {
-        let (own, others) = encoders.split_first_mut().expect("a press has an encoder");
-        for encoder in others {
+        let work = &work;
+        let (own, others) = workers.split_first_mut().expect("a press has a worker");
+        // A system that gives no thread leaves more to this one.
+        let threads = others.iter_mut().filter_map(|worker| {
+            worker.clear();
             let name = "clewline-archive".into();
-            // A system that gives no thread leaves more to this one.
-            thread::Builder::new()
-                .name(name)
-                .spawn_scoped(scope, move || work(encoder))
-                .ok();
-        }
-        work(own);
-    });
-    for (group, place) in groups.iter().zip(places) {
-        let pressed = place.into_inner().expect("the threads took every place");
-        take(group, pressed?)?;
+            let thread = thread::Builder::new().name(name);
+            thread.spawn_scoped(scope, move || work(worker)).ok()
+        });
+        let threads: Vec<_> = threads.collect();
+        let done = work(own);
+        threads.into_iter().fold(done, |done, thread| {
+            done.and(thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        })
+    })?;
+    let mut made: Vec<_> = workers.iter().flat_map(Worker::made).collect();
+    made.sort_unstable_by_key(|(piece, _)| piece.index);
+    for (group, (piece, bytes)) in groups.iter().zip(made) {
+        let capture = piece.capture;
+        take(group, Pressed::Ready { bytes, capture })?;
     }
     Ok(())
 }

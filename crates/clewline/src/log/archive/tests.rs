@@ -32,11 +32,16 @@ fn plan(file_size: u64) -> ArchivePlan {
 }
 
 fn exchange(url: &str, body: &[u8]) -> Arc<Exchange> {
+    answered(url, 200, HEAD, body)
+}
+
+/// An answer with this head; how the body is coded is only said.
+fn answered(url: &str, status: u16, head: &[u8], body: &[u8]) -> Arc<Exchange> {
     let spool = Spool::new(std::env::temp_dir(), 1 << 30, Secrets::Replaced);
     let recording = Recording::new(Arc::new(spool));
     let mut recorder = recording.begin(&samples::url(url), Some([192, 0, 2, 1].into()));
     recorder.request(b"GET / HTTP/1.1\r\n\r\n".to_vec());
-    recorder.head(HEAD, 200, &Headers::default());
+    recorder.head(head, status, &Headers::default());
     for piece in body.chunks(60_000) {
         recorder.body(piece, piece);
     }
@@ -172,6 +177,67 @@ fn the_same_payload_is_kept_once_and_again_after_a_cut() {
         (Kind::Response, head),
     ];
     assert_eq!(answers, expected);
+}
+
+#[test]
+fn a_revisit_is_coded_as_its_original() {
+    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const CODED: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n";
+    const ODD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Encoding: a b\r\n\r\n";
+    const MOVED: &[u8] = b"HTTP/1.1 301 OK\r\n\r\n";
+    let table: [(&str, u16, &[u8], Kind); 14] = [
+        ("http://a.test/1", 200, HEAD, Kind::Response),
+        ("http://a.test/2", 200, HEAD, Kind::Revisit),
+        ("http://a.test/3", 404, HEAD, Kind::Revisit),
+        // Coded in another way: stored whole, and then referred to.
+        ("http://a.test/4", 200, CHUNKED, Kind::Response),
+        ("http://a.test/5", 200, CHUNKED, Kind::Revisit),
+        ("http://a.test/6", 200, HEAD, Kind::Revisit),
+        // A key under which the payload stands coded otherwise is looked at first.
+        ("http://www.a.test/4", 200, HEAD, Kind::Response),
+        ("https://a.test/1", 200, CHUNKED, Kind::Response),
+        ("https://a.test/1", 200, HEAD, Kind::Revisit),
+        ("http://a.test/7", 200, CODED, Kind::Response),
+        ("http://a.test/8", 200, ODD, Kind::Response),
+        ("http://a.test/9", 200, ODD, Kind::Response),
+        ("http://a.test/10", 301, MOVED, Kind::Response),
+        ("http://a.test/11", 200, HEAD, Kind::Revisit),
+    ];
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let mut log = ArchiveLog::open(folder, plan(1 << 30), Offset(0)).unwrap();
+    for (url, status, head, _) in table {
+        log.keep(&[answered(url, status, head, b"payload")])
+            .unwrap();
+    }
+    let end = log.sync().unwrap();
+    log.close().unwrap();
+    let found: Vec<_> = records(folder)
+        .into_iter()
+        .filter(|(kind, ..)| matches!(kind, Kind::Response | Kind::Revisit))
+        .map(|(kind, url, _)| (url, kind))
+        .collect();
+    let expected = table.map(|(url, _, _, kind)| (url.to_owned(), kind));
+    assert_eq!(found, expected);
+    // The index remembers it for the next run.
+    let mut log = ArchiveLog::open(folder, plan(1 << 30), end).unwrap();
+    let next = [("http://a.test/12", CHUNKED), ("http://a.test/13", ODD)];
+    log.keep(&next.map(|(url, head)| answered(url, 200, head, b"payload")))
+        .unwrap();
+    log.sync().unwrap();
+    log.close().unwrap();
+    let last: Vec<_> = records(folder)[1 + 2 * table.len()..]
+        .iter()
+        .map(|(kind, ..)| *kind)
+        .collect();
+    let expected = [
+        Kind::WarcInfo,
+        Kind::Revisit,
+        Kind::Request,
+        Kind::Response,
+        Kind::Request,
+    ];
+    assert_eq!(last, expected);
 }
 
 /// Batches with a rotation in each, and the end after each.

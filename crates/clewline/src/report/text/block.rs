@@ -5,37 +5,17 @@
 use std::fmt;
 
 use super::super::figures;
+use super::super::ink::Ink;
 use super::Style;
 
 /// Columns of the margin that holds a block's name.
 const MARGIN: usize = 11;
 
+/// Narrower terminals get columns that are as wide as they must be.
+const NARROW: usize = 60;
+
 /// Less room than this is too little for an explanation.
 const SHORTEST_WORDS: usize = 16;
-
-/// What a colour says.
-#[derive(Clone, Copy)]
-pub(super) enum Ink {
-    Plain,
-    Strong,
-    Faint,
-    Good,
-    Warn,
-    Bad,
-}
-
-impl Ink {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Strong => "1",
-            Self::Faint => "2",
-            Self::Good => "32",
-            Self::Warn => "33",
-            Self::Bad => "31",
-        }
-    }
-}
 
 /// A name, its count, and what stands behind it.
 pub(super) struct Row<'a> {
@@ -72,8 +52,14 @@ impl Page<'_> {
         }
         self.open(title)?;
         let longest = |length: fn(&Row<'_>) -> usize| rows.iter().map(length).max().unwrap_or(0);
-        let names = longest(|row| row.name.chars().count()).max(18);
-        let counts = longest(|row| figures::count(row.count).len()).max(9);
+        // The columns of all blocks stand below each other, where there is room for that.
+        let (least_name, least_count) = if self.style.width < NARROW {
+            (0, 0)
+        } else {
+            (18, 9)
+        };
+        let names = longest(|row| row.name.chars().count()).max(least_name);
+        let counts = longest(|row| figures::count(row.count).len()).max(least_count);
         for row in rows {
             self.row(row, names, counts)?;
         }
@@ -121,11 +107,11 @@ impl Page<'_> {
     }
 
     pub(super) fn ink(&mut self, ink: Ink, text: &str) -> fmt::Result {
-        let is_blank = text.trim().is_empty();
-        if !self.style.colour || ink.code().is_empty() || is_blank {
-            return self.out.write_str(text);
+        if self.style.colour {
+            self.out.write_str(&ink.paint(text))
+        } else {
+            self.out.write_str(text)
         }
-        write!(self.out, "\x1b[{}m{text}\x1b[0m", ink.code())
     }
 
     pub(super) fn end(&mut self) -> fmt::Result {

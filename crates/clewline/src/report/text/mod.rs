@@ -10,9 +10,9 @@ use std::fmt;
 
 use clewline_core::url::CrawlUrl;
 
-use block::{About, Ink, Page, Row};
+use block::{About, Page, Row};
 
-use super::{Broken, Report, Update, figures};
+use super::{Broken, Ink, Report, Update, figures};
 use crate::escape::visible;
 
 /// How the text may look.

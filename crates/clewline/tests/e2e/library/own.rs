@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use bytes::Bytes;
 use clewline::config::Speed;
@@ -17,7 +18,7 @@ use clewline::fetch::{
 use clewline::log::{Log, Offset};
 use clewline::record::Entry;
 use clewline::report::StoppedBy;
-use clewline::{Crawl, EngineError, Headers};
+use clewline::{Crawl, EngineError, Event, Headers};
 use futures_util::future::{BoxFuture, ready};
 use terrarium::{Page, Site, Web, numbered_links};
 
@@ -253,4 +254,100 @@ fn a_log_that_fails_stops_the_crawl() {
         summary.report.facts.stopped_by,
         StoppedBy::Error(_)
     ));
+}
+
+/// A disk that does not write before it is told to.
+struct Stuck {
+    go: mpsc::Receiver<()>,
+    written: Memory,
+}
+
+impl Log for Stuck {
+    fn name(&self) -> &'static str {
+        self.written.name()
+    }
+
+    fn append(&mut self, batch: &[Entry]) -> io::Result<()> {
+        // Nobody speaks: it ends when the other end is dropped.
+        self.go.recv().ok();
+        self.written.append(batch)
+    }
+
+    fn sync(&mut self) -> io::Result<Offset> {
+        self.written.sync()
+    }
+
+    fn cut(&mut self, offset: Offset) -> io::Result<()> {
+        self.written.cut(offset)
+    }
+}
+
+#[test]
+fn a_slow_disk_makes_batches_larger_before_it_stops_the_crawl() {
+    const PAGES: usize = 400;
+    let site = Site::new()
+        .page("/", Page::html(numbered_links("/p/", PAGES)))
+        .under("/p/", |_| Page::html("a page").into())
+        .delay(Duration::from_millis(5));
+    let web = Web::new().site("a.test", site).start();
+    let (hold, go) = mpsc::channel();
+    let log = Stuck {
+        go,
+        written: Memory::default(),
+    };
+    let crawl = crawl_of(&web, "a.test/").configure(|config| config.limits.concurrency = 2);
+    let run = crawl.log(log).run().unwrap();
+    let went_on = web.wait_for(|log| log.len() > PAGES, PATIENCE / 2);
+    let asked = web.log().len();
+    drop(hold);
+    let summary = run.wait().unwrap();
+    check_totals(&summary);
+    assert!(went_on, "the crawl stopped after {asked} requests");
+    assert_eq!(summary.report.tally.done, PAGES as u64 + 1);
+}
+
+/// What the calling thread has taken of the processor.
+fn busy() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap()
+}
+
+#[test]
+fn waiting_for_a_log_keeps_no_processor_busy() {
+    /// Words of progress come ten times a second.
+    const WATCHED: usize = 5;
+    let (_web, crawl) = endless();
+    let (hold, go) = mpsc::channel();
+    let (tell, told) = mpsc::channel();
+    let mut hold = Some(hold);
+    let mut idle = Vec::new();
+    // The observer is called by the engine's own thread. Nothing is in flight any more when the
+    // open batch is full and the others wait.
+    let observer = move |event: Event<'_>| {
+        let Event::Progress(progress) = event else {
+            return;
+        };
+        if progress.pages > 0 && progress.in_flight == 0 && hold.is_some() {
+            idle.push(busy());
+        }
+        if let [before, .., after] = idle[..]
+            && idle.len() > WATCHED
+        {
+            idle.clear();
+            tell.send(after.saturating_sub(before)).unwrap();
+            hold = None;
+        }
+    };
+    let log = Stuck {
+        go,
+        written: Memory::default(),
+    };
+    let running = crawl.log(log).observe(observer).run().unwrap();
+    let taken = told.recv_timeout(PATIENCE).unwrap();
+    running.control().stop(Duration::ZERO);
+    assert!(
+        taken < Duration::from_millis(50),
+        "{taken:?} of half a second"
+    );
+    check_totals(&running.wait().unwrap());
 }

@@ -47,14 +47,7 @@ fn what_is_watched_is_asked_alone_and_last() {
             Next::Waiting => {
                 let job = open.remove(0);
                 match job.work {
-                    Work::Resolve { .. } => {
-                        let ending = Ending::Resolved {
-                            addresses: vec!["93.0.0.1".parse().unwrap()],
-                            ttl: Duration::from_hours(1),
-                            trusted: false,
-                        };
-                        hand.settle(job.id, ending);
-                    }
+                    Work::Resolve { .. } => drop(hand.resolve(job.id, "93.0.0.1")),
                     _ => assert_eq!(outcome_of(hand.answer(&job, 200)), Outcome::Fetched),
                 }
             }
@@ -104,14 +97,7 @@ fn urls_without_robots_wait_to_the_end_of_the_run() {
     let end = loop {
         match hand.frontier.next(hand.now).unwrap() {
             Next::Start(job) => match &job.work {
-                Work::Resolve { .. } => {
-                    let ending = Ending::Resolved {
-                        addresses: vec!["93.0.0.1".parse().unwrap()],
-                        ttl: Duration::from_hours(1),
-                        trusted: false,
-                    };
-                    hand.settle(job.id, ending);
-                }
+                Work::Resolve { .. } => drop(hand.resolve(job.id, "93.0.0.1")),
                 Work::Robots { url, .. } => {
                     let status = if url.host() == "dumb.test" { 500 } else { 404 };
                     hand.answer(&job, status);

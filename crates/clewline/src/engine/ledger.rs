@@ -1,0 +1,100 @@
+//! Batches: from the open one to what counts.
+//!
+//! Owns the moment at which a batch is sealed and handed to the scribe, and what is done when it
+//! is durable. Invariant: a record counts only after its batch was written, and everything that
+//! was settled before a batch was sealed is in it or in an earlier one.
+
+use std::time::Duration;
+
+use clewline_core::frontier::{Moment, Sealed, Store};
+
+use super::scribe::{Batch, Word, Written};
+use super::{Engine, EngineError, Event, Message, state};
+
+/// A batch is handed to the logs after this time …
+pub(super) const BATCH_TIME: Duration = Duration::from_millis(50);
+/// … or at this size, whichever comes first.
+pub(super) const BATCH_SIZE: usize = 2000;
+/// Links and queue entries that weigh as much as one record.
+pub(super) const LINKS_PER_RECORD: usize = 32;
+
+impl<S: Store> Engine<S> {
+    /// Seals the open batch and hands it to the scribe, when it is time and there is room.
+    pub(super) fn hand_batch_over(&mut self, now: Moment, size: usize) -> Result<(), EngineError> {
+        let open = self.open_records();
+        let due = now >= self.batch_since + BATCH_TIME || open >= size || self.exchanges.press();
+        if open == 0 || !due || !self.scribe.has_room() {
+            return Ok(());
+        }
+        let frontier = self.frontier.state();
+        let notes = self
+            .keeping
+            .notes(now, &frontier, &self.cookies, &self.tally)
+            .map_err(state)?;
+        let mut sealed = self.frontier.seal(notes).map_err(state)?;
+        self.batch_since = now;
+        let commit = Box::new(move |offsets: &[(&'static str, u64)]| {
+            sealed.commit(offsets).map_err(Into::into)
+        });
+        let entries = std::mem::take(&mut self.batch);
+        self.batch_links = 0;
+        // A scribe that is gone has said why; that word is on its way.
+        let batch = Batch {
+            entries,
+            exchanges: self.exchanges.take(),
+            commit,
+        };
+        self.scribe.write(batch).ok();
+        Ok(())
+    }
+
+    pub(super) fn listen(&mut self, word: Word) -> Result<(), EngineError> {
+        match word {
+            Word::Written(written) => self.commit(&written),
+            Word::NoRoom(why) => {
+                self.no_room = true;
+                (self.observer)(Event::NoRoom(&why));
+            }
+            Word::RoomAgain => {
+                self.no_room = false;
+                (self.observer)(Event::RoomAgain);
+            }
+            Word::Failed(error) => return Err(EngineError::Write(error)),
+        }
+        Ok(())
+    }
+
+    /// A batch is durable: now it counts.
+    fn commit(&mut self, written: &Written) {
+        self.scribe.written();
+        self.frontier.committed();
+        for entry in &written.entries {
+            self.tally.add(&entry.record);
+            (self.observer)(Event::Settled(&entry.record));
+        }
+        self.desk.committed(&written.offsets);
+        let urls = written
+            .offsets
+            .iter()
+            .find(|(name, _)| *name == crate::log::urls::NAME);
+        self.keeping.tally_offset = urls.map_or(0, |(_, offset)| *offset);
+    }
+
+    /// Writes everything that is left and waits for it.
+    pub(super) fn flush(&mut self) -> Result<(), EngineError> {
+        loop {
+            self.hand_batch_over(self.clock.now(), 1)?;
+            let open = self.batch.len() + self.exchanges.count();
+            if open == 0 && self.scribe.unwritten() == 0 {
+                return Ok(());
+            }
+            match self.inbox.recv() {
+                Ok(Message::Scribe(word)) => self.listen(word)?,
+                Ok(Message::Stop(_)) => self.scribe.give_up(),
+                // Jobs that end now stay open: they belong to nobody's batch.
+                Ok(_) => {}
+                Err(_) => return Ok(()),
+            }
+        }
+    }
+}

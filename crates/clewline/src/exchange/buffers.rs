@@ -1,0 +1,114 @@
+//! Buffers of answers that were written, for answers to come.
+//!
+//! Owns a bounded stock of them by size. They are taken by the tasks and given back by the
+//! thread that writes: an allocator would give such memory back to the system and ask for it
+//! again, and the system clears it each time. Refuses to know what was in them: it is gone.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The smallest size that is kept; smaller answers are cheap to make room for.
+const LEAST: usize = 16 * 1024;
+/// Each size is twice the one before.
+const SIZES: usize = 5;
+/// The largest size that is kept.
+pub(super) const MOST: usize = LEAST << (SIZES - 1);
+
+#[derive(Debug)]
+pub(super) struct Buffers {
+    idle: Mutex<[Vec<Vec<u8>>; SIZES]>,
+    bytes: AtomicU64,
+    bound: u64,
+}
+
+impl Buffers {
+    /// Keeps so many bytes at most.
+    pub(super) const fn within(bound: u64) -> Self {
+        Self {
+            idle: Mutex::new([const { Vec::new() }; SIZES]),
+            bytes: AtomicU64::new(0),
+            bound,
+        }
+    }
+
+    /// Bytes that lie idle.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// An empty buffer with room for so many bytes, and up to twice as many.
+    pub(super) fn take(&self, room: usize) -> Vec<u8> {
+        let size = room.next_power_of_two();
+        let taken = class_of(size).and_then(|class| self.idle()[class].pop());
+        match taken {
+            Some(buffer) => {
+                self.bytes.fetch_sub(size as u64, Ordering::Relaxed);
+                buffer
+            }
+            None => Vec::with_capacity(size),
+        }
+    }
+
+    /// Keeps a buffer if there is room for it.
+    pub(super) fn give_back(&self, mut buffer: Vec<u8>) {
+        let size = buffer.capacity();
+        let Some(class) = class_of(size) else {
+            return;
+        };
+        let mut idle = self.idle();
+        // The stock changes under its lock only, so what is compared still holds when it grows.
+        if self.bytes() + size as u64 <= self.bound {
+            self.bytes.fetch_add(size as u64, Ordering::Relaxed);
+            buffer.clear();
+            idle[class].push(buffer);
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, [Vec<Vec<u8>>; SIZES]> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where buffers of exactly this capacity are kept.
+fn class_of(size: usize) -> Option<usize> {
+    let is_kept = size.is_power_of_two() && (LEAST..=MOST).contains(&size);
+    is_kept.then(|| (size / LEAST).ilog2() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_come_back_empty_and_by_size() {
+        let buffers = Buffers::within(1 << 20);
+        for (room, capacity) in [
+            (100, 128),
+            (LEAST / 2 + 1, LEAST),
+            (LEAST + 1, 2 * LEAST),
+            (MOST, MOST),
+        ] {
+            let mut buffer = buffers.take(room);
+            assert_eq!(buffer.capacity(), capacity);
+            buffer.resize(room, b'x');
+            let place = buffer.as_ptr();
+            buffers.give_back(buffer);
+            let again = buffers.take(room);
+            assert!(again.is_empty() && again.capacity() == capacity);
+            assert_eq!(again.as_ptr() == place, capacity >= LEAST, "{room}");
+            assert_eq!(buffers.bytes(), 0);
+        }
+    }
+
+    #[test]
+    fn the_stock_is_bounded() {
+        let buffers = Buffers::within(3 * LEAST as u64);
+        let taken: Vec<_> = (0..8).map(|_| buffers.take(LEAST)).collect();
+        for buffer in taken {
+            buffers.give_back(buffer);
+        }
+        assert_eq!(buffers.bytes(), 3 * LEAST as u64);
+        buffers.give_back(Vec::with_capacity(2 * MOST));
+        assert_eq!(buffers.bytes(), 3 * LEAST as u64);
+    }
+}
