@@ -196,7 +196,8 @@ impl Browser {
             .args(PIPED)
             .arg(&self.program)
             .args(self.flags(sink)?)
-            .args([LISTEN, bypass]);
+            // Without a page it would open the one that its distribution likes.
+            .args([LISTEN, bypass, "about:blank"]);
         Driver::start(&mut command)
     }
 

@@ -19,6 +19,7 @@ const NEAR: u32 = 3;
 /// Bits of 64 in which they differ where two addresses claim to be one page. The fingerprints of
 /// unrelated pages differ in half of all bits.
 const PLAUSIBLE: u32 = 16;
+
 /// What likeness is told by; 0 stands for what is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Likeness {
