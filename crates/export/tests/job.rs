@@ -576,7 +576,8 @@ fn folders_that_cannot_be_exported_are_told_so() {
     };
     assert!(failed(place.path(), Form::Csv).contains("is not a job folder"));
     let job = place.path().join("a.crawl");
-    let mut config = config(&web(), &job);
+    let web = web();
+    let mut config = config(&web, &job);
     config.output.archive.write = false;
     crawl(config);
     let error = failed(&job, Form::Jsonl);
