@@ -90,7 +90,7 @@ def table(path, expected, never_empty):
     kinds = {row[0]: row[1] for row in described}
     wanted = {name: DUCKDB.get(kind, "TIMESTAMP WITH TIME ZONE") for name, kind in expected.items()}
     check(kinds == wanted, f"DuckDB sees {kinds} in {path.name}")
-    count = duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchone()[0]
+    count = duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall()[0][0]
     check(count == read.num_rows, f"DuckDB counts {count} rows of {path.name}, pyarrow {read.num_rows}")
     return read.to_pylist()
 
@@ -137,7 +137,7 @@ def main():
     joined = duckdb.sql(
         f"SELECT count(*) FROM '{folder}/tables/links.parquet' l JOIN '{folder}/tables/pages.parquet' p "
         "ON l.target_key = p.key WHERE p.status = 200"
-    ).fetchone()[0]
+    ).fetchall()[0][0]
     known = {record["key"] for record in records if record.get("status") == 200}
     check(joined == sum(link["target_key"] in known for link in links), f"{joined} links lead to pages")
 
