@@ -11,10 +11,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::driver::{Driver, LISTEN, PIPED};
 use crate::real_site::{self, Files, Server};
 use crate::sink::Sink;
 use crate::stage::{Counts, Ending, say};
-use crate::{Workspace, replayweb, skipped, tools, views};
+use crate::{Workspace, replayweb, search_page, skipped, tools, views};
 
 const PROBE: &str = include_str!("probe.html");
 
@@ -30,6 +31,22 @@ pub(crate) const LOOPBACK_TOO: &str = "--proxy-bypass-list=<-loopback>";
 
 /// The longest that Chromium may take, in seconds.
 const LONGEST: &str = "60";
+
+/// … and while it is driven.
+const LONGEST_DRIVE: &str = "300";
+
+/// Only pages of our own are opened, and root has no sandbox.
+const FLAGS: [&str; 9] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-sync",
+    "--disable-component-update",
+    "--disable-dev-shm-usage",
+];
 
 /// Names of the browser by Debian, Ubuntu and its maker.
 const BROWSERS: [&str; 4] = [
@@ -67,7 +84,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
         browser.picture(&job.join("report.html"), window)?;
     }
     browser.probe()?;
-    views::check(&browser, &workspace.target.join("ci/clewline"), &job, &root)?;
+    let clewline = workspace.target.join("ci/clewline");
+    views::check(&browser, &clewline, &job, &root)?;
+    search_page::check(&browser, &clewline, &job)?;
     replayweb::check(workspace, &browser.program, &job)?;
     Ok(Ending::Ran(Counts::PASSED))
 }
@@ -147,30 +166,12 @@ impl Browser {
 
     /// Opens a page. Loopback, too, goes to the sink, unless the flags say otherwise.
     pub(crate) fn visit_url(&self, url: &str, more: &[String]) -> Result<Visit> {
-        let profile = self.folder.join("profile");
-        if profile.exists() {
-            fs::remove_dir_all(&profile)?;
-        }
         let sink = Sink::open()?;
         let mut command: Command = tools::within(LONGEST, &self.program);
         let output = command
-            // Only pages of our own are opened, and root has no sandbox.
-            .args([
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-quic",
-            ])
-            .args([
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-sync",
-            ])
-            .args(["--disable-component-update", "--disable-dev-shm-usage"])
+            .args(self.flags(&sink)?)
             .args(["--enable-logging=stderr", "--dump-dom"])
             .arg(LOOPBACK_TOO)
-            .arg(format!("--proxy-server={}", sink.address()))
-            .arg(format!("--user-data-dir={}", profile.display()))
             .args(more)
             .arg(url)
             .stdin(Stdio::null())
@@ -184,8 +185,32 @@ impl Browser {
         Ok(Visit {
             dom: String::from_utf8_lossy(&output.stdout).into_owned(),
             console: messages(&talk),
-            requests: requests.into_iter().filter(|line| !is_own(line)).collect(),
+            requests: foreign(requests),
         })
+    }
+
+    /// Starts the browser to be driven; a flag says which addresses are not led to the sink.
+    pub(crate) fn drive(&self, sink: &Sink, bypass: &str) -> Result<Driver> {
+        let mut command = tools::within(LONGEST_DRIVE, Path::new("sh"));
+        command
+            .args(PIPED)
+            .arg(&self.program)
+            .args(self.flags(sink)?)
+            // Without a page it would open the one that its distribution likes.
+            .args([LISTEN, bypass, "about:blank"]);
+        Driver::start(&mut command)
+    }
+
+    /// The flags of every visit, with a profile that nobody used yet.
+    fn flags(&self, sink: &Sink) -> Result<Vec<String>> {
+        let profile = self.folder.join("profile");
+        if profile.exists() {
+            fs::remove_dir_all(&profile)?;
+        }
+        let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
+        flags.push(format!("--proxy-server={}", sink.address()));
+        flags.push(format!("--user-data-dir={}", profile.display()));
+        Ok(flags)
     }
 }
 
@@ -193,6 +218,12 @@ impl Browser {
 fn messages(log: &str) -> Vec<String> {
     let lines = log.lines().filter(|line| line.contains(":CONSOLE"));
     lines.map(str::to_owned).collect()
+}
+
+/// Requests without the browser's own.
+pub(crate) fn foreign(mut requests: Vec<String>) -> Vec<String> {
+    requests.retain(|line| !is_own(line));
+    requests
 }
 
 /// Whether a request, by its first line, is the browser's own.

@@ -14,13 +14,15 @@ use crate::stage::{Counts, Ending};
 use crate::{Workspace, cargo, skipped, tools};
 
 /// What is installed from `PyPI`: two readers of archives, the maker of an index's keys, a judge
-/// of packages and a replay server.
-const PACKAGES: [&str; 5] = [
+/// of packages, a replay server, and two readers of tables.
+const PACKAGES: [&str; 7] = [
     "warcio==1.8.1",
     "fastwarc==1.1.0",
     "surt==0.3.1",
     "wacz==0.6.0",
     "pywb==2.10.0",
+    "pyarrow==26.0.1",
+    "duckdb==2.0.0",
 ];
 /// Pages that are crawled and asked from every replay server.
 const PAGES: &str = "2000";
@@ -63,6 +65,12 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
         .arg(&clewline)
         .arg(workspace.target.join("foreign/views"))
         .arg(PAGES))?;
+    run(tools::within(LONGEST, &python)
+        .arg("-B")
+        .arg(workspace.root.join("tests/export/check.py"))
+        .arg(&clewline)
+        .arg(workspace.target.join("foreign/export"))
+        .arg(PAGES))?;
     let kills = kept(workspace);
     if !kills.is_dir() {
         let filter = ["--", "a_second_kill"];
@@ -92,7 +100,10 @@ fn environment(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.target.join("foreign/python");
     let python = folder.join("bin/python");
     let has_all = |python: &Path| {
-        let command = ["-c", "import warcio, fastwarc, surt, wacz, pywb"];
+        let command = [
+            "-c",
+            "import warcio, fastwarc, surt, wacz, pywb, pyarrow, duckdb",
+        ];
         let status = Command::new(python)
             .args(command)
             .stderr(Stdio::null())

@@ -8,6 +8,7 @@
 mod bench;
 mod browser;
 mod cargo;
+mod driver;
 mod flat;
 mod foreign;
 mod known_items;
@@ -17,6 +18,7 @@ mod passage;
 mod quality;
 mod real_site;
 mod replayweb;
+mod search_page;
 mod sink;
 mod stage;
 mod tidy;
@@ -117,7 +119,7 @@ const TEST: [Stage; 12] = [
     ),
     Stage::new(
         "browser",
-        "report, replay and mirror as a browser sees them",
+        "report, replay, mirror and search as a browser sees them",
         browser::check,
     ),
     Stage::new(

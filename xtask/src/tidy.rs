@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 11] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 13] = [
     (
         "core",
         "dependencies",
@@ -90,6 +90,12 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 11] = [
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
     ),
     (
+        "search",
+        "dependencies",
+        &["clewline-archive", "clewline-serve", "clewline-cli"],
+    ),
+    ("serve", "", &["clewline-core", "clewline-cli", "tantivy"]),
+    (
         "clewline",
         "dependencies",
         &[
@@ -97,6 +103,9 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 11] = [
             "clewline-cli",
             "clewline-content",
             "clewline-archive",
+            "clewline-export",
+            "clewline-search",
+            "clewline-serve",
         ],
     ),
     ("cli", "", &["clewline-core"]),

@@ -115,13 +115,13 @@ fn references(dom: &str, start: &str) -> Vec<String> {
 }
 
 /// A replay server; it ends with this value.
-struct Replay {
+pub(crate) struct Replay {
     child: Child,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Replay {
-    fn start(clewline: &Path, job: &Path) -> Result<Self> {
+    pub(crate) fn start(clewline: &Path, job: &Path) -> Result<Self> {
         let mut child = Command::new(clewline)
             .args(["serve", "--port", "0"])
             .arg(job)
@@ -141,14 +141,19 @@ impl Replay {
     /// Whether there is a capture, be it of a page that was not found.
     fn has(&self, path: &str) -> Result<bool> {
         let path = path.split('#').next().unwrap_or_default();
+        Ok(!self.answer(path)?.contains(MISSING))
+    }
+
+    /// The answer to a request, with its head.
+    pub(crate) fn answer(&self, path: &str) -> Result<String> {
         let mut stream = TcpStream::connect(&self.address)?;
         let host = &self.address;
         write!(stream, "GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n")?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
-        let answer = String::from_utf8_lossy(&answer);
+        let answer = String::from_utf8_lossy(&answer).into_owned();
         ensure!(answer.starts_with("HTTP/1.1 "), "{path} is not answered");
-        Ok(!answer.contains(MISSING))
+        Ok(answer)
     }
 }
 

@@ -281,7 +281,7 @@ impl Archive {
     }
 
     /// The same among captures that fit.
-    pub(crate) fn best(
+    pub fn best(
         &self,
         url: &str,
         at: Option<Moment>,
@@ -395,7 +395,7 @@ fn sorted(lines: File) -> io::Result<[Index; 2]> {
 
 /// Where the files of a folder are: in its archive, in itself, or, where there are none, in the
 /// archive of the only crawl in it.
-fn archive_in(folder: &Path) -> io::Result<PathBuf> {
+pub fn archive_in(folder: &Path) -> io::Result<PathBuf> {
     let inner = folder.join(ARCHIVE);
     if inner.is_dir() {
         return Ok(inner);
@@ -417,8 +417,8 @@ fn archive_in(folder: &Path) -> io::Result<PathBuf> {
     })
 }
 
-/// The WARC files of a folder, by name.
-fn warcs_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// The WARC files of a folder, by name, those in progress among them.
+pub fn warcs_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?.path();

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use clewline_warc::Digest;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 
-/// The level that the archive writes pages with.
+/// The lowest that compresses at all. The archive's own code is measured against the library's.
 const LEVEL: u32 = 1;
 /// What comes out is gathered in a place of this size, as in the archive.
 const BUFFER: usize = 64 * 1024;

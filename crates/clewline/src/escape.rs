@@ -57,7 +57,7 @@ pub fn html(text: &str) -> Cow<'_, str> {
 /// JSON itself escapes only U+0000 to U+001F (RFC 8259, section 7). All other steering
 /// characters lie outside the structure of JSON, so they can only stand inside strings, where
 /// `\uXXXX` means the same.
-pub(crate) fn json_text(json: &str, out: &mut Vec<u8>) {
+pub fn json_text(json: &str, out: &mut Vec<u8>) {
     if holds_only_visible(json.as_bytes()) {
         return out.extend_from_slice(json.as_bytes());
     }

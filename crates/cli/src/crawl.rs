@@ -6,7 +6,7 @@
 use std::io;
 
 use anyhow::Context as _;
-use clewline::config::Config;
+use clewline::config::{Config, OutputConfig};
 use clewline::report::StoppedBy;
 use clewline::{Crawl, CrawlError, GRACE, Summary};
 
@@ -18,6 +18,7 @@ use crate::progress::{Board, Progress};
 use crate::resolve::{FailOn, Options, Resolved, Talk};
 use crate::stop::Stop;
 use crate::teller::Teller;
+use crate::views;
 
 /// Crawls, reports, and says how it ended.
 pub(crate) fn crawl(resolved: Resolved) -> anyhow::Result<ExitStatus> {
@@ -35,8 +36,12 @@ pub(crate) fn crawl(resolved: Resolved) -> anyhow::Result<ExitStatus> {
         }
     }
     let kept = Gathered::for_list(options, &config);
+    let output = config.output.clone();
     match watched(config, options, &kept)? {
-        Ok(ended) => finish(&ended, options, kept, &speaker),
+        Ok(ended) => {
+            let status = finish(&ended, options, kept, &speaker)?;
+            Ok(with_views(status, &ended, &output, options))
+        }
         Err(error) => {
             let (status, hints) = advice::on_refusal(&error);
             speaker.error(&anyhow::Error::new(error), &hints);
@@ -104,6 +109,26 @@ fn finish(
     let status = conclude(ended, options, speaker);
     printed.context("the report cannot be printed")?;
     Ok(status)
+}
+
+/// Makes the views of what there is, also of a crawl that was stopped; `resume` goes on with it.
+fn with_views(
+    status: ExitStatus,
+    ended: &Summary,
+    output: &OutputConfig,
+    options: Options,
+) -> ExitStatus {
+    let Some(folder) = &ended.report.facts.folder else {
+        return status;
+    };
+    // A disk that is full has no room for views either.
+    if ended.error.is_some() {
+        return status;
+    }
+    match views::update(folder, output, options) {
+        ExitStatus::Done => status,
+        failed => failed,
+    }
 }
 
 fn stopping() -> String {

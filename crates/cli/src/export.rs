@@ -1,50 +1,249 @@
-//! The verb `export`: an archive in another form.
+//! The verb `export`: a crawl in another form.
 //!
 //! Owns the list of forms and what is said of them. It refuses to know how a form is made; the
-//! crate `clewline-archive` does.
+//! crates `clewline-archive` (forms for viewers) and `clewline-export` (data) do.
 
-use std::path::PathBuf;
+use std::io::{BufWriter, IsTerminal as _, Write as _, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use clewline::report::figures;
 use clewline_archive::{Archive, Existing, mirror, wacz};
+use clewline_export::{self as data, ExportError, Exported, Filter, Fold, Options, Output};
 
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
+use crate::settings::problem::Problem;
+use crate::{Failure, job, views};
 
-/// Forms of an archive. Whoever adds one adds it here.
+/// Time between two words about the progress.
+const BETWEEN_WORDS: Duration = Duration::from_millis(200);
+/// Characters of the bar.
+const BAR: u64 = 30;
+/// What stands for standard output.
+const STREAM: &str = "-";
+
+pub(crate) const EXPORT_HELP: &str = "\
+Filters:
+  --where status=200 --where 'type~^text/'    all of them must hold
+  Fields: status, depth, host, type, url, outcome, fetched; since, after, before
+  Operators: = != < <= > >= and, with a regular expression, ~ !~
+
+What is written appears at its place when it is whole. Pages that are one under several
+URLs are left out of markdown, text and sitemap; tables name them in duplicate_of.
+
+Exit codes: 0 done; 1 something could not be read and is told; 2 usage; 3 not exported.";
+
+/// Forms of a crawl. Whoever adds one adds it here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
+    /// An object for each URL, with the text of pages
+    Jsonl,
+    /// A row for each URL
+    Csv,
+    /// A folder with the tables pages, links and items
+    Parquet,
+    /// A folder with a Markdown file for each page
+    Markdown,
+    /// A folder with a text file for each page
+    Text,
+    /// A folder of 1.html, 2.html …: URL, depth, content
+    Numbered,
+    /// A sitemap; an index of several above 50,000 URLs
+    Sitemap,
+    /// A folder with the pages and links as tables and as a graph, with ranks
+    Graph,
+    /// The pages that are the same or nearly the same, as CSV
+    Duplicates,
     /// A folder that browsers open, with links from file to file
     Mirror,
     /// One file for replayweb.page, pywb and other viewers
     Wacz,
 }
 
+impl Form {
+    /// The form as data; nothing for those of viewers.
+    const fn data(self) -> Option<data::Form> {
+        Some(match self {
+            Self::Jsonl => data::Form::Jsonl,
+            Self::Csv => data::Form::Csv,
+            Self::Parquet => data::Form::Parquet,
+            Self::Markdown => data::Form::Markdown,
+            Self::Text => data::Form::Text,
+            Self::Numbered => data::Form::Numbered,
+            Self::Sitemap => data::Form::Sitemap,
+            Self::Graph => data::Form::Graph,
+            Self::Duplicates => data::Form::Duplicates,
+            Self::Mirror | Self::Wacz => return None,
+        })
+    }
+}
+
 /// What to export, and where to.
 #[derive(Args)]
 pub(crate) struct ExportArguments {
-    /// The folder of a crawl, folders of WARC files, WARC or WACZ files
-    #[arg(value_name = "PATH", default_value = ".")]
+    /// The folder of a crawl; for mirror and wacz also WARC and WACZ files and folders of them
+    #[arg(value_name = "DIR")]
     paths: Vec<PathBuf>,
     /// The form
     #[arg(long = "to", value_name = "FORM")]
     form: Form,
-    /// The folder or file to write
+    /// The folder or file to write; `-` is standard output
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
+    /// Only URLs for which this holds; may be given more than once
+    #[arg(long = "where", value_name = "FILTER")]
+    filters: Vec<String>,
+    /// Write pages that are one under several URLs as often as they were fetched
+    #[arg(long)]
+    no_fold: bool,
+    /// Make items of pages by the rules in this file, for jsonl and parquet
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
     /// Replace what is there
     #[arg(long)]
     overwrite: bool,
 }
 
 /// Exports: 0 if all was exported, 1 if something could not be read.
-pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitStatus> {
-    let archive = Archive::open(&arguments.paths)?;
+pub(crate) fn export(arguments: &ExportArguments) -> Result<ExitStatus, Failure> {
     let existing = if arguments.overwrite {
         Existing::Replace
     } else {
         Existing::Keep
     };
+    match arguments.form.data() {
+        Some(form) => export_data(arguments, form, existing),
+        None => export_archive(arguments, existing),
+    }
+}
+
+fn export_data(
+    arguments: &ExportArguments,
+    form: data::Form,
+    existing: Existing,
+) -> Result<ExitStatus, Failure> {
+    let options = options(arguments).map_err(|problem| Failure::Usage(vec![problem]))?;
+    let named = match arguments.paths.as_slice() {
+        [] => None,
+        [only] => Some(only.clone()),
+        _ => {
+            let problem = Problem::new("DIR", "is one folder of a crawl for this form");
+            return Err(Failure::Usage(vec![problem]));
+        }
+    };
+    let folder = job::folder(named)?;
+    let mut tell = teller("exporting");
+    let done = if arguments.output == Path::new(STREAM) {
+        let mut out = BufWriter::new(stdout().lock());
+        data::export(&folder, form, Output::Stream(&mut out), &options, &mut tell)
+    } else {
+        let output = Output::Path(&arguments.output, existing);
+        data::export(&folder, form, output, &options, &mut tell)
+    };
+    let done = done.map_err(failure)?;
+    let speaker = Speaker::new(Colour::Auto);
+    for complaint in &done.complaints {
+        speaker.note(&shown(complaint));
+    }
+    speaker.note(&told(form, &done));
+    Ok(if done.unreadable > 0 {
+        ExitStatus::Threshold
+    } else {
+        ExitStatus::Done
+    })
+}
+
+fn options(arguments: &ExportArguments) -> Result<Options, Problem> {
+    let mut options = Options {
+        fold: if arguments.no_fold {
+            Fold::Apart
+        } else {
+            Fold::Together
+        },
+        ..Options::default()
+    };
+    for filter in &arguments.filters {
+        let filter = Filter::parse(filter);
+        let filter = filter.map_err(|error| Problem::new("--where", error.to_string()))?;
+        options.filters.push(filter);
+    }
+    if let Some(path) = &arguments.rules {
+        let rules = views::rules_in(path);
+        let rules = rules.map_err(|error| Problem::new("--rules", format!("{error:#}")))?;
+        options.rules = Some(rules.into());
+    }
+    Ok(options)
+}
+
+/// What an error of an export means for the command.
+pub(crate) fn failure(error: ExportError) -> Failure {
+    match error {
+        ExportError::Job(error) => Failure::Job(error),
+        ExportError::Occupied(_) | ExportError::Foreign(_) | ExportError::NotAStream(_) => {
+            let problem = Problem::new("--output", error.to_string());
+            Failure::Usage(vec![problem])
+        }
+        other => Failure::Stuck(other.into()),
+    }
+}
+
+/// What came of an export, in a line.
+pub(crate) fn told(form: data::Form, done: &Exported) -> String {
+    let mut parts = vec![format!("{form}: {} pages", figures::count(done.rows))];
+    let mut part = |count: u64, what: &str| {
+        if count > 0 {
+            parts.push(format!("{} {what}", figures::count(count)));
+        }
+    };
+    part(done.links, "links");
+    part(done.items, "items");
+    part(done.missing, "required fields of items missing");
+    part(done.duplicates, "under another URL as well");
+    if let Some(near) = done.near {
+        part(near.pages, "nearly the same as another one");
+    }
+    part(done.unreadable, "could not be read");
+    parts.join(", ")
+}
+
+/// Shows a terminal how far an export is; others see the end only.
+pub(crate) fn teller(doing: &str) -> impl FnMut(data::Progress) {
+    let is_terminal = stderr().is_terminal();
+    let mut last = Instant::now();
+    move |progress| {
+        if is_terminal && last.elapsed() >= BETWEEN_WORDS {
+            last = Instant::now();
+            let full = (progress.read * BAR / progress.length.max(1)).min(BAR) as usize;
+            let (full, rest) = ("#".repeat(full), ".".repeat(BAR as usize - full));
+            let rows = figures::count(progress.rows);
+            let _ = write!(stderr(), "\r{doing} [{full}{rest}] {rows}\r");
+        }
+    }
+}
+
+fn export_archive(arguments: &ExportArguments, existing: Existing) -> Result<ExitStatus, Failure> {
+    let mut problems = Vec::new();
+    for (flag, is_given) in [
+        ("--where", !arguments.filters.is_empty()),
+        ("--no-fold", arguments.no_fold),
+        ("--rules", arguments.rules.is_some()),
+    ] {
+        if is_given {
+            let message = "means nothing to mirror and wacz, which hold all of an archive";
+            problems.push(Problem::new(flag, message));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Failure::Usage(problems));
+    }
+    let here = [PathBuf::from(".")];
+    let paths = match arguments.paths.as_slice() {
+        [] => &here[..],
+        paths => paths,
+    };
+    let archive = Archive::open(paths)?;
     let speaker = Speaker::new(Colour::Auto);
     let mut has_complaints = false;
     let mut complain = |text: &str| {
@@ -53,15 +252,12 @@ pub(crate) fn export(arguments: &ExportArguments) -> anyhow::Result<ExitStatus> 
     };
     archive.complaints().iter().for_each(|text| complain(text));
     let output = &arguments.output;
-    let summary = match arguments.form {
-        Form::Mirror => {
-            let counts = mirror::export(&archive, output, existing, &mut complain)?;
-            format!("{} files; open {}", counts.files, counts.entry.display())
-        }
-        Form::Wacz => {
-            let counts = wacz::export(&archive, output, existing)?;
-            format!("{} captures, {} pages", counts.captures, counts.pages)
-        }
+    let summary = if arguments.form == Form::Mirror {
+        let counts = mirror::export(&archive, output, existing, &mut complain)?;
+        format!("{} files; open {}", counts.files, counts.entry.display())
+    } else {
+        let counts = wacz::export(&archive, output, existing)?;
+        format!("{} captures, {} pages", counts.captures, counts.pages)
     };
     speaker.note(&shown(&summary));
     Ok(if has_complaints {

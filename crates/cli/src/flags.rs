@@ -12,10 +12,10 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use clewline::core::address::Cidr;
 
-use crate::export::ExportArguments;
+use crate::export::{EXPORT_HELP, ExportArguments};
 use crate::resolve::show::{Standing, defaults};
 use crate::search::{INDEX_HELP, IndexArguments, SEARCH_HELP, SearchArguments};
-use crate::serve::ServeArguments;
+use crate::serve::{SERVE_HELP, ServeArguments};
 use crate::settings::{
     BudgetSettings, ConsoleSettings, NetworkSettings, OutputSettings, PaceSettings,
     RequestSettings, ScopeSettings, Settings, definitions, key_of,
@@ -202,10 +202,10 @@ pub(crate) enum Verb {
     #[command(max_term_width = 100)]
     Warc(WarcArguments),
     /// Show an archive in a browser: pages at their time, or a proxy with the exact bytes
-    #[command(max_term_width = 100)]
+    #[command(max_term_width = 100, after_help = SERVE_HELP)]
     Serve(ServeArguments),
-    /// Write an archive in another form: a folder to browse, a WACZ file
-    #[command(max_term_width = 100)]
+    /// Write a crawl in another form: tables, Markdown, a folder to browse, a WACZ file
+    #[command(max_term_width = 100, after_help = EXPORT_HELP)]
     Export(ExportArguments),
     /// Print completions for a shell
     Completions {

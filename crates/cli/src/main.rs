@@ -19,6 +19,7 @@ mod serve;
 mod settings;
 mod stop;
 mod teller;
+mod views;
 mod warc;
 
 use std::io::{self, Write, stdout};
@@ -102,7 +103,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
         Verb::Index(arguments) => search::index(&arguments),
         Verb::Warc(arguments) => Ok(warc::warc(&arguments)?),
         Verb::Serve(arguments) => Ok(serve::serve(&arguments)?),
-        Verb::Export(arguments) => Ok(export::export(&arguments)?),
+        Verb::Export(arguments) => export::export(&arguments),
         Verb::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut flags::command(), "clewline", &mut text);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use clewline::report::{Ink, figures};
-use clewline_search::{Hit, Index, Progress, Query, Results, SearchError, Updated};
+use clewline_search::{Folding, Hit, Index, Progress, Query, Results, SearchError, Updated};
 
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
@@ -58,6 +58,9 @@ pub(crate) struct SearchArguments {
     #[arg(long, value_name = "N", default_value = "0",
           value_parser = clap::value_parser!(u16).range(0..=1000))]
     offset: u16,
+    /// Show every page for itself, also those that are alike
+    #[arg(long)]
+    no_fold: bool,
 }
 
 /// A job whose index is made.
@@ -88,6 +91,11 @@ pub(crate) fn search(arguments: &SearchArguments) -> Result<ExitStatus, Failure>
                 Problem::new("QUERY", error.to_string()).with_hint(hint),
             ])
         })?
+        .folding(if arguments.no_fold {
+            Folding::Off
+        } else {
+            Folding::Alike
+        })
         .limit(usize::from(arguments.limit))
         .offset(usize::from(arguments.offset));
     let folder = job::folder(named)?;
@@ -162,7 +170,7 @@ fn told(updated: &Updated, pages: u64, took: Duration) -> String {
 }
 
 /// Shows a terminal how far the index is; others see the end only.
-fn teller() -> impl FnMut(Progress) {
+pub(crate) fn teller() -> impl FnMut(Progress) {
     let is_terminal = stderr().is_terminal();
     let mut last = Instant::now();
     move |progress| {
@@ -223,8 +231,9 @@ fn write_hit(number: usize, hit: &Hit, in_colour: bool, out: &mut String) {
         let piece = marked(&hit.snippet.text, &hit.snippet.marks, in_colour);
         let _ = writeln!(out, "     {piece}");
     }
-    if !hit.also.is_empty() {
-        let _ = writeln!(out, "     same content: {}", shown(&hit.also.join(" ")));
+    if hit.alike > 0 {
+        let urls = hit.also.join(" ");
+        let _ = writeln!(out, "     and {} alike: {}", hit.alike, shown(&urls));
     }
 }
 

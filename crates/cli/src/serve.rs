@@ -1,14 +1,15 @@
-//! The verb `serve`: an archive shown again.
+//! The verb `serve`: an archive shown again, and searched.
 //!
-//! Owns the flags and what is said on the way. It refuses to know how pages are rewritten; the
-//! crate `clewline-archive` does.
+//! Owns the flags and what is said on the way. It refuses to know how pages are rewritten and
+//! found; the crates `clewline-archive` and `clewline-serve` do.
 
 use std::io::{Write as _, stdout};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use clewline::StoredJob;
 use clewline_archive::Archive;
 use clewline_archive::serve::{Mode, Scripts, ServeConfig, Server};
 use clewline_warc::Moment;
@@ -16,6 +17,10 @@ use clewline_warc::Moment;
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
 use crate::stop::Stop;
+
+pub(crate) const SERVE_HELP: &str = "\
+Lists what was captured, and shows pages as they were. The folder of a crawl can be searched,
+at /search and, as JSON, at /api/search: its index is brought up to date at the start.";
 
 /// What to serve, and where.
 #[derive(Args)]
@@ -68,20 +73,31 @@ pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitStatus> {
         },
         at: arguments.at,
     };
-    let server = Server::bind(archive, config).with_context(|| {
+    let mut server = Server::bind(archive, config).with_context(|| {
         let address = config.address;
         format!("cannot listen on {address}; another --port may be free")
     })?;
     let address = server.address();
-    let line = if arguments.proxy {
-        format!("HTTP proxy at {address}; Ctrl-C ends it\n")
-    } else {
-        format!("open http://{address}/ ; Ctrl-C ends it\n")
-    };
+    let mut line = format!("open http://{address}/ ; Ctrl-C ends it\n");
+    if arguments.proxy {
+        line = format!("HTTP proxy at {address}; Ctrl-C ends it\n");
+    } else if let Some(job) = only_job(&arguments.paths) {
+        server = server.with_guest(clewline_serve::search_of(job));
+        line = format!("open http://{address}/ , or /search there; Ctrl-C ends it\n");
+    }
     let mut out = stdout().lock();
     out.write_all(line.as_bytes())?;
     out.flush()?;
     drop(out);
     server.run()?;
     Ok(ExitStatus::Done)
+}
+
+/// The crawl that can be searched: an index is of one job.
+fn only_job(paths: &[PathBuf]) -> Option<&Path> {
+    let mut jobs = paths.iter().filter(|path| StoredJob::read(path).is_ok());
+    let first = jobs.next();
+    first
+        .filter(|_| jobs.next().is_none())
+        .map(PathBuf::as_path)
 }

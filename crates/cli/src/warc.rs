@@ -9,11 +9,12 @@ mod list;
 mod rebuild;
 mod screen;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write, stdout};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
+use clewline_archive::{archive_in, warcs_in};
 use clewline_warc::Kind;
 use clewline_warc::http::{self, Head};
 use clewline_warc::read::{Header, Reader};
@@ -45,45 +46,38 @@ fn files(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {
+            refuse_package(path)?;
             files.push(path.clone());
             continue;
         }
-        let folder = archive_of(path);
-        let entries = fs::read_dir(&folder)
-            .with_context(|| format!("cannot read the folder {}", folder.display()))?;
-        let mut found = Vec::new();
-        for entry in entries {
-            let entry = entry?.path();
-            if is_archive(&entry) {
-                found.push(entry);
-            }
-        }
+        let folder = archive_of(path)?;
+        let mut found = warcs_in(&folder).with_context(|| unreadable(&folder))?;
         if found.is_empty() {
             bail!("there are no WARC files in {}", folder.display());
         }
-        found.sort_unstable();
         files.append(&mut found);
     }
     Ok(files)
 }
 
-/// The folder with the archive of a crawl, or the folder itself.
-fn archive_of(folder: &Path) -> PathBuf {
-    let archive = folder.join("archive");
-    if archive.is_dir() {
-        archive
-    } else {
-        folder.to_owned()
-    }
+/// A package holds WARC files, and is none.
+fn refuse_package(path: &Path) -> anyhow::Result<()> {
+    let ending = path.extension().unwrap_or_default();
+    ensure!(
+        !ending.eq_ignore_ascii_case("wacz"),
+        "{} is a package: `clewline serve` shows it, and `unzip` takes its WARC files out",
+        path.display()
+    );
+    Ok(())
 }
 
-/// Files in progress end with `.open`.
-fn is_archive(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.strip_suffix(".open").unwrap_or(&name);
-    [".warc", ".warc.gz", ".warc.zst"]
-        .iter()
-        .any(|suffix| name.ends_with(suffix))
+/// The folder with the archive of a crawl, or the folder itself.
+fn archive_of(folder: &Path) -> anyhow::Result<PathBuf> {
+    archive_in(folder).with_context(|| unreadable(folder))
+}
+
+fn unreadable(folder: &Path) -> String {
+    format!("cannot read the folder {}", folder.display())
 }
 
 fn open(path: &Path) -> anyhow::Result<File> {

@@ -191,6 +191,10 @@ fn damage_is_found() {
         );
     }
     assert_eq!(run(&["verify", "missing.warc"]).status.code(), Some(3));
+    let package = run(&["ls", "some.wacz"]);
+    assert_eq!(package.status.code(), Some(3));
+    let told = String::from_utf8_lossy(&package.stderr);
+    assert!(told.contains("`clewline serve` shows it"), "{told}");
     assert_eq!(run(&["get", name]).status.code(), Some(2));
 }
 

@@ -17,6 +17,7 @@ pub mod limits;
 pub mod link;
 pub mod outcome;
 pub mod politeness;
+pub mod rank;
 pub mod retry_after;
 pub mod robots;
 pub mod scope;

@@ -96,6 +96,21 @@ impl LinkKind {
         self as u8 >= Self::Image as u8
     }
 
+    /// Whether people get from page to page by it, so that it speaks for the page it leads to.
+    pub const fn is_followed(self) -> bool {
+        matches!(
+            self,
+            Self::Anchor
+                | Self::Area
+                | Self::Frame
+                | Self::Canonical
+                | Self::Next
+                | Self::Prev
+                | Self::Refresh
+                | Self::Redirect
+        )
+    }
+
     /// The name used in outputs.
     pub const fn name(self) -> &'static str {
         match self {

@@ -5,6 +5,7 @@
 //! exactly this text. Nothing here judges scope; nothing here touches the network.
 
 mod plain;
+mod spelling;
 
 use std::borrow::Cow;
 use std::fmt;

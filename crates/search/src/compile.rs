@@ -190,6 +190,7 @@ fn narrow(filter: &Filter, fields: &Fields) -> Boxed {
     let second = |seconds| Term::from_field_i64(fields.fetched_at, seconds);
     let query: Boxed = match filter {
         Filter::Host(host) => exact(fields.site, host),
+        Filter::OneHost(host) => exact(fields.host, host),
         Filter::Language(language) => exact(fields.language, primary(language)),
         Filter::ContentType(name) => {
             let types = types(name);

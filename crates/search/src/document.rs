@@ -5,6 +5,8 @@
 
 use clewline::escape::is_steering;
 
+use crate::fold::Likeness;
+
 /// Bytes of a page's text that are indexed; what follows them is not found.
 const MOST_BODY: usize = 512 * 1024;
 /// Bytes of a title.
@@ -33,8 +35,8 @@ pub(crate) struct Document {
     pub(crate) fetched_at: i64,
     /// Links away from a root.
     pub(crate) depth: u32,
-    /// A digest of the decoded body; pages that share it are shown once. 0 if there is none.
-    pub(crate) digest: u64,
+    /// What pages that are alike share.
+    pub(crate) likeness: Likeness,
     /// Its key in the link log, folded to 64 bits; ranks are found by it.
     pub(crate) key: u64,
     /// Where its capture begins in the archive: an offset of the log.

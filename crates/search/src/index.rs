@@ -1,15 +1,13 @@
 //! An index that is asked.
 //!
 //! Owns the order of results: what the engine scores is weighed with the rank of each page,
-//! pages with all words before the others, the same content once. It refuses to write. Invariant:
+//! pages with all words before the others, those that are alike once. It refuses to write. Invariant:
 //! a search costs a pass over the matches and a bounded number of pages beyond that.
 
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -22,7 +20,8 @@ use crate::FOLDER;
 use crate::compile::compile;
 use crate::error::SearchError;
 use crate::facets::{Counter, Counts};
-use crate::query::{MOST_RESULTS, Query};
+use crate::fold::{Folded, Likeness, fold, unfolded};
+use crate::query::{Folding, MOST_RESULTS, Query};
 use crate::rank::Ranks;
 use crate::schema::Fields;
 use crate::snippet::{Snippet, Sought};
@@ -34,7 +33,7 @@ const WEIGHED_PER_RESULT: usize = 5;
 const LEAST_WEIGHED: usize = 200;
 /// Values of a facet.
 const MOST_VALUES: usize = 10;
-/// URLs with the same content that a result names.
+/// URLs of pages alike that a result names.
 const MOST_ALSO: usize = 5;
 
 /// An index to search in.
@@ -49,9 +48,9 @@ pub struct Index {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Results {
-    /// Pages that match, those with the same content counted each.
+    /// Pages that match, those that are alike counted each.
     pub total: u64,
-    /// The best of them, the same content once.
+    /// The best of them; one stands for those that are like it.
     pub hits: Vec<Hit>,
     /// Pages that match, by host, language and type.
     pub facets: Facets,
@@ -88,7 +87,10 @@ pub struct Hit {
     pub score: f32,
     /// It holds all words of the query.
     pub has_all_words: bool,
-    /// Other URLs with the same content, the first of them.
+    /// How many pages it stands for beside itself, as far as results were compared: those with
+    /// the same bytes, nearly the same words, or another way of writing its address.
+    pub alike: usize,
+    /// The URLs of the first of them.
     pub also: Vec<String>,
 }
 
@@ -121,9 +123,8 @@ struct Candidate {
     has_all_words: bool,
     score: f32,
     key: u64,
-    digest: u64,
+    likeness: Likeness,
     address: DocAddress,
-    also: Vec<DocAddress>,
 }
 
 impl Index {
@@ -188,11 +189,16 @@ impl Index {
         let (found, counts) = searcher.search(&compiled.query, &(top, Counter))?;
         let candidates = self.weigh(&searcher, &found, compiled.all_words)?;
         let sought = Sought::of(&query.clause);
-        let hits = fold(candidates)
+        let pages = candidates.into_iter().map(|page| (page.likeness, page));
+        let folded = match query.folding {
+            Folding::Alike => fold(pages, wanted),
+            Folding::Off => unfolded(pages),
+        };
+        let hits = folded
             .into_iter()
             .take(wanted)
             .skip(query.offset)
-            .map(|candidate| self.hit(&searcher, &candidate, &sought))
+            .map(|folded| self.hit(&searcher, &folded, &sought))
             .collect::<tantivy::Result<_>>()?;
         Ok((counts.total, hits, facets(&counts)))
     }
@@ -207,13 +213,21 @@ impl Index {
         let mut columns = Vec::new();
         for segment in searcher.segment_readers() {
             let fast = segment.fast_fields();
-            columns.push((fast.u64("key")?, fast.u64("digest")?));
+            let column = |name| fast.u64(name);
+            columns.push([
+                column("key")?,
+                column("digest")?,
+                column("near")?,
+                column("variant")?,
+            ]);
         }
         let mut candidates: Vec<Candidate> = found
             .iter()
             .map(|&(score, address)| {
-                let (keys, digests) = &columns[address.segment_ord as usize];
-                let key = keys.first(address.doc_id).unwrap_or(0);
+                let columns = &columns[address.segment_ord as usize];
+                let [key, digest, near, variant] = columns
+                    .each_ref()
+                    .map(|column| column.first(address.doc_id).unwrap_or(0));
                 let own = all_words.map_or(Some(score), |bonus| {
                     Some(score - bonus).filter(|own| *own >= 0.0)
                 });
@@ -221,9 +235,12 @@ impl Index {
                     has_all_words: own.is_some(),
                     score: own.unwrap_or(score) * self.ranks.weight(key),
                     key,
-                    digest: digests.first(address.doc_id).unwrap_or(0),
+                    likeness: Likeness {
+                        digest,
+                        near,
+                        address: variant,
+                    },
                     address,
-                    also: Vec::new(),
                 }
             })
             .collect();
@@ -234,14 +251,14 @@ impl Index {
     fn hit(
         &self,
         searcher: &Searcher,
-        candidate: &Candidate,
+        Folded { page, alike }: &Folded<Candidate>,
         sought: &Sought,
     ) -> tantivy::Result<Hit> {
         let fields = &self.fields;
-        let document: TantivyDocument = searcher.doc(candidate.address)?;
+        let document: TantivyDocument = searcher.doc(page.address)?;
         let mut also = Vec::new();
-        for address in candidate.also.iter().take(MOST_ALSO) {
-            also.push(text(&searcher.doc(*address)?, fields.url));
+        for other in alike.iter().take(MOST_ALSO) {
+            also.push(text(&searcher.doc(other.address)?, fields.url));
         }
         let title = text(&document, fields.title);
         let fetched_at = document.get_first(fields.fetched_at);
@@ -256,9 +273,10 @@ impl Index {
             content_type: text(&document, fields.content_type),
             fetched_at: fetched_at.and_then(|value| value.as_i64()).unwrap_or(0),
             depth: depth.and_then(|value| value.as_u64()).unwrap_or(0),
-            inlinks: self.ranks.inlinks(candidate.key),
-            score: candidate.score,
-            has_all_words: candidate.has_all_words,
+            inlinks: self.ranks.inlinks(page.key),
+            score: page.score,
+            has_all_words: page.has_all_words,
+            alike: alike.len(),
             also,
         })
     }
@@ -279,26 +297,6 @@ fn better(left: &Candidate, right: &Candidate) -> Ordering {
         .cmp(&left.has_all_words)
         .then(right.score.total_cmp(&left.score))
         .then(left.address.cmp(&right.address))
-}
-
-/// The same content once: the best page of it, which names the others.
-fn fold(candidates: Vec<Candidate>) -> Vec<Candidate> {
-    let mut kept: Vec<Candidate> = Vec::new();
-    let mut places: HashMap<u64, usize> = HashMap::new();
-    for candidate in candidates {
-        if candidate.digest == 0 {
-            kept.push(candidate);
-            continue;
-        }
-        match places.entry(candidate.digest) {
-            Entry::Occupied(place) => kept[*place.get()].also.push(candidate.address),
-            Entry::Vacant(place) => {
-                place.insert(kept.len());
-                kept.push(candidate);
-            }
-        }
-    }
-    kept
 }
 
 fn text(document: &TantivyDocument, field: Field) -> String {

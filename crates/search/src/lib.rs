@@ -24,6 +24,7 @@ mod compile;
 mod document;
 mod error;
 mod facets;
+mod fold;
 mod index;
 mod page;
 mod query;
@@ -37,7 +38,7 @@ mod writer;
 
 pub use error::SearchError;
 pub use index::{Facet, Facets, Hit, Index, Results};
-pub use query::{Fault, MOST_RESULTS, Query, QueryError};
+pub use query::{Fault, Folding, LONGEST, MOST_RESULTS, Query, QueryError};
 pub use snippet::Snippet;
 pub use update::{Progress, Updated, rebuild, update};
 

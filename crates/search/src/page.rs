@@ -4,9 +4,11 @@
 //! know where the body lay. A page that cannot be read has no words and is found by its title
 //! and URL.
 
-use clewline_content::{Content, ContentLimits};
+use clewline_content::{Content, ContentLimits, Fingerprint, words};
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
+
+use crate::fold::near_of;
 
 /// What can be read on a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub(crate) struct Page {
     pub(crate) body: String,
     /// The primary subtag of its language; empty if it is not known.
     pub(crate) language: String,
+    /// What tells pages that say nearly the same; 0 if there are too few words.
+    pub(crate) near: u64,
 }
 
 impl Page {
@@ -33,6 +37,7 @@ impl Page {
         let (text, ..) = named.unwrap_or(UTF_8).decode(body);
         if !is_html(media_type) {
             return Self {
+                near: near_of(Fingerprint::of(&text), words(&text).count()),
                 body: text.into_owned(),
                 ..Self::default()
             };
@@ -50,6 +55,7 @@ impl Page {
         Self {
             title: content.metadata.title.unwrap_or_default(),
             headings: headings.join("\n"),
+            near: near_of(content.fingerprint, content.words),
             body: content.text,
             language: declared
                 .or_else(|| detected.map(ToOwned::to_owned))

@@ -12,6 +12,7 @@ mod cursor;
 mod date;
 #[cfg(test)]
 mod tests;
+mod typed;
 
 use std::fmt;
 
@@ -24,7 +25,7 @@ pub const MOST_RESULTS: usize = 1000;
 /// Results without another wish.
 const USUAL_RESULTS: usize = 10;
 /// Bytes of a query.
-const LONGEST: usize = 4096;
+pub const LONGEST: usize = 4096;
 /// Words, phrases and filters of a query.
 const MOST_CLAUSES: usize = 64;
 /// Parentheses within each other.
@@ -36,6 +37,17 @@ pub struct Query {
     pub(crate) clause: Clause,
     pub(crate) limit: usize,
     pub(crate) offset: usize,
+    pub(crate) folding: Folding,
+}
+
+/// What becomes of pages that are alike.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Folding {
+    /// The best of them stands for the others.
+    #[default]
+    Alike,
+    /// Each is shown for itself.
+    Off,
 }
 
 /// A query that cannot be understood.
@@ -114,11 +126,54 @@ impl Query {
         if items.is_empty() {
             return Err(parser.fault(Fault::Empty));
         }
-        Ok(Self {
+        Ok(Self::of(items))
+    }
+
+    /// Asks for all pages, to be narrowed.
+    pub fn everything() -> Self {
+        Self::of(Vec::new())
+    }
+
+    fn of(items: Vec<(Sign, Clause)>) -> Self {
+        Self {
             clause: Clause::List(items),
             limit: USUAL_RESULTS,
             offset: 0,
-        })
+            folding: Folding::Alike,
+        }
+    }
+
+    /// Only pages of this host, without its subdomains.
+    #[must_use]
+    pub fn on_host(self, host: &str) -> Self {
+        self.narrowed(Filter::OneHost(host.to_lowercase()))
+    }
+
+    /// Only pages in this language.
+    #[must_use]
+    pub fn in_language(self, language: &str) -> Self {
+        self.narrowed(Filter::Language(language.to_lowercase()))
+    }
+
+    /// Only pages of this media type.
+    #[must_use]
+    pub fn of_type(self, name: &str) -> Self {
+        self.narrowed(Filter::ContentType(name.to_lowercase()))
+    }
+
+    fn narrowed(mut self, filter: Filter) -> Self {
+        // Only `of` makes a query, and it makes a list.
+        if let Clause::List(items) = &mut self.clause {
+            items.push((Sign::Required, Clause::Filter(filter)));
+        }
+        self
+    }
+
+    /// Says what becomes of pages that are alike.
+    #[must_use]
+    pub fn folding(mut self, folding: Folding) -> Self {
+        self.folding = folding;
+        self
     }
 
     /// Asks for so many results.
@@ -182,7 +237,10 @@ pub(crate) enum Form {
 /// What narrows the results and does not score.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Filter {
+    /// A host with its subdomains.
     Host(String),
+    /// A host alone.
+    OneHost(String),
     Language(String),
     ContentType(String),
     /// From this second on.

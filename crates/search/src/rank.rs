@@ -1,9 +1,10 @@
 //! Ranks: what the links of a crawl say about its pages.
 //!
-//! Owns `PageRank` over the link log, how much of it counts in a score, and the file that keeps
-//! it beside the index, so that ranks change without documents being written again. Links that
-//! people follow count; images and styles don't. Memory is bounded by [`MOST_PAGES`] and
-//! [`MOST_LINKS`]; what lies beyond is ranked like a page without links.
+//! Owns `PageRank` over the link log (the sum itself is the core's), how much of it counts in a
+//! score, and the file that keeps it beside the index, so that ranks change without documents
+//! being written again. Links that people follow count; images and styles don't. Memory is
+//! bounded by [`MOST_PAGES`] and [`MOST_LINKS`]; what lies beyond is ranked like a page without
+//! links.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -11,7 +12,7 @@ use std::io;
 use std::path::Path;
 
 use clewline::core::key::Key;
-use clewline::core::link::LinkKind;
+use clewline::core::rank::page_rank;
 use clewline::log::LinksReader;
 use clewline::log::links;
 use xxhash_rust::xxh3::xxh3_64;
@@ -22,8 +23,6 @@ use crate::error::SearchError;
 const MOST_PAGES: usize = 4_000_000;
 /// Links that are followed: 8 bytes each.
 const MOST_LINKS: usize = 32_000_000;
-/// The share of rank that follows links.
-const DAMPING: f32 = 0.85;
 /// More rounds than this change no order.
 const ROUNDS: usize = 20;
 /// What a page's rank adds to its score, for each time it is e-fold the average.
@@ -172,28 +171,12 @@ fn log_length(job: &Path) -> u64 {
     fs::metadata(job.join(links::FILE)).map_or(0, |found| found.len())
 }
 
-/// Links that somebody follows.
-const fn is_followed(kind: LinkKind) -> bool {
-    matches!(
-        kind,
-        LinkKind::Anchor
-            | LinkKind::Area
-            | LinkKind::Frame
-            | LinkKind::Canonical
-            | LinkKind::Next
-            | LinkKind::Prev
-            | LinkKind::Refresh
-            | LinkKind::Redirect
-    )
-}
-
 /// Who links to whom.
 #[derive(Debug, Default)]
 struct Graph {
     keys: HashMap<u64, u32>,
     /// Source and target, sources together.
     links: Vec<(u32, u32)>,
-    outlinks: Vec<u32>,
     inlinks: Vec<u32>,
 }
 
@@ -209,7 +192,7 @@ impl Graph {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
                 Err(error) => return Err(error),
             };
-            if !is_followed(kind) || source == target {
+            if !kind.is_followed() || source == target {
                 continue;
             }
             if page != Some(source) {
@@ -222,7 +205,6 @@ impl Graph {
                 && of_page.insert(target)
             {
                 graph.links.push((source, target));
-                graph.outlinks[source as usize] += 1;
                 graph.inlinks[target as usize] += 1;
             }
         }
@@ -236,29 +218,14 @@ impl Graph {
         }
         let page = u32::try_from(next).ok().filter(|_| next < MOST_PAGES)?;
         self.keys.insert(key, page);
-        self.outlinks.push(0);
         self.inlinks.push(0);
         Some(page)
     }
 
-    /// Rank in multiples of the average. What pages without links hold goes to all.
+    /// Rank in multiples of the average.
     fn ranks(&self) -> Vec<f32> {
-        let count = self.keys.len();
-        let mut ranks = vec![1.0_f32; count];
-        for _ in 0..ROUNDS {
-            let lost: f64 = (0..count)
-                .filter(|&page| self.outlinks[page] == 0)
-                .map(|page| f64::from(ranks[page]))
-                .sum();
-            let base = 1.0 - DAMPING + DAMPING * (lost / count.max(1) as f64) as f32;
-            let mut next = vec![base; count];
-            for &(source, target) in &self.links {
-                let source = source as usize;
-                next[target as usize] += DAMPING * ranks[source] / self.outlinks[source] as f32;
-            }
-            ranks = next;
-        }
-        ranks
+        let ranks = page_rank(self.keys.len(), &self.links, ROUNDS);
+        ranks.into_iter().map(|rank| rank as f32).collect()
     }
 }
 
@@ -272,7 +239,6 @@ mod tests {
             let source = graph.page(source).unwrap();
             let target = graph.page(target).unwrap();
             graph.links.push((source, target));
-            graph.outlinks[source as usize] += 1;
             graph.inlinks[target as usize] += 1;
         }
         graph

@@ -12,7 +12,7 @@ use crate::document::Document;
 use crate::words;
 
 /// The version of schema, words and texts.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// How much a word counts by where it stands.
 pub(crate) const TITLE_BOOST: f32 = 3.0;
@@ -39,6 +39,8 @@ pub(crate) struct Fields {
     pub(crate) fetched_at: Field,
     pub(crate) depth: Field,
     pub(crate) digest: Field,
+    pub(crate) near: Field,
+    pub(crate) variant: Field,
     pub(crate) key: Field,
     pub(crate) place: Field,
 }
@@ -65,6 +67,8 @@ impl Fields {
             fetched_at: schema.add_i64_field("fetched_at", INDEXED | FAST | STORED),
             depth: schema.add_u64_field("depth", STORED),
             digest: schema.add_u64_field("digest", INDEXED | FAST),
+            near: schema.add_u64_field("near", FAST),
+            variant: schema.add_u64_field("variant", FAST),
             key: schema.add_u64_field("key", FAST),
             place: schema.add_u64_field("place", STORED),
         };
@@ -89,7 +93,9 @@ impl Fields {
         out.add_text(self.content_type, &document.content_type);
         out.add_i64(self.fetched_at, document.fetched_at);
         out.add_u64(self.depth, u64::from(document.depth));
-        out.add_u64(self.digest, document.digest);
+        out.add_u64(self.digest, document.likeness.digest);
+        out.add_u64(self.near, document.likeness.near);
+        out.add_u64(self.variant, document.likeness.address);
         out.add_u64(self.key, document.key);
         out.add_u64(self.place, document.place);
         out

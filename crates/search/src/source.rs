@@ -20,6 +20,7 @@ use clewline_warc::{Kind, Moment};
 
 use crate::document::Document;
 use crate::error::SearchError;
+use crate::fold::{Likeness, address_of};
 use crate::page::Page;
 use crate::rank::folded;
 pub(crate) use files::Archive;
@@ -300,7 +301,11 @@ impl<'a> Source<'a> {
             content_type: media_type.to_owned(),
             fetched_at: fetched_at.map_or(0, Moment::seconds),
             depth: record.depth,
-            digest,
+            likeness: Likeness {
+                digest,
+                near: page.near,
+                address: address_of(&record.url, record.canonical.as_ref()),
+            },
             key: folded(&record.key),
             place,
         }))

@@ -15,7 +15,10 @@ use crate::rank::Ranks;
 use crate::source::{Archive, Change, Source, Step};
 use crate::writer::{Standing, Writer};
 
-/// Settled URLs between two commits.
+/// Settled URLs before the first commit. Each further one waits for as many as there were before
+/// it, so that a crash costs half of the work at most …
+const FIRST_COMMIT: u64 = 250;
+/// … and for no more than these.
 const COMMIT_EVERY: u64 = 20_000;
 /// Settled URLs between two words about the progress.
 const TELL_EVERY: u64 = 100;
@@ -89,6 +92,7 @@ fn go_on(
     let known = writer.finder();
     let mut source = Source::new(archive, Position::of(Offset(from.position)), &known);
     let mut standing = from.clone();
+    let mut due = FIRST_COMMIT;
     while let Some(step) = source.next() {
         let Step { change, position } = step?;
         apply(&mut writer, change, &mut done)?;
@@ -97,8 +101,9 @@ fn go_on(
             let (seen, pages) = (done.seen, done.pages);
             tell(Progress { seen, pages });
         }
-        if done.seen.is_multiple_of(COMMIT_EVERY) {
+        if done.seen == due {
             writer.commit(&standing)?;
+            due += due.min(COMMIT_EVERY);
         }
     }
     // What follows the last step, such as a torn end, holds nothing.

@@ -35,6 +35,11 @@ impl Moment {
         self.seconds
     }
 
+    /// Milliseconds since 1970, negative before it.
+    pub const fn milliseconds(self) -> i64 {
+        self.seconds * 1000 + (self.nanoseconds / 1_000_000) as i64
+    }
+
     /// Reads a date of a record: `2026-11-15T12:00:00Z`, with fractions, or cut after any part.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();

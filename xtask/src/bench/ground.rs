@@ -22,6 +22,8 @@ pub(crate) struct Ground {
     pub(crate) scratch: PathBuf,
     /// Files of contestants go to memory where that is possible, so that no disk is measured.
     pub(crate) memory: PathBuf,
+    /// Cores of the machine, before the harness kept to its own.
+    pub(crate) cores: usize,
     profile: String,
 }
 
@@ -39,6 +41,7 @@ impl Ground {
             workspace,
             scratch,
             memory,
+            cores: std::thread::available_parallelism()?.get(),
             profile: options.build().to_owned(),
         })
     }

@@ -2,12 +2,13 @@
 //!
 //! Owns the taking of figures. Time comes from the shell's own `time`, which asks the kernel
 //! for the children's usage to the millisecond; the peak of memory is read from `/proc` while
-//! the command runs. The harness sleeps meanwhile, on the servers' core.
+//! the command runs. The harness sleeps meanwhile, on the servers' core, unless it was asked to
+//! look at the command now and then.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
@@ -23,14 +24,14 @@ const ENGINE: &str = "clewline-engine";
 /// `timeout` answers one of these when it had to end its command, the second by force.
 const TIMED_OUT: [i32; 2] = [124, 137];
 
-/// Runs a command on one core, for a limited time, and times it. What the shell says of the
+/// Runs a command on its cores, for a limited time, and times it. What the shell says of the
 /// time goes to a file of its own, apart from what the command says.
 const TIMED: &str = r#"
-core=$1 limit=$2 times=$3
+cores=$1 limit=$2 times=$3
 shift 3
 ulimit -Sn "$(ulimit -Hn)"
 TIMEFORMAT='%3R %3U %3S'
-{ time taskset --cpu-list "$core" timeout --foreground --kill-after=2 "$limit" "$@" 2>&3 3>&-; } 3>&2 2>"$times"
+{ time taskset --cpu-list "$cores" timeout --foreground --kill-after=2 "$limit" "$@" 2>&3 3>&-; } 3>&2 2>"$times"
 "#;
 
 /// Variables that would send a contestant elsewhere.
@@ -71,6 +72,8 @@ pub(crate) struct Cost {
 pub(crate) struct Stopwatch {
     folder: PathBuf,
     limit: Duration,
+    /// As `taskset` lists them.
+    cores: String,
 }
 
 impl Stopwatch {
@@ -79,7 +82,14 @@ impl Stopwatch {
         Self {
             folder: folder.to_path_buf(),
             limit,
+            cores: CRAWLER_CORE.to_string(),
         }
+    }
+
+    /// The same on other cores than the one of whoever is measured.
+    pub(crate) fn on(self, cores: &str) -> Self {
+        let cores = cores.to_owned();
+        Self { cores, ..self }
     }
 
     /// What the last command said.
@@ -94,9 +104,14 @@ impl Stopwatch {
 
     /// Runs a command to its end.
     pub(crate) fn run(&self, command: &[String]) -> Result<Cost> {
+        self.watch(command, &mut |_| ())
+    }
+
+    /// The same; `look` is called with the shell's process again and again.
+    pub(crate) fn watch(&self, command: &[String], look: &mut dyn FnMut(u32)) -> Result<Cost> {
         let times = self.folder.join("times");
         let mut shell = Command::new("bash");
-        shell.args(["-c", TIMED, "timed", &CRAWLER_CORE.to_string()]);
+        shell.args(["-c", TIMED, "timed", &self.cores]);
         shell.arg(self.limit.as_secs().to_string());
         shell.arg(&times).args(command);
         for name in PROXIES {
@@ -119,6 +134,7 @@ impl Stopwatch {
             peak = peak.max(peaks.max().unwrap_or(0));
             // It only grows, and is gone with the thread.
             engine = processes.into_iter().find_map(engine_of).or(engine);
+            look(shell.id());
             std::thread::sleep(GLANCE);
         };
         let ended = match status.code() {
@@ -202,6 +218,47 @@ pub(crate) fn processor_seconds(process: u32) -> Result<f64> {
     Ok(ticks / 100.0)
 }
 
+/// What a process has and takes at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Glimpse {
+    pub(crate) at: Instant,
+    /// Seconds of processor time so far.
+    pub(crate) processor: f64,
+    /// The resident set, in KiB.
+    pub(crate) resident: u64,
+    /// Open files and connections.
+    pub(crate) descriptors: usize,
+}
+
+impl Glimpse {
+    /// Looks at the innermost process below a shell; nothing if it has ended.
+    pub(crate) fn below(shell: u32) -> Option<Self> {
+        let process = innermost(shell);
+        let files = fs::read_dir(format!("/proc/{process}/fd")).ok()?;
+        Some(Self {
+            at: Instant::now(),
+            processor: processor_seconds(process).ok()?,
+            resident: resident(process)?,
+            descriptors: files.count(),
+        })
+    }
+}
+
+/// The last of those who were started by whom one has started. They come and go while one looks.
+fn innermost(process: u32) -> u32 {
+    let list = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
+    let list = list.unwrap_or_default();
+    let child = list.split_whitespace().find_map(|word| word.parse().ok());
+    child.map_or(process, innermost)
+}
+
+/// The resident set of a process, in KiB.
+fn resident(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line?.trim().strip_suffix(" kB")?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,5 +296,12 @@ mod tests {
     fn own_processor_time_can_be_read() {
         assert!(processor_seconds(std::process::id()).unwrap() >= 0.0);
         assert!(peak_of(std::process::id()) > 0);
+    }
+
+    #[test]
+    fn a_process_can_be_looked_at() {
+        // Without children, the innermost process is the one that is asked about.
+        let glimpse = Glimpse::below(std::process::id()).unwrap();
+        assert!(glimpse.resident > 0 && glimpse.descriptors > 0);
     }
 }

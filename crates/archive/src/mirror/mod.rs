@@ -8,6 +8,8 @@
 mod list;
 mod names;
 
+pub use names::name_of;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -21,7 +21,7 @@ const HASH: usize = 10;
 const LONGEST_SUFFIX: usize = 5;
 
 /// Media types, the suffix that files get, and others that are as good.
-const SUFFIXES: [(&str, &str, &[&str]); 26] = [
+const SUFFIXES: [(&str, &str, &[&str]); 27] = [
     ("text/html", "html", &["htm"]),
     ("application/xhtml+xml", "xhtml", &[]),
     ("text/css", "css", &[]),
@@ -30,6 +30,7 @@ const SUFFIXES: [(&str, &str, &[&str]); 26] = [
     ("application/x-javascript", "js", &["mjs"]),
     ("application/json", "json", &[]),
     ("text/plain", "txt", &[]),
+    ("text/markdown", "md", &[]),
     ("text/xml", "xml", &["rss", "atom"]),
     ("application/xml", "xml", &["rss", "atom"]),
     ("application/pdf", "pdf", &[]),
@@ -56,7 +57,7 @@ const DEVICES: [&str; 8] = [
 ];
 
 /// The path of a URL's file, with `/` between its parts.
-pub(super) fn name_of(url: &Url, media_type: &str) -> String {
+pub fn name_of(url: &Url, media_type: &str) -> String {
     let mut whole = url.clone();
     whole.set_fragment(None);
     let host = host_folder(url);
@@ -238,6 +239,13 @@ mod tests {
             ("https://a.test/1.2", "text/html", "a.test/1.2~.html"),
             ("https://a.test/x.html", "image/png", "a.test/x.html~.png"),
             ("https://a.test/x.html", "odd/type", "a.test/x.html~.bin"),
+            (
+                "https://a.test/x.html",
+                "text/markdown",
+                "a.test/x.html~.md",
+            ),
+            ("https://a.test/d/", "text/markdown", "a.test/d/index.md"),
+            ("https://a.test/x.md", "text/markdown", "a.test/x.md"),
         ] {
             assert_eq!(name(url, media_type), expected, "{url}");
         }

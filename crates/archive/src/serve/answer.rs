@@ -140,6 +140,7 @@ fn reason(status: u16) -> &'static str {
         404 => "Not Found",
         405 => "Method Not Allowed",
         416 => "Range Not Satisfiable",
+        503 => "Service Unavailable",
         _ => "Archived",
     }
 }

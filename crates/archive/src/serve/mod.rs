@@ -5,6 +5,7 @@
 //! under a foreign name (DNS rebinding) or asks from a foreign page.
 
 mod answer;
+mod guest;
 mod page;
 mod proxy;
 mod range;
@@ -22,6 +23,9 @@ use clewline_warc::Moment;
 
 use crate::open::Archive;
 use answer::Answer;
+pub use guest::{Asked, Guest, Shown};
+use replay::Site;
+pub use replay::path_of;
 use request::{Request, Unread};
 
 /// Connections that are answered at once; more are sent away.
@@ -69,7 +73,7 @@ pub struct ServeConfig {
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
-    shared: Arc<Shared>,
+    shared: Shared,
 }
 
 #[derive(Debug)]
@@ -78,6 +82,7 @@ struct Shared {
     config: ServeConfig,
     /// Where it listens in fact.
     address: SocketAddr,
+    guest: Option<Guest>,
     connections: AtomicUsize,
 }
 
@@ -90,12 +95,17 @@ impl Server {
             archive,
             config,
             address,
+            guest: None,
             connections: AtomicUsize::new(0),
         };
-        Ok(Self {
-            listener,
-            shared: Arc::new(shared),
-        })
+        Ok(Self { listener, shared })
+    }
+
+    /// Has a guest answer paths beside the archive; a proxy has none.
+    #[must_use]
+    pub fn with_guest(mut self, guest: Guest) -> Self {
+        self.shared.guest = Some(guest);
+        self
     }
 
     /// Where it listens.
@@ -105,9 +115,10 @@ impl Server {
 
     /// Answers, until the process ends.
     pub fn run(self) -> io::Result<()> {
+        let shared = Arc::new(self.shared);
         loop {
             match self.listener.accept() {
-                Ok((stream, _)) => self.shared.welcome(stream),
+                Ok((stream, _)) => shared.welcome(stream),
                 Err(error) if is_passing(&error) => {}
                 // Connections that end free descriptors.
                 Err(_) => thread::sleep(BREATH),
@@ -187,9 +198,22 @@ impl Shared {
         }
     }
 
+    fn site(&self) -> Site<'_> {
+        Site {
+            archive: &self.archive,
+            scripts: self.config.scripts,
+            guest: self.guest.as_ref().map(Guest::link),
+        }
+    }
+
     fn answer(&self, request: &Request) -> Answer {
         match request.method.as_str() {
-            "GET" | "HEAD" => replay::answer(request, &self.archive, self.config.scripts),
+            "GET" | "HEAD" => {
+                let guest = self.guest.as_ref();
+                let guest = guest.filter(|_| !replay::is_from_capture(request));
+                let answer = guest.and_then(|guest| guest.answer(&request.target));
+                answer.unwrap_or_else(|| replay::answer(request, &self.site()))
+            }
             _ => page::refusal(405, "an archive can only be read"),
         }
     }

@@ -66,10 +66,17 @@ pub(super) struct Listing<'a> {
     /// Where the next piece begins.
     pub(super) next: Option<String>,
     pub(super) files: usize,
+    /// Where a guest's first page is, and its name.
+    pub(super) guest: Option<(&'static str, &'static str)>,
 }
 
 pub(super) fn listing(listing: &Listing<'_>) -> Answer {
-    let mut content = search(listing.prefix);
+    let mut content = String::new();
+    if let Some((path, name)) = listing.guest {
+        let (path, name) = (escaped(path), escaped(name));
+        writeln!(content, "<p><a href=\"{path}\">{name}</a>").expect("a string takes all text");
+    }
+    content.push_str(&search(listing.prefix));
     if listing.rows.is_empty() {
         content.push_str("<p>No capture begins so.");
     } else {

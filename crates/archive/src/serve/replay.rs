@@ -32,6 +32,14 @@ const POLICY: &str = "default-src 'none'; img-src 'self' data: blob:; \
 const SCRIPTS: &str = "; script-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; \
     connect-src 'self' data: blob:; worker-src 'self' blob:";
 
+/// What is replayed, and how.
+pub(super) struct Site<'a> {
+    pub(super) archive: &'a Archive,
+    pub(super) scripts: Scripts,
+    /// Where a guest's first page is, and its name.
+    pub(super) guest: Option<(&'static str, &'static str)>,
+}
+
 /// A path that names a capture.
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted<'a> {
@@ -70,8 +78,8 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The path of a capture.
-pub(super) fn path_of(time: &str, url: &str) -> String {
+/// The path of the capture of a URL that is closest to a time (of up to fourteen digits).
+pub fn path_of(time: &str, url: &str) -> String {
     format!("/web/{time}/{}", safe(url))
 }
 
@@ -101,7 +109,7 @@ impl Guide for Replay<'_> {
     }
 }
 
-pub(super) fn answer(request: &Request, archive: &Archive, scripts: Scripts) -> Answer {
+pub(super) fn answer(request: &Request, site: &Site<'_>) -> Answer {
     let (path, query) = request
         .target
         .split_once('?')
@@ -111,21 +119,18 @@ pub(super) fn answer(request: &Request, archive: &Archive, scripts: Scripts) -> 
             return Answer::new(200, Body::Bytes(page::STYLE.into()))
                 .with("Content-Type", "text/css; charset=utf-8");
         }
-        "/" => return list(query, archive),
+        "/" => return list(query, site),
         _ => {}
     }
     match Wanted::of(&request.target) {
-        Some(wanted) => capture(&wanted, request, archive, scripts),
+        Some(wanted) => capture(&wanted, request, site),
         None => astray(request),
     }
 }
 
 /// A page asked for a path of its own site that nobody could rewrite: its referrer tells which.
 fn astray(request: &Request) -> Answer {
-    let from = request.referer.as_deref().and_then(|referer| {
-        let path = referer.strip_prefix("http://")?;
-        let path = &path[path.find('/')?..];
-        let wanted = Wanted::of(path)?;
+    let from = referrer(request).and_then(|wanted| {
         let url = Url::parse(&wanted.url).ok()?.join(&request.target).ok()?;
         Some(path_of(wanted.time, url.as_str()))
     });
@@ -135,11 +140,22 @@ fn astray(request: &Request) -> Answer {
     }
 }
 
+/// The capture that a request comes from.
+fn referrer(request: &Request) -> Option<Wanted<'_>> {
+    let address = request.referer.as_deref()?.strip_prefix("http://")?;
+    Wanted::of(&address[address.find('/')?..])
+}
+
+/// Whether a request comes from a page of the archive.
+pub(super) fn is_from_capture(request: &Request) -> bool {
+    referrer(request).is_some()
+}
+
 fn found_at(path: &str) -> Answer {
     Answer::new(302, Body::Bytes(Vec::new())).with("Location", path)
 }
 
-fn list(query: &str, archive: &Archive) -> Answer {
+fn list(query: &str, site: &Site<'_>) -> Answer {
     let (mut prefix, mut from) = (String::new(), String::new());
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
         match &*name {
@@ -149,7 +165,7 @@ fn list(query: &str, archive: &Archive) -> Answer {
         }
     }
     let key = Archive::key_prefix(&prefix);
-    let mut rows = match archive.list(&from, &key, PAGE + 1) {
+    let mut rows = match site.archive.list(&from, &key, PAGE + 1) {
         Ok(rows) => rows,
         Err(error) => return page::broken(&prefix, &error),
     };
@@ -161,11 +177,13 @@ fn list(query: &str, archive: &Archive) -> Answer {
         rows: &rows,
         // More captures of one moment than a page holds would lead here again.
         next: next.filter(|next| *next != from),
-        files: archive.file_count(),
+        files: site.archive.file_count(),
+        guest: site.guest,
     })
 }
 
-fn capture(wanted: &Wanted<'_>, request: &Request, archive: &Archive, scripts: Scripts) -> Answer {
+fn capture(wanted: &Wanted<'_>, request: &Request, site: &Site<'_>) -> Answer {
+    let archive = site.archive;
     let url = wanted.url.as_str();
     let all = match archive.captures(url) {
         Ok(all) => all,
@@ -189,7 +207,7 @@ fn capture(wanted: &Wanted<'_>, request: &Request, archive: &Archive, scripts: S
         Ok(content) => content,
         Err(error) => return page::broken(url, &error),
     };
-    let policy = match scripts {
+    let policy = match site.scripts {
         Scripts::Blocked => POLICY.to_owned(),
         Scripts::Allowed => format!("{POLICY}{SCRIPTS}"),
     };

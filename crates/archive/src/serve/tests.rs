@@ -70,6 +70,7 @@ impl Served {
             at: Some(moment("2020")),
         };
         let server = Server::bind(Archive::open(&[path]).unwrap(), config).unwrap();
+        let server = server.with_guest(guest());
         let address = server.address();
         thread::spawn(|| server.run());
         Self {
@@ -92,6 +93,18 @@ impl Served {
             "GET {target} HTTP/1.0\r\nHost: {host}\r\n{fields}\r\n"
         ))
     }
+}
+
+/// Says what it was asked.
+fn guest() -> Guest {
+    Guest::new("/guest", "Ask <the> guest", |asked| {
+        (asked.path == "/guest").then(|| Shown {
+            status: 503,
+            content_type: "text/plain",
+            policy: "default-src 'none'".to_owned(),
+            body: asked.query.into(),
+        })
+    })
 }
 
 fn field<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
@@ -274,6 +287,29 @@ fn foreign_names_and_pages_are_refused() {
     }
     let short = served.send(&format!("HEAD / HTTP/1.1\r\nHost: {address}\r\n\r\n"));
     assert!(short.ends_with("\r\n\r\n"), "{short}");
+}
+
+#[test]
+fn a_guest_answers_beside_the_archive() {
+    let served = Served::new(Mode::Pages);
+    let list = served.ask("/", "");
+    let link = "<a href=\"/guest\">Ask &lt;the&gt; guest</a>";
+    assert!(list.contains(link), "{list}");
+    let answer = served.ask("/guest?a=b", "Referer: http://x/guest\r\n");
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    assert!(answer.ends_with("\r\n\r\na=b"), "{answer}");
+    assert_eq!(field(&answer, "Content-Type"), Some("text/plain"));
+    assert_eq!(field(&answer, "X-Content-Type-Options"), Some("nosniff"));
+    let policy = field(&answer, "Content-Security-Policy");
+    assert_eq!(policy, Some("default-src 'none'"));
+    let astray = served.ask("/guest", "Referer: http://x/web/2020/https://a.test/d/\r\n");
+    assert_eq!(
+        field(&astray, "Location"),
+        Some("/web/2020/https://a.test/guest")
+    );
+    let port = served.address.port();
+    let foreign = format!("GET /guest HTTP/1.1\r\nHost: evil.test:{port}\r\n\r\n");
+    assert!(served.send(&foreign).starts_with("HTTP/1.1 403 "));
 }
 
 #[test]

@@ -63,6 +63,12 @@ struct Web {
     pages: Option<u32>,
     #[arg(long, default_value_t = 1.0)]
     latency: f64,
+    /// Every answer waits exactly so many milliseconds
+    #[arg(long)]
+    delay: Option<u64>,
+    /// Hosts per thousand that speak TLS
+    #[arg(long)]
+    secure: Option<u32>,
     #[arg(long)]
     port: u16,
     #[arg(long)]
@@ -79,6 +85,8 @@ impl Web {
             seed: self.seed,
             pages: self.pages,
             latency: self.latency,
+            delay: self.delay.map(Duration::from_millis),
+            secure: self.secure,
             port: Some(self.port),
             tls_port: Some(self.tls_port),
             dns_port: Some(self.dns_port),

@@ -76,6 +76,8 @@ fn unusual() -> Config {
                 update_from: Some("earlier".into()),
                 dedup_from: vec!["others".into()],
             },
+            views: vec!["markdown".into()],
+            rules: Some("rules.toml".into()),
         },
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clewline_core::scope::{Reach, Scope};
 
-use super::{ArchiveConfig, Config, ConfigProblem, PolitenessConfig};
+use super::{ArchiveConfig, Config, ConfigProblem, OutputConfig, PolitenessConfig};
 
 /// No time is longer, so that none can be added up beyond what a clock can show.
 const LONGEST_TIME: Duration = Duration::from_hours(10 * 365 * 24);
@@ -64,14 +64,7 @@ impl Config {
                 problem(setting, "must be less than 2^63");
             }
         }
-        if !(1..=ArchiveConfig::LARGEST_FILE).contains(&self.output.archive.file_size) {
-            problem("warc-size", "must be from 1 byte to 512 GiB");
-        }
-        let has_archive = self.output.archive.write && self.output.folder.is_some();
-        if self.output.archive.update_from.is_some() && !has_archive {
-            let text = "needs an archive of this crawl to compare with";
-            problem("update-from", text);
-        }
+        self.output.check(&mut problem);
         problems.extend(self.withheld());
         problems.extend(self.politeness.problems());
         for (setting, patterns) in [
@@ -130,6 +123,22 @@ impl Config {
         let hosts = self.politeness.hosts.iter();
         let hosts = hosts.map(|host| ("max-pages", host.max_pages.unwrap_or(0)));
         named.into_iter().chain(hosts)
+    }
+}
+
+impl OutputConfig {
+    fn check(&self, problem: &mut impl FnMut(&'static str, &str)) {
+        if !(1..=ArchiveConfig::LARGEST_FILE).contains(&self.archive.file_size) {
+            problem("warc-size", "must be from 1 byte to 512 GiB");
+        }
+        let has_archive = self.archive.write && self.folder.is_some();
+        if self.archive.update_from.is_some() && !has_archive {
+            let text = "needs an archive of this crawl to compare with";
+            problem("update-from", text);
+        }
+        if !self.views.is_empty() && self.folder.is_none() {
+            problem("to", "needs a job folder to put the views into");
+        }
     }
 }
 

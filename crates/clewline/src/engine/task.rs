@@ -30,7 +30,7 @@ use crate::extract::{Extracted, Extraction, Extractor, PageHead};
 use crate::fetch::{BodyTally, FetchFailure, Fetcher, GUESS_PATIENCE, Request, Response};
 use crate::headers::Headers;
 use crate::leases::Lease;
-use crate::past::Past;
+use crate::past::{self, Past};
 
 /// Bodies from this size are finished on a thread of their own.
 const LARGE_BODY: usize = 1024 * 1024;
@@ -98,15 +98,29 @@ impl Done {
     }
 }
 
+/// A job's work and what it takes along. In one box, of which the functions below hold a
+/// reference: tens of thousands wait at a time, and a future keeps what it is given twice.
+struct Errand {
+    work: Work,
+    passport: Passport,
+}
+
 /// Does a job and sends its end to the engine.
-pub(super) async fn run(workshop: Arc<Workshop>, job: Job, passport: Passport) {
+pub(super) fn run(
+    workshop: Arc<Workshop>,
+    job: Job,
+    passport: Passport,
+) -> impl Future<Output = ()> + Send {
     let Job { id, work } = job;
-    let done = AssertUnwindSafe(perform(&workshop, work, passport))
-        .catch_unwind()
-        .await;
-    let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&*panic))));
-    let job_done = message(id, done);
-    workshop.post.leave(job_done);
+    let errand = Box::new(Errand { work, passport });
+    async move {
+        let done = AssertUnwindSafe(perform(&workshop, errand))
+            .catch_unwind()
+            .await;
+        let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&*panic))));
+        let job_done = message(id, done);
+        workshop.post.leave(job_done);
+    }
 }
 
 fn message(job: JobId, done: Done) -> JobDone {
@@ -136,18 +150,25 @@ fn internal(panic: &(dyn std::any::Any + Send)) -> Failure {
     }
 }
 
-async fn perform(workshop: &Workshop, work: Work, mut passport: Passport) -> Done {
+async fn perform(workshop: &Workshop, mut errand: Box<Errand>) -> Done {
     let spool = workshop.spool.as_ref();
     let recording = spool.map(|spool| Recording::new(Arc::clone(spool)));
+    let Errand { work, passport } = &mut *errand;
     passport.recording.clone_from(&recording);
     passport.patience = work.is_guess().then_some(GUESS_PATIENCE);
     let mut done = match work {
-        Work::Resolve { url } => return Done::only(resolve(workshop, &url).await),
-        Work::Robots { url, address, .. } => fetch_robots(workshop, url, address, passport).await,
+        Work::Resolve { url } => return Done::only(resolve(workshop, url).await),
+        Work::Robots { url, address, .. } => fetch_robots(workshop, url, *address, passport).await,
         Work::Page {
             url, address, kind, ..
-        } => fetch_page(workshop, Target { url, address, kind }, passport).await,
+        } => {
+            let (address, kind) = (*address, *kind);
+            fetch_page(workshop, Target { url, address, kind }, passport).await
+        }
     };
+    if let (Work::Page { url, .. }, Some(_)) = (errand.work, done.facts.status) {
+        done.facts.url = Some(url);
+    }
     let unmodified = done.facts.unmodified.take();
     let exchange = recording.and_then(|recording| recording.take());
     done.facts.exchange = exchange.map(|mut exchange| {
@@ -179,8 +200,9 @@ async fn resolve(workshop: &Workshop, url: &CrawlUrl) -> Ending {
     }
 }
 
-pub(super) struct Target {
-    pub(super) url: CrawlUrl,
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub(super) url: &'a CrawlUrl,
     address: Option<IpAddr>,
     pub(super) kind: LinkKind,
 }
@@ -225,27 +247,36 @@ impl Workshop {
 
 async fn fetch_robots(
     workshop: &Workshop,
-    url: CrawlUrl,
+    url: &CrawlUrl,
     address: Option<IpAddr>,
-    passport: Passport,
+    passport: &mut Passport,
 ) -> Done {
     let started = Instant::now();
     let request = Request {
         url: url.clone(),
         address,
-        cookie: passport.cookie,
+        cookie: passport.cookie.take(),
         credentials: passport.credentials,
         condition: None,
         max_body: ROBOTS_BODY,
         timeout: workshop.timeout,
         patience: passport.patience,
-        recording: passport.recording,
+        recording: passport.recording.take(),
     };
-    let mut response = match workshop.fetcher.fetch(request).await {
+    let response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
         Err(failure) => return workshop.failed(&failure, started),
     };
-    let mut answer = workshop.answer(&response, &url);
+    Box::pin(read_robots(workshop, url, response, started)).await
+}
+
+async fn read_robots(
+    workshop: &Workshop,
+    url: &CrawlUrl,
+    mut response: Response,
+    started: Instant,
+) -> Done {
+    let mut answer = workshop.answer(&response, url);
     if (200..300).contains(&response.status) {
         let mut body = BytesMut::new();
         loop {
@@ -262,14 +293,14 @@ async fn fetch_robots(
     Done::only(Ending::Answered(Box::new(answer)))
 }
 
-async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> Done {
+async fn fetch_page(workshop: &Workshop, target: Target<'_>, passport: &mut Passport) -> Done {
     let started = Instant::now();
     let is_sitemap = target.kind == LinkKind::SitemapFile;
     let earlier = unchanged::held(workshop, &target).await;
     let request = Request {
         url: target.url.clone(),
         address: target.address,
-        cookie: passport.cookie,
+        cookie: passport.cookie.take(),
         credentials: passport.credentials,
         condition: earlier.as_ref().map(|earlier| earlier.condition.clone()),
         max_body: if is_sitemap {
@@ -279,16 +310,28 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         },
         timeout: workshop.timeout,
         patience: passport.patience,
-        recording: passport.recording,
+        recording: passport.recording.take(),
     };
-    let mut response = match workshop.fetcher.fetch(request).await {
+    let response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
         Err(failure) => return workshop.failed(&failure, started),
     };
     if let Some(lease) = &passport.lease {
         lease.reading();
     }
-    let mut answer = workshop.answer(&response, &target.url);
+    // Boxed, because reading needs far more room than the wait before it.
+    Box::pin(read_page(workshop, target, response, started, earlier)).await
+}
+
+/// Takes an answer to its end; `earlier` is what was known of the page when it was asked for.
+async fn read_page(
+    workshop: &Workshop,
+    target: Target<'_>,
+    mut response: Response,
+    started: Instant,
+    earlier: Option<Box<past::Held>>,
+) -> Done {
+    let mut answer = workshop.answer(&response, target.url);
     let mut facts = head_facts(&response, &answer);
     let set_cookies = response
         .headers
@@ -301,7 +344,7 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
         if let Err(failure) = drain(&mut response).await {
             return workshop.failed(&failure, started);
         }
-        unchanged::take(workshop, &target, earlier, &mut answer, &mut facts).await;
+        unchanged::take(workshop, &target, *earlier, &mut answer, &mut facts).await;
     } else if !workshop.scope.accepts(facts.content_type.as_deref())
         && !is_redirect_status(response.status)
     {
@@ -320,7 +363,6 @@ async fn fetch_page(workshop: &Workshop, target: Target, passport: Passport) -> 
     let tally = response.body.tally();
     count(&tally, &mut answer, &mut facts);
     facts.timings = phases(&response.timings, started.elapsed());
-    facts.url = Some(target.url);
     if let Some(content) = &mut facts.content {
         content.headers = std::mem::take(&mut response.headers);
     }
@@ -384,14 +426,14 @@ struct Reading {
 
 async fn read_body(
     workshop: &Workshop,
-    target: &Target,
+    target: &Target<'_>,
     response: &mut Response,
 ) -> Result<Reading, FetchFailure> {
     // Error pages link to the same places as all others, and redirects to one only.
     let reads_links = (200..300).contains(&response.status);
     let mut extraction: Option<Box<dyn Extraction>> = reads_links.then(|| {
         workshop.extractor.begin(PageHead {
-            url: &target.url,
+            url: target.url,
             status: response.status,
             headers: &response.headers,
             sitemap: target.kind == LinkKind::SitemapFile,
@@ -496,4 +538,21 @@ fn take_reading(
     };
     pointers::take(workshop, pointers, answer, facts);
     share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn room<F: Future>(_: impl Fn(Arc<Workshop>, Job, Passport) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// Tens of thousands wait for their first byte at a time: what is needed only after it
+    /// belongs into a box.
+    #[test]
+    fn a_task_that_waits_is_small() {
+        let room = room(run);
+        assert!(room <= 1024, "a task takes {room} bytes");
+    }
 }

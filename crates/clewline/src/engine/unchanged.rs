@@ -15,18 +15,18 @@ use crate::past::{Held, Known};
 
 /// What an earlier crawl holds of a URL. What cannot be read is asked for as if it were new, and
 /// so are sitemaps: how they were announced is not in an archive.
-pub(super) async fn held(workshop: &Workshop, target: &Target) -> Option<Held> {
+pub(super) async fn held(workshop: &Workshop, target: &Target<'_>) -> Option<Box<Held>> {
     let past = workshop.past.clone();
     let past = past.filter(|_| target.kind != LinkKind::SitemapFile)?;
     let url = target.url.clone();
     let asked = tokio::task::spawn_blocking(move || past.last(&url).ok().flatten());
-    asked.await.ok().flatten()
+    asked.await.ok().flatten().map(Box::new)
 }
 
 /// Takes a page as it was.
 pub(super) async fn take(
     workshop: &Workshop,
-    target: &Target,
+    target: &Target<'_>,
     held: Held,
     answer: &mut Answer,
     facts: &mut Facts,

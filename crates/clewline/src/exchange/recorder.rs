@@ -39,7 +39,7 @@ impl Recording {
     /// Begins to record: the request is about to be sent.
     pub fn begin(&self, url: &CrawlUrl, address: Option<IpAddr>) -> Recorder {
         Recorder {
-            draft: Some(Draft {
+            draft: Some(Box::new(Draft {
                 exchange: Exchange {
                     url: url.clone(),
                     address,
@@ -57,7 +57,7 @@ impl Recording {
                 },
                 payload: Hasher::default(),
                 full: false,
-            }),
+            })),
             place: Arc::clone(&self.place),
         }
     }
@@ -71,7 +71,8 @@ impl Recording {
 
 /// An exchange that is being recorded. It is complete when it is dropped.
 pub struct Recorder {
-    draft: Option<Draft>,
+    /// In a box, because a request waits for its answer with or without one.
+    draft: Option<Box<Draft>>,
     place: Arc<Mutex<Option<Exchange>>>,
 }
 
@@ -158,8 +159,12 @@ impl Drop for Recorder {
         else {
             return;
         };
-        let mut exchange = draft.exchange;
-        exchange.payload_digest = draft.payload.finish();
+        let Draft {
+            mut exchange,
+            payload,
+            ..
+        } = *draft;
+        exchange.payload_digest = payload.finish();
         let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(exchange);
     }

@@ -85,11 +85,16 @@ impl Findings {
         if self.title.is_some() {
             return;
         }
-        let folded = htmlize::unescape(raw)
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        let folded: String = folded.chars().take(TITLE_LIMIT).collect();
+        let mut folded = String::new();
+        for word in htmlize::unescape(raw).split_whitespace() {
+            if !folded.is_empty() {
+                folded.push(' ');
+            }
+            folded.push_str(word);
+        }
+        if let Some((end, _)) = folded.char_indices().nth(TITLE_LIMIT) {
+            folded.truncate(end);
+        }
         if !folded.is_empty() {
             self.title = Some(folded);
         }

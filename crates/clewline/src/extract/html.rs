@@ -179,22 +179,10 @@ struct Values<'a> {
     encoding: &'static Encoding,
 }
 
-impl<'a> Values<'a> {
-    fn decoded(&self, bytes: &'a [u8]) -> Cow<'a, str> {
-        // ASCII is the same in all encodings that come this far.
-        if (self.encoding == UTF_8 || bytes.is_ascii())
-            && let Ok(text) = std::str::from_utf8(bytes)
-        {
-            return Cow::Borrowed(text);
-        }
-        self.encoding.decode_without_bom_handling(bytes).0
-    }
-}
-
 impl Attributes for Values<'_> {
     fn value(&self, attribute: Attribute) -> Option<Cow<'_, str>> {
         let bytes = self.tag.value(attribute)?;
-        let text = self.decoded(bytes);
+        let text = self.encoding.decode_without_bom_handling(bytes).0;
         if memchr2(0, b'&', bytes).is_none() {
             return Some(text);
         }

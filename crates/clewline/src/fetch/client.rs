@@ -20,14 +20,16 @@ use super::connect::{Connector, Via};
 use super::dns::{Dns, Unresolved};
 use super::fields::FieldPlan;
 use super::flow::{Flow, Pace};
-use super::http1::{BodyReader, HeadLimits, Method, RequestHead, Target, write_request};
+use super::http1::{
+    BodyReader, HeadLimits, Method, RequestHead, ResponseHead, Target, write_request,
+};
 use super::overrides::Overrides;
 use super::pool::{Pool, Route};
-use super::proxy::{Proxy, ProxyKind, ProxySettings};
+use super::proxy::{ProxyKind, ProxySettings};
 use super::wire::{Buffers, Wire};
 use super::{FetchFailure, Fetcher, Request, Resolution, Response, Timings, tls};
 use crate::config::FetchConfig;
-use crate::exchange::{Recording, Secrets};
+use crate::exchange::{Recorder, Recording, Secrets};
 
 /// Over how much waiting the minimum rate is averaged.
 const PACE_WINDOW: Duration = Duration::from_secs(10);
@@ -151,27 +153,44 @@ impl HttpFetcher {
         })
     }
 
-    async fn run(&self, request: Request) -> Result<Response, FetchFailure> {
+    /// The whole of a request. What waits for the first byte is kept small, since very many do:
+    /// what is needed before or after lives in boxes, and nothing is handed on by value, because
+    /// a future keeps that twice.
+    async fn run(&self, request: &Request) -> Result<Response, FetchFailure> {
         let deadline = Instant::now() + request.timeout.min(LONGEST);
-        let proxy = self.proxies.choose(&request.url);
-        let route = self.route(&request, proxy.is_some())?;
-        if let Some(wire) = self.pool.take(&route) {
-            let answer = self
-                .exchange(wire, Timings::default(), &request, deadline)
-                .await;
-            match answer {
+        let mut is_first_try = true;
+        loop {
+            let pooled = if is_first_try {
+                self.pooled(request)?
+            } else {
+                None
+            };
+            let may_be_stale = pooled.is_some();
+            let (wire, timings) = if let Some(wire) = pooled {
+                (wire, Timings::default())
+            } else {
+                let patience = request.patience.unwrap_or(LONGEST).min(LONGEST);
+                let connected = deadline.min(Instant::now() + patience);
+                // A handshake needs far more room than the wait that follows it.
+                Box::pin(self.open(request, connected)).await?
+            };
+            let mut flow = Flow::new(wire, self.buffers.clone(), timings, deadline, self.pace);
+            match self.exchange(&mut flow, request).await {
                 // The server closed the connection while it was idle, which it may at any time
                 // (RFC 9112 section 9.3.1): the request is safe to repeat.
-                Err(failure) if failure.class == FailureClass::Reset => {}
-                other => return other,
+                Err(failure) if may_be_stale && failure.class == FailureClass::Reset => {
+                    is_first_try = false;
+                }
+                Err(failure) => return Err(failure),
+                Ok((head, recorder)) => return self.response(flow, head, recorder, request),
             }
         }
-        // Boxed, because a handshake needs far more room than the wait that follows it.
-        let patience = request.patience.unwrap_or(LONGEST).min(LONGEST);
-        let connected = deadline.min(Instant::now() + patience);
-        let opening = Box::pin(self.open(&route, proxy.map(AsRef::as_ref), connected));
-        let (wire, timings) = opening.await?;
-        self.exchange(wire, timings, &request, deadline).await
+    }
+
+    /// A connection that waits for its next request.
+    fn pooled(&self, request: &Request) -> Result<Option<Wire>, FetchFailure> {
+        let proxied = self.proxies.choose(&request.url).is_some();
+        Ok(self.pool.take(&self.route(request, proxied)?))
     }
 
     fn route(&self, request: &Request, proxied: bool) -> Result<Route, FetchFailure> {
@@ -195,10 +214,11 @@ impl HttpFetcher {
 
     async fn open(
         &self,
-        route: &Route,
-        proxy: Option<&Proxy>,
+        request: &Request,
         deadline: Instant,
     ) -> Result<(Wire, Timings), FetchFailure> {
+        let proxy = self.proxies.choose(&request.url).map(AsRef::as_ref);
+        let route = self.route(request, proxy.is_some())?;
         let via = match (route.address, proxy) {
             (_, Some(proxy)) => {
                 let found = timeout_at(deadline.into(), self.dns.resolve(&proxy.host)).await;
@@ -213,27 +233,29 @@ impl HttpFetcher {
                 return Err(FetchFailure::new(FailureClass::Internal, message));
             }
         };
-        self.connector.open(route, via, deadline).await
+        self.connector.open(&route, via, deadline).await
     }
 
+    /// Asks, and waits for the head of the answer.
     async fn exchange(
         &self,
-        wire: Wire,
-        timings: Timings,
+        flow: &mut Flow,
         request: &Request,
-        deadline: Instant,
-    ) -> Result<Response, FetchFailure> {
-        let mut flow = Flow::new(wire, self.buffers.clone(), timings, deadline, self.pace);
-        let proxied = self.proxies.choose(&request.url).is_some();
-        let address = request.address.filter(|_| !proxied);
-        let recording = request.recording.as_ref();
-        let mut recorder = recording.map(|recording| recording.begin(&request.url, address));
-        let bytes = self.compose(request, Secrets::Kept)?;
-        flow.send(&bytes).await?;
-        if let Some(recorder) = &mut recorder {
-            recorder.request(self.as_shown(request, bytes)?);
-        }
+    ) -> Result<(ResponseHead, Option<Recorder>), FetchFailure> {
+        let mut recorder = self.send(flow, request).await?;
         let head = flow.head(&self.head_limits, &mut recorder).await?;
+        Ok((head, recorder))
+    }
+
+    /// The answer, its body still to be read.
+    fn response(
+        &self,
+        flow: Flow,
+        head: ResponseHead,
+        recorder: Option<Recorder>,
+        request: &Request,
+    ) -> Result<Response, FetchFailure> {
+        let proxied = self.proxies.choose(&request.url).is_some();
         if proxied && head.status == PROXY_AUTHENTICATION {
             if let Some(recorder) = recorder {
                 recorder.discard();
@@ -250,10 +272,28 @@ impl HttpFetcher {
         Ok(Response {
             status: head.status,
             headers: head.headers,
-            address,
+            address: request.address.filter(|_| !proxied),
             timings,
             body: Box::new(body),
         })
+    }
+
+    /// Sends the request. Its bytes end here: whoever waits for an answer holds none of them.
+    async fn send(
+        &self,
+        flow: &mut Flow,
+        request: &Request,
+    ) -> Result<Option<Recorder>, FetchFailure> {
+        let recording = request.recording.as_ref();
+        let proxied = self.proxies.choose(&request.url).is_some();
+        let address = request.address.filter(|_| !proxied);
+        let mut recorder = recording.map(|recording| recording.begin(&request.url, address));
+        let bytes = self.compose(request, Secrets::Kept)?;
+        flow.send(&bytes).await?;
+        if let Some(recorder) = &mut recorder {
+            recorder.request(self.as_shown(request, bytes)?);
+        }
+        Ok(recorder)
     }
 
     /// The request as it may be kept, given as it was sent.
@@ -316,7 +356,7 @@ impl Fetcher for HttpFetcher {
     }
 
     fn fetch(&self, request: Request) -> BoxFuture<'_, Result<Response, FetchFailure>> {
-        Box::pin(self.run(request))
+        Box::pin(async move { self.run(&request).await })
     }
 
     fn proxied(&self, url: &CrawlUrl) -> bool {
@@ -329,6 +369,18 @@ mod tests {
     use hickory_resolver::proto::op::ResponseCode;
 
     use super::*;
+
+    fn room<F: Future>(_: fn(&'static HttpFetcher, &'static Request) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// Tens of thousands wait for their first byte at a time: what is needed only before or
+    /// after that belongs into a box.
+    #[test]
+    fn a_request_that_waits_is_small() {
+        let room = room(HttpFetcher::run);
+        assert!(room <= 1024, "a request takes {room} bytes");
+    }
 
     #[test]
     fn names_that_do_not_resolve_by_class() {

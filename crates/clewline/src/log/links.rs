@@ -197,7 +197,8 @@ impl LinksReader {
     }
 
     /// Reads no further than an offset that the log once had.
-    pub(crate) const fn until(mut self, end: u64) -> Self {
+    #[must_use]
+    pub const fn until(mut self, end: u64) -> Self {
         self.end = end;
         self
     }

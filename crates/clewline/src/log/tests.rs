@@ -213,6 +213,28 @@ fn a_damaged_line_is_named() {
 }
 
 #[test]
+fn records_are_read_up_to_a_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut log = UrlsLog::open(folder.path()).unwrap();
+    let mut ends = vec![Offset(0)];
+    for url in ["http://a.test/1", "http://a.test/2", "http://a.test/3"] {
+        let entry = samples::entry(samples::record(url), &[]);
+        log.append(&[entry]).unwrap();
+        ends.push(log.sync().unwrap());
+    }
+    let path = folder.path().join(urls::FILE);
+    for (end, expected) in [(ends[0], 0), (ends[2], 2), (Offset(u64::MAX), 3)] {
+        let mut read = records(&path).unwrap().until(end);
+        let mut places = vec![read.offset()];
+        while let Some(record) = read.next() {
+            record.unwrap();
+            places.push(read.offset());
+        }
+        assert_eq!(places, ends[..=expected]);
+    }
+}
+
+#[test]
 fn a_line_cannot_steer_a_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let mut record = samples::record("http://a.test/");

@@ -93,6 +93,8 @@ pub fn records_from(path: &Path, offset: Offset) -> io::Result<Records> {
         path: path.to_owned(),
         number: 0,
         line: Vec::new(),
+        at: offset,
+        end: Offset(u64::MAX),
         ended: false,
     })
 }
@@ -104,6 +106,8 @@ pub struct Records {
     path: PathBuf,
     number: u64,
     line: Vec<u8>,
+    at: Offset,
+    end: Offset,
     ended: bool,
 }
 
@@ -118,6 +122,18 @@ pub(crate) struct Glance {
 }
 
 impl Records {
+    /// Reads no further than an offset that the log once had.
+    #[must_use]
+    pub const fn until(mut self, end: Offset) -> Self {
+        self.end = end;
+        self
+    }
+
+    /// Where the next record begins.
+    pub const fn offset(&self) -> Offset {
+        self.at
+    }
+
     /// Only the records that are wanted by what their lines say at first sight. To read a line
     /// whole costs several times as much, most of it for the parsing of its URLs.
     pub(crate) fn wanted(
@@ -156,6 +172,9 @@ impl Records {
 
     /// Reads the next line; false at the end of the file.
     fn read_line(&mut self) -> io::Result<bool> {
+        if self.at >= self.end {
+            return Ok(false);
+        }
         self.line.clear();
         self.number += 1;
         let number = self.number;
@@ -173,6 +192,7 @@ impl Records {
                 torn(&self.path, &format!("line {number} ends in the middle"))
             });
         }
+        self.at.0 += self.line.len() as u64;
         Ok(true)
     }
 

@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use crate::settings::file::{self, FileSettings};
 use crate::settings::layer::{Layer, Origin};
 use crate::settings::problem::Problem;
-use crate::{Failure, crawl};
+use crate::{Failure, crawl, views};
 
 /// Flags of a new crawl that mean nothing to one that is there.
 const FOREIGN: [&str; 4] = ["output", "overwrite", "no-output", "in-memory"];
@@ -55,7 +55,9 @@ pub(crate) fn resume(arguments: ResumeArguments) -> Result<ExitStatus, Failure> 
             let note = format!("{path} holds a finished crawl: nothing is left to do");
             Speaker::new(resolved.options.colour).note(&note);
         }
-        return Ok(ExitStatus::Done);
+        // The run that finished the crawl may have been killed before its views were made.
+        let output = &resolved.config.output;
+        return Ok(views::update(&job.path, output, resolved.options));
     }
     missing(&resolved.config).map_err(Failure::Usage)?;
     Ok(crawl::crawl(resolved)?)

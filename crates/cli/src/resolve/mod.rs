@@ -16,13 +16,14 @@ use std::time::SystemTime;
 
 use clewline::config::{ArchiveConfig, Compression, Config, Memory, MinFree, OutputConfig, Reach};
 
-use self::read::{Reader, written};
+use self::read::{Reader, items, written};
 use self::roots::Roots;
 use crate::message::Colour;
 use crate::settings::file::FileSettings;
 use crate::settings::layer::{Layer, Origin};
 use crate::settings::problem::Problem;
 use crate::settings::{ConsoleSettings, OutputSettings, Settings};
+use crate::views;
 
 /// Sizes and counts end here: neither file systems nor the job folder can count further.
 pub(crate) const LARGEST_NUMBER: u64 = i64::MAX as u64;
@@ -195,6 +196,8 @@ fn output(
     let update_from = reader.one(update_from, folder::earlier);
     let dedup_from = settings.dedup_from.iter().map(String::as_str);
     let dedup_from = reader.each("dedup-from", dedup_from, folder::earlier);
+    let views = reader.each("to", items(&settings.to), views::named);
+    let rules = written("rules", settings.rules.as_ref());
     let archive = ArchiveConfig::default();
     OutputConfig {
         folder: (!settings.no_output).then(folder),
@@ -222,6 +225,8 @@ fn output(
             update_from,
             dedup_from,
         },
+        views,
+        rules: reader.one(rules, views::rules_file),
     }
 }
 
@@ -256,6 +261,12 @@ fn rules(reader: &mut Reader<'_>, config: &Config, options: Options) {
         let message = "`any` leaves your own sites, so their owners must be able to reach you";
         reader.refuse("scope", message);
         reader.hint("add --contact you@example.com, or a URL about your crawler");
+    }
+    if !config.output.archive.write
+        && let Some(view) = views::of_bodies(config)
+    {
+        let message = format!("{view} is made of the archive, which --no-archive leaves out");
+        reader.refuse("to", message);
     }
     if fetch.connect_timeout > fetch.timeout && reader.is_given("connect-timeout") {
         reader.refuse(

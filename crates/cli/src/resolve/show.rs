@@ -288,6 +288,8 @@ fn of_output(config: &Config, options: Options) -> Standings {
         ("archive-secrets", switch(archive.keep_secrets)),
         ("update-from", path(archive.update_from.as_ref())),
         ("dedup-from", list(&folders(&archive.dedup_from))),
+        ("to", list(&config.output.views)),
+        ("rules", path(config.output.rules.as_ref())),
         ("list", switch(options.list)),
         ("format", text(format)),
         ("fail-on", maybe(fail_on.map(str::to_owned), "nothing")),

@@ -298,6 +298,12 @@ pub(crate) struct OutputSettings {
     /// Do not store again what the crawl in this folder stored
     #[arg(long, value_name = "DIR")]
     pub(crate) dedup_from: Vec<String>,
+    /// Make views of the crawl whenever a run ends, `markdown,parquet,index`
+    #[arg(long, value_name = "FORMS")]
+    pub(crate) to: Vec<String>,
+    /// Make items of pages by the rules in this file, in the views jsonl and parquet
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<String>,
     /// Print one line for each URL at the end
     #[arg(long)]
     pub(crate) list: bool,

@@ -58,7 +58,9 @@ impl Sources {
     pub(super) fn new(paths: &[PathBuf]) -> anyhow::Result<Self> {
         let folders = paths.iter().filter(|path| path.is_dir());
         Ok(Self {
-            folders: folders.map(|path| archive_of(path)).collect(),
+            folders: folders
+                .map(|path| archive_of(path))
+                .collect::<anyhow::Result<_>>()?,
             files: files(paths)?,
         })
     }

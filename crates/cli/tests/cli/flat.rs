@@ -40,7 +40,18 @@ fn crawl(pages: usize) -> (u64, u64) {
     let web = web_of(site(pages));
     let place = Place::new();
     let root = web.url(HOST, "/");
-    let line = [&root, "-q", "--no-sitemaps", "-o", "job", "--speed", "max"];
+    // With little memory both crawls use what they may while the archive is behind.
+    let line = [
+        &root,
+        "-q",
+        "--no-sitemaps",
+        "-o",
+        "job",
+        "--speed",
+        "max",
+        "--memory",
+        "64M",
+    ];
     let mut child = place
         .command(&line)
         .stdout(Stdio::null())

@@ -5,10 +5,13 @@
 )]
 
 mod endings;
+mod export;
 mod flags;
 #[cfg(target_os = "linux")]
 mod flat;
 mod folders;
+#[cfg(unix)]
+mod index_kills;
 #[cfg(unix)]
 mod jobs;
 mod place;

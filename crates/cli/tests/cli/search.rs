@@ -6,7 +6,8 @@ use terrarium::{Page, Site};
 use crate::place::{HOST, Place, web_of};
 
 fn crawled() -> Place {
-    let home = "<title>Home</title><a href=/hash>h</a> <a href=/evil>e</a> <a href=/tree>t</a>";
+    let home = "<title>Home</title><a href=/hash>h</a> <a href=/evil>e</a> <a href=/tree>t</a> \
+                <a href=/tree/>t</a>";
     let evil = "<title>\u{1b}]0;owned\u{7}Evil &lt;b&gt; \u{202e}keys</title>evil keys";
     let site = Site::new()
         .page("/", Page::html(home))
@@ -15,6 +16,10 @@ fn crawled() -> Place {
             Page::html("<title>Hash maps</title>pairs of keys and values"),
         )
         .page("/tree", Page::html("<title>Trees</title>keys in order"))
+        .page(
+            "/tree/",
+            Page::html("<title>Trees</title>keys in another order"),
+        )
         .page("/evil", Page::html(evil));
     let web = web_of(site);
     let place = Place::new();
@@ -40,7 +45,7 @@ fn pages_are_found_by_their_words() {
         ran.out
     );
     assert!(
-        ran.talk.starts_with("note: 3 pages match ("),
+        ran.talk.starts_with("note: 4 pages match ("),
         "{}",
         ran.talk
     );
@@ -48,7 +53,7 @@ fn pages_are_found_by_their_words() {
     assert_eq!((ran.code, ran.out.as_str()), (0, ""));
     assert!(ran.talk.starts_with("note: 0 pages match"), "{}", ran.talk);
     let ran = place.run(&["index"]);
-    let expected = "note: 4 pages in the index, 0 of them new or changed, in ";
+    let expected = "note: 5 pages in the index, 0 of them new or changed, in ";
     assert!(
         ran.code == 0 && ran.talk.starts_with(expected),
         "{}",
@@ -56,7 +61,7 @@ fn pages_are_found_by_their_words() {
     );
     let ran = place.run(&["index", "a.crawl", "--rebuild"]);
     assert!(
-        ran.talk.contains("4 of them new or changed"),
+        ran.talk.contains("5 of them new or changed"),
         "{}",
         ran.talk
     );
@@ -68,14 +73,32 @@ fn results_are_data() {
     let ran = place.run(&["search", "keys", "--format", "json", "-n", "2"]);
     assert_eq!((ran.code, ran.talk.as_str()), (0, ""));
     let results: Value = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!(results["total"], 3);
+    assert_eq!(results["total"], 4);
     assert_eq!(results["hits"].as_array().unwrap().len(), 2);
-    assert_eq!(results["facets"]["host"][0]["count"], 3);
+    assert_eq!(results["facets"]["host"][0]["count"], 4);
     let ran = place.run(&["search", "keys", "--format", "jsonl", "--offset", "2"]);
     let hit: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(
         (ran.out.lines().count(), hit["host"].as_str()),
         (1, Some(HOST))
+    );
+}
+
+#[test]
+fn pages_that_are_alike_are_folded() {
+    let place = crawled();
+    let ran = place.run(&["search", "order"]);
+    assert!(
+        ran.out.contains("\n     and 1 alike: http://127.0.0.1:"),
+        "{}",
+        ran.out
+    );
+    assert!(!ran.out.contains("  2. "), "{}", ran.out);
+    let ran = place.run(&["search", "order", "--no-fold"]);
+    assert!(
+        ran.out.contains("  2. Trees") && !ran.out.contains("alike"),
+        "{}",
+        ran.out
     );
 }
 

@@ -91,7 +91,7 @@ impl<S: Store> Frontier<S> {
                 None => self.counts.hosts += 1,
             }
             lane.counted = !self.hosts_wait;
-            self.lanes.insert(host, lane);
+            self.lanes.insert(host, Box::new(lane));
         }
         Ok(host)
     }

@@ -167,7 +167,7 @@ impl<S: Store> Frontier<S> {
         match self.ready(host, url, now) {
             Ready::Yes(address) if self.may_start(host, address, now) => {
                 let lane = self.lane(host);
-                let errand = lane.errands.pop_front();
+                let errand = lane.take_errand();
                 let errand = errand.expect("the errand was at the front a moment ago");
                 let waiting = lane.head(now).filter(|_| errand.for_lane == host);
                 let work = Work::Robots {
@@ -200,7 +200,7 @@ impl<S: Store> Frontier<S> {
         now: Moment,
     ) -> Result<Option<Next>, S::Error> {
         let lane = self.lane(host);
-        let Some(errand) = lane.errands.pop_front() else {
+        let Some(errand) = lane.take_errand() else {
             return Ok(None);
         };
         if errand.for_lane == host {

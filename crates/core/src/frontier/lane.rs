@@ -133,6 +133,16 @@ impl Ord for Delayed {
     }
 }
 
+/// Takes the first of a queue. A queue that is empty gives its room back: most hosts have a page
+/// or two in hand, and tens of thousands of them wait at a time.
+fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
+    let first = queue.pop_front();
+    if queue.is_empty() {
+        *queue = VecDeque::new();
+    }
+    first
+}
+
 /// One host.
 #[expect(
     clippy::struct_excessive_bools,
@@ -253,7 +263,7 @@ impl Lane {
             Some(Reverse(delayed)) if delayed.due <= now => {
                 self.delayed.pop().map(|Reverse(delayed)| delayed.entry)
             }
-            _ => self.window.pop_front(),
+            _ => pop(&mut self.window),
         }
     }
 
@@ -272,13 +282,16 @@ impl Lane {
     /// first `looked` entries of the window.
     pub(super) fn bring_parts_before(&mut self, looked: usize) -> bool {
         let is_part = |entry: &Entry| entry.kind.is_requisite();
-        if self.window.iter().skip(looked).any(is_part) {
-            let (parts, pages): (VecDeque<_>, VecDeque<_>) =
-                self.window.drain(..).partition(is_part);
-            self.window = parts;
-            self.window.extend(pages);
+        if self.window.front().is_some_and(is_part) {
+            return true;
         }
-        self.window.front().is_some_and(is_part)
+        if !self.window.iter().skip(looked).any(is_part) {
+            return false;
+        }
+        let (parts, pages): (VecDeque<_>, VecDeque<_>) = self.window.drain(..).partition(is_part);
+        self.window = parts;
+        self.window.extend(pages);
+        true
     }
 
     /// When the first part of a page is tried again.
@@ -286,6 +299,11 @@ impl Lane {
         let parts = self.delayed.iter().map(|Reverse(delayed)| delayed);
         let parts = parts.filter(|delayed| delayed.entry.kind.is_requisite());
         parts.map(|delayed| delayed.due).min()
+    }
+
+    /// Takes the errand that is next.
+    pub(super) fn take_errand(&mut self) -> Option<RobotsErrand> {
+        pop(&mut self.errands)
     }
 
     /// Takes any entry, due or not, for a lane that has ended.

@@ -28,7 +28,8 @@ const OCTAVES: u32 = 12;
 /// The first-byte times of one host.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Latencies {
-    recent: [Duration; WINDOW],
+    /// In microseconds: every host that is active has these.
+    recent: [u32; WINDOW],
     /// How many of `recent` count, and where the next one goes.
     filled: u8,
     next: u8,
@@ -40,11 +41,11 @@ impl Latencies {
     pub(super) fn add(&mut self, first_byte: Duration) {
         let next = usize::from(self.next);
         if self.is_full() {
-            self.earlier.add(self.recent[next]);
+            self.earlier.add(micros(self.recent[next]));
         } else {
             self.filled += 1;
         }
-        self.recent[next] = first_byte;
+        self.recent[next] = u32::try_from(first_byte.as_micros()).unwrap_or(u32::MAX);
         self.next = ((next + 1) % WINDOW) as u8;
     }
 
@@ -52,7 +53,7 @@ impl Latencies {
     pub(super) fn median(&self) -> Option<Duration> {
         let mut recent = self.recent;
         let (_, median, _) = recent.select_nth_unstable(WINDOW / 2);
-        self.is_full().then_some(*median)
+        self.is_full().then_some(micros(*median))
     }
 
     /// Whether the last answers took much longer than usual.
@@ -69,7 +70,7 @@ impl Latencies {
     /// stays slow becomes a slow host in the end.
     pub(super) fn turn_over(&mut self) {
         for index in 0..usize::from(self.filled) {
-            self.earlier.add(self.recent[index]);
+            self.earlier.add(micros(self.recent[index]));
         }
         (self.filled, self.next) = (0, 0);
     }
@@ -77,6 +78,10 @@ impl Latencies {
     fn is_full(&self) -> bool {
         usize::from(self.filled) == WINDOW
     }
+}
+
+fn micros(number: u32) -> Duration {
+    Duration::from_micros(number.into())
 }
 
 /// Times by their magnitude, older ones counting less and less.

@@ -116,7 +116,8 @@ pub struct Frontier<S> {
     rules: Rules,
     store: S,
     familiar: Arc<Familiar>,
-    lanes: KeyMap<HostId, Lane>,
+    /// In boxes, because a map has room for up to twice as many as there are.
+    lanes: KeyMap<HostId, Box<Lane>>,
     domains: Groups<u64>,
     addresses: Groups<IpAddr>,
     schedule: Schedule,

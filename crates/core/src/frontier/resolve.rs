@@ -55,7 +55,7 @@ impl<S: Store> Frontier<S> {
             }
             Ending::Failed(failure) => {
                 lane.origin(origin).addresses = Addresses::Unknown;
-                if let Some(errand) = lane.errands.pop_front() {
+                if let Some(errand) = lane.take_errand() {
                     return self.errand_failed(host, &errand, &failure, now);
                 }
                 if failure.local {

@@ -232,6 +232,8 @@ impl Store for MemoryStore {
             && *level.key() <= deepest
         {
             let count = level.get().len().min(room);
+            // A queue grows to four at once, and most hosts have one.
+            into.reserve_exact(count);
             into.extend(level.get_mut().drain(..count));
             room -= count;
             if level.get().is_empty() {

@@ -115,7 +115,7 @@ impl<S: Store> Frontier<S> {
     /// Sums up all active lanes, and names the `most` hosts with the longest queues.
     pub fn summary(&self, now: Moment, most: usize) -> Summary {
         let mut sums = Sums::default();
-        let counted: u64 = self.lanes.values().map(known_queue).sum();
+        let counted: u64 = self.lanes.values().map(|lane| known_queue(lane)).sum();
         let elsewhere = self.counts.todo().saturating_sub(counted);
         let mut uncounted = self.lanes.iter().filter(|(_, lane)| !lane.counted);
         // What is not counted lies on the only host that may have it.

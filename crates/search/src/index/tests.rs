@@ -151,7 +151,7 @@ fn the_same_content_is_shown_once() {
     let mut documents = Vec::new();
     for letter in ['a', 'b', 'c'] {
         let mut same = document(&format!("https://a.test/{letter}"), "Same", "equal words");
-        same.digest = 7;
+        same.likeness.digest = 7;
         documents.push(same);
     }
     documents.push(document("https://a.test/d", "Else", "equal words here"));
@@ -159,7 +159,61 @@ fn the_same_content_is_shown_once() {
     let results = index.search(&Query::parse("equal").unwrap()).unwrap();
     assert_eq!((results.total, results.hits.len()), (4, 2));
     let same = results.hits.iter().find(|hit| hit.title == "Same").unwrap();
-    assert_eq!(same.also.len(), 2);
+    assert_eq!((same.alike, same.also.len()), (2, 2));
+    let each = Query::parse("equal").unwrap().folding(Folding::Off);
+    assert_eq!(index.search(&each).unwrap().hits.len(), 4);
+}
+
+#[test]
+fn queries_are_narrowed() {
+    let (_place, index) = library();
+    let letters = |query: &Query| -> String {
+        let hits = index.search(query).unwrap().hits;
+        let mut letters: Vec<char> = hits
+            .iter()
+            .filter_map(|hit| hit.url.chars().last())
+            .collect();
+        letters.sort_unstable();
+        letters.into_iter().collect()
+    };
+    let all = Query::everything;
+    let map = || Query::parse("map").unwrap();
+    for (query, expected) in [
+        (all(), "abcde"),
+        (all().on_host("b.test"), "c"),
+        (all().on_host("WWW.b.test"), "d"),
+        (all().in_language("de"), "c"),
+        (map().of_type("text/plain"), "e"),
+        (map().on_host("a.test").of_type("text/html"), "ab"),
+        (map().on_host("b.test"), ""),
+    ] {
+        assert_eq!(letters(&query), expected, "{query:?}");
+    }
+}
+
+#[test]
+fn queries_are_answered_while_they_are_written() {
+    let (_place, index) = library();
+    for (text, expected) in [
+        ("balan", "e"),
+        ("ba", ""),
+        ("hash pai", "ab"),
+        ("\"red bla", ""),
+        ("\"red black", "e"),
+        ("+hash -pai", "ab"),
+        ("map AND tre", "be"),
+    ] {
+        let query = Query::typed(text).unwrap();
+        let results = index.search(&query).unwrap();
+        let mut letters: Vec<char> = results
+            .hits
+            .iter()
+            .filter_map(|hit| hit.url.chars().last())
+            .collect();
+        letters.sort_unstable();
+        assert_eq!(letters.into_iter().collect::<String>(), expected, "{text}");
+    }
+    assert!(Query::typed("hash OR").is_err() && Query::typed("").is_err());
 }
 
 #[test]

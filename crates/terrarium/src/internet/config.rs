@@ -120,6 +120,8 @@ pub struct InternetConfig {
     pub latency: f64,
     /// Every answer waits exactly this long; the profile's own delays times the factor otherwise.
     pub delay: Option<Duration>,
+    /// Hosts per thousand that speak TLS; the profile's own number otherwise.
+    pub secure: Option<u32>,
     /// Factor for the size of bodies.
     pub body: f64,
     /// Factor for the share of hosts that cannot be reached or read; 0 is none. A polite crawler
@@ -145,6 +147,7 @@ impl Default for InternetConfig {
             proxy_port: None,
             latency: 1.0,
             delay: None,
+            secure: None,
             body: 1.0,
             mishaps: 1.0,
             agent: "clewline".to_owned(),

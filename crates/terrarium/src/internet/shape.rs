@@ -126,6 +126,7 @@ impl Shape {
             shape.pages.median = median_for_mean(f64::from(pages), sigma).max(1.0);
             shape.pages.most = shape.pages.most.max(shape.pages.median);
         }
+        shape.secure = config.secure.unwrap_or(shape.secure);
         shape.addresses = config.addresses.unwrap_or(shape.addresses).max(1);
         shape.latency = shape.latency.scaled(config.latency.max(0.0));
         if let Some(delay) = config.delay {
@@ -275,6 +276,26 @@ mod tests {
             let fixed = figures(config(Some(Duration::from_millis(250))));
             assert_eq!(fixed, (250, false, 1_000_000), "{profile}");
             assert_eq!(figures(config(None)).0, 0, "{profile}: the factor is 0");
+        }
+    }
+
+    #[test]
+    fn a_share_of_tls_replaces_that_of_every_profile() {
+        for profile in Profile::ALL {
+            let secure = |secure| {
+                let config = InternetConfig {
+                    profile,
+                    secure,
+                    ..InternetConfig::default()
+                };
+                Shape::new(&config).secure
+            };
+            assert_eq!(secure(Some(1000)), 1000, "{profile}");
+            assert_eq!(secure(Some(0)), 0, "{profile}");
+            assert_eq!(
+                secure(None) > 0,
+                matches!(profile, Profile::Real | Profile::Hostile)
+            );
         }
     }
 }

@@ -27,7 +27,7 @@ struct Code {
     count: u8,
 }
 
-const LITERALS: [Code; 256] = {
+static LITERALS: [Code; 256] = {
     let mut codes = [Code { bits: 0, count: 0 }; 256];
     let mut byte = 0;
     while byte < codes.len() {
@@ -38,7 +38,7 @@ const LITERALS: [Code; 256] = {
 };
 
 /// The codes of lengths from 3 on, with their extra bits.
-const LENGTHS: [Code; LONGEST - 2] = {
+static LENGTHS: [Code; LONGEST - 2] = {
     let mut codes = [Code { bits: 0, count: 0 }; LONGEST - 2];
     let mut above = 0;
     while above < codes.len() {
@@ -94,10 +94,9 @@ pub(super) struct Deflate {
 
 impl Deflate {
     pub(super) fn new() -> Self {
+        let places = vec![0; 1 << HASH_BITS].into_boxed_slice();
         Self {
-            places: vec![0; 1 << HASH_BITS]
-                .try_into()
-                .expect("as many as the array has"),
+            places: places.try_into().expect("there are so many places"),
             bits: 0,
             count: 0,
         }

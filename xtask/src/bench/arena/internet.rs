@@ -25,6 +25,10 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// Factor for all delays.
     pub(crate) latency: f64,
+    /// Every answer waits exactly so many milliseconds.
+    pub(crate) delay: Option<u64>,
+    /// Hosts per thousand that speak TLS.
+    pub(crate) secure: Option<u32>,
     /// What the referee is told of the crawl's promises, as words for `internet serve`.
     pub(crate) promises: Vec<String>,
 }
@@ -69,8 +73,16 @@ impl Internet {
             ("--tls-port", tls_port.to_string()),
             ("--dns-port", dns_port.to_string()),
         ];
+        let dials = [
+            ("--delay", plan.delay),
+            ("--secure", plan.secure.map(u64::from)),
+        ];
+        let dials = dials
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?.to_string())));
         let words: Vec<String> = options
             .into_iter()
+            .chain(dials)
             .flat_map(|(name, value)| [name.to_owned(), value])
             .collect();
         let program = ground.program("internet");

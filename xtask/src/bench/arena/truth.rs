@@ -4,37 +4,53 @@
 //! documentation needs (anchors, relative references, names in ASCII) and refuses to know
 //! anything else of HTML.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Every path that can be reached from `/`, with the status that a plain server gives.
-pub(crate) fn walk(folder: &Path) -> Result<BTreeMap<String, u16>> {
-    let mut known = BTreeMap::new();
+/// A site, whole.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Survey {
+    /// Every path that can be reached from `/`, with the status that a plain server gives.
+    pub(crate) known: BTreeMap<String, u16>,
+    /// The paths by number, in the order in which they are met: which others each of them names.
+    pub(crate) links: Vec<Vec<u32>>,
+}
+
+/// Reads all pages of a site, from the root on.
+pub(crate) fn walk(folder: &Path) -> Result<Survey> {
+    let mut survey = Survey::default();
+    let mut numbers = HashMap::from([("/".to_owned(), 0)]);
     let mut queue = VecDeque::from(["/".to_owned()]);
-    known.insert("/".to_owned(), 200);
     while let Some(path) = queue.pop_front() {
-        let Some(file) = file_of(folder, &path) else {
-            known.insert(path, 404);
-            continue;
-        };
-        if file.extension().is_none_or(|extension| extension != "html") {
-            continue;
-        }
-        let page = fs::read(&file).with_context(|| file.display().to_string())?;
-        for reference in references(&String::from_utf8_lossy(&page)) {
-            let Some(target) = resolve(&path, &reference) else {
-                continue;
-            };
-            if !known.contains_key(&target) {
-                known.insert(target.clone(), 200);
-                queue.push_back(target);
+        let mut named = Vec::new();
+        let file = file_of(folder, &path);
+        let page = file
+            .as_ref()
+            .filter(|file| file.extension().is_some_and(|ending| ending == "html"));
+        if let Some(file) = page {
+            let page = fs::read(file).with_context(|| file.display().to_string())?;
+            for reference in references(&String::from_utf8_lossy(&page)) {
+                let Some(target) = resolve(&path, &reference) else {
+                    continue;
+                };
+                let next = numbers.len() as u32;
+                let number = *numbers.entry(target).or_insert_with_key(|target| {
+                    queue.push_back(target.clone());
+                    next
+                });
+                named.push(number);
             }
         }
+        named.sort_unstable();
+        named.dedup();
+        survey.links.push(named);
+        let status = if file.is_some() { 200 } else { 404 };
+        survey.known.insert(path, status);
     }
-    Ok(known)
+    Ok(survey)
 }
 
 fn file_of(folder: &Path, path: &str) -> Option<PathBuf> {
@@ -167,6 +183,38 @@ mod tests {
         check("https://e.test/", None);
         check("mailto:a@e.test", None);
         check("//e.test/", None);
+    }
+
+    #[test]
+    fn paths_are_numbered_as_they_are_met() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write(
+            "index.html",
+            r#"<a href="b.html"><a href="p.svg"><a href="b.html#x">"#,
+        );
+        write(
+            "b.html",
+            r#"<a href="a.html"><a href="/"><a href="gone.html">"#,
+        );
+        write("a.html", r#"<a href="b.html">"#);
+        write("p.svg", r#"<a href="never.html">"#);
+        let survey = walk(folder.path()).unwrap();
+        let known = [
+            ("/", 200),
+            ("/a.html", 200),
+            ("/b.html", 200),
+            ("/gone.html", 404),
+            ("/p.svg", 200),
+        ];
+        assert_eq!(
+            survey.known,
+            known.map(|(path, status)| (path.to_owned(), status)).into()
+        );
+        assert_eq!(
+            survey.links,
+            [vec![1, 2], vec![0, 3, 4], vec![], vec![1], vec![]]
+        );
     }
 
     #[test]

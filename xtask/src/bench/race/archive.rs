@@ -36,7 +36,7 @@ pub(super) fn checks(rows: &[Row]) -> Vec<Check> {
                 gzip - without
             ),
             wanted: format!("at most {TIMES_PACKING} ×"),
-            kept: times <= TIMES_PACKING,
+            kept: (times <= TIMES_PACKING).into(),
         });
     }
     if let (Some(gzip), Some(zstd)) = (gzip, zstd) {
@@ -44,7 +44,7 @@ pub(super) fn checks(rows: &[Row]) -> Vec<Check> {
             name: "an archive in zstd is cheaper than in gzip",
             seen: format!("{zstd:.1} against {gzip:.1} µs/page"),
             wanted: "less".to_owned(),
-            kept: zstd < gzip,
+            kept: (zstd < gzip).into(),
         });
     }
     if let (Some(gzip), Some(wget)) = (gzip, cost(WGET_WARC)) {
@@ -52,7 +52,7 @@ pub(super) fn checks(rows: &[Row]) -> Vec<Check> {
             name: "an archive takes less than wget's",
             seen: format!("{:.2} of wget's {wget:.1} µs/page", gzip / wget),
             wanted: format!("less than {OF_WGET}"),
-            kept: gzip < wget * OF_WGET,
+            kept: (gzip < wget * OF_WGET).into(),
         });
     }
     checks
@@ -61,6 +61,7 @@ pub(super) fn checks(rows: &[Row]) -> Vec<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::race::checks::Kept;
     use crate::bench::race::contestant::Party;
     use crate::bench::result::table::tests::row;
 
@@ -75,7 +76,8 @@ mod tests {
                 row(Coding::Zstd.name(), Party::Clewline, 0.15),
                 row(WGET_WARC, Party::Rival, 0.5),
             ];
-            checks(&rows).iter().map(|check| check.kept).collect()
+            let checks = checks(&rows);
+            checks.iter().map(|check| check.kept == Kept::Yes).collect()
         };
         let expected: [(f64, Vec<bool>); 4] = [
             (0.14, vec![true, false, true]),

@@ -1,5 +1,5 @@
-//! Promises that a race does not show: many requests at once, a pace that is kept and used, and
-//! an order that can be repeated.
+//! Promises that a race does not show: a pace that is kept and used, an order that can be
+//! repeated, and those of their own modules: many requests at once, and growth.
 
 use std::fs;
 use std::path::Path;
@@ -14,10 +14,8 @@ use super::super::options::{Care, Options};
 use super::contestant::{self, Blanks, Contestant};
 use super::internet::way_in;
 use super::round::{Account, Arena, empty};
+use super::{flight, growth};
 use crate::stage::say;
-
-/// The most memory that a waiting request may take.
-const KIB_PER_REQUEST: f64 = 8.0;
 
 /// The part of the ceiling that a crawl must reach.
 const OF_CEILING: f64 = 0.95;
@@ -31,15 +29,43 @@ pub(crate) struct Check {
     pub(crate) name: &'static str,
     pub(crate) seen: String,
     pub(crate) wanted: String,
-    pub(crate) kept: bool,
+    pub(crate) kept: Kept,
 }
 
-type Examine = fn(&Bench) -> Result<Check>;
+/// Whether a promise was kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    Yes,
+    No,
+    /// This machine cannot show it.
+    NotMeasured,
+}
 
-const CHECKS: [(&str, Examine); 3] = [
-    ("many at once", many_at_once),
-    ("pace", pace),
-    ("order", order),
+impl From<bool> for Kept {
+    fn from(kept: bool) -> Self {
+        if kept { Self::Yes } else { Self::No }
+    }
+}
+
+impl Check {
+    /// A promise that this machine cannot show, and why.
+    pub(super) fn not_measured(name: &'static str, why: &str, wanted: String) -> Self {
+        Self {
+            name,
+            seen: format!("not measured: {why}"),
+            wanted,
+            kept: Kept::NotMeasured,
+        }
+    }
+}
+
+type Examine = fn(&Bench) -> Result<Vec<Check>>;
+
+const CHECKS: [(&str, Examine); 4] = [
+    ("many at once", flight::checks),
+    ("pace", |bench| Ok(vec![pace(bench)?])),
+    ("order", |bench| Ok(vec![order(bench)?])),
+    ("growth", growth::checks),
 ];
 
 /// Makes the checks that are wanted.
@@ -48,34 +74,45 @@ pub(crate) fn run(ground: &Ground, options: &Options) -> Result<Vec<Check>> {
     for (name, examine) in CHECKS {
         if options.wants(name) {
             say(&format!("\n{name}"));
-            checks.push(examine(&Bench { ground, options })?);
+            checks.extend(examine(&Bench { ground, options })?);
         }
     }
     Ok(checks)
 }
 
 /// What the checks share.
-struct Bench<'a> {
-    ground: &'a Ground,
-    options: &'a Options,
+pub(super) struct Bench<'a> {
+    pub(super) ground: &'a Ground,
+    pub(super) options: &'a Options,
 }
 
 /// Where a crawl begins and how it goes.
-struct Course<'a> {
-    roots: &'a Path,
-    in_flight: usize,
-    words: &'a [&'a str],
+pub(super) struct Course<'a> {
+    pub(super) roots: &'a Path,
+    pub(super) in_flight: usize,
+    pub(super) words: &'a [&'a str],
+    /// Other cores than the one of whoever is measured.
+    pub(super) cores: Option<&'a str>,
 }
 
 /// One crawl, from all sides.
-struct Crawled {
-    cost: Cost,
-    account: Account,
+pub(super) struct Crawled {
+    pub(super) cost: Cost,
+    pub(super) account: Account,
     report: Value,
 }
 
+impl Crawled {
+    /// A number of its report.
+    pub(super) fn count(&self, path: &str) -> u64 {
+        let number = self.report.pointer(path);
+        number.and_then(Value::as_u64).unwrap_or(0)
+    }
+}
+
 impl Bench<'_> {
-    fn size(&self, full: u32, quick: u32) -> u32 {
+    /// A number for figures that are quoted, and one for a try.
+    pub(super) fn size(&self, full: u32, quick: u32) -> u32 {
         match self.options.care {
             Care::Full => full,
             Care::Quick => quick,
@@ -83,7 +120,23 @@ impl Bench<'_> {
     }
 
     /// Clewline in an internet.
-    fn crawl(&self, internet: &Internet, who: Contestant, course: &Course) -> Result<Crawled> {
+    pub(super) fn crawl(
+        &self,
+        internet: &Internet,
+        who: Contestant,
+        course: &Course,
+    ) -> Result<Crawled> {
+        self.watch(internet, who, course, &mut |_| ())
+    }
+
+    /// The same, looked at on the way.
+    pub(super) fn watch(
+        &self,
+        internet: &Internet,
+        who: Contestant,
+        course: &Course,
+        look: &mut dyn FnMut(u32),
+    ) -> Result<Crawled> {
         let way = way_in(internet, &course.roots.display().to_string());
         let way: Vec<&str> = way.iter().map(String::as_str).collect();
         let who = who
@@ -101,7 +154,11 @@ impl Bench<'_> {
         };
         let session = internet.open(&blanks)?;
         let stopwatch = Stopwatch::new(&self.ground.scratch, self.options.limit());
-        let cost = stopwatch.run(&who.command(&blanks))?;
+        let stopwatch = match course.cores {
+            Some(cores) => stopwatch.on(cores),
+            None => stopwatch,
+        };
+        let cost = stopwatch.watch(&who.command(&blanks), look)?;
         let account = session.close()?;
         let Ok(report) = serde_json::from_str(&stopwatch.words()?) else {
             bail!("{} said no report: {}", who.name, stopwatch.complaints()?);
@@ -112,49 +169,6 @@ impl Bench<'_> {
             report,
         })
     }
-}
-
-fn count(report: &Value, path: &str) -> u64 {
-    report.pointer(path).and_then(Value::as_u64).unwrap_or(0)
-}
-
-/// A request to every host at once, all of which answer late.
-fn many_at_once(bench: &Bench) -> Result<Check> {
-    let hosts = bench.size(10_000, 1000);
-    let internet = Internet::prepare(
-        bench.ground,
-        &Plan {
-            profile: "slow",
-            hosts,
-            pages: 5,
-            seed: 7,
-            latency: 10.0,
-            promises: Vec::new(),
-        },
-    )?;
-    let crawl = |roots: &Path, in_flight: u32| {
-        let course = Course {
-            roots,
-            in_flight: in_flight as usize,
-            words: &["--speed", "max"],
-        };
-        bench.crawl(&internet, contestant::in_memory(bench.ground), &course)
-    };
-    let crawled = crawl(&internet.origins(), hosts)?;
-    // A crawl that reaches nothing shows what the program takes by itself.
-    let nowhere = bench.ground.scratch.join("nowhere");
-    fs::write(&nowhere, "http://127.0.0.1:1/\n")?;
-    let alone = crawl(&nowhere, 1)?;
-    let failed = count(&crawled.report, "/tally/outcomes/failed");
-    let at_once = count(&crawled.report, "/facts/peak_in_flight");
-    let memory = crawled.cost.peak.saturating_sub(alone.cost.peak) as f64;
-    let each = memory / at_once.max(1) as f64;
-    Ok(Check {
-        name: "requests in flight to slow hosts",
-        seen: format!("{at_once} at once, {failed} failed, {each:.1} KiB each, all included"),
-        wanted: format!("{hosts} at once, none failed, at most {KIB_PER_REQUEST} KiB each"),
-        kept: failed == 0 && at_once >= u64::from(hosts) && each <= KIB_PER_REQUEST,
-    })
 }
 
 /// A fixed delay at which the hosts could take half of what the crawler can do: are they asked
@@ -171,6 +185,8 @@ fn pace(bench: &Bench) -> Result<Check> {
             pages: 200,
             seed: 7,
             latency: 0.1,
+            delay: None,
+            secure: None,
             promises: Vec::new(),
         },
     )?;
@@ -180,6 +196,7 @@ fn pace(bench: &Bench) -> Result<Check> {
             roots: &internet.origins(),
             in_flight: 5000,
             words: &[&["--max-time", &seconds, "--speed", "max"], words].concat(),
+            cores: None,
         };
         bench.crawl(&internet, contestant::in_memory(bench.ground), &course)
     };
@@ -199,7 +216,7 @@ fn pace(bench: &Bench) -> Result<Check> {
             rate / ceiling * 100.0
         ),
         wanted: format!("{:.0} % of {ceiling:.0} requests/s", OF_CEILING * 100.0),
-        kept: rate >= OF_CEILING * ceiling,
+        kept: (rate >= OF_CEILING * ceiling).into(),
     })
 }
 
@@ -228,6 +245,8 @@ fn order(bench: &Bench) -> Result<Check> {
             pages: 20,
             seed: 7,
             latency: 1.0,
+            delay: None,
+            secure: None,
             promises: Vec::new(),
         },
     )?;
@@ -236,6 +255,7 @@ fn order(bench: &Bench) -> Result<Check> {
             roots: &internet.roots(),
             in_flight: 1,
             words: &["--speed", "max"],
+            cores: None,
         };
         bench.crawl(&internet, contestant::with_folder(bench.ground), &course)?;
         let urls = bench.ground.scratch.join("crawl/urls.jsonl");
@@ -257,7 +277,7 @@ fn order(bench: &Bench) -> Result<Check> {
             second.len()
         ),
         wanted: "the same records in the same order".to_owned(),
-        kept,
+        kept: kept.into(),
     })
 }
 

@@ -1,6 +1,6 @@
 //! Who takes part, as commands.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::super::ground::Ground;
 
@@ -21,6 +21,8 @@ pub(crate) struct Contestant {
     pub(crate) party: Party,
     /// What is left on disk.
     pub(crate) stores: &'static str,
+    /// A crawl that was begun and is gone on with: a folder that is copied before each run.
+    pub(crate) begun: Option<PathBuf>,
     words: Vec<String>,
 }
 
@@ -42,6 +44,7 @@ impl Contestant {
             name: name.to_owned(),
             party,
             stores,
+            begun: None,
             words: words.iter().map(|&word| word.to_owned()).collect(),
         }
     }
@@ -56,6 +59,12 @@ impl Contestant {
     pub(crate) fn called(mut self, name: &str, stores: &'static str) -> Self {
         name.clone_into(&mut self.name);
         self.stores = stores;
+        self
+    }
+
+    /// The same, going on with what a crawl left in this folder.
+    pub(crate) fn going_on(mut self, folder: &Path) -> Self {
+        self.begun = Some(folder.to_owned());
         self
     }
 
@@ -98,6 +107,16 @@ pub(crate) fn with_folder(ground: &Ground) -> Contestant {
         .with(&INTO_FOLDER)
         .with(&["--no-archive"])
 }
+
+/// Clewline going on with a crawl of one page, whose store knows millions of other URLs.
+pub(crate) fn with_known(ground: &Ground, folder: &Path) -> Contestant {
+    clewline(ground, WITH_KNOWN, "its job folder")
+        .with(&["--output", "{disk}", "--no-archive"])
+        .going_on(folder)
+}
+
+/// What [`with_known`] is called.
+pub(crate) const WITH_KNOWN: &str = "clewline, 5 M URLs known";
 
 /// Clewline with its job folder and the archive in it.
 pub(crate) fn with_archive(ground: &Ground, coding: Coding) -> Contestant {

@@ -1,20 +1,24 @@
 //! The race on the documentation site, as fast as it can answer and a tenth of a second late.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use super::super::arena::nginx::{Door, Files, Nginx};
-use super::super::arena::{Coverage, truth};
-use super::super::ground::Ground;
+use super::super::arena::Coverage;
+use super::super::arena::nginx::{DELAY, Door, Files, Nginx};
+use super::super::arena::truth::{self, Survey};
+use super::super::ground::{Ground, said};
 use super::super::measure::Stopwatch;
-use super::super::options::{Options, Rivals};
+use super::super::options::{Care, Options, Rivals};
 use super::super::rivals;
 use super::contestant::{self, Blanks, Coding, Contestant, ONE_SITE, Party};
-use super::round::{Account, Arena, Race, Row, Session};
+use super::round::{Account, Arena, Race, Row, Session, empty};
+use super::schedule;
 use crate::stage::say;
+
+/// URLs of other sites that a store may know before it meets this one.
+const KNOWN: &str = "5000000";
 
 /// A variant of the site.
 struct Variant {
@@ -70,7 +74,7 @@ struct Site<'a> {
     ground: &'a Ground,
     options: &'a Options,
     nginx: Nginx,
-    expected: BTreeMap<String, u16>,
+    survey: Survey,
     stopwatch: Stopwatch,
     out: PathBuf,
     disk: PathBuf,
@@ -83,12 +87,13 @@ pub(crate) fn race(ground: &Ground, options: &Options) -> Result<Vec<Row>> {
     }
     let files = Files::find(&ground.workspace)?;
     say("reading the documentation to know what must be found");
-    let expected = truth::walk(&files.pages)?;
-    let broken = expected.values().filter(|status| **status == 404).count();
+    let survey = truth::walk(&files.pages)?;
+    let known = survey.known.values();
+    let broken = known.filter(|status| **status == 404).count();
     let version = files.version()?;
     say(&format!(
         "{version}: {} URLs, {broken} of them broken",
-        expected.len()
+        survey.known.len()
     ));
     let site = Site {
         nginx: Nginx::start(&files, &ground.scratch)?,
@@ -97,7 +102,7 @@ pub(crate) fn race(ground: &Ground, options: &Options) -> Result<Vec<Row>> {
         disk: ground.scratch.join("crawl"),
         ground,
         options,
-        expected,
+        survey,
     };
     let mut rows: Vec<Row> = Vec::new();
     for variant in VARIANTS
@@ -116,7 +121,11 @@ impl Site<'_> {
             "\n{}: {} in flight",
             variant.name, variant.in_flight
         ));
-        let contestants = self.contestants(variant);
+        let mut contestants = self.contestants(variant);
+        if variant.door == Door::Fast && self.options.care == Care::Full {
+            let after_clewline = 3;
+            contestants.insert(after_clewline, self.with_known(variant)?);
+        }
         let mut rows: Vec<Row> = contestants
             .iter()
             .map(|contestant| Row::new(variant.name, contestant, variant.in_flight))
@@ -125,6 +134,8 @@ impl Site<'_> {
             let known = before.iter().find(|known| known.name == row.name);
             row.coverage = match known {
                 Some(known) => known.coverage,
+                // It goes on at the door where it began.
+                None if contestant.begun.is_some() => None,
                 None => Some(self.coverage(contestant, variant.in_flight)?),
             };
         }
@@ -137,7 +148,18 @@ impl Site<'_> {
             blanks: self.blanks(&url, &list, variant.in_flight),
         };
         race.run(&contestants, &mut rows)?;
+        for row in rows.iter_mut().filter(|row| row.party != Party::Limit) {
+            row.ideal = self.ideal(variant);
+        }
         Ok(rows)
+    }
+
+    /// Pages per second of a crawl that loses no time; only where answers are late is it theirs
+    /// that counts.
+    fn ideal(&self, variant: &Variant) -> Option<f64> {
+        let links = &self.survey.links;
+        let time = schedule::ideal(links, variant.in_flight, DELAY);
+        (variant.door == Door::Late).then(|| links.len() as f64 / time.as_secs_f64())
     }
 
     fn contestants(&self, variant: &Variant) -> Vec<Contestant> {
@@ -161,6 +183,29 @@ impl Site<'_> {
         all
     }
 
+    /// A crawl that has fetched one page and knows millions of URLs of other sites.
+    fn with_known(&self, variant: &Variant) -> Result<Contestant> {
+        say("  preparing a store that knows 5 million URLs");
+        let folder = self.ground.scratch.join("known");
+        empty(&folder)?;
+        let url = self.nginx.url(variant.door);
+        let first = contestant::with_folder(self.ground)
+            .with(&ONE_SITE)
+            .with(&["--max-pages", "1"]);
+        let blanks = Blanks {
+            disk: &folder,
+            ..self.blanks(&url, Path::new(""), variant.in_flight)
+        };
+        self.stopwatch.run(&first.command(&blanks))?;
+        let store = folder.join("state/store").display().to_string();
+        let growth = self.ground.program("growth");
+        let seed = ["seed", "--known", KNOWN, "--folder", &store];
+        said(&growth, &seed)
+            .filter(|words| !words.is_empty())
+            .with_context(|| format!("growth cannot fill {store}"))?;
+        Ok(contestant::with_known(self.ground, &folder).with(&ONE_SITE))
+    }
+
     /// A run that is not timed, at the door with a log: what was asked for, and how often.
     fn coverage(&self, contestant: &Contestant, in_flight: usize) -> Result<Coverage> {
         say(&format!("  coverage: {}", contestant.name));
@@ -175,7 +220,7 @@ impl Site<'_> {
         };
         race.sample(contestant)?;
         let log = self.nginx.log_text()?;
-        let coverage = Coverage::of(log.lines(), &self.expected);
+        let coverage = Coverage::of(log.lines(), &self.survey.known);
         if coverage.found < coverage.expected && contestant.party != Party::Rival {
             say(&format!("    found only {coverage:?}"));
         }
@@ -196,7 +241,11 @@ impl Site<'_> {
     fn list(&self, url: &str) -> Result<PathBuf> {
         let file = self.ground.scratch.join("list");
         let root = url.trim_end_matches('/');
-        let lines = self.expected.keys().map(|path| format!("{root}{path}\n"));
+        let lines = self
+            .survey
+            .known
+            .keys()
+            .map(|path| format!("{root}{path}\n"));
         fs::write(&file, lines.collect::<String>())?;
         Ok(file)
     }

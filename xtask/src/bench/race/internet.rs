@@ -84,6 +84,8 @@ fn sites(care: Care) -> [Web; 5] {
         pages,
         seed: 7,
         latency: 1.0,
+        delay: None,
+        secure: None,
         promises: Vec::new(),
     };
     [

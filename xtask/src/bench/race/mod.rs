@@ -4,8 +4,11 @@ mod archive;
 pub(crate) mod checks;
 pub(crate) mod contestant;
 mod docs;
+mod flight;
+mod growth;
 mod internet;
 pub(crate) mod round;
+mod schedule;
 
 use anyhow::Result;
 
@@ -29,6 +32,8 @@ pub(crate) fn run(ground: &Ground, options: &Options) -> Result<()> {
     rows.extend(docs::race(ground, options)?);
     rows.extend(internet::race(ground, options)?);
     let mut checks = archive::checks(&rows);
+    checks.extend(schedule::checks(&rows));
+    checks.extend(growth::of_rows(&rows));
     checks.extend(checks::run(ground, options)?);
     result::publish(ground, options, &Results { rows, checks })
 }

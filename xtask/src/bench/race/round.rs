@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -73,6 +74,8 @@ pub(crate) struct Row {
     pub(crate) party: Party,
     pub(crate) stores: &'static str,
     pub(crate) in_flight: usize,
+    /// Pages per second of the ideal schedule, where that is known.
+    pub(crate) ideal: Option<f64>,
     pub(crate) samples: Vec<Sample>,
     pub(crate) coverage: Option<Coverage>,
     /// Of all runs together.
@@ -114,6 +117,7 @@ impl Row {
             party: contestant.party,
             stores: contestant.stores,
             in_flight,
+            ideal: None,
             samples: Vec::new(),
             coverage: None,
             violations: None,
@@ -127,6 +131,11 @@ impl Row {
 
     pub(crate) fn pages_per_second(&self) -> Option<Spread> {
         self.spread(|sample| sample.requests as f64 / sample.cost.wall)
+    }
+
+    /// The part of the ideal schedule's rate that was reached.
+    pub(crate) fn of_ideal(&self) -> Option<f64> {
+        Some(self.pages_per_second()?.median / self.ideal?)
     }
 
     /// Processor time of the contestant, in microseconds.
@@ -215,6 +224,9 @@ impl Race<'_> {
     pub(crate) fn sample(&self, contestant: &Contestant) -> Result<Sample> {
         empty(self.blanks.out)?;
         empty(self.blanks.disk)?;
+        if let Some(begun) = &contestant.begun {
+            copy(begun, self.blanks.disk)?;
+        }
         let session = self.arena.open(&self.blanks)?;
         let cost = self.stopwatch.run(&contestant.command(&self.blanks))?;
         let account = session.close()?;
@@ -249,6 +261,16 @@ impl Race<'_> {
         );
         Ok(())
     }
+}
+
+/// Copies what is in a folder into another.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let copied = Command::new("cp")
+        .args(["--archive", "--no-target-directory"])
+        .args([from, to])
+        .status()?;
+    ensure!(copied.success(), "{} cannot be copied", from.display());
+    Ok(())
 }
 
 /// An empty folder, whatever was there.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::ground::Ground;
 use super::super::measure::Ended;
 use super::super::race::Results;
-use super::super::race::checks::Check;
+use super::super::race::checks::{Check, Kept};
 use super::super::race::round::{Row, Spread};
 use super::super::{machine, rivals};
 use super::table::ratio;
@@ -46,7 +46,12 @@ pub(crate) fn caption(record: &Value) -> String {
 }
 
 fn check(check: &Check) -> Value {
-    json!({"name": check.name, "seen": check.seen, "wanted": check.wanted, "kept": check.kept})
+    let kept = match check.kept {
+        Kept::Yes => Some(true),
+        Kept::No => Some(false),
+        Kept::NotMeasured => None,
+    };
+    json!({"name": check.name, "seen": check.seen, "wanted": check.wanted, "kept": kept})
 }
 
 fn line(row: &Row, rows: &[Row]) -> Value {
@@ -67,6 +72,7 @@ fn line(row: &Row, rows: &[Row]) -> Value {
         "stores": row.stores,
         "in_flight": row.in_flight,
         "pages_per_second": spread(row.pages_per_second()),
+        "ideal_pages_per_second": row.ideal,
         "cpu_micros_per_page": spread(row.per_page()),
         "user_micros_per_page": spread(row.user_per_page()),
         "server_micros_per_page": spread(row.server_per_page()),

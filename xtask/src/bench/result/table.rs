@@ -1,6 +1,6 @@
 //! The table, in Markdown that also reads well as it stands.
 
-use super::super::race::checks::Check;
+use super::super::race::checks::{Check, Kept};
 use super::super::race::contestant::Party;
 use super::super::race::round::{Row, Spread};
 
@@ -61,7 +61,11 @@ pub(crate) fn checks(checks: &[Check]) -> String {
     }
     let mut text = "\n| promise | seen | wanted | kept |\n|---|---|---|---|\n".to_owned();
     for check in checks {
-        let kept = if check.kept { "yes" } else { "**no**" };
+        let kept = match check.kept {
+            Kept::Yes => "yes",
+            Kept::No => "**no**",
+            Kept::NotMeasured => "–",
+        };
         let cells = [check.name, &check.seen, &check.wanted, kept];
         text.extend(["| ", &cells.join(" | "), " |\n"]);
     }
@@ -142,6 +146,9 @@ fn remarks(row: &Row) -> String {
         remarks.push(format!(
             "engine {micros:.1} µs: enough for {most:.0} pages/s"
         ));
+    }
+    if let Some(part) = row.of_ideal() {
+        remarks.push(format!("{:.1} % of the ideal schedule", part * 100.0));
     }
     if server_dominates(row) {
         remarks.push("the server costs more than the crawler: a figure of the server".to_owned());

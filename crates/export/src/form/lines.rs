@@ -1,0 +1,63 @@
+//! JSON lines: an object for each URL.
+//!
+//! Owns how a row becomes an object. A value that a row does not have is left out. Invariant: a
+//! line holds no character that steers a terminal, as in `urls.jsonl`.
+
+use std::io;
+
+use clewline::escape;
+use clewline_content::Speed;
+
+use crate::columns::{Cell, PAGES, PageRow};
+use crate::error::ExportError;
+use crate::export::{Output, Rows, Sink, Work};
+use crate::form::duplicates::Near;
+use crate::pages::Need;
+
+pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), ExportError> {
+    let mut sink = Sink::open(output)?;
+    let mut rows = Rows::new(work)?;
+    let mut near = Near::default();
+    let mut pages = work.pages(Need::Words(Speed::Main))?;
+    let mut line = Vec::new();
+    while let Some(page) = pages.next() {
+        let page = page?;
+        work.take(&page, pages.offset());
+        near.take(&page);
+        let row = rows.row(work, page)?;
+        line.clear();
+        object(&row, &mut line).map_err(ExportError::output(&work.job.path))?;
+        sink.write(&line)?;
+    }
+    work.done.near = Some(near.count());
+    sink.finish()
+}
+
+fn object(row: &PageRow, line: &mut Vec<u8>) -> io::Result<()> {
+    let mut json = String::from("{");
+    for column in &PAGES {
+        let value = match (column.value)(row) {
+            Cell::Empty => continue,
+            Cell::Text(text) => serde_json::to_string(&text)?,
+            Cell::Moment(text) => serde_json::to_string(text)?,
+            Cell::Json(value) => value,
+            Cell::Integer(number) => number.to_string(),
+            Cell::Long(number) => number.to_string(),
+            // Most readers of JSON keep 53 bits of a number.
+            Cell::Bits(bits) => format!("\"{bits:016x}\""),
+            Cell::Double(number) => serde_json::to_string(&number)?,
+            Cell::Flag(flag) => flag.to_string(),
+        };
+        if json.len() > 1 {
+            json.push(',');
+        }
+        json.push('"');
+        json.push_str(column.name);
+        json.push_str("\":");
+        json.push_str(&value);
+    }
+    json.push_str("}\n");
+    // The line's end is the only control character in it.
+    escape::json_text(&json, line);
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! The forms, one module each.
+//!
+//! Owns their names and which of them are folders.
+
+pub(crate) mod csv;
+mod documents;
+pub(crate) mod duplicates;
+mod graph;
+mod lines;
+mod numbered;
+mod parquet;
+mod sitemap;
+
+use std::fmt;
+use std::path::Path;
+
+use crate::Existing;
+use crate::error::ExportError;
+use crate::export::{Output, Work};
+
+/// What a crawl can be written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Form {
+    /// A JSON object for each URL, with the text of pages.
+    Jsonl,
+    /// A row for each URL, without text.
+    Csv,
+    /// A folder with the tables `pages`, `links` and `items`; a name that ends in `.parquet`
+    /// makes the first alone.
+    Parquet,
+    /// A folder with a Markdown file for each page.
+    Markdown,
+    /// A folder with a text file for each page.
+    Text,
+    /// A folder of `1.html`, `2.html` and so on: URL, depth, content.
+    Numbered,
+    /// A sitemap, or an index of sitemaps.
+    Sitemap,
+    /// A folder with the graph of links: two CSV files and `GraphML`, with `PageRank`.
+    Graph,
+    /// The pages that are the same or nearly the same, as CSV.
+    Duplicates,
+}
+
+impl Form {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Jsonl,
+        Self::Csv,
+        Self::Parquet,
+        Self::Markdown,
+        Self::Text,
+        Self::Numbered,
+        Self::Sitemap,
+        Self::Graph,
+        Self::Duplicates,
+    ];
+
+    /// The name that it is asked for with.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::Markdown => "markdown",
+            Self::Text => "text",
+            Self::Numbered => "numbered",
+            Self::Sitemap => "sitemap",
+            Self::Graph => "graph",
+            Self::Duplicates => "duplicates",
+        }
+    }
+
+    /// The form of a name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|form| form.name() == name)
+    }
+
+    pub(crate) fn write(self, work: &mut Work<'_>, output: Output<'_>) -> Result<(), ExportError> {
+        match self {
+            Self::Jsonl => lines::write(work, output),
+            Self::Csv => csv::write(work, output),
+            Self::Parquet => {
+                let (path, existing) = self.folder(&output)?;
+                parquet::write(work, path, existing)
+            }
+            Self::Markdown => documents::write(work, output, documents::Dress::Markdown),
+            Self::Text => documents::write(work, output, documents::Dress::Text),
+            Self::Numbered => {
+                let (path, existing) = self.folder(&output)?;
+                numbered::write(work, path, existing)
+            }
+            Self::Sitemap => sitemap::write(work, output),
+            Self::Graph => graph::write(work, output),
+            Self::Duplicates => duplicates::write(work, output),
+        }
+    }
+}
+
+impl Form {
+    /// The place of a form that cannot be a stream.
+    fn folder<'a>(self, output: &Output<'a>) -> Result<(&'a Path, Existing), ExportError> {
+        match output {
+            Output::Path(path, existing) => Ok((path, *existing)),
+            Output::Stream(_) => Err(ExportError::NotAStream(self)),
+        }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}

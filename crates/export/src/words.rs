@@ -1,0 +1,171 @@
+//! What a page says, for a row or a document.
+//!
+//! Owns which media types have words, how bytes become text, and how plain text is treated like
+//! a page. It refuses to know where bodies lie.
+
+use clewline::record::{OutcomeKind, Record};
+use clewline_content::{Content, Fingerprint, words};
+use encoding_rs::{Encoding, UTF_8};
+
+/// What is written for a page.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Words {
+    pub(crate) title: Option<String>,
+    pub(crate) language: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) author: Option<String>,
+    pub(crate) published: Option<String>,
+    pub(crate) modified: Option<String>,
+    /// One per line.
+    pub(crate) headings: String,
+    /// The main text; of a page that was only skimmed, all of it.
+    pub(crate) text: String,
+    pub(crate) markdown: String,
+    /// Words of the text.
+    pub(crate) count: usize,
+    /// Of all that can be read, not of the main text only.
+    pub(crate) exact: u64,
+    pub(crate) near: u64,
+}
+
+/// What a body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Media {
+    Html,
+    Plain,
+    Markdown,
+}
+
+impl Media {
+    /// What the body of a record is, if it is a page with words.
+    pub(crate) fn of(record: &Record) -> Option<Self> {
+        let is_there = matches!(
+            record.outcome,
+            OutcomeKind::Fetched | OutcomeKind::Unmodified
+        );
+        let is_sound = record
+            .status
+            .is_none_or(|status| (200..300).contains(&status) || status == 304);
+        if !is_there || !is_sound {
+            return None;
+        }
+        match record.content_type.as_deref() {
+            None | Some("text/html" | "application/xhtml+xml") => Some(Self::Html),
+            Some("text/plain") => Some(Self::Plain),
+            Some("text/markdown") => Some(Self::Markdown),
+            Some(_) => None,
+        }
+    }
+}
+
+/// The text of a body, in the encoding that the crawl found.
+pub(crate) fn text_of(body: &[u8], charset: Option<&str>) -> String {
+    let named = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
+    let (text, ..) = named.unwrap_or(UTF_8).decode(body);
+    text.into_owned()
+}
+
+impl Words {
+    /// Of a page.
+    pub(crate) fn of_page(content: Content) -> Self {
+        let metadata = content.metadata;
+        let headings = metadata.headings.into_iter().map(|heading| heading.text);
+        let (text, count, markdown) = match content.main {
+            Some(main) => (main.text, main.words, main.markdown),
+            None => (content.text, content.words, String::new()),
+        };
+        let detected = content.detected_language.map(ToOwned::to_owned);
+        Self {
+            title: metadata.title,
+            language: metadata.language.or(detected),
+            description: metadata.description,
+            author: metadata.author,
+            published: metadata.published,
+            modified: metadata.modified,
+            headings: headings.collect::<Vec<_>>().join("\n"),
+            text: printable(&text),
+            markdown: printable(&markdown),
+            count,
+            exact: content.fingerprint.exact,
+            near: content.fingerprint.near,
+        }
+    }
+
+    /// Of a text without markup, or with Markdown's.
+    pub(crate) fn of_text(text: &str, media: Media) -> Self {
+        let fingerprint = Fingerprint::of(text);
+        let text = printable(text);
+        Self {
+            markdown: match media {
+                Media::Markdown => text.clone(),
+                _ => fenced(&text),
+            },
+            count: words(&text).count(),
+            exact: fingerprint.exact,
+            near: fingerprint.near,
+            text,
+            ..Self::default()
+        }
+    }
+}
+
+/// Text without controls other than lines and tabs: files are looked at in terminals, too.
+fn printable(text: &str) -> String {
+    let is_kept = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    text.chars().filter(is_kept).collect()
+}
+
+/// Plain text as a block that Markdown leaves alone.
+fn fenced(text: &str) -> String {
+    let longest = text
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}\n{text}{end}{fence}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::urls::samples::record;
+
+    #[test]
+    fn pages_with_words_are_known() {
+        for (outcome, status, media_type, expected) in [
+            (
+                OutcomeKind::Fetched,
+                Some(200),
+                Some("text/html"),
+                Some(Media::Html),
+            ),
+            (OutcomeKind::Fetched, Some(404), Some("text/html"), None),
+            (OutcomeKind::Redirected, Some(301), Some("text/html"), None),
+            (OutcomeKind::Unmodified, Some(304), None, Some(Media::Html)),
+            (
+                OutcomeKind::Fetched,
+                Some(200),
+                Some("text/plain"),
+                Some(Media::Plain),
+            ),
+            (OutcomeKind::Fetched, Some(200), Some("image/png"), None),
+            (OutcomeKind::Failed, None, None, None),
+        ] {
+            let mut page = record("https://a.test/");
+            page.outcome = outcome;
+            page.status = status;
+            page.content_type = media_type.map(ToOwned::to_owned);
+            assert_eq!(Media::of(&page), expected, "{outcome:?} {media_type:?}");
+        }
+    }
+
+    #[test]
+    fn plain_text_stays_plain() {
+        let words = Words::of_text("a ```` b\u{1b}[2J\n", Media::Plain);
+        assert_eq!(words.text, "a ```` b[2J\n");
+        assert_eq!(words.markdown, "`````\na ```` b[2J\n`````\n");
+        assert_eq!(Words::of_text("# T", Media::Markdown).markdown, "# T");
+    }
+}

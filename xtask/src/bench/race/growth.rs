@@ -1,0 +1,228 @@
+//! Growth: what the frontier does in a second, and what a page costs the more is known.
+//!
+//! Owns the talk with the program `growth` and the judgement of its figures. It runs on the core
+//! of whoever is measured, one question at a time. Whether more cores help is asked of a crawl
+//! of small pages, where there are enough cores.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::super::arena::internet::{Internet, Plan};
+use super::super::ground::CRAWLER_CORE;
+use super::checks::{Bench, Check, Course};
+use super::contestant::{self, WITH_KNOWN};
+use super::round::{Row, empty};
+use crate::stage::say;
+
+/// Hosts among which the frontier decides.
+const HOSTS: u32 = 100_000;
+/// Hand-outs in a second of processor time.
+const DECISIONS: f64 = 1e6;
+/// What a page may cost more or less in memory, as a part of the first figure.
+const FLAT: f64 = 0.15;
+/// What it may cost more on disk, in microseconds.
+const ON_DISK: f64 = 30.0;
+/// Cores that are needed to see whether more of them help.
+const CORES: usize = 4;
+
+/// Where the known URLs are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Memory,
+    Disk,
+}
+
+/// What a page may cost a crawl whose store knows five million URLs, in microseconds.
+const WITH_KNOWN_BAR: f64 = 100.0;
+
+/// Judges the row of the crawl with many known URLs, if it was raced.
+pub(super) fn of_rows(rows: &[Row]) -> Vec<Check> {
+    let row = rows.iter().find(|row| row.name == WITH_KNOWN);
+    let cost = row.and_then(Row::per_page);
+    let check = cost.map(|cost| Check {
+        name: "a durable store that knows 5 million URLs",
+        seen: format!("{:.1} µs of processor time per page", cost.median),
+        wanted: format!("at most {WITH_KNOWN_BAR}"),
+        kept: (cost.median <= WITH_KNOWN_BAR).into(),
+    });
+    check.into_iter().collect()
+}
+
+/// Decisions, and the cost of pages in memory and on disk.
+pub(super) fn checks(bench: &Bench) -> Result<Vec<Check>> {
+    Ok(vec![
+        decisions(bench)?,
+        in_memory(&costs(bench, Place::Memory)?),
+        on_disk(&costs(bench, Place::Disk)?),
+        scaling(bench)?,
+    ])
+}
+
+/// Asks the program, on the core of whoever is measured.
+fn ask(bench: &Bench, words: &[String]) -> Result<Value> {
+    say(&format!("  growth {}", words.join(" ")));
+    let output = Command::new("taskset")
+        .args(["--cpu-list", &CRAWLER_CORE.to_string()])
+        .arg(bench.ground.program("growth"))
+        .args(words)
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .context("growth does not start")?;
+    ensure!(output.status.success(), "growth {words:?} failed");
+    serde_json::from_slice(&output.stdout).context("what growth says")
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+fn number(figures: &Value, name: &str) -> Result<f64> {
+    let number = figures[name].as_f64();
+    number.with_context(|| format!("growth says no {name}"))
+}
+
+fn decisions(bench: &Bench) -> Result<Check> {
+    let hosts = bench.size(HOSTS, 2000);
+    let figures = ask(bench, &words(&["decisions", "--hosts", &hosts.to_string()]))?;
+    let rate = number(&figures, "decisions_per_second")?;
+    let settled = number(&figures, "settlements_per_second")?;
+    Ok(Check {
+        name: "decisions of the frontier alone, in memory",
+        seen: format!(
+            "{:.2} M pages handed out in a second of one core, {:.2} M settled, with {hosts} hosts",
+            rate / 1e6,
+            settled / 1e6
+        ),
+        wanted: format!("at least {:.0} M", DECISIONS / 1e6),
+        kept: (rate >= DECISIONS).into(),
+    })
+}
+
+/// Known URLs, and microseconds per page with them.
+type Cost = (u64, f64);
+
+fn costs(bench: &Bench, place: Place) -> Result<Vec<Cost>> {
+    let most = u64::from(bench.size(10_000_000, 100_000));
+    let sizes = [10_000, 100_000, 1_000_000, 10_000_000];
+    let mut costs = Vec::new();
+    for known in sizes.into_iter().filter(|known| *known <= most) {
+        let mut question = words(&["pages", "--known", &known.to_string()]);
+        let folder = bench.ground.scratch.join("growth");
+        if place == Place::Disk {
+            empty(&folder)?;
+            let store = folder.join("store").display().to_string();
+            question.extend(words(&["--folder", &store]));
+        }
+        let figures = ask(bench, &question)?;
+        costs.push((known, number(&figures, "micros_per_page")?));
+        if place == Place::Disk {
+            std::fs::remove_dir_all(&folder)?;
+        }
+    }
+    Ok(costs)
+}
+
+/// All figures in one line.
+fn told(costs: &[Cost]) -> String {
+    let told = costs.iter().map(|(known, micros)| {
+        let known = if *known >= 1_000_000 {
+            format!("{} M", known / 1_000_000)
+        } else {
+            format!("{} k", known / 1000)
+        };
+        format!("{micros:.1} at {known}")
+    });
+    format!("µs per page: {}", told.collect::<Vec<_>>().join(", "))
+}
+
+/// The furthest that a figure is from the first, as a part of it.
+fn furthest(costs: &[Cost]) -> f64 {
+    let first = costs.first().map_or(f64::NAN, |cost| cost.1);
+    let parts = costs.iter().map(|cost| (cost.1 / first - 1.0).abs());
+    parts.fold(0.0, f64::max)
+}
+
+/// What a page costs more with the most URLs than with the least.
+fn more(costs: &[Cost]) -> f64 {
+    let ends = costs.first().zip(costs.last());
+    ends.map_or(f64::NAN, |(first, last)| last.1 - first.1)
+}
+
+fn in_memory(costs: &[Cost]) -> Check {
+    Check {
+        name: "a page costs the same the more is known, in memory",
+        seen: told(costs),
+        wanted: format!("± {:.0} % of the first", FLAT * 100.0),
+        kept: (furthest(costs) <= FLAT).into(),
+    }
+}
+
+fn on_disk(costs: &[Cost]) -> Check {
+    Check {
+        name: "a page costs little more the more is known, on disk",
+        seen: told(costs),
+        wanted: format!("at most {ON_DISK} µs more"),
+        kept: (more(costs) <= ON_DISK).into(),
+    }
+}
+
+/// One core against four, on small pages; the server has the first to itself, or shares it.
+fn scaling(bench: &Bench) -> Result<Check> {
+    let name = "pages/s with four cores against one";
+    let wanted = "more".to_owned();
+    if bench.ground.cores < CORES {
+        let why = format!("there are {} cores, {CORES} are needed", bench.ground.cores);
+        return Ok(Check::not_measured(name, &why, wanted));
+    }
+    let plan = Plan {
+        profile: "micro",
+        hosts: bench.size(400, 20),
+        pages: 50,
+        seed: 7,
+        latency: 1.0,
+        delay: None,
+        secure: None,
+        promises: Vec::new(),
+    };
+    let internet = Internet::prepare(bench.ground, &plan)?;
+    let rate = |cores: Option<&str>| -> Result<f64> {
+        let course = Course {
+            roots: &internet.roots(),
+            in_flight: 256,
+            words: &["--speed", "max"],
+            cores,
+        };
+        let crawled = bench.crawl(&internet, contestant::in_memory(bench.ground), &course)?;
+        Ok(crawled.account.requests as f64 / crawled.cost.wall)
+    };
+    let (one, four) = (rate(None)?, rate(Some("0-3"))?);
+    Ok(Check {
+        name,
+        seen: format!("{four:.0} against {one:.0}, {:.2} ×", four / one),
+        wanted,
+        kept: (four > one).into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::race::checks::Kept;
+
+    #[test]
+    fn growth_is_judged_by_the_first_figure() {
+        let check = |costs: &[Cost], memory: Kept, disk: Kept| {
+            let kept = (in_memory(costs).kept, on_disk(costs).kept);
+            assert_eq!(kept, (memory, disk), "{costs:?}");
+        };
+        check(&[(10_000, 100.0), (1_000_000, 114.0)], Kept::Yes, Kept::Yes);
+        check(&[(10_000, 100.0), (1_000_000, 129.0)], Kept::No, Kept::Yes);
+        check(&[(10_000, 10.0), (1_000_000, 41.0)], Kept::No, Kept::No);
+        // Much cheaper is not flat either: then the first figure is wrong.
+        check(&[(10_000, 100.0), (1_000_000, 70.0)], Kept::No, Kept::Yes);
+        let told = told(&[(10_000, 1.25), (10_000_000, 2.0)]);
+        assert_eq!(told, "µs per page: 1.2 at 10 k, 2.0 at 10 M");
+    }
+}
