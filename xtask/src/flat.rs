@@ -198,6 +198,8 @@ fn table(result: &Value) -> Result<String> {
     let restart = restart.context("flat did not restart")?;
     lines.push(format!("\n{}", memory(result, rows)?));
     lines.push(format!("Restart to the first job: {restart:.1} s."));
+    // What somebody who ran it by hand has to say of the run.
+    lines.extend(result["note"].as_str().map(|note| format!("\n{note}")));
     Ok(lines.join("\n"))
 }
 
@@ -275,6 +277,8 @@ mod tests {
             text.contains(memory) && text.contains("3,200 hosts"),
             "{text}"
         );
+        result["note"] = json!("It was stopped.");
+        assert!(table(&result).unwrap().ends_with("\nIt was stopped."));
         result["rows"][0]["peak_resident"] = Value::Null;
         assert!(table(&result).is_err());
     }
