@@ -234,7 +234,8 @@ impl Pace {
     fn speed_up(&mut self, politeness: &Politeness, median: Duration) {
         self.clean = 0;
         let most = politeness.host.most_in_flight;
-        self.in_flight_limit = (self.in_flight_limit + self.in_flight_limit.div_ceil(2)).min(most);
+        let half = self.in_flight_limit.div_ceil(2);
+        self.in_flight_limit = self.in_flight_limit.saturating_add(half).min(most);
         // The load rule: rate times response time stays below a number.
         let by_load = politeness
             .host
@@ -271,6 +272,16 @@ mod tests {
             Duration::from_millis(100)
         );
         assert_eq!(pace.in_flight_limit(), 4);
+    }
+
+    #[test]
+    fn the_largest_limit_does_not_grow() {
+        let mut politeness = Politeness::of(Speed::Max);
+        politeness.host.first_in_flight = u32::MAX;
+        politeness.host.most_in_flight = u32::MAX;
+        let mut pace = Pace::new(&politeness);
+        interval_after(&mut pace, &politeness, &[20; 30]);
+        assert_eq!(pace.in_flight_limit(), u32::MAX);
     }
 
     #[test]
