@@ -27,7 +27,7 @@ const PACKAGES: [&str; 7] = [
 /// Pages that are crawled and asked from every replay server.
 const PAGES: &str = "2000";
 /// The longest that installing or checking may take, in seconds.
-const LONGEST: &str = "300";
+const LONGEST: &str = "600";
 
 /// The variable that has the torture test keep its archives.
 pub(crate) const KEPT: &str = "CLEWLINE_KEEP_ARCHIVES";
