@@ -189,7 +189,7 @@ def main():
         check(judge.judge(path) == (len(KINDS), 1), f"{path}: warcio check")
     # The judge is no rubber stamp: another byte in a chunk, another block digest.
     plain = (folder / "all.warc").read_bytes()
-    for before, after in [(b"<p>hello", b"<p>hallo"), (b"WARC-Block-Digest: sha1:", b"WARC-Block-Digest: sha1:A")]:
+    for before, after in [(b"<p>he\r\n", b"<p>ha\r\n"), (b"WARC-Block-Digest: sha1:", b"WARC-Block-Digest: sha1:A")]:
         spoilt = folder / "spoilt.warc"
         spoilt.write_bytes(plain.replace(before, after, 1))
         check(spoilt.read_bytes() != plain, f"{before} is not there")
