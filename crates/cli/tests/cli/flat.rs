@@ -10,7 +10,7 @@ use terrarium::{Page, Site, numbered_links};
 use crate::place::{HOST, Place, web_of};
 
 /// Pages of the smaller crawl; the larger one has four times as many.
-const PAGES: usize = 1_500;
+const PAGES: usize = 2_400;
 /// Words of a page: about 20 KB, and no two pages have the same.
 const WORDS: usize = 2_000;
 /// How long a crawl may take; only a hang takes longer.
