@@ -3,11 +3,13 @@
 //! Owns the ends that the engine has not been told of. To wake the engine costs two switches of
 //! threads, more than it does with what it is told; so tasks leave their ends here, and the
 //! engine hears of many at once: when there are [`BATCH`] of them, or when a thread of the tasks
-//! has nothing else to do, whichever comes first. Invariant: no end waits here while all threads
-//! of the tasks are idle.
+//! has nothing else to do, whichever comes first. Invariants: no end waits here while all threads
+//! of the tasks are idle, and none at all that asks for a pause.
 
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use clewline_core::frontier::Ending;
 
 use super::{JobDone, Message};
 
@@ -35,8 +37,9 @@ impl Post {
         if ended.capacity() == 0 {
             ended.reserve_exact(BATCH);
         }
+        let is_urgent = asks_for_a_pause(&done.settlement.ending);
         ended.push(done);
-        if ended.len() >= BATCH {
+        if ended.len() >= BATCH || is_urgent {
             self.send(ended);
         }
     }
@@ -61,12 +64,23 @@ impl Post {
     }
 }
 
+/// Whether a server wants to be left alone: what is handed out before the engine knows reaches
+/// it all the same.
+fn asks_for_a_pause(ending: &Ending) -> bool {
+    match ending {
+        Ending::Answered(answer) => {
+            answer.retry_after.is_some() || matches!(answer.status, 429 | 503)
+        }
+        Ending::Failed(_) | Ending::Resolved { .. } => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{Receiver, channel};
     use std::time::Duration;
 
-    use clewline_core::frontier::{Ending, JobId, Settlement};
+    use clewline_core::frontier::{Answer, JobId, Settlement};
 
     use super::super::facts::Facts;
     use super::*;
@@ -77,6 +91,10 @@ mod tests {
             ttl: Duration::ZERO,
             trusted: false,
         };
+        ended(number, ending)
+    }
+
+    fn ended(number: usize, ending: Ending) -> JobDone {
         JobDone {
             settlement: Settlement {
                 job: JobId(number as u64),
@@ -109,5 +127,28 @@ mod tests {
         post.deliver();
         let all: Vec<u64> = whole.into_iter().chain(batches(&inbox)).flatten().collect();
         assert_eq!(all, (0..2 * BATCH as u64 + 3).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_server_that_asks_for_a_pause_is_heard_at_once() {
+        let (outbox, inbox) = channel();
+        let post = Post::new(outbox);
+        let answered = |status, retry_after| {
+            Ending::Answered(Box::new(Answer {
+                status,
+                retry_after,
+                ..Answer::default()
+            }))
+        };
+        for (number, ending, is_urgent) in [
+            (1, answered(200, None), false),
+            (2, answered(429, None), true),
+            (3, answered(503, None), true),
+            (4, answered(301, Some(Duration::from_secs(1))), true),
+            (5, answered(404, None), false),
+        ] {
+            post.leave(ended(number, ending));
+            assert_eq!(!batches(&inbox).is_empty(), is_urgent, "{number}");
+        }
     }
 }
