@@ -8,8 +8,8 @@ use crate::passage::grouped;
 
 const WIDTH: f64 = 720.0;
 /// Room for names at the left and for figures at the right.
-const LEFT: f64 = 190.0;
-const RIGHT: f64 = 150.0;
+const LEFT: f64 = 240.0;
+const RIGHT: f64 = 100.0;
 const TOP: f64 = 54.0;
 const STEP: f64 = 28.0;
 const BAR: f64 = 18.0;
