@@ -1,4 +1,4 @@
-//! Escapes: text from the web made safe to show.
+//! Escapes: text from the web made safe to show, and bytes as text.
 //!
 //! Owns which characters can steer a terminal, a reader's eye or a browser, and how they are
 //! written instead. Everything foreign that is shown passes through here; it refuses to know
@@ -50,6 +50,30 @@ pub fn html(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// Bytes as text of the standard alphabet, padded (RFC 4648, section 4).
+///
+/// ```
+/// use clewline::escape::base64;
+/// assert_eq!(base64(b"any carnal"), "YW55IGNhcm5hbA==");
+/// ```
+pub fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let at = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for position in 0..4 {
+            let digit = ALPHABET[(bits >> (18 - 6 * position) & 63) as usize];
+            text.push(if position > group.len() {
+                '='
+            } else {
+                char::from(digit)
+            });
+        }
+    }
+    text
 }
 
 /// Appends a serialised JSON value so that showing it cannot steer a terminal.
@@ -156,6 +180,20 @@ mod tests {
             ("a&amp;b\u{202e}", "a&amp;amp;b\\u{202e}"),
         ] {
             assert_eq!(html(text), expected);
+        }
+    }
+
+    #[test]
+    fn bytes_are_written_in_base_64() {
+        for (bytes, expected) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+            ("\u{ff}\u{ff}", "w7/Dvw=="),
+        ] {
+            assert_eq!(base64(bytes.as_bytes()), expected);
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use clewline::escape::base64;
 use clewline_warc::{Algorithm, Hasher};
 
 /// The page's script.
@@ -14,8 +15,6 @@ pub(crate) const STYLE: &str = include_str!("search.css");
 
 /// The policy of data that no browser should show.
 pub(crate) const SEALED: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
-
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// The policy of the page.
 pub(crate) fn policy() -> &'static str {
@@ -37,41 +36,12 @@ fn source(text: &str) -> String {
     format!("sha256-{}", base64(hasher.finish().as_bytes()))
 }
 
-/// RFC 4648, section 4.
-fn base64(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4_usize {
-            let sextet = bits >> (18 - 6 * place) & 63;
-            let is_filled = place <= chunk.len();
-            out.push(if is_filled {
-                char::from(ALPHABET[sextet as usize])
-            } else {
-                '='
-            });
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_written_in_base_64() {
-        for (bytes, expected) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foobar", "Zm9vYmFy"),
-            ("\u{ff}\u{ff}", "w7/Dvw=="),
-        ] {
-            assert_eq!(base64(bytes.as_bytes()), expected);
-        }
+    fn a_text_is_named_by_its_digest() {
         // The example of CSP level 3, section 8.4.
         assert_eq!(
             source("alert('Hello, world.');"),

@@ -7,6 +7,7 @@
 use super::Request;
 use super::client::FetchSetupError;
 use crate::config::{FetchConfig, Secret};
+use crate::escape::base64;
 
 /// What a crawler can read best comes first; everything else is welcome too.
 const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
@@ -142,25 +143,6 @@ fn is_plain(text: &str) -> bool {
 
 fn is_one_of(name: &str, names: &[&str]) -> bool {
     names.iter().any(|other| name.eq_ignore_ascii_case(other))
-}
-
-/// RFC 4648 section 4.
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let at = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        for position in 0..4 {
-            let digit = ALPHABET[(bits >> (18 - 6 * position) & 63) as usize];
-            text.push(if position > group.len() {
-                '='
-            } else {
-                char::from(digit)
-            });
-        }
-    }
-    text
 }
 
 #[cfg(test)]

@@ -2,22 +2,7 @@ use clewline_core::outcome::FailureClass;
 
 use super::super::{RunFacts, Tally, samples};
 use super::*;
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for chunk in bytes.chunks(3) {
-        let mut group = [0; 4];
-        group[1..=chunk.len()].copy_from_slice(chunk);
-        let number = u32::from_be_bytes(group);
-        for at in 0..4 {
-            let digit = DIGITS[(number >> (18 - 6 * at)) as usize & 63];
-            let is_padding = at > chunk.len();
-            out.push(if is_padding { '=' } else { char::from(digit) });
-        }
-    }
-    out
-}
+use crate::escape::base64;
 
 fn sha256(bytes: &[u8]) -> Vec<u8> {
     let suite = rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
@@ -27,7 +12,6 @@ fn sha256(bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn the_policy_names_the_script() {
-    assert_eq!(base64(b"any carnal"), "YW55IGNhcm5hbA==");
     assert_eq!(
         SCRIPT_HASH,
         format!("sha256-{}", base64(&sha256(SCRIPT.as_bytes())))
