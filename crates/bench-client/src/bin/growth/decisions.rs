@@ -3,16 +3,14 @@
 use std::time::Duration;
 
 use clewline::core::frontier::{
-    Answer, Ending, Frontier, Job, JobId, MemoryStore, Moment, Next, Settlement, Store, Work,
+    Ending, Frontier, Job, JobId, MemoryStore, Moment, Next, Settlement, Store, Work,
 };
 use clewline::core::url::CrawlUrl;
+use frontier_alone::{NOW, answered, rules};
 use serde_json::{Value, json};
 
-use super::known::{address, rules};
+use super::known::address;
 use super::processor;
-
-/// Politeness is not what is measured: everything is due.
-const NOW: Moment = Duration::from_secs(1);
 
 /// Hands out all pages of all hosts, then settles them.
 pub(crate) fn measure(hosts: usize, pages: usize) -> Value {
@@ -36,7 +34,10 @@ pub(crate) fn measure(hosts: usize, pages: usize) -> Value {
     }
     let handing_out = per_second(jobs.len() - before, begun);
     assert_eq!(jobs.len(), hosts * pages, "every page is handed out");
-    let settlements: Vec<Settlement> = jobs.into_iter().map(answered).collect();
+    let settlements: Vec<Settlement> = jobs
+        .into_iter()
+        .map(|job| answered(job, Vec::new()))
+        .collect();
     let begun = processor();
     let count = settlements.len();
     for settlement in settlements {
@@ -90,20 +91,6 @@ fn start(frontier: &mut Frontier<MemoryStore>, now: Moment) -> Option<Job> {
 
 fn page(frontier: &mut Frontier<MemoryStore>) -> Option<JobId> {
     start(frontier, NOW).map(|job| job.id)
-}
-
-fn answered(job: JobId) -> Settlement {
-    let answer = Answer {
-        status: 200,
-        first_byte: Duration::from_millis(1),
-        sent_at: Some(NOW),
-        wire: 27_000,
-        ..Answer::default()
-    };
-    Settlement {
-        job,
-        ending: Ending::Answered(Box::new(answer)),
-    }
 }
 
 fn per_second(count: usize, begun: Duration) -> f64 {

@@ -6,14 +6,12 @@
 
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 
-use clewline::core::frontier::{HostRules, Offer, Rules};
+use clewline::core::frontier::Offer;
 use clewline::core::key::{Key, Keyer};
 use clewline::core::link::{Link, LinkKind};
-use clewline::core::politeness::{GroupPace, Politeness, Speed};
-use clewline::core::scope::{Reach, Scope};
 use clewline::core::url::CrawlUrl;
+use frontier_alone::keyer;
 
 /// URLs of a host that is known.
 const URLS_PER_HOST: u64 = 100;
@@ -103,10 +101,6 @@ impl Known {
     }
 }
 
-pub(crate) fn keyer() -> Keyer {
-    Keyer::new(7, &[])
-}
-
 /// The address of a host: each has its own, in a public network.
 pub(crate) fn address(host: &str) -> IpAddr {
     const NETWORK: u32 = 0x1700_0000;
@@ -115,25 +109,6 @@ pub(crate) fn address(host: &str) -> IpAddr {
         (number * 10 + u32::from(digit - b'0')) % (1 << 24)
     });
     IpAddr::V4(Ipv4Addr::from(NETWORK + number))
-}
-
-/// Rules under which every page that is known could be handed out at once.
-pub(crate) fn rules() -> Rules {
-    let scope = Scope::new(Reach::Any, false, &[], &[]).expect("there are no patterns");
-    let mut rules = Rules::new(scope, keyer());
-    let mut politeness = Politeness::of(Speed::Max);
-    politeness.host.first_in_flight = u32::MAX;
-    politeness.host.most_in_flight = u32::MAX;
-    politeness.domain = GroupPace::UNLIMITED;
-    politeness.address = GroupPace::UNLIMITED;
-    rules.host = Arc::new(HostRules {
-        politeness,
-        near: None,
-        robots: false,
-        pages: None,
-    });
-    rules.sitemaps = false;
-    rules
 }
 
 #[cfg(test)]

@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clewline::core::frontier::{
-    Answer, Ending, Frontier, MemoryStore, Moment, Next, Sealed as _, Settled, Settlement, Store,
-    Work,
+    Frontier, MemoryStore, Moment, Next, Sealed as _, Settled, Store, Work,
 };
 use clewline::measuring::{DiskStore, frontier_notes, frontier_on_disk};
+use frontier_alone::{NOW, answered, rules};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
 use super::decisions::resolve;
-use super::known::{Known, rules};
+use super::known::Known;
 use super::processor;
 
 /// Links of a page, as many as the documentation has once repeated ones are dropped.
@@ -44,8 +44,6 @@ const IDLE: Duration = Duration::from_millis(4);
 const PATIENCE: Duration = Duration::from_mins(5);
 /// What the store may take of the memory while it is filled for a race.
 const MEMORY: u64 = 256 << 20;
-
-const NOW: Moment = Duration::from_secs(1);
 
 /// Settles pages over a store in memory.
 pub(crate) fn in_memory(known: u64, pages: usize) -> Result<Value> {
@@ -157,16 +155,7 @@ fn settle<S: Store>(frontier: &mut Frontier<S>, web: &mut Known) -> Result<Durat
             _ => break job.id,
         }
     };
-    let answer = Answer {
-        status: 200,
-        first_byte: Duration::from_millis(1),
-        sent_at: Some(NOW),
-        wire: 27_000,
-        links,
-        ..Answer::default()
-    };
-    let ending = Ending::Answered(Box::new(answer));
-    let Settled::Done(finished) = frontier.settle(Settlement { job, ending }, NOW)? else {
+    let Settled::Done(finished) = frontier.settle(answered(job, links), NOW)? else {
         bail!("a page that was answered is not done");
     };
     let new = finished.new_links as usize;

@@ -5,18 +5,15 @@
 
 use std::hint::black_box;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clewline::core::frontier::{
-    Answer, Ending, Frontier, HostRules, JobId, MemoryStore, Moment, Next, Offer, Rules,
-    Settlement, Work,
+    Ending, Frontier, JobId, MemoryStore, Moment, Next, Offer, Settlement, Work,
 };
 use clewline::core::key::Keyer;
 use clewline::core::link::{Link, LinkKind};
-use clewline::core::politeness::{GroupPace, Politeness, Speed};
-use clewline::core::scope::{Reach, Scope};
 use clewline::core::url::CrawlUrl;
+use frontier_alone::{NOW, answered, rules};
 
 const HOSTS: usize = 50;
 const PAGES: usize = 2000;
@@ -25,8 +22,6 @@ const BATCHES: usize = 200;
 const LINKS: usize = 100;
 /// One link of so many is new.
 const NEW: usize = 10;
-
-const NOW: Moment = Duration::from_secs(1);
 
 /// Hands out a page; `rounds` may not exceed [`PAGES`].
 pub(crate) fn decide(rounds: usize) {
@@ -64,21 +59,6 @@ pub(crate) fn admit(rounds: usize) {
     }
 }
 
-fn answered(job: JobId, links: Vec<Offer>) -> Settlement {
-    let answer = Answer {
-        status: 200,
-        first_byte: Duration::from_millis(1),
-        sent_at: Some(NOW),
-        wire: 27_000,
-        links,
-        ..Answer::default()
-    };
-    Settlement {
-        job,
-        ending: Ending::Answered(Box::new(answer)),
-    }
-}
-
 fn links(keyer: &Keyer, batch: usize) -> Vec<Offer> {
     let offer = |number: usize| {
         let url = if number.is_multiple_of(NEW) {
@@ -104,21 +84,7 @@ fn url(host: usize, page: usize) -> CrawlUrl {
 
 /// All hosts resolved and no limit in the way: every page could be handed out at once.
 fn prepared() -> Frontier<MemoryStore> {
-    let scope = Scope::new(Reach::Any, false, &[], &[]).expect("there are no patterns");
-    let mut rules = Rules::new(scope, Keyer::new(7, &[]));
-    let mut politeness = Politeness::of(Speed::Max);
-    politeness.host.first_in_flight = u32::MAX;
-    politeness.host.most_in_flight = u32::MAX;
-    politeness.domain = GroupPace::UNLIMITED;
-    politeness.address = GroupPace::UNLIMITED;
-    rules.host = Arc::new(HostRules {
-        politeness,
-        near: None,
-        robots: false,
-        pages: None,
-    });
-    rules.sitemaps = false;
-    let mut frontier = Frontier::new(rules, MemoryStore::default());
+    let mut frontier = Frontier::new(rules(), MemoryStore::default());
     for page in 0..PAGES {
         let admitted = frontier.admit_root(url(page % HOSTS, page), false, Moment::ZERO);
         admitted.expect("memory does not fail");
