@@ -5,8 +5,10 @@
 
 use std::io::{BufWriter, IsTerminal as _, Write as _, stderr, stdout};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use clewline::report::figures;
 use clewline_archive::{Archive, Existing, mirror, wacz};
@@ -35,48 +37,36 @@ URLs are left out of markdown, text and sitemap; tables name them in duplicate_o
 
 Exit codes: 0 done; 1 something could not be read and is told; 2 usage; 3 not exported.";
 
-/// Forms of a crawl. Whoever adds one adds it here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// Forms of a crawl: as data, or for viewers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// An object for each URL, with the text of pages
-    Jsonl,
-    /// A row for each URL
-    Csv,
-    /// A folder with the tables pages, links and items
-    Parquet,
-    /// A folder with a Markdown file for each page
-    Markdown,
-    /// A folder with a text file for each page
-    Text,
-    /// A folder of 1.html, 2.html …: URL, depth, content
-    Numbered,
-    /// A sitemap; an index of several above 50,000 URLs
-    Sitemap,
-    /// A folder with the pages and links as tables and as a graph, with ranks
-    Graph,
-    /// The pages that are the same or nearly the same, as CSV
-    Duplicates,
-    /// A folder that browsers open, with links from file to file
+    Data(data::Form),
     Mirror,
-    /// One file for replayweb.page, pywb and other viewers
     Wacz,
 }
 
-impl Form {
-    /// The form as data; nothing for those of viewers.
-    const fn data(self) -> Option<data::Form> {
-        Some(match self {
-            Self::Jsonl => data::Form::Jsonl,
-            Self::Csv => data::Form::Csv,
-            Self::Parquet => data::Form::Parquet,
-            Self::Markdown => data::Form::Markdown,
-            Self::Text => data::Form::Text,
-            Self::Numbered => data::Form::Numbered,
-            Self::Sitemap => data::Form::Sitemap,
-            Self::Graph => data::Form::Graph,
-            Self::Duplicates => data::Form::Duplicates,
-            Self::Mirror | Self::Wacz => return None,
-        })
+impl ValueEnum for Form {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<Form>> = LazyLock::new(|| {
+            let data = data::Form::ALL.map(Form::Data).into_iter();
+            data.chain([Form::Mirror, Form::Wacz]).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, about) = match self {
+            Self::Data(form) => (form.name(), form.about()),
+            Self::Mirror => (
+                "mirror",
+                "A folder that browsers open, with links from file to file",
+            ),
+            Self::Wacz => (
+                "wacz",
+                "One file for replayweb.page, pywb and other viewers",
+            ),
+        };
+        Some(PossibleValue::new(name).help(about))
     }
 }
 
@@ -113,9 +103,9 @@ pub(crate) fn export(arguments: &ExportArguments) -> Result<ExitStatus, Failure>
     } else {
         Existing::Keep
     };
-    match arguments.form.data() {
-        Some(form) => export_data(arguments, form, existing),
-        None => export_archive(arguments, existing),
+    match arguments.form {
+        Form::Data(form) => export_data(arguments, form, existing),
+        Form::Mirror | Form::Wacz => export_archive(arguments, existing),
     }
 }
 

@@ -72,6 +72,21 @@ impl Form {
         }
     }
 
+    /// What it is, in a line of help.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Jsonl => "An object for each URL, with the text of pages",
+            Self::Csv => "A row for each URL",
+            Self::Parquet => "A folder with the tables pages, links and items",
+            Self::Markdown => "A folder with a Markdown file for each page",
+            Self::Text => "A folder with a text file for each page",
+            Self::Numbered => "A folder of 1.html, 2.html …: URL, depth, content",
+            Self::Sitemap => "A sitemap; an index of several above 50,000 URLs",
+            Self::Graph => "A folder with the pages and links as tables and as a graph, with ranks",
+            Self::Duplicates => "The pages that are the same or nearly the same, as CSV",
+        }
+    }
+
     /// The form of a name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|form| form.name() == name)
