@@ -7,25 +7,20 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use clewline::Crawl;
-use clewline::config::{Config, Root, Speed};
 use clewline_content::Rules;
 use clewline_export::{
     Existing, ExportError, Exported, Filter, Fold, Form, Options, Output, ViewRules, export,
     update, view_path,
 };
+use fieldwork::{HOST, config, crawl, crawled, tree};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::{Field, Row};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use serde_json::Value;
-use tempfile::TempDir;
 use terrarium::{LiveWeb, Page, Reply, Site, Web, links};
 
-/// A crawl that does not end by itself is stopped.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// A title that is a formula, markup, YAML and an order to a terminal.
 const HOSTILE: &str = "=cmd|' /C calc'!A0 \"]]></title\u{1b}[2J\u{202e}: - #";
 
@@ -87,31 +82,7 @@ fn web() -> LiveWeb {
         .page("/notes.txt", Page::text("plain | text * without markup\n"))
         .page("/hostile", page(&hostile, "a, b"))
         .page("/pixel.png", Page::bytes("image/png", b"\x89PNG".to_vec()));
-    Web::new().site("a.test", site).start()
-}
-
-fn config(web: &LiveWeb, folder: &Path) -> Config {
-    let mut config = Config {
-        roots: vec![Root::parse(&web.url("a.test", "/")).unwrap()],
-        ..Config::default()
-    };
-    config.fetch.resolve = web.resolve_args();
-    config.politeness.speed = Some(Speed::Max);
-    config.limits.time = Some(PATIENCE);
-    config.output.folder = Some(folder.into());
-    config
-}
-
-fn crawl(config: Config) {
-    let summary = Crawl::from_config(config).run().unwrap().wait().unwrap();
-    assert!(summary.error.is_none(), "{:?}", summary.error);
-}
-
-fn crawled() -> (TempDir, PathBuf) {
-    let place = tempfile::tempdir().unwrap();
-    let folder = place.path().join("a.crawl");
-    crawl(config(&web(), &folder));
-    (place, folder)
+    Web::new().site(HOST, site).start()
 }
 
 fn written(job: &Path, form: Form, options: &Options) -> (PathBuf, Exported) {
@@ -142,24 +113,6 @@ fn path_of(url: &str) -> String {
     format!("/{}", url.splitn(4, '/').nth(3).unwrap())
 }
 
-/// Files below a folder and what is in them.
-fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(folder).unwrap().to_str().unwrap();
-                found.insert(name.to_owned(), fs::read(&path).unwrap());
-            }
-        }
-    }
-    found
-}
-
 fn json_lines(text: &str) -> HashMap<String, Value> {
     let rows = text.lines().map(|line| serde_json::from_str(line).unwrap());
     rows.map(|row: Value| (path_of(row["url"].as_str().unwrap()), row))
@@ -168,7 +121,7 @@ fn json_lines(text: &str) -> HashMap<String, Value> {
 
 #[test]
 fn json_lines_hold_every_url_and_the_text_of_pages() {
-    let (_place, job) = crawled();
+    let (_place, job) = crawled(&web());
     let (text, done) = streamed(&job, Form::Jsonl, &Options::default());
     let rows = json_lines(&text);
     let lines = fs::read_to_string(job.join("urls.jsonl")).unwrap();
@@ -217,7 +170,7 @@ fn json_lines_hold_every_url_and_the_text_of_pages() {
 
 #[test]
 fn csv_is_safe_and_has_a_row_for_each_url() {
-    let (_place, job) = crawled();
+    let (_place, job) = crawled(&web());
     let (text, done) = streamed(&job, Form::Csv, &Options::default());
     assert_eq!(text.lines().count() as u64, done.rows + 1);
     assert!(text.starts_with("url,key,host,outcome,status,"));
@@ -264,7 +217,7 @@ fn text_of(row: &Row, name: &str) -> Option<String> {
 
 #[test]
 fn parquet_holds_pages_links_and_items() {
-    let (_place, job) = crawled();
+    let (_place, job) = crawled(&web());
     let options = Options {
         rules: Some(Rules::parse(RULES).unwrap()),
         ..Options::default()
@@ -319,7 +272,7 @@ fn parquet_holds_pages_links_and_items() {
 
 #[test]
 fn documents_have_safe_names_and_front_matter() {
-    let (_place, job) = crawled();
+    let (_place, job) = crawled(&web());
     let (folder, done) = written(&job, Form::Markdown, &Options::default());
     let files = tree(&folder);
     assert_eq!(files.len() as u64, done.rows + 1, "and the marker");
@@ -363,7 +316,7 @@ fn documents_have_safe_names_and_front_matter() {
 
 #[test]
 fn numbered_files_hold_url_depth_and_content() {
-    let (_place, job) = crawled();
+    let (_place, job) = crawled(&web());
     let (folder, done) = written(&job, Form::Numbered, &Options::default());
     let records = json_lines(&fs::read_to_string(job.join("urls.jsonl")).unwrap());
     let mut seen = BTreeSet::new();
@@ -419,7 +372,7 @@ fn elements(xml: &str, name: &str) -> Vec<String> {
 
 #[test]
 fn a_sitemap_lists_pages_that_may_be_found() {
-    let (_place, job) = crawled();
+    let (_place, job) = crawled(&web());
     let (xml, done) = streamed(&job, Form::Sitemap, &Options::default());
     let found: Vec<String> = elements(&xml, "loc")
         .iter()
@@ -442,7 +395,7 @@ fn a_sitemap_lists_pages_that_may_be_found() {
 
 #[test]
 fn a_graph_has_nodes_edges_and_ranks() {
-    let (_place, job) = crawled();
+    let (_place, job) = crawled(&web());
     let (folder, done) = written(&job, Form::Graph, &filtered(&["outcome=fetched"]));
     let nodes = fs::read_to_string(folder.join("nodes.csv")).unwrap();
     let edges = fs::read_to_string(folder.join("edges.csv")).unwrap();
@@ -478,7 +431,7 @@ fn a_graph_has_nodes_edges_and_ranks() {
 
 #[test]
 fn duplicates_are_listed_in_clusters() {
-    let (_place, job) = crawled();
+    let (_place, job) = crawled(&web());
     let (text, done) = streamed(&job, Form::Duplicates, &Options::default());
     let mut found: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
     for line in text.lines().skip(1) {
@@ -500,7 +453,7 @@ fn duplicates_are_listed_in_clusters() {
 
 #[test]
 fn outputs_are_the_same_each_time_and_nothing_is_overwritten() {
-    let (_place, job) = crawled();
+    let (_place, job) = crawled(&web());
     for form in Form::ALL {
         let (path, _) = written(&job, form, &Options::default());
         let read = |path: &Path| {

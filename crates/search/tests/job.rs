@@ -7,17 +7,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use clewline::Crawl;
-use clewline::config::{Config, Root, Speed};
 use clewline_search::{FOLDER, Index, Query, Results, SearchError, Updated, rebuild, update};
 use clewline_warc::{Block, Coding, Draft, Effort, Encoder, Moment, RecordId};
-use tempfile::TempDir;
+use fieldwork::{HOST, config, crawl, crawled};
 use terrarium::{LiveWeb, Page, Site, Web, links};
-
-/// A crawl that does not end by itself is stopped.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 fn web() -> LiveWeb {
     let page = |title: &str, body: &str| {
@@ -52,31 +46,7 @@ fn web() -> LiveWeb {
         )
         .page("/old", terrarium::Reply::from(Page::redirect(301, "/tree")))
         .page("/notes.txt", Page::text("plain keys without markup"));
-    Web::new().site("a.test", site).start()
-}
-
-fn config(web: &LiveWeb, folder: &Path) -> Config {
-    let mut config = Config {
-        roots: vec![Root::parse(&web.url("a.test", "/")).unwrap()],
-        ..Config::default()
-    };
-    config.fetch.resolve = web.resolve_args();
-    config.politeness.speed = Some(Speed::Max);
-    config.limits.time = Some(PATIENCE);
-    config.output.folder = Some(folder.into());
-    config
-}
-
-fn crawl(config: Config) {
-    let summary = Crawl::from_config(config).run().unwrap().wait().unwrap();
-    assert!(summary.error.is_none(), "{:?}", summary.error);
-}
-
-fn crawled() -> (TempDir, PathBuf) {
-    let place = tempfile::tempdir().unwrap();
-    let folder = place.path().join("a.crawl");
-    crawl(config(&web(), &folder));
-    (place, folder)
+    Web::new().site(HOST, site).start()
 }
 
 fn updated(folder: &Path) -> Updated {
@@ -101,7 +71,7 @@ fn paths(folder: &Path, query: &str) -> Vec<String> {
 
 #[test]
 fn what_was_crawled_is_found() {
-    let (_place, folder) = crawled();
+    let (_place, folder) = crawled(&web());
     assert!(matches!(Index::open(&folder), Err(SearchError::NoIndex(_))));
     let first = updated(&folder);
     assert!(first.is_new && first.damaged == 0, "{first:?}");
@@ -129,7 +99,7 @@ fn what_was_crawled_is_found() {
 
 #[test]
 fn an_index_that_is_up_to_date_is_left_alone_and_a_lost_one_made_again() {
-    let (_place, folder) = crawled();
+    let (_place, folder) = crawled(&web());
     updated(&folder);
     let again = updated(&folder);
     assert_eq!((again.seen, again.pages, again.is_new), (0, 0, false));
@@ -180,7 +150,9 @@ fn folders_without_an_archive_are_told_so() {
         "{failed}"
     );
     let folder = place.path().join("a.crawl");
-    let mut config = config(&web(), &folder);
+    // It serves until it is dropped.
+    let web = web();
+    let mut config = config(&web, &folder);
     config.output.archive.write = false;
     crawl(config);
     let failed = update(&folder, &mut |_| {}).unwrap_err();
@@ -202,7 +174,7 @@ fn bare(folder: &Path) -> PathBuf {
 
 #[test]
 fn a_folder_of_warc_files_is_enough() {
-    let (_place, folder) = crawled();
+    let (_place, folder) = crawled(&web());
     let bare = bare(&folder);
     let made = updated(&bare);
     assert_eq!((made.pages, made.left_out, made.damaged), (5, 1, 0));

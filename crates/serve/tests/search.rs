@@ -7,20 +7,16 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use clewline::Crawl;
-use clewline::config::{Config, Root, Speed};
 use clewline_archive::Archive;
 use clewline_archive::serve::{Mode, Scripts, ServeConfig, Server};
+use fieldwork::{HOST, PATIENCE, crawled};
 use serde_json::Value;
 use tempfile::TempDir;
-use terrarium::{Page, Site, Web, links};
-
-/// A crawl or an index that does not come to its end is a failure.
-const PATIENCE: Duration = Duration::from_secs(20);
+use terrarium::{LiveWeb, Page, Site, Web, links};
 
 /// Markup and controls where titles and words are.
 const EVIL: &str = "<title>&lt;script&gt;alert(1)&lt;/script&gt; \u{1b}]0;owned\u{7} \u{202e}keys</title>\
@@ -34,7 +30,7 @@ fn words(topic: &str, count: usize) -> String {
 }
 
 /// Pages that are alike in every way there is, pages with nothing in common, and bad ones.
-fn site() -> Site {
+fn web() -> LiveWeb {
     let page = |title: &str, body: &str| {
         Page::html(format!(
             "<html lang=en><title>{title}</title><p>keys {body}</p>"
@@ -75,28 +71,12 @@ fn site() -> Site {
             page(&format!("Page {number}"), &body),
         );
     }
-    site
+    Web::new().site(HOST, site).start()
 }
 
 struct Served {
     address: SocketAddr,
     _place: TempDir,
-}
-
-fn crawled(place: &TempDir) -> PathBuf {
-    let folder = place.path().join("a.crawl");
-    let web = Web::new().site("a.test", site()).start();
-    let mut config = Config {
-        roots: vec![Root::parse(&web.url("a.test", "/")).unwrap()],
-        ..Config::default()
-    };
-    config.fetch.resolve = web.resolve_args();
-    config.politeness.speed = Some(Speed::Max);
-    config.limits.time = Some(PATIENCE);
-    config.output.folder = Some(folder.clone());
-    let summary = Crawl::from_config(config).run().unwrap().wait().unwrap();
-    assert!(summary.error.is_none(), "{:?}", summary.error);
-    folder
 }
 
 fn serve(place: TempDir, job: &Path) -> Served {
@@ -119,8 +99,7 @@ fn serve(place: TempDir, job: &Path) -> Served {
 impl Served {
     /// A server whose index is there.
     fn new() -> Self {
-        let place = tempfile::tempdir().unwrap();
-        let job = crawled(&place);
+        let (place, job) = crawled(&web());
         clewline_search::update(&job, &mut |_| {}).unwrap();
         serve(place, &job)
     }
@@ -333,8 +312,7 @@ fn strangers_are_refused() {
 
 #[test]
 fn an_index_is_made_where_there_is_none() {
-    let place = tempfile::tempdir().unwrap();
-    let job = crawled(&place);
+    let (place, job) = crawled(&web());
     let served = serve(place, &job);
     let began = Instant::now();
     loop {
@@ -352,8 +330,7 @@ fn an_index_is_made_where_there_is_none() {
 
 #[test]
 fn an_index_that_cannot_be_made_is_told() {
-    let place = tempfile::tempdir().unwrap();
-    let job = crawled(&place);
+    let (place, job) = crawled(&web());
     // A file where the folder belongs.
     fs::write(job.join(clewline_search::FOLDER), b"").unwrap();
     let served = serve(place, &job);

@@ -1,9 +1,8 @@
 //! `clewline export` of data, and the views that a crawl makes of itself.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
+use fieldwork::tree;
 use terrarium::{LiveWeb, Page, Site, links};
 
 use crate::place::{HOST, Place, web_of};
@@ -82,24 +81,6 @@ fn what_is_wrong_with_an_export_is_told() {
         );
         assert!(ran.talk.contains(expected), "{line:?}: {}", ran.talk);
     }
-}
-
-/// Files below a folder and what is in them.
-fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(folder).unwrap().to_str().unwrap();
-                found.insert(name.to_owned(), fs::read(&path).unwrap());
-            }
-        }
-    }
-    found
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use fieldwork::tree;
 use terrarium::{Page, Site};
 
 use crate::place::{HOST, Place, web_of};
@@ -174,22 +175,6 @@ fn every_link_of_a_mirror_leads_to_a_file() {
         }
     }
     assert!(checked >= 10, "{checked}");
-}
-
-/// Every file below a folder, with its contents.
-fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut todo = vec![folder.to_owned()];
-    while let Some(path) = todo.pop() {
-        if path.is_dir() {
-            let entries = fs::read_dir(&path).unwrap();
-            todo.extend(entries.map(|entry| entry.unwrap().path()));
-        } else {
-            let name = path.strip_prefix(folder).unwrap().to_string_lossy();
-            found.insert(name.into_owned(), fs::read(&path).unwrap());
-        }
-    }
-    found
 }
 
 /// The logs and views of a folder: those that a crawl wrote, and those that are made of it.

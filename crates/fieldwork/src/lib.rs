@@ -1,0 +1,72 @@
+//! Small webs crawled into job folders, for tests of what is made from them.
+//!
+//! Owns how such a crawl is set up, and the comparison of folders by what lies in them. Refuses
+//! to know what is made of a job; only tests depend on it. Invariant: a crawl that fails, or does
+//! not end by itself, is a failure of the test.
+#![warn(missing_docs)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "what fails here is a failed test"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clewline::Crawl;
+use clewline::config::{Config, Root, Speed};
+use tempfile::TempDir;
+use terrarium::LiveWeb;
+
+/// The host that crawls begin at.
+pub const HOST: &str = "a.test";
+
+/// A crawl that does not end by itself is stopped.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A crawl of a web into a job folder, at full speed.
+pub fn config(web: &LiveWeb, folder: &Path) -> Config {
+    let mut config = Config {
+        roots: vec![Root::parse(&web.url(HOST, "/")).unwrap()],
+        ..Config::default()
+    };
+    config.fetch.resolve = web.resolve_args();
+    config.politeness.speed = Some(Speed::Max);
+    config.limits.time = Some(PATIENCE);
+    config.output.folder = Some(folder.into());
+    config
+}
+
+/// Crawls to the end.
+pub fn crawl(config: Config) {
+    let summary = Crawl::from_config(config).run().unwrap().wait().unwrap();
+    assert!(summary.error.is_none(), "{:?}", summary.error);
+}
+
+/// A web crawled into a job folder of its own, which is gone with the place.
+pub fn crawled(web: &LiveWeb) -> (TempDir, PathBuf) {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("a.crawl");
+    crawl(config(web, &folder));
+    (place, folder)
+}
+
+/// Files below a folder and what is in them.
+pub fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap();
+                found.insert(name.to_owned(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
