@@ -1,13 +1,16 @@
 //! Writing records.
 //!
 //! Owns the way from a draft to the bytes of a member: `draft` the header, `block` what follows
-//! it, `member` and `deflate` the compression. The same draft, its block in the same parts, gives the same bytes:
+//! it, `member` the compression, `repeats` what is looked for, `deflate` and `frame` how it is written. The same draft, its block in the same parts, gives the same bytes:
 //! nothing here reads a clock or a random number. Memory is bounded whatever the size of a block.
 
+mod bits;
 mod block;
 mod deflate;
 mod draft;
+mod frame;
 mod member;
+mod repeats;
 
 use std::io::{self, Write};
 

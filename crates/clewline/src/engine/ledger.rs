@@ -22,7 +22,10 @@ impl<S: Store> Engine<S> {
     /// Seals the open batch and hands it to the scribe, when it is time and there is room.
     pub(super) fn hand_batch_over(&mut self, now: Moment, size: usize) -> Result<(), EngineError> {
         let open = self.open_records();
-        let due = now >= self.batch_since + BATCH_TIME || open >= size || self.exchanges.press();
+        // While the scribe is at work, what fills the memory is what it writes: to hand over the
+        // little that came since would make it sync for that alone.
+        let pressed = self.scribe.unwritten() == 0 && self.exchanges.press();
+        let due = now >= self.batch_since + BATCH_TIME || open >= size || pressed;
         if open == 0 || !due || !self.scribe.has_room() {
             return Ok(());
         }

@@ -18,50 +18,61 @@ pub(super) const MOST: usize = LEAST << (SIZES - 1);
 pub(super) struct Buffers {
     idle: Mutex<[Vec<Vec<u8>>; SIZES]>,
     bytes: AtomicU64,
-    bound: u64,
 }
 
 impl Buffers {
-    /// Keeps so many bytes at most.
-    pub(super) const fn within(bound: u64) -> Self {
+    pub(super) const fn new() -> Self {
         Self {
             idle: Mutex::new([const { Vec::new() }; SIZES]),
             bytes: AtomicU64::new(0),
-            bound,
         }
     }
 
     /// Bytes that lie idle.
+    #[cfg(test)]
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// An empty buffer with room for so many bytes, and up to twice as many.
-    pub(super) fn take(&self, room: usize) -> Vec<u8> {
+    /// An empty buffer with room for so many bytes, and up to twice as many. If there is none
+    /// of its size, others go until no more than `bound` bytes would lie idle beside it.
+    pub(super) fn take(&self, room: usize, bound: u64) -> Vec<u8> {
         let size = room.next_power_of_two();
-        let taken = class_of(size).and_then(|class| self.idle()[class].pop());
-        match taken {
-            Some(buffer) => {
-                self.bytes.fetch_sub(size as u64, Ordering::Relaxed);
-                buffer
-            }
-            None => Vec::with_capacity(size),
+        let mut idle = self.idle();
+        let taken = class_of(size).and_then(|class| idle[class].pop());
+        if let Some(buffer) = taken {
+            self.bytes.fetch_sub(size as u64, Ordering::Relaxed);
+            return buffer;
         }
+        self.shrink(&mut idle, bound.saturating_sub(size as u64));
+        drop(idle);
+        Vec::with_capacity(size)
     }
 
-    /// Keeps a buffer if there is room for it.
-    pub(super) fn give_back(&self, mut buffer: Vec<u8>) {
+    /// Keeps a buffer if no more than `bound` bytes lie idle then.
+    pub(super) fn give_back(&self, mut buffer: Vec<u8>, bound: u64) {
         let size = buffer.capacity();
         let Some(class) = class_of(size) else {
             return;
         };
         let mut idle = self.idle();
         // The stock changes under its lock only, so what is compared still holds when it grows.
-        if self.bytes() + size as u64 <= self.bound {
+        if self.bytes.load(Ordering::Relaxed) + size as u64 <= bound {
             self.bytes.fetch_add(size as u64, Ordering::Relaxed);
             buffer.clear();
             idle[class].push(buffer);
         }
+    }
+
+    /// Lets go of buffers, the largest first.
+    fn shrink(&self, idle: &mut [Vec<Vec<u8>>; SIZES], bound: u64) {
+        let mut left = self.bytes.load(Ordering::Relaxed);
+        while left > bound
+            && let Some(buffer) = idle.iter_mut().rev().find_map(Vec::pop)
+        {
+            left -= buffer.capacity() as u64;
+        }
+        self.bytes.store(left, Ordering::Relaxed);
     }
 
     fn idle(&self) -> MutexGuard<'_, [Vec<Vec<u8>>; SIZES]> {
@@ -81,20 +92,20 @@ mod tests {
 
     #[test]
     fn buffers_come_back_empty_and_by_size() {
-        let buffers = Buffers::within(1 << 20);
+        let buffers = Buffers::new();
         for (room, capacity) in [
             (100, 128),
             (LEAST / 2 + 1, LEAST),
             (LEAST + 1, 2 * LEAST),
             (MOST, MOST),
         ] {
-            let mut buffer = buffers.take(room);
+            let mut buffer = buffers.take(room, 1 << 20);
             assert_eq!(buffer.capacity(), capacity);
             buffer.resize(room, b'x');
-            buffers.give_back(buffer);
+            buffers.give_back(buffer, 1 << 20);
             let kept = if capacity >= LEAST { capacity } else { 0 };
             assert_eq!(buffers.bytes(), kept as u64, "{room}");
-            let again = buffers.take(room);
+            let again = buffers.take(room, 1 << 20);
             assert!(again.is_empty() && again.capacity() == capacity);
             assert_eq!(buffers.bytes(), 0);
         }
@@ -102,13 +113,18 @@ mod tests {
 
     #[test]
     fn the_stock_is_bounded() {
-        let buffers = Buffers::within(3 * LEAST as u64);
-        let taken: Vec<_> = (0..8).map(|_| buffers.take(LEAST)).collect();
+        let (buffers, least) = (Buffers::new(), LEAST as u64);
+        let taken: Vec<_> = (0..8).map(|_| buffers.take(LEAST, 3 * least)).collect();
         for buffer in taken {
-            buffers.give_back(buffer);
+            buffers.give_back(buffer, 3 * least);
         }
-        assert_eq!(buffers.bytes(), 3 * LEAST as u64);
-        buffers.give_back(Vec::with_capacity(2 * MOST));
-        assert_eq!(buffers.bytes(), 3 * LEAST as u64);
+        assert_eq!(buffers.bytes(), 3 * least);
+        buffers.give_back(Vec::with_capacity(2 * MOST), u64::MAX);
+        assert_eq!(buffers.bytes(), 3 * least);
+        // A buffer that is not there takes the room of others.
+        assert_eq!(buffers.take(2 * LEAST, 4 * least).capacity(), 2 * LEAST);
+        assert_eq!(buffers.bytes(), 2 * least);
+        assert_eq!(buffers.take(MOST, 4 * least).capacity(), MOST);
+        assert_eq!(buffers.bytes(), 0);
     }
 }

@@ -16,12 +16,11 @@ use super::buffers::{self, Buffers};
 const IN_MEMORY: usize = buffers::MOST;
 /// An answer of this size stays in memory while memory is short.
 const IN_SHORT_MEMORY: usize = 64 * 1024;
-/// Room that is made before any byte of a body came; a promise of more is only a promise.
+/// Room that is made before any byte of a body came; a promise of more is only a promise until
+/// so many bytes of it were kept.
 const PROMISED: usize = 32 * 1024;
 /// Files that wait to be written to the archive before nothing new is handed out.
 const MOST_FILES: u64 = 64;
-/// The part of the budget that may lie idle.
-const IDLE_SHARE: u64 = 8;
 
 /// What becomes of secrets in requests that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +54,7 @@ impl Spool {
             secrets,
             held: AtomicU64::new(0),
             files: AtomicU64::new(0),
-            buffers: Buffers::within(budget / IDLE_SHARE),
+            buffers: Buffers::new(),
         }
     }
 
@@ -66,7 +65,7 @@ impl Spool {
 
     /// Whether another exchange may begin.
     pub fn has_room(&self) -> bool {
-        self.held() + self.buffers.bytes() < self.budget
+        self.held() < self.budget
             && self.files.load(Ordering::Relaxed) < MOST_FILES
     }
 
@@ -78,6 +77,21 @@ impl Spool {
     /// What becomes of secrets.
     pub const fn secrets(&self) -> Secrets {
         self.secrets
+    }
+
+    /// An empty buffer. What lies idle shares the budget with what waits, so that neither is
+    /// given back to the system while the other needs as much.
+    fn take(&self, room: usize) -> Vec<u8> {
+        self.buffers.take(room, self.spare())
+    }
+
+    fn give_back(&self, buffer: Vec<u8>) {
+        self.buffers.give_back(buffer, self.spare());
+    }
+
+    /// Bytes that may lie idle.
+    fn spare(&self) -> u64 {
+        self.budget.saturating_sub(self.held())
     }
 
     /// How many bytes of one answer stay in memory.
@@ -124,6 +138,8 @@ pub struct Stored {
     memory: Vec<u8>,
     file: Option<File>,
     length: u64,
+    /// What is expected in all; less may come, and more.
+    announced: usize,
     share: Share,
 }
 
@@ -142,6 +158,7 @@ impl Stored {
             memory: Vec::new(),
             file: None,
             length: 0,
+            announced: 0,
             share: Share {
                 spool,
                 bytes: 0,
@@ -184,16 +201,19 @@ impl Stored {
 
     /// Makes room for what is announced.
     pub(super) fn reserve(&mut self, bytes: usize) {
+        self.announced = bytes.min(IN_MEMORY);
         self.make_room(bytes.min(PROMISED));
     }
 
     /// Sees to it that so many bytes have room in memory.
     fn make_room(&mut self, bytes: usize) {
         if bytes > self.memory.capacity() {
-            let buffers = &self.share.spool.buffers;
-            let mut larger = buffers.take(bytes);
+            // Who sent so much is believed the rest, and it is not moved again and again.
+            let believed = if bytes > PROMISED { self.announced } else { 0 };
+            let spool = &self.share.spool;
+            let mut larger = spool.take(bytes.max(believed));
             larger.extend_from_slice(&self.memory);
-            buffers.give_back(std::mem::replace(&mut self.memory, larger));
+            spool.give_back(std::mem::replace(&mut self.memory, larger));
         }
     }
 
@@ -207,7 +227,6 @@ impl Stored {
             self.file = Some(file);
             self.share
                 .spool
-                .buffers
                 .give_back(std::mem::take(&mut self.memory));
             self.share.resize(0);
         }
@@ -227,6 +246,8 @@ impl Stored {
 impl Drop for Stored {
     fn drop(&mut self) {
         let memory = std::mem::take(&mut self.memory);
-        self.share.spool.buffers.give_back(memory);
+        // What it held lies idle from now on, and is counted as such.
+        self.share.resize(0);
+        self.share.spool.give_back(memory);
     }
 }

@@ -1,20 +1,14 @@
 //! Deflate (RFC 1951), made for pages that are written once and seldom read.
 //!
-//! Owns the way from bytes to one block with the fixed codes of section 3.2.6. It refuses to
-//! look for the best match: one place is remembered for each hash of four bytes, so that its
-//! tables stay in the processor's nearest cache and a small record costs little more than its
-//! bytes. Invariant: what comes out depends on what went in since [`Deflate::begin`] alone, and
-//! is at most an eighth longer.
+//! Owns the way from what repeats to one block with the fixed codes of section 3.2.6: codes made
+//! for a record would cost more than they save. Invariant: what comes out depends on what went in
+//! since [`Deflate::begin`] alone, and is at most an eighth longer.
 
-/// Bits of a hash; 32 KB of places.
-const HASH_BITS: u32 = 14;
-/// A number without a pattern, as multiplicative hashing wants it: 2³² divided by the golden
-/// ratio.
-const SPREAD: u32 = 0x9e37_79b1;
+use super::bits::{Bits, WORD, Waiting};
+use super::repeats::{Finder, Repeat, Taker};
+
 const LONGEST: usize = 258;
 const WINDOW: usize = 32 * 1024;
-/// What is read of the input at once.
-const WORD: usize = 8;
 /// Bytes that may be written beyond what a span of input becomes.
 const SLACK: usize = 3 * WORD;
 /// So much room there is for output whenever more input is taken.
@@ -84,29 +78,26 @@ pub(super) enum Follows {
 
 /// Makes a block of what it is given in pieces. Matches do not reach from piece to piece.
 pub(super) struct Deflate {
-    /// The lower bits of where a hash was met last, for each hash. What they name may be wrong
-    /// or of an earlier piece, so it is compared before it is believed.
-    places: Box<[u16; 1 << HASH_BITS]>,
-    /// Bits that fill no byte yet.
-    bits: u64,
-    count: u32,
+    finder: Finder,
+    waiting: Waiting,
 }
 
 impl Deflate {
     pub(super) fn new() -> Self {
-        let places = vec![0; 1 << HASH_BITS].into_boxed_slice();
         Self {
-            places: places.try_into().expect("there are so many places"),
-            bits: 0,
-            count: 0,
+            finder: Finder::new(),
+            waiting: Waiting::default(),
         }
     }
 
-    /// Begins a stream with a block.
-    pub(super) fn begin(&mut self, follows: Follows) {
-        self.places.fill(0);
+    /// Begins a stream of about this length with a block.
+    pub(super) fn begin(&mut self, length: u64, follows: Follows) {
+        self.finder.begin(length);
         let is_last = u64::from(follows == Follows::Nothing);
-        (self.bits, self.count) = (0b010 | is_last, 3);
+        self.waiting = Waiting {
+            bits: 0b010 | is_last,
+            count: 3,
+        };
     }
 
     /// Takes input from `start` on, as much as surely has room when compressed. Answers where
@@ -114,124 +105,43 @@ impl Deflate {
     pub(super) fn take(&mut self, input: &[u8], start: usize, room: &mut [u8]) -> (usize, usize) {
         let span = room.len().saturating_sub(SLACK) / 9 * 8;
         let end = input.len().min(start.saturating_add(span));
-        let mut out = Output {
-            bits: self.bits,
-            count: self.count,
-            room,
-            filled: 0,
-        };
-        let mut at = self.matches(input, start, end, &mut out);
-        while at < end {
-            out.push(LITERALS[usize::from(input[at])]);
-            out.write();
-            at += 1;
-        }
-        out.write();
-        (self.bits, self.count) = (out.bits, out.count);
-        (at, out.filled)
-    }
-
-    /// Takes input until `end`, or until it is too short to be compared by words.
-    fn matches(&mut self, input: &[u8], start: usize, end: usize, out: &mut Output<'_>) -> usize {
-        let mut at = start;
-        while at < end
-            && let Some(here) = word(input, at)
-        {
-            let place = &mut self.places[hash(here as u32)];
-            let distance = usize::from((at as u16).wrapping_sub(*place));
-            *place = at as u16;
-            // Matches of three bytes are hardly shorter than their letters.
-            if (1..=WINDOW.min(at)).contains(&distance)
-                && let Some(there) = word(input, at - distance)
-                && (here ^ there) as u32 == 0
-            {
-                let differs = here ^ there;
-                let length = match differs {
-                    0 => WORD + common(&input[at - distance + WORD..], &input[at + WORD..]),
-                    _ => differs.trailing_zeros() as usize / 8,
-                };
-                out.push(LENGTHS[length - 3]);
-                out.push_distance(distance);
-                out.write();
-                at += length;
-                // One place within the match, for what repeats its end.
-                if let Some(last) = word(input, at - 2) {
-                    self.places[hash(last as u32)] = (at - 2) as u16;
-                }
-            } else {
-                out.push(LITERALS[usize::from(here as u8)]);
-                out.write_half();
-                at += 1;
-            }
-        }
-        at
+        let input = &input[..end];
+        let mut out = Output(Bits::new(self.waiting, room));
+        let letters = self.finder.find(input, start, &mut out);
+        out.letters(&input[letters..]);
+        let (waiting, filled) = out.0.end();
+        self.waiting = waiting;
+        (end, filled)
     }
 
     /// Ends the block and fills its last byte; the room must be [`LEAST_ROOM`] at least. Answers
     /// how many bytes it wrote.
     pub(super) fn end(&mut self, room: &mut [u8]) -> usize {
-        let mut out = Output {
-            bits: self.bits,
-            count: self.count,
-            room,
-            filled: 0,
-        };
+        let mut out = Output(Bits::new(self.waiting, room));
         out.push(symbol(256));
-        out.write();
-        out.count = out.count.next_multiple_of(8);
-        out.write();
-        (self.bits, self.count) = (0, 0);
-        out.filled
+        out.0.write();
+        out.0.align();
+        self.waiting = Waiting::default();
+        out.0.end().1
     }
 
     /// As [`Deflate::end`], for stored blocks to follow: an empty one brings them to a byte
     /// (section 3.2.4).
     pub(super) fn end_before_stored(&mut self, room: &mut [u8]) -> usize {
         // The end of this block and the beginning of a stored one are ten zeros.
-        self.count += 3;
+        self.waiting.count += 3;
         let filled = self.end(room);
         room[filled..filled + 4].copy_from_slice(&[0, 0, 0xff, 0xff]);
         filled + 4
     }
 }
 
-fn hash(letters: u32) -> usize {
-    (letters.wrapping_mul(SPREAD) >> (u32::BITS - HASH_BITS)) as usize
-}
-
-fn word(input: &[u8], at: usize) -> Option<u64> {
-    let bytes = input.get(at..)?.first_chunk::<WORD>()?;
-    Some(u64::from_le_bytes(*bytes))
-}
-
-/// How many bytes both begin with; no more than a match can have beyond its first word.
-fn common(before: &[u8], here: &[u8]) -> usize {
-    let here = &here[..here.len().min(LONGEST - WORD)];
-    let mut count = 0;
-    while let (Some(one), Some(other)) = (word(before, count), word(here, count)) {
-        let differs = one ^ other;
-        if differs != 0 {
-            return count + differs.trailing_zeros() as usize / 8;
-        }
-        count += WORD;
-    }
-    let rest = before[count..].iter().zip(&here[count..]);
-    count + rest.take_while(|(one, other)| one == other).count()
-}
-
-/// Bits on their way into bytes.
-struct Output<'a> {
-    bits: u64,
-    count: u32,
-    room: &'a mut [u8],
-    filled: usize,
-}
+struct Output<'a>(Bits<'a>);
 
 impl Output<'_> {
     #[inline]
-    fn push(&mut self, code: Code) {
-        self.bits |= u64::from(code.bits) << self.count;
-        self.count += u32::from(code.count);
+    const fn push(&mut self, code: Code) {
+        self.0.push(code.bits as u64, code.count as u32);
     }
 
     /// Pushes a distance: five bits, and all of it that they do not say.
@@ -247,26 +157,36 @@ impl Output<'_> {
             (2 * log + (above >> extra_bits & 1), extra, extra_bits)
         };
         let code = code.reverse_bits() >> (u32::BITS - 5);
-        self.bits |= u64::from(code | extra << 5) << self.count;
-        self.count += 5 + extra_bits;
+        self.0.push(u64::from(code | extra << 5), 5 + extra_bits);
     }
 
-    /// Writes all whole bytes.
+    /// Pushes letters, four of which have room beside what waits.
     #[inline]
-    fn write(&mut self) {
-        let room = &mut self.room[self.filled..self.filled + WORD];
-        room.copy_from_slice(&self.bits.to_le_bytes());
-        self.filled += (self.count / 8) as usize;
-        self.bits >>= self.count / 8 * 8;
-        self.count %= 8;
-    }
-
-    /// Writes if there is no room for a literal and a match beside what waits.
-    #[inline]
-    fn write_half(&mut self) {
-        if self.count > u32::BITS {
-            self.write();
+    fn letters(&mut self, letters: &[u8]) {
+        let (fours, rest) = letters.as_chunks::<4>();
+        for four in fours {
+            for letter in four {
+                self.push(LITERALS[usize::from(*letter)]);
+            }
+            self.0.write();
         }
+        for letter in rest {
+            self.push(LITERALS[usize::from(*letter)]);
+        }
+        self.0.write();
+    }
+}
+
+impl Taker for Output<'_> {
+    const LONGEST: usize = LONGEST;
+    const WINDOW: usize = WINDOW;
+
+    #[inline]
+    fn take(&mut self, input: &[u8], letters: (usize, usize), repeat: Repeat) {
+        self.letters(&input[letters.0..letters.1]);
+        self.push(LENGTHS[repeat.length - 3]);
+        self.push_distance(repeat.distance);
+        self.0.write();
     }
 }
 
@@ -279,7 +199,7 @@ mod tests {
     /// Compresses pieces through a room of this size.
     fn deflated(pieces: &[&[u8]], room: usize) -> Vec<u8> {
         let mut deflate = Deflate::new();
-        deflate.begin(Follows::Nothing);
+        deflate.begin(pieces.concat().len() as u64, Follows::Nothing);
         let (mut out, mut room) = (Vec::new(), vec![0xaa; room]);
         for piece in pieces {
             let mut at = 0;
@@ -365,7 +285,7 @@ mod tests {
         let mut deflate = Deflate::new();
         let mut made = |input: &[u8]| {
             let mut room = vec![0; 4096];
-            deflate.begin(Follows::Nothing);
+            deflate.begin(input.len() as u64, Follows::Nothing);
             let (_, filled) = deflate.take(input, 0, &mut room);
             let ended = deflate.end(&mut room[filled..]);
             room[..filled + ended].to_vec()

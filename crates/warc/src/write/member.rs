@@ -2,35 +2,27 @@
 //!
 //! Owns gzip members and zstd frames, each complete in itself, so that a record can be read
 //! alone and a file can be cut between two of them. A body that came compressed is not compressed
-//! again: in gzip it is copied into stored blocks, while the header before it is deflated.
-//! Invariant: output goes through one buffer of fixed size that is never cleared.
+//! again: it is copied into blocks that hold bytes as they are, while the header before it is
+//! compressed. Invariant: output goes through one buffer of fixed size that is never cleared.
 
 use std::fmt;
 use std::io::{self, Write};
 
 use flate2::Crc;
-use zstd::bulk::Compressor as Wholes;
-use zstd::stream::raw::{CParameter, Encoder as Frames, InBuffer, Operation as _, OutBuffer};
+use xxhash_rust::xxh64::Xxh64;
 
 use super::deflate::{Deflate, Follows, LEAST_ROOM};
+use super::frame::{self, BLOCK, Content, Frame, LONGEST_HEADER, Place};
 
-/// Blocks below this size are deflated together with the header of their record: requests and
+/// Blocks below this size are compressed together with the header of their record: requests and
 /// facts repeat what stands there.
-const DEFLATED_WHOLE: u64 = 16 * 1024;
-/// Blocks below this size are made a frame at once: what comes in pieces is copied by zstd,
-/// and its matches are sought in two places.
-const FRAMED_WHOLE: u64 = 512 * 1024;
+const GATHERED: u64 = 16 * 1024;
 /// Bytes of output that are gathered before they are handed on.
 const BUFFER: usize = 64 * 1024;
 /// The most that one stored block holds (RFC 1951, section 3.2.4).
 const STORED: usize = 0xffff;
 /// Deflate, no name, no time, system unknown: the same for every member.
 const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
-/// What pages are worth: higher levels cost twice as much for a quarter less.
-const ZSTD_LEVEL: i32 = 1;
-/// Negative levels skip ever more of what does not compress.
-const ZSTD_CHEAPEST: i32 = -7;
-
 /// How the records of a file are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Coding {
@@ -67,18 +59,8 @@ pub enum Effort {
 /// Makes members of one coding, one after the other.
 pub(super) enum Packer {
     Plain,
-    Gzip {
-        deflate: Deflate,
-        buffer: Box<[u8]>,
-    },
-    Zstd {
-        /// For records that come in pieces.
-        frames: Frames<'static>,
-        buffer: Box<[u8]>,
-        /// For records that come whole.
-        wholes: Wholes<'static>,
-        frame: Vec<u8>,
-    },
+    Gzip { deflate: Deflate, buffer: Box<[u8]> },
+    Zstd { frame: Frame, buffer: Box<[u8]> },
 }
 
 impl fmt::Debug for Packer {
@@ -101,10 +83,8 @@ impl Packer {
                 buffer: buffer(),
             },
             Coding::Zstd => Self::Zstd {
-                frames: Frames::new(ZSTD_LEVEL).expect("level and empty dictionary are sound"),
+                frame: Frame::new(),
                 buffer: buffer(),
-                wholes: Wholes::new(ZSTD_LEVEL).expect("level and empty dictionary are sound"),
-                frame: Vec::new(),
             },
         }
     }
@@ -112,9 +92,8 @@ impl Packer {
     /// A record whose block is smaller than that is better given whole than in pieces.
     pub(super) const fn gathers(&self, effort: Effort) -> u64 {
         match (self, effort) {
-            (Self::Gzip { .. }, Effort::Usual) => DEFLATED_WHOLE,
-            (Self::Zstd { .. }, _) => FRAMED_WHOLE,
-            (Self::Plain, _) | (Self::Gzip { .. }, Effort::Cheapest) => 0,
+            (Self::Plain, _) | (_, Effort::Cheapest) => 0,
+            (_, Effort::Usual) => GATHERED,
         }
     }
 
@@ -125,14 +104,6 @@ impl Packer {
         effort: Effort,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        if let Self::Zstd { wholes, frame, .. } = self {
-            wholes.set_parameter(level(effort))?;
-            wholes.set_parameter(CParameter::ChecksumFlag(true))?;
-            frame.clear();
-            frame.reserve(zstd::compress_bound(record.len()));
-            wholes.compress_to_buffer(record, frame)?;
-            return out.write_all(frame);
-        }
         let mut member = self.begin(effort, record.len() as u64, out)?;
         member.head(record)?;
         member.end(&[])
@@ -148,10 +119,11 @@ impl Packer {
         match self {
             Self::Plain => Ok(Member::Plain(out)),
             Self::Gzip { deflate, buffer } => {
-                deflate.begin(match effort {
+                let follows = match effort {
                     Effort::Usual => Follows::Nothing,
                     Effort::Cheapest => Follows::Blocks,
-                });
+                };
+                deflate.begin(length, follows);
                 buffer[..GZIP_HEAD.len()].copy_from_slice(&GZIP_HEAD);
                 Ok(Member::Gzip(Gzip {
                     deflate,
@@ -164,45 +136,41 @@ impl Packer {
                     effort,
                 }))
             }
-            Self::Zstd { frames, buffer, .. } => {
-                frames.reinit()?;
-                frames.set_parameter(level(effort))?;
-                frames.set_parameter(CParameter::ChecksumFlag(true))?;
-                frames.set_pledged_src_size(Some(length))?;
-                let out = Gathered {
+            Self::Zstd { frame, buffer } => {
+                frame.begin(length);
+                let mut out = Gathered {
                     buffer,
                     filled: 0,
                     out,
                 };
-                Ok(Member::Zstd { frames, out })
+                let mut header = [0; LONGEST_HEADER];
+                let size = frame::frame_header(length, &mut header);
+                out.push(&header[..size])?;
+                Ok(Member::Zstd(Zstd {
+                    frame,
+                    out,
+                    sum: Xxh64::new(0),
+                    effort,
+                }))
             }
         }
     }
-}
-
-const fn level(effort: Effort) -> CParameter {
-    CParameter::CompressionLevel(match effort {
-        Effort::Usual => ZSTD_LEVEL,
-        Effort::Cheapest => ZSTD_CHEAPEST,
-    })
 }
 
 /// A member on its way.
 pub(super) enum Member<'a> {
     Plain(&'a mut dyn Write),
     Gzip(Gzip<'a>),
-    Zstd {
-        frames: &'a mut Frames<'static>,
-        out: Gathered<'a>,
-    },
+    Zstd(Zstd<'a>),
 }
 
 impl Member<'_> {
     /// Takes what always compresses: the record's header and the head of its message.
     pub(super) fn head(&mut self, head: &[u8]) -> io::Result<()> {
         match self {
+            Self::Plain(out) => out.write_all(head),
             Self::Gzip(gzip) => gzip.head(head),
-            _ => self.body(head),
+            Self::Zstd(zstd) => zstd.compress(head),
         }
     }
 
@@ -211,7 +179,8 @@ impl Member<'_> {
             Self::Plain(out) => out.write_all(piece),
             Self::Gzip(gzip) if gzip.effort == Effort::Usual => gzip.deflate(piece),
             Self::Gzip(gzip) => gzip.store(piece, 0),
-            Self::Zstd { frames, out } => run_frame(frames, out, piece),
+            Self::Zstd(zstd) if zstd.effort == Effort::Usual => zstd.compress(piece),
+            Self::Zstd(zstd) => zstd.copy(piece),
         }
     }
 
@@ -220,10 +189,7 @@ impl Member<'_> {
         match &mut self {
             Self::Plain(out) => out.write_all(last),
             Self::Gzip(gzip) => gzip.end(last),
-            Self::Zstd { frames, out } => {
-                run_frame(frames, out, last)?;
-                end_frame(frames, out)
-            }
+            Self::Zstd(zstd) => zstd.end(last),
         }
     }
 }
@@ -318,27 +284,49 @@ impl Gzip<'_> {
     }
 }
 
-fn run_frame(frames: &mut Frames<'static>, out: &mut Gathered<'_>, piece: &[u8]) -> io::Result<()> {
-    let mut input = InBuffer::around(piece);
-    while input.pos() < piece.len() {
-        let mut room = OutBuffer::around(&mut out.buffer[out.filled..]);
-        frames.run(&mut input, &mut room)?;
-        out.filled += room.pos();
-        if out.filled == out.buffer.len() {
-            out.hand_on()?;
-        }
-    }
-    Ok(())
+pub(super) struct Zstd<'a> {
+    frame: &'a mut Frame,
+    out: Gathered<'a>,
+    sum: Xxh64,
+    effort: Effort,
 }
 
-fn end_frame(frames: &mut Frames<'static>, out: &mut Gathered<'_>) -> io::Result<()> {
-    loop {
-        let mut room = OutBuffer::around(&mut out.buffer[out.filled..]);
-        let left = frames.finish(&mut room, true)?;
-        out.filled += room.pos();
-        if left == 0 {
-            return out.hand_on();
+impl Zstd<'_> {
+    fn compress(&mut self, input: &[u8]) -> io::Result<()> {
+        self.sum.update(input);
+        let mut at = 0;
+        while at < input.len() {
+            let (stopped, block) = self.frame.take(input, at);
+            let (content, block) = match block {
+                Some(block) => (Content::Compressed, block),
+                None => (Content::Raw, &input[at..stopped]),
+            };
+            let header = frame::block_header(block.len(), content, Place::Within);
+            self.out.push(&header)?;
+            self.out.push(block)?;
+            at = stopped;
         }
-        out.hand_on()?;
+        Ok(())
+    }
+
+    fn copy(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sum.update(bytes);
+        for block in bytes.chunks(BLOCK) {
+            let header = frame::block_header(block.len(), Content::Raw, Place::Within);
+            self.out.push(&header)?;
+            self.out.push(block)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, last: &[u8]) -> io::Result<()> {
+        self.sum.update(last);
+        let header = frame::block_header(last.len(), Content::Raw, Place::Last);
+        self.out.push(&header)?;
+        self.out.push(last)?;
+        // The lower half of the sum (section 3.1.1).
+        let sum = self.sum.digest() as u32;
+        self.out.push(&sum.to_le_bytes())?;
+        self.out.hand_on()
     }
 }

@@ -1,0 +1,60 @@
+//! Bits on their way into bytes, the first one lowest.
+//!
+//! Owns what fills no byte yet and the place where whole bytes go. Refuses to know what bits
+//! mean. Invariant: fewer than eight wait after [`Bits::write`], so that 56 more may be pushed.
+
+/// What is written at once; there must be so much room behind what is filled.
+pub(super) const WORD: usize = 8;
+
+pub(super) struct Bits<'a> {
+    waiting: Waiting,
+    room: &'a mut [u8],
+    filled: usize,
+}
+
+/// Bits that fill no byte yet, between one room and the next.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Waiting {
+    pub(super) bits: u64,
+    pub(super) count: u32,
+}
+
+impl<'a> Bits<'a> {
+    /// Goes on with what waits, at the beginning of a room.
+    pub(super) const fn new(waiting: Waiting, room: &'a mut [u8]) -> Self {
+        Self {
+            waiting,
+            room,
+            filled: 0,
+        }
+    }
+
+    /// What waits, and how many bytes were written.
+    pub(super) const fn end(self) -> (Waiting, usize) {
+        (self.waiting, self.filled)
+    }
+
+    /// Pushes so many bits; those above must be zero.
+    #[inline]
+    pub(super) const fn push(&mut self, bits: u64, count: u32) {
+        self.waiting.bits |= bits << self.waiting.count;
+        self.waiting.count += count;
+    }
+
+    /// Writes all whole bytes.
+    #[inline]
+    pub(super) fn write(&mut self) {
+        let Waiting { bits, count } = &mut self.waiting;
+        let room = &mut self.room[self.filled..self.filled + WORD];
+        room.copy_from_slice(&bits.to_le_bytes());
+        self.filled += (*count / 8) as usize;
+        *bits >>= *count / 8 * 8;
+        *count %= 8;
+    }
+
+    /// Fills the last byte with zeros.
+    pub(super) fn align(&mut self) {
+        self.waiting.count = self.waiting.count.next_multiple_of(8);
+        self.write();
+    }
+}

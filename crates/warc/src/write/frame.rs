@@ -1,0 +1,296 @@
+//! Frames of zstd (RFC 8878), made for pages that are written once and seldom read.
+//!
+//! Owns the way from what repeats to blocks: letters as they are, and sequences by the codes
+//! that every reader knows. Codes made for a record would cost more time than all the rest, and
+//! that of gzip is to be beaten. Invariant: what comes out depends on what went in since
+//! [`Frame::begin`] alone, and a block is never larger than what is in it.
+
+mod codes;
+
+use super::bits::{Bits, Waiting};
+use super::repeats::{Finder, Repeat, SHORTEST, Taker};
+use codes::{LENGTH_STATE, LENGTHS, LETTERS, OFFSET_STATE, OFFSETS};
+
+const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// The most that a block holds (section 3.1.1.2.4).
+pub(super) const BLOCK: usize = 128 * 1024;
+/// The window of a frame that is larger than a block: 128 KiB, as section 3.1.1.1.2 spells it.
+const WINDOW_DESCRIPTOR: u8 = 7 << 3;
+/// Flags of a frame's header: a checksum follows; it is one segment, without a window.
+const CHECKSUM: u8 = 1 << 2;
+const ONE_SEGMENT: u8 = 1 << 5;
+/// The longest header of a frame.
+pub(super) const LONGEST_HEADER: usize = 14;
+/// Before the letters of a block stands their number, in the longest of its forms, so that
+/// letters need not be moved when it is known (section 3.1.1.3.1.1).
+const LETTERS_HEADER: usize = 3;
+/// Offsets below are those met last (section 3.1.1.5).
+const REPEATED: u32 = 3;
+/// Letters that are copied at once.
+const STRIDE: usize = 16;
+/// Bytes that may be written beyond the size of what is in a block. A sequence of five bytes
+/// takes 33 bits and, if it follows hundreds of letters, some more bits to count them.
+const SLACK: usize = 256;
+
+/// A block has too few sequences for the third way to write their number.
+const _: () = assert!(BLOCK / SHORTEST < 0x7f00);
+
+/// What a block holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Content {
+    /// Bytes as they are.
+    Raw = 0,
+    /// Letters and sequences.
+    Compressed = 2,
+}
+
+/// Where in its frame a block stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Place {
+    Within = 0,
+    Last = 1,
+}
+
+/// The three bytes before a block.
+pub(super) const fn block_header(size: usize, content: Content, place: Place) -> [u8; 3] {
+    let header = (size as u32) << 3 | (content as u32) << 1 | place as u32;
+    let [low, middle, high, _] = header.to_le_bytes();
+    [low, middle, high]
+}
+
+/// The header of a frame that holds so many bytes; answers how long it is.
+pub(super) fn frame_header(length: u64, out: &mut [u8; LONGEST_HEADER]) -> usize {
+    let is_segment = length <= BLOCK as u64;
+    let (flag, size, bytes) = match length {
+        0..256 => (0, 1, length),
+        256..65_792 => (1, 2, length - 256),
+        ..=0xffff_ffff => (2, 4, length),
+        _ => (3, 8, length),
+    };
+    out[..4].copy_from_slice(&MAGIC);
+    out[4] = flag << 6 | CHECKSUM;
+    out[5] = WINDOW_DESCRIPTOR;
+    if is_segment {
+        out[4] |= ONE_SEGMENT;
+    }
+    let start = if is_segment { 5 } else { 6 };
+    out[start..start + size].copy_from_slice(&bytes.to_le_bytes()[..size]);
+    start + size
+}
+
+/// A repetition and the letters before it.
+#[derive(Debug, Clone, Copy)]
+struct Sequence {
+    letters: u32,
+    length: u32,
+    /// The distance as it is written.
+    offset: u32,
+}
+
+/// Makes blocks of what it is given in pieces. Matches do not reach from piece to piece.
+pub(super) struct Frame {
+    finder: Finder,
+    sequences: Vec<Sequence>,
+    /// The block on its way: header and letters, then the sequences.
+    block: Box<[u8]>,
+    /// The distance that was used last.
+    last: usize,
+}
+
+impl Frame {
+    pub(super) fn new() -> Self {
+        Self {
+            finder: Finder::new(),
+            sequences: Vec::new(),
+            block: vec![0; BLOCK + SLACK].into_boxed_slice(),
+            last: 0,
+        }
+    }
+
+    /// Begins a frame of about this length.
+    pub(super) fn begin(&mut self, length: u64) {
+        self.finder.begin(length);
+        self.last = 0;
+    }
+
+    /// Compresses a piece from `start` on, as much as a block holds. Answers where it stopped,
+    /// and the block; nothing if it is no smaller than its input.
+    pub(super) fn take(&mut self, input: &[u8], start: usize) -> (usize, Option<&[u8]>) {
+        let end = input.len().min(start + BLOCK);
+        let input = &input[..end];
+        self.sequences.clear();
+        let before = self.last;
+        let mut parts = Parts {
+            sequences: &mut self.sequences,
+            room: &mut self.block,
+            filled: LETTERS_HEADER,
+            last: before,
+        };
+        let letters = self.finder.find(input, start, &mut parts);
+        parts.letters(input, (letters, end));
+        let Parts { filled, last, .. } = parts;
+        let count = (filled - LETTERS_HEADER) as u32;
+        let header = (count << 4 | 0b1100).to_le_bytes();
+        self.block[..LETTERS_HEADER].copy_from_slice(&header[..LETTERS_HEADER]);
+        let size = filled + write_sequences(&self.sequences, &mut self.block[filled..]);
+        if size >= end - start {
+            // A reader will not hear of the sequences of this block.
+            self.last = before;
+            return (end, None);
+        }
+        self.last = last;
+        (end, Some(&self.block[..size]))
+    }
+}
+
+/// The parts of a block while they are found.
+struct Parts<'a> {
+    sequences: &'a mut Vec<Sequence>,
+    room: &'a mut [u8],
+    filled: usize,
+    last: usize,
+}
+
+impl Parts<'_> {
+    /// Copies letters, and where it can bytes beyond them, which the next ones overwrite: most
+    /// times few are copied, and to copy a fixed number costs less than to ask how many.
+    #[inline]
+    fn letters(&mut self, input: &[u8], (from, to): (usize, usize)) {
+        let mut at = from;
+        while at < to {
+            let room = &mut self.room[self.filled..];
+            let taken = if let Some(letters) = input[at..].first_chunk::<STRIDE>() {
+                room[..STRIDE].copy_from_slice(letters);
+                STRIDE.min(to - at)
+            } else {
+                room[..to - at].copy_from_slice(&input[at..to]);
+                to - at
+            };
+            self.filled += taken;
+            at += taken;
+        }
+    }
+}
+
+impl Taker for Parts<'_> {
+    const LONGEST: usize = 65_535;
+    const WINDOW: usize = 65_535;
+
+    #[inline]
+    fn take(&mut self, input: &[u8], letters: (usize, usize), repeat: Repeat) {
+        self.letters(input, letters);
+        let count = (letters.1 - letters.0) as u32;
+        // Right after another repetition the same distance would be spelled otherwise.
+        let is_repeated = repeat.distance == self.last && count > 0;
+        self.sequences.push(Sequence {
+            letters: count,
+            length: repeat.length as u32,
+            offset: if is_repeated {
+                1
+            } else {
+                repeat.distance as u32 + REPEATED
+            },
+        });
+        self.last = repeat.distance;
+    }
+}
+
+/// Writes the section of sequences (section 3.1.1.3.2); answers its length.
+fn write_sequences(sequences: &[Sequence], room: &mut [u8]) -> usize {
+    let count = sequences.len() as u32;
+    let [low, high, ..] = count.to_le_bytes();
+    let mut start = match count {
+        0..128 => {
+            room[0] = low;
+            1
+        }
+        _ => {
+            room[..2].copy_from_slice(&[high | 0x80, low]);
+            2
+        }
+    };
+    let Some((last, others)) = sequences.split_last() else {
+        return start;
+    };
+    // All three codes are the predefined ones.
+    room[start] = 0;
+    start += 1;
+    let mut out = Backwards::new(*last, &mut room[start..]);
+    for sequence in others.iter().rev() {
+        out.push(*sequence);
+    }
+    start + out.end()
+}
+
+/// Writes sequences from the last to the first, as they are read from the end of a block.
+struct Backwards<'a> {
+    bits: Bits<'a>,
+    letters: u32,
+    length: u32,
+    offset: u32,
+}
+
+impl<'a> Backwards<'a> {
+    fn new(last: Sequence, room: &'a mut [u8]) -> Self {
+        let mut this = Self {
+            bits: Bits::new(Waiting::default(), room),
+            letters: LETTERS.first(codes::letters(last.letters).symbol.into()),
+            length: LENGTHS.first(codes::length(last.length - 3).symbol.into()),
+            offset: OFFSETS.first(last.offset.ilog2() as usize),
+        };
+        this.push_extras(last);
+        this
+    }
+
+    #[inline]
+    fn push(&mut self, sequence: Sequence) {
+        let (state, count) = OFFSETS.before(self.offset, sequence.offset.ilog2() as usize);
+        push_low(&mut self.bits, self.offset, count);
+        self.offset = state;
+        let symbol = codes::length(sequence.length - 3).symbol;
+        let (state, count) = LENGTHS.before(self.length, symbol.into());
+        push_low(&mut self.bits, self.length, count);
+        self.length = state;
+        let symbol = codes::letters(sequence.letters).symbol;
+        let (state, count) = LETTERS.before(self.letters, symbol.into());
+        push_low(&mut self.bits, self.letters, count);
+        self.letters = state;
+        self.push_extras(sequence);
+    }
+
+    /// What symbols leave to say: 48 bits at the most, beside 17 of the states.
+    #[inline]
+    fn push_extras(&mut self, sequence: Sequence) {
+        for split in [
+            codes::letters(sequence.letters),
+            codes::length(sequence.length - 3),
+        ] {
+            self.bits.push(split.extra.into(), split.extra_bits.into());
+        }
+        self.bits.write();
+        let log = sequence.offset.ilog2();
+        push_low(&mut self.bits, sequence.offset, log);
+        self.bits.write();
+    }
+
+    fn end(mut self) -> usize {
+        push_low(&mut self.bits, self.length, LENGTH_STATE);
+        push_low(&mut self.bits, self.offset, OFFSET_STATE);
+        push_low(&mut self.bits, self.letters, LENGTH_STATE);
+        // A reader finds the end by the last bit that is set.
+        self.bits.push(1, 1);
+        self.bits.align();
+        self.bits.end().1
+    }
+}
+
+/// Pushes the lowest bits of a number.
+#[inline]
+fn push_low(bits: &mut Bits<'_>, number: u32, count: u32) {
+    bits.push(u64::from(number & ((1 << count) - 1)), count);
+}
+
+#[cfg(test)]
+mod tests;
