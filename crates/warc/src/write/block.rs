@@ -88,6 +88,13 @@ impl<'a> Block<'a> {
         self
     }
 
+    /// With the digest that was made of it while it came, so that it need not be read for that.
+    #[must_use]
+    pub fn digested(mut self, digest: Digest) -> Self {
+        self.digest = Some(digest);
+        self
+    }
+
     fn push(&mut self, part: Part<'a>, length: u64) {
         self.digest = None;
         self.length += length;

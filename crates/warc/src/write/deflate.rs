@@ -178,6 +178,7 @@ impl Output<'_> {
 }
 
 impl Taker for Output<'_> {
+    const SHORTEST: usize = 5;
     const LONGEST: usize = LONGEST;
     const WINDOW: usize = WINDOW;
 

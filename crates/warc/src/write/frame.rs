@@ -8,8 +8,8 @@
 mod codes;
 
 use super::bits::{Bits, Waiting};
-use super::repeats::{Finder, Repeat, SHORTEST, Taker};
-use codes::{LENGTH_STATE, LENGTHS, LETTERS, OFFSET_STATE, OFFSETS};
+use super::repeats::{Finder, Repeat, Taker};
+use codes::{LENGTH_STATE, LENGTHS, LETTERS, OFFSET_STATE, OFFSETS, Split};
 
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// The most that a block holds (section 3.1.1.2.4).
@@ -26,12 +26,18 @@ pub(super) const LONGEST_HEADER: usize = 14;
 const LETTERS_HEADER: usize = 3;
 /// Offsets below are those met last (section 3.1.1.5).
 const REPEATED: u32 = 3;
+/// Bits that symbols may leave to say and that still have room beside 17 of the states and 7
+/// that wait.
+const MOST_EXTRA: u32 = 40;
 /// Letters that are copied at once.
 const STRIDE: usize = 16;
 /// Bytes that may be written beyond the size of what is in a block. A sequence of five bytes
 /// takes 33 bits and, if it follows hundreds of letters, some more bits to count them.
 const SLACK: usize = 256;
 
+/// The shortest repetition that is taken. Letters cost eight bits and no time, a sequence at
+/// least three bytes.
+const SHORTEST: usize = 6;
 /// A block has too few sequences for the third way to write their number.
 const _: () = assert!(BLOCK / SHORTEST < 0x7f00);
 
@@ -175,6 +181,7 @@ impl Parts<'_> {
 }
 
 impl Taker for Parts<'_> {
+    const SHORTEST: usize = SHORTEST;
     const LONGEST: usize = 65_535;
     const WINDOW: usize = 65_535;
 
@@ -234,51 +241,57 @@ struct Backwards<'a> {
 
 impl<'a> Backwards<'a> {
     fn new(last: Sequence, room: &'a mut [u8]) -> Self {
+        let letters = codes::letters(last.letters);
+        let length = codes::length(last.length - 3);
         let mut this = Self {
             bits: Bits::new(Waiting::default(), room),
-            letters: LETTERS.first(codes::letters(last.letters).symbol.into()),
-            length: LENGTHS.first(codes::length(last.length - 3).symbol.into()),
+            letters: LETTERS.first(letters.symbol.into()),
+            length: LENGTHS.first(length.symbol.into()),
             offset: OFFSETS.first(last.offset.ilog2() as usize),
         };
-        this.push_extras(last);
+        this.push_extras(last.offset, letters, length);
         this
     }
 
     #[inline]
     fn push(&mut self, sequence: Sequence) {
-        let (state, count) = OFFSETS.before(self.offset, sequence.offset.ilog2() as usize);
-        push_low(&mut self.bits, self.offset, count);
-        self.offset = state;
-        let symbol = codes::length(sequence.length - 3).symbol;
-        let (state, count) = LENGTHS.before(self.length, symbol.into());
-        push_low(&mut self.bits, self.length, count);
-        self.length = state;
-        let symbol = codes::letters(sequence.letters).symbol;
-        let (state, count) = LETTERS.before(self.letters, symbol.into());
-        push_low(&mut self.bits, self.letters, count);
-        self.letters = state;
-        self.push_extras(sequence);
+        let offset = sequence.offset.ilog2() as usize;
+        let letters = codes::letters(sequence.letters);
+        let length = codes::length(sequence.length - 3);
+        let (offset_state, offset_count) = OFFSETS.before(self.offset, offset);
+        let (length_state, length_count) = LENGTHS.before(self.length, length.symbol.into());
+        let (letters_state, letters_count) = LETTERS.before(self.letters, letters.symbol.into());
+        let states = low(self.offset, offset_count)
+            | low(self.length, length_count) << offset_count
+            | low(self.letters, letters_count) << (offset_count + length_count);
+        (self.offset, self.length, self.letters) = (offset_state, length_state, letters_state);
+        self.bits
+            .push(states, offset_count + length_count + letters_count);
+        self.push_extras(sequence.offset, letters, length);
     }
 
-    /// What symbols leave to say: 48 bits at the most, beside 17 of the states.
+    /// What symbols leave to say: up to 48 bits, beside 17 of the states.
     #[inline]
-    fn push_extras(&mut self, sequence: Sequence) {
-        for split in [
-            codes::letters(sequence.letters),
-            codes::length(sequence.length - 3),
-        ] {
-            self.bits.push(split.extra.into(), split.extra_bits.into());
+    fn push_extras(&mut self, offset: u32, letters: Split, length: Split) {
+        let log = offset.ilog2();
+        let extra = u64::from(letters.extra) | u64::from(length.extra) << letters.extra_bits;
+        let count = u32::from(letters.extra_bits) + u32::from(length.extra_bits);
+        self.bits.push(extra, count);
+        if count + log > MOST_EXTRA {
+            self.bits.write();
         }
-        self.bits.write();
-        let log = sequence.offset.ilog2();
-        push_low(&mut self.bits, sequence.offset, log);
+        self.bits.push(low(offset, log), log);
         self.bits.write();
     }
 
     fn end(mut self) -> usize {
-        push_low(&mut self.bits, self.length, LENGTH_STATE);
-        push_low(&mut self.bits, self.offset, OFFSET_STATE);
-        push_low(&mut self.bits, self.letters, LENGTH_STATE);
+        for (state, count) in [
+            (self.length, LENGTH_STATE),
+            (self.offset, OFFSET_STATE),
+            (self.letters, LENGTH_STATE),
+        ] {
+            self.bits.push(low(state, count), count);
+        }
         // A reader finds the end by the last bit that is set.
         self.bits.push(1, 1);
         self.bits.align();
@@ -286,10 +299,10 @@ impl<'a> Backwards<'a> {
     }
 }
 
-/// Pushes the lowest bits of a number.
+/// The lowest bits of a number.
 #[inline]
-fn push_low(bits: &mut Bits<'_>, number: u32, count: u32) {
-    bits.push(u64::from(number & ((1 << count) - 1)), count);
+fn low(number: u32, count: u32) -> u64 {
+    u64::from(number & ((1 << count) - 1))
 }
 
 #[cfg(test)]

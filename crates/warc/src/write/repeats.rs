@@ -15,15 +15,17 @@ const SMALL_HASH_BITS: u32 = 11;
 /// A number without a pattern, as multiplicative hashing wants it: 2⁶⁴ divided by the golden
 /// ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-/// The shortest repetition that is looked for: shorter ones are hardly shorter than letters.
-pub(super) const SHORTEST: usize = 5;
-/// Bits of a word beyond the shortest repetition.
-const BEYOND: u32 = 8 * (WORD - SHORTEST) as u32;
 /// After so many letters in vain, as a power of two, the steps become longer.
 const PATIENCE: u32 = 6;
 
+/// So far a match is followed back.
+const BACK: usize = 32;
+
 /// What takes repetitions, one after the other.
 pub(super) trait Taker {
+    /// The shortest that is looked for: shorter ones are hardly shorter than their letters, or
+    /// not worth the time. No more than a word.
+    const SHORTEST: usize;
     /// How long one may be.
     const LONGEST: usize;
     /// How far back one may begin.
@@ -70,41 +72,49 @@ impl Finder {
 
     /// Looks through a piece from a place to its end. Answers from where on there are only
     /// letters.
+    ///
+    /// Every second place is looked up, and every one remembered: whether there is a match is
+    /// what no processor can foresee, so it is asked half as often. One that began before is
+    /// followed back.
     pub(super) fn find<T: Taker>(&mut self, input: &[u8], start: usize, taker: &mut T) -> usize {
+        // Bits of a word beyond the shortest repetition.
+        let beyond = 8 * (WORD - T::SHORTEST) as u32;
         let (mut letters, mut at) = (start, start);
         while let Some(here) = word(input, at) {
-            let place = self.place(here);
+            let place = self.place(here << beyond);
             let distance = usize::from((at as u16).wrapping_sub(*place));
             *place = at as u16;
+            if let Some(next) = word(input, at + 1) {
+                *self.place(next << beyond) = (at + 1) as u16;
+            }
             if (1..=T::WINDOW.min(at)).contains(&distance)
                 && let Some(there) = word(input, at - distance)
-                && (here ^ there) << BEYOND == 0
+                && (here ^ there) << beyond == 0
             {
-                let differs = here ^ there;
-                let length = match differs {
-                    0 => {
-                        let longest = T::LONGEST - WORD;
-                        WORD + common(&input[at - distance + WORD..], &input[at + WORD..], longest)
-                    }
-                    _ => differs.trailing_zeros() as usize / 8,
-                };
+                let end = at + length::<T>(here ^ there, &input[at - distance..], &input[at..]);
+                let first = letters.max(distance).max(at.saturating_sub(BACK));
+                while at > first && input[at - 1] == input[at - distance - 1] {
+                    at -= 1;
+                }
+                let end = end.min(at + T::LONGEST);
+                let length = end - at;
                 taker.take(input, (letters, at), Repeat { length, distance });
-                at += length;
-                letters = at;
+                (letters, at) = (end, end);
                 // One place within the match, for what repeats its end.
                 if let Some(last) = word(input, at - 2) {
-                    *self.place(last) = (at - 2) as u16;
+                    *self.place(last << beyond) = (at - 2) as u16;
                 }
             } else {
-                at += 1 + ((at - letters) >> PATIENCE);
+                at += 2 + ((at - letters) >> PATIENCE);
             }
         }
         letters
     }
 
+    /// The place of letters that stand in the upper bytes of a word.
     #[inline]
-    fn place(&mut self, word: u64) -> &mut u16 {
-        let hash = (word << BEYOND).wrapping_mul(SPREAD) >> self.shift;
+    fn place(&mut self, letters: u64) -> &mut u16 {
+        let hash = letters.wrapping_mul(SPREAD) >> self.shift;
         &mut self.places[hash as usize & ((1 << HASH_BITS) - 1)]
     }
 }
@@ -115,9 +125,18 @@ fn word(input: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes))
 }
 
+/// How many bytes both begin with, if their first words differ so.
+#[inline]
+fn length<T: Taker>(differs: u64, before: &[u8], here: &[u8]) -> usize {
+    match differs {
+        0 => WORD + common(&before[WORD..], &here[WORD..], T::LONGEST - WORD),
+        _ => differs.trailing_zeros() as usize / 8,
+    }
+}
+
 /// How many bytes both begin with, up to a number.
-fn common(before: &[u8], here: &[u8], longest: usize) -> usize {
-    let here = &here[..here.len().min(longest)];
+fn common(before: &[u8], here: &[u8], most: usize) -> usize {
+    let here = &here[..here.len().min(most)];
     let mut count = 0;
     while let (Some(one), Some(other)) = (word(before, count), word(here, count)) {
         let differs = one ^ other;

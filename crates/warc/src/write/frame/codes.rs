@@ -91,9 +91,7 @@ impl<const STATES: usize, const SYMBOLS: usize> Table<STATES, SYMBOLS> {
 }
 
 /// Which symbol each state stands for (section 4.1.1).
-const fn owners<const STATES: usize, const SYMBOLS: usize>(
-    shares: &[i8; SYMBOLS],
-) -> [u8; STATES] {
+const fn owners<const STATES: usize, const SYMBOLS: usize>(shares: &[i8; SYMBOLS]) -> [u8; STATES] {
     let mut owners = [0; STATES];
     let (mut symbol, mut rare) = (0, 0);
     while symbol < SYMBOLS {

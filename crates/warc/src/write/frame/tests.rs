@@ -67,7 +67,9 @@ fn every_length_distance_and_number_of_letters_comes_back() {
         let is_near = distance <= 65_535;
         assert_eq!(check(&[&far]) < 500, is_near, "{distance}");
     }
-    for count in [0, 1, 15, 16, 63, 64, 127, 128, 255, 1000, 65_535, 65_536, 130_000] {
+    for count in [
+        0, 1, 15, 16, 63, 64, 127, 128, 255, 1000, 65_535, 65_536, 130_000,
+    ] {
         let mut late = b"twice is once more than once".repeat(2);
         late.extend(noise(count));
         late.extend_from_slice(&late.clone()[28 + count..]);
