@@ -41,6 +41,8 @@ pub struct Exchange {
     pub response: Stored,
     /// Where the head ends in the response.
     pub head_length: u64,
+    /// SHA-1 of the response as it is.
+    pub block_digest: Digest,
     /// SHA-1 of the payload: the body without its framing, content codings left in place.
     pub payload_digest: Digest,
     /// Bytes of the payload.

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use clewline_core::url::CrawlUrl;
+use clewline_warc::Hasher;
 use clewline_warc::http::Head;
-use clewline_warc::{Digest, Hasher};
 
 use super::{Exchange, Secrets, Spool, Stored, Truncation};
 use crate::headers::Headers;
@@ -50,11 +50,13 @@ impl Recording {
                     codings: String::new(),
                     response: Stored::new(Arc::clone(&self.spool)),
                     head_length: 0,
-                    payload_digest: Digest::of(b""),
+                    block_digest: self.spool.nothing(),
+                    payload_digest: self.spool.nothing(),
                     payload_length: 0,
                     truncation: Some(Truncation::Unspecified),
                     unmodified: None,
                 },
+                block: Hasher::default(),
                 payload: Hasher::default(),
                 full: false,
             })),
@@ -78,6 +80,7 @@ pub struct Recorder {
 
 struct Draft {
     exchange: Exchange,
+    block: Hasher,
     payload: Hasher,
     /// The spool took no more: what is there stays, the rest is missing.
     full: bool,
@@ -106,7 +109,9 @@ impl Recorder {
             let essence = value.split(';').next().unwrap_or_default();
             essence.trim().to_ascii_lowercase()
         });
-        draft.push(raw);
+        if draft.push(raw) {
+            draft.block.update(raw);
+        }
         draft.exchange.head_length = draft.exchange.response.len();
     }
 
@@ -115,7 +120,12 @@ impl Recorder {
         if let Some(draft) = &mut self.draft
             && draft.push(raw)
         {
-            draft.payload.update(payload);
+            if std::ptr::eq(raw, payload) {
+                draft.block.update_both(&mut draft.payload, raw);
+            } else {
+                draft.block.update(raw);
+                draft.payload.update(payload);
+            }
             draft.exchange.payload_length += payload.len() as u64;
         }
     }
@@ -161,9 +171,11 @@ impl Drop for Recorder {
         };
         let Draft {
             mut exchange,
+            block,
             payload,
             ..
         } = *draft;
+        exchange.block_digest = block.finish();
         exchange.payload_digest = payload.finish();
         let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(exchange);

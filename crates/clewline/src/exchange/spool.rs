@@ -10,6 +10,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use clewline_warc::Digest;
+
 use super::buffers::{self, Buffers};
 
 /// An answer of this size stays in memory.
@@ -40,6 +42,7 @@ pub struct Spool {
     held: AtomicU64,
     files: AtomicU64,
     buffers: Buffers,
+    nothing: Digest,
 }
 
 impl Spool {
@@ -47,7 +50,7 @@ impl Spool {
     pub(crate) const MOST_WAITING: u64 = 2 * MOST_FILES;
 
     /// Keeps about `budget` bytes in memory and nameless files in `folder`, which must exist.
-    pub const fn new(folder: PathBuf, budget: u64, secrets: Secrets) -> Self {
+    pub fn new(folder: PathBuf, budget: u64, secrets: Secrets) -> Self {
         Self {
             folder,
             budget,
@@ -55,6 +58,7 @@ impl Spool {
             held: AtomicU64::new(0),
             files: AtomicU64::new(0),
             buffers: Buffers::new(),
+            nothing: Digest::of(b""),
         }
     }
 
@@ -65,13 +69,17 @@ impl Spool {
 
     /// Whether another exchange may begin.
     pub fn has_room(&self) -> bool {
-        self.held() < self.budget
-            && self.files.load(Ordering::Relaxed) < MOST_FILES
+        self.held() < self.budget && self.files.load(Ordering::Relaxed) < MOST_FILES
     }
 
     /// Whether so much waits that it should be written soon.
     pub fn is_filling(&self) -> bool {
         self.held() > self.budget / 4 || self.files.load(Ordering::Relaxed) > MOST_FILES / 4
+    }
+
+    /// The digest of no bytes, which every exchange begins with.
+    pub(super) const fn nothing(&self) -> Digest {
+        self.nothing
     }
 
     /// What becomes of secrets.
@@ -225,9 +233,7 @@ impl Stored {
             self.share.add_file();
             file.write_all(&self.memory)?;
             self.file = Some(file);
-            self.share
-                .spool
-                .give_back(std::mem::take(&mut self.memory));
+            self.share.spool.give_back(std::mem::take(&mut self.memory));
             self.share.resize(0);
         }
         if let Some(file) = &mut self.file {

@@ -140,7 +140,10 @@ impl Group<'_> {
         };
         let (target, date) = (exchange.url.as_str(), exchange.started_at.into());
         let mut draft = match self.revisited() {
-            None => Draft::response(self.ids.answer, date, target, whole),
+            None => {
+                let whole = whole.digested(exchange.block_digest);
+                Draft::response(self.ids.answer, date, target, whole)
+            }
             Some((profile, original)) => {
                 let alone = Block::message(head);
                 Draft::revisit(self.ids.answer, date, target, profile, alone).refers_to(original)
