@@ -1,14 +1,16 @@
 //! Frames of zstd (RFC 8878), made for pages that are written once and seldom read.
 //!
-//! Owns the way from what repeats to blocks: letters as they are, and sequences by the codes
-//! that every reader knows. Codes made for a record would cost more time than all the rest, and
-//! that of gzip is to be beaten. Invariant: what comes out depends on what went in since
+//! Owns the way from what repeats to blocks: letters by one code for all pages (`alphabet`), and
+//! sequences by the codes that every reader knows (`codes`). Codes made for each record would
+//! cost more time than the rest. Invariant: what comes out depends on what went in since
 //! [`Frame::begin`] alone, and a block is never larger than what is in it.
 
+mod alphabet;
 mod codes;
 
 use super::bits::{Bits, Waiting};
 use super::repeats::{Finder, Repeat, Taker};
+use alphabet::Told;
 use codes::{LENGTH_STATE, LENGTHS, LETTERS, OFFSET_STATE, OFFSETS, Split};
 
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -21,8 +23,8 @@ const CHECKSUM: u8 = 1 << 2;
 const ONE_SEGMENT: u8 = 1 << 5;
 /// The longest header of a frame.
 pub(super) const LONGEST_HEADER: usize = 14;
-/// Before the letters of a block stands their number, in the longest of its forms, so that
-/// letters need not be moved when it is known (section 3.1.1.3.1.1).
+/// Before letters as they are stands their number, in the longest of its forms (section
+/// 3.1.1.3.1.1).
 const LETTERS_HEADER: usize = 3;
 /// Offsets below are those met last (section 3.1.1.5).
 const REPEATED: u32 = 3;
@@ -31,13 +33,12 @@ const REPEATED: u32 = 3;
 const MOST_EXTRA: u32 = 40;
 /// Letters that are copied at once.
 const STRIDE: usize = 16;
-/// Bytes that may be written beyond the size of what is in a block. A sequence of five bytes
-/// takes 33 bits and, if it follows hundreds of letters, some more bits to count them.
-const SLACK: usize = 256;
+/// Bytes that may be written beyond the letters and what sequences stand for.
+const SLACK: usize = 64;
 
-/// The shortest repetition that is taken. Letters cost eight bits and no time, a sequence at
-/// least three bytes.
-const SHORTEST: usize = 6;
+/// The shortest repetition that is taken. A letter takes five bits, a sequence three bytes and
+/// the time of a dozen letters; and no sequence takes more bits than such letters have.
+const SHORTEST: usize = 8;
 /// A block has too few sequences for the third way to write their number.
 const _: () = assert!(BLOCK / SHORTEST < 0x7f00);
 
@@ -72,7 +73,7 @@ pub(super) fn frame_header(length: u64, out: &mut [u8; LONGEST_HEADER]) -> usize
     let (flag, size, bytes) = match length {
         0..256 => (0, 1, length),
         256..65_792 => (1, 2, length - 256),
-        ..=0xffff_ffff => (2, 4, length),
+        65_792..=0xffff_ffff => (2, 4, length),
         _ => (3, 8, length),
     };
     out[..4].copy_from_slice(&MAGIC);
@@ -98,27 +99,31 @@ struct Sequence {
 /// Makes blocks of what it is given in pieces. Matches do not reach from piece to piece.
 pub(super) struct Frame {
     finder: Finder,
+    letters: Box<[u8]>,
     sequences: Vec<Sequence>,
-    /// The block on its way: header and letters, then the sequences.
+    /// The block on its way.
     block: Box<[u8]>,
     /// The distance that was used last.
     last: usize,
+    told: Told,
 }
 
 impl Frame {
     pub(super) fn new() -> Self {
         Self {
             finder: Finder::new(),
+            letters: vec![0; BLOCK + STRIDE].into_boxed_slice(),
             sequences: Vec::new(),
-            block: vec![0; BLOCK + SLACK].into_boxed_slice(),
+            block: vec![0; alphabet::most(BLOCK) + SLACK].into_boxed_slice(),
             last: 0,
+            told: Told::Not,
         }
     }
 
     /// Begins a frame of about this length.
     pub(super) fn begin(&mut self, length: u64) {
         self.finder.begin(length);
-        self.last = 0;
+        (self.last, self.told) = (0, Told::Not);
     }
 
     /// Compresses a piece from `start` on, as much as a block holds. Answers where it stopped,
@@ -127,28 +132,36 @@ impl Frame {
         let end = input.len().min(start + BLOCK);
         let input = &input[..end];
         self.sequences.clear();
-        let before = self.last;
         let mut parts = Parts {
             sequences: &mut self.sequences,
-            room: &mut self.block,
-            filled: LETTERS_HEADER,
-            last: before,
+            room: &mut self.letters,
+            filled: 0,
+            last: self.last,
         };
-        let letters = self.finder.find(input, start, &mut parts);
-        parts.letters(input, (letters, end));
+        let rest = self.finder.find(input, start, &mut parts);
+        parts.letters(input, (rest, end));
         let Parts { filled, last, .. } = parts;
-        let count = (filled - LETTERS_HEADER) as u32;
-        let header = (count << 4 | 0b1100).to_le_bytes();
-        self.block[..LETTERS_HEADER].copy_from_slice(&header[..LETTERS_HEADER]);
-        let size = filled + write_sequences(&self.sequences, &mut self.block[filled..]);
+        let (letters, told) = write_letters(&self.letters[..filled], self.told, &mut self.block);
+        let size = letters + write_sequences(&self.sequences, &mut self.block[letters..]);
         if size >= end - start {
-            // A reader will not hear of the sequences of this block.
-            self.last = before;
+            // A reader will hear neither of its sequences nor of its code.
             return (end, None);
         }
-        self.last = last;
+        (self.last, self.told) = (last, told);
         (end, Some(&self.block[..size]))
     }
+}
+
+/// Writes the section of letters (section 3.1.1.3.1); answers its length, and whether a reader
+/// knows the code after it.
+fn write_letters(letters: &[u8], told: Told, room: &mut [u8]) -> (usize, Told) {
+    if let Some(size) = alphabet::write(letters, told, room) {
+        return (size, Told::Before);
+    }
+    let header = ((letters.len() as u32) << 4 | 0b1100).to_le_bytes();
+    room[..LETTERS_HEADER].copy_from_slice(&header[..LETTERS_HEADER]);
+    room[LETTERS_HEADER..][..letters.len()].copy_from_slice(letters);
+    (LETTERS_HEADER + letters.len(), told)
 }
 
 /// The parts of a block while they are found.
@@ -208,15 +221,12 @@ impl Taker for Parts<'_> {
 fn write_sequences(sequences: &[Sequence], room: &mut [u8]) -> usize {
     let count = sequences.len() as u32;
     let [low, high, ..] = count.to_le_bytes();
-    let mut start = match count {
-        0..128 => {
-            room[0] = low;
-            1
-        }
-        _ => {
-            room[..2].copy_from_slice(&[high | 0x80, low]);
-            2
-        }
+    let mut start = if count < 128 {
+        room[0] = low;
+        1
+    } else {
+        room[..2].copy_from_slice(&[high | 0x80, low]);
+        2
     };
     let Some((last, others)) = sequences.split_last() else {
         return start;

@@ -53,7 +53,7 @@ impl<const STATES: usize, const SYMBOLS: usize> Table<STATES, SYMBOLS> {
             let most = STATES.ilog2() - if share > 1 { (share - 1).ilog2() } else { 0 };
             steps[symbol] = Step {
                 bits: (most << 16).wrapping_sub(share << most),
-                next: before - share as i32,
+                next: before - share.cast_signed(),
             };
             let mut state = 0;
             while state < STATES {

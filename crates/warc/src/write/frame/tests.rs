@@ -101,6 +101,32 @@ fn blocks_and_pieces_make_one_frame() {
 }
 
 #[test]
+fn letters_of_every_kind_come_back() {
+    for count in [255, 256, 257, 258, 259, 1000, 5000, 130_000] {
+        let mut state = 7_u32;
+        let mut letters = |alphabet: &[u8]| -> Vec<u8> {
+            let next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                alphabet[(state >> 16) as usize % alphabet.len()]
+            };
+            std::iter::repeat_with(next).take(count).collect()
+        };
+        let plain = letters(b" abcdefghijklmnoprstuvwxyz<>=\"/.\n-");
+        let size = check(&[&plain]);
+        assert!(
+            count < 400 || size < count * 6 / 8 + 100,
+            "{size} of {count}"
+        );
+        let all: Vec<u8> = (0..=255).collect();
+        let rare = letters(&all);
+        // Blocks that tell the code, know it from before, do without it, and are not there.
+        check(&[&plain, &plain, &rare, &plain]);
+        check(&[&rare, &plain, b"x", &plain]);
+        check(&[&letters(b"aeinorst \x00\x7f\x80\xff")]);
+    }
+}
+
+#[test]
 fn the_same_input_gives_the_same_bytes_whatever_came_before() {
     let mut packer = Packer::new(Coding::Zstd);
     let text = b"one and one and one make three, and one and one make two".repeat(9);
