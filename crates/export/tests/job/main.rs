@@ -4,6 +4,8 @@
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
+mod links;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
