@@ -4,6 +4,7 @@
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
+mod earlier;
 mod links;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clewline::log::archive::{FOLDER, NAME, Position};
 use clewline::{JobError, JobStanding, StoredJob};
 
+use super::earlier::Earlier;
 use crate::error::SearchError;
 use crate::rank::Growth;
 
@@ -28,6 +29,8 @@ pub(crate) struct Archive {
     pub(crate) files: Vec<ArchiveFile>,
     /// Whether more may come.
     pub(crate) growth: Growth,
+    /// The archives that this one refers to.
+    pub(super) earlier: Earlier,
 }
 
 /// A file of the archive.
@@ -74,7 +77,11 @@ impl Archive {
             JobStanding::Finished => Growth::Over,
             _ => Growth::GoesOn,
         };
-        Ok(Self { files, growth })
+        Ok(Self {
+            files,
+            growth,
+            earlier: Earlier::of(stored.earlier()),
+        })
     }
 
     /// A folder of WARC files without a job, whoever wrote them; they are whole. Without serial
@@ -114,8 +121,11 @@ impl Archive {
             });
         }
         files.sort_unstable_by_key(|file| file.serial);
-        let growth = Growth::Over;
-        Ok(Self { files, growth })
+        Ok(Self {
+            files,
+            growth: Growth::Over,
+            earlier: Earlier::default(),
+        })
     }
 
     /// Where the archive ends.
