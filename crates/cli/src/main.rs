@@ -6,6 +6,7 @@ mod advice;
 mod crawl;
 mod exit;
 mod export;
+mod feeder;
 mod flags;
 mod inspect;
 mod job;

@@ -167,7 +167,7 @@ impl<'a> Source<'a> {
         } else {
             0
         };
-        let input = File::open(&file.path).map_err(failed)?;
+        let input = file.open().map_err(failed)?;
         self.foreign = (!is_ours(&input)).then(Foreign::default);
         let reader = Reader::seek(input, offset);
         self.reader = Some(reader.map_err(|error| failed(io::Error::other(error)))?);
@@ -355,7 +355,7 @@ impl Archive {
     fn body_at(&self, place: u64) -> Option<Vec<u8>> {
         let place = Position::of(clewline::log::Offset(place));
         let file = self.files.iter().find(|file| file.serial == place.serial)?;
-        let mut reader = Reader::seek(File::open(&file.path).ok()?, place.offset).ok()?;
+        let mut reader = Reader::seek(file.open().ok()?, place.offset).ok()?;
         let header = reader.next_record()?.ok()?;
         (header.kind() == Kind::Response).then(|| body(reader.block()))?
     }
