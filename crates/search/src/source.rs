@@ -17,7 +17,7 @@ use clewline::rebuild::{self, Foreign};
 use clewline::record::{OutcomeKind, Record};
 use clewline_warc::http::{self, Head};
 use clewline_warc::read::{Header, ReadError, Reader};
-use clewline_warc::{Kind, Moment};
+use clewline_warc::{Digest, Kind, Moment};
 
 use crate::document::Document;
 use crate::error::SearchError;
@@ -76,7 +76,9 @@ pub(crate) struct Source<'a> {
     reader: Option<Reader<File>>,
     at: Position,
     capture: Option<Capture>,
-    places: HashMap<u64, u64>,
+    /// Where payloads were captured, also those of answers that are no pages, such as a
+    /// robots.txt: a page may refer to any of them.
+    places: HashMap<Digest, u64>,
     /// Where an earlier run captured a digest.
     known: &'a dyn Fn(u64) -> Option<u64>,
     /// Reads answers that no line of a crawl speaks of; none while a file of ours is read.
@@ -212,13 +214,15 @@ impl<'a> Source<'a> {
                 change = self.answer(header, &block, place);
             }
             Kind::Response => {
+                let place = place(file, reader.offset());
                 self.capture = Some(Capture {
                     id: header.id().unwrap_or_default().to_owned(),
                     body: body(reader.block()),
                     original: None,
-                    place: place(file, reader.offset()),
+                    place,
                     date: header.date(),
                 });
+                self.remember(header, place);
             }
             Kind::Revisit => {
                 self.capture = Some(Capture {
@@ -320,25 +324,28 @@ impl<'a> Source<'a> {
         }))
     }
 
-    /// The body of a capture, or of the earlier one with the same digest, here or in the archive
-    /// of an earlier crawl.
-    fn resolve(&mut self, capture: Capture, digest: u64) -> (Vec<u8>, u64) {
-        let place = capture.place;
-        if let Some(body) = capture.body {
+    fn remember(&mut self, header: &Header, place: u64) {
+        if let Some(digest) = header.payload_digest() {
             if self.places.len() == MOST_PLACES {
                 self.places.clear();
             }
             self.places.insert(digest, place);
+        }
+    }
+
+    /// The body of a capture, or of the one that it refers to, here or in the archive of an
+    /// earlier crawl.
+    fn resolve(&self, capture: Capture, digest: u64) -> (Vec<u8>, u64) {
+        let place = capture.place;
+        if let Some(body) = capture.body {
             return (body, place);
         }
-        let earlier = self.places.get(&digest).copied();
-        let earlier = earlier.or_else(|| (self.known)(digest));
-        let earlier = earlier.filter(|_| digest != UNKNOWN);
-        let here = earlier.and_then(|earlier| Some((self.archive.body_at(earlier)?, earlier)));
-        let elsewhere = || {
-            let body = self.archive.earlier.body(capture.original.as_ref()?)?;
-            Some((body, place))
-        };
+        let original = capture.original.as_ref();
+        let read = original.and_then(|original| self.places.get(&original.digest?).copied());
+        let known = || (self.known)(digest).filter(|_| digest != UNKNOWN);
+        let here = read.or_else(known);
+        let here = here.and_then(|earlier| Some((self.archive.body_at(earlier)?, earlier)));
+        let elsewhere = || Some((self.archive.earlier.body(original?)?, place));
         here.or_else(elsewhere).unwrap_or((Vec::new(), place))
     }
 }

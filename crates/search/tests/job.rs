@@ -159,6 +159,20 @@ fn folders_without_an_archive_are_told_so() {
     assert!(failed.to_string().contains("--no-archive"), "{failed}");
 }
 
+#[test]
+fn a_page_that_repeats_the_robots_file_has_words() {
+    // Whatever it is asked for, it answers with the same page, as many an application does.
+    let page = |_: &Request| Page::html("<title>App</title><p>one page for all").into();
+    let web = Web::new().site(HOST, Site::new().handler(page)).start();
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("a.crawl");
+    let mut config = config(&web, &folder);
+    config.scope.sitemaps = false;
+    crawl(config);
+    assert_eq!(updated(&folder).pages, 1);
+    assert_eq!(paths(&folder, "\"page for all\""), ["/"]);
+}
+
 /// A page that says by its entity tag that it is as it was.
 fn tagged(request: &Request, body: &str) -> Reply {
     let tag = "\"tag\"";

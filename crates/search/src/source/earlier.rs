@@ -1,7 +1,7 @@
 //! Bodies that an archive refers to and earlier crawls hold.
 //!
-//! Owns the way from a revisit to the capture with its payload in the archive of another crawl.
-//! It refuses to look in the archive itself. Archives are opened when the first body is wanted.
+//! Owns the way from a revisit to the capture with its payload through the index of an archive.
+//! It refuses to look in an archive that still grows and has no index. Archives are opened when the first body is wanted.
 
 use std::cell::OnceCell;
 use std::io::Read as _;
@@ -27,7 +27,7 @@ pub(crate) struct Earlier {
 pub(super) struct Original {
     url: String,
     date: Option<Moment>,
-    digest: Option<Digest>,
+    pub(super) digest: Option<Digest>,
 }
 
 impl Original {

@@ -33,7 +33,7 @@ pub(crate) struct Archive {
     pub(crate) files: Vec<ArchiveFile>,
     /// Whether more may come.
     pub(crate) growth: Growth,
-    /// The archives that this one refers to.
+    /// The archives that this one refers to, itself among them when it has an index.
     pub(super) earlier: Earlier,
 }
 
@@ -82,10 +82,14 @@ impl Archive {
             JobStanding::Finished => Growth::Over,
             _ => Growth::GoesOn,
         };
+        let mut indexed = stored.earlier();
+        if growth == Growth::Over {
+            indexed.insert(0, job.to_owned());
+        }
         Ok(Self {
             files,
             growth,
-            earlier: Earlier::of(stored.earlier()),
+            earlier: Earlier::of(indexed),
         })
     }
 
