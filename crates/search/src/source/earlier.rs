@@ -1,32 +1,31 @@
 //! Bodies that an archive refers to and earlier crawls hold.
 //!
 //! Owns the way from a revisit to the capture with its payload through the index of an archive.
-//! It refuses to look in an archive that still grows and has no index. Archives are opened when the first body is wanted.
+//! It refuses to look in an archive that still grows and has no index. Everything is looked up
+//! where it lies; nothing is held in memory.
 
-use std::cell::OnceCell;
-use std::io::Read as _;
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
-use clewline_archive::{Archive, is_archive};
-use clewline_warc::cdxj::Capture;
-use clewline_warc::read::Header;
-use clewline_warc::{Digest, Moment};
+use clewline::log::archive::FOLDER;
+use clewline_warc::cdxj::{Capture, Index};
+use clewline_warc::read::{Header, Reader};
+use clewline_warc::{Digest, Kind};
 
-use super::MOST_DECODED;
+/// The index of a finished archive.
+const INDEX: &str = "index.cdxj";
 
 /// The archives of earlier crawls.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
+    /// Where their files and indexes are.
     folders: Vec<PathBuf>,
-    /// Nothing if there are none, or they cannot be opened.
-    opened: OnceCell<Option<Archive>>,
 }
 
 /// The capture that a revisit names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Original {
     url: String,
-    date: Option<Moment>,
     pub(super) digest: Option<Digest>,
 }
 
@@ -34,47 +33,52 @@ impl Original {
     /// What a revisit says of it.
     pub(super) fn of(header: &Header) -> Option<Self> {
         let url = header.uri("WARC-Refers-To-Target-URI");
-        let date = header.value("WARC-Refers-To-Date");
         Some(Self {
             url: url.or(header.target())?.to_owned(),
-            date: date.and_then(Moment::parse),
             digest: header.payload_digest(),
         })
-    }
-
-    fn is_in(&self, capture: &Capture) -> bool {
-        !capture.is_revisit() && Digest::parse(&capture.digest) == self.digest
     }
 }
 
 impl Earlier {
-    /// Those in folders, as far as there are files in them.
+    /// Those of crawls, or of WARC files, in these folders.
     pub(super) fn of(folders: Vec<PathBuf>) -> Self {
+        let place = |folder: PathBuf| {
+            let inner = folder.join(FOLDER);
+            if inner.is_dir() { inner } else { folder }
+        };
         Self {
-            folders,
-            opened: OnceCell::new(),
+            folders: folders.into_iter().map(place).collect(),
         }
-    }
-
-    fn archive(&self) -> Option<&Archive> {
-        let opened = self.opened.get_or_init(|| {
-            let folders = self.folders.iter().filter(|folder| is_archive(folder));
-            let folders: Vec<PathBuf> = folders.cloned().collect();
-            // None at all is no archive, either.
-            Archive::open(&folders).ok().filter(|_| !folders.is_empty())
-        });
-        opened.as_ref()
     }
 
     /// The decoded body of a capture, as far as it can be decoded; nothing if it is not there.
     pub(super) fn body(&self, original: &Original) -> Option<Vec<u8>> {
-        let archive = self.archive()?;
-        let fits = |capture: &Capture| original.is_in(capture);
-        let held = archive.best(&original.url, original.date, fits).ok()??;
-        let decoded = archive.read(&held).ok()?.decoded().ok()?;
-        let mut body = Vec::new();
-        // A body that breaks off has words before it does.
-        let _ = decoded.take(MOST_DECODED).read_to_end(&mut body);
-        Some(body)
+        let digest = original.digest?;
+        let mut folders = self.folders.iter();
+        folders.find_map(|folder| body_in(folder, &original.url, digest))
     }
+}
+
+/// The body of a URL's capture with this digest. All that have it are the same.
+fn body_in(folder: &Path, url: &str, digest: Digest) -> Option<Vec<u8>> {
+    let mut found: Option<Capture> = None;
+    let fits = |capture: &Capture| {
+        capture.url == url
+            && !capture.is_revisit()
+            && Digest::parse(&capture.digest) == Some(digest)
+    };
+    let looked = Index::open(&folder.join(INDEX)).ok()?.each(url, |capture| {
+        found = Some(capture).filter(fits);
+        found.is_none()
+    });
+    let capture = looked.ok().and(found)?;
+    // The name comes from a file: it must not lead out of the folder.
+    let name = Path::new(&capture.filename);
+    let is_inside = name.file_name() == Some(name.as_os_str());
+    let file = File::open(folder.join(name)).ok().filter(|_| is_inside)?;
+    let mut reader = Reader::seek(file, capture.offset).ok()?;
+    let header = reader.next_record()?.ok()?;
+    let is_it = header.kind() == Kind::Response && header.target() == Some(url);
+    is_it.then(|| super::body(reader.block()))?
 }
