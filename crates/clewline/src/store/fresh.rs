@@ -10,7 +10,9 @@ use std::sync::Arc;
 use clewline_core::frontier::KeySet;
 use clewline_core::key::Key;
 
-use super::database::{Database, Space, StoreError};
+use super::database::{Database, Space, StoreError, Weight, write_buffer};
+use crate::failpoint::small_tables;
+use crate::memory::MemoryPlan;
 
 /// Rows of keys are called so, and then by batch and part.
 const NAME: &[u8] = b"fresh.";
@@ -23,6 +25,9 @@ const ROW_KEYS: usize = 4096;
 const KEY_BYTES: usize = 16;
 /// What a key takes in memory, on its way into a table included.
 const KEY_ROOM: u64 = 40;
+/// Keys that gather however little memory there is: a few tables are merged with tens of
+/// megabytes of others, however small they are.
+const FEWEST: usize = 1 << 16;
 
 /// Keys on their way into a table.
 #[derive(Debug)]
@@ -48,13 +53,13 @@ pub(super) struct FreshKeys {
 }
 
 impl FreshKeys {
-    /// Finds what is on disk; about so many bytes may gather.
-    pub(super) fn read(database: &Database, bytes: u64) -> Result<Self, StoreError> {
+    /// Finds what is on disk.
+    pub(super) fn read(database: &Database, plan: MemoryPlan) -> Result<Self, StoreError> {
         let mut fresh = Self {
             keys: KeySet::default(),
             rows: Vec::new(),
             leaving: None,
-            most: (bytes / KEY_ROOM) as usize,
+            most: most(plan),
         };
         let mut is_sound = true;
         database.scan_between(Space::Meta, NAME, BEHIND, |name, row| {
@@ -108,6 +113,15 @@ impl FreshKeys {
     /// A batch is durable: what went with it is in a table.
     pub(super) fn arrived(&mut self, batch: u64) {
         self.leaving.take_if(|leaving| leaving.batch <= batch);
+    }
+}
+
+/// How many keys gather before a table is made of them.
+fn most(plan: MemoryPlan) -> usize {
+    let keys = (write_buffer(plan, Weight::Large) / KEY_ROOM) as usize;
+    match small_tables() {
+        Some(_) => keys,
+        None => keys.max(FEWEST),
     }
 }
 

@@ -22,7 +22,7 @@ use clewline_core::frontier::{Entry, KeyMap, KeySet, LaneRow, Origin, Sealed};
 use clewline_core::key::{HostId, Key, Keyer};
 use clewline_core::url::Scheme;
 
-use database::{Change, Database, Space, Weight};
+use database::{Change, Database, Space};
 pub use database::{DiskUse, StoreError};
 use fresh::FreshKeys;
 use hot::HotKeys;
@@ -162,7 +162,7 @@ impl DiskStore {
             None => 0,
         };
         Ok(Self {
-            fresh: FreshKeys::read(&database, database::write_buffer(plan, Weight::Large))?,
+            fresh: FreshKeys::read(&database, plan)?,
             absent: KeySet::default(),
             database,
             keyer,
