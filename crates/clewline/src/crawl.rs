@@ -21,6 +21,7 @@ use crate::clock::unix_millis;
 use crate::config::{Config, ConfigProblem, Reach, Root, Speed};
 use crate::control::Control;
 use crate::control::server::Server;
+use crate::descriptors;
 use crate::engine::{
     Earlier, Engine, EngineError, Event, Message, Observer, Outcome, PAGES_AHEAD, Parts,
 };
@@ -225,6 +226,7 @@ impl Crawl {
             return Err(CrawlError::Config(problems));
         }
         let config = self.config;
+        descriptors::share_out(config.limits.concurrency as usize);
         let fetcher = match self.fetcher {
             Some(fetcher) => fetcher,
             None => Arc::new(HttpFetcher::new(&config.fetch)?),

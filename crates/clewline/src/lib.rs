@@ -26,6 +26,7 @@ mod clock;
 pub mod config;
 mod control;
 mod crawl;
+mod descriptors;
 mod durable;
 mod engine;
 pub mod escape;

@@ -11,8 +11,9 @@ use clewline_core::frontier::{Hold, Moment, Origin, Store, Summary};
 use clewline_core::key::HostId;
 use clewline_core::url::CrawlUrl;
 
-use super::{Engine, EngineError, Event, Progress, Room, open_files, state};
+use super::{Engine, EngineError, Event, Progress, Room, state};
 use crate::control::{Asked, Change, ControlError, RobotsSaying, Sight};
+use crate::descriptors;
 use crate::folder::JobFolder;
 use crate::status::{Figures, MOST_HOSTS, State, Status};
 
@@ -107,7 +108,8 @@ impl<S: Store> Engine<S> {
         let now = self.clock.now();
         self.frontier.adopt(&rules, now).map_err(state)?;
         if let Change::Concurrency(number) = change {
-            self.room = Room::of(open_files::room_for(number as usize));
+            descriptors::share_out(number as usize);
+            self.room = Room::of(descriptors::room_for(number as usize));
         }
         self.config = config;
         self.desk.summary = None;

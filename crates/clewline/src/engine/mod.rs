@@ -15,7 +15,6 @@ mod facts;
 mod held;
 mod keeping;
 mod ledger;
-mod open_files;
 mod pointers;
 mod post;
 mod progress;
@@ -42,6 +41,7 @@ use tokio::sync::mpsc as pages_channel;
 use crate::clock::{Clock, slept, unix_seconds};
 use crate::config::{Config, Trusted};
 use crate::control::Asked;
+use crate::descriptors;
 use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::Fetcher;
@@ -213,7 +213,7 @@ impl<S: Store> Engine<S> {
             past: parts.past,
             post: Arc::clone(&post),
         };
-        let room = Room::of(open_files::room_for(config.limits.concurrency as usize));
+        let room = Room::of(descriptors::room_for(config.limits.concurrency as usize));
         Ok(Self {
             scribe: Scribe::start(parts.logs, parts.witness, parts.outbox)
                 .map_err(EngineError::Start)?,

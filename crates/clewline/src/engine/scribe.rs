@@ -2,8 +2,8 @@
 //!
 //! Owns the logs while a crawl runs. A batch is appended to every log, the logs are synced, and
 //! only then the store's part of the batch becomes durable, together with the offsets of the
-//! logs, and the witness is told. Where there is no room on the disk it waits until there is, and nothing is torn: a log
-//! is cut back to its last offset before the next try.
+//! logs, and the witness is told. Where there is no room on the disk, or no descriptor, it waits
+//! until there is, and nothing is torn: a log is cut back to its last offset before the next try.
 
 use std::error::Error;
 use std::io;
@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::Message;
+use crate::descriptors;
 use crate::exchange::Exchange;
 use crate::failpoint::{Point, pass};
 use crate::log::{Log, Offset};
@@ -255,15 +256,15 @@ impl Desk {
     }
 }
 
-/// Whether an error, or what caused it, is a lack of room.
+/// Whether an error, or what caused it, is a lack of room or of descriptors.
 fn lacks_room(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<io::Error>()
-            && matches!(
+            && (matches!(
                 error.kind(),
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-            )
+            ) || descriptors::ran_out(error))
         {
             return true;
         }

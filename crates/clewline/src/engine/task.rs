@@ -119,7 +119,7 @@ pub(super) fn run(
             .await;
         let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&*panic))));
         let job_done = message(id, done);
-        workshop.post.leave(job_done);
+        workshop.post.leave(job_done, Instant::now());
     }
 }
 

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::buffers::{self, Buffers};
+use crate::descriptors::Seats;
 
-/// An answer of this size stays in memory.
+/// An answer of this size stays in memory, and a larger one while no descriptor is free.
 const IN_MEMORY: usize = buffers::MOST;
 /// An answer of this size stays in memory while memory is short.
 const IN_SHORT_MEMORY: usize = 64 * 1024;
@@ -95,7 +96,8 @@ impl Spool {
 struct Share {
     spool: Arc<Spool>,
     bytes: u64,
-    files: u64,
+    /// The seat of the file, if there is one.
+    file: Option<Seats>,
 }
 
 impl Share {
@@ -105,16 +107,17 @@ impl Share {
         self.bytes = bytes;
     }
 
-    fn add_file(&mut self) {
+    fn add_file(&mut self, seat: Seats) {
         self.spool.files.fetch_add(1, Ordering::Relaxed);
-        self.files += 1;
+        self.file = Some(seat);
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
         self.spool.held.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.spool.files.fetch_sub(self.files, Ordering::Relaxed);
+        let files = u64::from(self.file.is_some());
+        self.spool.files.fetch_sub(files, Ordering::Relaxed);
     }
 }
 
@@ -145,7 +148,7 @@ impl Stored {
             share: Share {
                 spool,
                 bytes: 0,
-                files: 0,
+                file: None,
             },
         }
     }
@@ -200,9 +203,12 @@ impl Stored {
     /// Appends. After an error nothing more may be appended; what was there before still is.
     pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         let together = self.memory.len() + bytes.len();
-        if self.file.is_none() && together > self.share.spool.most_in_memory() {
+        if self.file.is_none()
+            && together > self.share.spool.most_in_memory()
+            && let Some(seat) = Seats::take(1)
+        {
             let mut file = tempfile::tempfile_in(&self.share.spool.folder)?;
-            self.share.add_file();
+            self.share.add_file(seat);
             file.write_all(&self.memory)?;
             self.file = Some(file);
             self.share

@@ -17,7 +17,7 @@ use tokio::time::timeout_at;
 
 use super::answer::{Home, HttpBody};
 use super::connect::{Connector, Via};
-use super::dns::{Dns, Unresolved};
+use super::dns::{Dns, QUESTION_SEATS, Unresolved};
 use super::fields::FieldPlan;
 use super::flow::{Flow, Pace};
 use super::http1::{
@@ -141,11 +141,12 @@ impl HttpFetcher {
                 trusted: true,
             });
         }
-        let found = self
-            .dns
-            .resolve(host)
-            .await
-            .map_err(|error| unresolved(host, &error))?;
+        let mut found = self.dns.resolve(host).await;
+        // Idle connections can wait elsewhere; a question can't.
+        if found == Err(Unresolved::Shortage) && self.pool.seats(QUESTION_SEATS).is_some() {
+            found = self.dns.resolve(host).await;
+        }
+        let found = found.map_err(|error| unresolved(host, &error))?;
         Ok(Resolution {
             addresses: found.addresses.to_vec(),
             ttl: found.until.saturating_duration_since(Instant::now()),

@@ -16,11 +16,13 @@ use rustls::ClientConfig;
 use tokio::net::TcpStream;
 use tokio::time::timeout_at;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use super::pool::{Pool, Route};
 use super::proxy::{Proxy, ProxyKind};
-use super::wire::Wire;
+use super::wire::{Stream, Wire};
 use super::{FetchFailure, Timings, tls, tunnel};
+use crate::descriptors::{self, Seats};
 
 /// Makes connections for all requests.
 pub(crate) struct Connector {
@@ -36,6 +38,9 @@ pub(crate) enum Via<'a> {
     /// A proxy, and its own addresses in the order in which they should be tried.
     Proxy(&'a Proxy, Vec<IpAddr>),
 }
+
+/// A socket and its seat.
+type Dialled = (TcpStream, Seats);
 
 /// A new connection and how long it took.
 pub(crate) type Opened = (Wire, Timings);
@@ -67,7 +72,7 @@ impl Connector {
     ) -> Result<Opened, FetchFailure> {
         let begun = Instant::now();
         let deadline = deadline.min(begun + self.timeout);
-        let stream = match &via {
+        let (stream, seat) = match &via {
             Via::Direct(address) => {
                 self.dial(
                     SocketAddr::new(*address, route.port),
@@ -77,9 +82,9 @@ impl Connector {
                 .await?
             }
             Via::Proxy(proxy, addresses) => {
-                let mut stream = self.dial_proxy(proxy, addresses, deadline).await?;
+                let (mut stream, seat) = self.dial_proxy(proxy, addresses, deadline).await?;
                 enter(&mut stream, proxy, route, deadline).await?;
-                stream
+                (stream, seat)
             }
         };
         let mut timings = Timings {
@@ -87,25 +92,33 @@ impl Connector {
             ..Timings::default()
         };
         if route.scheme == Scheme::Http {
-            return Ok((Wire::Plain(stream), timings));
+            return Ok((Wire::new(Stream::Plain(stream), seat), timings));
         }
         let begun = Instant::now();
-        let wire = self.secure(stream, &route.host, deadline).await;
-        let wire = wire.map_err(|failure| FetchFailure { timings, ..failure })?;
+        let stream = self.secure(stream, &route.host, deadline).await;
+        let stream = stream.map_err(|failure| FetchFailure { timings, ..failure })?;
         timings.tls = Some(begun.elapsed());
-        Ok((wire, timings))
+        Ok((Wire::new(Stream::Tls(stream), seat), timings))
     }
 
-    /// Connects; if descriptors have run out, closes the idle connections and tries once more.
+    /// Connects; if descriptors have run out all the same, because others in this process or on
+    /// this machine have them, closes the idle connections and tries once more.
     async fn dial(
         &self,
         to: SocketAddr,
         class: FailureClass,
         deadline: Instant,
-    ) -> Result<TcpStream, FetchFailure> {
+    ) -> Result<Dialled, FetchFailure> {
+        let seat = self.pool.seats(1).ok_or_else(|| FetchFailure {
+            local: true,
+            ..FetchFailure::new(
+                class,
+                format!("no connection to {to}: no descriptor is free"),
+            )
+        })?;
         let dial = async {
             match TcpStream::connect(to).await {
-                Err(error) if is_out_of_descriptors(&error) => {
+                Err(error) if descriptors::ran_out(&error) => {
                     self.pool.clear();
                     TcpStream::connect(to).await
                 }
@@ -117,7 +130,7 @@ impl Connector {
                 // Requests are written whole; waiting to fill a packet would only delay them.
                 // A socket that can't be told so still works.
                 let _ = stream.set_nodelay(true);
-                Ok(stream)
+                Ok((stream, seat))
             }
             Ok(Err(error)) => {
                 let message = format!("no connection to {to}: {error}");
@@ -139,13 +152,13 @@ impl Connector {
         proxy: &Proxy,
         addresses: &[IpAddr],
         deadline: Instant,
-    ) -> Result<TcpStream, FetchFailure> {
+    ) -> Result<Dialled, FetchFailure> {
         let none = "the proxy has no address";
         let mut failure = FetchFailure::new(FailureClass::Proxy, none);
         for address in addresses {
             let to = SocketAddr::new(*address, proxy.port);
             match self.dial(to, FailureClass::Proxy, deadline).await {
-                Ok(stream) => return Ok(stream),
+                Ok(dialled) => return Ok(dialled),
                 Err(error) => failure = error,
             }
         }
@@ -157,13 +170,13 @@ impl Connector {
         stream: TcpStream,
         host: &str,
         deadline: Instant,
-    ) -> Result<Wire, FetchFailure> {
+    ) -> Result<Box<TlsStream<TcpStream>>, FetchFailure> {
         let fault = |message: String| FetchFailure::new(FailureClass::Tls, message);
         let name = tls::server_name(host)
             .ok_or_else(|| fault("the host name can't stand in a certificate".to_owned()))?;
         let handshake = TlsConnector::from(self.tls.clone()).connect(name, stream);
         match timeout_at(deadline.into(), handshake).await {
-            Ok(Ok(stream)) => Ok(Wire::Tls(Box::new(stream))),
+            Ok(Ok(stream)) => Ok(Box::new(stream)),
             Ok(Err(error)) => Err(fault(tls::explain(&error))),
             Err(_) => Err(fault("the TLS handshake took too long".to_owned())),
         }
@@ -194,19 +207,10 @@ async fn enter(
     }
 }
 
-fn is_out_of_descriptors(error: &io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(Errno::MFILE | Errno::NFILE)
-    )
-}
-
 /// Whether this machine lacks something that other connections will give back.
 pub(super) fn is_shortage(error: &io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)
-    )
+    let lacking = Errno::from_io_error(error);
+    descriptors::ran_out(error) || matches!(lacking, Some(Errno::NOBUFS | Errno::NOMEM))
 }
 
 /// Whether this machine is at fault. A missing local address means that the ports have run out,

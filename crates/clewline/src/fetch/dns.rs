@@ -20,6 +20,7 @@ use thiserror::Error;
 use tokio::sync::OnceCell;
 
 use super::proxy::is_this_machine;
+pub(super) use source::QUESTION_SEATS;
 use source::Source;
 
 /// The longest that an answer is used.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use clewline_core::url::Scheme;
 
 use super::wire::Wire;
+use crate::descriptors::Seats;
 
 /// Idle connections of one route; no speed asks a host with more at once.
 const PER_ROUTE: usize = 64;
@@ -91,6 +92,18 @@ impl Pool {
         }
     }
 
+    /// Seats for what is to be opened; idle connections give up theirs, the oldest first.
+    pub(crate) fn seats(&self, count: usize) -> Option<Seats> {
+        loop {
+            if let Some(seats) = Seats::take(count) {
+                return Some(seats);
+            }
+            if !self.lock().remove_oldest() {
+                return None;
+            }
+        }
+    }
+
     /// Closes everything, because descriptors ran out.
     pub(crate) fn clear(&self) {
         *self.lock() = Idle::default();
@@ -126,10 +139,10 @@ impl Idle {
         Some(waiting.wire)
     }
 
-    fn remove_oldest(&mut self) {
-        if let Some(number) = self.connections.keys().next().copied() {
-            self.remove(number);
-        }
+    /// False if there is none.
+    fn remove_oldest(&mut self) -> bool {
+        let oldest = self.connections.keys().next().copied();
+        oldest.is_some_and(|number| self.remove(number).is_some())
     }
 
     fn expire(&mut self, now: Instant) {
@@ -148,6 +161,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
     use tokio::net::{TcpListener, TcpStream};
 
+    use super::super::wire::Stream;
     use super::*;
 
     fn route(port: u16) -> Route {
@@ -163,7 +177,9 @@ mod tests {
     async fn pair(listener: &TcpListener) -> (Wire, TcpStream) {
         let address = listener.local_addr().unwrap();
         let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
-        (Wire::Plain(ours.unwrap()), theirs.unwrap().0)
+        let seat = Seats::take(1).unwrap();
+        let ours = Stream::Plain(ours.unwrap());
+        (Wire::new(ours, seat), theirs.unwrap().0)
     }
 
     async fn listener() -> TcpListener {
@@ -201,12 +217,9 @@ mod tests {
         assert!(pool.take(&route(1)).is_none());
         for talk in [&b""[..], b"HTTP/1.1 408 Request Timeout\r\n\r\n"] {
             let (ours, mut other) = pair(&listener).await;
-            let Wire::Plain(stream) = &ours else {
-                unreachable!("a pair is plain");
-            };
             other.write_all(talk).await.unwrap();
             other.shutdown().await.unwrap();
-            stream.readable().await.unwrap();
+            ours.readable().await;
             pool.put(route(1), ours);
             assert!(pool.take(&route(1)).is_none(), "{talk:?}");
         }

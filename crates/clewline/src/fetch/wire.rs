@@ -15,13 +15,22 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
+use crate::descriptors::Seats;
+
 /// How much is read at a time: nearly all pages at once.
 const READ: usize = 64 * 1024;
 /// Buffers kept for the next reader.
 const SPARE_BUFFERS: usize = 64;
 
 /// A connection to a server.
-pub(crate) enum Wire {
+pub(crate) struct Wire {
+    stream: Stream,
+    /// Given back after the stream is closed.
+    _seat: Seats,
+}
+
+/// What is spoken over a connection.
+pub(crate) enum Stream {
     /// Plain TCP.
     Plain(TcpStream),
     /// TLS over TCP, in a box because it is large.
@@ -53,11 +62,18 @@ enum Holding {
 }
 
 impl Wire {
+    pub(crate) const fn new(stream: Stream, seat: Seats) -> Self {
+        Self {
+            stream,
+            _seat: seat,
+        }
+    }
+
     /// Writes everything and sees that it leaves.
     pub(crate) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Plain(stream) => stream.write_all(bytes).await,
-            Self::Tls(stream) => {
+        match &mut self.stream {
+            Stream::Plain(stream) => stream.write_all(bytes).await,
+            Stream::Tls(stream) => {
                 stream.write_all(bytes).await?;
                 stream.flush().await
             }
@@ -89,10 +105,19 @@ impl Wire {
         into: &mut BytesMut,
     ) -> Poll<io::Result<usize>> {
         // The future keeps nothing between polls, so a new one each time loses nothing.
-        match self {
-            Self::Plain(stream) => pin!(stream.read_buf(into)).poll(cx),
-            Self::Tls(stream) => pin!(stream.read_buf(into)).poll(cx),
+        match &mut self.stream {
+            Stream::Plain(stream) => pin!(stream.read_buf(into)).poll(cx),
+            Stream::Tls(stream) => pin!(stream.read_buf(into)).poll(cx),
         }
+    }
+
+    /// Waits until something came on a plain connection.
+    #[cfg(test)]
+    pub(super) async fn readable(&self) {
+        let Stream::Plain(stream) = &self.stream else {
+            unreachable!("tests of readiness are plain");
+        };
+        stream.readable().await.expect("the socket is open");
     }
 
     /// Whether the server has neither closed the connection nor sent anything that nobody asked
@@ -101,9 +126,9 @@ impl Wire {
         let mut byte = [0];
         let mut buffer = ReadBuf::new(&mut byte);
         let mut context = Context::from_waker(Waker::noop());
-        match self {
-            Self::Plain(stream) => Pin::new(stream).poll_read(&mut context, &mut buffer),
-            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_read(&mut context, &mut buffer),
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(&mut context, &mut buffer),
+            Stream::Tls(stream) => Pin::new(stream.as_mut()).poll_read(&mut context, &mut buffer),
         }
         .is_pending()
     }

@@ -19,6 +19,7 @@ use fjall::config::{
 use fjall::{CompressionType, Keyspace, KeyspaceCreateOptions, PersistMode};
 use thiserror::Error;
 
+use crate::descriptors;
 use crate::durable;
 use crate::failpoint::{Point, pass, small_tables, watch};
 use crate::memory::MemoryPlan;
@@ -132,6 +133,7 @@ impl Handles {
             .cache_size(plan.cache())
             .max_journaling_size(JOURNALS)
             .worker_threads(1)
+            .max_cached_files(Some(descriptors::tables()))
             .open()
             .map_err(at)?;
         // The engine makes what is missing, and would go on with a part of what is known.

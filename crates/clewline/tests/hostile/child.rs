@@ -6,8 +6,9 @@
 use std::process::Command;
 use std::time::Duration;
 
-use clewline::config::Root;
-use clewline::{Crawl, config::Config};
+use clewline::Crawl;
+use clewline::config::{Config, Root};
+use clewline::report::StoppedBy;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use terrarium::{Coding, LiveWeb, Page, Reply, Site, Web};
 
@@ -50,6 +51,7 @@ fn the_crawl_of_a_parent() {
     let crawl = Crawl::from_config(config).folder(told(FOLDER));
     let summary = crawl.run().unwrap().wait().unwrap();
     summary.report.check().unwrap();
+    assert_eq!(summary.report.facts.stopped_by, StoppedBy::Finished);
     let memory: u64 = told(MEMORY).parse().unwrap();
     let most = peak_memory();
     assert!(most <= memory, "the crawl took {} MiB", most >> 20);

@@ -46,6 +46,10 @@ pub(super) struct OriginState {
     pub(super) robots: RobotsState,
     pub(super) robots_tries: u32,
     pub(super) robots_recalled: bool,
+    /// Whether it ever answered, whatever it said.
+    pub(super) answered: bool,
+    /// Failures while others of the host answered.
+    pub(super) failures: u32,
 }
 
 impl OriginState {
@@ -233,10 +237,22 @@ impl Lane {
                 robots,
                 robots_tries: 0,
                 robots_recalled: false,
+                answered: false,
+                failures: 0,
             });
             self.origins.len() - 1
         });
         &mut self.origins[at]
+    }
+
+    /// Whether it is the port that is dead and not the host: others have answered, this one
+    /// never did.
+    pub(super) fn is_dead_door(&self, origin: Origin) -> bool {
+        let answers = |is_it: bool| {
+            let mut states = self.origins.iter();
+            states.any(|state| (state.origin == origin) == is_it && state.answered)
+        };
+        answers(false) && !answers(true)
     }
 
     /// Keeps an entry for a later try.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::entry::{Entry, RobotsErrand};
+use super::entry::{Entry, Origin, RobotsErrand};
 use super::handout::counts_as_page;
 use super::job::{Admission, Answer, Ending, Failure, Note, Settled, Settlement};
 use super::lane::{LaneEnd, RobotsState};
@@ -147,6 +147,7 @@ impl<S: Store> Frontier<S> {
                 .map(|()| Settled::Prepared);
         }
         lane.host_failures = 0;
+        lane.origin(Origin::of(&errand.url)).answered = true;
         lane.pace.answered(&politeness, answer.first_byte);
         if is_redirect_status(answer.status)
             && errand.hops_left > 0
@@ -321,8 +322,9 @@ impl<S: Store> Frontier<S> {
     }
 
     /// A failure that is about the host: the lane is parked and the URL goes behind the others
-    /// in hand. If it is about the URL after all, as where a server dies of one page or a link
-    /// names a dead port, an answer to another one shows that the host is well.
+    /// in hand. If it is about the URL after all, as where a server dies of one page, an answer to
+    /// another one shows that the host is well. Where another port answers and this one never
+    /// did, it is about the port, and the others need not wait for it.
     fn host_failed(
         &mut self,
         host: HostId,
@@ -333,6 +335,9 @@ impl<S: Store> Frontier<S> {
         if let Some(settled) = self.fall_back_to_http(&mut entry, now)? {
             self.put_back(host, entry);
             return Ok(settled);
+        }
+        if self.lane(host).is_dead_door(Origin::of(&entry.url)) {
+            return Ok(self.door_failed(host, entry, failure, now));
         }
         let lane = self.lane(host);
         let rules = Arc::clone(&lane.rules);
@@ -356,6 +361,22 @@ impl<S: Store> Frontier<S> {
         entry.remember(self.rules.wall(now), Err(failure.class));
         self.lane(host).window.push_back(entry);
         Ok(Settled::Again(until))
+    }
+
+    /// A port failed that never answered. After many failures no URL of it is tried twice.
+    fn door_failed(
+        &mut self,
+        host: HostId,
+        entry: Entry,
+        failure: &Failure,
+        now: Moment,
+    ) -> Settled {
+        let state = self.lane(host).origin(Origin::of(&entry.url));
+        state.failures += 1;
+        if state.failures >= self.rules.limits.host_failures {
+            return self.failed(entry, failure);
+        }
+        self.try_again(host, entry, failure, now)
     }
 
     /// For a root typed without a scheme, https that cannot connect becomes http, once.
@@ -437,6 +458,7 @@ impl<S: Store> Frontier<S> {
             let lane = self.lane(host);
             let rules = Arc::clone(&lane.rules);
             lane.host_failures = 0;
+            lane.origin(Origin::of(&entry.url)).answered = true;
             lane.pace.answered(&rules.politeness, answer.first_byte);
         }
         self.page_finished(host, entry, answer, now)

@@ -1,5 +1,6 @@
 //! The frontier alone, in virtual time, against a referee that knows only the rules.
 
+mod doors;
 mod outage;
 mod parts;
 mod suspects;

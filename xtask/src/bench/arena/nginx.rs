@@ -178,7 +178,8 @@ fn requests(status: &str) -> Option<u64> {
     lines.next()?.split_whitespace().nth(2)?.parse().ok()
 }
 
-/// One process, and no file outside of its folder.
+/// One process, and no file outside of its folder. What is late looks for the page of a folder
+/// itself: nginx's own way there passes the first location again, and would sleep twice.
 fn configuration(files: &Files, ports: [u16; 3]) -> String {
     let [fast, late, logged] = ports;
     let delay = DELAY.as_secs_f64();
@@ -217,7 +218,7 @@ http {{
       echo_sleep {delay};
       echo_exec @late;
     }}
-    location @late {{}}
+    location @late {{ try_files ${{uri}}index.html $uri =404; }}
   }}
   server {{
     listen 127.0.0.1:{logged} backlog=16384;

@@ -24,10 +24,13 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::Unresolved;
+use crate::descriptors::Seats;
 use crate::fetch::connect::is_shortage;
 
 /// Names asked about at once.
 const QUESTIONS: usize = 256;
+/// Sockets of one question: each address family has its own.
+pub(in crate::fetch) const QUESTION_SEATS: usize = 2;
 /// Threads that may be stuck in the system's resolver.
 const SYSTEM_QUESTIONS: usize = 16;
 /// The system's resolver does not say how long its answers count.
@@ -106,15 +109,16 @@ impl Source {
         }
         let permit = self.questions.clone().acquire_owned().await;
         let permit = permit.map_err(|_| Unresolved::Lookup)?;
+        let seats = Seats::take(QUESTION_SEATS).ok_or(Unresolved::Shortage)?;
         let asked = if let Some(servers) = &self.servers {
             let asked = timeout(patience, servers.ask(host)).await;
-            drop(permit);
+            drop((seats, permit));
             asked
         } else {
             let name = host.to_owned();
-            // The thread keeps the permit: it stays busy even if nobody waits any more.
+            // The thread keeps permit and seats: it stays busy even if nobody waits any more.
             let lookup = tokio::task::spawn_blocking(move || {
-                let _permit = permit;
+                let _held = (seats, permit);
                 system_lookup(&name)
             });
             let asked = timeout(patience, lookup).await;
