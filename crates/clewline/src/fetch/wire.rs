@@ -233,7 +233,7 @@ mod tests {
         let taken = input.take("body".len());
         // Somebody else takes the buffer while the bytes are still read.
         let mut other = Input::new(Arc::clone(&buffers));
-        read(&mut other, &[b'x'; READ]);
+        read(&mut other, &vec![b'x'; READ]);
         assert_eq!(taken, "body");
         assert!(!std::ptr::eq(other.unread().as_ptr(), place));
         drop((taken, other));
@@ -244,7 +244,7 @@ mod tests {
         drop(taken);
         let places = (0..5).map(|_| {
             let mut input = Input::new(Arc::clone(&buffers));
-            read(&mut input, &[b'y'; READ - 1]);
+            read(&mut input, &vec![b'y'; READ - 1]);
             input.take(READ).as_ptr()
         });
         let places: Vec<_> = places.collect();
@@ -257,7 +257,7 @@ mod tests {
         let buffers = Arc::new(Buffers::default());
         let mut input = Input::new(Arc::clone(&buffers));
         for _ in 0..3 {
-            read(&mut input, &[b'h'; READ - 1]);
+            read(&mut input, &vec![b'h'; READ - 1]);
         }
         input.consume(usize::MAX);
         assert!(buffers.spare.lock().unwrap().is_empty());

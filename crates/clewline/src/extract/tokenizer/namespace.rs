@@ -37,9 +37,6 @@ const SWITCHES: u64 = Name::bits(&[
     Name::XMP,
 ]);
 
-/// None of those names is shorter.
-pub(super) const SHORTEST_SWITCH: usize = 3;
-
 /// Whether a start tag of this name may ask something of the tokenizer in HTML.
 pub(super) const fn may_switch(name: Name) -> bool {
     name.bit() & SWITCHES != 0

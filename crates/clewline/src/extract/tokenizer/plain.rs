@@ -19,17 +19,13 @@ pub(super) fn name(bytes: &[u8]) -> Option<(Name, usize)> {
     Some((Name::of_window(window, length), length))
 }
 
-/// The length of the name that a window begins with, if it ends in it.
-#[inline]
-pub(super) fn name_length(window: &[u8; WINDOW]) -> Option<usize> {
-    let ([first, second], _) = window.as_chunks::<8>() else {
-        return None;
-    };
+fn name_length(window: &[u8; WINDOW]) -> Option<usize> {
+    let (words, _) = window.as_chunks::<8>();
     // Nearly all names are shorter than a word.
-    if let Some(length) = first_stop(u64::from_le_bytes(*first)) {
+    if let Some(length) = first_stop(u64::from_le_bytes(words[0])) {
         return (length > 0).then_some(length);
     }
-    first_stop(u64::from_le_bytes(*second)).map(|length| 8 + length)
+    first_stop(u64::from_le_bytes(words[1])).map(|length| 8 + length)
 }
 
 /// The beginning of an attribute up to its value, as most pages write it, and whether anybody

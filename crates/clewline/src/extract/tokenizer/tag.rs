@@ -110,22 +110,18 @@ impl Tag {
 
     /// Reads a start tag from its name on, in one go, if it has the usual form and all of it is
     /// there: a short name that asks nothing of the tokenizer, and attributes with values in
-    /// quotes. If it has another form, it must be begun; if it has no attribute that is looked
-    /// at, its name is not looked at either.
+    /// quotes. If it has another form, it must be begun.
     pub(super) fn scan_plain(&mut self, bytes: &[u8]) -> Option<PlainTag> {
-        let window = bytes.first_chunk()?;
-        let name_length = plain::name_length(window)?;
-        if name_length >= namespace::SHORTEST_SWITCH
-            && namespace::may_switch(Name::of_window(window, name_length))
-        {
+        let (name, mut at) = plain::name(bytes)?;
+        if namespace::may_switch(name) {
             return None;
         }
-        if bytes.get(name_length) == Some(&b'>') {
+        if bytes.get(at) == Some(&b'>') {
             return Some(PlainTag::Name);
         }
+        self.name = name;
         self.is_cut = false;
         self.values.clear();
-        let mut at = name_length;
         loop {
             match bytes.get(at)? {
                 b'>' => break,
@@ -140,9 +136,6 @@ impl Tag {
             self.attribute = attribute;
             self.note_value(at + start, at + end);
             at += end + 1;
-        }
-        if !self.values.is_empty() {
-            self.name = Name::of_window(window, name_length);
         }
         Some(PlainTag::Attributes { length: at + 1 })
     }
