@@ -17,8 +17,8 @@ use tokio_rustls::client::TlsStream;
 
 use crate::descriptors::Seats;
 
-/// How much is read at a time: nearly all pages at once.
-const READ: usize = 64 * 1024;
+/// How much is read at a time.
+const READ: usize = 32 * 1024;
 /// Buffers kept for the next reader.
 const SPARE_BUFFERS: usize = 64;
 
@@ -186,11 +186,12 @@ impl Input {
             self.bytes = self.buffers.take();
             self.holding = Holding::Usual;
         }
-        if self.bytes.capacity() - self.bytes.len() < READ / 2 {
-            if !self.bytes.is_empty() {
-                self.holding = Holding::Grown;
-            }
-            // Nothing is allocated where the buffer's own memory is free again.
+        if self.bytes.is_empty() {
+            // From its beginning again, which is what the processor's cache holds of it; nothing
+            // is allocated, unless somebody still has what was read before.
+            self.bytes.reserve(READ);
+        } else if self.bytes.capacity() - self.bytes.len() < READ / 2 {
+            self.holding = Holding::Grown;
             self.bytes.reserve(READ);
         }
     }
