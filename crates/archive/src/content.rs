@@ -6,16 +6,21 @@
 
 use std::io::{self, BufReader, Read};
 
-use clewline_warc::Moment;
 use clewline_warc::cdxj::Capture;
 use clewline_warc::http::{self, Head};
 use clewline_warc::read::{ReadError, Reader};
+use clewline_warc::{Kind, Moment};
 
 use crate::open::{Archive, Held};
 use crate::section::Section;
 
 /// The most that a body may decode to.
 pub const LARGEST: u64 = 4 << 30;
+
+/// Records behind a capture among which its metadata record stands: request, metadata.
+const BEHIND: usize = 2;
+/// Bytes that are read of a metadata record.
+const MOST_NOTED: u64 = 64 << 20;
 
 /// What [`Head::codings`] says of a body that is not coded.
 const UNCODED: &str = "-/-";
@@ -89,6 +94,32 @@ impl Archive {
         found.ok_or_else(|| ContentError::NoOriginal {
             url: url.to_owned(),
         })
+    }
+
+    /// The block of the metadata record that a crawl wrote behind a capture, if there is one;
+    /// the capture itself is not read.
+    pub fn notes(&self, held: &Held) -> Result<Option<Vec<u8>>, ContentError> {
+        let capture = &held.capture;
+        let Some(place) = self.places().get(held.place) else {
+            return Ok(None);
+        };
+        let behind = capture.offset.saturating_add(capture.length);
+        if behind >= place.length {
+            return Ok(None);
+        }
+        let mut reader = Reader::seek(BufReader::new(place.open()?), behind)?;
+        for _ in 0..BEHIND {
+            let Some(record) = reader.next_record().transpose()? else {
+                return Ok(None);
+            };
+            let is_of_it = record.target() == Some(capture.url.as_str());
+            if record.kind() == Kind::Metadata && is_of_it {
+                let mut block = Vec::new();
+                reader.block().take(MOST_NOTED).read_to_end(&mut block)?;
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
     }
 
     fn read_record(&self, held: &Held) -> Result<Content, ContentError> {

@@ -18,7 +18,7 @@ mod title;
 pub mod wacz;
 
 pub use content::{Content, ContentError, LARGEST};
-pub use open::{Archive, Held, OpenError, archive_in, warcs_in};
+pub use open::{Archive, Held, OpenError, archive_in, is_archive, warcs_in};
 
 /// What becomes of what is already at the place that is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

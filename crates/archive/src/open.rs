@@ -127,23 +127,26 @@ impl Archive {
             sources: Vec::new(),
             complaints: Vec::new(),
         };
-        let mut unindexed = Vec::new();
+        let (mut unindexed, mut before) = (Vec::new(), 0);
         for path in paths {
             let first = archive.places.len();
             let index = archive.add(path)?;
             let added = first..archive.places.len();
-            match index {
-                Some(indexes) => {
-                    let name = |number: usize| (archive.places[number].name.clone(), number);
-                    let source = Source::new(indexes, added.map(name).collect());
-                    archive.sources.push(source);
-                }
-                None => unindexed.extend(added),
+            if let Some(indexes) = index {
+                let name = |number: usize| (archive.places[number].name.clone(), number);
+                let source = Source::new(indexes, added.map(name).collect());
+                archive.sources.push(source);
+                continue;
             }
+            if unindexed.is_empty() {
+                before = archive.sources.len();
+            }
+            unindexed.extend(added);
         }
         if !unindexed.is_empty() {
             let source = archive.indexed(unindexed)?;
-            archive.sources.push(source);
+            // Of captures of the same second those of the path that was named first count.
+            archive.sources.insert(before, source);
         }
         Ok(archive)
     }
@@ -415,6 +418,12 @@ pub fn archive_in(folder: &Path) -> io::Result<PathBuf> {
         [only] => only.clone(),
         _ => folder.to_owned(),
     })
+}
+
+/// Whether there are WARC files in a folder, or in the archive of the crawl in it.
+pub fn is_archive(folder: &Path) -> bool {
+    let found = archive_in(folder).and_then(|folder| warcs_in(&folder));
+    found.is_ok_and(|found| !found.is_empty())
 }
 
 /// The WARC files of a folder, by name, those in progress among them.

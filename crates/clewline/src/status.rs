@@ -4,11 +4,14 @@
 //! opened under the folder's lock, read, and closed again without a commit. A running crawl
 //! answers for itself, from memory.
 
+use std::collections::HashMap;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clewline_core::frontier::{Frontier, FrontierState, Moment, Summary};
+use clewline_core::url::host_ip;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::unix_millis;
@@ -30,6 +33,9 @@ pub(crate) const MOST_HOSTS: usize = 50;
 
 /// Hosts of a stopped crawl that are looked at for the time that is left.
 const MOST_STOCK: usize = 10_000;
+
+/// Records that are read for the addresses of roots.
+const MOST_FIRST: usize = 10_000;
 
 /// Memory for looking at a state.
 const LOOKING_MEMORY: u64 = 32 * 1024 * 1024;
@@ -204,11 +210,44 @@ impl StoredJob {
     fn summary(&self, store: DiskStore, state: FrontierState) -> Result<Summary, JobError> {
         let mut rules = self.rules()?;
         rules.epoch = unix_millis();
+        let end = store.offset(urls::NAME)?;
+        let found = self.root_addresses(end)?;
         let stock = store.survey(MOST_STOCK)?;
         let mut frontier = Frontier::new(rules, store);
         frontier.restore(state);
-        frontier.take_stock(stock, Moment::ZERO)?;
+        let found_at = |host: &str| found.get(host).copied().flatten();
+        frontier.take_stock(stock, &found_at, Moment::ZERO)?;
         Ok(frontier.summary(Moment::ZERO, MOST_HOSTS))
+    }
+
+    /// Where the hosts of the roots were found, which decides how fast they may be asked: roots
+    /// are asked first, so the first records tell. An address that is a name tells itself.
+    fn root_addresses(
+        &self,
+        end: Option<u64>,
+    ) -> Result<HashMap<String, Option<IpAddr>>, JobError> {
+        let hosts = self.config.roots.iter().map(|root| root.url.host());
+        let mut found: HashMap<String, Option<IpAddr>> =
+            hosts.map(|host| (host.to_owned(), host_ip(host))).collect();
+        let path = self.path.join(urls::FILE);
+        let at = |source| io_at(&path, source);
+        let mut unknown = found.values().filter(|address| address.is_none()).count();
+        if unknown == 0 || !path.exists() {
+            return Ok(found);
+        }
+        let mut lines = Lines::open(&path, 0, end).map_err(at)?;
+        for _ in 0..MOST_FIRST {
+            let Some(line) = lines.next().map_err(at)?.filter(|_| unknown > 0) else {
+                break;
+            };
+            let record: Record = serde_json::from_slice(line).map_err(|error| at(error.into()))?;
+            let place = found.get_mut(record.url.host());
+            if let Some(place) = place.filter(|place| place.is_none()) {
+                *place = record.address;
+                unknown -= usize::from(place.is_some());
+            }
+        }
+        Ok(found)
     }
 
     /// The rules that the configuration stands for.

@@ -8,6 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use clewline_core::key::Keyer;
 use thiserror::Error;
 
 use crate::config::Config;
@@ -15,6 +16,9 @@ use crate::folder::{FolderError, MARKER, Remedy, STATE, io_at, read_marker};
 use crate::log::Offset;
 use crate::store::StoreError;
 use crate::witness::Testimony;
+
+/// Earlier crawls that are followed back from one.
+const MOST_EARLIER: usize = 16;
 
 /// Why a job could not be looked at or spoken to.
 #[derive(Debug, Error)]
@@ -111,9 +115,33 @@ impl StoredJob {
     /// committed records only; nothing if no commit was.
     pub fn committed(&self, log: &str) -> Result<Option<Offset>, JobError> {
         let state = self.path.join(STATE);
-        let told = Testimony::read(&state).map_err(|source| io_at(&state, source))?;
+        let told = Testimony::overheard(&state).map_err(|source| io_at(&state, source))?;
         let told = told.filter(|told| !told.is_empty());
         Ok(told.map(|told| Offset(told.offset(log))))
+    }
+
+    /// Folders of earlier crawls whose archives hold bodies that this one refers to, and of those
+    /// that these refer to, as far as they are there.
+    pub fn earlier(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut configs = vec![self.config.clone()];
+        while let Some(config) = configs.pop() {
+            let archive = config.output.archive;
+            for folder in archive.update_from.into_iter().chain(archive.dedup_from) {
+                let is_new = folder != self.path && !found.contains(&folder);
+                if !is_new || found.len() == MOST_EARLIER || !folder.is_dir() {
+                    continue;
+                }
+                configs.extend(Self::read(&folder).ok().map(|job| job.config));
+                found.push(folder);
+            }
+        }
+        found
+    }
+
+    /// Makes the keys of this job's logs.
+    pub fn keyer(&self) -> Keyer {
+        Keyer::new(self.seed, &self.config.scope.drop_params)
     }
 
     /// Who works in the folder now, if somebody does.

@@ -8,6 +8,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -18,6 +19,9 @@ const FILE: &str = "witness";
 
 /// The line behind the last offset; what follows is left from longer times.
 const END: &str = "end\n";
+
+/// Looks at what is written at this moment.
+const LOOKS: usize = 20;
 
 /// A line for each log is far less.
 const LARGEST: u64 = 64 * 1024;
@@ -70,6 +74,18 @@ impl Testimony {
         let mut bytes = Vec::new();
         file.take(LARGEST).read_to_end(&mut bytes)?;
         Ok(parse(&bytes))
+    }
+
+    /// The same while a crawl runs, which writes it again and again: what is read in the middle
+    /// of that is no testimony, and read once more.
+    pub(crate) fn overheard(state: &Path) -> io::Result<Option<Self>> {
+        for _ in 0..LOOKS {
+            if let Some(told) = Self::read(state)? {
+                return Ok(Some(told));
+            }
+            thread::yield_now();
+        }
+        Self::read(state)
     }
 
     /// Where a log ended at the last commit that was seen.
@@ -129,6 +145,22 @@ mod tests {
             }
             assert_eq!(told.offset("other"), 0);
         }
+    }
+
+    #[test]
+    fn a_witness_is_understood_while_it_speaks() {
+        let place = tempfile::tempdir().unwrap();
+        Witness::create(place.path()).unwrap();
+        let mut witness = Witness::open(place.path()).unwrap();
+        let speaking = thread::spawn(move || {
+            for offset in 0..20_000 {
+                witness.saw(&[("urls", offset << (offset % 40)), ("links", offset)]);
+            }
+        });
+        while !speaking.is_finished() {
+            assert!(Testimony::overheard(place.path()).unwrap().is_some());
+        }
+        speaking.join().unwrap();
     }
 
     #[test]

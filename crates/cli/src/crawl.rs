@@ -12,7 +12,8 @@ use clewline::{Crawl, CrawlError, GRACE, Summary};
 
 use crate::advice;
 use crate::exit::ExitStatus;
-use crate::message::Speaker;
+use crate::feeder::Feeder;
+use crate::message::{Speaker, shown};
 use crate::paper::{self, Gathered};
 use crate::progress::{Board, Progress};
 use crate::resolve::{FailOn, Options, Resolved, Talk};
@@ -38,9 +39,16 @@ pub(crate) fn crawl(resolved: Resolved) -> anyhow::Result<ExitStatus> {
     let kept = Gathered::for_list(options, &config);
     let output = config.output.clone();
     match watched(config, options, &kept)? {
-        Ok(ended) => {
+        Ok((ended, feeder)) => {
             let status = finish(&ended, options, kept, &speaker)?;
-            Ok(with_views(status, &ended, &output, options))
+            let fed = feeder.and_then(Feeder::finish);
+            let status = with_views(status, &ended, &output, options);
+            if let Some(error) = fed.filter(|_| options.talk != Talk::Quiet) {
+                speaker.note(&shown(&format!(
+                    "the index did not grow with the crawl: {error:#}"
+                )));
+            }
+            Ok(status)
         }
         Err(error) => {
             let (status, hints) = advice::on_refusal(&error);
@@ -62,17 +70,21 @@ fn anchor(config: &mut Config) -> io::Result<()> {
     Ok(())
 }
 
+/// How a crawl ended, and who still feeds a view of it.
+type Watched = (Summary, Option<Feeder>);
+
 /// Runs the crawl to its end, with progress on stderr and an ear for signals.
 fn watched(
     config: Config,
     options: Options,
     kept: &Gathered,
-) -> anyhow::Result<Result<Summary, CrawlError>> {
+) -> anyhow::Result<Result<Watched, CrawlError>> {
     let stop = Stop::prepare()?;
     let board = Board::default();
     let progress = Progress::start(&board, options);
     let mut teller = Teller::new(board, progress.voice(), options.talk, &config);
     let kept = kept.clone();
+    let output = config.output.clone();
     let crawl = Crawl::from_config(config).observe(move |event| {
         kept.take(&event);
         teller.tell(&event);
@@ -81,6 +93,7 @@ fn watched(
         Ok(running) => running,
         Err(error) => return Ok(Err(error)),
     };
+    let feeder = views::feeder(&output);
     let control = running.control();
     let voice = progress.voice();
     stop.listen(move || {
@@ -89,7 +102,7 @@ fn watched(
     })?;
     let ended = running.wait();
     progress.finish();
-    Ok(ended)
+    Ok(ended.map(|ended| (ended, feeder)))
 }
 
 /// Prints what came of it.

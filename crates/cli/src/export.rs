@@ -3,10 +3,9 @@
 //! Owns the list of forms and what is said of them. It refuses to know how a form is made; the
 //! crates `clewline-archive` (forms for viewers) and `clewline-export` (data) do.
 
-use std::io::{BufWriter, IsTerminal as _, Write as _, stderr, stdout};
+use std::io::{BufWriter, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
@@ -16,11 +15,10 @@ use clewline_export::{self as data, ExportError, Exported, Filter, Fold, Options
 
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
+use crate::progress::PassingLine;
 use crate::settings::problem::Problem;
 use crate::{Failure, job, views};
 
-/// Time between two words about the progress.
-const BETWEEN_WORDS: Duration = Duration::from_millis(200);
 /// Characters of the bar.
 const BAR: u64 = 30;
 /// What stands for standard output.
@@ -132,6 +130,8 @@ fn export_data(
         let output = Output::Path(&arguments.output, existing);
         data::export(&folder, form, output, &options, &mut tell)
     };
+    // What is said from here on begins on a clean line.
+    drop(tell);
     let done = done.map_err(failure)?;
     let speaker = Speaker::new(Colour::Auto);
     for complaint in &done.complaints {
@@ -200,16 +200,13 @@ pub(crate) fn told(form: data::Form, done: &Exported) -> String {
 
 /// Shows a terminal how far an export is; others see the end only.
 pub(crate) fn teller(doing: &str) -> impl FnMut(data::Progress) {
-    let is_terminal = stderr().is_terminal();
-    let mut last = Instant::now();
+    let mut line = PassingLine::on_stderr();
     move |progress| {
-        if is_terminal && last.elapsed() >= BETWEEN_WORDS {
-            last = Instant::now();
+        line.show(|| {
             let full = (progress.read * BAR / progress.length.max(1)).min(BAR) as usize;
             let (full, rest) = ("#".repeat(full), ".".repeat(BAR as usize - full));
-            let rows = figures::count(progress.rows);
-            let _ = write!(stderr(), "\r{doing} [{full}{rest}] {rows}\r");
-        }
+            format!("{doing} [{full}{rest}] {}", figures::count(progress.rows))
+        });
     }
 }
 

@@ -6,6 +6,7 @@ mod advice;
 mod crawl;
 mod exit;
 mod export;
+mod feeder;
 mod flags;
 mod inspect;
 mod job;
@@ -102,7 +103,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
         Verb::Search(arguments) => search::search(&arguments),
         Verb::Index(arguments) => search::index(&arguments),
         Verb::Warc(arguments) => Ok(warc::warc(&arguments)?),
-        Verb::Serve(arguments) => Ok(serve::serve(&arguments)?),
+        Verb::Serve(arguments) => serve::serve(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
         Verb::Completions { shell } => {
             let mut text = Vec::new();

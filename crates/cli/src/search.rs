@@ -4,7 +4,7 @@
 //! indexed; the crate `clewline-search` does. What pages say is foreign text.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _, stderr, stdout};
+use std::io::{IsTerminal as _, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,13 +14,12 @@ use clewline_search::{Folding, Hit, Index, Progress, Query, Results, SearchError
 
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
+use crate::progress::PassingLine;
 use crate::settings::problem::Problem;
 use crate::{Failure, job, write_out};
 
 /// How the names of job folders end.
 const ENDING: &str = ".crawl";
-/// Time between two words about the progress.
-const BETWEEN_WORDS: Duration = Duration::from_millis(200);
 
 pub(crate) const SEARCH_HELP: &str = "\
 Query:
@@ -171,18 +170,8 @@ fn told(updated: &Updated, pages: u64, took: Duration) -> String {
 
 /// Shows a terminal how far the index is; others see the end only.
 pub(crate) fn teller() -> impl FnMut(Progress) {
-    let is_terminal = stderr().is_terminal();
-    let mut last = Instant::now();
-    move |progress| {
-        if is_terminal && last.elapsed() >= BETWEEN_WORDS {
-            last = Instant::now();
-            let _ = write!(
-                stderr(),
-                "\rindexing: {} pages\r",
-                figures::count(progress.pages)
-            );
-        }
-    }
+    let mut line = PassingLine::on_stderr();
+    move |progress| line.show(|| format!("indexing: {} pages", figures::count(progress.pages)))
 }
 
 fn print(results: &Results, arguments: &SearchArguments) -> Result<ExitStatus, Failure> {

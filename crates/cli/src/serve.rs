@@ -4,7 +4,7 @@
 //! found; the crates `clewline-archive` and `clewline-serve` do.
 
 use std::io::{Write as _, stdout};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -14,9 +14,14 @@ use clewline_archive::Archive;
 use clewline_archive::serve::{Mode, Scripts, ServeConfig, Server};
 use clewline_warc::Moment;
 
+use crate::Failure;
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
+use crate::settings::problem::Problem;
 use crate::stop::Stop;
+
+/// Where it listens unless it is told otherwise.
+const PORT: u16 = 8020;
 
 pub(crate) const SERVE_HELP: &str = "\
 Lists what was captured, and shows pages as they were. The folder of a crawl can be searched,
@@ -28,12 +33,12 @@ pub(crate) struct ServeArguments {
     /// The folder of a crawl, folders of WARC files, WARC or WACZ files
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// Listen on this port; any that is free with 0
-    #[arg(long, value_name = "PORT", default_value_t = 8020)]
-    port: u16,
+    /// Listen on this port; any that is free with 0 [default: 8020]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
     /// Listen on this address of the machine, for others to see
-    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
-    bind: IpAddr,
+    #[arg(long, value_name = "ADDRESS[:PORT]", default_value = "127.0.0.1", value_parser = bind)]
+    bind: Bind,
     /// Be an HTTP proxy that answers with the recorded bytes
     #[arg(long)]
     proxy: bool,
@@ -45,13 +50,61 @@ pub(crate) struct ServeArguments {
     scripts: bool,
 }
 
+/// An address of this machine, with or without a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Bind {
+    address: IpAddr,
+    port: Option<u16>,
+}
+
+/// Reads `127.0.0.1`, `::1`, `localhost`, and each with a port. Other names lead anywhere, and
+/// the server would not answer to them.
+fn bind(text: &str) -> Result<Bind, String> {
+    if let Ok(address) = text.parse() {
+        let port = None;
+        return Ok(Bind { address, port });
+    }
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !text.ends_with(']') => (host, Some(port)),
+        _ => (text, None),
+    };
+    let inner = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    let address = match inner {
+        Some(inner) => inner.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
+        None if host.eq_ignore_ascii_case("localhost") => Some(Ipv4Addr::LOCALHOST.into()),
+        None => host.parse::<Ipv4Addr>().ok().map(IpAddr::V4),
+    };
+    let Some(address) = address else {
+        return Err("is no address; try 127.0.0.1:8080, [::1]:8080 or localhost:8080".to_owned());
+    };
+    let port = port.map(str::parse).transpose();
+    let port = port.map_err(|_| "has a port that is no number from 0 to 65535".to_owned())?;
+    Ok(Bind { address, port })
+}
+
+impl ServeArguments {
+    /// Where to listen. A port may be named in two ways, but not be two.
+    fn address(&self) -> Result<SocketAddr, Problem> {
+        let port = match (self.bind.port, self.port) {
+            (Some(bound), Some(port)) if bound != port => {
+                let message = format!("is {port}, but --bind names the port {bound}");
+                return Err(Problem::new("--port", message).with_hint("leave one of them out"));
+            }
+            (bound, port) => bound.or(port).unwrap_or(PORT),
+        };
+        Ok(SocketAddr::new(self.bind.address, port))
+    }
+}
+
 fn moment(text: &str) -> Result<Moment, String> {
     let moment = Moment::of_timestamp(text).or_else(|| Moment::parse(text));
     moment.ok_or_else(|| "is no time; try 20261115 or 2026-11-15".to_owned())
 }
 
 /// Serves until Ctrl-C.
-pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitStatus> {
+pub(crate) fn serve(arguments: &ServeArguments) -> Result<ExitStatus, Failure> {
+    let address = arguments.address();
+    let address = address.map_err(|problem| Failure::Usage(vec![problem]))?;
     let stop = Stop::prepare()?;
     stop.listen(|| std::process::exit(i32::from(ExitStatus::Done.code())))?;
     let archive = Archive::open(&arguments.paths)?;
@@ -60,7 +113,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitStatus> {
         speaker.note(&shown(complaint));
     }
     let config = ServeConfig {
-        address: SocketAddr::new(arguments.bind, arguments.port),
+        address,
         mode: if arguments.proxy {
             Mode::Proxy
         } else {
@@ -73,10 +126,8 @@ pub(crate) fn serve(arguments: &ServeArguments) -> anyhow::Result<ExitStatus> {
         },
         at: arguments.at,
     };
-    let mut server = Server::bind(archive, config).with_context(|| {
-        let address = config.address;
-        format!("cannot listen on {address}; another --port may be free")
-    })?;
+    let mut server = Server::bind(archive, config)
+        .with_context(|| format!("cannot listen on {address}; another --port may be free"))?;
     let address = server.address();
     let mut line = format!("open http://{address}/ ; Ctrl-C ends it\n");
     if arguments.proxy {
@@ -100,4 +151,43 @@ fn only_job(paths: &[PathBuf]) -> Option<&Path> {
     first
         .filter(|_| jobs.next().is_none())
         .map(PathBuf::as_path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_people_write_them() {
+        for (text, expected) in [
+            ("127.0.0.1", Ok(("127.0.0.1", None))),
+            ("127.0.0.1:8080", Ok(("127.0.0.1", Some(8080)))),
+            ("0.0.0.0:0", Ok(("0.0.0.0", Some(0)))),
+            ("::1", Ok(("::1", None))),
+            ("[2001:db8::5:1]", Ok(("2001:db8::5:1", None))),
+            ("[::1]:0", Ok(("::1", Some(0)))),
+            ("localhost", Ok(("127.0.0.1", None))),
+            ("LocalHost:8080", Ok(("127.0.0.1", Some(8080)))),
+            ("", Err("no address")),
+            (":8080", Err("no address")),
+            ("::1]:80", Err("no address")),
+            ("[127.0.0.1]:80", Err("no address")),
+            ("example.com:80", Err("no address")),
+            ("http://127.0.0.1:80", Err("no address")),
+            ("127.0.0.1:", Err("a port")),
+            ("127.0.0.1:http", Err("a port")),
+            ("[::1]:65536", Err("a port")),
+        ] {
+            match (bind(text), expected) {
+                (Ok(found), Ok((address, port))) => {
+                    assert_eq!(
+                        (found.address.to_string(), found.port),
+                        (address.into(), port)
+                    );
+                }
+                (Err(said), Err(wanted)) => assert!(said.contains(wanted), "{text}: {said}"),
+                (found, _) => panic!("{text}: {found:?}"),
+            }
+        }
+    }
 }

@@ -1,6 +1,7 @@
-//! Views that are made when a run of a crawl ends: `--to markdown,parquet,index`.
+//! Views that are made of a crawl as it goes, or when a run ends: `--to markdown,parquet,index`.
 //!
-//! Owns which views can be asked for and what is said while they are made. It refuses to know
+//! Owns which views can be asked for, which of them grow with the crawl, and what is said while
+//! they are made. It refuses to know
 //! how; `clewline-export` and `clewline-search` do. Invariant: a view that cannot be made
 //! changes nothing about the crawl.
 
@@ -11,8 +12,10 @@ use anyhow::Context as _;
 use clewline::config::{Config, OutputConfig};
 use clewline::report::figures;
 use clewline_export::{Form, ViewRules};
+use clewline_search::{Index, SearchError};
 
 use crate::exit::ExitStatus;
+use crate::feeder::Feeder;
 use crate::message::{Speaker, shown};
 use crate::resolve::{Options, Talk};
 use crate::{export, search};
@@ -54,6 +57,14 @@ pub(crate) fn of_bodies(config: &Config) -> Option<&str> {
     views.find(is_of_bodies)
 }
 
+/// Begins to feed the views that grow with a crawl, if one is asked for: the index, which others
+/// can search meanwhile.
+pub(crate) fn feeder(output: &OutputConfig) -> Option<Feeder> {
+    let folder = output.folder.clone()?;
+    let is_wanted = output.views.iter().any(|name| name == INDEX);
+    is_wanted.then(|| Feeder::start(folder)).flatten()
+}
+
 /// Brings the views of a job up to date. The first that fails is told, and the others are made
 /// all the same.
 pub(crate) fn update(job: &Path, output: &OutputConfig, options: Options) -> ExitStatus {
@@ -81,9 +92,7 @@ pub(crate) fn update(job: &Path, output: &OutputConfig, options: Options) -> Exi
 /// Makes a view; answers what there is to say.
 fn made(job: &Path, name: &str, rules: Option<&Path>) -> anyhow::Result<Option<String>> {
     let Some(form) = Form::of_name(name) else {
-        let updated = clewline_search::update(job, &mut search::teller())?;
-        let pages = figures::count(updated.pages);
-        return Ok((updated.seen > 0).then(|| format!("{INDEX}: {pages} pages new or changed")));
+        return index(job);
     };
     let doing = format!("making {name}");
     let rules = rules.map(rules_in).transpose()?;
@@ -91,4 +100,19 @@ fn made(job: &Path, name: &str, rules: Option<&Path>) -> anyhow::Result<Option<S
     let done = clewline_export::update(job, form, rules.as_ref(), &mut tell)?;
     let place = clewline_export::view_path(job, form);
     Ok(done.map(|done| format!("{}; {}", export::told(form, &done), place.display())))
+}
+
+/// Brings the index up to date. Whoever has it in hand at this moment, such as a search, brings
+/// it up to date as well, and so does the next one.
+fn index(job: &Path) -> anyhow::Result<Option<String>> {
+    match clewline_search::update(job, &mut search::teller()) {
+        Ok(_) => {
+            let pages = figures::count(Index::open(job)?.pages());
+            Ok(Some(format!("{INDEX}: {pages} pages")))
+        }
+        Err(SearchError::Busy(_)) => Ok(Some(format!(
+            "{INDEX}: another process writes to it; clewline search brings it up to date"
+        ))),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -20,6 +20,9 @@ use crate::words::Media;
 
 /// Pages that are compared, about a hundred bytes each while they are.
 const MOST_PAGES: usize = 8_000_000;
+/// The digest of a body without bytes, which makes no two pages one.
+const EMPTY: &str = "xxh3:99aa06d3014798d86001c324468d497f";
+
 /// Whether pages that are one under several URLs are exported once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fold {
@@ -107,7 +110,8 @@ impl Candidate {
     fn of(place: Offset, record: &Record) -> Self {
         let hash = |text: &str| xxh3_64(text.as_bytes());
         let title = record.title.as_deref().map(str::trim);
-        let digest = record.digest.as_deref().filter(|_| record.body_bytes > 0);
+        // Bytes that were read tell nothing of a page that did not change.
+        let digest = record.digest.as_deref().filter(|digest| *digest != EMPTY);
         Self {
             place,
             url: hash(record.url.as_str()),
@@ -179,6 +183,12 @@ mod tests {
 
     use super::*;
     use crate::urls::samples::record;
+
+    #[test]
+    fn nothing_has_this_digest() {
+        let digest = xxhash_rust::xxh3::xxh3_128(b"");
+        assert_eq!(format!("xxh3:{digest:032x}"), EMPTY);
+    }
 
     /// A page: URL, title, digest, canonical URL.
     type Sample = (

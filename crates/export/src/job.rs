@@ -3,20 +3,20 @@
 //! Owns which files there are, how much of them is committed, and which earlier archives hold
 //! bodies that this one refers to. It changes nothing.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
+use clewline::core::key::Keyer;
 use clewline::log::urls::{self, Records, records_from};
 use clewline::log::{LinksReader, Offset, links};
 use clewline::record::Record;
 use clewline::{JobError, JobStanding, StoredJob};
-use clewline_archive::Archive;
+use clewline_archive::{Archive, is_archive};
 
 use crate::error::ExportError;
-
-/// Earlier crawls whose archives are opened beside this one's.
-const MOST_EARLIER: usize = 16;
 
 /// A job folder to read from.
 #[derive(Debug)]
@@ -26,8 +26,12 @@ pub(crate) struct Job {
     pub(crate) urls_end: Offset,
     /// How much of the link log counts; 0 if there is none.
     pub(crate) links_end: Offset,
+    /// Makes the keys of the logs; none if the folder was made of WARC files.
+    pub(crate) keyer: Option<Keyer>,
     /// This folder, and those of earlier crawls that it refers to.
     archives: Vec<PathBuf>,
+    /// The archives, once they are wanted.
+    opened: OnceCell<Rc<Archive>>,
 }
 
 impl Job {
@@ -46,7 +50,9 @@ impl Job {
             path: path.to_owned(),
             urls_end: Offset(urls_length),
             links_end: Offset(links_length),
+            keyer: None,
             archives: vec![path.to_owned()],
+            opened: OnceCell::new(),
         };
         let Some(stored) = stored else {
             return Ok(job);
@@ -60,24 +66,11 @@ impl Job {
                 *end = committed.map_or(*end, |committed| committed.min(*end));
             }
         }
-        job.add_earlier(stored);
+        job.keyer = Some(stored.keyer());
+        let earlier = stored.earlier().into_iter();
+        job.archives
+            .extend(earlier.filter(|folder| is_archive(folder)));
         Ok(job)
-    }
-
-    /// Adds the folders that revisits may refer to, and those that these refer to.
-    fn add_earlier(&mut self, stored: StoredJob) {
-        let mut known = vec![stored];
-        while let Some(stored) = known.pop() {
-            let archive = stored.config.output.archive;
-            for folder in archive.update_from.into_iter().chain(archive.dedup_from) {
-                let is_new = !self.archives.contains(&folder);
-                if !is_new || self.archives.len() > MOST_EARLIER || !folder.is_dir() {
-                    continue;
-                }
-                known.extend(StoredJob::read(&folder).ok());
-                self.archives.push(folder);
-            }
-        }
     }
 
     /// The file of records.
@@ -106,14 +99,12 @@ impl Job {
     }
 
     /// The archive, with those of earlier crawls that it refers to.
-    pub(crate) fn archive(&self) -> Result<Archive, ExportError> {
-        let earlier = self.archives[1..].iter();
-        let earlier = earlier.filter(|path| path.join("archive").is_dir());
-        let paths: Vec<PathBuf> = std::iter::once(&self.archives[0])
-            .chain(earlier)
-            .cloned()
-            .collect();
-        Ok(Archive::open(&paths)?)
+    pub(crate) fn archive(&self) -> Result<Rc<Archive>, ExportError> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(Rc::clone(opened));
+        }
+        let opened = Rc::new(Archive::open(&self.archives)?);
+        Ok(Rc::clone(self.opened.get_or_init(|| opened)))
     }
 }
 

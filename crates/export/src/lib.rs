@@ -30,6 +30,7 @@ mod filter;
 mod fold;
 mod form;
 mod job;
+mod outlinks;
 mod pages;
 mod urls;
 mod view;

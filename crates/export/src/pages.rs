@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::io::Read as _;
 use std::num::NonZero;
+use std::rc::Rc;
 use std::sync::mpsc::Receiver;
 use std::thread;
 
@@ -102,7 +103,7 @@ impl Iterator for Filtered<'_> {
 /// Reads pages.
 pub(crate) struct Pages<'a> {
     records: Filtered<'a>,
-    archive: Option<Archive>,
+    archive: Option<Rc<Archive>>,
     readers: Option<Readers>,
     need: Need,
     rules: Option<&'a Rules>,

@@ -4,6 +4,7 @@
 //! place after each. In files that others wrote every answer that is a page counts. It reads what is committed and nothing behind it. Invariant: reading from a
 //! place that a step named goes on with the step after it.
 
+mod earlier;
 mod files;
 
 use std::collections::HashMap;
@@ -16,13 +17,14 @@ use clewline::rebuild::{self, Foreign};
 use clewline::record::{OutcomeKind, Record};
 use clewline_warc::http::{self, Head};
 use clewline_warc::read::{Header, ReadError, Reader};
-use clewline_warc::{Kind, Moment};
+use clewline_warc::{Digest, Kind, Moment};
 
 use crate::document::Document;
 use crate::error::SearchError;
 use crate::fold::{Likeness, address_of};
 use crate::page::Page;
 use crate::rank::folded;
+use earlier::Original;
 pub(crate) use files::Archive;
 use files::ArchiveFile;
 
@@ -36,6 +38,8 @@ const MOST_PLACES: usize = 65_536;
 const LONGEST_BLOCK: u64 = 16 * 1024 * 1024;
 /// Bytes of a warcinfo record that are looked at.
 const LONGEST_INFO: u64 = 64 * 1024;
+/// The digest of what has none.
+const UNKNOWN: u64 = 0;
 /// The field of a metadata record that holds the record.
 const LINE_FIELD: &str = "urls-jsonl:";
 
@@ -72,7 +76,9 @@ pub(crate) struct Source<'a> {
     reader: Option<Reader<File>>,
     at: Position,
     capture: Option<Capture>,
-    places: HashMap<u64, u64>,
+    /// Where payloads were captured, also those of answers that are no pages, such as a
+    /// robots.txt: a page may refer to any of them.
+    places: HashMap<Digest, u64>,
     /// Where an earlier run captured a digest.
     known: &'a dyn Fn(u64) -> Option<u64>,
     /// Reads answers that no line of a crawl speaks of; none while a file of ours is read.
@@ -84,8 +90,10 @@ pub(crate) struct Source<'a> {
 /// An answer that waits for its metadata.
 struct Capture {
     id: String,
-    /// Nothing if the answer refers to an earlier one.
+    /// Nothing if the answer refers to an earlier one …
     body: Option<Vec<u8>>,
+    /// … which is this one.
+    original: Option<Original>,
     place: u64,
     date: Option<Moment>,
 }
@@ -161,7 +169,7 @@ impl<'a> Source<'a> {
         } else {
             0
         };
-        let input = File::open(&file.path).map_err(failed)?;
+        let input = file.open().map_err(failed)?;
         self.foreign = (!is_ours(&input)).then(Foreign::default);
         let reader = Reader::seek(input, offset);
         self.reader = Some(reader.map_err(|error| failed(io::Error::other(error)))?);
@@ -206,17 +214,21 @@ impl<'a> Source<'a> {
                 change = self.answer(header, &block, place);
             }
             Kind::Response => {
+                let place = place(file, reader.offset());
                 self.capture = Some(Capture {
                     id: header.id().unwrap_or_default().to_owned(),
                     body: body(reader.block()),
-                    place: place(file, reader.offset()),
+                    original: None,
+                    place,
                     date: header.date(),
                 });
+                self.remember(header, place);
             }
             Kind::Revisit => {
                 self.capture = Some(Capture {
                     id: header.id().unwrap_or_default().to_owned(),
                     body: None,
+                    original: Original::of(header),
                     place: place(file, reader.offset()),
                     date: header.date(),
                 });
@@ -258,6 +270,7 @@ impl<'a> Source<'a> {
         let capture = Capture {
             id: String::new(),
             body: body(block),
+            original: None,
             place,
             date: header.date(),
         };
@@ -269,10 +282,10 @@ impl<'a> Source<'a> {
             OutcomeKind::Fetched => record
                 .status
                 .is_none_or(|status| (200..300).contains(&status)),
+            // The page is what it was in an earlier crawl.
+            OutcomeKind::Unmodified => true,
             OutcomeKind::Redirected => false,
-            OutcomeKind::Unmodified | OutcomeKind::Skipped | OutcomeKind::Failed => {
-                return Change::Keep;
-            }
+            OutcomeKind::Skipped | OutcomeKind::Failed => return Change::Keep,
         };
         let media_type = record.content_type.as_deref().unwrap_or("text/html");
         let Some(capture) = capture.filter(|_| is_page && Page::has_words(media_type)) else {
@@ -281,15 +294,15 @@ impl<'a> Source<'a> {
         if record.noindex {
             return remove(record);
         }
-        let digest = digest_of(record);
-        let (body, place) = self.resolve(capture.body, capture.place, digest);
+        let (digest, date) = (digest_of(record), capture.date);
+        let (body, place) = self.resolve(capture, digest);
         let page = Page::read(
             &body,
             media_type,
             record.charset.as_deref(),
             &record.url.to_url(),
         );
-        let fetched_at = Moment::parse(&record.fetched_at).or(capture.date);
+        let fetched_at = Moment::parse(&record.fetched_at).or(date);
         let title = record.title.clone().filter(|_| page.title.is_empty());
         Change::Put(Box::new(Document {
             url: record.url.as_str().to_owned(),
@@ -311,19 +324,29 @@ impl<'a> Source<'a> {
         }))
     }
 
-    /// The body of a capture, or of the earlier one with the same digest.
-    fn resolve(&mut self, body: Option<Vec<u8>>, place: u64, digest: u64) -> (Vec<u8>, u64) {
-        if let Some(body) = body {
+    fn remember(&mut self, header: &Header, place: u64) {
+        if let Some(digest) = header.payload_digest() {
             if self.places.len() == MOST_PLACES {
                 self.places.clear();
             }
             self.places.insert(digest, place);
+        }
+    }
+
+    /// The body of a capture, or of the one that it refers to, here or in the archive of an
+    /// earlier crawl.
+    fn resolve(&self, capture: Capture, digest: u64) -> (Vec<u8>, u64) {
+        let place = capture.place;
+        if let Some(body) = capture.body {
             return (body, place);
         }
-        let earlier = self.places.get(&digest).copied();
-        let earlier = earlier.or_else(|| (self.known)(digest));
-        let found = earlier.and_then(|earlier| Some((self.archive.body_at(earlier)?, earlier)));
-        found.unwrap_or((Vec::new(), place))
+        let original = capture.original.as_ref();
+        let read = original.and_then(|original| self.places.get(&original.digest?).copied());
+        let known = || (self.known)(digest).filter(|_| digest != UNKNOWN);
+        let here = read.or_else(known);
+        let here = here.and_then(|earlier| Some((self.archive.body_at(earlier)?, earlier)));
+        let elsewhere = || Some((self.archive.earlier.body(original?)?, place));
+        here.or_else(elsewhere).unwrap_or((Vec::new(), place))
     }
 }
 
@@ -339,7 +362,7 @@ impl Archive {
     fn body_at(&self, place: u64) -> Option<Vec<u8>> {
         let place = Position::of(clewline::log::Offset(place));
         let file = self.files.iter().find(|file| file.serial == place.serial)?;
-        let mut reader = Reader::seek(File::open(&file.path).ok()?, place.offset).ok()?;
+        let mut reader = Reader::seek(file.open().ok()?, place.offset).ok()?;
         let header = reader.next_record()?.ok()?;
         (header.kind() == Kind::Response).then(|| body(reader.block()))?
     }
@@ -405,5 +428,5 @@ fn digest_of(record: &Record) -> u64 {
     let digits = digits.and_then(|(_, digits)| digits.get(..16));
     digits
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
-        .unwrap_or(0)
+        .unwrap_or(UNKNOWN)
 }

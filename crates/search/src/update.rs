@@ -5,6 +5,7 @@
 //! leaves a sound index.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clewline::log::Offset;
 use clewline::log::archive::Position;
@@ -13,7 +14,7 @@ use crate::FOLDER;
 use crate::error::SearchError;
 use crate::rank::Ranks;
 use crate::source::{Archive, Change, Source, Step};
-use crate::writer::{Standing, Writer};
+use crate::writer::{Room, Standing, Writer};
 
 /// Settled URLs before the first commit. Each further one waits for as many as there were before
 /// it, so that a crash costs half of the work at most …
@@ -53,17 +54,12 @@ pub struct Updated {
 pub fn update(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Updated, SearchError> {
     let archive = Archive::of_job(job)?;
     let folder = job.join(FOLDER);
-    let standing = Standing::read(&folder)
-        .filter(|standing| archive.holds(&standing.file, Position::of(Offset(standing.position))));
-    let mut updated = match &standing {
-        Some(standing) if standing.position == archive.end().offset().0 => Updated::default(),
-        Some(standing) => go_on(&archive, Writer::open(&folder)?, standing, tell)?,
-        None => {
-            let start = Standing::new(String::new(), 0);
-            go_on(&archive, Writer::begin(&folder)?, &start, tell)?
+    let updated = catch_up(&archive, &folder, Room::ALONE, &mut |progress| {
+        if progress.seen.is_multiple_of(TELL_EVERY) {
+            tell(progress);
         }
-    };
-    updated.is_new = standing.is_none();
+        Onward::GoOn
+    })?;
     if Ranks::load(&folder).is_behind(job, archive.growth) {
         Ranks::of_job(job)?
             .save(&folder)
@@ -75,41 +71,84 @@ pub fn update(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Updated, Sea
     Ok(updated)
 }
 
+/// Brings the index of a job folder up to date beside the crawl that fills it: on one thread,
+/// with little memory, and until it is told to stop. Ranks are left to [`update`]: they take the
+/// whole link log, and memory with it.
+pub fn feed(job: &Path, is_over: &AtomicBool) -> Result<Updated, SearchError> {
+    let archive = Archive::of_job(job)?;
+    catch_up(&archive, &job.join(FOLDER), Room::BESIDE, &mut |_| {
+        if is_over.load(Ordering::Relaxed) {
+            Onward::Stop
+        } else {
+            Onward::GoOn
+        }
+    })
+}
+
 /// Makes the index of a job folder anew.
 pub fn rebuild(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Updated, SearchError> {
     Archive::of_job(job)?;
-    Writer::begin(&job.join(FOLDER))?.close()?;
+    Writer::begin(&job.join(FOLDER), Room::ALONE)?.close()?;
     update(job, tell)
+}
+
+/// Whether indexing goes on after a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Onward {
+    GoOn,
+    /// What is done is committed, and the rest is left for another time.
+    Stop,
+}
+
+/// Goes on from where the index stands, or begins it. `tell` hears of every step.
+fn catch_up(
+    archive: &Archive,
+    folder: &Path,
+    room: Room,
+    tell: &mut dyn FnMut(Progress) -> Onward,
+) -> Result<Updated, SearchError> {
+    let standing = Standing::read(folder)
+        .filter(|standing| archive.holds(&standing.file, Position::of(Offset(standing.position))));
+    let mut updated = match &standing {
+        Some(standing) if standing.position == archive.end().offset().0 => Updated::default(),
+        Some(standing) => go_on(archive, Writer::open(folder, room)?, standing, tell)?,
+        None => {
+            let start = Standing::new(String::new(), 0);
+            go_on(archive, Writer::begin(folder, room)?, &start, tell)?
+        }
+    };
+    updated.is_new = standing.is_none();
+    Ok(updated)
 }
 
 fn go_on(
     archive: &Archive,
     mut writer: Writer,
     from: &Standing,
-    tell: &mut dyn FnMut(Progress),
+    tell: &mut dyn FnMut(Progress) -> Onward,
 ) -> Result<Updated, SearchError> {
     let mut done = Updated::default();
     let known = writer.finder();
     let mut source = Source::new(archive, Position::of(Offset(from.position)), &known);
     let mut standing = from.clone();
     let mut due = FIRST_COMMIT;
-    while let Some(step) = source.next() {
+    let mut onward = Onward::GoOn;
+    while onward == Onward::GoOn {
+        let Some(step) = source.next() else {
+            // What follows the last step, such as a torn end, holds nothing.
+            let end = archive.end().offset().0.max(standing.position);
+            standing = Standing::new(source.file_name(), end);
+            break;
+        };
         let Step { change, position } = step?;
         apply(&mut writer, change, &mut done)?;
         standing = Standing::new(source.file_name(), position);
-        if done.seen.is_multiple_of(TELL_EVERY) {
-            let (seen, pages) = (done.seen, done.pages);
-            tell(Progress { seen, pages });
-        }
+        let (seen, pages) = (done.seen, done.pages);
+        onward = tell(Progress { seen, pages });
         if done.seen == due {
             writer.commit(&standing)?;
             due += due.min(COMMIT_EVERY);
         }
-    }
-    // What follows the last step, such as a torn end, holds nothing.
-    let end = archive.end();
-    if end.offset().0 > standing.position {
-        standing = Standing::new(source.file_name(), end.offset().0);
     }
     writer.commit(&standing)?;
     done.damaged = source.damaged();

@@ -20,10 +20,27 @@ use crate::error::SearchError;
 use crate::schema::{Fields, VERSION};
 use crate::words;
 
-/// Threads that write.
-const THREADS: usize = 2;
-/// Memory of all of them; what does not fit becomes a segment on the disk.
-const MEMORY: usize = 128 * 1024 * 1024;
+/// What writing may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Threads that write.
+    threads: usize,
+    /// Memory of all of them; what does not fit becomes a segment on the disk.
+    memory: usize,
+}
+
+impl Room {
+    /// Where nothing else is to be done.
+    pub(crate) const ALONE: Self = Self {
+        threads: 2,
+        memory: 128 * 1024 * 1024,
+    };
+    /// Beside a crawl that has its own memory to keep to.
+    pub(crate) const BESIDE: Self = Self {
+        threads: 1,
+        memory: 32 * 1024 * 1024,
+    };
+}
 
 /// How far an index is: the payload of its commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,22 +97,22 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Opens the index in a folder, or begins one.
-    pub(crate) fn open(folder: &Path) -> Result<Self, SearchError> {
+    pub(crate) fn open(folder: &Path, room: Room) -> Result<Self, SearchError> {
         match open_engine(folder) {
-            Ok(index) => Self::new(folder, &index),
-            Err(_) => Self::begin(folder),
+            Ok(index) => Self::new(folder, &index, room),
+            Err(_) => Self::begin(folder, room),
         }
     }
 
     /// Begins an index; what is in the folder is removed.
-    pub(crate) fn begin(folder: &Path) -> Result<Self, SearchError> {
+    pub(crate) fn begin(folder: &Path, room: Room) -> Result<Self, SearchError> {
         let io = |source| SearchError::Io {
             path: folder.to_owned(),
             source,
         };
         // Whoever writes now would be left with files that are gone.
         if let Ok(index) = open_engine(folder) {
-            drop(Self::new(folder, &index)?);
+            drop(Self::new(folder, &index, room)?);
         }
         match fs::remove_dir_all(folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(error)),
@@ -108,14 +125,14 @@ impl Writer {
         let index = tantivy::Index::create(directory, schema, tantivy::IndexSettings::default())
             .map_err(failed)?;
         teach(&index);
-        Self::new(folder, &index)
+        Self::new(folder, &index, room)
     }
 
-    fn new(folder: &Path, index: &tantivy::Index) -> Result<Self, SearchError> {
+    fn new(folder: &Path, index: &tantivy::Index, room: Room) -> Result<Self, SearchError> {
         let failed = |source| engine_error(folder, source);
         let (_, fields) = Fields::schema();
         let writer = index
-            .writer_with_num_threads(THREADS, MEMORY)
+            .writer_with_num_threads(room.threads, room.memory)
             .map_err(failed)?;
         let reader = index
             .reader_builder()

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use clewline_search::{FOLDER, Index, Query, Results, SearchError, Updated, rebuild, update};
 use clewline_warc::{Block, Coding, Draft, Effort, Encoder, Moment, RecordId};
 use fieldwork::{HOST, config, crawl, crawled};
-use terrarium::{LiveWeb, Page, Site, Web, links};
+use terrarium::{LiveWeb, Page, Reply, Request, Site, Web, links};
 
 fn web() -> LiveWeb {
     let page = |title: &str, body: &str| {
@@ -44,7 +44,7 @@ fn web() -> LiveWeb {
             "/hidden",
             page("Hidden", "<meta name=robots content=noindex> secret keys"),
         )
-        .page("/old", terrarium::Reply::from(Page::redirect(301, "/tree")))
+        .page("/old", Reply::from(Page::redirect(301, "/tree")))
         .page("/notes.txt", Page::text("plain keys without markup"));
     Web::new().site(HOST, site).start()
 }
@@ -157,6 +157,64 @@ fn folders_without_an_archive_are_told_so() {
     crawl(config);
     let failed = update(&folder, &mut |_| {}).unwrap_err();
     assert!(failed.to_string().contains("--no-archive"), "{failed}");
+}
+
+#[test]
+fn a_page_that_repeats_the_robots_file_has_words() {
+    // Whatever it is asked for, it answers with the same page, as many an application does.
+    let page = |_: &Request| Page::html("<title>App</title><p>one page for all").into();
+    let web = Web::new().site(HOST, Site::new().handler(page)).start();
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("a.crawl");
+    let mut config = config(&web, &folder);
+    config.scope.sitemaps = false;
+    crawl(config);
+    assert_eq!(updated(&folder).pages, 1);
+    assert_eq!(paths(&folder, "\"page for all\""), ["/"]);
+}
+
+/// A page that says by its entity tag that it is as it was.
+fn tagged(request: &Request, body: &str) -> Reply {
+    let tag = "\"tag\"";
+    if request.header("if-none-match") == Some(tag) {
+        return Page::html("").status(304).header("ETag", tag).into();
+    }
+    Page::html(body.to_owned()).header("ETag", tag).into()
+}
+
+#[test]
+fn pages_that_did_not_change_are_found_in_a_later_crawl() {
+    let page = |request: &Request| match request.path() {
+        "/" => tagged(request, &links(["/deep", "/hidden"])),
+        "/deep" => tagged(request, "<title>Deep</title><p>words of old"),
+        _ => tagged(request, "<meta name=robots content=noindex>secret words"),
+    };
+    let web = Web::new().site(HOST, Site::new().under("/", page)).start();
+    let place = tempfile::tempdir().unwrap();
+    let crawled = |name: &str, update: Option<&str>, dedup: Option<&str>| {
+        let folder = |name: &str| place.path().join(name);
+        let mut config = config(&web, &folder(name));
+        config.scope.sitemaps = false;
+        config.output.archive.update_from = update.map(folder);
+        config.output.archive.dedup_from = dedup.map(folder).into_iter().collect();
+        crawl(config);
+        folder(name)
+    };
+    crawled("first", None, None);
+    // The third one finds bodies two crawls back; the last one has none of its own, either.
+    let later = [
+        crawled("second", Some("first"), None),
+        crawled("third", Some("second"), None),
+        crawled("fourth", None, Some("first")),
+    ];
+    for folder in later {
+        let made = updated(&folder);
+        assert_eq!((made.pages, made.left_out), (2, 1), "{}", folder.display());
+        assert_eq!(paths(&folder, "old"), ["/deep"]);
+        let found = search(&folder, "words");
+        assert_eq!(found.total, 1);
+        assert!(found.hits[0].snippet.text.contains("words of old"));
+    }
 }
 
 /// WARC files of a crawl in a folder of their own.

@@ -334,8 +334,8 @@ pub struct OutputConfig {
     pub memory: Memory,
     /// The crawl pauses while less than this is free on the disk.
     pub min_free: MinFree,
-    /// Names of views that are to be made of the job whenever a run ends. They are kept for
-    /// whoever makes them; the crawl itself makes none.
+    /// Names of views that are to be made of the job, at the latest when a run ends. They are
+    /// kept for whoever makes them; the crawl itself makes none.
     pub views: Vec<String>,
     /// A file with rules that make items of pages, for those views; kept in the same way.
     pub rules: Option<PathBuf>,

@@ -68,6 +68,19 @@ pub(super) fn phases(timings: &Timings, total: Duration) -> PhaseMillis {
     }
 }
 
+/// A digest as it stands in a record. Every page has one, so it is not left to `format!`.
+pub(super) fn digest(digest: u128) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity("xxh3:".len() + 32);
+    text.push_str("xxh3:");
+    for byte in digest.to_be_bytes() {
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from(DIGITS[usize::from(digit)]));
+        }
+    }
+    text
+}
+
 fn earlier_try(one: &Try) -> EarlierTry {
     EarlierTry {
         at: rfc3339(Duration::from_millis(one.at)),
@@ -127,5 +140,17 @@ pub(super) fn entry(finished: Finished, facts: Facts) -> Entry {
         links: facts.links,
         exchange: facts.exchange,
         outlinks: facts.outlinks.unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_have_all_their_digits() {
+        for number in [0, 0xabc, 1 << 127, u128::MAX] {
+            assert_eq!(digest(number), format!("xxh3:{number:032x}"));
+        }
     }
 }

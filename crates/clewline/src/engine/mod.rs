@@ -340,6 +340,8 @@ impl<S: Store> Engine<S> {
     fn take(&mut self, message: Message) -> Result<(), EngineError> {
         match message {
             Message::Done(ended) => {
+                let settlements = ended.iter().map(|done| &done.settlement);
+                self.frontier.look_ahead(settlements).map_err(state)?;
                 for done in ended {
                     self.settle(done)?;
                 }

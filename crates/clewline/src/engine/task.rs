@@ -18,7 +18,7 @@ use clewline_core::{retry_after, robots};
 use futures_util::FutureExt;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::facts::{Content, Facts, phases};
+use super::facts::{self, Content, Facts, phases};
 use super::held::{Held, Share, TooMuch};
 use super::pointers::{self, Pointers};
 use super::post::Post;
@@ -510,7 +510,7 @@ fn take_reading(
     answer: &mut Answer,
     facts: &mut Facts,
 ) -> Option<Share> {
-    facts.digest = Some(format!("xxh3:{:032x}", read.digest));
+    facts.digest = Some(facts::digest(read.digest));
     let extracted = read.extracted.unwrap_or_default();
     facts.title = extracted.title;
     facts.canonical = extracted.canonical;

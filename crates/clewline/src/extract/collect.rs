@@ -16,11 +16,11 @@ use clewline_core::link::{Link, LinkKind};
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT};
 use clewline_markup::css;
 use encoding_rs::{Encoding, UTF_8};
-use memchr::memchr;
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::charset;
+use super::find::find;
 
 /// Schemes that are so frequent and so long that they are counted and never stored.
 const NEVER_FETCHED: [&str; 4] = ["data:", "javascript:", "mailto:", "tel:"];
@@ -347,7 +347,7 @@ fn trim(raw: &str) -> &str {
 /// What is before the fragment, by which no two links differ. White space before it stays: at
 /// the end it would be stripped, but before a fragment it is part of the URL.
 fn without_fragment(raw: &str) -> &str {
-    match memchr(b'#', raw.as_bytes()) {
+    match find(b'#', raw.as_bytes()) {
         Some(at) if at > 0 && raw.as_bytes()[at - 1] > b' ' => &raw[..at],
         _ => raw,
     }

@@ -8,10 +8,12 @@
 
 use std::borrow::Cow;
 
+use clewline_core::link::LinkKind;
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
-use memchr::memchr2;
 
+use super::collect::Reference;
 use super::element::{Attributes, Findings, STYLE_BYTES, TITLE_BYTES};
+use super::find::find_either;
 use super::lately::Lately;
 use super::tokenizer::{Attribute, Name, Sink, StartTag, TextOf, Tokenizer};
 
@@ -112,8 +114,14 @@ impl Reading<'_> {
         if self.lately.holds(mark) {
             return;
         }
+        let encoding = self.encoding;
+        let values = Values { tag, encoding };
+        let Some(raw) = values.value(Attribute::Href) else {
+            return;
+        };
         let refused = self.findings.collector.refused();
-        self.element(tag);
+        let anchor = Reference::new(raw, LinkKind::Anchor);
+        self.findings.collector.add_reference(anchor);
         // What is counted is counted as often as it is met.
         if self.findings.collector.refused() == refused {
             self.lately.note(mark);
@@ -183,7 +191,7 @@ impl Attributes for Values<'_> {
     fn value(&self, attribute: Attribute) -> Option<Cow<'_, str>> {
         let bytes = self.tag.value(attribute)?;
         let text = self.encoding.decode_without_bom_handling(bytes).0;
-        if memchr2(0, b'&', bytes).is_none() {
+        if find_either(0, b'&', bytes).is_none() {
             return Some(text);
         }
         // Section 13.2.5.36 for NUL, 13.2.5.72 for references.

@@ -5,11 +5,12 @@
 //! written, so it refuses to know encodings and what a reference means. Invariant: what is held
 //! was noted; what was noted may be forgotten.
 
-use memchr::memchr2;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::find::find_either;
+
 /// Fingerprints that are remembered.
-const PLACES: usize = 128;
+const PLACES: usize = 256;
 
 /// The table; an empty place holds zero.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ impl Lately {
     /// The fingerprint of a reference, the fragment left out: no two links differ by it. After
     /// an ampersand a number sign may be part of a character; then all of it counts.
     pub(super) fn mark(reference: &[u8], seed: u64) -> u64 {
-        let end = match memchr2(b'#', b'&', reference) {
+        let end = match find_either(b'#', b'&', reference) {
             // White space before the fragment is part of the URL, but at its end it is not.
             Some(at) if reference[at] == b'#' && at > 0 && reference[at - 1] > b' ' => at,
             _ => reference.len(),

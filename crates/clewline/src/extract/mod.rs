@@ -10,6 +10,7 @@ mod collect;
 mod directives;
 mod element;
 mod feed;
+mod find;
 mod header_links;
 mod html;
 mod lately;

@@ -37,6 +37,8 @@ pub(crate) struct HttpBody {
     decoder: Result<Decoder, DecodeError>,
     coded: bool,
     out: BytesMut,
+    /// A piece that was not coded: it is handed out where it was read.
+    piece: Option<Bytes>,
     /// Told after what was read before it has been handed out.
     failure: Option<FetchFailure>,
     tally: BodyTally,
@@ -83,6 +85,7 @@ impl HttpBody {
             coded: !codings.is_empty(),
             reader,
             out: BytesMut::new(),
+            piece: None,
             failure: None,
             budget: Budget {
                 payload: max_body,
@@ -115,6 +118,9 @@ impl HttpBody {
             if self.out.len() >= GOOD_PIECE || (!waiting && !self.out.is_empty()) {
                 let length = self.out.len().min(LONGEST_PIECE);
                 return Ok(Some(self.out.split_to(length).freeze()));
+            }
+            if let Some(piece) = self.piece.take() {
+                return Ok(Some(piece));
             }
             let Some(flow) = &mut self.flow else {
                 return self.failure.take().map_or(Ok(None), Err);
@@ -158,13 +164,26 @@ impl HttpBody {
         }
         let room = usize::try_from(self.budget.payload).unwrap_or(usize::MAX);
         let allowed = &step.data[..step.data.len().min(room)];
-        let fed = feed(&mut self.decoder, allowed, &mut self.out);
+        // Copied only where it has to be: bytes of a page are many.
+        let is_plain = !self.coded && self.out.is_empty() && allowed.len() == step.consumed;
+        let fed = if is_plain {
+            feed(&mut self.decoder, allowed, &mut |_| {})
+        } else {
+            let out = &mut self.out;
+            feed(&mut self.decoder, allowed, &mut |piece| {
+                out.extend_from_slice(piece);
+            })
+        };
         let over = allowed.len() < step.data.len() || step.consumed as u64 > self.budget.framed;
         self.budget.payload -= allowed.len() as u64;
         self.budget.framed = self.budget.framed.saturating_sub(step.consumed as u64);
         let done = step.done;
         let consumed = step.consumed;
-        flow.input.consume(consumed);
+        if is_plain {
+            self.piece = Some(flow.input.take(consumed)).filter(|piece| !piece.is_empty());
+        } else {
+            flow.input.consume(consumed);
+        }
         match fed {
             Err(error) => {
                 let failure = flow.failure(FailureClass::Decode, &error.to_string());
@@ -247,13 +266,13 @@ impl HttpBody {
 fn feed(
     decoder: &mut Result<Decoder, DecodeError>,
     data: &[u8],
-    out: &mut BytesMut,
+    sink: &mut dyn FnMut(&[u8]),
 ) -> Result<DecodeState, DecodeError> {
     if data.is_empty() {
         return Ok(DecodeState::Open);
     }
     match decoder {
-        Ok(decoder) => decoder.feed(data, &mut |piece| out.extend_from_slice(piece)),
+        Ok(decoder) => decoder.feed(data, sink),
         Err(error) => Err(*error),
     }
 }

@@ -10,6 +10,7 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use bytes::{Buf as _, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
@@ -36,17 +37,28 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// Buffers that no connection needs at the moment.
+/// Buffers that no connection needs at the moment. What was handed out of one may still be read;
+/// then whoever takes the buffer gets other memory for it.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    spare: Mutex<Vec<Vec<u8>>>,
+    spare: Mutex<Vec<BytesMut>>,
 }
 
 /// Bytes that were read and not yet consumed.
 pub(crate) struct Input {
-    bytes: Vec<u8>,
-    start: usize,
+    bytes: BytesMut,
+    holding: Holding,
     buffers: Arc<Buffers>,
+}
+
+/// What an input has for its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holding {
+    Nothing,
+    /// A buffer of the usual size.
+    Usual,
+    /// One that grew for a large head, and is not kept for others.
+    Grown,
 }
 
 impl Wire {
@@ -90,7 +102,7 @@ impl Wire {
     fn poll_read_buf(
         &mut self,
         cx: &mut Context<'_>,
-        into: &mut Vec<u8>,
+        into: &mut BytesMut,
     ) -> Poll<io::Result<usize>> {
         // The future keeps nothing between polls, so a new one each time loses nothing.
         match &mut self.stream {
@@ -123,20 +135,18 @@ impl Wire {
 }
 
 impl Buffers {
-    fn take(&self) -> Vec<u8> {
+    fn take(&self) -> BytesMut {
         let spare = self
             .spare
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .pop();
-        spare.unwrap_or_else(|| Vec::with_capacity(READ))
+        spare.unwrap_or_else(|| BytesMut::with_capacity(READ))
     }
 
-    fn put(&self, mut buffer: Vec<u8>) {
-        buffer.clear();
+    fn put(&self, buffer: BytesMut) {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        // A buffer that grew for a large head is not kept.
-        if spare.len() < SPARE_BUFFERS && (READ..=2 * READ).contains(&buffer.capacity()) {
+        if spare.len() < SPARE_BUFFERS {
             spare.push(buffer);
         }
     }
@@ -146,50 +156,111 @@ impl Input {
     /// Nothing yet, and no buffer.
     pub(crate) fn new(buffers: Arc<Buffers>) -> Self {
         Self {
-            bytes: Vec::new(),
-            start: 0,
+            bytes: BytesMut::new(),
+            holding: Holding::Nothing,
             buffers,
         }
     }
 
     /// What was read and not consumed.
     pub(crate) fn unread(&self) -> &[u8] {
-        &self.bytes[self.start..]
+        &self.bytes
     }
 
     /// Marks the first `count` unread bytes as done with.
     pub(crate) fn consume(&mut self, count: usize) {
-        self.start = (self.start + count).min(self.bytes.len());
-        if self.start == self.bytes.len() {
-            self.give_back();
-        }
+        self.bytes.advance(count.min(self.bytes.len()));
+        self.give_back();
+    }
+
+    /// Hands out the first `count` unread bytes where they lie. While anybody has them, their
+    /// place in the buffer is not written to.
+    pub(crate) fn take(&mut self, count: usize) -> Bytes {
+        let taken = self.bytes.split_to(count.min(self.bytes.len())).freeze();
+        self.give_back();
+        taken
     }
 
     fn prepare(&mut self) {
-        if self.bytes.capacity() == 0 {
+        if self.holding == Holding::Nothing {
             self.bytes = self.buffers.take();
+            self.holding = Holding::Usual;
         }
-        if self.start > 0 {
-            self.bytes.drain(..self.start);
-            self.start = 0;
-        }
-        if self.bytes.capacity() - self.bytes.len() < READ / 2 {
+        if self.bytes.is_empty() {
+            // From its beginning again, which is what the processor's cache holds of it; nothing
+            // is allocated, unless somebody still has what was read before.
+            self.bytes.reserve(READ);
+        } else if self.bytes.capacity() - self.bytes.len() < READ / 2 {
+            self.holding = Holding::Grown;
             self.bytes.reserve(READ);
         }
     }
 
     /// Returns the buffer if nothing in it is needed.
     fn give_back(&mut self) {
-        if self.unread().is_empty() && self.bytes.capacity() > 0 {
-            self.buffers.put(std::mem::take(&mut self.bytes));
-            self.start = 0;
+        if !self.bytes.is_empty() {
+            return;
+        }
+        let bytes = std::mem::take(&mut self.bytes);
+        if std::mem::replace(&mut self.holding, Holding::Nothing) == Holding::Usual {
+            self.buffers.put(bytes);
         }
     }
 }
 
 impl Drop for Input {
     fn drop(&mut self) {
-        self.start = self.bytes.len();
+        self.bytes.clear();
         self.give_back();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(input: &mut Input, bytes: &[u8]) {
+        input.prepare();
+        input.bytes.extend_from_slice(bytes);
+    }
+
+    #[test]
+    fn what_was_handed_out_stays_and_its_place_is_used_again() {
+        let buffers = Arc::new(Buffers::default());
+        let mut input = Input::new(Arc::clone(&buffers));
+        read(&mut input, b"head and body");
+        let place = input.unread().as_ptr();
+        input.consume("head and ".len());
+        let taken = input.take("body".len());
+        // Somebody else takes the buffer while the bytes are still read.
+        let mut other = Input::new(Arc::clone(&buffers));
+        read(&mut other, &vec![b'x'; READ]);
+        assert_eq!(taken, "body");
+        assert!(!std::ptr::eq(other.unread().as_ptr(), place));
+        drop((taken, other));
+        read(&mut input, b"next");
+        let taken = input.take(4);
+        drop(input);
+        assert_eq!(taken, "next");
+        drop(taken);
+        let places = (0..5).map(|_| {
+            let mut input = Input::new(Arc::clone(&buffers));
+            read(&mut input, &vec![b'y'; READ - 1]);
+            input.take(READ).as_ptr()
+        });
+        let places: Vec<_> = places.collect();
+        assert!(places[1..].iter().all(|place| *place == places[1]));
+        assert_eq!(buffers.spare.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_buffer_that_grew_is_not_kept() {
+        let buffers = Arc::new(Buffers::default());
+        let mut input = Input::new(Arc::clone(&buffers));
+        for _ in 0..3 {
+            read(&mut input, &vec![b'h'; READ - 1]);
+        }
+        input.consume(usize::MAX);
+        assert!(buffers.spare.lock().unwrap().is_empty());
     }
 }

@@ -44,6 +44,17 @@ fn pages() -> impl Strategy<Value = Entry> {
     })
 }
 
+/// The lines of one key are found among all.
+fn check_one_key(folder: &Path, lines: &[Record]) {
+    let Some(key) = lines.last().map(|line| line.key) else {
+        return;
+    };
+    let found = records(&folder.join(urls::FILE)).unwrap();
+    let found: io::Result<Vec<_>> = found.of_keys(|other| other == key).collect();
+    let own = lines.iter().filter(|line| line.key == key).cloned();
+    assert_eq!(found.unwrap(), own.collect::<Vec<_>>());
+}
+
 /// Writes batches, reads them back, then cuts at every offset and reads again.
 fn check(batches: &[Vec<Entry>]) {
     let folder = tempfile::tempdir().unwrap();
@@ -67,6 +78,7 @@ fn check(batches: &[Vec<Entry>]) {
         let entries = batches[..count].concat();
         let lines: Vec<_> = entries.iter().map(|entry| entry.record.clone()).collect();
         assert_eq!(urls(folder).unwrap(), lines);
+        check_one_key(folder, &lines);
         assert_eq!(links(folder).unwrap(), expected(&entries));
     }
 }

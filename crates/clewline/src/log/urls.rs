@@ -115,7 +115,6 @@ pub struct Records {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Glance {
     v: u32,
-    pub(crate) key: Key,
     pub(crate) outcome: OutcomeKind,
     #[serde(default)]
     pub(crate) status: Option<u16>,
@@ -148,6 +147,36 @@ impl Records {
             self.ended = !matches!(item, Some(Ok(_)));
             item
         })
+    }
+
+    /// Only the records of wanted keys. Lines in which the key stands where this program writes
+    /// it are not looked at any further, so damage in what is not wanted is not found.
+    pub(crate) fn of_keys(
+        mut self,
+        is_wanted: impl Fn(Key) -> bool,
+    ) -> impl Iterator<Item = io::Result<Record>> {
+        std::iter::from_fn(move || {
+            if self.ended {
+                return None;
+            }
+            let item = self.read_of_keys(&is_wanted).transpose();
+            self.ended = !matches!(item, Some(Ok(_)));
+            item
+        })
+    }
+
+    fn read_of_keys(&mut self, is_wanted: impl Fn(Key) -> bool) -> io::Result<Option<Record>> {
+        while self.read_line()? {
+            if key_at_sight(&self.line).is_some_and(|key| !is_wanted(key)) {
+                continue;
+            }
+            let record: Record = self.parsed()?;
+            self.check_format(record.v)?;
+            if is_wanted(record.key) {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
     }
 
     fn read_wanted(&mut self, is_wanted: impl Fn(&Glance) -> bool) -> io::Result<Option<Record>> {
@@ -210,6 +239,14 @@ impl Records {
         }
         Ok(())
     }
+}
+
+/// The key of a line that begins as this program writes it. In a URL there is no quote.
+fn key_at_sight(line: &[u8]) -> Option<Key> {
+    let after = line.strip_prefix(br#"{"v":1,"url":""#)?;
+    let after = &after[memchr::memchr(b'"', after)?..];
+    let digits = after.strip_prefix(br#"","key":""#)?.get(..32)?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 impl Iterator for Records {

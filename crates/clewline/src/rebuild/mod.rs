@@ -9,11 +9,13 @@
 mod foreign;
 mod making;
 
-use std::io;
+use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
+use clewline_core::link::Link;
 use thiserror::Error;
 
+use crate::captured;
 use crate::stored::{JobError, JobStanding, StoredJob};
 pub use foreign::Foreign;
 use making::Making;
@@ -83,6 +85,11 @@ pub enum RebuildError {
 pub fn is_ours(info: &str) -> bool {
     let software = info.lines().find_map(|line| line.strip_prefix("software:"));
     software.is_some_and(|name| name.trim_start().starts_with("clewline/"))
+}
+
+/// The links that the block of a metadata record names; none if no crawl of ours wrote it.
+pub fn outlinks(block: impl BufRead) -> io::Result<Vec<Link>> {
+    Ok(captured::metadata(block)?.map_or(Vec::new(), |noted| noted.links))
 }
 
 /// Makes everything again from these files, into a folder.

@@ -113,7 +113,7 @@ pub(super) fn read(folder: &Path) -> io::Result<Vec<Broken>> {
         search.note_link(source, target, kind);
     })?;
     let keys: KeySet<Key> = search.sources.keys().copied().collect();
-    let sources = records(&path).map(|records| records.wanted(|line| keys.contains(&line.key)));
+    let sources = records(&path).map(|records| records.of_keys(|key| keys.contains(&key)));
     each(sources, |record| search.note_source(&record))?;
     sort(&mut search.broken);
     Ok(search.broken)

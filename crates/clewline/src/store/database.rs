@@ -2,7 +2,9 @@
 //!
 //! Owns the storage engine. A batch of changes becomes durable at once or not at all, and stamps
 //! every part with its number: the engine cuts a damaged journal and keeps the tables that were
-//! written since, so only parts with the same stamp are of the same commit. After a
+//! written since, so only parts with the same stamp are of the same commit. Keys that are known
+//! are put into tables without a journal, some time after the commit that they are of, and their
+//! part has the stamp of the last commit that is in it. After a
 //! write error the engine is closed and opened again before the next try, because it does not
 //! accept writes any more.
 
@@ -10,6 +12,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::thread::sleep;
+use std::time::Duration;
+
+use clewline_core::frontier::KeySet;
+use clewline_core::key::Key;
 
 use fjall::compaction::Leveled;
 use fjall::config::BloomConstructionPolicy;
@@ -36,6 +43,14 @@ const TABLE: u64 = 16 * 1024 * 1024;
 /// The least and the most that a buffer for writes takes.
 const SMALLEST_BUFFER: u64 = 512 * 1024;
 const LARGEST_BUFFER: u64 = 64 * 1024 * 1024;
+
+/// Tables of keys that were not merged yet, from which on keys wait for that: each is one more
+/// to look into. The engine's own writes wait at as many.
+const MOST_UNMERGED: usize = 20;
+/// How they wait, and how often at the most: an engine that does not merge any more says so
+/// when it is written to.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+const MOST_LOOKS: usize = 3000;
 
 /// What can go wrong with the state of a crawl.
 #[derive(Debug, Error)]
@@ -189,25 +204,31 @@ impl Handles {
 
     /// The number of the last write, which every part must agree on.
     fn stamp(&self, path: &Path) -> Result<u64, StoreError> {
-        let mut stamps = Vec::new();
-        for space in self.all() {
-            let bytes = space.get(STAMP).map_err(|error| StoreError::Read {
+        let number = |space: &Keyspace, name: &[u8]| {
+            let bytes = space.get(name).map_err(|error| StoreError::Read {
                 path: path.into(),
                 source: Box::new(error),
             })?;
             let number = bytes.map(|bytes| <[u8; 8]>::try_from(&*bytes));
             let number = number.transpose().ok().flatten();
-            stamps.push(number.map_or(0, u64::from_be_bytes));
+            Ok(number.map_or(0, u64::from_be_bytes))
+        };
+        let stamp = number(&self.meta, &STAMP)?;
+        let mut agree = true;
+        for space in self.stamped() {
+            agree &= number(space, &STAMP)? == stamp;
         }
-        if stamps.iter().any(|stamp| *stamp != stamps[0]) {
-            return Err(StoreError::Mixed(path.into()));
+        let in_tables = number(&self.meta, IN_TABLES)?..=stamp;
+        if agree && in_tables.contains(&number(&self.seen, &STAMP)?) {
+            Ok(stamp)
+        } else {
+            Err(StoreError::Mixed(path.into()))
         }
-        Ok(stamps[0])
     }
 
-    const fn all(&self) -> [&Keyspace; SPACES.len()] {
+    /// The parts that a commit writes to.
+    const fn stamped(&self) -> [&Keyspace; SPACES.len() - 1] {
         [
-            &self.seen,
             &self.queue,
             &self.progress,
             &self.lanes,
@@ -228,11 +249,27 @@ impl Handles {
                 None => batch.remove(space, change.key.as_slice()),
             }
         }
-        for space in self.all() {
+        for space in self.stamped() {
             batch.insert(space, STAMP, stamp.to_be_bytes());
         }
         pass(Point::BeforeCommit);
         batch.commit()
+    }
+
+    /// Makes a table of keys, all of which are of commits up to this one.
+    fn put_into_table(&self, keys: &[Key], stamp: u64) -> fjall::Result<()> {
+        for _ in 0..MOST_LOOKS {
+            if self.seen.l0_table_count() < MOST_UNMERGED {
+                break;
+            }
+            sleep(BETWEEN_LOOKS);
+        }
+        let mut table = self.seen.start_ingestion()?;
+        for key in keys {
+            table.write(key.as_bytes(), b"")?;
+        }
+        table.write(STAMP, stamp.to_be_bytes())?;
+        table.finish()
     }
 }
 
@@ -252,14 +289,14 @@ fn seen_options() -> KeyspaceCreateOptions {
 
 /// How much of all writes goes to a part.
 #[derive(Debug, Clone, Copy)]
-enum Weight {
+pub(super) enum Weight {
     Large,
     Small,
 }
 
 /// What is written to a part before it is put into a table. Two parts are large and four small;
-/// each has a buffer that fills while another is written out.
-fn write_buffer(plan: MemoryPlan, weight: Weight) -> u64 {
+/// each has a buffer that fills while another is written out. That of the keys is a set of our own.
+pub(super) fn write_buffer(plan: MemoryPlan, weight: Weight) -> u64 {
     let bytes = match weight {
         Weight::Large => plan.write_buffers() / 6,
         Weight::Small => plan.write_buffers() / 24,
@@ -272,6 +309,9 @@ const SPACES: [&str; 6] = ["seen", "queue", "progress", "lanes", "robots", "meta
 
 /// The key of the stamp in every part, behind all others.
 const STAMP: [u8; 32] = [0xff; 32];
+
+/// Where it is noted which commit's keys are in tables for sure: their rows are gone.
+const IN_TABLES: &[u8] = b"in tables";
 
 /// The folder in which the engine keeps them.
 const PARTS: &str = "keyspaces";
@@ -297,7 +337,9 @@ fn queue_options() -> KeyspaceCreateOptions {
 pub(super) struct Database {
     path: PathBuf,
     plan: MemoryPlan,
+    /// The number of the last write that was tried, and of the last that did not fail.
     stamp: AtomicU64,
+    written: AtomicU64,
     handles: RwLock<Option<Handles>>,
 }
 
@@ -312,12 +354,28 @@ impl Database {
             path: path.into(),
             plan,
             stamp: AtomicU64::new(stamp),
+            written: AtomicU64::new(stamp),
             handles: RwLock::new(Some(handles)),
         })
     }
 
     pub(super) fn contains(&self, space: Space, key: &[u8]) -> Result<bool, StoreError> {
         self.read(|handles| handles.space(space).contains_key(key))
+    }
+
+    /// Says of each key whether it is in a table. Where they come in their order, neighbours
+    /// share what must be read for them.
+    pub(super) fn look_up(
+        &self,
+        keys: &[Key],
+        mut each: impl FnMut(Key, bool),
+    ) -> Result<(), StoreError> {
+        self.read(|handles| {
+            for key in keys {
+                each(*key, handles.seen.contains_key(key.as_bytes())?);
+            }
+            Ok(())
+        })
     }
 
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
@@ -344,12 +402,23 @@ impl Database {
     pub(super) fn scan(
         &self,
         space: Space,
+        each: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), StoreError> {
+        self.scan_between(space, &[], &STAMP, each)
+    }
+
+    /// The same for the rows at or behind `from`, and before `to`.
+    pub(super) fn scan_between(
+        &self,
+        space: Space,
+        from: &[u8],
+        to: &[u8],
         mut each: impl FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<(), StoreError> {
         self.read(|handles| {
-            for guard in handles.space(space).iter() {
+            for guard in handles.space(space).range(from..to) {
                 let (key, value) = guard.into_inner()?;
-                if *key != STAMP && !each(&key, &value) {
+                if !each(&key, &value) {
                     break;
                 }
             }
@@ -388,10 +457,30 @@ impl Database {
 
     /// Makes all changes durable, or none.
     pub(super) fn write(&self, changes: &[Change]) -> Result<(), StoreError> {
-        let failed = |error| StoreError::Write(Box::new(error));
         let stamp = self.stamp.fetch_add(1, Ordering::Relaxed) + 1;
+        self.change(|handles| handles.write(changes, stamp))?;
+        self.written.store(stamp, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Puts keys that were made durable before into a table; answers the change that says so,
+    /// for the commit after which nothing else holds them.
+    pub(super) fn put_into_table(&self, keys: &KeySet<Key>) -> Result<Change, StoreError> {
+        let mut sorted: Vec<Key> = keys.iter().copied().collect();
+        sorted.sort_unstable();
+        let stamp = self.written.load(Ordering::Relaxed);
+        self.change(|handles| handles.put_into_table(&sorted, stamp))?;
+        Ok(Change {
+            space: Space::Meta,
+            key: IN_TABLES.to_vec(),
+            value: Some(stamp.to_be_bytes().to_vec()),
+        })
+    }
+
+    fn change(&self, act: impl FnOnce(&Handles) -> fjall::Result<()>) -> Result<(), StoreError> {
+        let failed = |error| StoreError::Write(Box::new(error));
         let result = match self.guard().as_ref() {
-            Some(handles) => guarded(&self.path, || handles.write(changes, stamp).map_err(failed)),
+            Some(handles) => guarded(&self.path, || act(handles).map_err(failed)),
             None => Err(failed(fjall::Error::Poisoned)),
         };
         if matches!(result, Err(StoreError::Write(_))) {
@@ -418,5 +507,32 @@ impl Drop for Database {
         let handles = handles.take();
         // An engine that broke down may do so once more on its way out, and nobody asks it.
         catch_unwind(AssertUnwindSafe(|| drop(handles))).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_keys_that_do_not_fit_the_commits_are_refused() {
+        let keys: KeySet<Key> = [Key::from_bytes([7; 16])].into_iter().collect();
+        for (ahead, forgotten, is_sound) in [(0, 0, true), (1, 0, false), (0, 1, false)] {
+            let folder = tempfile::tempdir().unwrap();
+            let plan = MemoryPlan::of(16 << 20);
+            let database = Database::open(folder.path(), plan).unwrap();
+            database.write(&[]).unwrap();
+            database.written.fetch_add(ahead, Ordering::Relaxed);
+            let mut mark = database.put_into_table(&keys).unwrap();
+            let in_tables = 1_u64 + ahead + forgotten;
+            mark.value = Some(in_tables.to_be_bytes().to_vec());
+            if ahead == 0 {
+                database.write(&[mark]).unwrap();
+            }
+            drop(database);
+            let opened = Database::open(folder.path(), plan);
+            let mixed = matches!(opened, Err(StoreError::Mixed(_)));
+            assert_eq!(mixed, !is_sound, "{ahead} {forgotten}");
+        }
     }
 }

@@ -1,24 +1,58 @@
 //! Keys that were met lately.
 //!
 //! Owns a fixed table in front of the database: most links of a page were seen a moment ago,
-//! and are answered from here. A key may be forgotten at any time; none is ever invented.
+//! and are answered from here. A key may be forgotten at any time. None is invented but by two
+//! keys that have 64 bits in common, made of seeded hashes of URL and host: with all places taken, a
+//! chance of 1 : 2,000,000,000,000 for each new URL.
 
 use clewline_core::key::Key;
 
 /// Bytes that one key takes.
-const KEY_BYTES: u64 = 16;
+const KEY_BYTES: u64 = 8;
 
-/// Slots of a table that just began, and of the largest there may be.
+/// Keys that lie side by side: as many as a processor fetches from memory at once.
+const WAYS: usize = 8;
+
+/// Keys of a table that just began, and of the largest there may be.
 const FEWEST: u64 = 1 << 12;
-const MOST: u64 = 1 << 22;
+const MOST: u64 = 1 << 23;
 
-/// A table with one place per slot; a new key replaces the old one there. It begins small and
-/// doubles while it fills, so that a small crawl finds it in the processor's cache. An empty
-/// slot holds zero.
+/// What stands in an empty place; a key that looks the same is never found.
+const NOTHING: u64 = 0;
+
+/// Keys that share a place, the one met last first.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Line([u64; WAYS]);
+
+impl Line {
+    const EMPTY: Self = Self([NOTHING; WAYS]);
+
+    /// Whether a mark is there; it is the first from now on.
+    fn meet(&mut self, mark: u64) -> bool {
+        let found = self.0.iter().position(|known| *known == mark);
+        let found = found.filter(|_| mark != NOTHING);
+        if let Some(at) = found {
+            self.0[..=at].rotate_right(1);
+        }
+        found.is_some()
+    }
+
+    /// Puts a mark before the others; answers the one that must go for that.
+    fn put(&mut self, mark: u64) -> u64 {
+        self.0.rotate_right(1);
+        std::mem::replace(&mut self.0[0], mark)
+    }
+}
+
+/// A table of lines; a new key takes the place of the one in its line that was not met for the
+/// longest time. It begins small and doubles while it fills, so that a small crawl finds it in
+/// the processor's cache.
 #[derive(Debug)]
 pub(super) struct HotKeys {
-    slots: Vec<u128>,
+    lines: Vec<Line>,
     used: usize,
+    /// Lines at the most.
     most: usize,
 }
 
@@ -27,39 +61,56 @@ impl HotKeys {
     pub(super) fn new(bytes: u64) -> Self {
         let most = (bytes / KEY_BYTES).clamp(FEWEST, MOST);
         Self {
-            slots: vec![0; FEWEST as usize],
+            lines: vec![Line::EMPTY; FEWEST as usize / WAYS],
             used: 0,
-            most: 1 << most.ilog2(),
+            most: (1 << most.ilog2()) / WAYS,
         }
     }
 
-    pub(super) fn contains(&self, key: Key) -> bool {
-        let number = u128::from_be_bytes(*key.as_bytes());
-        number != 0 && self.slots[self.slot(number)] == number
+    /// Whether a key was met lately.
+    pub(super) fn meet(&mut self, key: Key) -> bool {
+        let mark = mark(key);
+        self.line(mark).meet(mark)
     }
 
+    /// Adds a key, unless it is there.
     pub(super) fn add(&mut self, key: Key) {
-        if self.used > self.slots.len() / 2 && self.slots.len() < self.most {
-            let double = vec![0; 2 * self.slots.len()];
-            let before = std::mem::replace(&mut self.slots, double);
-            self.used = 0;
-            for number in before.into_iter().filter(|number| *number != 0) {
-                self.put(number);
-            }
+        let mark = mark(key);
+        if self.line(mark).meet(mark) {
+            return;
         }
-        self.put(u128::from_be_bytes(*key.as_bytes()));
+        if self.used > self.lines.len() * WAYS / 2 && self.lines.len() < self.most {
+            self.grow();
+        }
+        self.put(mark);
     }
 
-    fn put(&mut self, number: u128) {
-        let slot = self.slot(number);
-        self.used += usize::from(self.slots[slot] == 0);
-        self.slots[slot] = number;
+    fn grow(&mut self) {
+        let double = vec![Line::EMPTY; 2 * self.lines.len()];
+        let before = std::mem::replace(&mut self.lines, double);
+        self.used = 0;
+        let marks = before.iter().flat_map(|line| line.0.iter().rev());
+        for mark in marks.filter(|mark| **mark != NOTHING) {
+            self.put(*mark);
+        }
     }
 
-    /// By the URL's own part of the key, which is its last.
-    fn slot(&self, number: u128) -> usize {
-        number as usize & (self.slots.len() - 1)
+    fn put(&mut self, mark: u64) {
+        let gone = self.line(mark).put(mark);
+        self.used += usize::from(gone == NOTHING);
     }
+
+    fn line(&mut self, mark: u64) -> &mut Line {
+        let at = mark as usize & (self.lines.len() - 1);
+        &mut self.lines[at]
+    }
+}
+
+/// What is kept of a key: the URL's part and the host's, mixed.
+fn mark(key: Key) -> u64 {
+    let number = u128::from_be_bytes(*key.as_bytes());
+    let (host, url) = ((number >> 64) as u64, number as u64);
+    url ^ host.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
 }
 
 #[cfg(test)]
@@ -67,28 +118,44 @@ mod tests {
     use super::*;
 
     fn key(number: u128) -> Key {
-        Key::from_bytes(number.to_be_bytes())
+        key_on(7, number)
+    }
+
+    fn key_on(host: u128, number: u128) -> Key {
+        Key::from_bytes((host << 64 | number).to_be_bytes())
     }
 
     #[test]
-    fn forgets_but_never_invents() {
+    fn forgets_but_does_not_invent() {
         let mut hot = HotKeys::new(0);
-        assert!(!hot.contains(key(0)));
+        assert!(!hot.meet(Key::from_bytes([0; 16])), "it looks like nothing");
         for number in 1..10_000 {
-            assert!(!hot.contains(key(number)));
+            assert!(!hot.meet(key(number)));
             hot.add(key(number));
-            assert!(hot.contains(key(number)));
+            assert!(hot.meet(key(number)));
         }
-        assert!(!hot.contains(key(1)), "the table is smaller than that");
+        assert!(!hot.meet(key(1)), "the table is smaller than that");
+        assert!(!hot.meet(key_on(8, 9_999)));
+    }
+
+    #[test]
+    fn what_is_met_again_stays() {
+        let mut hot = HotKeys::new(0);
+        hot.add(key(1));
+        for number in 2..100_000 {
+            hot.add(key(number));
+            assert!(hot.meet(key(1)), "{number}");
+        }
+        assert_eq!(hot.used, FEWEST as usize);
     }
 
     #[test]
     fn grows_with_what_it_holds_and_no_further() {
         let mut hot = HotKeys::new(KEY_BYTES << 14);
         (1..10_000).for_each(|number| hot.add(key(number)));
-        assert!((1..10_000).all(|number| hot.contains(key(number))));
-        assert_eq!(hot.slots.len(), 1 << 14);
+        assert!((1..10_000).all(|number| hot.meet(key(number))));
+        assert_eq!(hot.lines.len() * WAYS, 1 << 14);
         (1..100_000).for_each(|number| hot.add(key(number)));
-        assert_eq!(hot.slots.len(), 1 << 14);
+        assert_eq!(hot.lines.len() * WAYS, 1 << 14);
     }
 }

@@ -5,6 +5,7 @@
 //! yet is answered from memory. It refuses to know when anything is due.
 
 mod database;
+mod fresh;
 mod hot;
 mod packing;
 mod queue;
@@ -23,6 +24,7 @@ use clewline_core::url::Scheme;
 
 use database::{Change, Database, Space};
 pub use database::{DiskUse, StoreError};
+use fresh::FreshKeys;
 use hot::HotKeys;
 use packing::{Packer, unpack};
 use queue::{HostQueue, KnownRow, Place, ROW_ENTRIES, Rest, ToRead};
@@ -105,6 +107,10 @@ pub struct DiskStore {
     database: Arc<Database>,
     keyer: Keyer,
     hot: HotKeys,
+    fresh: FreshKeys,
+    /// Keys that were looked up ahead and are in no table. They are asked for last, and only
+    /// until the open batch is sealed: one that is added meanwhile is found in that.
+    absent: KeySet<Key>,
     batch: u64,
     open: OpenBatch,
     waits: VecDeque<Waits>,
@@ -120,12 +126,19 @@ pub struct DiskStore {
 pub struct SealedBatch {
     database: Arc<Database>,
     changes: Vec<Change>,
+    /// Keys of earlier batches that go into a table before this one is committed.
+    departing: Option<Arc<KeySet<Key>>>,
 }
 
 impl Sealed for SealedBatch {
     type Error = StoreError;
 
     fn commit(&mut self, offsets: &[(&'static str, u64)]) -> Result<(), StoreError> {
+        if let Some(keys) = &self.departing {
+            let mark = self.database.put_into_table(keys)?;
+            self.changes.push(mark);
+            self.departing = None;
+        }
         let own = self.changes.len();
         for (name, offset) in offsets {
             self.changes.push(Change {
@@ -149,6 +162,8 @@ impl DiskStore {
             None => 0,
         };
         Ok(Self {
+            fresh: FreshKeys::read(&database, plan)?,
+            absent: KeySet::default(),
             database,
             keyer,
             hot: HotKeys::new(plan.hot_keys()),
@@ -185,6 +200,14 @@ impl DiskStore {
             .database
             .get(Space::Meta, format!("{OFFSET}{log}").as_bytes())?;
         bytes.map(|bytes| number(&bytes)).transpose()
+    }
+
+    /// Whether a key is known without a look at the tables.
+    fn remembers(&mut self, key: Key) -> bool {
+        self.hot.meet(key)
+            || self.open.seen.contains(&key)
+            || self.waits.iter().any(|batch| batch.seen.contains(&key))
+            || self.fresh.contains(&key)
     }
 
     /// Begins a row of the open batch.
@@ -334,7 +357,7 @@ impl DiskStore {
             changes.push(Change {
                 space: Space::Queue,
                 key,
-                value: Some(packer.bytes().to_vec()),
+                value: Some(packer.into_bytes()),
             });
         }
         for row in std::mem::take(&mut self.open.changed_rows) {

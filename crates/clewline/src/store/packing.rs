@@ -37,8 +37,8 @@ impl Packer {
         self.count
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
     }
 
     pub(super) fn push(&mut self, entry: &Entry) {
@@ -309,7 +309,8 @@ mod tests {
             packer.push(entry);
         }
         let keyer = Keyer::new(3, &[]);
-        let back = unpack(packer.bytes(), (9, 4), &keyer, |_| true).unwrap();
+        let bytes = packer.into_bytes();
+        let back = unpack(&bytes, (9, 4), &keyer, |_| true).unwrap();
         assert_eq!(back.len(), 5);
         for (place, (left, right)) in entries.iter().zip(&back).enumerate() {
             let mut left = left.clone();
@@ -320,7 +321,7 @@ mod tests {
             assert_eq!(format!("{left:?}"), format!("{right:?}"));
         }
         let places = |at: u32| at == 1 || at == 4;
-        let some = unpack(packer.bytes(), (9, 4), &keyer, places).unwrap();
+        let some = unpack(&bytes, (9, 4), &keyer, places).unwrap();
         let expected = [&back[1], &back[4]];
         assert_eq!(
             format!("{:?}", some.iter().collect::<Vec<_>>()),
@@ -338,7 +339,7 @@ mod tests {
             ));
         }
         let keyer = Keyer::new(3, &[]);
-        let good = packer.bytes();
+        let good = packer.into_bytes();
         for length in 0..good.len() {
             // A cut may fall between two entries; it must not invent any.
             if let Ok(entries) = unpack(&good[..length], (0, 0), &keyer, |_| true) {
@@ -346,7 +347,7 @@ mod tests {
             }
         }
         for place in 0..good.len() {
-            let mut bad = good.to_vec();
+            let mut bad = good.clone();
             bad[place] ^= 0xff;
             let _ = unpack(&bad, (0, 0), &keyer, |_| true);
         }

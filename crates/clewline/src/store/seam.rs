@@ -12,7 +12,7 @@ use clewline_core::robots::Robots;
 
 use super::database::{Change, Space, StoreError};
 use super::queue::{Place, Rest};
-use super::{BATCH, DiskStore, OpenBatch, SealedBatch, Waits, robots_key};
+use super::{BATCH, DiskStore, OpenBatch, SealedBatch, Waits, fresh, robots_key};
 
 /// What a row of the open batch takes in memory beside its entries, in entries: where every link
 /// is on another host, it is most of what a batch takes.
@@ -23,17 +23,32 @@ impl Store for DiskStore {
     type Sealed = SealedBatch;
 
     fn contains(&mut self, key: Key) -> Result<bool, StoreError> {
-        if self.hot.contains(key)
-            || self.open.seen.contains(&key)
-            || self.waits.iter().any(|batch| batch.seen.contains(&key))
-        {
+        if self.remembers(key) {
             return Ok(true);
+        }
+        if self.absent.contains(&key) {
+            return Ok(false);
         }
         let known = self.database.contains(Space::Seen, key.as_bytes())?;
         if known {
             self.hot.add(key);
         }
         Ok(known)
+    }
+
+    fn look_ahead(&mut self, keys: impl Iterator<Item = Key>) -> Result<(), StoreError> {
+        let mut unknown: Vec<Key> = keys.filter(|key| !self.remembers(*key)).collect();
+        unknown.sort_unstable();
+        unknown.dedup();
+        self.absent.clear();
+        let (hot, absent) = (&mut self.hot, &mut self.absent);
+        self.database.look_up(&unknown, |key, is_known| {
+            if is_known {
+                hot.add(key);
+            } else {
+                absent.insert(key);
+            }
+        })
     }
 
     fn add(&mut self, key: Key) -> Result<(), StoreError> {
@@ -209,8 +224,8 @@ impl Store for DiskStore {
                 value: Some(value),
             });
         };
-        for key in &open.seen {
-            put(Space::Seen, key.as_bytes().to_vec(), Vec::new());
+        for (name, keys) in fresh::rows(self.batch, &open.seen) {
+            put(Space::Meta, name, keys);
         }
         for (host, row) in &open.lanes {
             let json = serde_json::to_vec(row).unwrap_or_default();
@@ -227,6 +242,16 @@ impl Store for DiskStore {
             BATCH.as_bytes().to_vec(),
             self.batch.to_be_bytes().to_vec(),
         );
+        let departure = self.fresh.depart(self.batch);
+        let departing = departure.map(|departure| {
+            changes.extend(departure.rows.into_iter().map(|key| Change {
+                space: Space::Meta,
+                key,
+                value: None,
+            }));
+            departure.keys
+        });
+        self.absent.clear();
         let OpenBatch {
             seen,
             lanes,
@@ -243,6 +268,7 @@ impl Store for DiskStore {
         SealedBatch {
             database: Arc::clone(&self.database),
             changes,
+            departing,
         }
     }
 
@@ -251,6 +277,8 @@ impl Store for DiskStore {
             return;
         };
         self.durable += 1;
+        self.fresh.arrived(self.durable);
+        self.fresh.add(self.durable, batch.seen);
         for (host, place) in batch.rows {
             let Some(queue) = self.queues.get_mut(&host) else {
                 continue;

@@ -54,6 +54,7 @@ enum Step {
     Push { host: u8, depth: u32 },
     Take { host: u8, most: usize },
     SettleOne { which: usize },
+    LookAhead,
     Seal,
     Commit,
     Crash,
@@ -64,6 +65,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         8 => (0..4u8, 0..3u32).prop_map(|(host, depth)| Step::Push { host, depth }),
         4 => (0..4u8, 1..6usize).prop_map(|(host, most)| Step::Take { host, most }),
         6 => any::<usize>().prop_map(|which| Step::SettleOne { which }),
+        2 => Just(Step::LookAhead),
         3 => Just(Step::Seal),
         3 => Just(Step::Commit),
         1 => Just(Step::Crash),
@@ -76,6 +78,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 struct Truth {
     known: BTreeSet<String>,
     settled: BTreeSet<String>,
+}
+
+/// The store in a folder, with tables of keys that are made every now and then.
+fn reopened(folder: &Path) -> DiskStore {
+    let mut store = DiskStore::open(folder, keyer(), PLAN).unwrap();
+    store.fresh.most = 7;
+    store
 }
 
 struct Model {
@@ -91,10 +100,9 @@ struct Model {
 impl Model {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = DiskStore::open(folder.path(), keyer(), PLAN).unwrap();
         Self {
+            open: Some(reopened(folder.path())),
             folder,
-            open: Some(store),
             next_page: 0,
             taken: BTreeMap::new(),
             now: Truth::default(),
@@ -138,6 +146,20 @@ impl Model {
                     self.now.settled.insert(url);
                 }
             }
+            Step::LookAhead => {
+                let known = self
+                    .now
+                    .known
+                    .iter()
+                    .map(|url| CrawlUrl::parse(url).unwrap());
+                let mut keys: Vec<Key> = known.map(|url| keyer().key(&url)).collect();
+                let count = keys.len();
+                keys.extend((0..4).map(|host| entry(host, self.next_page + 1, 0).key));
+                self.store().look_ahead(keys.iter().copied()).unwrap();
+                for (at, key) in keys.into_iter().enumerate() {
+                    assert_eq!(self.store().contains(key).unwrap(), at < count);
+                }
+            }
             Step::Seal => {
                 let sealed = self.store().seal(Vec::new());
                 self.sealed.push_back((sealed, self.now.clone()));
@@ -160,7 +182,7 @@ impl Model {
         self.sealed.clear();
         self.taken.clear();
         self.open = None;
-        self.open = Some(DiskStore::open(self.folder.path(), keyer(), PLAN).unwrap());
+        self.open = Some(reopened(self.folder.path()));
         self.now = self.durable.clone();
         let offset = self.store().offset("urls").unwrap();
         assert_eq!(offset.unwrap_or(0), self.durable.settled.len() as u64);
@@ -223,6 +245,42 @@ fn nothing_durable_is_lost_and_nothing_comes_twice() {
             Ok(())
         })
         .unwrap();
+}
+
+#[test]
+fn keys_go_into_tables_and_are_known_all_the_way() {
+    let mut model = Model::new();
+    let push = Step::Push { host: 1, depth: 0 };
+    for round in 0..12 {
+        for step in [push, push, push, Step::LookAhead, push, Step::Seal] {
+            model.step(step);
+        }
+        model.step(Step::LookAhead);
+        if round == 6 {
+            // The table is made, and the commit that forgets the rows never comes.
+            let (mut batch, _) = model.sealed.pop_back().unwrap();
+            let keys = batch.departing.take().expect("it is time for a table");
+            batch.database.put_into_table(&keys).unwrap();
+            drop(batch);
+            model.crash();
+        }
+        model.step(Step::Commit);
+        model.step(Step::LookAhead);
+    }
+    let on_disk = |space| {
+        let mut rows = 0;
+        let database = &model.open.as_ref().unwrap().database;
+        let count = |_: &[u8], _: &[u8]| {
+            rows += 1;
+            true
+        };
+        database.scan(space, count).unwrap();
+        rows
+    };
+    assert!(on_disk(Space::Seen) > 30, "most keys are in tables");
+    assert!(on_disk(Space::Meta) < 9, "their rows are gone");
+    model.crash();
+    model.check_rest();
 }
 
 #[test]

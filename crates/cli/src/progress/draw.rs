@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 /// What is left of an older, longer line.
-const ERASE_LINE: &str = "\x1b[K";
+pub(super) const ERASE_LINE: &str = "\x1b[K";
 const ERASE_BELOW: &str = "\x1b[J";
 const USUAL_SIZE: (usize, usize) = (80, 24);
 

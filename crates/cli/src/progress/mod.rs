@@ -1,10 +1,11 @@
 //! Progress on stderr: a live block on a terminal, a line now and then elsewhere.
 //!
 //! Owns when and where something is drawn; `render` owns what it looks like, `draw` how a block
-//! is replaced in place. It refuses to know the engine: whoever crawls publishes a [`Snapshot`]
+//! is replaced in place, `passing` the one line of what is no crawl. It refuses to know the engine: whoever crawls publishes a [`Snapshot`]
 //! on the [`Board`], and a thread looks at it.
 
 mod draw;
+mod passing;
 pub(crate) mod render;
 
 use std::io::{IsTerminal, Stderr, stderr};
@@ -14,6 +15,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use self::draw::Drawer;
+pub(crate) use self::passing::PassingLine;
 use crate::message::{self, shown};
 use crate::resolve::{Options, Talk};
 

@@ -298,7 +298,7 @@ pub(crate) struct OutputSettings {
     /// Do not store again what the crawl in this folder stored
     #[arg(long, value_name = "DIR")]
     pub(crate) dedup_from: Vec<String>,
-    /// Make views of the crawl whenever a run ends, `markdown,parquet,index`
+    /// Make views of the crawl when a run ends, `markdown,parquet,index`; the index grows meanwhile
     #[arg(long, value_name = "FORMS")]
     pub(crate) to: Vec<String>,
     /// Make items of pages by the rules in this file, in the views jsonl and parquet

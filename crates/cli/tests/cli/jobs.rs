@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::Signal;
 use serde_json::Value;
-use terrarium::{LiveWeb, Page, Site, numbered_links};
+use terrarium::{LiveWeb, Page, Site, Web, numbered_links};
 
 use crate::place::{HOST, Place, Ran, garden, masked, web_of};
 use crate::signals::{PATIENCE, Running, endless, wait_for_requests};
@@ -210,6 +210,31 @@ fn a_stopped_crawl_is_looked_at_and_not_changed() {
         21,
         "nothing was lost by looking"
     );
+}
+
+#[test]
+fn a_stopped_crawl_has_its_own_speed() {
+    let named = Web::new().site("a.test", twenty()).start();
+    let root = named.url("a.test", "/");
+    let place_of = &named.resolve_args()[0];
+    let place = Place::new();
+    let line = ["-q", "-n", "1", "--no-sitemaps", "-o", "a.crawl", &root];
+    let ran = place.run(&[&line[..], &["--resolve", place_of]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.talk);
+    let near = status(&place);
+    assert_eq!(near["hosts"][0]["queued"], 20);
+    assert_eq!(
+        (&near["hosts"][0]["interval"], &near["left"]),
+        (&0.0.into(), &0.0.into())
+    );
+    assert!(
+        !place.run(&["status"]).out.contains("left;"),
+        "no time is left"
+    );
+    let web = web_of(twenty());
+    assert_eq!(status(&begun(&web, &[]))["left"], 0.0);
+    let slow = status(&begun(&web, &["--speed", "polite"]));
+    assert!(slow["left"].as_f64().unwrap() > 1.0, "{slow}");
 }
 
 #[test]

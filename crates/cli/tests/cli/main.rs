@@ -6,6 +6,8 @@
 
 mod endings;
 mod export;
+#[cfg(unix)]
+mod feeding;
 mod flags;
 #[cfg(target_os = "linux")]
 mod flat;

@@ -146,6 +146,31 @@ fn every_link_of_a_replayed_site_leads_to_a_capture() {
 }
 
 #[test]
+fn an_address_may_name_its_port() {
+    let place = Place::new();
+    crawled(&place);
+    // The port that the server is started with anyway.
+    let serving = Serving::new(&place, &["--bind", "localhost:0", "job"]);
+    let (head, _) = serving.ask("/");
+    assert!(
+        head.starts_with("HTTP/1.1 200") || head.starts_with("HTTP/1.0 200"),
+        "{head}"
+    );
+    for (line, expected) in [
+        (
+            &["--bind", "127.0.0.1:1", "--port", "2"][..],
+            "--bind names the port 1",
+        ),
+        (&["--bind", "example.test:80"], "try 127.0.0.1:8080"),
+        (&["--bind", "[::1]:many"], "no number from 0 to 65535"),
+    ] {
+        let ran = place.run(&[&["serve", "job"], line].concat());
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.talk.contains(expected), "{ran:?}");
+    }
+}
+
+#[test]
 fn every_link_of_a_mirror_leads_to_a_file() {
     let place = Place::new();
     crawled(&place);

@@ -6,6 +6,7 @@
 //! for, and only a "yes" to all of it starts a request and charges it.
 
 use std::net::IpAddr;
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use super::entry::{Entry, Origin, RobotsErrand};
@@ -17,6 +18,7 @@ use super::schedule::Wake;
 use super::store::Store;
 use super::suspects::Suspect;
 use super::{Errand, Flight, Frontier};
+use crate::address::AddressPolicy;
 use crate::key::HostId;
 use crate::link::LinkKind;
 use crate::outcome::{Outcome, SkipReason};
@@ -293,17 +295,17 @@ impl<S: Store> Frontier<S> {
 
     /// Makes sure that the origin of a URL is resolved and its address permitted.
     fn ready(&mut self, host: HostId, url: &CrawlUrl, now: Moment) -> Ready {
-        let lane = self.lane(host);
+        let rules = &self.rules;
+        let lane = self.lanes.get_mut(&host);
+        let lane = lane.expect("a lane with work is there");
         let turn = lane.address_turn;
         let state = lane.origin(Origin::of(url));
         match &state.addresses {
             Addresses::Known { addresses, until } if *until > now => {
-                let addresses: Vec<IpAddr> = match url.ip() {
-                    // Through a proxy there is no address, except where the URL has one.
-                    Some(literal) if addresses.is_empty() => vec![literal],
-                    _ => addresses.clone(),
-                };
-                self.permitted(&addresses, turn)
+                // Through a proxy there is no address, except where the URL has one.
+                let literal = if addresses.is_empty() { url.ip() } else { None };
+                let addresses = literal.as_ref().map_or(&addresses[..], from_ref);
+                permitted(&rules.addresses, addresses, turn)
             }
             Addresses::Asking => Ready::No,
             _ => {
@@ -316,18 +318,6 @@ impl<S: Store> Frontier<S> {
                 };
                 Ready::Resolve(self.lease(host, launch, now))
             }
-        }
-    }
-
-    fn permitted(&self, addresses: &[IpAddr], turn: usize) -> Ready {
-        let Some(first) = addresses.first() else {
-            return Ready::Yes(None);
-        };
-        let permits = |address: &&IpAddr| self.rules.addresses.permits(**address);
-        let permitted: Vec<IpAddr> = addresses.iter().filter(permits).copied().collect();
-        match permitted.get(turn % permitted.len().max(1)) {
-            Some(address) => Ready::Yes(Some(*address)),
-            None => Ready::Private(format!("{first} is not a public address").into()),
         }
     }
 
@@ -566,6 +556,19 @@ impl<S: Store> Frontier<S> {
             .time
             .is_some_and(|time| now >= time)
             .then_some(Budget::Time)
+    }
+}
+
+/// The address whose turn it is, of those that may be asked.
+fn permitted(policy: &AddressPolicy, addresses: &[IpAddr], turn: usize) -> Ready {
+    let Some(first) = addresses.first() else {
+        return Ready::Yes(None);
+    };
+    let permitted = || addresses.iter().filter(|address| policy.permits(**address));
+    let count = permitted().count().max(1);
+    match permitted().nth(turn % count) {
+        Some(address) => Ready::Yes(Some(*address)),
+        None => Ready::Private(format!("{first} is not a public address").into()),
     }
 }
 

@@ -229,6 +229,19 @@ impl<S: Store> Frontier<S> {
         Arc::clone(&self.familiar)
     }
 
+    /// Hears of jobs that are about to be settled, so that the store can look up the links of
+    /// all their pages at once.
+    pub fn look_ahead<'a>(
+        &mut self,
+        settlements: impl Iterator<Item = &'a Settlement>,
+    ) -> Result<(), S::Error> {
+        let links = settlements.flat_map(|settlement| match &settlement.ending {
+            Ending::Answered(answer) => answer.links.as_slice(),
+            Ending::Failed(_) | Ending::Resolved { .. } => &[],
+        });
+        self.store.look_ahead(links.map(|offer| offer.key))
+    }
+
     /// Whether a key is known.
     fn is_known(&mut self, key: Key) -> Result<bool, S::Error> {
         let known = self.store.contains(key)?;

@@ -73,7 +73,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// A root on this machine or in a private network may be asked faster.
-    fn adapt_to(&mut self, host: HostId, nearness: Nearness) {
+    pub(super) fn adapt_to(&mut self, host: HostId, nearness: Nearness) {
         let lane = self.lane(host);
         let Some(near) = &lane.rules.near else { return };
         let politeness = match nearness {

@@ -14,6 +14,7 @@ use super::lane::{Addresses, Lane, RobotsState};
 use super::pace::Moment;
 use super::store::Store;
 use super::{Frontier, Origin};
+use crate::address::nearness;
 use crate::key::HostId;
 use crate::politeness::{GroupPace, Rate};
 use crate::url::CrawlUrl;
@@ -147,16 +148,21 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Takes stock of hosts whose queues were counted elsewhere, for a summary of a crawl that
-    /// does not run: a URL of each, and how many wait.
+    /// does not run: a URL of each, and how many wait. `root_address` tells where the host of a
+    /// root was found, since one that is near may be asked faster.
     pub fn take_stock(
         &mut self,
         queues: Vec<(CrawlUrl, u64)>,
+        root_address: &dyn Fn(&str) -> Option<IpAddr>,
         now: Moment,
     ) -> Result<(), S::Error> {
         let hosts = self.counts.hosts;
         for (url, queued) in queues {
             let host = self.rules.keyer.key(&url).host();
             self.lane_of(&url, host, now)?;
+            if let Some(address) = root_address(url.host()) {
+                self.adapt_to(host, nearness(address));
+            }
             let lane = self.lane(host);
             lane.queued = queued;
             lane.counted = true;

@@ -48,8 +48,6 @@ impl CrawlUrl {
     /// assert_eq!(page.join_plain("//b.test/"), None);
     /// ```
     pub fn join_plain(&self, reference: &str) -> Option<Self> {
-        let end = reference.find('#');
-        let reference = &reference[..end.unwrap_or(reference.len())];
         let absolute = reference
             .strip_prefix(self.origin())
             .filter(|path| path.starts_with('/'));
@@ -60,12 +58,14 @@ impl CrawlUrl {
             }
             None if reference.starts_with("//") => return None,
             None if reference.starts_with('/') => ("", reference),
-            None if reference.is_empty() => return Some(self.clone()),
+            None if reference.is_empty() || reference.starts_with('#') => {
+                return Some(self.clone());
+            }
             None if reference.starts_with('?') => (self.path(), reference),
             None => self.climb(reference),
         };
-        let query = plain_length(rest, folder.is_empty())?;
-        self.with_parts(folder, rest, query)
+        let Lengths { path, whole } = plain_lengths(rest, folder.is_empty())?;
+        self.with_parts(folder, &rest[..whole], path)
     }
 
     /// Takes a whole URL as it is, if the parser would; a reference that only begins like one is
@@ -76,16 +76,20 @@ impl CrawlUrl {
             None => (Scheme::Http, text.strip_prefix("http://")?),
         };
         let (host, _) = rest.split_once('/')?;
-        if text.len() > HARD_LENGTH_LIMIT || !is_plain_host(host) {
+        if !is_plain_host(host) {
             return None;
         }
         let path_start = text.len() - rest.len() + host.len();
-        let query = plain_length(&text[path_start..], true)?;
+        let Lengths { path, whole } = plain_lengths(&text[path_start..], true)?;
+        let text = &text[..path_start + whole];
+        if text.len() > HARD_LENGTH_LIMIT {
+            return None;
+        }
         Some(Self {
             text: text.into(),
             host_end: path_start as u16,
             path_start: path_start as u16,
-            query_start: (path_start + query) as u16,
+            query_start: (path_start + path) as u16,
             port: scheme.default_port(),
             scheme,
         })
@@ -110,22 +114,24 @@ impl CrawlUrl {
         }
     }
 
-    /// The same origin with a folder and a path below it, whose query begins at `query`.
+    /// The same origin with a folder of this URL and a path below it, whose query begins at
+    /// `query`.
     fn with_parts(&self, folder: &str, rest: &str, query: usize) -> Option<Self> {
-        let origin = self.origin();
-        let length = origin.len() + folder.len() + rest.len();
+        // A folder is a beginning of the path, so that it stands where it is needed.
+        let kept = &self.text[..usize::from(self.path_start) + folder.len()];
+        debug_assert!(self.path().starts_with(folder), "a folder of this URL");
+        let length = kept.len() + rest.len();
         if length > HARD_LENGTH_LIMIT {
             return None;
         }
         let mut text = String::with_capacity(length);
-        text.push_str(origin);
-        text.push_str(folder);
+        text.push_str(kept);
         text.push_str(rest);
         Some(Self {
             text: text.into_boxed_str(),
             host_end: self.host_end,
             path_start: self.path_start,
-            query_start: (origin.len() + folder.len() + query) as u16,
+            query_start: (kept.len() + query) as u16,
             port: self.port,
             scheme: self.scheme,
         })
@@ -151,12 +157,20 @@ fn is_plain_host(host: &str) -> bool {
 
 /// Everything up to the last slash.
 fn parent(path: &str) -> &str {
-    let slash = path.rfind('/').unwrap_or(0);
+    // The last part is short, so that no search is worth its preparation.
+    let slash = path.bytes().rposition(|byte| byte == b'/').unwrap_or(0);
     path.get(..=slash).unwrap_or("/")
 }
 
-/// The length of the path, if path and query are plain.
-fn plain_length(text: &str, is_absolute: bool) -> Option<usize> {
+/// What there is of a reference before its fragment.
+struct Lengths {
+    path: usize,
+    /// With the query.
+    whole: usize,
+}
+
+/// The lengths of path and query, if both are plain.
+fn plain_lengths(text: &str, is_absolute: bool) -> Option<Lengths> {
     let bytes = text.as_bytes();
     let mut allows_colon = is_absolute;
     for (at, byte) in bytes.iter().enumerate() {
@@ -164,12 +178,20 @@ fn plain_length(text: &str, is_absolute: bool) -> Option<usize> {
         if class & IN_PATH != 0 {
             continue;
         }
-        if *byte == b'?' {
-            return is_plain_query(&bytes[at..]).then_some(at);
-        }
         // A colon in the first segment of a relative reference could end a scheme.
         allows_colon = allows_colon || (*byte == b':' && bytes[..at].contains(&b'/'));
         let is_plain = match byte {
+            b'#' => {
+                return Some(Lengths {
+                    path: at,
+                    whole: at,
+                });
+            }
+            b'?' => {
+                let query = plain_query_length(&bytes[at..])?;
+                let whole = at + query;
+                return Some(Lengths { path: at, whole });
+            }
             b':' => allows_colon,
             b'.' => !may_be_dots(bytes, at),
             b'%' => !matches!(bytes.get(at + 1..at + 3), Some([b'2', b'e' | b'E'])),
@@ -179,7 +201,10 @@ fn plain_length(text: &str, is_absolute: bool) -> Option<usize> {
             return None;
         }
     }
-    Some(bytes.len())
+    Some(Lengths {
+        path: bytes.len(),
+        whole: bytes.len(),
+    })
 }
 
 /// Whether a dot begins what may be a dot segment, written out or escaped.
@@ -188,10 +213,13 @@ fn may_be_dots(bytes: &[u8], at: usize) -> bool {
     begins_segment && !bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric)
 }
 
-fn is_plain_query(bytes: &[u8]) -> bool {
-    bytes
-        .iter()
-        .all(|byte| CLASSES[usize::from(*byte)] & IN_QUERY != 0)
+/// The length of a query, if it is plain up to the fragment or the end.
+fn plain_query_length(bytes: &[u8]) -> Option<usize> {
+    let is_strange = |byte: &u8| CLASSES[usize::from(*byte)] & IN_QUERY == 0;
+    match bytes.iter().position(is_strange) {
+        Some(at) => (bytes[at] == b'#').then_some(at),
+        None => Some(bytes.len()),
+    }
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ use crate::draft::{Draft, DraftFile};
 use crate::error::ExportError;
 use crate::export::{Rows, Work};
 use crate::form::duplicates::Near;
+use crate::outlinks::Outlinks;
 use crate::pages::Need;
 use crate::urls::Urls;
 
@@ -114,6 +115,7 @@ fn write_links(work: &mut Work<'_>, mut table: Table<LinkRow>) -> Result<(), Exp
     };
     let failed = ExportError::input(&work.job.path);
     let mut urls = Urls::by_key(work.job, &work.options.filters)?;
+    let mut outlinks = Outlinks::of_job(work.job)?;
     for link in links {
         let (source, target, kind) = match link {
             Ok(link) => link,
@@ -125,11 +127,16 @@ fn write_links(work: &mut Work<'_>, mut table: Table<LinkRow>) -> Result<(), Exp
             continue;
         };
         let source_url = urls.at(place.at).map_err(&failed)?;
-        let target_url = urls.of(target).map_err(&failed)?;
+        let settled = urls.of(target).map_err(&failed)?;
+        let settled = settled.map(|url| url.as_ref().to_owned());
+        let target_url = settled.or_else(|| {
+            let named = outlinks.as_mut()?.url((source, &source_url), target);
+            named.map(ToOwned::to_owned)
+        });
         work.done.links += 1;
         table.push(&LinkRow {
             source: source_url.as_ref().to_owned(),
-            target: target_url.map(|url| url.as_ref().to_owned()),
+            target: target_url,
             source_key: source.to_string(),
             target_key: target.to_string(),
             kind: kind.name(),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::document::Document;
-use crate::writer::Writer;
+use crate::writer::{Room, Writer};
 
 fn document(url: &str, title: &str, body: &str) -> Document {
     let host = url.split('/').nth(2).unwrap_or_default();
@@ -20,7 +20,7 @@ fn document(url: &str, title: &str, body: &str) -> Document {
 /// An index of documents, in a folder that lives as long.
 fn index(documents: Vec<Document>) -> (tempfile::TempDir, Index) {
     let place = tempfile::tempdir().unwrap();
-    let mut writer = Writer::open(place.path()).unwrap();
+    let mut writer = Writer::open(place.path(), Room::ALONE).unwrap();
     for document in documents {
         writer.put(document).unwrap();
     }
@@ -262,7 +262,7 @@ fn pages_of_results_follow_each_other() {
 fn a_page_is_what_it_became() {
     let place = tempfile::tempdir().unwrap();
     let standing = |position| Standing::new("file".into(), position);
-    let mut writer = Writer::open(place.path()).unwrap();
+    let mut writer = Writer::open(place.path(), Room::ALONE).unwrap();
     writer
         .put(document("https://a.test/a", "Old", "ancient words"))
         .unwrap();
@@ -289,13 +289,13 @@ fn a_page_is_what_it_became() {
 #[test]
 fn there_is_one_writer() {
     let place = tempfile::tempdir().unwrap();
-    let _writer = Writer::open(place.path()).unwrap();
+    let _writer = Writer::open(place.path(), Room::ALONE).unwrap();
     assert!(matches!(
-        Writer::open(place.path()),
+        Writer::open(place.path(), Room::ALONE),
         Err(SearchError::Busy(_))
     ));
     assert!(matches!(
-        Writer::begin(place.path()),
+        Writer::begin(place.path(), Room::ALONE),
         Err(SearchError::Busy(_))
     ));
 }

@@ -4,17 +4,22 @@
 //! commit nothing of it counts. A folder of WARC files without a job is an archive, too.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clewline::log::archive::{FOLDER, NAME, Position};
 use clewline::{JobError, JobStanding, StoredJob};
 
+use super::earlier::Earlier;
 use crate::error::SearchError;
 use crate::rank::Growth;
 
 /// What the name of the file in progress ends with.
 const OPEN: &str = ".open";
+
+/// Looks at a folder in which a file is missing.
+const LOOKS: usize = 3;
 
 /// How the names of WARC files end.
 const ENDINGS: [&str; 3] = [".warc", ".warc.gz", ".warc.zst"];
@@ -28,6 +33,8 @@ pub(crate) struct Archive {
     pub(crate) files: Vec<ArchiveFile>,
     /// Whether more may come.
     pub(crate) growth: Growth,
+    /// The archives that this one refers to, itself among them when it has an index.
+    pub(super) earlier: Earlier,
 }
 
 /// A file of the archive.
@@ -57,24 +64,33 @@ impl Archive {
         if !folder.is_dir() {
             return Err(SearchError::NoArchive(job.to_owned()));
         }
-        let mut files = Vec::new();
-        for entry in fs::read_dir(&folder).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            let length = fs::metadata(&path).map_err(failed)?.len();
-            let Some(mut file) = ArchiveFile::of(path, length) else {
-                continue;
-            };
-            file.cut(committed, stored.standing);
-            if file.end > 0 {
-                files.push(file);
+        let mut files = listed(&folder).map_err(failed)?;
+        // A file that gets its name meanwhile may escape a look at the folder; the one that the
+        // commit names is there.
+        for _ in 0..LOOKS {
+            let serial = committed.map_or(0, |at| at.serial);
+            if serial == 0 || files.iter().any(|file| file.serial == serial) {
+                break;
             }
+            files = listed(&folder).map_err(failed)?;
         }
-        files.sort_unstable_by_key(|file| file.serial);
+        for file in &mut files {
+            file.cut(committed, stored.standing);
+        }
+        files.retain(|file| file.end > 0);
         let growth = match stored.standing {
             JobStanding::Finished => Growth::Over,
             _ => Growth::GoesOn,
         };
-        Ok(Self { files, growth })
+        let mut indexed = stored.earlier();
+        if growth == Growth::Over {
+            indexed.insert(0, job.to_owned());
+        }
+        Ok(Self {
+            files,
+            growth,
+            earlier: Earlier::of(indexed),
+        })
     }
 
     /// A folder of WARC files without a job, whoever wrote them; they are whole. Without serial
@@ -114,8 +130,11 @@ impl Archive {
             });
         }
         files.sort_unstable_by_key(|file| file.serial);
-        let growth = Growth::Over;
-        Ok(Self { files, growth })
+        Ok(Self {
+            files,
+            growth: Growth::Over,
+            earlier: Earlier::default(),
+        })
     }
 
     /// Where the archive ends.
@@ -138,7 +157,33 @@ impl Archive {
     }
 }
 
+/// The files of an archive by their serial numbers, each once.
+fn listed(folder: &Path) -> io::Result<Vec<ArchiveFile>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let Some(mut file) = ArchiveFile::of(entry?.path(), 0) else {
+            continue;
+        };
+        file.end = file.open()?.metadata()?.len();
+        files.push(file);
+    }
+    // Without `.open` a name is shorter, and newer.
+    files.sort_unstable_by_key(|file: &ArchiveFile| (file.serial, file.path.as_os_str().len()));
+    files.dedup_by_key(|file| file.serial);
+    Ok(files)
+}
+
 impl ArchiveFile {
+    /// Opens it, also if it got its name meanwhile.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                File::open(self.path.with_file_name(&self.name))
+            }
+            opened => opened,
+        }
+    }
+
     /// A file of the name `NAME-TIME-SERIAL.warc.gz`, with or without `.open`.
     fn of(path: PathBuf, length: u64) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
@@ -176,6 +221,21 @@ impl ArchiveFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_one_file_before_and_after_it_gets_its_name() {
+        let place = tempfile::tempdir().unwrap();
+        let open = place.path().join("a-1-00001.warc.gz.open");
+        fs::write(&open, b"four").unwrap();
+        let before = listed(place.path()).unwrap();
+        let closed = place.path().join("a-1-00001.warc.gz");
+        fs::rename(&open, &closed).unwrap();
+        assert_eq!(before[0].open().unwrap().metadata().unwrap().len(), 4);
+        // Looked at while it was renamed, a folder may show both.
+        fs::write(&open, b"").unwrap();
+        let both = listed(place.path()).unwrap();
+        assert_eq!((both.len(), &both[0].path, both[0].end), (1, &closed, 4));
+    }
 
     #[test]
     fn only_what_is_committed_counts() {

@@ -35,6 +35,8 @@ const BATCH_TIME: Duration = Duration::from_millis(50);
 /// … or at so many records, or links that weigh as much.
 const BATCH_SIZE: usize = 2000;
 const LINKS_PER_RECORD: usize = 32;
+/// Pages that it hears of at once, at the most.
+const TOGETHER: usize = 32;
 
 /// What was done so far.
 #[derive(Debug, Clone, Copy, Default)]
@@ -104,9 +106,7 @@ impl Drive {
     /// Works until so many URLs are known, or nothing is left; answers whether there is more.
     pub(crate) fn until(&mut self, new: u64, pages: u64) -> Result<bool> {
         while self.done.new < new && self.done.pages < pages {
-            while let Ok(message) = self.inbox.try_recv() {
-                self.take(message)?;
-            }
+            self.take_all(None)?;
             self.hand_over(BATCH_SIZE)?;
             if self.asked >= ROOM || self.is_behind() {
                 self.wait()?;
@@ -125,19 +125,48 @@ impl Drive {
 
     fn wait(&mut self) -> Result<()> {
         let message = self.inbox.recv().context("a thread has died")?;
-        self.take(message)
+        self.take_all(Some(message))
     }
 
-    fn take(&mut self, message: Message) -> Result<()> {
-        match message {
-            Message::Brought(brought) => self.settle(brought),
-            Message::Written(written) => {
-                written?;
-                self.unwritten -= 1;
-                self.frontier.committed();
-                Ok(())
+    /// Takes a message and what else is there.
+    fn take_all(&mut self, first: Option<Message>) -> Result<()> {
+        let mut pages = Vec::new();
+        let mut next = first.or_else(|| self.inbox.try_recv().ok());
+        while let Some(message) = next {
+            match message {
+                Message::Brought(brought) => pages.push(brought),
+                Message::Written(written) => {
+                    written?;
+                    self.unwritten -= 1;
+                    self.frontier.committed();
+                }
             }
+            if pages.len() == TOGETHER {
+                self.settle_all(std::mem::take(&mut pages))?;
+            }
+            next = self.inbox.try_recv().ok();
         }
+        self.settle_all(pages)
+    }
+
+    /// Settles pages that came together.
+    fn settle_all(&mut self, pages: Vec<Brought>) -> Result<()> {
+        let came = pages.into_iter().map(|page| {
+            let mut ending = self.answered(200);
+            if let Ending::Answered(answer) = &mut ending {
+                answer.links = page.links;
+            }
+            let job = page.job;
+            (Settlement { job, ending }, page.new, page.hosts)
+        });
+        let came: Vec<(Settlement, u32, u64)> = came.collect();
+        let settlements = came.iter().map(|(settlement, ..)| settlement);
+        self.frontier.look_ahead(settlements)?;
+        for (settlement, new, hosts) in came {
+            self.done.hosts = hosts;
+            self.settle(settlement, new)?;
+        }
+        Ok(())
     }
 
     fn begin(&mut self, job: Job) -> Result<()> {
@@ -173,29 +202,21 @@ impl Drive {
         }))
     }
 
-    fn settle(&mut self, brought: Brought) -> Result<()> {
+    fn settle(&mut self, settlement: Settlement, new: u32) -> Result<()> {
         self.asked -= 1;
         self.now += PAGE_TIME;
-        self.done.offered += brought.links.len() as u64;
-        self.done.new += u64::from(brought.new);
-        self.done.pages += 1;
-        self.done.hosts = brought.hosts;
-        let mut ending = self.answered(200);
-        if let Ending::Answered(answer) = &mut ending {
-            answer.links = brought.links;
+        if let Ending::Answered(answer) = &settlement.ending {
+            self.done.offered += answer.links.len() as u64;
         }
-        let settlement = Settlement {
-            job: brought.job,
-            ending,
-        };
+        self.done.new += u64::from(new);
+        self.done.pages += 1;
         let Settled::Done(finished) = self.frontier.settle(settlement, self.now)? else {
             bail!("a page that was answered is not done");
         };
         let url = &finished.entry.url;
         ensure!(
-            finished.new_links == brought.new,
-            "{} links of {url} are new, not {}",
-            brought.new,
+            finished.new_links == new,
+            "{new} links of {url} are new, not {}",
             finished.new_links
         );
         self.ledger.write_all(finished.entry.key.as_bytes())?;

@@ -12,7 +12,10 @@ use serde_json::{Value, json};
 use super::known::address;
 use super::processor;
 
-/// Hands out all pages of all hosts, then settles them.
+/// Pages in flight at a time, at the most: as many as a crawler should carry with ease.
+const IN_FLIGHT: usize = 10_000;
+
+/// Hands out all pages of all hosts and settles them, so many at a time.
 pub(crate) fn measure(hosts: usize, pages: usize) -> Value {
     let mut rules = rules();
     rules.active_lanes = hosts;
@@ -25,45 +28,52 @@ pub(crate) fn measure(hosts: usize, pages: usize) -> Value {
             admitted.expect("memory does not fail");
         }
     }
-    let mut jobs = Vec::with_capacity(hosts * pages);
-    prepare(&mut frontier, hosts, &mut jobs);
-    let begun = processor();
-    let before = jobs.len();
-    while let Some(job) = page(&mut frontier) {
-        jobs.push(job);
+    prepare(&mut frontier, hosts);
+    let mut jobs = Vec::with_capacity(IN_FLIGHT);
+    let (mut all, mut handing_out, mut settling) = (0, Duration::ZERO, Duration::ZERO);
+    loop {
+        let begun = processor();
+        jobs.extend(std::iter::from_fn(|| page(&mut frontier)).take(IN_FLIGHT));
+        handing_out += processor().saturating_sub(begun);
+        if jobs.is_empty() {
+            break;
+        }
+        all += jobs.len();
+        settling += settle(&mut frontier, &mut jobs);
     }
-    let handing_out = per_second(jobs.len() - before, begun);
-    assert_eq!(jobs.len(), hosts * pages, "every page is handed out");
-    let settlements: Vec<Settlement> = jobs
-        .into_iter()
-        .map(|job| answered(job, Vec::new()))
-        .collect();
+    let done = frontier.counts().settled as usize;
+    assert_eq!(done, hosts * pages, "every page is handed out and settled");
+    json!({
+        "hosts": hosts,
+        "pages": done,
+        "decisions_per_second": per_second(all, handing_out),
+        "settlements_per_second": per_second(all, settling),
+    })
+}
+
+/// Settles pages; answers the processor time that it took.
+fn settle(frontier: &mut Frontier<MemoryStore>, jobs: &mut Vec<JobId>) -> Duration {
+    let answers = jobs.drain(..).map(|job| answered(job, Vec::new()));
+    let answers: Vec<Settlement> = answers.collect();
     let begun = processor();
-    let count = settlements.len();
-    for settlement in settlements {
+    for settlement in answers {
         let settled = frontier.settle(settlement, NOW);
         settled.expect("memory does not fail");
     }
-    json!({
-        "hosts": hosts,
-        "pages": count,
-        "decisions_per_second": handing_out,
-        "settlements_per_second": per_second(count, begun),
-    })
+    processor().saturating_sub(begun)
 }
 
 /// Resolves all hosts, which is once per host and no decision about a page. The first pages are
 /// handed out meanwhile.
-fn prepare(frontier: &mut Frontier<MemoryStore>, hosts: usize, jobs: &mut Vec<JobId>) {
+fn prepare(frontier: &mut Frontier<MemoryStore>, hosts: usize) {
     let mut resolved = 0;
     while resolved < hosts {
         let job = start(frontier, Moment::ZERO).expect("a host that is not resolved has work");
-        match job.work {
-            Work::Resolve { url } => {
-                resolve(frontier, job.id, &url);
-                resolved += 1;
-            }
-            _ => jobs.push(job.id),
+        if let Work::Resolve { url } = job.work {
+            resolve(frontier, job.id, &url);
+            resolved += 1;
+        } else {
+            settle(frontier, &mut vec![job.id]);
         }
     }
 }
@@ -93,9 +103,8 @@ fn page(frontier: &mut Frontier<MemoryStore>) -> Option<JobId> {
     start(frontier, NOW).map(|job| job.id)
 }
 
-fn per_second(count: usize, begun: Duration) -> f64 {
-    let spent = processor().saturating_sub(begun).as_secs_f64();
-    (count as f64 / spent.max(1e-9)).round()
+fn per_second(count: usize, spent: Duration) -> f64 {
+    (count as f64 / spent.as_secs_f64().max(1e-9)).round()
 }
 
 #[cfg(test)]

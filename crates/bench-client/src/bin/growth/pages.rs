@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clewline::core::frontier::{
-    Frontier, MemoryStore, Moment, Next, Sealed as _, Settled, Store, Work,
+    Frontier, JobId, MemoryStore, Moment, Next, Sealed as _, Settled, Store, Work,
 };
 use clewline::measuring::{DiskStore, frontier_notes, frontier_on_disk};
 use frontier_alone::{NOW, answered, rules};
@@ -27,6 +27,8 @@ const LINKS: usize = 32;
 const NEW: usize = 1;
 /// Pages that are known at the start.
 const ROOTS: usize = 64;
+/// Pages that are settled at once, as an engine hears of them.
+const TOGETHER: usize = 32;
 /// Pages of a batch: about what a crawl at full speed commits at once.
 const BATCH: usize = 1000;
 /// Pages that are settled before the clock runs, so that hosts are met and caches are warm.
@@ -122,45 +124,58 @@ fn settle_all<S: Store>(
     for _ in 0..ROOTS {
         frontier.admit_root(web.fresh(), false, Moment::ZERO)?;
     }
-    for _ in 0..WARM_UP {
-        settle(frontier, web)?;
+    for _ in 0..WARM_UP.div_ceil(TOGETHER) {
+        settle(frontier, web, TOGETHER)?;
     }
     commit(frontier)?;
     let mut costs = [Duration::ZERO; ROUNDS];
     for cost in &mut costs {
         let begun = processor();
         let mut made_up = Duration::ZERO;
-        for page in 1..=pages {
-            made_up += settle(frontier, web)?;
-            if page.is_multiple_of(BATCH) || page == pages {
-                commit(frontier)?;
+        for begin in (0..pages).step_by(BATCH) {
+            let end = pages.min(begin + BATCH);
+            for page in (begin..end).step_by(TOGETHER) {
+                made_up += settle(frontier, web, TOGETHER.min(end - page))?;
             }
+            commit(frontier)?;
         }
         *cost = processor().saturating_sub(begun + made_up);
     }
     Ok(costs)
 }
 
-/// Settles the next page; answers the processor time that making up its links took.
-fn settle<S: Store>(frontier: &mut Frontier<S>, web: &mut Known) -> Result<Duration> {
-    let begun = thread_time();
-    let links = web.links(LINKS, NEW);
-    let made_up = thread_time().saturating_sub(begun);
-    let job = loop {
+/// Settles the next pages; answers the processor time that making up their links took.
+fn settle<S: Store>(frontier: &mut Frontier<S>, web: &mut Known, pages: usize) -> Result<Duration> {
+    let mut made_up = Duration::ZERO;
+    let mut settlements = Vec::with_capacity(pages);
+    for _ in 0..pages {
+        let begun = thread_time();
+        let links = web.links(LINKS, NEW);
+        made_up += thread_time().saturating_sub(begun);
+        settlements.push(answered(next_page(frontier)?, links));
+    }
+    frontier.look_ahead(settlements.iter())?;
+    for settlement in settlements {
+        let Settled::Done(finished) = frontier.settle(settlement, NOW)? else {
+            bail!("a page that was answered is not done");
+        };
+        let new = finished.new_links as usize;
+        ensure!(new == NEW, "{new} links of a page were new, not {NEW}");
+    }
+    Ok(made_up)
+}
+
+/// Hands out a page.
+fn next_page<S: Store>(frontier: &mut Frontier<S>) -> Result<JobId> {
+    loop {
         let Next::Start(job) = frontier.next(NOW)? else {
             bail!("nothing is left to hand out");
         };
         match job.work {
             Work::Resolve { url } => resolve(frontier, job.id, &url),
-            _ => break job.id,
+            _ => return Ok(job.id),
         }
-    };
-    let Settled::Done(finished) = frontier.settle(answered(job, links), NOW)? else {
-        bail!("a page that was answered is not done");
-    };
-    let new = finished.new_links as usize;
-    ensure!(new == NEW, "{new} links of a page were new, not {NEW}");
-    Ok(made_up)
+    }
 }
 
 fn thread_time() -> Duration {

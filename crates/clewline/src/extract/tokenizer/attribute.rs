@@ -57,7 +57,12 @@ const LOOKED_AT: u64 = Name::bits(&[
 const COUNT: usize = Attribute::XlinkHref as usize + 1;
 
 impl Attribute {
-    pub(super) const fn named(name: Name) -> Option<Self> {
+    #[inline]
+    pub(super) fn named(name: Name) -> Option<Self> {
+        // The one that matters most.
+        if name == Name::HREF {
+            return Some(Self::Href);
+        }
         // Most attributes are `class`, `id`, `title`.
         if name.bit() & LOOKED_AT == 0 {
             return None;
@@ -70,7 +75,6 @@ impl Attribute {
             Name::DATA => Self::Data,
             Name::ENCODING => Self::Encoding,
             Name::FACE => Self::Face,
-            Name::HREF => Self::Href,
             Name::HTTP_EQUIV => Self::HttpEquiv,
             Name::IMAGESRCSET => Self::ImageSrcset,
             Name::NAME => Self::Name,

@@ -11,7 +11,6 @@
 
 mod attribute;
 mod declaration;
-mod find;
 mod name;
 mod namespace;
 mod plain;
@@ -24,11 +23,14 @@ mod tests;
 pub(super) use attribute::Attribute;
 pub(super) use name::Name;
 
+use super::find::find;
 use declaration::{Declaration, Sections};
-use find::find;
 use namespace::{Namespaces, Next};
 use raw::{Raw, RawText};
-use tag::{Tag, Way, ends_name};
+use tag::{PlainTag, Tag, Way};
+
+/// The bytes in which an end tag of a usual name ends.
+const END_TAG: usize = "</".len() + 8;
 
 /// How much room for unfinished tags is kept for the next one.
 const CARRY_KEPT: usize = 16 * 1024;
@@ -173,24 +175,58 @@ impl Tokenizer {
         }
     }
 
-    fn data(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+    fn data(&mut self, piece: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
+        if self.namespaces.depth() == 0 && self.foreign_style.is_none() {
+            at = self.run(piece, at, sink);
+        }
         let found = find(b'<', &piece[at..]);
         let end = found.map_or(piece.len(), |found| at + found);
         self.text(&piece[at..end], sink);
-        match piece[end..] {
-            [] => end,
-            // The two that are most frequent need no state in between.
-            [_, first, ..] if first.is_ascii_alphabetic() => {
-                self.begin(Way::Start, piece, end + 1, sink)
-            }
-            [_, b'/', first, ..] if first.is_ascii_alphabetic() => {
-                self.begin(Way::End, piece, end + 2, sink)
-            }
-            _ => {
-                self.state = State::TagOpen;
-                end + 1
-            }
+        if end == piece.len() {
+            return end;
         }
+        self.state = State::TagOpen;
+        end + 1
+    }
+
+    /// Reads on while there is nothing but text, and tags of the usual form that ask nothing of
+    /// the tokenizer. That is most of every page, so it needs no state. Answers the place of
+    /// what is something else, outside of SVG and `MathML`, where this may not be called.
+    fn run(&mut self, piece: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
+        while let Some(found) = find(b'<', &piece[at..]) {
+            let open = at + found;
+            let next = match piece[open..].first_chunk::<END_TAG>() {
+                // Here an end tag changes nothing. In its name there is no bracket: the search for
+                // the next one begins with it, and need not wait until its end is known.
+                Some([_, b'/', name @ ..]) => plain::is_end_tag(*name).then_some(open + 2),
+                Some([_, first, ..]) if first.is_ascii_alphabetic() => {
+                    self.plain_tag(piece, open + 1, sink)
+                }
+                _ => None,
+            };
+            let Some(next) = next else {
+                return open;
+            };
+            at = next;
+        }
+        piece.len()
+    }
+
+    /// A start tag, if it has the usual form; answers from where to look for the next tag.
+    fn plain_tag(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> Option<usize> {
+        let end = match self.tag.scan_plain(&piece[at..])? {
+            // As above.
+            PlainTag::Name => return Some(at),
+            PlainTag::Attributes { length } => at + length,
+        };
+        let tag = StartTag {
+            tag: &self.tag,
+            bytes: &piece[at..end],
+        };
+        if !tag.is_bare() || tag.is_cut() {
+            sink.start(&tag);
+        }
+        Some(end)
     }
 
     fn text(&self, bytes: &[u8], sink: &mut impl Sink) {
@@ -236,22 +272,6 @@ impl Tokenizer {
     }
 
     fn begin(&mut self, way: Way, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
-        if way == Way::End && self.namespaces.depth() == 0 {
-            // Outside of foreign content an end tag changes nothing.
-            let length = plain::end_tag(&piece[at..]).or_else(|| {
-                let length = piece[at..].iter().position(|byte| ends_name(*byte));
-                length.filter(|length| piece[at + length] == b'>')
-            });
-            if let Some(length) = length {
-                self.state = State::Data;
-                return at + length + 1;
-            }
-        }
-        self.tag.begin(way, at);
-        if let Some(end) = self.tag.scan_plain(piece) {
-            self.complete(&piece[at..end], sink);
-            return end;
-        }
         self.tag.begin(way, at);
         self.state = State::Tag;
         self.tag(piece, at, sink)
@@ -318,6 +338,9 @@ impl Tokenizer {
     /// The style element of SVG ends with its end tag, and at the latest with what is around it.
     fn note_foreign_style(&mut self) {
         let depth = self.namespaces.depth();
+        if depth == 0 && self.foreign_style.is_none() {
+            return;
+        }
         if self.tag.name == Name::STYLE && self.namespaces.is_foreign() {
             let is_open = self.tag.way == Way::Start && !self.tag.is_self_closing;
             self.foreign_style = is_open.then_some(depth);

@@ -33,10 +33,17 @@ impl Name {
     }
 
     /// The name that the first bytes of a window are.
-    pub(super) const fn of_window(window: [u8; WINDOW], length: usize) -> Self {
+    #[inline]
+    pub(super) fn of_window(window: &[u8; WINDOW], length: usize) -> Self {
         debug_assert!(0 < length && length < WINDOW, "a name and its end");
-        let packed = u128::from_be_bytes(window) >> (8 * (WINDOW - length));
-        Self(lower(packed) | 1 << (8 * length))
+        let packed = u128::from_be_bytes(*window);
+        if length < 8 {
+            // The same in one register, as nearly all names are short.
+            let packed = (packed >> 64) as u64 >> (8 * (8 - length));
+            let packed = packed | (packed & u64::from_ne_bytes([0x40; 8])) >> 1;
+            return Self(u128::from(packed | 1 << (8 * length)));
+        }
+        Self(lower(packed >> (8 * (WINDOW - length))) | 1 << (8 * length))
     }
 
     /// One bit of 64, the same for equal names: whether a name may be one of several is a
@@ -81,7 +88,7 @@ impl Building {
     pub(super) fn extend(&mut self, bytes: &[u8], length: usize) {
         match bytes.first_chunk::<WINDOW>() {
             Some(window) if self.length == 0 && (1..WINDOW).contains(&length) => {
-                self.packed = Name::of_window(*window, length).0;
+                self.packed = Name::of_window(window, length).0;
                 self.length = length as u32;
             }
             _ => bytes[..length].iter().for_each(|byte| self.push(*byte)),

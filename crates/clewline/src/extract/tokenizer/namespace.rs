@@ -37,6 +37,11 @@ const SWITCHES: u64 = Name::bits(&[
     Name::XMP,
 ]);
 
+/// Whether a start tag of this name may ask something of the tokenizer in HTML.
+pub(super) const fn may_switch(name: Name) -> bool {
+    name.bit() & SWITCHES != 0
+}
+
 /// What a start tag asks of the tokenizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
@@ -84,7 +89,7 @@ impl Namespaces {
 
     /// A start tag was read.
     pub(super) fn start(&mut self, tag: &StartTag<'_>) -> Next {
-        if self.entered.is_empty() && tag.name().bit() & SWITCHES == 0 {
+        if self.entered.is_empty() && !may_switch(tag.name()) {
             return Next::Data;
         }
         match tag.name() {

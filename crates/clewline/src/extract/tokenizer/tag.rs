@@ -5,10 +5,10 @@
 //! anything. Invariant: a tag may be cut anywhere and goes on where it was cut; every byte is
 //! looked at once; an attribute that ends more than [`LIMIT`] bytes into its tag is not there.
 
+use super::super::find::find;
 use super::attribute::{Attribute, Values};
-use super::find::find;
 use super::name::{Building, Name};
-use super::plain;
+use super::{namespace, plain};
 
 /// How far into a tag attributes are read, in bytes. The tag itself may be of any length.
 pub(super) const LIMIT: usize = 1024 * 1024;
@@ -18,6 +18,14 @@ pub(super) const LIMIT: usize = 1024 * 1024;
 pub(super) enum Way {
     Start,
     End,
+}
+
+/// A start tag of the usual form.
+pub(super) enum PlainTag {
+    /// It has nothing but its name.
+    Name,
+    /// It has attributes, and this many bytes from its name to its closing bracket.
+    Attributes { length: usize },
 }
 
 /// How far a tag was read.
@@ -100,31 +108,36 @@ impl Tag {
         self.earlier + (at - self.start)
     }
 
-    /// Reads a tag that was just begun in one go, if it has the usual form, all of it in this
-    /// piece: a short name, and attributes with values in quotes. Answers the place after the
-    /// closing bracket. If it has another form, it must be begun again.
-    pub(super) fn scan_plain(&mut self, piece: &[u8]) -> Option<usize> {
-        let (name, length) = plain::name(&piece[self.start..])?;
-        self.name = name;
-        let mut at = self.start + length;
-        let mut may_follow = piece[at] == b' ' || piece[at] == b'>';
-        while may_follow {
-            at += piece[at..].iter().position(|byte| !is_space(*byte))?;
-            if piece[at] == b'>' {
-                return Some(at + 1);
-            }
-            let (name, length) = plain::name(&piece[at..])?;
-            let [b'=', quote @ (b'"' | b'\''), value @ ..] = &piece[at + length..] else {
-                return None;
-            };
-            at += length + 2;
-            let length = find(*quote, value)?;
-            self.attribute = Attribute::named(name);
-            self.note_value(self.offset(at), self.offset(at + length));
-            at += length + 1;
-            may_follow = piece.get(at).is_some_and(|byte| *byte != b'/');
+    /// Reads a start tag from its name on, in one go, if it has the usual form and all of it is
+    /// there: a short name that asks nothing of the tokenizer, and attributes with values in
+    /// quotes. If it has another form, it must be begun.
+    pub(super) fn scan_plain(&mut self, bytes: &[u8]) -> Option<PlainTag> {
+        let (name, mut at) = plain::name(bytes)?;
+        if namespace::may_switch(name) {
+            return None;
         }
-        None
+        if bytes.get(at) == Some(&b'>') {
+            return Some(PlainTag::Name);
+        }
+        self.name = name;
+        self.is_cut = false;
+        self.values.clear();
+        loop {
+            match bytes.get(at)? {
+                b'>' => break,
+                byte if is_space(*byte) => at += 1,
+                _ => return None,
+            }
+            at += bytes[at..].iter().position(|byte| !is_space(*byte))?;
+            if bytes[at] == b'>' {
+                break;
+            }
+            let (attribute, start, end) = plain_attribute(&bytes[at..])?;
+            self.attribute = attribute;
+            self.note_value(at + start, at + end);
+            at += end + 1;
+        }
+        Some(PlainTag::Attributes { length: at + 1 })
     }
 
     /// Reads on; answers the place after the closing bracket, if it is in this piece.
@@ -243,6 +256,21 @@ impl Tag {
             self.values.note(attribute, (start as u32, end as u32));
         }
     }
+}
+
+/// An attribute with its value in quotes, if anybody looks at it, and where the value lies.
+fn plain_attribute(bytes: &[u8]) -> Option<(Option<Attribute>, usize, usize)> {
+    if let Some((attribute, start)) = plain::usual_attribute(bytes) {
+        let length = find(b'"', &bytes[start..])?;
+        return Some((attribute, start, start + length));
+    }
+    let (name, length) = plain::name(bytes)?;
+    let [b'=', quote @ (b'"' | b'\''), value @ ..] = &bytes[length..] else {
+        return None;
+    };
+    let start = length + 2;
+    let length = find(*quote, value)?;
+    Some((Attribute::named(name), start, start + length))
 }
 
 const fn is_space(byte: u8) -> bool {

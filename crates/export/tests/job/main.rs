@@ -4,6 +4,9 @@
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
+mod earlier;
+mod links;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
