@@ -193,6 +193,7 @@ impl Taker for Output<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::repeats::samples::noise;
     use super::*;
     use flate2::{Decompress, FlushDecompress, Status};
     use proptest::prelude::*;
@@ -236,17 +237,6 @@ mod tests {
         );
         assert!(stream.len() <= whole.len() + whole.len() / 8 + 2);
         stream.len()
-    }
-
-    /// Numbers without a pattern.
-    fn noise(length: usize) -> Vec<u8> {
-        let mut state = 1_u32;
-        std::iter::repeat_with(|| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 24) as u8
-        })
-        .take(length)
-        .collect()
     }
 
     #[test]

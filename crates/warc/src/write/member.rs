@@ -301,9 +301,7 @@ impl Zstd<'_> {
                 Some(block) => (Content::Compressed, block),
                 None => (Content::Raw, &input[at..stopped]),
             };
-            let header = frame::block_header(block.len(), content, Place::Within);
-            self.out.push(&header)?;
-            self.out.push(block)?;
+            push_block(&mut self.out, block, content, Place::Within)?;
             at = stopped;
         }
         Ok(())
@@ -312,21 +310,28 @@ impl Zstd<'_> {
     fn copy(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sum.update(bytes);
         for block in bytes.chunks(BLOCK) {
-            let header = frame::block_header(block.len(), Content::Raw, Place::Within);
-            self.out.push(&header)?;
-            self.out.push(block)?;
+            push_block(&mut self.out, block, Content::Raw, Place::Within)?;
         }
         Ok(())
     }
 
     fn end(&mut self, last: &[u8]) -> io::Result<()> {
         self.sum.update(last);
-        let header = frame::block_header(last.len(), Content::Raw, Place::Last);
-        self.out.push(&header)?;
-        self.out.push(last)?;
+        push_block(&mut self.out, last, Content::Raw, Place::Last)?;
         // The lower half of the sum (section 3.1.1).
         let sum = self.sum.digest() as u32;
         self.out.push(&sum.to_le_bytes())?;
         self.out.hand_on()
     }
+}
+
+/// Writes a block of a frame, its header before it.
+fn push_block(
+    out: &mut Gathered<'_>,
+    block: &[u8],
+    content: Content,
+    place: Place,
+) -> io::Result<()> {
+    out.push(&frame::block_header(block.len(), content, place))?;
+    out.push(block)
 }

@@ -148,3 +148,18 @@ fn common(before: &[u8], here: &[u8], most: usize) -> usize {
     let rest = before[count..].iter().zip(&here[count..]);
     count + rest.take_while(|(one, other)| one == other).count()
 }
+
+/// What tests give to whoever looks for repetitions.
+#[cfg(test)]
+pub(super) mod samples {
+    /// Numbers without a pattern.
+    pub(in crate::write) fn noise(length: usize) -> Vec<u8> {
+        let mut state = 1_u32;
+        std::iter::repeat_with(|| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        })
+        .take(length)
+        .collect()
+    }
+}

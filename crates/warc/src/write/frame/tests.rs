@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::write::member::{Coding, Effort, Packer};
+use crate::write::repeats::samples::noise;
 
 /// Makes a frame of a head and of pieces after it.
 fn framed(packer: &mut Packer, pieces: &[&[u8]], effort: Effort) -> Vec<u8> {
@@ -37,17 +38,6 @@ fn check(pieces: &[&[u8]]) -> usize {
         }
     }
     0
-}
-
-/// Numbers without a pattern.
-fn noise(length: usize) -> Vec<u8> {
-    let mut state = 1_u32;
-    std::iter::repeat_with(|| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 24) as u8
-    })
-    .take(length)
-    .collect()
 }
 
 #[test]
