@@ -10,7 +10,7 @@ use std::io::{self, BufReader, BufWriter, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use clewline_warc::cdxj::{self, Capture, Index};
+use clewline_warc::cdxj::{self, Capture, INDEX, Index};
 use clewline_warc::read::{ReadError, Reader};
 use clewline_warc::{Moment, surt};
 
@@ -19,8 +19,6 @@ use crate::wacz;
 
 /// The archive's place in the folder of a crawl.
 const ARCHIVE: &str = "archive";
-/// The index of a finished archive.
-const INDEX: &str = "index.cdxj";
 /// What a file in progress ends with.
 const OPEN: &str = ".open";
 /// Memory for sorting an index.

@@ -8,6 +8,7 @@ mod lookup;
 mod sort;
 
 use std::io::{self, BufRead, Read};
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -21,6 +22,9 @@ use crate::write::PayloadHasher;
 
 pub use lookup::Index;
 pub use sort::sort;
+
+/// The name of the index beside the files of a finished archive.
+pub const INDEX: &str = "index.cdxj";
 
 /// The longest line that is read.
 pub const LONGEST_LINE: u64 = 1024 * 1024;
@@ -115,6 +119,14 @@ impl Capture {
     /// Whether the payload stands in another capture.
     pub fn is_revisit(&self) -> bool {
         self.mime == REVISIT
+    }
+
+    /// Its file in a folder. The name comes from an index that anybody may have written: one that
+    /// leads out of the folder is none.
+    pub fn file_in(&self, folder: &Path) -> Option<PathBuf> {
+        let name = Path::new(&self.filename);
+        let is_inside = name.file_name() == Some(name.as_os_str());
+        is_inside.then(|| folder.join(name))
     }
 
     /// A capture of the record that a reader is at, which is read to its end. Nothing for kinds

@@ -183,11 +183,10 @@ impl Past {
         Ok(found)
     }
 
-    /// Where a capture lies. The name comes from a file: it must not lead out of the folder.
+    /// Where a capture lies.
     fn place(&self, capture: &Capture) -> Option<Place> {
-        let name = Path::new(&capture.filename);
-        (name.file_name() == Some(name.as_os_str())).then(|| Place {
-            file: self.folder.join(name),
+        Some(Place {
+            file: capture.file_in(&self.folder)?,
             offset: capture.offset,
         })
     }

@@ -155,11 +155,8 @@ fn search_index(
 ) -> anyhow::Result<()> {
     let mut opened = Index::open(index)?;
     let read = opened.each(url, |capture| {
-        // The name comes from a file: it must not lead out of the folder.
-        let is_plain = Path::new(&capture.filename).file_name()
-            == Some(std::ffi::OsStr::new(&capture.filename));
-        let path = folder.join(&capture.filename);
-        if is_plain && path.is_file() {
+        let path = capture.file_in(folder).filter(|path| path.is_file());
+        if let Some(path) = path {
             take(path, capture);
         }
         true

@@ -8,12 +8,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clewline::log::archive::FOLDER;
-use clewline_warc::cdxj::{Capture, Index};
+use clewline_warc::cdxj::{Capture, INDEX, Index};
 use clewline_warc::read::{Header, Reader};
 use clewline_warc::{Digest, Kind};
-
-/// The index of a finished archive.
-const INDEX: &str = "index.cdxj";
 
 /// The archives of earlier crawls.
 #[derive(Debug, Default)]
@@ -73,10 +70,7 @@ fn body_in(folder: &Path, url: &str, digest: Digest) -> Option<Vec<u8>> {
         found.is_none()
     });
     let capture = looked.ok().and(found)?;
-    // The name comes from a file: it must not lead out of the folder.
-    let name = Path::new(&capture.filename);
-    let is_inside = name.file_name() == Some(name.as_os_str());
-    let file = File::open(folder.join(name)).ok().filter(|_| is_inside)?;
+    let file = File::open(capture.file_in(folder)?).ok()?;
     let mut reader = Reader::seek(file, capture.offset).ok()?;
     let header = reader.next_record()?.ok()?;
     let is_it = header.kind() == Kind::Response && header.target() == Some(url);

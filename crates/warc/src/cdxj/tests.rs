@@ -200,3 +200,21 @@ fn records_become_captures() {
     let total: u64 = found.iter().map(|one| one.length).sum();
     assert_eq!(found[0].offset + total, file.len() as u64);
 }
+
+#[test]
+fn a_file_never_leads_out_of_its_folder() {
+    let folder = Path::new("job/archive");
+    for (name, is_inside) in [
+        ("a.warc.gz", true),
+        ("..", false),
+        ("../a.warc.gz", false),
+        ("/etc/passwd", false),
+        ("b/a.warc.gz", false),
+        ("", false),
+    ] {
+        let line =
+            format!(r#"test,a)/ 20261115000000 {{"url": "u", "offset": 0, "filename": "{name}"}}"#);
+        let file = Capture::parse(&line).unwrap().file_in(folder);
+        assert_eq!(file, is_inside.then(|| folder.join(name)), "{name}");
+    }
+}

@@ -22,7 +22,7 @@ use crate::log::Offset;
 use crate::log::appender::{Appender, damage, named};
 
 /// The index of a run that ended in order.
-pub(crate) const SORTED: &str = "index.cdxj";
+pub(crate) const SORTED: &str = cdxj::INDEX;
 /// The lines that are not sorted yet.
 const UNSORTED: &str = "index.cdxj.open";
 /// The sorted lines while they are written.
