@@ -53,20 +53,29 @@ pub fn crawled(web: &LiveWeb) -> (TempDir, PathBuf) {
     (place, folder)
 }
 
-/// Files below a folder and what is in them.
-pub fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(next).unwrap() {
+/// Every file below a folder, in order.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
-                let name = path.strip_prefix(folder).unwrap().to_str().unwrap();
-                found.insert(name.to_owned(), fs::read(&path).unwrap());
+            } else if path.is_file() {
+                found.push(path);
             }
         }
     }
+    found.sort();
     found
+}
+
+/// Files below a folder and what is in them.
+pub fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let named = |path: PathBuf| {
+        let name = path.strip_prefix(folder).unwrap().to_str().unwrap();
+        (name.to_owned(), fs::read(&path).unwrap())
+    };
+    files(folder).into_iter().map(named).collect()
 }

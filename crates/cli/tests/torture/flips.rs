@@ -13,8 +13,9 @@ use terrarium::LiveWeb;
 
 use crate::graph::Graph;
 use crate::ledger::{outputs, witnessed};
-use crate::replica::{copy_folder, files};
+use crate::replica::copy_folder;
 use crate::run::{Moment, command, ended, kill_at, number};
+use fieldwork::files;
 
 /// A crawl that was killed half-way, to be damaged again and again.
 struct Patient {

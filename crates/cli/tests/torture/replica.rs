@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Copies a folder with everything in it but sockets, which mean nothing in another place.
 pub(crate) fn copy_folder(from: &Path, to: &Path) {
@@ -36,22 +36,4 @@ pub(crate) fn copy_file(from: &Path, to: &Path) {
         end += read as u64;
     }
     to.set_len(end).unwrap();
-}
-
-/// Every file below a folder, in order.
-pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.is_file() {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
 }
