@@ -6,12 +6,18 @@
 //! if no block had been there.
 
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{IsTerminal as _, Write};
 
 /// What is left of an older, longer line.
 pub(super) const ERASE_LINE: &str = "\x1b[K";
 const ERASE_BELOW: &str = "\x1b[J";
 const USUAL_SIZE: (usize, usize) = (80, 24);
+
+/// Whether stderr is a terminal that can take back what is on it.
+pub(super) fn can_redraw() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
+    std::io::stderr().is_terminal() && !is_dumb
+}
 
 /// Width and height of the terminal behind stderr.
 pub(super) fn terminal() -> (usize, usize) {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use self::draw::Drawer;
+use self::draw::{Drawer, can_redraw};
 pub(crate) use self::passing::PassingLine;
 use crate::message::{self, shown};
 use crate::resolve::{Options, Talk};
@@ -79,9 +79,7 @@ impl Progress {
         let is_terminal = stderr().is_terminal();
         let mode = match options.talk {
             Talk::Quiet => Mode::Silent,
-            _ if is_terminal && std::env::var_os("TERM").is_none_or(|name| name != "dumb") => {
-                Mode::Block
-            }
+            _ if can_redraw() => Mode::Block,
             _ => Mode::Lines,
         };
         let in_colour = options.colour.decide(is_terminal);

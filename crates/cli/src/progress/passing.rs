@@ -4,10 +4,10 @@
 //! once it is dropped the screen is as if it had never been there, so whatever is said next
 //! begins on a clean line.
 
-use std::io::{IsTerminal as _, Stderr, Write, stderr};
+use std::io::{Stderr, Write, stderr};
 use std::time::{Duration, Instant};
 
-use super::draw::{ERASE_LINE, terminal};
+use super::draw::{ERASE_LINE, can_redraw, terminal};
 
 /// Time between two looks.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -24,10 +24,7 @@ pub(crate) struct PassingLine<W: Write = Stderr> {
 impl PassingLine {
     /// On stderr, if that is a terminal that can take a line back.
     pub(crate) fn on_stderr() -> Self {
-        let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
-        let out = stderr();
-        let is_seen = out.is_terminal() && !is_dumb;
-        Self::new(is_seen.then_some(out), PAUSE)
+        Self::new(can_redraw().then(stderr), PAUSE)
     }
 }
 
