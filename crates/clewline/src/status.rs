@@ -21,7 +21,7 @@ use crate::control::server::ask;
 use crate::engine::{FRONTIER_NOTE, SPENT_NOTE, TALLY_NOTE};
 use crate::folder::{FolderError, Remedy, STATE, io_at, take_lock};
 use crate::log::lines::Lines;
-use crate::log::urls;
+use crate::log::{Offset, urls};
 use crate::memory::MemoryPlan;
 use crate::record::Record;
 use crate::report::Tally;
@@ -235,12 +235,13 @@ impl StoredJob {
         if unknown == 0 || !path.exists() {
             return Ok(found);
         }
-        let mut lines = Lines::open(&path, 0, end).map_err(at)?;
-        for _ in 0..MOST_FIRST {
-            let Some(line) = lines.next().map_err(at)?.filter(|_| unknown > 0) else {
+        let records = urls::records(&path).map_err(at)?;
+        let end = Offset(end.unwrap_or(u64::MAX));
+        for record in records.until(end).take(MOST_FIRST) {
+            if unknown == 0 {
                 break;
-            };
-            let record: Record = serde_json::from_slice(line).map_err(|error| at(error.into()))?;
+            }
+            let record = record.map_err(at)?;
             let place = found.get_mut(record.url.host());
             if let Some(place) = place.filter(|place| place.is_none()) {
                 *place = record.address;

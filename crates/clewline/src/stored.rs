@@ -141,7 +141,7 @@ impl StoredJob {
 
     /// Makes the keys of this job's logs.
     pub fn keyer(&self) -> Keyer {
-        Keyer::new(self.seed, &self.config.scope.drop_params)
+        self.config.keyer(self.seed)
     }
 
     /// Who works in the folder now, if somebody does.

@@ -99,7 +99,12 @@ impl Wishes {
 }
 
 impl Config {
-    /// The rules of this crawl; keys are seeded so that no page can aim at them.
+    /// What makes the keys of this crawl, seeded so that no page can aim at them.
+    pub(crate) fn keyer(&self, seed: u64) -> Keyer {
+        Keyer::new(seed, &self.scope.drop_params)
+    }
+
+    /// The rules of this crawl, with keys of this seed.
     pub(crate) fn rules(&self, seed: u64) -> Result<Rules, PatternError> {
         let scope = Scope::new(
             self.scope.reach,
@@ -123,7 +128,7 @@ impl Config {
                 rules: Arc::new(rules),
             }
         });
-        let mut rules = Rules::new(scope, Keyer::new(seed, &self.scope.drop_params));
+        let mut rules = Rules::new(scope, self.keyer(seed));
         rules.limits = self.limits.clone();
         rules.addresses = AddressPolicy::new(self.fetch.allow_private.clone());
         rules.host = Arc::new(host_rules(wishes, robots, None));

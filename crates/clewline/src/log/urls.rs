@@ -139,14 +139,7 @@ impl Records {
         mut self,
         is_wanted: impl Fn(&Glance) -> bool,
     ) -> impl Iterator<Item = io::Result<Record>> {
-        std::iter::from_fn(move || {
-            if self.ended {
-                return None;
-            }
-            let item = self.read_wanted(&is_wanted).transpose();
-            self.ended = !matches!(item, Some(Ok(_)));
-            item
-        })
+        std::iter::from_fn(move || self.step(|records| records.read_wanted(&is_wanted)))
     }
 
     /// Only the records of wanted keys. Lines in which the key stands where this program writes
@@ -155,14 +148,20 @@ impl Records {
         mut self,
         is_wanted: impl Fn(Key) -> bool,
     ) -> impl Iterator<Item = io::Result<Record>> {
-        std::iter::from_fn(move || {
-            if self.ended {
-                return None;
-            }
-            let item = self.read_of_keys(&is_wanted).transpose();
-            self.ended = !matches!(item, Some(Ok(_)));
-            item
-        })
+        std::iter::from_fn(move || self.step(|records| records.read_of_keys(&is_wanted)))
+    }
+
+    /// One record as it is read so; nothing after the end and after an error.
+    fn step(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> io::Result<Option<Record>>,
+    ) -> Option<io::Result<Record>> {
+        if self.ended {
+            return None;
+        }
+        let item = read(self).transpose();
+        self.ended = !matches!(item, Some(Ok(_)));
+        item
     }
 
     fn read_of_keys(&mut self, is_wanted: impl Fn(Key) -> bool) -> io::Result<Option<Record>> {
@@ -253,11 +252,6 @@ impl Iterator for Records {
     type Item = io::Result<Record>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let item = self.read().transpose();
-        self.ended = !matches!(item, Some(Ok(_)));
-        item
+        self.step(Self::read)
     }
 }

@@ -223,7 +223,7 @@ impl Making {
         let settings = value("settings").and_then(|text| serde_json::from_str::<Config>(text).ok());
         let config = settings.unwrap_or_default();
         let seed = told.or(self.seed).unwrap_or_default();
-        self.foreign.keys = Keyer::new(seed, &config.scope.drop_params);
+        self.foreign.keys = config.keyer(seed);
         let room = MOST_ROOTS - self.roots.len().min(MOST_ROOTS);
         let roots = config.roots.into_iter().map(|root| root.url);
         self.roots.extend(roots.take(room));

@@ -248,11 +248,9 @@ impl Lane {
     /// Whether it is the port that is dead and not the host: others have answered, this one
     /// never did.
     pub(super) fn is_dead_door(&self, origin: Origin) -> bool {
-        let answers = |is_it: bool| {
-            let mut states = self.origins.iter();
-            states.any(|state| (state.origin == origin) == is_it && state.answered)
-        };
-        answers(false) && !answers(true)
+        let answering = self.origins.iter().filter(|state| state.answered);
+        let mut answering = answering.peekable();
+        answering.peek().is_some() && answering.all(|state| state.origin != origin)
     }
 
     /// Keeps an entry for a later try.
