@@ -115,7 +115,7 @@ impl StoredJob {
     /// committed records only; nothing if no commit was.
     pub fn committed(&self, log: &str) -> Result<Option<Offset>, JobError> {
         let state = self.path.join(STATE);
-        let told = Testimony::overheard(&state).map_err(|source| io_at(&state, source))?;
+        let told = Testimony::read(&state).map_err(|source| io_at(&state, source))?;
         let told = told.filter(|told| !told.is_empty());
         Ok(told.map(|told| Offset(told.offset(log))))
     }

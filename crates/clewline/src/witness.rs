@@ -2,13 +2,14 @@
 //!
 //! Owns a small file beside the store. The store repairs a damaged journal by cutting it, so
 //! after a flipped bit it may stand at a commit of long ago and not know it; the witness does.
+//! It has two places and writes to them in turn, so that whoever reads while a crawl runs finds
+//! one of them whole; logs only grow, so the further of two statements is the later one.
 //! Invariant: what it says was durable before it was said. It is not synced itself, so it may
 //! be behind the store, never ahead of it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -20,16 +21,19 @@ const FILE: &str = "witness";
 /// The line behind the last offset; what follows is left from longer times.
 const END: &str = "end\n";
 
-/// Looks at what is written at this moment.
-const LOOKS: usize = 20;
+/// Room for one statement: a line for each log is far less.
+const PLACE: usize = 512;
 
-/// A line for each log is far less.
-const LARGEST: u64 = 64 * 1024;
+/// Looks of a reader. Only one that was held up for two commits in the middle of reading needs
+/// another.
+const LOOKS: usize = 4;
 
 /// Writes down where the logs were at each commit.
 #[derive(Debug)]
 pub(crate) struct Witness {
     file: File,
+    /// Where the next statement goes.
+    place: usize,
 }
 
 /// What a witness said, log by log.
@@ -50,42 +54,36 @@ impl Witness {
     /// Takes up the witness of a state folder.
     pub(crate) fn open(state: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).open(Self::path(state))?;
-        Ok(Self { file })
+        Ok(Self { file, place: PLACE })
     }
 
     /// A batch is durable, and the logs end there. One that cannot be written is only older.
     pub(crate) fn saw(&mut self, offsets: &[(&'static str, u64)]) {
         let statement = statement(offsets);
+        debug_assert!(statement.len() <= PLACE, "too long for its place");
         self.file
-            .seek(SeekFrom::Start(0))
+            .seek(SeekFrom::Start(self.place as u64))
             .and_then(|_| self.file.write_all(statement.as_bytes()))
             .ok();
+        self.place = PLACE - self.place;
     }
 }
 
 impl Testimony {
-    /// What the witness of a state folder says; nothing if it is damaged or missing.
+    /// What the witness of a state folder said last; nothing if it is damaged or missing.
     pub(crate) fn read(state: &Path) -> io::Result<Option<Self>> {
-        let file = match File::open(Witness::path(state)) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let mut bytes = Vec::new();
-        file.take(LARGEST).read_to_end(&mut bytes)?;
-        Ok(parse(&bytes))
-    }
-
-    /// The same while a crawl runs, which writes it again and again: what is read in the middle
-    /// of that is no testimony, and read once more.
-    pub(crate) fn overheard(state: &Path) -> io::Result<Option<Self>> {
+        let path = Witness::path(state);
         for _ in 0..LOOKS {
-            if let Some(told) = Self::read(state)? {
+            let bytes = match look(&path) {
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            if let Some(told) = last(&bytes) {
                 return Ok(Some(told));
             }
-            thread::yield_now();
         }
-        Self::read(state)
+        Ok(None)
     }
 
     /// Where a log ended at the last commit that was seen.
@@ -98,6 +96,26 @@ impl Testimony {
     pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// How far all logs were, together.
+    fn reach(&self) -> u64 {
+        let offsets = self.0.iter().map(|(_, offset)| *offset);
+        offsets.fold(0, u64::saturating_add)
+    }
+}
+
+/// Both places, in one read.
+fn look(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(2 * PLACE);
+    let most = 2 * PLACE as u64;
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The later of the statements that are whole.
+fn last(bytes: &[u8]) -> Option<Testimony> {
+    let told = bytes.chunks(PLACE).filter_map(parse);
+    told.max_by_key(|told| (!told.is_empty(), told.reach()))
 }
 
 fn statement(offsets: &[(&'static str, u64)]) -> String {
@@ -148,19 +166,39 @@ mod tests {
     }
 
     #[test]
-    fn a_witness_is_understood_while_it_speaks() {
+    fn a_half_written_statement_hides_none() {
+        let commits: Vec<_> = (1..6_u64)
+            .map(|n| [("urls", 97_u64.pow(n as u32)), ("links", n)])
+            .collect();
         let place = tempfile::tempdir().unwrap();
         Witness::create(place.path()).unwrap();
         let mut witness = Witness::open(place.path()).unwrap();
-        let speaking = thread::spawn(move || {
-            for offset in 0..20_000 {
-                witness.saw(&[("urls", offset << (offset % 40)), ("links", offset)]);
+        let path = Witness::path(place.path());
+        let mut told_before = Testimony::default();
+        for offsets in &commits {
+            let before = look(&path).unwrap();
+            witness.saw(offsets);
+            let after = look(&path).unwrap();
+            let told_after = last(&after).unwrap();
+            assert_eq!(told_after.offset("urls"), offsets[0].1);
+            // However far the writing came: bytes behind that are still the old ones.
+            for written in 0..after.len() {
+                let tail = before.get(written..).unwrap_or_default();
+                let told = last(&[&after[..written], tail].concat()).unwrap();
+                assert!(told == told_before || told == told_after, "{written}");
             }
-        });
-        while !speaking.is_finished() {
-            assert!(Testimony::overheard(place.path()).unwrap().is_some());
+            told_before = told_after;
         }
-        speaking.join().unwrap();
+    }
+
+    #[test]
+    fn the_farthest_statement_has_room() {
+        let farthest = [
+            ("urls", u64::MAX),
+            ("links", u64::MAX),
+            ("archive", u64::MAX),
+        ];
+        assert!(statement(&farthest).len() <= PLACE);
     }
 
     #[test]

@@ -48,8 +48,11 @@ impl Kill {
 /// Up to where the log of URLs was committed, at the least.
 pub(crate) fn witnessed(folder: &Path) -> usize {
     let text = std::fs::read_to_string(folder.join("state/witness")).unwrap_or_default();
-    let urls = text.lines().find_map(|line| line.strip_prefix("urls "));
-    urls.map_or(0, |offset| offset.parse().unwrap_or(0))
+    // Two statements, written in turn, with zeros between them.
+    let lines = text.split(['\n', '\0']);
+    let urls = lines.filter_map(|line| line.strip_prefix("urls "));
+    let offsets = urls.filter_map(|offset| offset.parse().ok());
+    offsets.max().unwrap_or(0)
 }
 
 /// What a comparison came to.
