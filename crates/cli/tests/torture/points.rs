@@ -60,6 +60,7 @@ const fn is_in_recovery(point: Point) -> bool {
 fn try_point(point: Point, passing: u64) {
     let pages = match point {
         Point::InFlush | Point::InCompaction => 2_000,
+        Point::RunsMerging | Point::RunsReplaced => 2_000,
         _ => 200,
     };
     let graph = Graph::new(pages);
