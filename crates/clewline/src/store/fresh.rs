@@ -24,8 +24,10 @@ const ROW_KEYS: usize = 4096;
 const KEY_BYTES: usize = 16;
 /// What a key takes in memory, on its way into a run included.
 const KEY_ROOM: u64 = 40;
-/// Keys that gather however little memory there is: each run is one more to look into.
+/// Keys that gather however little memory there is: each run is one more to look into. A test
+/// that wants many runs has them of fewer.
 const FEWEST: usize = 1 << 16;
+const FEWEST_IF_SMALL: usize = 16;
 
 /// Keys on their way into a run.
 #[derive(Debug)]
@@ -117,10 +119,7 @@ impl FreshKeys {
 /// How many keys gather before a run is made of them.
 fn most(plan: MemoryPlan) -> usize {
     let keys = (write_buffer(plan, Weight::Large) / KEY_ROOM) as usize;
-    match small_tables() {
-        Some(_) => keys,
-        None => keys.max(FEWEST),
-    }
+    small_tables().map_or(keys.max(FEWEST), |_| FEWEST_IF_SMALL)
 }
 
 /// The names of the rows that so many keys of a batch make.

@@ -25,12 +25,14 @@ use clewline_core::key::Key;
 use super::database::StoreError;
 use super::hot::mark;
 use crate::durable;
-use crate::failpoint::{Point, pass};
+use crate::failpoint::{Point, pass, small_tables};
 use crate::memory::MemoryPlan;
 use run::{Keys, Listing, Run, RunWriter};
 
-/// So many runs of about the same length become one, about so many times as long.
+/// So many runs of about the same length become one, about so many times as long; fewer where a
+/// test wants many merges.
 const TOGETHER: usize = 4;
+const TOGETHER_IF_SMALL: usize = 2;
 /// Keys between two looks at whether a merge is still wanted.
 const BETWEEN_LOOKS: u64 = 1 << 16;
 /// Of the room that is left for filters, a new one takes at most three quarters: shorter runs
@@ -147,6 +149,9 @@ impl Runs {
         if self.shelf.damaged.load(Ordering::Relaxed) {
             return Err(StoreError::Damaged("a run of keys"));
         }
+        if small_tables().is_some() {
+            self.rest();
+        }
         let mut sorted: Vec<Key> = keys.iter().copied().collect();
         sorted.sort_unstable();
         let written = self.shelf.write_run(sorted.len() as u64, &[], |run| {
@@ -215,19 +220,17 @@ impl Runs {
         self.merging.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until nothing is left to merge.
-    #[cfg(test)]
+    /// Waits until nothing is left to merge, or for the end of a merge that was stopped.
     fn rest(&self) {
         let thread = self.merging().take();
-        thread.map_or(Ok(()), JoinHandle::join).unwrap();
+        thread.map_or(Ok(()), JoinHandle::join).ok();
     }
 }
 
 impl Drop for Runs {
     fn drop(&mut self) {
         self.shelf.stopped.store(true, Ordering::Relaxed);
-        let thread = self.merging().take();
-        thread.map_or(Ok(()), JoinHandle::join).ok();
+        self.rest();
     }
 }
 
@@ -240,7 +243,8 @@ impl State {
 
     /// Runs of about the same length, if there are enough of them; the shortest first.
     fn to_merge(&self) -> Option<Vec<Arc<Run>>> {
-        let length = |run: &Arc<Run>| run.listing.keys.max(1).ilog(TOGETHER as u64);
+        let together = small_tables().map_or(TOGETHER, |_| TOGETHER_IF_SMALL);
+        let length = |run: &Arc<Run>| run.listing.keys.max(1).ilog(together as u64);
         let of_length = |wanted: u32| {
             let alike = self.runs.iter().filter(|run| length(run) == wanted);
             alike.cloned().collect::<Vec<_>>()
@@ -249,7 +253,7 @@ impl State {
         lengths.sort_unstable();
         lengths.dedup();
         let groups = lengths.into_iter().map(of_length);
-        groups.into_iter().find(|group| group.len() >= TOGETHER)
+        groups.into_iter().find(|group| group.len() >= together)
     }
 }
 
