@@ -236,17 +236,50 @@ fn write_sequences(sequences: &[Sequence], room: &mut [u8]) -> usize {
         room[..2].copy_from_slice(&[high | 0x80, low]);
         2
     };
-    let Some((last, others)) = sequences.split_last() else {
+    let Some(last) = sequences.last() else {
         return start;
     };
     // All three codes are the predefined ones.
     room[start] = 0;
     start += 1;
-    let mut out = Backwards::new(*last, &mut room[start..]);
-    for sequence in others.iter().rev() {
-        out.push(*sequence);
+    let mut out = Backwards::new(last.split(), &mut room[start..]);
+    let mut others = sequences.iter().rev().map(Sequence::split).skip(1);
+    let mut current = last.split();
+    loop {
+        out.push_extras(current);
+        let Some(before) = others.next() else {
+            return start + out.end();
+        };
+        out.push_states(before);
+        current = before;
     }
-    start + out.end()
+}
+
+/// A sequence as symbols and what they leave to say.
+#[derive(Debug, Clone, Copy)]
+struct Symbols {
+    letters: Split,
+    length: Split,
+    offset: u32,
+}
+
+impl Sequence {
+    #[inline]
+    fn split(&self) -> Symbols {
+        Symbols {
+            letters: codes::letters(self.letters),
+            length: codes::length(self.length - 3),
+            offset: self.offset,
+        }
+    }
+}
+
+impl Symbols {
+    /// The symbol of an offset is how many bits it leaves to say.
+    #[inline]
+    const fn offset(self) -> u32 {
+        self.offset.ilog2()
+    }
 }
 
 /// Writes sequences from the last to the first, as they are read from the end of a block.
@@ -258,47 +291,50 @@ struct Backwards<'a> {
 }
 
 impl<'a> Backwards<'a> {
-    fn new(last: Sequence, room: &'a mut [u8]) -> Self {
-        let letters = codes::letters(last.letters);
-        let length = codes::length(last.length - 3);
-        let mut this = Self {
+    fn new(last: Symbols, room: &'a mut [u8]) -> Self {
+        Self {
             bits: Bits::new(Waiting::default(), room),
-            letters: LETTERS.first(letters.symbol.into()),
-            length: LENGTHS.first(length.symbol.into()),
-            offset: OFFSETS.first(last.offset.ilog2() as usize),
-        };
-        this.push_extras(last.offset, letters, length);
-        this
+            letters: LETTERS.first(last.letters.symbol.into()),
+            length: LENGTHS.first(last.length.symbol.into()),
+            offset: OFFSETS.first(last.offset() as usize),
+        }
     }
 
+    /// Goes on to the states of a sequence: up to 17 bits, for which there is room beside what
+    /// waits and what symbols leave to say.
     #[inline]
-    fn push(&mut self, sequence: Sequence) {
-        let offset = sequence.offset.ilog2() as usize;
-        let letters = codes::letters(sequence.letters);
-        let length = codes::length(sequence.length - 3);
-        let (offset_state, offset_count) = OFFSETS.before(self.offset, offset);
-        let (length_state, length_count) = LENGTHS.before(self.length, length.symbol.into());
-        let (letters_state, letters_count) = LETTERS.before(self.letters, letters.symbol.into());
+    fn push_states(&mut self, sequence: Symbols) {
+        let (letters, length) = (sequence.letters.symbol, sequence.length.symbol);
+        let (offset_state, offset_count) = OFFSETS.before(self.offset, sequence.offset() as usize);
+        let (length_state, length_count) = LENGTHS.before(self.length, length.into());
+        let (letters_state, letters_count) = LETTERS.before(self.letters, letters.into());
         let states = low(self.offset, offset_count)
             | low(self.length, length_count) << offset_count
             | low(self.letters, letters_count) << (offset_count + length_count);
         (self.offset, self.length, self.letters) = (offset_state, length_state, letters_state);
         self.bits
             .push(states, offset_count + length_count + letters_count);
-        self.push_extras(sequence.offset, letters, length);
     }
 
     /// What symbols leave to say: up to 48 bits, beside 17 of the states.
     #[inline]
-    fn push_extras(&mut self, offset: u32, letters: Split, length: Split) {
-        let log = offset.ilog2();
+    fn push_extras(&mut self, sequence: Symbols) {
+        let Symbols {
+            letters,
+            length,
+            offset,
+        } = sequence;
+        let log = sequence.offset();
         let extra = u64::from(letters.extra) | u64::from(length.extra) << letters.extra_bits;
         let count = u32::from(letters.extra_bits) + u32::from(length.extra_bits);
-        self.bits.push(extra, count);
         if count + log > MOST_EXTRA {
+            self.bits.push(extra, count);
             self.bits.write();
+            self.bits.push(low(offset, log), log);
+        } else {
+            self.bits
+                .push(extra | low(offset, log) << count, count + log);
         }
-        self.bits.push(low(offset, log), log);
         self.bits.write();
     }
 

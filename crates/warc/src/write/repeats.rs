@@ -14,8 +14,8 @@ use super::bits::WORD;
 pub(super) const WINDOW: usize = 1 << 16;
 /// Bytes that are copied or compared at once.
 pub(super) const STRIDE: usize = 16;
-/// Bits of a hash; 32 KB of places.
-const HASH_BITS: u32 = 14;
+/// Bits of a hash; 16 KB of places.
+const HASH_BITS: u32 = 13;
 /// Windows that are filled less get by with fewer places, which are cleared sooner.
 const SMALL: usize = 4 * 1024;
 const SMALL_HASH_BITS: u32 = 11;
@@ -106,9 +106,9 @@ impl Finder {
         let beyond = 8 * (WORD - T::SHORTEST) as u32;
         let (window, places) = (&*self.window, &mut *self.places);
         places[..1 << bits].fill(0);
-        // The first place is met without a word, and a word and one byte stand at the last one.
-        let (mut letters, mut at, last) = (0, 1, self.filled.saturating_sub(WORD));
-        while at < last {
+        // All hashes name the first place until they are met. At the last one a whole word stands.
+        let (mut letters, mut at) = (0, 1);
+        while at + WORD <= self.filled {
             let here = word(window, at);
             let place = &mut places[hash(here << beyond, shift)];
             let before = usize::from(std::mem::replace(place, at as u16));
