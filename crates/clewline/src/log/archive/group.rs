@@ -185,7 +185,10 @@ impl Group<'_> {
         let mut block = Vec::with_capacity(1024 + entry.outlinks.len());
         block.extend_from_slice(LINE_FIELD.as_bytes());
         block.extend_from_slice(b": ");
-        urls::write_line(&entry.record, &mut block)?;
+        match entry.line.get() {
+            Some(line) => block.extend_from_slice(line),
+            None => urls::write_line(&entry.record, &mut block)?,
+        }
         // The line's own end becomes that of the field.
         block.pop();
         block.extend_from_slice(b"\r\n");
