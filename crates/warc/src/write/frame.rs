@@ -200,12 +200,14 @@ impl Parts<'_> {
 impl Taker for Parts<'_> {
     const SHORTEST: usize = SHORTEST;
     const LONGEST: usize = 65_535;
-    const FARTHEST: usize = 65_535;
+    const FARTHEST: usize = WINDOW;
 
     #[inline]
     fn take(&mut self, window: &Window, letters: (usize, usize), repeat: Repeat) {
-        self.letters(window, letters);
         let count = (letters.1 - letters.0) as u32;
+        if count > 0 {
+            self.letters(window, letters);
+        }
         // Right after another repetition the same distance would be spelled otherwise.
         let is_repeated = repeat.distance == self.last && count > 0;
         self.sequences.push(Sequence {
@@ -236,22 +238,22 @@ fn write_sequences(sequences: &[Sequence], room: &mut [u8]) -> usize {
         room[..2].copy_from_slice(&[high | 0x80, low]);
         2
     };
-    let Some(last) = sequences.last() else {
+    let Some((last, others)) = sequences.split_last() else {
         return start;
     };
     // All three codes are the predefined ones.
     room[start] = 0;
     start += 1;
-    let mut out = Backwards::new(last.split(), &mut room[start..]);
-    let mut others = sequences.iter().rev().map(Sequence::split).skip(1);
     let mut current = last.split();
+    let mut out = Backwards::new(current, &mut room[start..]);
+    let mut others = others.iter().rev();
     loop {
         out.push_extras(current);
         let Some(before) = others.next() else {
             return start + out.end();
         };
-        out.push_states(before);
-        current = before;
+        current = before.split();
+        out.push_states(current);
     }
 }
 
@@ -285,9 +287,9 @@ impl Symbols {
 /// Writes sequences from the last to the first, as they are read from the end of a block.
 struct Backwards<'a> {
     bits: Bits<'a>,
-    letters: u32,
-    length: u32,
-    offset: u32,
+    letters: u8,
+    length: u8,
+    offset: u8,
 }
 
 impl<'a> Backwards<'a> {
@@ -304,16 +306,15 @@ impl<'a> Backwards<'a> {
     /// waits and what symbols leave to say.
     #[inline]
     fn push_states(&mut self, sequence: Symbols) {
-        let (letters, length) = (sequence.letters.symbol, sequence.length.symbol);
-        let (offset_state, offset_count) = OFFSETS.before(self.offset, sequence.offset() as usize);
-        let (length_state, length_count) = LENGTHS.before(self.length, length.into());
-        let (letters_state, letters_count) = LETTERS.before(self.letters, letters.into());
-        let states = low(self.offset, offset_count)
-            | low(self.length, length_count) << offset_count
-            | low(self.letters, letters_count) << (offset_count + length_count);
-        (self.offset, self.length, self.letters) = (offset_state, length_state, letters_state);
-        self.bits
-            .push(states, offset_count + length_count + letters_count);
+        let offset = OFFSETS.step(self.offset, sequence.offset() as u8);
+        let length = LENGTHS.step(self.length, sequence.length.symbol);
+        let letters = LETTERS.step(self.letters, sequence.letters.symbol);
+        let states = u64::from(offset.bits)
+            | u64::from(length.bits) << offset.count
+            | u64::from(letters.bits) << (offset.count + length.count);
+        (self.offset, self.length, self.letters) = (offset.state, length.state, letters.state);
+        let count = offset.count + length.count + letters.count;
+        self.bits.push(states, count.into());
     }
 
     /// What symbols leave to say: up to 48 bits, beside 17 of the states.
@@ -344,7 +345,7 @@ impl<'a> Backwards<'a> {
             (self.offset, OFFSET_STATE),
             (self.letters, LENGTH_STATE),
         ] {
-            self.bits.push(low(state, count), count);
+            self.bits.push(state.into(), count);
         }
         // A reader finds the end by the last bit that is set.
         self.bits.push(1, 1);

@@ -115,7 +115,8 @@ impl Finder {
             places[hash(word(window, at + 1) << beyond, shift)] = (at + 1) as u16;
             let differs = here ^ word(window, before);
             let distance = at - before;
-            if differs << beyond != 0 || distance > T::FARTHEST {
+            let is_far = T::FARTHEST < WINDOW && distance > T::FARTHEST;
+            if differs << beyond != 0 || is_far {
                 at += 2 + ((at - letters) >> PATIENCE);
                 continue;
             }
