@@ -10,7 +10,7 @@
 /// put around URIs, are percent-encoded; all else stays as it is.
 pub(crate) fn push_uri(uri: &str, out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    let stays = |byte: u8| byte.is_ascii_graphic() & (byte != b'<') & (byte != b'>');
+    let stays = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>');
     if all(uri, stays) {
         return out.extend_from_slice(uri.as_bytes());
     }

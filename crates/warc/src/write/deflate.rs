@@ -307,6 +307,9 @@ mod tests {
     fn noise_grows_by_an_eighth_at_most_and_text_shrinks() {
         for length in [0, 1, 7, 8, 9, 1000, 70_000, 200_000] {
             check(&[&noise(length)]);
+            // Letters that all have nine bits.
+            let high: Vec<u8> = noise(length).iter().map(|byte| byte | 0x90).collect();
+            check(&[&high]);
             let text = "<a href=\"page.html\">page</a>\n".repeat(length / 29 + 1);
             let size = check(&[text.as_bytes()]);
             assert!(size < 60 + text.len() / 50, "{size} of {}", text.len());
