@@ -13,8 +13,8 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// What a crawl opens apart from requests and tables: logs, locks, sockets of its own, and what
-/// is open for a moment while a table or a new file of the archive is made.
-const OWN: usize = 24;
+/// is open for a moment while a table or a new file of the archive is made; and the runs of keys.
+const OWN: usize = 32;
 /// Seats that there are however few descriptors there are: without them nothing would go on.
 const FEWEST_SEATS: usize = 4;
 /// Tables of the store that stay open, at the least and at the most.

@@ -33,6 +33,12 @@ pub enum Point {
     InFlush,
     /// The store compacts tables.
     InCompaction,
+    /// A run of keys is written and synced, and no commit names it.
+    RunWritten,
+    /// Runs of keys are being merged.
+    RunsMerging,
+    /// A commit names the merged run, and its parts are still there.
+    RunsReplaced,
     /// A restart found the folder and wrote its marker again.
     RecoveryBegins,
     /// A restart opened the state.
@@ -94,7 +100,7 @@ mod armed {
 
     impl Point {
         /// Every point.
-        pub const ALL: [Self; 26] = [
+        pub const ALL: [Self; 29] = [
             Self::NewFolder,
             Self::NewMarker,
             Self::NewStore,
@@ -108,6 +114,9 @@ mod armed {
             Self::AfterWitness,
             Self::InFlush,
             Self::InCompaction,
+            Self::RunWritten,
+            Self::RunsMerging,
+            Self::RunsReplaced,
             Self::RecoveryBegins,
             Self::RecoveryOpened,
             Self::BeforeCut,
@@ -139,6 +148,9 @@ mod armed {
                 Self::AfterWitness => "after-witness",
                 Self::InFlush => "in-flush",
                 Self::InCompaction => "in-compaction",
+                Self::RunWritten => "run-written",
+                Self::RunsMerging => "runs-merging",
+                Self::RunsReplaced => "runs-replaced",
                 Self::RecoveryBegins => "recovery-begins",
                 Self::RecoveryOpened => "recovery-opened",
                 Self::BeforeCut => "before-cut",

@@ -7,7 +7,8 @@
 /// Parts that the memory is divided into.
 const PARTS: u64 = 16;
 const HOT_KEYS: u64 = 2;
-const CACHE: u64 = 4;
+const CACHE: u64 = 2;
+const KEY_RUNS: u64 = 2;
 const WRITE_BUFFERS: u64 = 3;
 const LANES: u64 = 2;
 const IN_FLIGHT: u64 = 3;
@@ -40,6 +41,11 @@ impl MemoryPlan {
     /// For blocks of the store that were read before.
     pub(crate) const fn cache(self) -> u64 {
         self.share(CACHE)
+    }
+
+    /// For what is kept of the runs of keys, apart from the keys.
+    pub(crate) const fn key_runs(self) -> u64 {
+        self.share(KEY_RUNS)
     }
 
     /// For writes that are not in tables yet.
@@ -80,6 +86,7 @@ mod tests {
             let shares = [
                 plan.hot_keys(),
                 plan.cache(),
+                plan.key_runs(),
                 plan.write_buffers(),
                 plan.in_flight(),
                 plan.spool(),

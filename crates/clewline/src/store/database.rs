@@ -2,27 +2,17 @@
 //!
 //! Owns the storage engine. A batch of changes becomes durable at once or not at all, and stamps
 //! every part with its number: the engine cuts a damaged journal and keeps the tables that were
-//! written since, so only parts with the same stamp are of the same commit. Keys that are known
-//! are put into tables without a journal, some time after the commit that they are of, and their
-//! part has the stamp of the last commit that is in it. After a
-//! write error the engine is closed and opened again before the next try, because it does not
-//! accept writes any more.
+//! written since, so only parts with the same stamp are of the same commit. After a write error
+//! the engine is closed and opened again before the next try, because it does not accept writes
+//! any more.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
-use std::thread::sleep;
-use std::time::Duration;
-
-use clewline_core::frontier::KeySet;
-use clewline_core::key::Key;
 
 use fjall::compaction::Leveled;
-use fjall::config::BloomConstructionPolicy;
-use fjall::config::{
-    BlockSizePolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry, PartitioningPolicy,
-};
+use fjall::config::{BlockSizePolicy, CompressionPolicy, PartitioningPolicy};
 use fjall::{CompressionType, Keyspace, KeyspaceCreateOptions, PersistMode};
 use thiserror::Error;
 
@@ -43,14 +33,6 @@ const TABLE: u64 = 16 * 1024 * 1024;
 /// The least and the most that a buffer for writes takes.
 const SMALLEST_BUFFER: u64 = 512 * 1024;
 const LARGEST_BUFFER: u64 = 64 * 1024 * 1024;
-
-/// Tables of keys that were not merged yet, from which on keys wait for that: each is one more
-/// to look into. The engine's own writes wait at as many.
-const MOST_UNMERGED: usize = 20;
-/// How they wait, and how often at the most: an engine that does not merge any more says so
-/// when it is written to.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
-const MOST_LOOKS: usize = 3000;
 
 /// What can go wrong with the state of a crawl.
 #[derive(Debug, Error)]
@@ -81,6 +63,13 @@ pub enum StoreError {
     /// A part of it is not there.
     #[error("the state in {} is damaged: a part of it is missing", .0.display())]
     Incomplete(PathBuf),
+    /// It has a part that is not kept there any more.
+    #[error(
+        "the state in {} was made by an earlier version of clewline: finish the crawl with that \
+         version, or begin anew with --overwrite",
+        .0.display()
+    )]
+    Earlier(PathBuf),
     /// Its parts are not of the same commit.
     #[error("the state in {} is damaged: its parts are of different commits", .0.display())]
     Mixed(PathBuf),
@@ -92,8 +81,6 @@ pub enum StoreError {
 /// The parts of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Space {
-    /// Keys that are known.
-    Seen,
     /// Rows of entries by host, depth and batch.
     Queue,
     /// Which entries of a row are settled.
@@ -129,7 +116,6 @@ pub struct DiskUse {
 
 struct Handles {
     database: fjall::Database,
-    seen: Keyspace,
     queue: Keyspace,
     progress: Keyspace,
     lanes: Keyspace,
@@ -155,6 +141,9 @@ impl Handles {
         if existed && !SPACES.iter().all(|name| database.keyspace_exists(name)) {
             return Err(StoreError::Incomplete(path.into()));
         }
+        if database.keyspace_exists(EARLIER) {
+            return Err(StoreError::Earlier(path.into()));
+        }
         watch(Point::InFlush, {
             let database = database.clone();
             move || database.outstanding_flushes() > 0
@@ -176,9 +165,8 @@ impl Handles {
             database.keyspace(name, || options).map_err(at)
         };
         let usual = KeyspaceCreateOptions::default;
-        let [seen, queue, progress, lanes, robots, meta] = SPACES;
+        let [queue, progress, lanes, robots, meta] = SPACES;
         let handles = Self {
-            seen: space(seen, Weight::Large, seen_options())?,
             queue: space(queue, Weight::Large, queue_options())?,
             progress: space(progress, Weight::Small, usual())?,
             lanes: space(lanes, Weight::Small, usual())?,
@@ -193,7 +181,6 @@ impl Handles {
 
     fn space(&self, space: Space) -> &Keyspace {
         match space {
-            Space::Seen => &self.seen,
             Space::Queue => &self.queue,
             Space::Progress => &self.progress,
             Space::Lanes => &self.lanes,
@@ -204,30 +191,28 @@ impl Handles {
 
     /// The number of the last write, which every part must agree on.
     fn stamp(&self, path: &Path) -> Result<u64, StoreError> {
-        let number = |space: &Keyspace, name: &[u8]| {
-            let bytes = space.get(name).map_err(|error| StoreError::Read {
+        let stamp_of = |space: &Keyspace| {
+            let bytes = space.get(STAMP).map_err(|error| StoreError::Read {
                 path: path.into(),
                 source: Box::new(error),
             })?;
-            let number = bytes.map(|bytes| <[u8; 8]>::try_from(&*bytes));
-            let number = number.transpose().ok().flatten();
-            Ok(number.map_or(0, u64::from_be_bytes))
+            let stamp = bytes.map(|bytes| <[u8; 8]>::try_from(&*bytes));
+            let stamp = stamp.transpose().ok().flatten();
+            Ok(stamp.map_or(0, u64::from_be_bytes))
         };
-        let stamp = number(&self.meta, &STAMP)?;
+        let stamp = stamp_of(&self.meta)?;
         let mut agree = true;
-        for space in self.stamped() {
-            agree &= number(space, &STAMP)? == stamp;
+        for space in self.all() {
+            agree &= stamp_of(space)? == stamp;
         }
-        let in_tables = number(&self.meta, IN_TABLES)?..=stamp;
-        if agree && in_tables.contains(&number(&self.seen, &STAMP)?) {
+        if agree {
             Ok(stamp)
         } else {
             Err(StoreError::Mixed(path.into()))
         }
     }
 
-    /// The parts that a commit writes to.
-    const fn stamped(&self) -> [&Keyspace; SPACES.len() - 1] {
+    const fn all(&self) -> [&Keyspace; SPACES.len()] {
         [
             &self.queue,
             &self.progress,
@@ -249,42 +234,17 @@ impl Handles {
                 None => batch.remove(space, change.key.as_slice()),
             }
         }
-        for space in self.stamped() {
+        for space in self.all() {
             batch.insert(space, STAMP, stamp.to_be_bytes());
         }
         pass(Point::BeforeCommit);
         batch.commit()
-    }
-
-    /// Makes a table of keys, all of which are of commits up to this one.
-    fn put_into_table(&self, keys: &[Key], stamp: u64) -> fjall::Result<()> {
-        for _ in 0..MOST_LOOKS {
-            if self.seen.l0_table_count() < MOST_UNMERGED {
-                break;
-            }
-            sleep(BETWEEN_LOOKS);
-        }
-        let mut table = self.seen.start_ingestion()?;
-        for key in keys {
-            table.write(key.as_bytes(), b"")?;
-        }
-        table.write(STAMP, stamp.to_be_bytes())?;
-        table.finish()
     }
 }
 
 /// Damage that the storage engine did not expect makes it panic; that is damage, and no crash.
 fn guarded<T>(path: &Path, act: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_| Err(StoreError::Broken(path.into())))
-}
-
-/// Keys are hashes: they do not compress, and most questions are about keys that are new.
-fn seen_options() -> KeyspaceCreateOptions {
-    let bloom = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
-    KeyspaceCreateOptions::default()
-        .data_block_size_policy(BlockSizePolicy::all(4 * 1024))
-        .data_block_compression_policy(CompressionPolicy::all(CompressionType::None))
-        .filter_policy(FilterPolicy::all(bloom))
 }
 
 /// How much of all writes goes to a part.
@@ -294,8 +254,8 @@ pub(super) enum Weight {
     Small,
 }
 
-/// What is written to a part before it is put into a table. Two parts are large and four small;
-/// each has a buffer that fills while another is written out. That of the keys is a set of our own.
+/// What is written to a part before it is put into a table. Two parts are large, with the keys,
+/// and four small; each has a buffer that fills while another is written out.
 pub(super) fn write_buffer(plan: MemoryPlan, weight: Weight) -> u64 {
     let bytes = match weight {
         Weight::Large => plan.write_buffers() / 6,
@@ -305,13 +265,13 @@ pub(super) fn write_buffer(plan: MemoryPlan, weight: Weight) -> u64 {
 }
 
 /// The names of the parts.
-const SPACES: [&str; 6] = ["seen", "queue", "progress", "lanes", "robots", "meta"];
+const SPACES: [&str; 5] = ["queue", "progress", "lanes", "robots", "meta"];
+
+/// A part that earlier versions had.
+const EARLIER: &str = "seen";
 
 /// The key of the stamp in every part, behind all others.
 const STAMP: [u8; 32] = [0xff; 32];
-
-/// Where it is noted which commit's keys are in tables for sure: their rows are gone.
-const IN_TABLES: &[u8] = b"in tables";
 
 /// The folder in which the engine keeps them.
 const PARTS: &str = "keyspaces";
@@ -337,9 +297,8 @@ fn queue_options() -> KeyspaceCreateOptions {
 pub(super) struct Database {
     path: PathBuf,
     plan: MemoryPlan,
-    /// The number of the last write that was tried, and of the last that did not fail.
+    /// The number of the last write that was tried.
     stamp: AtomicU64,
-    written: AtomicU64,
     handles: RwLock<Option<Handles>>,
 }
 
@@ -354,27 +313,7 @@ impl Database {
             path: path.into(),
             plan,
             stamp: AtomicU64::new(stamp),
-            written: AtomicU64::new(stamp),
             handles: RwLock::new(Some(handles)),
-        })
-    }
-
-    pub(super) fn contains(&self, space: Space, key: &[u8]) -> Result<bool, StoreError> {
-        self.read(|handles| handles.space(space).contains_key(key))
-    }
-
-    /// Says of each key whether it is in a table. Where they come in their order, neighbours
-    /// share what must be read for them.
-    pub(super) fn look_up(
-        &self,
-        keys: &[Key],
-        mut each: impl FnMut(Key, bool),
-    ) -> Result<(), StoreError> {
-        self.read(|handles| {
-            for key in keys {
-                each(*key, handles.seen.contains_key(key.as_bytes())?);
-            }
-            Ok(())
         })
     }
 
@@ -426,12 +365,12 @@ impl Database {
         })
     }
 
-    /// What its parts take on disk.
-    pub(super) fn disk_use(&self) -> Result<DiskUse, StoreError> {
+    /// What its parts take on disk, with so many bytes of keys beside them.
+    pub(super) fn disk_use(&self, keys: u64) -> Result<DiskUse, StoreError> {
         self.read(|handles| {
             let rest = [&handles.lanes, &handles.robots, &handles.meta];
             Ok(DiskUse {
-                keys: handles.seen.disk_space(),
+                keys,
                 queue: handles.queue.disk_space() + handles.progress.disk_space(),
                 rest: rest.iter().map(|space| space.disk_space()).sum(),
                 journals: handles.database.journal_disk_space()?,
@@ -458,23 +397,7 @@ impl Database {
     /// Makes all changes durable, or none.
     pub(super) fn write(&self, changes: &[Change]) -> Result<(), StoreError> {
         let stamp = self.stamp.fetch_add(1, Ordering::Relaxed) + 1;
-        self.change(|handles| handles.write(changes, stamp))?;
-        self.written.store(stamp, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Puts keys that were made durable before into a table; answers the change that says so,
-    /// for the commit after which nothing else holds them.
-    pub(super) fn put_into_table(&self, keys: &KeySet<Key>) -> Result<Change, StoreError> {
-        let mut sorted: Vec<Key> = keys.iter().copied().collect();
-        sorted.sort_unstable();
-        let stamp = self.written.load(Ordering::Relaxed);
-        self.change(|handles| handles.put_into_table(&sorted, stamp))?;
-        Ok(Change {
-            space: Space::Meta,
-            key: IN_TABLES.to_vec(),
-            value: Some(stamp.to_be_bytes().to_vec()),
-        })
+        self.change(|handles| handles.write(changes, stamp))
     }
 
     fn change(&self, act: impl FnOnce(&Handles) -> fjall::Result<()>) -> Result<(), StoreError> {
@@ -507,32 +430,5 @@ impl Drop for Database {
         let handles = handles.take();
         // An engine that broke down may do so once more on its way out, and nobody asks it.
         catch_unwind(AssertUnwindSafe(|| drop(handles))).ok();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_of_keys_that_do_not_fit_the_commits_are_refused() {
-        let keys: KeySet<Key> = [Key::from_bytes([7; 16])].into_iter().collect();
-        for (ahead, forgotten, is_sound) in [(0, 0, true), (1, 0, false), (0, 1, false)] {
-            let folder = tempfile::tempdir().unwrap();
-            let plan = MemoryPlan::of(16 << 20);
-            let database = Database::open(folder.path(), plan).unwrap();
-            database.write(&[]).unwrap();
-            database.written.fetch_add(ahead, Ordering::Relaxed);
-            let mut mark = database.put_into_table(&keys).unwrap();
-            let in_tables = 1_u64 + ahead + forgotten;
-            mark.value = Some(in_tables.to_be_bytes().to_vec());
-            if ahead == 0 {
-                database.write(&[mark]).unwrap();
-            }
-            drop(database);
-            let opened = Database::open(folder.path(), plan);
-            let mixed = matches!(opened, Err(StoreError::Mixed(_)));
-            assert_eq!(mixed, !is_sound, "{ahead} {forgotten}");
-        }
     }
 }

@@ -1,9 +1,8 @@
-//! Keys that are durable and lie in no table yet.
+//! Keys that are durable and lie in no run yet.
 //!
-//! Owns them in memory, and the rows that hold them on disk until they are put into a table, very
-//! many at once and in their order. One by one they would be entries of the journal, which are
-//! slow to read over again on start, and nodes of a list in memory, which are slow to look
-//! through for every question. Invariant: a durable key is in a row here, or in a table.
+//! Owns them in memory, and the rows that hold them on disk until they are put into a run, very
+//! many at once. Invariant: a durable key is in a row here, or in a run that the same commit
+//! names which removes the row.
 
 use std::sync::Arc;
 
@@ -23,27 +22,28 @@ const BEHIND: &[u8] = b"fresh/";
 const ROW_KEYS: usize = 4096;
 /// Bytes of a key.
 const KEY_BYTES: usize = 16;
-/// What a key takes in memory, on its way into a table included.
+/// What a key takes in memory, on its way into a run included.
 const KEY_ROOM: u64 = 40;
-/// Keys that gather however little memory there is: a few tables are merged with tens of
-/// megabytes of others, however small they are.
+/// Keys that gather however little memory there is: each run is one more to look into. A test
+/// that wants many runs has them of fewer.
 const FEWEST: usize = 1 << 16;
+const FEWEST_IF_SMALL: usize = 16;
 
-/// Keys on their way into a table.
+/// Keys on their way into a run.
 #[derive(Debug)]
 struct Leaving {
     keys: Arc<KeySet<Key>>,
-    /// They are in a table when this batch is durable.
+    /// They are in a run when this batch is durable.
     batch: u64,
 }
 
-/// Keys that are to be put into a table, and the rows that are not needed after that.
+/// Keys that are to be put into a run, and the rows that are not needed after that.
 pub(super) struct Departure {
     pub(super) keys: Arc<KeySet<Key>>,
     pub(super) rows: Vec<Vec<u8>>,
 }
 
-/// Durable keys that lie in no table.
+/// Durable keys that lie in no run.
 #[derive(Debug)]
 pub(super) struct FreshKeys {
     keys: KeySet<Key>,
@@ -95,7 +95,7 @@ impl FreshKeys {
         }
     }
 
-    /// What goes into a table together with this batch: everything, when it is enough.
+    /// What goes into a run together with this batch: everything, when it is enough.
     pub(super) fn depart(&mut self, batch: u64) -> Option<Departure> {
         if self.keys.len() < self.most || self.leaving.is_some() {
             return None;
@@ -110,19 +110,16 @@ impl FreshKeys {
         Some(Departure { keys, rows })
     }
 
-    /// A batch is durable: what went with it is in a table.
+    /// A batch is durable: what went with it is in a run.
     pub(super) fn arrived(&mut self, batch: u64) {
         self.leaving.take_if(|leaving| leaving.batch <= batch);
     }
 }
 
-/// How many keys gather before a table is made of them.
+/// How many keys gather before a run is made of them.
 fn most(plan: MemoryPlan) -> usize {
     let keys = (write_buffer(plan, Weight::Large) / KEY_ROOM) as usize;
-    match small_tables() {
-        Some(_) => keys,
-        None => keys.max(FEWEST),
-    }
+    small_tables().map_or(keys.max(FEWEST), |_| FEWEST_IF_SMALL)
 }
 
 /// The names of the rows that so many keys of a batch make.

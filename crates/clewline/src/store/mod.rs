@@ -9,6 +9,7 @@ mod fresh;
 mod hot;
 mod packing;
 mod queue;
+mod runs;
 mod seam;
 mod survey;
 #[cfg(test)]
@@ -28,11 +29,18 @@ use fresh::FreshKeys;
 use hot::HotKeys;
 use packing::{Packer, unpack};
 use queue::{HostQueue, KnownRow, Place, ROW_ENTRIES, Rest, ToRead};
+use runs::Runs;
 
 use crate::memory::MemoryPlan;
 
 /// The name under which the number of the last durable batch is kept.
 const BATCH: &str = "batch";
+
+/// The name under which it is kept which runs of keys count.
+const RUNS: &str = "runs";
+
+/// Where they are.
+const KEYS: &str = "keys";
 
 /// The prefix of the offsets of logs.
 const OFFSET: &str = "offset.";
@@ -108,7 +116,8 @@ pub struct DiskStore {
     keyer: Keyer,
     hot: HotKeys,
     fresh: FreshKeys,
-    /// Keys that were looked up ahead and are in no table. They are asked for last, and only
+    runs: Arc<Runs>,
+    /// Keys that were looked up ahead and are in no run. They are asked for last, and only
     /// until the open batch is sealed: one that is added meanwhile is found in that.
     absent: KeySet<Key>,
     batch: u64,
@@ -125,8 +134,9 @@ pub struct DiskStore {
 /// A batch on its way to the disk.
 pub struct SealedBatch {
     database: Arc<Database>,
+    runs: Arc<Runs>,
     changes: Vec<Change>,
-    /// Keys of earlier batches that go into a table before this one is committed.
+    /// Keys of earlier batches that go into a run before this one is committed.
     departing: Option<Arc<KeySet<Key>>>,
 }
 
@@ -135,11 +145,16 @@ impl Sealed for SealedBatch {
 
     fn commit(&mut self, offsets: &[(&'static str, u64)]) -> Result<(), StoreError> {
         if let Some(keys) = &self.departing {
-            let mark = self.database.put_into_table(keys)?;
-            self.changes.push(mark);
+            self.runs.add(keys)?;
             self.departing = None;
         }
         let own = self.changes.len();
+        let list = self.runs.to_commit();
+        self.changes.extend(list.as_ref().map(|list| Change {
+            space: Space::Meta,
+            key: RUNS.as_bytes().to_vec(),
+            value: Some(list.to_bytes()),
+        }));
         for (name, offset) in offsets {
             self.changes.push(Change {
                 space: Space::Meta,
@@ -149,6 +164,9 @@ impl Sealed for SealedBatch {
         }
         let written = self.database.write(&self.changes);
         self.changes.truncate(own);
+        if let (Ok(()), Some(list)) = (&written, list) {
+            self.runs.committed(&list);
+        }
         written
     }
 }
@@ -161,8 +179,11 @@ impl DiskStore {
             Some(bytes) => number(&bytes)?,
             None => 0,
         };
+        let list = database.get(Space::Meta, RUNS.as_bytes())?;
+        let runs = Runs::open(&path.join(KEYS), list.as_deref(), plan)?;
         Ok(Self {
             fresh: FreshKeys::read(&database, plan)?,
+            runs: Arc::new(runs),
             absent: KeySet::default(),
             database,
             keyer,
@@ -186,7 +207,7 @@ impl DiskStore {
 
     /// What its parts take on disk.
     pub fn disk_use(&self) -> Result<DiskUse, StoreError> {
-        self.database.disk_use()
+        self.database.disk_use(self.runs.bytes())
     }
 
     /// Something that was sealed with a batch under a name.
@@ -202,7 +223,7 @@ impl DiskStore {
         bytes.map(|bytes| number(&bytes)).transpose()
     }
 
-    /// Whether a key is known without a look at the tables.
+    /// Whether a key is known without a look at the runs.
     fn remembers(&mut self, key: Key) -> bool {
         self.hot.meet(key)
             || self.open.seen.contains(&key)

@@ -29,7 +29,8 @@ impl Store for DiskStore {
         if self.absent.contains(&key) {
             return Ok(false);
         }
-        let known = self.database.contains(Space::Seen, key.as_bytes())?;
+        let mut known = false;
+        self.runs.look_up(&[key], |_, is_known| known = is_known)?;
         if known {
             self.hot.add(key);
         }
@@ -42,7 +43,7 @@ impl Store for DiskStore {
         unknown.dedup();
         self.absent.clear();
         let (hot, absent) = (&mut self.hot, &mut self.absent);
-        self.database.look_up(&unknown, |key, is_known| {
+        self.runs.look_up(&unknown, |key, is_known| {
             if is_known {
                 hot.add(key);
             } else {
@@ -267,6 +268,7 @@ impl Store for DiskStore {
         self.batch += 1;
         SealedBatch {
             database: Arc::clone(&self.database),
+            runs: Arc::clone(&self.runs),
             changes,
             departing,
         }

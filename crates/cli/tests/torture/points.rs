@@ -9,22 +9,22 @@ use terrarium::LiveWeb;
 
 use crate::graph::Graph;
 use crate::ledger::{Kill, compare};
-use crate::run::{command, ended, finish, is_finished, start};
+use crate::run::{SMALL_TABLES, command, ended, finish, is_finished, start};
 
 /// The signal of an abort.
 const ABORTED: i32 = 6;
 
-/// Runs until a point is passed so many times.
-fn abort_at(point: &str, passing: u64, folder: &Path, web: &LiveWeb) -> Kill {
+/// Runs until a point is passed so many times; nothing if it never is.
+fn abort_at(point: &str, passing: u64, folder: &Path, web: &LiveWeb) -> Option<Kill> {
     let child = command(folder, web)
         .env("CLEWLINE_KILL_AT", format!("{point}:{passing}"))
-        .env("CLEWLINE_SMALL_TABLES", "1")
+        .env(SMALL_TABLES, "1")
         .spawn()
         .unwrap();
     let (output, talk) = ended(child);
-    let signal = output.status.signal();
-    assert_eq!(signal, Some(ABORTED), "{point}:{passing} {talk}");
-    Kill::of(folder)
+    let is_aborted = output.status.signal() == Some(ABORTED);
+    assert!(is_aborted || output.status.success(), "{point} {talk}");
+    is_aborted.then(|| Kill::of(folder))
 }
 
 /// Which passings of a point are tried.
@@ -57,11 +57,8 @@ const fn is_in_recovery(point: Point) -> bool {
     )
 }
 
-fn try_point(point: Point, passing: u64) {
-    let pages = match point {
-        Point::InFlush | Point::InCompaction => 2_000,
-        _ => 200,
-    };
+/// Crawls a graph up to a point and on from there; answers whether the point was passed.
+fn is_passed(point: Point, passing: u64, pages: u64) -> bool {
     let graph = Graph::new(pages);
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("a.crawl");
@@ -69,20 +66,26 @@ fn try_point(point: Point, passing: u64) {
     let mut kills = Vec::new();
     if is_in_recovery(point) {
         // Synced and not committed: there is a tail.
-        kills.push(abort_at("after-sync", 2, &folder, &web));
+        kills.extend(abort_at("after-sync", 2, &folder, &web));
     }
-    kills.push(abort_at(point.name(), passing, &folder, &web));
+    let kill = abort_at(point.name(), passing, &folder, &web);
+    let is_passed = kill.is_some();
+    kills.extend(kill);
     if !is_finished(&folder) {
         finish(start(&folder, &web));
     }
     compare(graph, &web, &folder, &kills).assert_sound();
+    is_passed
 }
 
 #[test]
 fn a_kill_at_every_named_point_loses_nothing() {
     for point in Point::ALL {
         for passing in passings(point) {
-            try_point(point, *passing);
+            // Where the disk is slow there are few commits, and a point may want several.
+            let mut pages = [200, 2_000, 8_000].into_iter();
+            let passed = pages.any(|pages| is_passed(point, *passing, pages));
+            assert!(passed, "{point:?}:{passing} is never passed");
         }
     }
 }

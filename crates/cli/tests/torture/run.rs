@@ -37,6 +37,9 @@ const PATIENCE: Duration = Duration::from_mins(2);
 /// How long nothing needs to happen before a run is looked at.
 const GLANCE: Duration = Duration::from_millis(20);
 
+/// What makes the tables of the state small.
+pub(crate) const SMALL_TABLES: &str = "CLEWLINE_SMALL_TABLES";
+
 /// A moment to kill a run at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Moment {
@@ -62,6 +65,10 @@ pub(crate) fn command(folder: &Path, web: &LiveWeb) -> Command {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
+    // Every other run has tables and runs of keys so small that it makes and merges many.
+    if number % 2 == 1 {
+        command.env(SMALL_TABLES, "1");
+    }
     command
 }
 

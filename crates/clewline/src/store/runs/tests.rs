@@ -1,0 +1,183 @@
+//! Runs against a plain set, with merges, restarts and damage.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+const PLAN: MemoryPlan = MemoryPlan::of(16 * 1024 * 1024);
+
+/// Keys by number; many share a host.
+fn key(number: u64) -> Key {
+    let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let host = u128::from((number % 50).wrapping_mul(0xd6e8_feb8_6659_fd93));
+    Key::from_bytes((host << 64 | u128::from(mixed)).to_be_bytes())
+}
+
+fn keys(numbers: impl Iterator<Item = u64>) -> KeySet<Key> {
+    numbers.map(key).collect()
+}
+
+fn known(runs: &Runs, numbers: impl Iterator<Item = u64>) -> usize {
+    let asked: BTreeSet<Key> = numbers.map(key).collect();
+    let asked: Vec<Key> = asked.into_iter().collect();
+    let mut known = 0;
+    let count = |_, is_known| known += usize::from(is_known);
+    runs.look_up(&asked, count).unwrap();
+    known
+}
+
+/// What a commit would do; answers the row that it keeps.
+fn commit(runs: &Runs) -> Option<Vec<u8>> {
+    let list = runs.to_commit()?;
+    runs.committed(&list);
+    Some(list.to_bytes())
+}
+
+fn files(folder: &Path) -> usize {
+    fs::read_dir(folder).unwrap().count()
+}
+
+#[test]
+fn keys_are_known_through_merges_and_restarts() {
+    let place = tempfile::tempdir().unwrap();
+    let mut runs = Runs::open(place.path(), None, PLAN).unwrap();
+    let (mut made, mut row) = (0, None);
+    // The last key of a block, the first of the next, and runs that hold the same keys.
+    for round in 0..21 {
+        let length = [1, 254, 255, 256, 700][round % 5];
+        runs.add(&keys(made..made + length)).unwrap();
+        made += length;
+        runs.add(&keys(made - 1..made)).unwrap();
+        row = commit(&runs).or(row);
+        if round % 4 == 0 {
+            drop(runs);
+            runs = Runs::open(place.path(), row.as_deref(), PLAN).unwrap();
+        }
+        assert_eq!(known(&runs, 0..made), made as usize, "{round}");
+        assert_eq!(known(&runs, made..made + 5_000), 0, "{round}");
+    }
+    runs.rest();
+    runs.add(&keys(made..=made)).unwrap();
+    runs.rest();
+    assert!(runs.shelf.read().runs.len() < 3 * 6, "runs are merged");
+    row = commit(&runs).or(row);
+    assert!(runs.shelf.read().replaced.is_empty());
+    assert_eq!(files(place.path()), runs.shelf.read().runs.len());
+    let merged: u64 = runs
+        .shelf
+        .read()
+        .runs
+        .iter()
+        .map(|run| run.listing.keys)
+        .sum();
+    assert!(merged <= made + 21, "what was there twice is there once");
+    drop(runs);
+    let runs = Runs::open(place.path(), row.as_deref(), PLAN).unwrap();
+    assert_eq!(known(&runs, 0..=made), made as usize + 1);
+}
+
+#[test]
+fn what_no_commit_named_is_removed_and_what_one_named_is_kept() {
+    let place = tempfile::tempdir().unwrap();
+    let runs = Runs::open(place.path(), None, PLAN).unwrap();
+    for round in 0..TOGETHER as u64 - 1 {
+        runs.add(&keys(round * 10..round * 10 + 10)).unwrap();
+    }
+    let row = commit(&runs).unwrap();
+    assert!(runs.to_commit().is_none(), "nothing changed since");
+    runs.add(&keys(100..110)).unwrap();
+    runs.rest();
+    let list = runs.to_commit().unwrap();
+    assert_eq!(list.0.len(), 1, "all became one");
+    assert_eq!(
+        files(place.path()),
+        TOGETHER + 1,
+        "and nothing is removed yet"
+    );
+    drop(runs);
+    // As after a kill: the last commit named the parts.
+    let runs = Runs::open(place.path(), Some(&row), PLAN).unwrap();
+    assert_eq!(files(place.path()), TOGETHER - 1);
+    assert_eq!(known(&runs, 0..30), 30);
+    assert_eq!(known(&runs, 100..110), 0, "rows hold those still");
+}
+
+#[test]
+fn filters_keep_to_their_room() {
+    let place = tempfile::tempdir().unwrap();
+    let plan = MemoryPlan::of(64 * 1024);
+    let runs = Runs::open(place.path(), None, plan).unwrap();
+    for round in 0..30_u64 {
+        runs.add(&keys(round * 3_000..(round + 1) * 3_000)).unwrap();
+        runs.rest();
+        commit(&runs);
+    }
+    let state = runs.shelf.read();
+    let (filters, indexes) = state.runs.iter().fold((0, 0), |(filters, indexes), run| {
+        let index = run.listing.keys.div_ceil(run::BLOCK_KEYS as u64) * 16;
+        (filters + run.memory() - index, indexes + index)
+    });
+    let lines = state.runs.len() as u64 * filter::LINE;
+    drop(state);
+    assert!(
+        filters <= plan.key_runs() + lines,
+        "{filters} and {indexes}"
+    );
+    assert_eq!(known(&runs, 0..90_000), 90_000);
+}
+
+#[test]
+fn no_changed_byte_is_taken_for_a_key() {
+    let place = tempfile::tempdir().unwrap();
+    let runs = Runs::open(place.path(), None, PLAN).unwrap();
+    runs.add(&keys(0..600)).unwrap();
+    let row = commit(&runs).unwrap();
+    drop(runs);
+    let path = run::path(place.path(), 1);
+    let sound = fs::read(&path).unwrap();
+    let asked: Vec<Key> = keys(0..600)
+        .into_iter()
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let is_refused = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        let answers = Runs::open(place.path(), Some(&row), PLAN)
+            .and_then(|runs| runs.look_up(&asked, |_, is_known| assert!(is_known)));
+        matches!(answers, Err(StoreError::Damaged(_)))
+    };
+    assert!(!is_refused(&sound));
+    for at in (0..sound.len()).step_by(7) {
+        let mut damaged = sound.clone();
+        damaged[at] ^= 1 << (at % 8);
+        assert!(is_refused(&damaged), "byte {at}");
+        assert!(is_refused(&sound[..at]), "cut at {at}");
+    }
+    fs::remove_file(&path).unwrap();
+    let missing = Runs::open(place.path(), Some(&row), PLAN);
+    assert!(matches!(missing, Err(StoreError::Damaged(_))));
+    let torn = Runs::open(place.path(), Some(&row[1..]), PLAN);
+    assert!(matches!(torn, Err(StoreError::Damaged(_))));
+}
+
+#[test]
+fn damage_that_a_merge_finds_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    let runs = Runs::open(place.path(), None, PLAN).unwrap();
+    runs.add(&keys(0..10)).unwrap();
+    let path = run::path(place.path(), 1);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[5] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    for round in 1..TOGETHER as u64 {
+        runs.add(&keys(round * 10..round * 10 + 10)).unwrap();
+    }
+    runs.rest();
+    let next = runs.add(&keys(100..110));
+    assert!(matches!(next, Err(StoreError::Damaged(_))));
+    assert_eq!(
+        files(place.path()),
+        TOGETHER,
+        "nothing is left of the merge"
+    );
+}
