@@ -183,12 +183,11 @@ impl Group<'_> {
         out: &mut dyn Write,
     ) -> io::Result<u64> {
         let mut made = Vec::new();
-        let line = match entry.line.get() {
-            Some(line) => line,
-            None => {
-                urls::write_line(&entry.record, &mut made)?;
-                &made[..]
-            }
+        let line = if let Some(line) = entry.line.get() {
+            line
+        } else {
+            urls::write_line(&entry.record, &mut made)?;
+            &made[..]
         };
         // The line's own end becomes that of the field.
         let line = line.strip_suffix(b"\n").unwrap_or(line);
