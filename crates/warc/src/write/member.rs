@@ -17,6 +17,8 @@ use super::frame::{self, BLOCK, Content, Frame, LONGEST_HEADER, Place};
 /// Bytes of output that are gathered before they are handed on.
 const BUFFER: usize = 80 * 1024;
 const _: () = assert!(BUFFER >= LEAST_ROOM);
+/// So many bytes are handed on without a copy.
+const AT_ONCE: usize = 1024;
 /// The most that one stored block holds (RFC 1951, section 3.2.4).
 const STORED: usize = 0xffff;
 /// Deflate, no name, no time, system unknown: the same for every member.
@@ -195,10 +197,10 @@ impl Gathered<'_> {
     }
 
     fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if bytes.len() > self.buffer.len() - self.filled {
+        if bytes.len() >= AT_ONCE || bytes.len() > self.buffer.len() - self.filled {
             self.hand_on()?;
         }
-        if bytes.len() > self.buffer.len() {
+        if bytes.len() >= AT_ONCE {
             return self.out.write_all(bytes);
         }
         self.buffer[self.filled..][..bytes.len()].copy_from_slice(bytes);
