@@ -4,7 +4,7 @@
 //! `v` is raised whenever a field changes its meaning.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
@@ -153,6 +153,8 @@ pub struct Entry {
     pub exchange: Option<Arc<Exchange>>,
     /// Where the page points, as the archive says it; empty without one.
     pub outlinks: Vec<u8>,
+    /// The line as it was written, for whoever writes it again.
+    pub(crate) line: OnceLock<Box<[u8]>>,
 }
 
 impl Entry {
@@ -160,5 +162,6 @@ impl Entry {
     pub(crate) fn forget_bytes(&mut self) {
         self.exchange = None;
         self.outlinks = Vec::new();
+        self.line = OnceLock::new();
     }
 }

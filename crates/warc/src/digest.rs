@@ -91,21 +91,14 @@ impl Digest {
 
     /// The digest in base 32, without its label.
     pub fn base32(&self) -> String {
-        let mut text = String::with_capacity(32);
-        let (mut held, mut bits) = (0_u32, 0);
-        for &byte in self.as_bytes() {
-            held = (held << 8) | u32::from(byte);
-            bits += 8;
-            while bits >= 5 {
-                bits -= 5;
-                text.push(char::from(ALPHABET[(held >> bits) as usize & 31]));
-            }
-            held &= (1 << bits) - 1;
-        }
-        if bits > 0 {
-            text.push(char::from(ALPHABET[(held << (5 - bits)) as usize & 31]));
-        }
-        text
+        let digits = |group: &[u8]| {
+            let mut bytes = [0; 8];
+            bytes[3..3 + group.len()].copy_from_slice(group);
+            let (bits, count) = (u64::from_be_bytes(bytes), (group.len() * 8).div_ceil(5));
+            let digit = move |index| ALPHABET[(bits >> (35 - 5 * index)) as usize % 32];
+            (0..count).map(move |index| char::from(digit(index)))
+        };
+        self.as_bytes().chunks(5).flat_map(digits).collect()
     }
 }
 

@@ -47,18 +47,25 @@ fn hex(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).map(|digit| digit as u8)
 }
 
-impl fmt::Display for RecordId {
-    /// `urn:uuid:` and the UUID, without the brackets of a header field.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl RecordId {
+    /// `urn:uuid:` and the UUID, without the brackets of a header field. Each record names
+    /// three: digits are set by hand, as formatting sixteen numbers shows.
+    pub(crate) fn text(self) -> [u8; 45] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        // Each record names three: digits are set by hand, as formatting sixteen numbers shows.
         let mut text = *b"urn:uuid:00000000-0000-0000-0000-000000000000";
         let places = (9..text.len()).filter(|place| !matches!(place, 17 | 22 | 27 | 32));
         let halves = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
         for (place, half) in places.zip(halves) {
             text[place] = DIGITS[usize::from(half)];
         }
-        formatter.write_str(str::from_utf8(&text).expect("hexadecimal digits are ASCII"))
+        text
+    }
+}
+
+impl fmt::Display for RecordId {
+    /// `urn:uuid:` and the UUID, without the brackets of a header field.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(str::from_utf8(&self.text()).expect("hexadecimal digits are ASCII"))
     }
 }
 

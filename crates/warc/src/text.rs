@@ -10,8 +10,12 @@
 /// put around URIs, are percent-encoded; all else stays as it is.
 pub(crate) fn push_uri(uri: &str, out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let stays = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>');
+    if all(uri, stays) {
+        return out.extend_from_slice(uri.as_bytes());
+    }
     for byte in uri.bytes() {
-        if byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>') {
+        if stays(byte) {
             out.push(byte);
         } else {
             out.push(b'%');
@@ -24,6 +28,9 @@ pub(crate) fn push_uri(uri: &str, out: &mut Vec<u8>) {
 /// Appends a value. Controls become spaces, and none stands at an end.
 pub(crate) fn push_value(value: &str, out: &mut Vec<u8>) {
     let value = value.trim_matches(|one: char| one.is_control() || one.is_whitespace());
+    if all(value, |byte| (b' '..=b'~').contains(&byte)) {
+        return out.extend_from_slice(value.as_bytes());
+    }
     let mut encoded = [0; 4];
     for character in value.chars() {
         // Both are line breaks to readers that split lines as Unicode does.
@@ -35,10 +42,15 @@ pub(crate) fn push_value(value: &str, out: &mut Vec<u8>) {
 
 /// Appends a name.
 pub(crate) fn push_name(name: &str, out: &mut Vec<u8>) {
-    for byte in name.bytes() {
-        let sound = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        out.push(if sound { byte } else { b'-' });
-    }
+    let is_sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let sound = |byte| if is_sound(byte) { byte } else { b'-' };
+    out.extend(name.bytes().map(sound));
+}
+
+/// Whether a rule holds for all bytes. It goes on where it does not, so that many are asked at
+/// once: nearly all text that gets here is as it must be.
+fn all(text: &str, rule: impl Fn(u8) -> bool) -> bool {
+    text.bytes().fold(true, |so_far, byte| so_far & rule(byte))
 }
 
 #[cfg(test)]

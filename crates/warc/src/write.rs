@@ -46,7 +46,7 @@ pub enum WriteError {
 #[derive(Debug)]
 pub struct Encoder {
     packer: Packer,
-    /// The header and what is compressed together with it.
+    /// The header, and the head of a message behind it.
     record: Vec<u8>,
 }
 
@@ -73,13 +73,6 @@ impl Encoder {
         self.record.clear();
         draft.header(&mut self.record).map_err(unread)?;
         let block = draft.block();
-        if block.length() < self.packer.gathers(effort) {
-            gather(block, &mut self.record).map_err(unread)?;
-            self.packer
-                .whole(&self.record, effort, &mut counted)
-                .map_err(failed)?;
-            return Ok(counted.written);
-        }
         let length = (self.record.len() + END.len()) as u64 + block.length();
         self.record.extend_from_slice(block.head());
         let mut member = self
@@ -102,17 +95,6 @@ impl Encoder {
         member.end(END).map_err(failed)?;
         Ok(counted.written)
     }
-}
-
-/// Puts a block and what follows it behind its header.
-fn gather(block: &Block<'_>, record: &mut Vec<u8>) -> io::Result<()> {
-    record.extend_from_slice(block.head());
-    block.each_body(&mut |piece| {
-        record.extend_from_slice(piece);
-        true
-    })?;
-    record.extend_from_slice(END);
-    Ok(())
 }
 
 /// What follows every block.

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -140,6 +140,7 @@ pub(super) fn entry(finished: Finished, facts: Facts) -> Entry {
         links: facts.links,
         exchange: facts.exchange,
         outlinks: facts.outlinks.unwrap_or_default(),
+        line: OnceLock::new(),
     }
 }
 

@@ -52,6 +52,11 @@ impl Log for UrlsLog {
             self.line.clear();
             write_line(&entry.record, &mut self.line)?;
             self.appender.write(&self.line)?;
+            // The archive repeats the lines of what has an answer. It is set once, and a batch
+            // that is written again has the same lines.
+            if entry.exchange.is_some() {
+                entry.line.set(self.line.as_slice().into()).ok();
+            }
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! the links of the same files.
 
 use std::io::BufRead;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use clewline_core::key::Keyer;
@@ -116,5 +117,6 @@ fn entry(url: CrawlUrl, date: Moment, wire: u64, found: Captured, keys: &Keyer) 
         links,
         exchange: None,
         outlinks: Vec::new(),
+        line: OnceLock::new(),
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use clewline_core::key::Keyer;
@@ -191,6 +192,7 @@ impl Making {
                         record: noted.record,
                         exchange: None,
                         outlinks: Vec::new(),
+                        line: OnceLock::new(),
                     };
                     self.rebuilt.lines += 1;
                     self.line(&noted.line, entry)?;

@@ -1,5 +1,6 @@
 //! Made-up records and a whole report, for tests.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use clewline_core::key::{Key, Keyer};
@@ -114,6 +115,7 @@ pub(crate) fn bare(record: Record, links: Vec<(Key, LinkKind)>) -> Entry {
         links,
         exchange: None,
         outlinks: Vec::new(),
+        line: OnceLock::new(),
     }
 }
 

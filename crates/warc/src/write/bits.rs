@@ -52,6 +52,21 @@ impl<'a> Bits<'a> {
         *count %= 8;
     }
 
+    /// Pushes and writes so many whole bytes, which are the lowest ones of a word. Those above
+    /// must be zero.
+    #[inline]
+    pub(super) fn write_bytes(&mut self, bytes: u64, count: usize) {
+        let waiting = &mut self.waiting;
+        let low = waiting.bits | bytes << waiting.count;
+        self.room[self.filled..self.filled + WORD].copy_from_slice(&low.to_le_bytes());
+        self.filled += count;
+        waiting.bits = if count < WORD {
+            low >> (8 * count)
+        } else {
+            bytes >> 1 >> (u64::BITS - 1 - waiting.count)
+        };
+    }
+
     /// Fills the last byte with zeros.
     pub(super) fn align(&mut self) {
         self.waiting.count = self.waiting.count.next_multiple_of(8);

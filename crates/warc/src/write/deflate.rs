@@ -5,14 +5,17 @@
 //! since [`Deflate::begin`] alone, and is at most an eighth longer.
 
 use super::bits::{Bits, WORD, Waiting};
-use super::repeats::{Finder, Repeat, Taker};
+use super::repeats::{self, Finder, Repeat, Taker, Window, word};
 
 const LONGEST: usize = 258;
-const WINDOW: usize = 32 * 1024;
-/// Bytes that may be written beyond what a span of input becomes.
-const SLACK: usize = 3 * WORD;
-/// So much room there is for output whenever more input is taken.
-pub(super) const LEAST_ROOM: usize = 1024;
+const FARTHEST: usize = 32 * 1024;
+/// So much room there is for output whenever a window is written: letters have nine bits at
+/// most, and a word is written where less may be filled.
+pub(super) const LEAST_ROOM: usize = repeats::WINDOW / 8 * 9 + 4 * WORD;
+/// Of each letter in a word, the bit that no letter of ASCII has.
+const NOT_ASCII: u64 = u64::from_ne_bytes([0x80; WORD]);
+/// Eight times the code of the letter 0, the first bit highest.
+const FIRST_CODES: u64 = u64::from_ne_bytes([0x30; WORD]);
 
 /// Bits to be written, the first one lowest, and how many they are.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +58,17 @@ static LENGTHS: [Code; LONGEST - 2] = {
     codes
 };
 
+/// The codes of distances, the first bit lowest.
+static DISTANCES: [u8; 32] = {
+    let mut codes = [0; 32];
+    let mut number = 0;
+    while number < codes.len() {
+        codes[number] = (number as u8).reverse_bits() >> 3;
+        number += 1;
+    }
+    codes
+};
+
 /// The code of a letter or a length, which is written with its first bit first.
 const fn symbol(number: u16) -> Code {
     let (code, count) = match number {
@@ -69,6 +83,21 @@ const fn symbol(number: u16) -> Code {
     }
 }
 
+/// A distance and how many bits it has: five, and all of it that they do not say.
+#[inline]
+fn distance(distance: usize) -> (u64, u32) {
+    let above = distance as u32 - 1;
+    let (code, extra_bits) = if above < 4 {
+        (above, 0)
+    } else {
+        let log = above.ilog2();
+        (2 * log + (above >> (log - 1) & 1), log - 1)
+    };
+    let extra = above & ((1 << extra_bits) - 1);
+    let code = u32::from(DISTANCES[code as usize % DISTANCES.len()]);
+    (u64::from(code | extra << 5), 5 + extra_bits)
+}
+
 /// Whether another block follows in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Follows {
@@ -76,7 +105,7 @@ pub(super) enum Follows {
     Blocks,
 }
 
-/// Makes a block of what it is given in pieces. Matches do not reach from piece to piece.
+/// Makes a block of what it is given, window by window.
 pub(super) struct Deflate {
     finder: Finder,
     waiting: Waiting,
@@ -90,9 +119,9 @@ impl Deflate {
         }
     }
 
-    /// Begins a stream of about this length with a block.
-    pub(super) fn begin(&mut self, length: u64, follows: Follows) {
-        self.finder.begin(length);
+    /// Begins a stream with a block.
+    pub(super) fn begin(&mut self, follows: Follows) {
+        self.finder.begin();
         let is_last = u64::from(follows == Follows::Nothing);
         self.waiting = Waiting {
             bits: 0b010 | is_last,
@@ -100,18 +129,20 @@ impl Deflate {
         };
     }
 
-    /// Takes input from `start` on, as much as surely has room when compressed. Answers where
-    /// it stopped, and how many bytes it wrote.
-    pub(super) fn take(&mut self, input: &[u8], start: usize, room: &mut [u8]) -> (usize, usize) {
-        let span = room.len().saturating_sub(SLACK) / 9 * 8;
-        let end = input.len().min(start.saturating_add(span));
-        let input = &input[..end];
+    /// Takes what has room in the window; answers the rest.
+    pub(super) fn fill<'p>(&mut self, piece: &'p [u8]) -> &'p [u8] {
+        self.finder.fill(piece)
+    }
+
+    /// Writes what is in the window; the room must be [`LEAST_ROOM`] at least. Answers how many
+    /// bytes it wrote.
+    pub(super) fn write(&mut self, room: &mut [u8]) -> usize {
         let mut out = Output(Bits::new(self.waiting, room));
-        let letters = self.finder.find(input, start, &mut out);
-        out.letters(&input[letters..]);
+        self.finder.find(&mut out);
+        self.finder.begin();
         let (waiting, filled) = out.0.end();
         self.waiting = waiting;
-        (end, filled)
+        filled
     }
 
     /// Ends the block and fills its last byte; the room must be [`LEAST_ROOM`] at least. Answers
@@ -144,50 +175,61 @@ impl Output<'_> {
         self.0.push(code.bits as u64, code.count as u32);
     }
 
-    /// Pushes a distance: five bits, and all of it that they do not say.
+    /// Writes the letters from one place to another. Most times they are few, so it pays to
+    /// make all that a word holds at once.
     #[inline]
-    fn push_distance(&mut self, distance: usize) {
-        let above = distance as u32 - 1;
-        let (code, extra, extra_bits) = if above < 4 {
-            (above, 0, 0)
-        } else {
-            let log = above.ilog2();
-            let extra_bits = log - 1;
-            let extra = above & ((1 << extra_bits) - 1);
-            (2 * log + (above >> extra_bits & 1), extra, extra_bits)
-        };
-        let code = code.reverse_bits() >> (u32::BITS - 5);
-        self.0.push(u64::from(code | extra << 5), 5 + extra_bits);
+    fn letters(&mut self, window: &Window, (mut at, to): (usize, usize)) {
+        while to - at >= WORD {
+            self.word(word(window, at), WORD);
+            at += WORD;
+        }
+        let few = word(window, at) & ((1 << (8 * (to - at))) - 1);
+        self.word(few, to - at);
     }
 
-    /// Pushes letters, four of which have room beside what waits.
+    /// Writes the first letters of a word; those behind them must be zero. Letters of ASCII
+    /// have codes of eight bits: 0x30 more than the letter, the first bit first.
     #[inline]
-    fn letters(&mut self, letters: &[u8]) {
-        let (fours, rest) = letters.as_chunks::<4>();
-        for four in fours {
+    fn word(&mut self, letters: u64, count: usize) {
+        if letters & NOT_ASCII != 0 {
+            return self.any_letters(&letters.to_le_bytes()[..count]);
+        }
+        let codes = (letters + FIRST_CODES).swap_bytes().reverse_bits();
+        let above = u64::MAX.checked_shl(8 * count as u32).unwrap_or(0);
+        self.0.write_bytes(codes & !above, count);
+    }
+
+    /// Writes letters, four of which have room beside what waits.
+    fn any_letters(&mut self, letters: &[u8]) {
+        for four in letters.chunks(4) {
             for letter in four {
                 self.push(LITERALS[usize::from(*letter)]);
             }
             self.0.write();
         }
-        for letter in rest {
-            self.push(LITERALS[usize::from(*letter)]);
-        }
-        self.0.write();
     }
 }
 
 impl Taker for Output<'_> {
     const SHORTEST: usize = 5;
     const LONGEST: usize = LONGEST;
-    const WINDOW: usize = WINDOW;
+    const FARTHEST: usize = FARTHEST;
 
     #[inline]
-    fn take(&mut self, input: &[u8], letters: (usize, usize), repeat: Repeat) {
-        self.letters(&input[letters.0..letters.1]);
-        self.push(LENGTHS[repeat.length - 3]);
-        self.push_distance(repeat.distance);
+    fn take(&mut self, window: &Window, letters: (usize, usize), repeat: Repeat) {
+        // Most of them follow one another.
+        if letters.0 < letters.1 {
+            self.letters(window, letters);
+        }
+        let length = LENGTHS[repeat.length - 3];
+        let (distance, count) = distance(repeat.distance);
+        let bits = u64::from(length.bits) | distance << length.count;
+        self.0.push(bits, u32::from(length.count) + count);
         self.0.write();
+    }
+
+    fn end(&mut self, window: &Window, letters: (usize, usize)) {
+        self.letters(window, letters);
     }
 }
 
@@ -198,20 +240,22 @@ mod tests {
     use flate2::{Decompress, FlushDecompress, Status};
     use proptest::prelude::*;
 
-    /// Compresses pieces through a room of this size.
-    fn deflated(pieces: &[&[u8]], room: usize) -> Vec<u8> {
+    /// Compresses pieces.
+    fn deflated(pieces: &[&[u8]]) -> Vec<u8> {
         let mut deflate = Deflate::new();
-        deflate.begin(pieces.concat().len() as u64, Follows::Nothing);
-        let (mut out, mut room) = (Vec::new(), vec![0xaa; room]);
-        for piece in pieces {
-            let mut at = 0;
-            while at < piece.len() {
-                let (stopped, filled) = deflate.take(piece, at, &mut room);
-                assert!(stopped > at, "it goes on");
-                out.extend_from_slice(&room[..filled]);
-                at = stopped;
+        deflate.begin(Follows::Nothing);
+        let (mut out, mut room) = (Vec::new(), vec![0xaa; LEAST_ROOM]);
+        for mut piece in pieces.iter().copied() {
+            while !piece.is_empty() {
+                piece = deflate.fill(piece);
+                if !piece.is_empty() {
+                    let filled = deflate.write(&mut room);
+                    out.extend_from_slice(&room[..filled]);
+                }
             }
         }
+        let filled = deflate.write(&mut room);
+        out.extend_from_slice(&room[..filled]);
         let filled = deflate.end(&mut room);
         out.extend_from_slice(&room[..filled]);
         out
@@ -227,15 +271,16 @@ mod tests {
         out
     }
 
-    fn check(pieces: &[&[u8]], room: usize) -> usize {
+    fn check(pieces: &[&[u8]]) -> usize {
         let whole = pieces.concat();
-        let stream = deflated(pieces, room);
+        let stream = deflated(pieces);
         assert!(
             inflated(&stream, whole.len()) == whole,
             "{} bytes",
             whole.len()
         );
-        assert!(stream.len() <= whole.len() + whole.len() / 8 + 2);
+        // Nine bits for a letter, three before the block and seven at its end.
+        assert!(stream.len() <= (9 * whole.len() + 10).div_ceil(8));
         stream.len()
     }
 
@@ -243,18 +288,18 @@ mod tests {
     fn every_length_and_distance_comes_back() {
         for length in 0..600 {
             let run = vec![b'r'; length];
-            assert!(check(&[&run], LEAST_ROOM) < 14);
+            assert!(check(&[&run]) < 14);
             let mut apart = noise(300);
             apart.extend_from_slice(&apart.clone()[..length.min(300)]);
-            check(&[&apart], LEAST_ROOM);
+            check(&[&apart]);
         }
         let letters = noise(400);
         for distance in (400..70_000).step_by(211).chain(32_760..32_776) {
             let mut far = letters.clone();
             far.resize(distance, b'.');
             far.extend_from_slice(&letters);
-            let length = check(&[&far], 64 * 1024);
-            let is_near = distance <= WINDOW;
+            let length = check(&[&far]);
+            let is_near = distance <= FARTHEST;
             assert_eq!(length < 500 + distance / 100, is_near, "{distance}");
         }
     }
@@ -262,12 +307,13 @@ mod tests {
     #[test]
     fn noise_grows_by_an_eighth_at_most_and_text_shrinks() {
         for length in [0, 1, 7, 8, 9, 1000, 70_000, 200_000] {
-            for room in [LEAST_ROOM, 64 * 1024] {
-                check(&[&noise(length)], room);
-                let text = "<a href=\"page.html\">page</a>\n".repeat(length / 29 + 1);
-                let size = check(&[text.as_bytes()], room);
-                assert!(size < 60 + text.len() / 50, "{size} of {}", text.len());
-            }
+            check(&[&noise(length)]);
+            // Letters that all have nine bits.
+            let high: Vec<u8> = noise(length).iter().map(|byte| byte | 0x90).collect();
+            check(&[&high]);
+            let text = "<a href=\"page.html\">page</a>\n".repeat(length / 29 + 1);
+            let size = check(&[text.as_bytes()]);
+            assert!(size < 60 + text.len() / 50, "{size} of {}", text.len());
         }
     }
 
@@ -275,9 +321,10 @@ mod tests {
     fn the_same_input_gives_the_same_bytes_whatever_came_before() {
         let mut deflate = Deflate::new();
         let mut made = |input: &[u8]| {
-            let mut room = vec![0; 4096];
-            deflate.begin(input.len() as u64, Follows::Nothing);
-            let (_, filled) = deflate.take(input, 0, &mut room);
+            let mut room = vec![0; LEAST_ROOM + WORD];
+            deflate.begin(Follows::Nothing);
+            deflate.fill(input);
+            let filled = deflate.write(&mut room);
             let ended = deflate.end(&mut room[filled..]);
             room[..filled + ended].to_vec()
         };
@@ -290,10 +337,9 @@ mod tests {
         #[test]
         fn what_goes_in_comes_out(
             pieces in prop::collection::vec("[ab<\n\u{e9}]{0,300}", 0..5),
-            room in LEAST_ROOM..4096_usize,
         ) {
             let pieces: Vec<&[u8]> = pieces.iter().map(String::as_bytes).collect();
-            check(&pieces, room);
+            check(&pieces);
         }
     }
 }

@@ -14,6 +14,9 @@ use crate::kind::{Kind, Profile, Truncation};
 use crate::moment::Moment;
 use crate::text::{push_name, push_uri, push_value};
 
+/// Room for the header of most records.
+const USUAL_HEADER: usize = 1024;
+
 /// A record before it is written.
 #[derive(Debug, Clone)]
 pub struct Draft<'a> {
@@ -36,15 +39,19 @@ pub struct Original<'a> {
 impl<'a> Draft<'a> {
     /// A record of any kind, with nothing but what every record has.
     pub fn new(kind: Kind, id: RecordId, date: Moment, block: Block<'a>) -> Self {
-        let header = format!(
-            "WARC/1.1\r\nWARC-Type: {}\r\nWARC-Record-ID: <{id}>\r\nWARC-Date: {date}\r\n",
-            kind.name()
-        );
-        Self {
-            id,
-            header: header.into_bytes(),
-            block,
+        let mut header = Vec::with_capacity(USUAL_HEADER);
+        for part in [
+            &b"WARC/1.1\r\nWARC-Type: "[..],
+            kind.name().as_bytes(),
+            b"\r\nWARC-Record-ID: <",
+            &id.text(),
+            b">\r\nWARC-Date: ",
+            &date.text(),
+            b"\r\n",
+        ] {
+            header.extend_from_slice(part);
         }
+        Self { id, header, block }
     }
 
     /// What a file holds; the block is made by [`warc_fields`].
@@ -172,7 +179,9 @@ impl<'a> Draft<'a> {
 
     fn identifier(mut self, name: &str, id: RecordId) -> Self {
         self.begin(name);
-        write!(self.header, "<{id}>\r\n").expect("a vector takes all bytes");
+        self.header.push(b'<');
+        self.header.extend_from_slice(&id.text());
+        self.header.extend_from_slice(b">\r\n");
         self
     }
 

@@ -9,7 +9,7 @@ mod alphabet;
 mod codes;
 
 use super::bits::{Bits, Waiting};
-use super::repeats::{Finder, Repeat, Taker};
+use super::repeats::{Finder, Repeat, STRIDE, Taker, WINDOW, Window};
 use alphabet::Told;
 use codes::{LENGTH_STATE, LENGTHS, LETTERS, OFFSET_STATE, OFFSETS, Split};
 
@@ -31,8 +31,6 @@ const REPEATED: u32 = 3;
 /// Bits that symbols may leave to say and that still have room beside 17 of the states and 7
 /// that wait.
 const MOST_EXTRA: u32 = 40;
-/// Letters that are copied at once.
-const STRIDE: usize = 16;
 /// Bytes that may be written beyond the letters and what sequences stand for.
 const SLACK: usize = 64;
 
@@ -40,7 +38,7 @@ const SLACK: usize = 64;
 /// the time of a dozen letters; and no sequence takes more bits than such letters have.
 const SHORTEST: usize = 8;
 /// A block has too few sequences for the third way to write their number.
-const _: () = assert!(BLOCK / SHORTEST < 0x7f00);
+const _: () = assert!(WINDOW / SHORTEST < 0x7f00 && WINDOW <= BLOCK);
 
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +94,7 @@ struct Sequence {
     offset: u32,
 }
 
-/// Makes blocks of what it is given in pieces. Matches do not reach from piece to piece.
+/// Makes blocks of what it is given, one of each window.
 pub(super) struct Frame {
     finder: Finder,
     letters: Box<[u8]>,
@@ -112,25 +110,28 @@ impl Frame {
     pub(super) fn new() -> Self {
         Self {
             finder: Finder::new(),
-            letters: vec![0; BLOCK + STRIDE].into_boxed_slice(),
+            letters: vec![0; WINDOW + STRIDE].into_boxed_slice(),
             sequences: Vec::new(),
-            block: vec![0; alphabet::most(BLOCK) + SLACK].into_boxed_slice(),
+            block: vec![0; alphabet::most(WINDOW) + SLACK].into_boxed_slice(),
             last: 0,
             told: Told::Not,
         }
     }
 
-    /// Begins a frame of about this length.
-    pub(super) fn begin(&mut self, length: u64) {
-        self.finder.begin(length);
+    /// Begins a frame.
+    pub(super) fn begin(&mut self) {
+        self.finder.begin();
         (self.last, self.told) = (0, Told::Not);
     }
 
-    /// Compresses a piece from `start` on, as much as a block holds. Answers where it stopped,
-    /// and the block; nothing if it is no smaller than its input.
-    pub(super) fn take(&mut self, input: &[u8], start: usize) -> (usize, Option<&[u8]>) {
-        let end = input.len().min(start + BLOCK);
-        let input = &input[..end];
+    /// Takes what has room in the window; answers the rest.
+    pub(super) fn fill<'p>(&mut self, piece: &'p [u8]) -> &'p [u8] {
+        self.finder.fill(piece)
+    }
+
+    /// Makes a block of what is in the window, which is compressed if that makes it smaller.
+    /// The window is as it was until [`Frame::go_on`].
+    pub(super) fn block(&mut self) -> (Content, &[u8]) {
         self.sequences.clear();
         let mut parts = Parts {
             sequences: &mut self.sequences,
@@ -138,17 +139,21 @@ impl Frame {
             filled: 0,
             last: self.last,
         };
-        let rest = self.finder.find(input, start, &mut parts);
-        parts.letters(input, (rest, end));
+        self.finder.find(&mut parts);
         let Parts { filled, last, .. } = parts;
         let (letters, told) = write_letters(&self.letters[..filled], self.told, &mut self.block);
         let size = letters + write_sequences(&self.sequences, &mut self.block[letters..]);
-        if size >= end - start {
+        if size >= self.finder.filled().len() {
             // A reader will hear neither of its sequences nor of its code.
-            return (end, None);
+            return (Content::Raw, self.finder.filled());
         }
         (self.last, self.told) = (last, told);
-        (end, Some(&self.block[..size]))
+        (Content::Compressed, &self.block[..size])
+    }
+
+    /// Forgets the block, for the next one of its frame.
+    pub(super) fn go_on(&mut self) {
+        self.finder.begin();
     }
 }
 
@@ -173,22 +178,21 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Copies letters, and where it can bytes beyond them, which the next ones overwrite: most
-    /// times few are copied, and to copy a fixed number costs less than to ask how many.
+    /// Copies letters, and bytes beyond them, which the next ones overwrite: most times few are
+    /// copied, and to copy a fixed number costs less than to ask how many.
     #[inline]
-    fn letters(&mut self, input: &[u8], (from, to): (usize, usize)) {
+    fn letters(&mut self, window: &Window, (from, to): (usize, usize)) {
         let mut at = from;
-        while at < to {
-            let room = &mut self.room[self.filled..];
-            let taken = if let Some(letters) = input[at..].first_chunk::<STRIDE>() {
-                room[..STRIDE].copy_from_slice(letters);
-                STRIDE.min(to - at)
-            } else {
-                room[..to - at].copy_from_slice(&input[at..to]);
-                to - at
-            };
+        loop {
+            let letters = window[at % WINDOW..].first_chunk::<STRIDE>();
+            let letters = letters.expect("a stride has room behind every place");
+            self.room[self.filled..self.filled + STRIDE].copy_from_slice(letters);
+            let taken = STRIDE.min(to - at);
             self.filled += taken;
             at += taken;
+            if at == to {
+                break;
+            }
         }
     }
 }
@@ -196,12 +200,14 @@ impl Parts<'_> {
 impl Taker for Parts<'_> {
     const SHORTEST: usize = SHORTEST;
     const LONGEST: usize = 65_535;
-    const WINDOW: usize = 65_535;
+    const FARTHEST: usize = WINDOW;
 
     #[inline]
-    fn take(&mut self, input: &[u8], letters: (usize, usize), repeat: Repeat) {
-        self.letters(input, letters);
+    fn take(&mut self, window: &Window, letters: (usize, usize), repeat: Repeat) {
         let count = (letters.1 - letters.0) as u32;
+        if count > 0 {
+            self.letters(window, letters);
+        }
         // Right after another repetition the same distance would be spelled otherwise.
         let is_repeated = repeat.distance == self.last && count > 0;
         self.sequences.push(Sequence {
@@ -214,6 +220,10 @@ impl Taker for Parts<'_> {
             },
         });
         self.last = repeat.distance;
+    }
+
+    fn end(&mut self, window: &Window, letters: (usize, usize)) {
+        self.letters(window, letters);
     }
 }
 
@@ -234,63 +244,98 @@ fn write_sequences(sequences: &[Sequence], room: &mut [u8]) -> usize {
     // All three codes are the predefined ones.
     room[start] = 0;
     start += 1;
-    let mut out = Backwards::new(*last, &mut room[start..]);
-    for sequence in others.iter().rev() {
-        out.push(*sequence);
+    let mut current = last.split();
+    let mut out = Backwards::new(current, &mut room[start..]);
+    let mut others = others.iter().rev();
+    loop {
+        out.push_extras(current);
+        let Some(before) = others.next() else {
+            return start + out.end();
+        };
+        current = before.split();
+        out.push_states(current);
     }
-    start + out.end()
+}
+
+/// A sequence as symbols and what they leave to say.
+#[derive(Debug, Clone, Copy)]
+struct Symbols {
+    letters: Split,
+    length: Split,
+    offset: u32,
+}
+
+impl Sequence {
+    #[inline]
+    fn split(&self) -> Symbols {
+        Symbols {
+            letters: codes::letters(self.letters),
+            length: codes::length(self.length - 3),
+            offset: self.offset,
+        }
+    }
+}
+
+impl Symbols {
+    /// The symbol of an offset is how many bits it leaves to say.
+    #[inline]
+    const fn offset(self) -> u32 {
+        self.offset.ilog2()
+    }
 }
 
 /// Writes sequences from the last to the first, as they are read from the end of a block.
 struct Backwards<'a> {
     bits: Bits<'a>,
-    letters: u32,
-    length: u32,
-    offset: u32,
+    letters: u8,
+    length: u8,
+    offset: u8,
 }
 
 impl<'a> Backwards<'a> {
-    fn new(last: Sequence, room: &'a mut [u8]) -> Self {
-        let letters = codes::letters(last.letters);
-        let length = codes::length(last.length - 3);
-        let mut this = Self {
+    fn new(last: Symbols, room: &'a mut [u8]) -> Self {
+        Self {
             bits: Bits::new(Waiting::default(), room),
-            letters: LETTERS.first(letters.symbol.into()),
-            length: LENGTHS.first(length.symbol.into()),
-            offset: OFFSETS.first(last.offset.ilog2() as usize),
-        };
-        this.push_extras(last.offset, letters, length);
-        this
+            letters: LETTERS.first(last.letters.symbol.into()),
+            length: LENGTHS.first(last.length.symbol.into()),
+            offset: OFFSETS.first(last.offset() as usize),
+        }
     }
 
+    /// Goes on to the states of a sequence: up to 17 bits, for which there is room beside what
+    /// waits and what symbols leave to say.
     #[inline]
-    fn push(&mut self, sequence: Sequence) {
-        let offset = sequence.offset.ilog2() as usize;
-        let letters = codes::letters(sequence.letters);
-        let length = codes::length(sequence.length - 3);
-        let (offset_state, offset_count) = OFFSETS.before(self.offset, offset);
-        let (length_state, length_count) = LENGTHS.before(self.length, length.symbol.into());
-        let (letters_state, letters_count) = LETTERS.before(self.letters, letters.symbol.into());
-        let states = low(self.offset, offset_count)
-            | low(self.length, length_count) << offset_count
-            | low(self.letters, letters_count) << (offset_count + length_count);
-        (self.offset, self.length, self.letters) = (offset_state, length_state, letters_state);
-        self.bits
-            .push(states, offset_count + length_count + letters_count);
-        self.push_extras(sequence.offset, letters, length);
+    fn push_states(&mut self, sequence: Symbols) {
+        let offset = OFFSETS.step(self.offset, sequence.offset() as u8);
+        let length = LENGTHS.step(self.length, sequence.length.symbol);
+        let letters = LETTERS.step(self.letters, sequence.letters.symbol);
+        let states = u64::from(offset.bits)
+            | u64::from(length.bits) << offset.count
+            | u64::from(letters.bits) << (offset.count + length.count);
+        (self.offset, self.length, self.letters) = (offset.state, length.state, letters.state);
+        let count = offset.count + length.count + letters.count;
+        self.bits.push(states, count.into());
     }
 
     /// What symbols leave to say: up to 48 bits, beside 17 of the states.
     #[inline]
-    fn push_extras(&mut self, offset: u32, letters: Split, length: Split) {
-        let log = offset.ilog2();
+    fn push_extras(&mut self, sequence: Symbols) {
+        let Symbols {
+            letters,
+            length,
+            offset,
+        } = sequence;
+        let log = sequence.offset();
         let extra = u64::from(letters.extra) | u64::from(length.extra) << letters.extra_bits;
         let count = u32::from(letters.extra_bits) + u32::from(length.extra_bits);
-        self.bits.push(extra, count);
         if count + log > MOST_EXTRA {
+            self.bits.push(extra, count);
             self.bits.write();
+            self.bits.push(low(offset, log), log);
+        } else {
+            self.bits
+                .push(extra | low(offset, log) << count, count + log);
         }
-        self.bits.push(low(offset, log), log);
         self.bits.write();
     }
 
@@ -300,7 +345,7 @@ impl<'a> Backwards<'a> {
             (self.offset, OFFSET_STATE),
             (self.letters, LENGTH_STATE),
         ] {
-            self.bits.push(low(state, count), count);
+            self.bits.push(state.into(), count);
         }
         // A reader finds the end by the last bit that is set.
         self.bits.push(1, 1);

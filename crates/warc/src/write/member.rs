@@ -14,11 +14,11 @@ use xxhash_rust::xxh64::Xxh64;
 use super::deflate::{Deflate, Follows, LEAST_ROOM};
 use super::frame::{self, BLOCK, Content, Frame, LONGEST_HEADER, Place};
 
-/// Blocks below this size are compressed together with the header of their record: requests and
-/// facts repeat what stands there.
-const GATHERED: u64 = 16 * 1024;
 /// Bytes of output that are gathered before they are handed on.
-const BUFFER: usize = 64 * 1024;
+const BUFFER: usize = 80 * 1024;
+const _: () = assert!(BUFFER >= LEAST_ROOM);
+/// So many bytes are handed on without a copy.
+const AT_ONCE: usize = 1024;
 /// The most that one stored block holds (RFC 1951, section 3.2.4).
 const STORED: usize = 0xffff;
 /// Deflate, no name, no time, system unknown: the same for every member.
@@ -89,26 +89,6 @@ impl Packer {
         }
     }
 
-    /// A record whose block is smaller than that is better given whole than in pieces.
-    pub(super) const fn gathers(&self, effort: Effort) -> u64 {
-        match (self, effort) {
-            (Self::Plain, _) | (_, Effort::Cheapest) => 0,
-            (_, Effort::Usual) => GATHERED,
-        }
-    }
-
-    /// Makes the member of a whole record.
-    pub(super) fn whole(
-        &mut self,
-        record: &[u8],
-        effort: Effort,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let mut member = self.begin(effort, record.len() as u64, out)?;
-        member.head(record)?;
-        member.end(&[])
-    }
-
     /// Begins the member of a record that is so many bytes long.
     pub(super) fn begin<'a>(
         &'a mut self,
@@ -123,7 +103,7 @@ impl Packer {
                     Effort::Usual => Follows::Nothing,
                     Effort::Cheapest => Follows::Blocks,
                 };
-                deflate.begin(length, follows);
+                deflate.begin(follows);
                 buffer[..GZIP_HEAD.len()].copy_from_slice(&GZIP_HEAD);
                 Ok(Member::Gzip(Gzip {
                     deflate,
@@ -137,7 +117,7 @@ impl Packer {
                 }))
             }
             Self::Zstd { frame, buffer } => {
-                frame.begin(length);
+                frame.begin();
                 let mut out = Gathered {
                     buffer,
                     filled: 0,
@@ -170,7 +150,7 @@ impl Member<'_> {
         match self {
             Self::Plain(out) => out.write_all(head),
             Self::Gzip(gzip) => gzip.head(head),
-            Self::Zstd(zstd) => zstd.compress(head),
+            Self::Zstd(zstd) => zstd.head(head),
         }
     }
 
@@ -217,10 +197,10 @@ impl Gathered<'_> {
     }
 
     fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if bytes.len() > self.buffer.len() - self.filled {
+        if bytes.len() >= AT_ONCE || bytes.len() > self.buffer.len() - self.filled {
             self.hand_on()?;
         }
-        if bytes.len() > self.buffer.len() {
+        if bytes.len() >= AT_ONCE {
             return self.out.write_all(bytes);
         }
         self.buffer[self.filled..][..bytes.len()].copy_from_slice(bytes);
@@ -240,20 +220,28 @@ impl Gzip<'_> {
     fn head(&mut self, head: &[u8]) -> io::Result<()> {
         self.deflate(head)?;
         if self.effort == Effort::Cheapest {
+            self.write()?;
             let filled = self.deflate.end_before_stored(self.out.room()?);
             self.out.filled += filled;
         }
         Ok(())
     }
 
-    fn deflate(&mut self, input: &[u8]) -> io::Result<()> {
+    fn deflate(&mut self, mut input: &[u8]) -> io::Result<()> {
         self.crc.update(input);
-        let mut at = 0;
-        while at < input.len() {
-            let (stopped, filled) = self.deflate.take(input, at, self.out.room()?);
-            self.out.filled += filled;
-            at = stopped;
+        loop {
+            input = self.deflate.fill(input);
+            if input.is_empty() {
+                return Ok(());
+            }
+            self.write()?;
         }
+    }
+
+    /// Writes what is in the window.
+    fn write(&mut self) -> io::Result<()> {
+        let filled = self.deflate.write(self.out.room()?);
+        self.out.filled += filled;
         Ok(())
     }
 
@@ -272,6 +260,7 @@ impl Gzip<'_> {
         match self.effort {
             Effort::Usual => {
                 self.deflate(last)?;
+                self.write()?;
                 let filled = self.deflate.end(self.out.room()?);
                 self.out.filled += filled;
             }
@@ -292,18 +281,30 @@ pub(super) struct Zstd<'a> {
 }
 
 impl Zstd<'_> {
-    fn compress(&mut self, input: &[u8]) -> io::Result<()> {
-        self.sum.update(input);
-        let mut at = 0;
-        while at < input.len() {
-            let (stopped, block) = self.frame.take(input, at);
-            let (content, block) = match block {
-                Some(block) => (Content::Compressed, block),
-                None => (Content::Raw, &input[at..stopped]),
-            };
-            push_block(&mut self.out, block, content, Place::Within)?;
-            at = stopped;
+    fn head(&mut self, head: &[u8]) -> io::Result<()> {
+        self.compress(head)?;
+        match self.effort {
+            Effort::Usual => Ok(()),
+            Effort::Cheapest => self.write(Place::Within),
         }
+    }
+
+    fn compress(&mut self, mut input: &[u8]) -> io::Result<()> {
+        self.sum.update(input);
+        loop {
+            input = self.frame.fill(input);
+            if input.is_empty() {
+                return Ok(());
+            }
+            self.write(Place::Within)?;
+        }
+    }
+
+    /// Writes what is in the window.
+    fn write(&mut self, place: Place) -> io::Result<()> {
+        let (content, block) = self.frame.block();
+        push_block(&mut self.out, block, content, place)?;
+        self.frame.go_on();
         Ok(())
     }
 
@@ -316,8 +317,16 @@ impl Zstd<'_> {
     }
 
     fn end(&mut self, last: &[u8]) -> io::Result<()> {
-        self.sum.update(last);
-        push_block(&mut self.out, last, Content::Raw, Place::Last)?;
+        match self.effort {
+            Effort::Usual => {
+                self.compress(last)?;
+                self.write(Place::Last)?;
+            }
+            Effort::Cheapest => {
+                self.sum.update(last);
+                push_block(&mut self.out, last, Content::Raw, Place::Last)?;
+            }
+        }
         // The lower half of the sum (section 3.1.1).
         let sum = self.sum.digest() as u32;
         self.out.push(&sum.to_le_bytes())?;

@@ -1,16 +1,23 @@
 //! What repeats in a record: the half of compression that deflate and zstd share.
 //!
-//! Owns the search and the table of places. It refuses to look for the best match: one place is
-//! remembered for each hash, so that the table stays in the processor's nearest cache and a
-//! small record costs little more than its bytes. Invariant: what it finds depends on what it
-//! was given since [`Finder::begin`] alone.
+//! Owns a window of the record, the search in it and the table of places. It refuses to look for
+//! the best match: one place is remembered for each hash, so that the table stays in the
+//! processor's nearest cache and a small record costs little more than its bytes. Invariant:
+//! what it finds depends on what is in the window alone.
+//!
+//! A window has a fixed size, and every place in it has sixteen bits: so each of them is within,
+//! and no step asks for it. No match reaches from window to window.
 
 use super::bits::WORD;
 
-/// Bits of a hash; 32 KB of places.
-const HASH_BITS: u32 = 14;
-/// Records below this size get by with fewer places, which are cleared sooner.
-const SMALL: u64 = 4 * 1024;
+/// Bytes that are looked through together.
+pub(super) const WINDOW: usize = 1 << 16;
+/// Bytes that are copied or compared at once.
+pub(super) const STRIDE: usize = 16;
+/// Bits of a hash; 16 KB of places.
+const HASH_BITS: u32 = 13;
+/// Windows that are filled less get by with fewer places, which are cleared sooner.
+const SMALL: usize = 4 * 1024;
 const SMALL_HASH_BITS: u32 = 11;
 /// A number without a pattern, as multiplicative hashing wants it: 2⁶⁴ divided by the golden
 /// ratio.
@@ -18,8 +25,8 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// After so many letters in vain, as a power of two, the steps become longer.
 const PATIENCE: u32 = 6;
 
-/// So far a match is followed back.
-const BACK: usize = 32;
+/// A window, and behind it room for whoever takes more than there is.
+pub(super) type Window = [u8; WINDOW + STRIDE];
 
 /// What takes repetitions, one after the other.
 pub(super) trait Taker {
@@ -29,10 +36,13 @@ pub(super) trait Taker {
     /// How long one may be.
     const LONGEST: usize;
     /// How far back one may begin.
-    const WINDOW: usize;
+    const FARTHEST: usize;
 
-    /// Letters from one place of the input to another, and the repetition that follows them.
-    fn take(&mut self, input: &[u8], letters: (usize, usize), repeat: Repeat);
+    /// Letters from one place of the window to another, and the repetition that follows them.
+    fn take(&mut self, window: &Window, letters: (usize, usize), repeat: Repeat);
+
+    /// The letters after the last repetition.
+    fn end(&mut self, window: &Window, letters: (usize, usize));
 }
 
 /// So many bytes are those that stand so far before them.
@@ -42,111 +52,127 @@ pub(super) struct Repeat {
     pub(super) distance: usize,
 }
 
-/// Looks for repetitions within pieces. None reaches from piece to piece.
+/// Looks for repetitions within windows.
 pub(super) struct Finder {
-    /// The lower bits of where a hash was met last, for each hash. What they name may be wrong
-    /// or of an earlier piece, so it is compared before it is believed.
+    window: Box<Window>,
+    filled: usize,
+    /// Where a hash was met last. What stands there may be something else, so it is compared
+    /// before it is believed; before anything was met, all stand for the first place.
     places: Box<[u16; 1 << HASH_BITS]>,
-    shift: u32,
 }
 
 impl Finder {
     pub(super) fn new() -> Self {
         let places = vec![0; 1 << HASH_BITS].into_boxed_slice();
+        let window = vec![0; WINDOW + STRIDE].into_boxed_slice();
         Self {
+            window: window.try_into().expect("it is as large as a window"),
+            filled: 0,
             places: places.try_into().expect("there are so many places"),
-            shift: u64::BITS - HASH_BITS,
         }
     }
 
-    /// Forgets everything, for a record of about this length.
-    pub(super) fn begin(&mut self, length: u64) {
-        let bits = if length < SMALL {
-            SMALL_HASH_BITS
-        } else {
-            HASH_BITS
-        };
-        self.places[..1 << bits].fill(0);
-        self.shift = u64::BITS - bits;
+    /// Forgets everything.
+    pub(super) fn begin(&mut self) {
+        self.filled = 0;
     }
 
-    /// Looks through a piece from a place to its end. Answers from where on there are only
-    /// letters.
+    /// Takes as much of a piece as the window has room for; answers the rest.
+    pub(super) fn fill<'p>(&mut self, piece: &'p [u8]) -> &'p [u8] {
+        let (now, later) = piece.split_at(piece.len().min(WINDOW - self.filled));
+        self.window[self.filled..self.filled + now.len()].copy_from_slice(now);
+        self.filled += now.len();
+        later
+    }
+
+    /// What is in the window.
+    pub(super) fn filled(&self) -> &[u8] {
+        &self.window[..self.filled]
+    }
+
+    /// Looks through the window.
     ///
     /// Every second place is looked up, and every one remembered: whether there is a match is
     /// what no processor can foresee, so it is asked half as often. One that began before is
     /// followed back.
-    pub(super) fn find<T: Taker>(&mut self, input: &[u8], start: usize, taker: &mut T) -> usize {
+    pub(super) fn find<T: Taker>(&mut self, taker: &mut T) {
+        let bits = if self.filled < SMALL {
+            SMALL_HASH_BITS
+        } else {
+            HASH_BITS
+        };
+        let shift = u64::BITS - bits;
         // Bits of a word beyond the shortest repetition.
         let beyond = 8 * (WORD - T::SHORTEST) as u32;
-        let (mut letters, mut at) = (start, start);
-        while let Some(here) = word(input, at) {
-            let place = self.place(here << beyond);
-            let distance = usize::from((at as u16).wrapping_sub(*place));
-            *place = at as u16;
-            if let Some(next) = word(input, at + 1) {
-                *self.place(next << beyond) = (at + 1) as u16;
-            }
-            if (1..=T::WINDOW.min(at)).contains(&distance)
-                && let Some(there) = word(input, at - distance)
-                && (here ^ there) << beyond == 0
-            {
-                let end = at + length::<T>(here ^ there, &input[at - distance..], &input[at..]);
-                let first = letters.max(distance).max(at.saturating_sub(BACK));
-                while at > first && input[at - 1] == input[at - distance - 1] {
-                    at -= 1;
-                }
-                let end = end.min(at + T::LONGEST);
-                let length = end - at;
-                taker.take(input, (letters, at), Repeat { length, distance });
-                (letters, at) = (end, end);
-                // One place within the match, for what repeats its end.
-                if let Some(last) = word(input, at - 2) {
-                    *self.place(last << beyond) = (at - 2) as u16;
-                }
-            } else {
+        let (window, places) = (&*self.window, &mut *self.places);
+        places[..1 << bits].fill(0);
+        // All hashes name the first place until they are met. At the last one a whole word stands.
+        let (mut letters, mut at) = (0, 1);
+        while at + WORD <= self.filled {
+            let here = word(window, at);
+            let place = &mut places[hash(here << beyond, shift)];
+            let before = usize::from(std::mem::replace(place, at as u16));
+            places[hash(word(window, at + 1) << beyond, shift)] = (at + 1) as u16;
+            let differs = here ^ word(window, before);
+            let distance = at - before;
+            let is_far = T::FARTHEST < WINDOW && distance > T::FARTHEST;
+            if differs << beyond != 0 || is_far {
                 at += 2 + ((at - letters) >> PATIENCE);
+                continue;
             }
+            let end = match differs {
+                0 => common(window, (before + WORD, at + WORD), self.filled),
+                _ => at + differs.trailing_zeros() as usize / 8,
+            };
+            if at > letters {
+                at -= back(window, (before, at)).min(at - letters);
+            }
+            let end = end.min(at + T::LONGEST);
+            let length = end - at;
+            taker.take(window, (letters, at), Repeat { length, distance });
+            (letters, at) = (end, end);
+            // One place within the match, for what repeats its end.
+            places[hash(word(window, at - 2) << beyond, shift)] = (at - 2) as u16;
         }
-        letters
-    }
-
-    /// The place of letters that stand in the upper bytes of a word.
-    #[inline]
-    fn place(&mut self, letters: u64) -> &mut u16 {
-        let hash = letters.wrapping_mul(SPREAD) >> self.shift;
-        &mut self.places[hash as usize & ((1 << HASH_BITS) - 1)]
+        taker.end(window, (letters, self.filled));
     }
 }
 
+/// The hash of letters that stand in the upper bytes of a word.
 #[inline]
-fn word(input: &[u8], at: usize) -> Option<u64> {
-    let bytes = input.get(at..)?.first_chunk::<WORD>()?;
-    Some(u64::from_le_bytes(*bytes))
+const fn hash(letters: u64, shift: u32) -> usize {
+    (letters.wrapping_mul(SPREAD) >> shift) as usize % (1 << HASH_BITS)
 }
 
-/// How many bytes both begin with, if their first words differ so.
+/// The word at a place of a window.
 #[inline]
-fn length<T: Taker>(differs: u64, before: &[u8], here: &[u8]) -> usize {
-    match differs {
-        0 => WORD + common(&before[WORD..], &here[WORD..], T::LONGEST - WORD),
-        _ => differs.trailing_zeros() as usize / 8,
-    }
+pub(super) fn word(window: &Window, at: usize) -> u64 {
+    let bytes = window[at % WINDOW..].first_chunk::<WORD>();
+    u64::from_le_bytes(*bytes.expect("a word has room behind every place"))
 }
 
-/// How many bytes both begin with, up to a number.
-fn common(before: &[u8], here: &[u8], most: usize) -> usize {
-    let here = &here[..here.len().min(most)];
-    let mut count = 0;
-    while let (Some(one), Some(other)) = (word(before, count), word(here, count)) {
-        let differs = one ^ other;
+/// Where what stands at two places ceases to be the same.
+#[inline]
+fn common(window: &Window, (mut before, mut at): (usize, usize), end: usize) -> usize {
+    while at < end {
+        let differs = word(window, before) ^ word(window, at);
         if differs != 0 {
-            return count + differs.trailing_zeros() as usize / 8;
+            at += differs.trailing_zeros() as usize / 8;
+            break;
         }
-        count += WORD;
+        (before, at) = (before + WORD, at + WORD);
     }
-    let rest = before[count..].iter().zip(&here[count..]);
-    count + rest.take_while(|(one, other)| one == other).count()
+    at.min(end)
+}
+
+/// How many bytes before two places are the same; no more than a word.
+#[inline]
+fn back(window: &Window, (before, at): (usize, usize)) -> usize {
+    if before < WORD {
+        return 0;
+    }
+    let differs = word(window, before - WORD) ^ word(window, at - WORD);
+    differs.leading_zeros() as usize / 8
 }
 
 /// What tests give to whoever looks for repetitions.

@@ -182,21 +182,27 @@ impl Group<'_> {
         encoder: &mut Encoder,
         out: &mut dyn Write,
     ) -> io::Result<u64> {
-        let mut block = Vec::with_capacity(1024 + entry.outlinks.len());
-        block.extend_from_slice(LINE_FIELD.as_bytes());
-        block.extend_from_slice(b": ");
-        urls::write_line(&entry.record, &mut block)?;
+        let mut made = Vec::new();
+        let line = if let Some(line) = entry.line.get() {
+            line
+        } else {
+            urls::write_line(&entry.record, &mut made)?;
+            &made[..]
+        };
         // The line's own end becomes that of the field.
-        block.pop();
-        block.extend_from_slice(b"\r\n");
-        block.extend_from_slice(&entry.outlinks);
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let block = Block::plain(LINE_FIELD.as_bytes())
+            .bytes(b": ")
+            .bytes(line)
+            .bytes(b"\r\n")
+            .bytes(&entry.outlinks);
         let settled = Moment::parse(&entry.record.fetched_at);
         let began = self.exchange.map(|exchange| exchange.started_at.into());
         let date = began
             .or(settled)
             .unwrap_or(Moment::since_1970(std::time::Duration::ZERO));
         let target = entry.record.url.as_str();
-        let mut draft = Draft::metadata(self.ids.metadata, date, target, Block::plain(&block))
+        let mut draft = Draft::metadata(self.ids.metadata, date, target, block)
             .content_type("application/warc-fields");
         if self.exchange.is_some() {
             draft = draft.concurrent_to(self.ids.answer);

@@ -3,20 +3,19 @@
 //! Owns the predefined tables, made when this is compiled, and the numbers that lengths and
 //! offsets are split into. Refuses to know where bits go.
 
-/// What a symbol does to a state.
+/// What a symbol does to the state after it.
 #[derive(Debug, Clone, Copy)]
-struct Step {
-    /// Added to the state, the number of bits to write stands above the lowest sixteen.
-    bits: u32,
-    /// Added to what is left of the state, it names the next one.
-    next: i32,
+pub(super) struct Step {
+    /// The state before.
+    pub(super) state: u8,
+    /// How many bits are written for it.
+    pub(super) count: u8,
+    /// These bits.
+    pub(super) bits: u8,
 }
 
-/// A table for symbols of one kind.
-pub(super) struct Table<const STATES: usize, const SYMBOLS: usize> {
-    states: [u16; STATES],
-    steps: [Step; SYMBOLS],
-}
+/// A table for symbols of one kind: the steps from all states, for each symbol.
+pub(super) struct Table<const STATES: usize, const SYMBOLS: usize>([[Step; STATES]; SYMBOLS]);
 
 /// Bits of the state of lengths.
 pub(super) const LENGTH_STATE: u32 = 6;
@@ -44,49 +43,51 @@ impl<const STATES: usize, const SYMBOLS: usize> Table<STATES, SYMBOLS> {
     /// From the share of the states that each symbol has; −1 stands for less than one of them.
     const fn new(shares: [i8; SYMBOLS]) -> Self {
         let owners = owners::<STATES, SYMBOLS>(&shares);
-        let mut steps = [Step { bits: 0, next: 0 }; SYMBOLS];
-        let mut states = [0; STATES];
-        let (mut symbol, mut before) = (0, 0);
+        let none = Step {
+            state: 0,
+            count: 0,
+            bits: 0,
+        };
+        let mut steps = [[none; STATES]; SYMBOLS];
+        let mut symbol = 0;
         while symbol < SYMBOLS {
-            let share = shares[symbol].unsigned_abs() as u32;
-            // One bit less is written by the states of a symbol from a certain one on.
-            let most = STATES.ilog2() - if share > 1 { (share - 1).ilog2() } else { 0 };
-            steps[symbol] = Step {
-                bits: (most << 16).wrapping_sub(share << most),
-                next: before - share.cast_signed(),
-            };
-            let mut state = 0;
-            while state < STATES {
-                if owners[state] as usize == symbol {
-                    states[before as usize] = (STATES + state) as u16;
-                    before += 1;
+            // The states of a symbol stand for parts of all states, in their order. Their sizes
+            // are powers of two, and the smaller ones come last (section 4.1.1).
+            let share = shares[symbol].unsigned_abs() as usize;
+            let (mut own, mut number, mut after) = (0, share, 0);
+            while own < STATES {
+                if owners[own] as usize == symbol {
+                    let count = STATES.ilog2() - number.ilog2();
+                    let first = (number << count) - STATES;
+                    let mut bits = 0;
+                    while bits < 1 << count {
+                        steps[symbol][first + bits] = Step {
+                            state: own as u8,
+                            count: count as u8,
+                            bits: bits as u8,
+                        };
+                        bits += 1;
+                        after += 1;
+                    }
+                    number += 1;
                 }
-                state += 1;
+                own += 1;
             }
+            assert!(after == STATES, "each state follows one of the symbol's");
             symbol += 1;
         }
-        Self { states, steps }
+        Self(steps)
     }
 
-    /// The state to begin with, whose first symbol is this one.
-    pub(super) fn first(&self, symbol: usize) -> u32 {
-        let step = self.steps[symbol];
-        let count = (step.bits + (1 << 15)) >> 16;
-        self.after((count << 16).wrapping_sub(step.bits) >> count, step)
+    /// A state to begin with, whose first symbol is this one.
+    pub(super) const fn first(&self, symbol: usize) -> u8 {
+        self.0[symbol][0].state
     }
 
-    /// The state before one, if this symbol stands before it, and how many of the lowest bits
-    /// of the one after it are to be written.
+    /// What a symbol does to the state after it.
     #[inline]
-    pub(super) fn before(&self, state: u32, symbol: usize) -> (u32, u32) {
-        let step = self.steps[symbol];
-        let count = state.wrapping_add(step.bits) >> 16;
-        (self.after(state >> count, step), count)
-    }
-
-    #[inline]
-    fn after(&self, left: u32, step: Step) -> u32 {
-        u32::from(self.states[left.wrapping_add_signed(step.next) as usize % STATES])
+    pub(super) const fn step(&self, state: u8, symbol: u8) -> Step {
+        self.0[symbol as usize % SYMBOLS][state as usize % STATES]
     }
 }
 
