@@ -23,6 +23,7 @@ mod parts;
 mod resolve;
 mod rules;
 mod schedule;
+mod seen;
 mod settle;
 mod store;
 mod summary;
