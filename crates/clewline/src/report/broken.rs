@@ -100,12 +100,23 @@ pub(super) fn sort(broken: &mut [Broken]) {
     });
 }
 
-/// Reads the broken targets of a job folder.
-pub(super) fn read(folder: &Path) -> io::Result<Vec<Broken>> {
+/// Finds the referrers of the broken targets of a job folder. Targets that are not known are
+/// read from its log as well.
+pub(super) fn read(folder: &Path, known: Option<Vec<(Key, Broken)>>) -> io::Result<Vec<Broken>> {
     let path = folder.join(urls::FILE);
     let mut search = Search::default();
-    let targets = records(&path).map(|records| records.wanted(may_be_broken));
-    each(targets, |record| search.note_target(&record))?;
+    if let Some(known) = known {
+        for (key, broken) in known {
+            search.note_target(key, broken);
+        }
+    } else {
+        let targets = records(&path).map(|records| records.wanted(may_be_broken));
+        each(targets, |record| {
+            if let Some(broken) = Broken::of(&record) {
+                search.note_target(record.key, broken);
+            }
+        })?;
+    }
     if search.targets.is_empty() {
         return Ok(Vec::new());
     }
@@ -113,7 +124,11 @@ pub(super) fn read(folder: &Path) -> io::Result<Vec<Broken>> {
         search.note_link(source, target, kind);
     })?;
     let keys: KeySet<Key> = search.sources.keys().copied().collect();
-    let sources = records(&path).map(|records| records.of_keys(|key| keys.contains(&key)));
+    // Every URL has one record, and most referrers that are kept come early.
+    let sources = records(&path).map(|records| {
+        let sources = records.of_keys(|key| keys.contains(&key));
+        sources.take(keys.len())
+    });
     each(sources, |record| search.note_source(&record))?;
     sort(&mut search.broken);
     Ok(search.broken)
@@ -161,12 +176,9 @@ struct Target {
 }
 
 impl Search {
-    fn note_target(&mut self, record: &Record) {
-        let Some(broken) = Broken::of(record) else {
-            return;
-        };
+    fn note_target(&mut self, key: Key, broken: Broken) {
         let fits = self.text + broken.text() <= MOST_TEXT && self.broken.len() < MOST_BROKEN;
-        if !fits || self.targets.contains_key(&record.key) {
+        if !fits || self.targets.contains_key(&key) {
             return;
         }
         let target = Target {
@@ -174,7 +186,7 @@ impl Search {
             last_source: None,
             pages: 0,
         };
-        self.targets.insert(record.key, target);
+        self.targets.insert(key, target);
         self.text += broken.text();
         self.broken.push(broken);
     }

@@ -112,12 +112,14 @@ impl Report {
     pub fn build(folder: Option<&Path>, mut tally: Tally, facts: RunFacts) -> io::Result<Self> {
         let spent = Duration::try_from_secs_f64(facts.seconds).unwrap_or_default();
         tally.tick(spent, 0);
-        let mut broken = std::mem::take(&mut tally.first_broken);
-        if let Some(folder) = folder {
-            broken = broken::read(folder)?;
+        let met = std::mem::take(&mut tally.met);
+        let broken = if let Some(folder) = folder {
+            broken::read(folder, met.are_all_of(&tally))?
         } else {
+            let mut broken: Vec<_> = met.broken.into_iter().map(|(_, broken)| broken).collect();
             broken::sort(&mut broken);
-        }
+            broken
+        };
         Ok(Self {
             v: FORMAT,
             slowest_hosts: slowest(&tally),

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason};
 use serde::{Deserialize, Serialize};
@@ -79,9 +80,25 @@ pub struct Tally {
     pub other_hosts: HostTally,
     /// The crawl over time.
     pub series: Series,
-    /// The first broken targets. The logs hold all of them, so this is not stored.
+    /// What was met since the tally was begun or restored.
     #[serde(skip)]
-    pub(super) first_broken: Vec<Broken>,
+    pub(super) met: Met,
+}
+
+/// Records of one run. The logs hold those of all runs, so this is not stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Met {
+    records: u64,
+    /// The first broken targets among them.
+    pub(super) broken: Vec<(Key, Broken)>,
+}
+
+impl Met {
+    /// The broken targets, if a tally holds no record and no broken target beside these.
+    pub(super) fn are_all_of(self, tally: &Tally) -> Option<Vec<(Key, Broken)>> {
+        let is_whole = self.records > 0 && self.records == tally.done;
+        (is_whole && self.broken.len() as u64 == tally.broken).then_some(self.broken)
+    }
 }
 
 /// Settled URLs by outcome.
@@ -190,6 +207,7 @@ impl Tally {
     pub fn add(&mut self, record: &Record) {
         let first_byte = record.timings.first_byte.and_then(micros);
         self.done += 1;
+        self.met.records += 1;
         let brought = matches!(
             record.outcome,
             OutcomeKind::Fetched | OutcomeKind::Unmodified
@@ -282,8 +300,8 @@ impl Tally {
             return;
         };
         self.broken += 1;
-        if self.first_broken.len() < MOST_BROKEN {
-            self.first_broken.push(broken);
+        if self.met.broken.len() < MOST_BROKEN {
+            self.met.broken.push((record.key, broken));
         }
     }
 }

@@ -204,6 +204,20 @@ fn broken_targets_know_their_referrers() {
         ("dns-not-found", 1)
     );
     assert_eq!(second.referrers[0].1, LinkKind::Sitemap);
+
+    // A run that met every record itself need not read them again, and finds the same.
+    let mut tally = Tally::default();
+    for entry in &entries {
+        tally.add(&entry.record);
+    }
+    let met = Report::build(Some(folder.path()), tally.clone(), RunFacts::default()).unwrap();
+    assert_eq!(met.broken, report.broken);
+    // One that was restored has not met what came before.
+    let stored = serde_json::to_string(&tally).unwrap();
+    let mut restored: Tally = serde_json::from_str(&stored).unwrap();
+    restored.add(&samples::record("http://a.test/later"));
+    let read = Report::build(Some(folder.path()), restored, RunFacts::default()).unwrap();
+    assert_eq!(read.broken, report.broken);
 }
 
 #[test]
