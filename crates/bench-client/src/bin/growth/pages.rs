@@ -66,7 +66,6 @@ pub(crate) fn on_disk(folder: &Path, known: u64, pages: usize, memory: u64) -> R
     fill(&mut frontier, &mut web)?;
     drop(frontier);
     let mut frontier = frontier_on_disk(folder, rules(), memory)?;
-    wait_for_threads()?;
     let costs = settle_all(&mut frontier, &mut web, pages, commit)?;
     Ok(figures("disk", known, pages, costs))
 }
@@ -76,7 +75,6 @@ pub(crate) fn seed(folder: &Path, known: u64) -> Result<Value> {
     ensure!(folder.is_dir(), "{} is not there", folder.display());
     let mut frontier = frontier_on_disk(folder, rules(), MEMORY)?;
     fill(&mut frontier, &mut Known::new(known))?;
-    wait_for_threads()?;
     let disk = frontier.store().disk_use()?;
     Ok(json!({"known": known, "key_bytes": disk.keys}))
 }
@@ -93,16 +91,24 @@ fn figures(store: &str, known: u64, pages: usize, mut costs: [Duration; ROUNDS])
     })
 }
 
-/// Makes all keys known, in batches that leave the notes and offsets of a crawl as they are.
+/// Makes all keys known, in batches that leave the notes and offsets of a crawl as they are, and
+/// waits until the store has come to rest.
 fn fill(frontier: &mut Frontier<DiskStore>, web: &mut Known) -> Result<()> {
     let mut keys = web.keys().peekable();
     while keys.peek().is_some() {
         for key in keys.by_ref().take(KEYS) {
             frontier.store().add(key)?;
         }
-        frontier.seal(Vec::new())?.commit(&[])?;
-        frontier.committed();
+        commit_keys(frontier)?;
     }
+    // What the store's threads made of it counts with the next commit.
+    wait_for_threads()?;
+    commit_keys(frontier)
+}
+
+fn commit_keys(frontier: &mut Frontier<DiskStore>) -> Result<()> {
+    frontier.seal(Vec::new())?.commit(&[])?;
+    frontier.committed();
     Ok(())
 }
 
