@@ -11,6 +11,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
@@ -235,9 +236,11 @@ impl Drop for Runs {
 }
 
 impl State {
-    /// Puts runs on the shelf.
+    /// Puts runs on the shelf. The longest comes first: most keys that are known are found there,
+    /// and need no look into the others.
     fn put(&mut self, runs: impl Iterator<Item = Arc<Run>>) {
         self.runs.extend(runs);
+        self.runs.sort_by_key(|run| Reverse(run.listing.keys));
         self.committed = false;
     }
 
