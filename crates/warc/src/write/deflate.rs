@@ -214,6 +214,7 @@ impl Taker for Output<'_> {
     const SHORTEST: usize = 5;
     const LONGEST: usize = LONGEST;
     const FARTHEST: usize = FARTHEST;
+    const STEP: usize = 2;
 
     #[inline]
     fn take(&mut self, window: &Window, letters: (usize, usize), repeat: Repeat) {

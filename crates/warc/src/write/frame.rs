@@ -201,6 +201,7 @@ impl Taker for Parts<'_> {
     const SHORTEST: usize = SHORTEST;
     const LONGEST: usize = 65_535;
     const FARTHEST: usize = WINDOW;
+    const STEP: usize = 3;
 
     #[inline]
     fn take(&mut self, window: &Window, letters: (usize, usize), repeat: Repeat) {

@@ -37,6 +37,8 @@ pub(super) trait Taker {
     const LONGEST: usize;
     /// How far back one may begin.
     const FARTHEST: usize;
+    /// Places from one look to the next, two or three. All between are remembered.
+    const STEP: usize;
 
     /// Letters from one place of the window to another, and the repetition that follows them.
     fn take(&mut self, window: &Window, letters: (usize, usize), repeat: Repeat);
@@ -92,9 +94,9 @@ impl Finder {
 
     /// Looks through the window.
     ///
-    /// Every second place is looked up, and every one remembered: whether there is a match is
-    /// what no processor can foresee, so it is asked half as often. One that began before is
-    /// followed back.
+    /// Every second or third place is looked up, and every one remembered: whether there is a
+    /// match is what no processor can foresee, so it is asked less often. One that began before
+    /// is followed back.
     pub(super) fn find<T: Taker>(&mut self, taker: &mut T) {
         let bits = if self.filled < SMALL {
             SMALL_HASH_BITS
@@ -112,12 +114,15 @@ impl Finder {
             let here = word(window, at);
             let place = &mut places[hash(here << beyond, shift)];
             let before = usize::from(std::mem::replace(place, at as u16));
-            places[hash(word(window, at + 1) << beyond, shift)] = (at + 1) as u16;
+            for between in 1..T::STEP {
+                let here = word(window, at + between) << beyond;
+                places[hash(here, shift)] = (at + between) as u16;
+            }
             let differs = here ^ word(window, before);
             let distance = at - before;
             let is_far = T::FARTHEST < WINDOW && distance > T::FARTHEST;
             if differs << beyond != 0 || is_far {
-                at += 2 + ((at - letters) >> PATIENCE);
+                at += T::STEP + ((at - letters) >> PATIENCE);
                 continue;
             }
             let end = match differs {
