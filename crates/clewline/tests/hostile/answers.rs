@@ -243,7 +243,11 @@ fn broken_connections_are_tried_again_and_never_taken_for_whole() {
         .values()
         .filter(|record| record.url.path() == "/bad");
     for record in bad {
-        assert_eq!(record.tries, 2, "{:?}", record.url);
+        // A connection that was used before and is closed unasked is replaced within a try, so
+        // whether a fault that passes costs one depends on which connection met it.
+        let fewest = if record.failure.is_some() { 2 } else { 1 };
+        let tries = fewest..=2;
+        assert!(tries.contains(&record.tries), "{:?}", record.url);
     }
 }
 
