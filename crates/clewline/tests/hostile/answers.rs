@@ -248,6 +248,8 @@ fn broken_connections_are_tried_again_and_never_taken_for_whole() {
         let fewest = if record.failure.is_some() { 2 } else { 1 };
         let tries = fewest..=2;
         assert!(tries.contains(&record.tries), "{:?}", record.url);
+        let asked = web.log().of(record.url.host()).count("/bad");
+        assert!(asked >= 2, "{:?} was asked {asked} times", record.url);
     }
 }
 

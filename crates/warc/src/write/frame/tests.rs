@@ -126,16 +126,20 @@ fn the_same_input_gives_the_same_bytes_whatever_came_before() {
 }
 
 #[test]
-fn a_wrong_byte_is_noticed_or_changes_nothing() {
-    let text = b"one and one and one make three, and one and one make two".repeat(9);
+fn a_wrong_byte_is_noticed() {
+    // Nothing in it stands anywhere else, so that each repetition can be told in one way only.
+    let once: Vec<u8> = noise(1000).iter().map(|byte| b'a' + byte % 26).collect();
+    let text = [&once[..], &once[17..90], &once[120..280]].concat();
     let frame = framed(&mut Packer::new(Coding::Zstd), &[&text], Effort::Usual);
+    assert!(
+        frame.len() < once.len(),
+        "letters and repetitions are coded"
+    );
     for at in 0..frame.len() {
         let mut spoilt = frame.clone();
         spoilt[at] ^= 1;
-        // What repeats itself can be told in two ways that mean the same.
         let read = zstd::stream::decode_all(&spoilt[..]);
-        let is_harmless = read.as_ref().is_ok_and(|read| *read == text);
-        assert!(read.is_err() || is_harmless, "byte {at} of {}", frame.len());
+        assert!(read.is_err(), "byte {at} of {}", frame.len());
     }
 }
 
