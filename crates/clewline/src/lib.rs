@@ -27,6 +27,7 @@ pub mod config;
 mod control;
 mod crawl;
 mod descriptors;
+mod disk;
 mod durable;
 mod engine;
 pub mod escape;

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use clewline_core::frontier::Moment;
 
+use crate::disk::free_bytes;
+
 /// How often it looks.
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -69,11 +71,6 @@ impl DiskWatch {
             Change::Fine
         })
     }
-}
-
-fn free_bytes(folder: &Path) -> Option<u64> {
-    let facts = rustix::fs::statvfs(folder).ok()?;
-    facts.f_bavail.checked_mul(facts.f_frsize)
 }
 
 #[cfg(test)]

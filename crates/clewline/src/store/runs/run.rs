@@ -48,20 +48,22 @@ impl Listing {
     /// Bytes of a listing.
     pub(super) const BYTES: usize = 24;
 
-    pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        let words = [self.number, self.keys, self.sum];
-        for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-            *place = word.to_be_bytes();
-        }
-        bytes
+    pub(super) fn to_bytes(self) -> impl Iterator<Item = u8> {
+        [self.number, self.keys, self.sum]
+            .into_iter()
+            .flat_map(u64::to_be_bytes)
     }
 
     pub(super) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
-        let words = bytes.as_chunks::<8>().0;
-        let [number, keys, sum] = std::array::from_fn(|at| u64::from_be_bytes(words[at]));
+        let [number, keys, sum] = words(bytes);
         Self { number, keys, sum }
     }
+}
+
+/// As many numbers as are asked for, and as bytes must hold.
+fn words<const COUNT: usize>(bytes: &[u8]) -> [u64; COUNT] {
+    let words = bytes.as_chunks().0;
+    std::array::from_fn(|at| u64::from_be_bytes(words[at]))
 }
 
 /// Where the run of a number is.
@@ -338,7 +340,9 @@ impl RunWriter {
             index_sum,
             filter_sum: out.take_sum(),
         };
-        out.write_all(&foot.to_bytes())?;
+        for word in foot.words().into_iter().chain([foot.sum()]) {
+            out.write_all(&word.to_be_bytes())?;
+        }
         out.flush()?;
         drop(out);
         self.file.sync_all()?;
@@ -386,19 +390,8 @@ impl Foot {
         xxh3_64(self.words().map(u64::to_be_bytes).as_flattened())
     }
 
-    fn to_bytes(&self) -> [u8; FOOT] {
-        let mut bytes = [0; FOOT];
-        let words = self.words().into_iter().chain([self.sum()]);
-        for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-            *place = word.to_be_bytes();
-        }
-        bytes
-    }
-
     /// Nothing where it is no foot, or its sum is another.
     fn from_bytes(bytes: &[u8; FOOT]) -> Option<Self> {
-        let words = bytes.as_chunks::<8>().0;
-        let words: [u64; FOOT_WORDS] = std::array::from_fn(|at| u64::from_be_bytes(words[at]));
         let [
             magic,
             number,
@@ -409,7 +402,7 @@ impl Foot {
             index_sum,
             filter_sum,
             sum,
-        ] = words;
+        ]: [u64; FOOT_WORDS] = words(bytes);
         let foot = Self {
             number,
             keys,
