@@ -75,6 +75,7 @@ impl<S: Store> Frontier<S> {
             }
             self.take_in_hosts(now)?;
             while let Some((at, wake)) = self.schedule.pop_due(now) {
+                self.draw_lanes_near();
                 if let Some(next) = self.woken(at, wake, now)? {
                     return Ok(next);
                 }

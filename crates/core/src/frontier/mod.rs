@@ -17,6 +17,7 @@ mod idle;
 mod job;
 mod lane;
 mod latency;
+mod near;
 mod outage;
 mod pace;
 mod parts;
