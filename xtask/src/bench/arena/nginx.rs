@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -23,7 +23,10 @@ use crate::{Workspace, tools};
 const STATUS: &str = "/bench-status";
 
 /// What is added to each answer of the late port.
-pub(crate) const DELAY: Duration = Duration::from_millis(100);
+const DELAY: Duration = Duration::from_millis(100);
+
+/// Answers by which it is seen how late they really are.
+const SOUNDINGS: usize = 21;
 
 /// How long nginx may take to begin.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -142,6 +145,25 @@ impl Nginx {
         Ok(all - self.own.get())
     }
 
+    /// How long an answer of the late door takes at the least, one at a time: the timers of the
+    /// server count in milliseconds and add one more to most of them.
+    pub(crate) fn answer_time(&self) -> Result<Duration> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports[Door::Late as usize]));
+        let stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_nodelay(true)?;
+        let mut answers = BufReader::new(&stream);
+        let mut least = Duration::MAX;
+        for _ in 0..SOUNDINGS {
+            let asked = Instant::now();
+            (&stream).write_all(b"GET /robots.txt HTTP/1.1\r\nHost: late\r\n\r\n")?;
+            skip_answer(&mut answers)?;
+            least = least.min(asked.elapsed());
+        }
+        ensure!(least >= DELAY, "the late door answers after {least:?}");
+        Ok(least)
+    }
+
     /// Seconds of processor time so far.
     pub(crate) fn processor_seconds(&self) -> Result<f64> {
         processor_seconds(self.child.id())
@@ -169,6 +191,23 @@ impl Drop for Nginx {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+/// Reads an answer whose length is told, to its end.
+fn skip_answer(answers: &mut impl BufRead) -> Result<()> {
+    let (mut line, mut length) = (String::new(), None);
+    while line != "\r\n" {
+        line.clear();
+        ensure!(answers.read_line(&mut line)? > 0, "nginx hangs up");
+        let header = line.split_once(':');
+        if let Some((_, value)) =
+            header.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        {
+            length = Some(value.trim().parse::<usize>()?);
+        }
+    }
+    let mut body = vec![0; length.context("nginx does not say how long its answer is")?];
+    Ok(answers.read_exact(&mut body)?)
 }
 
 /// The third number of the line below the headings.
@@ -233,6 +272,16 @@ http {{
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn an_answer_is_read_to_its_end_and_no_further() {
+        let mut answers =
+            &b"HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 ..."[..];
+        super::skip_answer(&mut answers).unwrap();
+        assert_eq!(answers, b"HTTP/1.1 ...");
+        assert!(super::skip_answer(&mut &b"HTTP/1.1 200 OK\r\n\r\n"[..]).is_err());
+        assert!(super::skip_answer(&mut &b"HTTP/1.1 200 OK\r\n"[..]).is_err());
+    }
+
     #[test]
     fn requests_are_the_third_number() {
         let status = "HTTP/1.1 200 OK\r\n\r\nActive connections: 1 \nserver accepts handled \

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::super::arena::Coverage;
-use super::super::arena::nginx::{DELAY, Door, Files, Nginx};
+use super::super::arena::nginx::{Door, Files, Nginx};
 use super::super::arena::truth::{self, Survey};
 use super::super::ground::{Ground, said};
 use super::super::measure::Stopwatch;
@@ -148,18 +148,26 @@ impl Site<'_> {
             blanks: self.blanks(&url, &list, variant.in_flight),
         };
         race.run(&contestants, &mut rows)?;
-        for row in rows.iter_mut().filter(|row| row.party != Party::Limit) {
-            row.ideal = self.ideal(variant);
+        if variant.door == Door::Late {
+            let ideal = self.ideal(variant)?;
+            let crawlers = rows.iter_mut().filter(|row| row.party != Party::Limit);
+            crawlers.for_each(|row| row.ideal = Some(ideal));
         }
         Ok(rows)
     }
 
-    /// Pages per second of a crawl that loses no time; only where answers are late is it theirs
+    /// Pages per second of a crawl that loses no time, where answers are late and it is theirs
     /// that counts.
-    fn ideal(&self, variant: &Variant) -> Option<f64> {
+    fn ideal(&self, variant: &Variant) -> Result<f64> {
         let links = &self.survey.links;
-        let time = schedule::ideal(links, variant.in_flight, DELAY);
-        (variant.door == Door::Late).then(|| links.len() as f64 / time.as_secs_f64())
+        let answer = self.nginx.answer_time()?;
+        let time = schedule::ideal(links, variant.in_flight, answer);
+        say(&format!(
+            "  an answer takes {:.1} ms; the ideal schedule {:.3} s",
+            answer.as_secs_f64() * 1e3,
+            time.as_secs_f64()
+        ));
+        Ok(links.len() as f64 / time.as_secs_f64())
     }
 
     fn contestants(&self, variant: &Variant) -> Vec<Contestant> {
