@@ -418,6 +418,7 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
         facts,
         failed_roots,
         error,
+        closing,
     } = outcome;
     let why = facts.stopped_by.to_string();
     let standing = if !failed_roots.is_empty() {
@@ -440,6 +441,7 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
     if let (Some(path), Some(past)) = (path, earlier_crawls(&config)?) {
         report.update = Some(past::compare(&past, path, extent).map_err(at)?);
     }
+    drop(closing);
     if let Some(folder) = readable {
         folder.write("report.html", html(&report).as_bytes())?;
         pass(Point::BeforeFinish);

@@ -11,7 +11,7 @@ pub enum Point {
     NewFolder,
     /// The marker is there, the state is not.
     NewMarker,
-    /// The state is there, the logs are not.
+    /// The state is there, and as empty as the logs.
     NewStore,
     /// A batch is about to be appended.
     BeforeAppend,

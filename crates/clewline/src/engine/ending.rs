@@ -1,6 +1,9 @@
 //! The end of a run: what it leaves to say.
 //!
-//! Owns the facts of a run for its report. It decides nothing any more.
+//! Owns the facts of a run for its report, and the closing of what the run had open. It decides
+//! nothing any more.
+
+use std::thread::{self, JoinHandle};
 
 use clewline_core::frontier::Store;
 
@@ -8,8 +11,25 @@ use super::{Engine, EngineError, Outcome};
 use crate::clock::timestamp;
 use crate::report::{RunFacts, StoppedBy};
 
-impl<S: Store> Engine<S> {
-    pub(super) fn outcome(mut self, ended: Result<StoppedBy, EngineError>) -> Outcome {
+impl<S: Store + Send + 'static> Engine<S> {
+    /// Crawls to the end. What stops it early is part of the outcome: what was done counts.
+    pub(crate) fn run(mut self) -> Outcome {
+        let ended = self.work().and_then(|stopped_by| {
+            self.crew.abandon();
+            self.flush().map(|()| stopped_by)
+        });
+        self.crew.abandon();
+        let closed = self.scribe.close();
+        if let Some(board) = self.leases.take() {
+            board.close();
+        }
+        self.outcome(ended.and_then(|stopped_by| {
+            closed.map_err(|error| EngineError::Write(error.into()))?;
+            Ok(stopped_by)
+        }))
+    }
+
+    fn outcome(mut self, ended: Result<StoppedBy, EngineError>) -> Outcome {
         let counts = self.frontier.counts();
         for (reason, count) in self.frontier.refused() {
             self.tally.refuse(reason, count);
@@ -56,6 +76,28 @@ impl<S: Store> Engine<S> {
             facts,
             failed_roots,
             error,
+            closing: Closing::begin(self.frontier),
+        }
+    }
+}
+
+/// The closing of a store, on a thread of its own: it waits for the disk while the report is
+/// made. Whoever drops this waits for its end.
+#[derive(Debug)]
+pub(crate) struct Closing(Option<JoinHandle<()>>);
+
+impl Closing {
+    fn begin(store: impl Send + 'static) -> Self {
+        let thread = thread::Builder::new().name("clewline-close".into());
+        // Where there is no thread to be had, it is closed on the spot.
+        Self(thread.spawn(move || drop(store)).ok())
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            thread.join().ok();
         }
     }
 }

@@ -59,6 +59,7 @@ use delivery::{Delivery, Reader};
 use desk::Desk;
 pub(crate) use desk::saying;
 use disk::DiskWatch;
+use ending::Closing;
 use exchanges::Exchanges;
 use facts::Facts;
 use held::{Held, Share};
@@ -156,6 +157,7 @@ pub(crate) struct Outcome {
     pub(crate) facts: RunFacts,
     pub(crate) failed_roots: Vec<(CrawlUrl, String)>,
     pub(crate) error: Option<EngineError>,
+    pub(crate) closing: Closing,
 }
 
 /// The loop's state.
@@ -246,23 +248,6 @@ impl<S: Store> Engine<S> {
             trusted: Trusted::by(&config.roots),
             config,
         })
-    }
-
-    /// Crawls to the end. What stops it early is part of the outcome: what was done counts.
-    pub(crate) fn run(mut self) -> Outcome {
-        let ended = self.work().and_then(|stopped_by| {
-            self.crew.abandon();
-            self.flush().map(|()| stopped_by)
-        });
-        self.crew.abandon();
-        let closed = self.scribe.close();
-        if let Some(board) = self.leases.take() {
-            board.close();
-        }
-        self.outcome(ended.and_then(|stopped_by| {
-            closed.map_err(|error| EngineError::Write(error.into()))?;
-            Ok(stopped_by)
-        }))
     }
 
     fn work(&mut self) -> Result<StoppedBy, EngineError> {

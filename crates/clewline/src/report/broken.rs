@@ -120,9 +120,10 @@ pub(super) fn read(folder: &Path, known: Option<Vec<(Key, Broken)>>) -> io::Resu
     if search.targets.is_empty() {
         return Ok(Vec::new());
     }
-    each(LinksReader::open(folder), |(source, target, kind)| {
-        search.note_link(source, target, kind);
-    })?;
+    let links = LinksReader::open(folder).and_then(|links| {
+        links.each(|source, target, kind| search.note_link(source, target, kind))
+    });
+    but_for_its_end(links)?;
     let keys: KeySet<Key> = search.sources.keys().copied().collect();
     // Every URL has one record, and most referrers that are kept come early.
     let sources = records(&path).map(|records| {
@@ -145,17 +146,22 @@ fn each<T>(
     items: io::Result<impl Iterator<Item = io::Result<T>>>,
     mut use_item: impl FnMut(T),
 ) -> io::Result<()> {
-    let items = match items {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        other => other?,
-    };
-    for item in items {
-        match item {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
-            other => use_item(other?),
-        }
+    let read = items.and_then(|mut items| {
+        items.try_for_each(|item| {
+            use_item(item?);
+            Ok(())
+        })
+    });
+    but_for_its_end(read)
+}
+
+/// What is wrong with a log beyond that it does not exist, or ends in the middle.
+fn but_for_its_end(read: io::Result<()>) -> io::Result<()> {
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
     }
-    Ok(())
 }
 
 /// What the passes carry from one to the next.
