@@ -29,8 +29,8 @@ const CORES: usize = 4;
 
 /// Pages of a round of the frontier alone, in memory: fewer would be over before a clock shows it.
 const FRONTIER_PAGES: u32 = 20_000;
-/// Pages of a round of a whole crawl.
-const CRAWL_PAGES: u32 = 8000;
+/// Pages of a round of a whole crawl, for a third of a second at the least.
+const CRAWL_PAGES: u32 = 12_000;
 
 /// Whose pages are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -39,27 +39,19 @@ const OPENING: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charse
     </head>\n<body class=\"class-page\">\n<main role=\"main\">\n";
 const CLOSING: &str = "</main>\n</body>\n</html>\n";
 
-/// Which pages there are, and between which of them the clock runs.
+/// How many pages there are, and between which of them the clock runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     /// Pages before the clock runs.
     pub(crate) warm_up: usize,
-    /// Pages of a round.
+    /// Pages while it runs.
     pub(crate) pages: usize,
-    pub(crate) rounds: usize,
 }
 
 impl Plan {
     /// Pages that name a new one; all others name none.
     pub(crate) const fn with_new(self) -> usize {
-        self.warm_up + self.rounds * self.pages
-    }
-
-    /// Whether a round begins or ends when this page is asked for.
-    const fn is_mark(self, page: usize) -> bool {
-        page >= self.warm_up
-            && page <= self.with_new()
-            && (page - self.warm_up).is_multiple_of(self.pages)
+        self.warm_up + self.pages
     }
 }
 
@@ -72,15 +64,15 @@ struct Press {
     taken: usize,
     /// Processor time of making up pages.
     made_up: Duration,
-    /// Processor time of everything else when a round began or ended.
-    marks: Vec<Duration>,
+    /// Processor time of everything else when the clock began to run …
+    begun: Option<Duration>,
+    /// … and until it stopped.
+    cost: Option<Duration>,
 }
 
 impl Press {
     fn page(&mut self) -> Bytes {
-        if self.plan.is_mark(self.taken) {
-            self.marks.push(processor().saturating_sub(self.made_up));
-        }
+        self.look_at_clock();
         if self.made.is_empty() {
             let begun = thread_time();
             let pages = (self.taken..self.taken + TOGETHER).rev();
@@ -93,6 +85,15 @@ impl Press {
         }
         self.taken += 1;
         self.made.pop().unwrap_or_default()
+    }
+
+    fn look_at_clock(&mut self) {
+        let spent = || processor().saturating_sub(self.made_up);
+        if self.taken == self.plan.warm_up {
+            self.begun = Some(spent());
+        } else if self.taken == self.plan.with_new() {
+            self.cost = self.begun.map(|begun| spent().saturating_sub(begun));
+        }
     }
 }
 
@@ -132,18 +133,17 @@ impl Answers {
             made: Vec::new(),
             taken: 0,
             made_up: Duration::ZERO,
-            marks: Vec::new(),
+            begun: None,
+            cost: None,
         };
         Self {
             press: Arc::new(Mutex::new(press)),
         }
     }
 
-    /// Processor time of each round that has ended, without that of making up pages.
-    pub(crate) fn costs(&self) -> Vec<Duration> {
-        let press = self.press();
-        let rounds = press.marks.windows(2);
-        rounds.map(|ends| ends[1].saturating_sub(ends[0])).collect()
+    /// Processor time while the clock ran, without that of making up pages; none before its end.
+    pub(crate) fn cost(&self) -> Option<Duration> {
+        self.press().cost
     }
 
     fn press(&self) -> MutexGuard<'_, Press> {

@@ -59,7 +59,7 @@ enum Verb {
         #[arg(long)]
         known: u64,
         /// Pages to crawl in each round
-        #[arg(long, default_value_t = 8000)]
+        #[arg(long, default_value_t = 12_000)]
         pages: usize,
     },
     /// Make the store of a crawl know URLs of other sites
