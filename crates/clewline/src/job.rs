@@ -62,7 +62,6 @@ pub(crate) fn open(
     durable::sync_folder(&state).map_err(|source| io_at(&state, source))?;
     let leases = Board::open(&state).map_err(|source| io_at(&state, source))?;
     if folder.beginning() == Beginning::Afresh {
-        pass(Point::NewStore);
         let frontier = Frontier::new(rules, store);
         let logs = open_logs(folder, config, Offset(0))?;
         return Ok(OpenJob {

@@ -164,9 +164,40 @@ struct Search {
     broken: Vec<Broken>,
     /// By the key of a broken target: where it stands, and what is known of its referrers.
     targets: KeyMap<Key, Target>,
+    /// Most links lead to none of them, and are told apart by this.
+    marks: Marks,
     /// By the key of a referrer: the targets it is kept for.
     sources: KeyMap<Key, Vec<(usize, LinkKind)>>,
     text: usize,
+}
+
+/// A bit for each key, by the last of its own bits: a set that may hold too much, in a few words.
+struct Marks(Box<[u64; Marks::WORDS]>);
+
+impl Marks {
+    const WORDS: usize = 256;
+
+    fn place(key: Key) -> (usize, u64) {
+        let [.., high, low] = *key.as_bytes();
+        let bit = usize::from(u16::from_be_bytes([high, low])) % (Self::WORDS * 64);
+        (bit / 64, 1 << (bit % 64))
+    }
+
+    fn add(&mut self, key: Key) {
+        let (word, bit) = Self::place(key);
+        self.0[word] |= bit;
+    }
+
+    fn may_hold(&self, key: Key) -> bool {
+        let (word, bit) = Self::place(key);
+        self.0[word] & bit != 0
+    }
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self(Box::new([0; Self::WORDS]))
+    }
 }
 
 struct Target {
@@ -187,6 +218,7 @@ impl Search {
             pages: 0,
         };
         self.targets.insert(key, target);
+        self.marks.add(key);
         self.text += broken.text();
         self.broken.push(broken);
     }
@@ -194,6 +226,9 @@ impl Search {
     /// The log holds a page's links together, so a page that names a target in several ways
     /// is recognised by the row before.
     fn note_link(&mut self, source: Key, key: Key, kind: LinkKind) {
+        if !self.marks.may_hold(key) {
+            return;
+        }
         let Some(target) = self.targets.get_mut(&key) else {
             return;
         };

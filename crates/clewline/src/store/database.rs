@@ -4,12 +4,14 @@
 //! every part with its number: the engine cuts a damaged journal and keeps the tables that were
 //! written since, so only parts with the same stamp are of the same commit. After a write error
 //! the engine is closed and opened again before the next try, because it does not accept writes
-//! any more.
+//! any more. A database that is new takes over a hundred syncs to make: that is done on a thread of
+//! its own while the first request is on its way, and until then nothing is in it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::thread::{self, JoinHandle};
 
 use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, CompressionPolicy, PartitioningPolicy};
@@ -293,28 +295,61 @@ fn queue_options() -> KeyspaceCreateOptions {
         .expect_point_read_hits(true)
 }
 
+/// Whether the storage engine can be asked.
+enum Standing {
+    /// It makes a new database.
+    Making(JoinHandle<Result<Handles, StoreError>>),
+    Open(Handles),
+    Closed,
+}
+
 /// The database, shared by the engine, which reads, and the log thread, which writes.
 pub(super) struct Database {
     path: PathBuf,
     plan: MemoryPlan,
     /// The number of the last write that was tried.
     stamp: AtomicU64,
-    handles: RwLock<Option<Handles>>,
+    standing: RwLock<Standing>,
 }
 
 impl Database {
+    /// Opens a database, or begins to make it.
     pub(super) fn open(path: &Path, plan: MemoryPlan) -> Result<Self, StoreError> {
-        let (handles, stamp) = guarded(path, || {
-            let handles = Handles::open(path, plan)?;
-            let stamp = handles.stamp(path)?;
-            Ok((handles, stamp))
-        })?;
+        let (standing, stamp) = if is_there(path) {
+            let (handles, stamp) = guarded(path, || {
+                let handles = Handles::open(path, plan)?;
+                let stamp = handles.stamp(path)?;
+                Ok((handles, stamp))
+            })?;
+            (Standing::Open(handles), stamp)
+        } else {
+            (begin_to_make(path, plan)?, 0)
+        };
         Ok(Self {
             path: path.into(),
             plan,
             stamp: AtomicU64::new(stamp),
-            handles: RwLock::new(Some(handles)),
+            standing: RwLock::new(standing),
         })
+    }
+
+    /// Waits for a database that is being made.
+    pub(super) fn finish_making(&self) -> Result<(), StoreError> {
+        if !matches!(*self.guard(), Standing::Making(_)) {
+            return Ok(());
+        }
+        let standing = self.standing.write();
+        let mut standing = standing.unwrap_or_else(PoisonError::into_inner);
+        if let Standing::Making(maker) = std::mem::replace(&mut *standing, Standing::Closed) {
+            let made = maker.join();
+            *standing = Standing::Open(made.unwrap_or_else(|_| Err(self.broken()))?);
+            pass(Point::NewStore);
+        }
+        Ok(())
+    }
+
+    fn broken(&self) -> StoreError {
+        StoreError::Broken(self.path.clone())
     }
 
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
@@ -378,33 +413,38 @@ impl Database {
         })
     }
 
-    fn read<T>(&self, act: impl FnOnce(&Handles) -> fjall::Result<T>) -> Result<T, StoreError> {
+    /// Reads; the default of an answer stands for "there is nothing".
+    fn read<T: Default>(
+        &self,
+        act: impl FnOnce(&Handles) -> fjall::Result<T>,
+    ) -> Result<T, StoreError> {
         let failed = |error| StoreError::Read {
             path: self.path.clone(),
             source: Box::new(error),
         };
-        let guard = self.guard();
-        let Some(handles) = guard.as_ref() else {
-            return Err(failed(fjall::Error::Poisoned));
-        };
-        guarded(&self.path, || act(handles).map_err(failed))
+        match &*self.guard() {
+            Standing::Making(_) => Ok(T::default()),
+            Standing::Open(handles) => guarded(&self.path, || act(handles).map_err(failed)),
+            Standing::Closed => Err(failed(fjall::Error::Poisoned)),
+        }
     }
 
-    fn guard(&self) -> RwLockReadGuard<'_, Option<Handles>> {
-        self.handles.read().unwrap_or_else(PoisonError::into_inner)
+    fn guard(&self) -> RwLockReadGuard<'_, Standing> {
+        self.standing.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes all changes durable, or none.
     pub(super) fn write(&self, changes: &[Change]) -> Result<(), StoreError> {
+        self.finish_making()?;
         let stamp = self.stamp.fetch_add(1, Ordering::Relaxed) + 1;
         self.change(|handles| handles.write(changes, stamp))
     }
 
     fn change(&self, act: impl FnOnce(&Handles) -> fjall::Result<()>) -> Result<(), StoreError> {
         let failed = |error| StoreError::Write(Box::new(error));
-        let result = match self.guard().as_ref() {
-            Some(handles) => guarded(&self.path, || act(handles).map_err(failed)),
-            None => Err(failed(fjall::Error::Poisoned)),
+        let result = match &*self.guard() {
+            Standing::Open(handles) => guarded(&self.path, || act(handles).map_err(failed)),
+            Standing::Making(_) | Standing::Closed => Err(failed(fjall::Error::Poisoned)),
         };
         if matches!(result, Err(StoreError::Write(_))) {
             guarded(&self.path, || self.reopen())?;
@@ -414,21 +454,39 @@ impl Database {
 
     /// After a failed write the engine refuses to write: it is closed and recovered.
     fn reopen(&self) -> Result<(), StoreError> {
-        let mut guard = self.handles.write().unwrap_or_else(PoisonError::into_inner);
-        *guard = None;
-        *guard = Some(Handles::open(&self.path, self.plan)?);
+        let standing = self.standing.write();
+        let mut standing = standing.unwrap_or_else(PoisonError::into_inner);
+        *standing = Standing::Closed;
+        *standing = Standing::Open(Handles::open(&self.path, self.plan)?);
         Ok(())
     }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
-        let handles = self
-            .handles
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        let handles = handles.take();
+        let standing = self.standing.get_mut();
+        let standing = standing.unwrap_or_else(PoisonError::into_inner);
+        // Whoever closes the folder must find nobody at work in it.
+        let handles = match std::mem::replace(standing, Standing::Closed) {
+            Standing::Making(maker) => maker.join().ok().and_then(Result::ok),
+            Standing::Open(handles) => Some(handles),
+            Standing::Closed => None,
+        };
         // An engine that broke down may do so once more on its way out, and nobody asks it.
         catch_unwind(AssertUnwindSafe(|| drop(handles))).ok();
     }
+}
+
+/// Makes a database on a thread of its own. That its folder can be made is seen at once.
+fn begin_to_make(path: &Path, plan: MemoryPlan) -> Result<Standing, StoreError> {
+    let failed = |error: std::io::Error| StoreError::Open {
+        path: path.into(),
+        source: Box::new(error.into()),
+    };
+    durable::make_folder(path).map_err(failed)?;
+    let place = path.to_owned();
+    let maker = thread::Builder::new()
+        .name("clewline-store".into())
+        .spawn(move || guarded(&place, || Handles::open(&place, plan)));
+    Ok(Standing::Making(maker.map_err(failed)?))
 }

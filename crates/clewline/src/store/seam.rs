@@ -214,7 +214,9 @@ impl Store for DiskStore {
         Ok(())
     }
 
-    fn seal(&mut self, notes: Vec<(&'static str, Vec<u8>)>) -> SealedBatch {
+    fn seal(&mut self, notes: Vec<(&'static str, Vec<u8>)>) -> Result<SealedBatch, StoreError> {
+        // Nothing may come into a log before there is a state that says where it ends.
+        self.database.finish_making()?;
         let mut changes = Vec::new();
         let rows = self.seal_rows(&mut changes);
         let open = std::mem::take(&mut self.open);
@@ -266,12 +268,12 @@ impl Store for DiskStore {
             robots,
         });
         self.batch += 1;
-        SealedBatch {
+        Ok(SealedBatch {
             database: Arc::clone(&self.database),
             runs: Arc::clone(&self.runs),
             changes,
             departing,
-        }
+        })
     }
 
     fn committed(&mut self) {

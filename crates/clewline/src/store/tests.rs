@@ -161,7 +161,7 @@ impl Model {
                 }
             }
             Step::Seal => {
-                let sealed = self.store().seal(Vec::new());
+                let sealed = self.store().seal(Vec::new()).unwrap();
                 self.sealed.push_back((sealed, self.now.clone()));
             }
             Step::Commit => {
@@ -373,7 +373,8 @@ fn lanes_robots_and_notes_come_back() {
         Some(row.clone()),
         "open"
     );
-    let mut sealed = model.store().seal(vec![("cookies", b"jar".to_vec())]);
+    let notes = vec![("cookies", b"jar".to_vec())];
+    let mut sealed = model.store().seal(notes).unwrap();
     assert_eq!(
         model.store().load_robots(host(1), origin).unwrap(),
         Some((robots.clone(), 42))
@@ -392,4 +393,25 @@ fn lanes_robots_and_notes_come_back() {
         Some(&b"jar"[..])
     );
     assert_eq!(model.store().load_lane(host(2)).unwrap(), None);
+}
+
+#[test]
+fn a_store_that_cannot_be_made_says_so_before_a_log_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    // The storage engine wants a file of this name for itself.
+    std::fs::create_dir(folder.path().join("lock")).unwrap();
+    let mut store = DiskStore::open(folder.path(), keyer(), PLAN).unwrap();
+    let one = entry(1, 1, 0);
+    assert!(!store.contains(one.key).unwrap(), "nothing is known yet");
+    assert_eq!(store.load_lane(host(1)).unwrap(), None);
+    assert_eq!(store.waiting(host(1), 0).unwrap(), Waiting::Nothing);
+    store.add(one.key).unwrap();
+    store.push(one).unwrap();
+    let refused = store.seal(Vec::new()).map(|_| ());
+    assert!(
+        matches!(refused, Err(StoreError::Open { .. })),
+        "{refused:?}"
+    );
+    assert!(store.contains(entry(2, 1, 0).key).is_ok(), "keys are apart");
+    assert!(store.load_lane(host(2)).is_err(), "it does not go on");
 }

@@ -52,7 +52,7 @@ impl<S: Store> Frontier<S> {
                 self.store.save_lane(host, row)?;
             }
         }
-        Ok(self.store.seal(notes))
+        self.store.seal(notes)
     }
 
     /// The oldest sealed batch is durable.

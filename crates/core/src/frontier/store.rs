@@ -131,7 +131,7 @@ pub trait Store {
     ) -> Result<(), Self::Error>;
 
     /// Closes the open batch, with what else belongs to it, and opens the next.
-    fn seal(&mut self, notes: Vec<(&'static str, Vec<u8>)>) -> Self::Sealed;
+    fn seal(&mut self, notes: Vec<(&'static str, Vec<u8>)>) -> Result<Self::Sealed, Self::Error>;
 
     /// The oldest sealed batch is durable.
     fn committed(&mut self);
@@ -331,8 +331,8 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn seal(&mut self, _notes: Vec<(&'static str, Vec<u8>)>) -> NothingSealed {
-        NothingSealed
+    fn seal(&mut self, _notes: Vec<(&'static str, Vec<u8>)>) -> Result<NothingSealed, Infallible> {
+        Ok(NothingSealed)
     }
 
     fn committed(&mut self) {}
