@@ -112,6 +112,8 @@ pub struct Crawl {
     extractor: Option<Arc<dyn Extractor>>,
     logs: Vec<Box<dyn Log>>,
     observer: Observer,
+    /// What counts as known from the start, where the state is in memory.
+    pub(crate) known: Box<dyn Iterator<Item = CrawlUrl> + Send>,
 }
 
 impl Crawl {
@@ -130,6 +132,7 @@ impl Crawl {
             extractor: None,
             logs: Vec::new(),
             observer: Box::new(|_| {}),
+            known: Box::new(std::iter::empty()),
         }
     }
 
@@ -284,16 +287,27 @@ impl Crawl {
                     let mut logs = job::open_logs(folder, &config, Offset(0))?;
                     self.logs.append(&mut logs);
                 }
-                // Without a store on disk there is nowhere to put a lane aside.
-                let rules = Rules {
-                    active_lanes: usize::MAX,
-                    ..rules
-                };
-                let frontier = Frontier::new(rules, MemoryStore::default());
+                let frontier = frontier_in_memory(rules, self.known);
                 begin(shared.with(frontier, self.logs, cookies?), folder)
             }
         }
     }
+}
+
+fn frontier_in_memory(
+    rules: Rules,
+    known: impl Iterator<Item = CrawlUrl>,
+) -> Frontier<MemoryStore> {
+    let mut store = MemoryStore::default();
+    for url in known {
+        let Ok(()) = store.add(rules.keyer.key(&url));
+    }
+    // Without a store on disk there is nowhere to put a lane aside.
+    let rules = Rules {
+        active_lanes: usize::MAX,
+        ..rules
+    };
+    Frontier::new(rules, store)
 }
 
 /// What is the same for every kind of store.

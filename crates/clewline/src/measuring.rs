@@ -6,7 +6,9 @@
 use std::path::Path;
 
 use clewline_core::frontier::{Frontier, FrontierState, Rules};
+use clewline_core::url::CrawlUrl;
 
+use crate::crawl::Crawl;
 use crate::engine::FRONTIER_NOTE;
 use crate::fetch::http1::{HeadLimits, HeadReader, HeadStep};
 use crate::memory::MemoryPlan;
@@ -47,6 +49,13 @@ pub fn frontier_on_disk(
 pub fn frontier_notes(state: &FrontierState) -> Vec<(&'static str, Vec<u8>)> {
     let json = serde_json::to_vec(state).expect("a state is plain data");
     vec![(FRONTIER_NOTE, json)]
+}
+
+/// A crawl to which these URLs are known from the start: it fetches none of them, and no link to
+/// them is new. Only a crawl with its state in memory takes notice.
+pub fn knowing(mut crawl: Crawl, urls: impl Iterator<Item = CrawlUrl> + Send + 'static) -> Crawl {
+    crawl.known = Box::new(urls);
+    crawl
 }
 
 #[cfg(test)]

@@ -42,12 +42,21 @@ impl Known {
         }
     }
 
+    /// Everything that is known.
+    pub(crate) fn everything(mut self) -> impl Iterator<Item = CrawlUrl> + Send {
+        (0..self.urls).map(move |number| self.known(number))
+    }
+
     /// The keys of everything that is known.
     pub(crate) fn keys(&mut self) -> impl Iterator<Item = Key> {
         (0..self.urls).map(|number| {
-            let url = self.url("harbour", number % self.hosts, number / self.hosts);
+            let url = self.known(number);
             self.keyer.key(&url)
         })
+    }
+
+    fn known(&mut self, number: u64) -> CrawlUrl {
+        self.url("harbour", number % self.hosts, number / self.hosts)
     }
 
     /// A URL that nobody has named before.
@@ -57,18 +66,24 @@ impl Known {
         self.url("meadow", host, page)
     }
 
-    /// The links of a page: so many new ones among others that are known.
-    pub(crate) fn links(&mut self, all: usize, new: usize) -> Vec<Offer> {
+    /// What a page names: so many new URLs among others that are known.
+    pub(crate) fn named_by_page(&mut self, all: usize, new: usize) -> Vec<CrawlUrl> {
         let every = all / new.max(1);
-        let offer = |at: usize| {
+        let url = |at: usize| {
             let is_new = at.is_multiple_of(every) && at / every < new;
-            let url = if is_new { self.fresh() } else { self.popular() };
-            Offer {
-                key: self.keyer.key(&url),
-                link: Link::new(url, LinkKind::Anchor),
-            }
+            if is_new { self.fresh() } else { self.popular() }
         };
-        (0..all).map(offer).collect()
+        (0..all).map(url).collect()
+    }
+
+    /// The same as links, with their keys.
+    pub(crate) fn links(&mut self, all: usize, new: usize) -> Vec<Offer> {
+        let urls = self.named_by_page(all, new).into_iter();
+        let offer = |url| Offer {
+            key: self.keyer.key(&url),
+            link: Link::new(url, LinkKind::Anchor),
+        };
+        urls.map(offer).collect()
     }
 
     /// A known URL on a host by Zipf's law: the chance of the n-th host is as 1/n.

@@ -1,11 +1,14 @@
 //! Does a crawl become dearer the more it knows? `growth VERB …`, figures as JSON.
 //!
-//! Owns three questions to the frontier alone, without a network. `decisions`: how many pages
-//! can it hand out and settle in a second of processor time, with very many hosts? `pages`: what
-//! does a page cost when so many URLs are known, in memory or on disk? `seed` makes the store
+//! Owns two questions to the frontier alone and one to a whole crawl, without a network.
+//! `decisions`: how many pages can the frontier hand out and settle in a second of processor time,
+//! with very many hosts? `pages`: what does a page cost it when so many URLs are known, in memory or on
+//! disk? `crawl`: what does a page cost a crawl then, reading it included? `seed` makes the store
 //! of a crawl that was begun know URLs of other sites, for a race with it. Processor time is
 //! that of the whole process, so that the store's own threads count, too.
 
+mod answers;
+mod crawl;
 mod decisions;
 mod known;
 mod pages;
@@ -51,6 +54,14 @@ enum Verb {
         #[arg(long, default_value_t = 256)]
         memory: u64,
     },
+    /// Crawl pages that are made up while so many URLs are known, in memory
+    Crawl {
+        #[arg(long)]
+        known: u64,
+        /// Pages to crawl in each round
+        #[arg(long, default_value_t = 12_000)]
+        pages: usize,
+    },
     /// Make the store of a crawl know URLs of other sites
     Seed {
         /// The folder of the store
@@ -76,6 +87,7 @@ fn main() -> Result<()> {
             folder: Some(folder),
             memory,
         } => pages::on_disk(&folder, known, pages, memory << 20)?,
+        Verb::Crawl { known, pages } => crawl::measure(known, pages)?,
         Verb::Seed { folder, known } => pages::seed(&folder, known)?,
     };
     let mut out = io::stdout().lock();
@@ -85,7 +97,16 @@ fn main() -> Result<()> {
 
 /// Processor time of the process so far.
 fn processor() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+    spent(ClockId::ProcessCPUTime)
+}
+
+/// Processor time of this thread so far.
+fn thread_time() -> Duration {
+    spent(ClockId::ThreadCPUTime)
+}
+
+fn spent(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
     Duration::new(
         time.tv_sec.unsigned_abs(),
         time.tv_nsec.unsigned_abs() as u32,

@@ -14,19 +14,18 @@ use clewline::core::frontier::{
 };
 use clewline::measuring::{DiskStore, frontier_notes, frontier_on_disk};
 use frontier_alone::{NOW, answered, rules};
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
 use super::decisions::resolve;
 use super::known::Known;
-use super::processor;
+use super::{processor, thread_time};
 
 /// Links of a page, as many as the documentation has once repeated ones are dropped.
-const LINKS: usize = 32;
+pub(crate) const LINKS: usize = 32;
 /// New links among them: a page that is fetched was found once.
-const NEW: usize = 1;
+pub(crate) const NEW: usize = 1;
 /// Pages that are known at the start.
-const ROOTS: usize = 64;
+pub(crate) const ROOTS: usize = 64;
 /// Pages that are settled at once, as an engine hears of them.
 const TOGETHER: usize = 32;
 /// Pages of a batch: about what a crawl at full speed commits at once.
@@ -55,7 +54,7 @@ pub(crate) fn in_memory(known: u64, pages: usize) -> Result<Value> {
         frontier.store().add(key)?;
     }
     let costs = settle_all(&mut frontier, &mut web, pages, |_| Ok(()))?;
-    Ok(figures("memory", known, pages, costs))
+    Ok(figures("memory", known, pages, &costs))
 }
 
 /// The same over a store on disk.
@@ -67,7 +66,7 @@ pub(crate) fn on_disk(folder: &Path, known: u64, pages: usize, memory: u64) -> R
     drop(frontier);
     let mut frontier = frontier_on_disk(folder, rules(), memory)?;
     let costs = settle_all(&mut frontier, &mut web, pages, commit)?;
-    Ok(figures("disk", known, pages, costs))
+    Ok(figures("disk", known, pages, &costs))
 }
 
 /// Fills a store that is there already.
@@ -79,15 +78,17 @@ pub(crate) fn seed(folder: &Path, known: u64) -> Result<Value> {
     Ok(json!({"known": known, "key_bytes": disk.keys}))
 }
 
-fn figures(store: &str, known: u64, pages: usize, mut costs: [Duration; ROUNDS]) -> Value {
-    costs.sort_unstable();
-    let micros = costs.map(|cost| cost.as_secs_f64() * 1e6 / pages.max(1) as f64);
+/// What the rounds of a verb took, in microseconds per page.
+pub(crate) fn figures(store: &str, known: u64, pages: usize, costs: &[Duration]) -> Value {
+    let micros = |cost: &Duration| cost.as_secs_f64() * 1e6 / pages.max(1) as f64;
+    let mut rounds: Vec<f64> = costs.iter().map(micros).collect();
+    rounds.sort_unstable_by(f64::total_cmp);
     json!({
         "store": store,
         "known": known,
         "pages": pages,
-        "micros_per_page": micros[ROUNDS / 2],
-        "rounds": micros,
+        "micros_per_page": rounds.get(rounds.len() / 2),
+        "rounds": rounds,
     })
 }
 
@@ -182,14 +183,6 @@ fn next_page<S: Store>(frontier: &mut Frontier<S>) -> Result<JobId> {
             _ => return Ok(job.id),
         }
     }
-}
-
-fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(
-        time.tv_sec.unsigned_abs(),
-        time.tv_nsec.unsigned_abs() as u32,
-    )
 }
 
 /// Waits until the threads of the store have nothing left to do.
