@@ -21,6 +21,8 @@ impl<S: Store> Frontier<S> {
         self.rules.limits = other.limits.clone();
         self.rules.host = Arc::clone(&other.host);
         self.rules.hosts.clone_from(&other.hosts);
+        // What is in flight and was not counted is not counted when it ends, either.
+        self.grouping = self.rules.grouping();
         let hosts: Vec<HostId> = self.lanes.keys().copied().collect();
         for host in hosts {
             self.retune(host, now);

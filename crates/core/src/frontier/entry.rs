@@ -51,12 +51,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Reads what a hand-out reads, its URL among it; the answer means nothing.
-    pub(super) fn touch(&self) -> u64 {
-        let text = self.url.as_str().as_bytes();
-        u64::from(text.first().copied().unwrap_or_default()) ^ self.wire
-    }
-
     /// Whether another scheme is tried if this one can't connect.
     pub(super) fn guesses(&self) -> bool {
         self.guessed_scheme && self.url.scheme() == Scheme::Https

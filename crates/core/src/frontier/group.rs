@@ -67,12 +67,6 @@ impl<K: Eq + Hash + Copy> Groups<K> {
         }
     }
 
-    /// Brings a group near that will be asked for.
-    pub(super) fn draw_near(&self, key: K) {
-        let group = self.groups.get(&key);
-        std::hint::black_box(group.map(|group| group.in_flight));
-    }
-
     pub(super) fn start(&mut self, key: K, pace: GroupPace, now: Moment) {
         self.sweep(now);
         let group = self.groups.entry(key).or_default();

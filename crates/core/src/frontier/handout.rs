@@ -7,7 +7,6 @@
 
 use std::net::IpAddr;
 use std::slice::from_ref;
-use std::sync::Arc;
 
 use super::entry::{Entry, Origin, RobotsErrand};
 use super::group::Room;
@@ -55,6 +54,13 @@ struct Launch {
     work: Work,
 }
 
+/// The groups that a job is charged to.
+#[derive(Clone, Copy, Default)]
+struct Charged {
+    domain: Option<u64>,
+    address: Option<IpAddr>,
+}
+
 impl<S: Store> Frontier<S> {
     /// What to do now.
     pub fn next(&mut self, now: Moment) -> Result<Next, S::Error> {
@@ -75,7 +81,6 @@ impl<S: Store> Frontier<S> {
             }
             self.take_in_hosts(now)?;
             while let Some((at, wake)) = self.schedule.pop_due(now) {
-                self.draw_lanes_near();
                 if let Some(next) = self.woken(at, wake, now)? {
                     return Ok(next);
                 }
@@ -317,7 +322,7 @@ impl<S: Store> Frontier<S> {
                     address: None,
                     work: Work::Resolve { url: url.clone() },
                 };
-                Ready::Resolve(self.lease(host, launch, now))
+                Ready::Resolve(self.lease(host, launch, Charged::default(), now))
             }
         }
     }
@@ -425,13 +430,15 @@ impl<S: Store> Frontier<S> {
         let lane = self.lane(host);
         let (domain, address_pace) = (lane.rules.politeness.domain, lane.rules.politeness.address);
         let key = lane.domain;
-        let room = self.domains.room(key, domain, now);
-        if room != Room::Free {
-            self.lane(host).waits_in_group = true;
-            if let Some(at) = self.domains.wait(key, host, room) {
-                self.schedule.add(at, Wake::Domain(key));
+        if self.grouping.domains {
+            let room = self.domains.room(key, domain, now);
+            if room != Room::Free {
+                self.lane(host).waits_in_group = true;
+                if let Some(at) = self.domains.wait(key, host, room) {
+                    self.schedule.add(at, Wake::Domain(key));
+                }
+                return false;
             }
-            return false;
         }
         let Some(address) = address.filter(|address| self.is_limited(*address)) else {
             return true;
@@ -448,12 +455,10 @@ impl<S: Store> Frontier<S> {
         false
     }
 
+    /// Whether requests to an address are counted.
     pub(super) fn is_limited(&self, address: IpAddr) -> bool {
-        !self
-            .rules
-            .shared_addresses
-            .iter()
-            .any(|range| range.contains(address))
+        let mut shared = self.rules.shared_addresses.iter();
+        self.grouping.addresses && !shared.any(|range| range.contains(address))
     }
 
     /// Starts a request and charges it to lane, domain and address.
@@ -462,16 +467,23 @@ impl<S: Store> Frontier<S> {
         let lane = self.lane(host);
         lane.in_flight += 1;
         lane.pace.started(now);
-        let (domain, rules) = (lane.domain, Arc::clone(&lane.rules));
-        self.domains.start(domain, rules.politeness.domain, now);
-        if let Some(address) = limited {
-            self.addresses.start(address, rules.politeness.address, now);
+        let politeness = &lane.rules.politeness;
+        let paces = (politeness.domain, politeness.address);
+        let domain = Some(lane.domain).filter(|_| self.grouping.domains);
+        if let Some(domain) = domain {
+            self.domains.start(domain, paces.0, now);
         }
-        let address = limited;
-        self.lease(host, Launch { address, ..launch }, now)
+        if let Some(address) = limited {
+            self.addresses.start(address, paces.1, now);
+        }
+        let charged = Charged {
+            domain,
+            address: limited,
+        };
+        self.lease(host, launch, charged, now)
     }
 
-    fn lease(&mut self, lane: HostId, launch: Launch, now: Moment) -> Next {
+    fn lease(&mut self, lane: HostId, launch: Launch, charged: Charged, now: Moment) -> Next {
         self.next_job += 1;
         self.counts.in_flight += 1;
         self.flights.insert(
@@ -479,7 +491,8 @@ impl<S: Store> Frontier<S> {
             Flight {
                 lane,
                 errand: launch.errand,
-                address: launch.address,
+                domain: charged.domain,
+                address: charged.address,
                 since: now,
                 excused: false,
             },

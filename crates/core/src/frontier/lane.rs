@@ -223,21 +223,6 @@ impl Lane {
         }
     }
 
-    /// Reads what a hand-out reads, so that it is near when it is asked for; the answer means
-    /// nothing.
-    pub(super) fn touch(&self) -> u64 {
-        let moments = self.pace.next_at() + self.scheduled.unwrap_or_default();
-        let sizes = self.window.len() ^ self.errands.len() ^ self.origins.len();
-        let numbers = self.domain ^ self.queued ^ self.pages ^ u64::from(self.in_flight);
-        let marks = u64::from(self.touched) ^ u64::from(self.ended.is_some());
-        moments.as_secs() ^ sizes as u64 ^ self.delayed.len() as u64 ^ numbers ^ marks
-    }
-
-    /// The first entry of the window.
-    pub(super) fn first_in_window(&self) -> Option<&Entry> {
-        self.window.front()
-    }
-
     /// The state of an origin, made where it is new.
     pub(super) fn origin(&mut self, origin: Origin) -> &mut OriginState {
         let at = self.origins.iter().position(|state| state.origin == origin);

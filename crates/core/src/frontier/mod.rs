@@ -17,7 +17,6 @@ mod idle;
 mod job;
 mod lane;
 mod latency;
-mod near;
 mod outage;
 mod pace;
 mod parts;
@@ -55,6 +54,7 @@ pub use suspects::Suspicion;
 use group::Groups;
 use lane::Lane;
 use outage::Outage;
+use rules::Grouping;
 use schedule::{Schedule, Wake};
 
 use crate::key::{HostId, Key};
@@ -82,6 +82,7 @@ enum Errand {
 struct Flight {
     lane: HostId,
     errand: Errand,
+    domain: Option<u64>,
     address: Option<IpAddr>,
     since: Moment,
     /// The process was stopped meanwhile.
@@ -122,6 +123,7 @@ pub struct Frontier<S> {
     lanes: KeyMap<HostId, Box<Lane>>,
     domains: Groups<u64>,
     addresses: Groups<IpAddr>,
+    grouping: Grouping,
     schedule: Schedule,
     flights: KeyMap<u64, Flight>,
     next_job: u64,
@@ -172,6 +174,7 @@ impl<S: Store> Frontier<S> {
             u32::MAX
         };
         Self {
+            grouping: rules.grouping(),
             rules,
             store,
             familiar: Arc::default(),

@@ -11,7 +11,7 @@ use crate::domain::without_www;
 use crate::key::Keyer;
 use crate::limits::Limits;
 use crate::outcome::SkipReason;
-use crate::politeness::{Politeness, Speed};
+use crate::politeness::{GroupPace, Politeness, Speed};
 use crate::scope::Scope;
 use crate::url::CrawlUrl;
 
@@ -72,6 +72,14 @@ impl HostPattern {
     }
 }
 
+/// Which groups of hosts have limits. Where none has one, nobody counts who is in it: with very
+/// many hosts that is a good part of a hand-out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Grouping {
+    pub(super) domains: bool,
+    pub(super) addresses: bool,
+}
+
 /// Everything a frontier is configured with.
 #[derive(Debug, Clone)]
 pub struct Rules {
@@ -127,6 +135,21 @@ impl Rules {
         }
     }
 
+    /// Which groups of hosts any rule sets a limit to.
+    pub(super) fn grouping(&self) -> Grouping {
+        let patterns = self.hosts.iter().map(|pattern| &pattern.rules);
+        let rules = patterns.chain([&self.host]);
+        let paces = rules.flat_map(|rules| {
+            let near = rules.near.as_ref();
+            let near = near.map(|near| [&near.loopback, &near.private]);
+            near.into_iter().flatten().chain([&rules.politeness])
+        });
+        paces.fold(Grouping::default(), |grouping, pace| Grouping {
+            domains: grouping.domains || pace.domain != GroupPace::UNLIMITED,
+            addresses: grouping.addresses || pace.address != GroupPace::UNLIMITED,
+        })
+    }
+
     /// A moment of this run as wall time.
     pub(super) fn wall(&self, moment: Moment) -> u64 {
         let since = u64::try_from(moment.as_millis()).unwrap_or(u64::MAX);
@@ -161,6 +184,48 @@ impl Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_limit_anywhere_is_enough_to_count_a_group() {
+        let unlimited = HostRules {
+            politeness: Politeness::of(Speed::Max),
+            near: None,
+            robots: true,
+            pages: None,
+        };
+        let grouping = |change: &dyn Fn(&mut HostRules)| {
+            let scope = Scope::new(crate::scope::Reach::Any, false, &[], &[]).unwrap();
+            let mut rules = Rules::new(scope, Keyer::default());
+            rules.host = Arc::new(unlimited.clone());
+            let mut other = unlimited.clone();
+            change(&mut other);
+            rules.hosts.push(HostPattern {
+                pattern: "a.test".into(),
+                rules: Arc::new(other),
+            });
+            let Grouping { domains, addresses } = rules.grouping();
+            (domains, addresses)
+        };
+        let limited = GroupPace {
+            in_flight: 9,
+            ..GroupPace::UNLIMITED
+        };
+        assert_eq!(grouping(&|_| {}), (false, false));
+        assert_eq!(
+            grouping(&|rules| rules.politeness.domain = limited),
+            (true, false)
+        );
+        assert_eq!(
+            grouping(&|rules| rules.politeness.address = limited),
+            (false, true)
+        );
+        let near = |rules: &mut HostRules| {
+            let mut near = Near::default();
+            near.private.domain = limited;
+            rules.near = Some(near);
+        };
+        assert_eq!(grouping(&near), (true, false));
+    }
 
     #[test]
     fn host_patterns() {

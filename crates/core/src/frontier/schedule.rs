@@ -28,8 +28,6 @@ pub(super) struct Schedule {
     /// Wake-ups that were due when they were added come in order by themselves. With very many
     /// hosts and no delay these are nearly all, and a heap would be walked for each.
     due: VecDeque<WakeUp>,
-    /// How many of those have passed.
-    passed: usize,
     /// The latest moment that was asked for.
     now: Moment,
     added: u64,
@@ -64,20 +62,8 @@ impl Schedule {
         first.map(|(at, _, wake)| (*at, *wake))
     }
 
-    /// The next so many of those that are due, once in so many times.
-    pub(super) fn coming<const MANY: usize>(&self) -> Option<[Wake; MANY]> {
-        if !self.passed.is_multiple_of(MANY) || self.due.len() < MANY {
-            return None;
-        }
-        let mut coming = self.due.iter().map(|(_, _, wake)| *wake);
-        Some(std::array::from_fn(|_| {
-            coming.next().expect("there are as many")
-        }))
-    }
-
     pub(super) fn drop_first(&mut self) {
         if self.is_due_first() {
-            self.passed = self.passed.wrapping_add(1);
             self.due.pop_front();
         } else {
             self.later.pop();
@@ -123,17 +109,5 @@ mod tests {
             }
         }
         assert!(!schedule.due.is_empty() || !schedule.later.is_empty());
-    }
-
-    #[test]
-    fn what_comes_is_told_once_in_so_many_times() {
-        let mut schedule = Schedule::default();
-        let lane = |number| Wake::Lane(HostId(number));
-        (0..11).for_each(|number| schedule.add(Moment::ZERO, lane(number)));
-        let mut told = Vec::new();
-        while schedule.pop_due(Moment::ZERO).is_some() {
-            told.extend(schedule.coming::<4>());
-        }
-        assert_eq!(told, [[4, 5, 6, 7].map(lane)], "three are left after that");
     }
 }

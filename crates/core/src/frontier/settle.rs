@@ -86,8 +86,9 @@ impl<S: Store> Frontier<S> {
             lane.pages_in_flight -= 1;
             self.pages_in_flight -= 1;
         }
-        let domain = lane.domain;
-        if let Some(at) = self.domains.end(domain, now) {
+        if let Some(domain) = flight.domain
+            && let Some(at) = self.domains.end(domain, now)
+        {
             self.schedule.add(at, Wake::Domain(domain));
         }
         if let Some(address) = flight.address

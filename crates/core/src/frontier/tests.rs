@@ -1,6 +1,7 @@
 //! The frontier alone, in virtual time, against a referee that knows only the rules.
 
 mod doors;
+mod groups;
 mod outage;
 mod parts;
 mod suspects;

@@ -1,0 +1,64 @@
+//! Limits of groups that come and go in the middle of a crawl.
+
+use super::*;
+use crate::politeness::GroupPace;
+
+/// The URL of the next page, if one may be asked for now; what is asked for is in flight.
+fn next_page(hand: &mut Hand) -> Option<Job> {
+    loop {
+        match hand.frontier.next(hand.now).unwrap() {
+            Next::Start(Job {
+                id,
+                work: Work::Resolve { .. },
+            }) => drop(hand.resolve(id, "93.0.0.1")),
+            Next::Start(job) => return Some(job),
+            Next::Waiting | Next::WaitUntil(_) => return None,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn adopt(hand: &mut Hand, change: impl Fn(&mut Politeness)) {
+    let mut rules = hand.frontier.rules().clone();
+    let mut host = (*rules.host).clone();
+    change(&mut host.politeness);
+    rules.host = Arc::new(host);
+    hand.frontier.adopt(&rules, hand.now).unwrap();
+}
+
+#[test]
+fn what_started_without_a_limit_neither_takes_nor_frees_a_place() {
+    let one = GroupPace {
+        rate: None,
+        in_flight: 1,
+    };
+    let limits: [fn(&mut Politeness, GroupPace); 2] = [
+        |politeness, pace| politeness.domain = pace,
+        |politeness, pace| politeness.address = pace,
+    ];
+    for limit in limits {
+        let mut hand = Hand::new(|_| {});
+        for host in 1..=5 {
+            hand.root(&format!("http://h{host}.a.test/"), false);
+        }
+        let uncounted = [next_page(&mut hand), next_page(&mut hand)].map(Option::unwrap);
+        adopt(&mut hand, |politeness| limit(politeness, one));
+        let counted = next_page(&mut hand).expect("nobody that counts is in flight");
+        for job in &uncounted {
+            assert!(next_page(&mut hand).is_none(), "one is in flight");
+            hand.answer(job, 200);
+        }
+        assert!(next_page(&mut hand).is_none(), "one is in flight still");
+        hand.answer(&counted, 200);
+        let fourth = next_page(&mut hand).expect("nobody is in flight");
+        assert!(next_page(&mut hand).is_none(), "one is in flight again");
+        adopt(&mut hand, |politeness| {
+            limit(politeness, GroupPace::UNLIMITED);
+        });
+        hand.answer(&fourth, 200);
+        let last = next_page(&mut hand).expect("there is no limit any more");
+        hand.answer(&last, 200);
+        let end = hand.frontier.next(hand.now).unwrap();
+        assert!(matches!(end, Next::Done(End::Finished)), "{end:?}");
+    }
+}
