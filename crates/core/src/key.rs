@@ -25,7 +25,7 @@ pub struct Key([u8; 16]);
 // As the bytes compare, but by two words: the links of every page are sorted.
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
-        u128::from_be_bytes(self.0).cmp(&u128::from_be_bytes(other.0))
+        self.number().cmp(&other.number())
     }
 }
 
@@ -44,6 +44,16 @@ impl Key {
     /// The bytes as they sort.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0
+    }
+
+    /// The key with this number.
+    pub const fn from_number(number: u128) -> Self {
+        Self(number.to_be_bytes())
+    }
+
+    /// The bytes as one number, which sorts as they do.
+    pub const fn number(self) -> u128 {
+        u128::from_be_bytes(self.0)
     }
 
     /// The bytes in hexadecimal. Every line of a log has one, so it is not left to `write!`.
@@ -85,7 +95,7 @@ impl std::str::FromStr for Key {
     type Err = std::num::ParseIntError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        u128::from_str_radix(text, 16).map(|number| Self(number.to_be_bytes()))
+        u128::from_str_radix(text, 16).map(Self::from_number)
     }
 }
 

@@ -76,7 +76,7 @@ impl Log for LinksLog {
             self.sorted.clear();
             let links = entry.links.iter();
             self.sorted
-                .extend(links.map(|(target, kind)| (number(*target), *kind)));
+                .extend(links.map(|(target, kind)| (target.number(), *kind)));
             self.sorted.sort_unstable();
             self.sorted.dedup();
             for links in self.sorted.chunks(LINKS_PER_BLOCK) {
@@ -107,7 +107,7 @@ fn encode(source: Key, links: &[(u128, LinkKind)], block: &mut Vec<u8>) {
     block.extend_from_slice(&[0; 8]);
     block.extend_from_slice(source.as_bytes());
     push_varint(links.len(), block);
-    let mut before = number(source);
+    let mut before = source.number();
     for (target, kind) in links {
         let shared = (before ^ target).leading_zeros() as usize / 8;
         block.push(*kind as u8);
@@ -140,10 +140,6 @@ fn decode(bytes: &[u8], before: u128) -> Option<(LinkKind, u128, usize)> {
     let differs = u128::MAX.checked_shr(shift).unwrap_or(0);
     let target = before & !differs | part;
     Some((LinkKind::from_number(kind)?, target, 2 + own))
-}
-
-fn number(key: Key) -> u128 {
-    u128::from_be_bytes(*key.as_bytes())
 }
 
 /// Little-endian base 128, seven bits a byte, the high bit set on all but the last.
@@ -244,7 +240,7 @@ impl LinksReader {
                 let (kind, target, length) = link.ok_or_else(|| self.damaged("holds no link"))?;
                 rest = &rest[length..];
                 before = target;
-                use_link(self.source, Key::from_bytes(target.to_be_bytes()), kind);
+                use_link(self.source, Key::from_number(target), kind);
             }
         }
         Ok(())
@@ -288,7 +284,7 @@ impl LinksReader {
         self.read = 0;
         let source = self.take(KEY).and_then(|bytes| bytes.try_into().ok());
         self.source = Key::from_bytes(source.expect("the length was checked"));
-        self.before = number(self.source);
+        self.before = self.source.number();
         let count = self.varint().filter(|count| *count <= LINKS_PER_BLOCK);
         self.left = count.ok_or_else(|| self.damaged("has an impossible count"))?;
         Ok(true)
@@ -298,7 +294,7 @@ impl LinksReader {
         let (kind, target, length) = decode(self.payload.get(self.read..)?, self.before)?;
         self.read += length;
         self.before = target;
-        Some((Key::from_bytes(target.to_be_bytes()), kind))
+        Some((Key::from_number(target), kind))
     }
 
     fn take(&mut self, count: usize) -> Option<&[u8]> {

@@ -341,15 +341,11 @@ impl Database {
         let standing = self.standing.write();
         let mut standing = standing.unwrap_or_else(PoisonError::into_inner);
         if let Standing::Making(maker) = std::mem::replace(&mut *standing, Standing::Closed) {
-            let made = maker.join();
-            *standing = Standing::Open(made.unwrap_or_else(|_| Err(self.broken()))?);
+            let broken = |_| Err(StoreError::Broken(self.path.clone()));
+            *standing = Standing::Open(maker.join().unwrap_or_else(broken)?);
             pass(Point::NewStore);
         }
         Ok(())
-    }
-
-    fn broken(&self) -> StoreError {
-        StoreError::Broken(self.path.clone())
     }
 
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
@@ -433,9 +429,8 @@ impl Database {
         self.standing.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes all changes durable, or none.
+    /// Makes all changes durable, or none. Whoever sealed them waited for the database.
     pub(super) fn write(&self, changes: &[Change]) -> Result<(), StoreError> {
-        self.finish_making()?;
         let stamp = self.stamp.fetch_add(1, Ordering::Relaxed) + 1;
         self.change(|handles| handles.write(changes, stamp))
     }

@@ -108,7 +108,7 @@ impl HotKeys {
 
 /// What is kept of a key: the URL's part and the host's, mixed.
 pub(super) fn mark(key: Key) -> u64 {
-    let number = u128::from_be_bytes(*key.as_bytes());
+    let number = key.number();
     let (host, url) = ((number >> 64) as u64, number as u64);
     url ^ host.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
 }

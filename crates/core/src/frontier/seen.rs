@@ -55,7 +55,7 @@ pub(super) struct SeenKeys {
 impl SeenKeys {
     /// Whether a key was added.
     pub(super) fn contains(&self, key: Key) -> bool {
-        let number = number(key);
+        let number = key.number();
         if number == NOTHING {
             return self.holds_nothing_like;
         }
@@ -82,7 +82,7 @@ impl SeenKeys {
             return;
         }
         let read = keys.fold(NOTHING, |read, key| {
-            read ^ self.lines[self.home(number(key))].0[0]
+            read ^ self.lines[self.home(key.number())].0[0]
         });
         std::hint::black_box(read);
     }
@@ -92,7 +92,7 @@ impl SeenKeys {
         if self.contains(key) {
             return;
         }
-        let number = number(key);
+        let number = key.number();
         if number == NOTHING {
             self.holds_nothing_like = true;
             return;
@@ -141,16 +141,12 @@ impl SeenKeys {
     }
 }
 
-fn number(key: Key) -> u128 {
-    u128::from_be_bytes(*key.as_bytes())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn key(number: u128) -> Key {
-        Key::from_bytes(number.to_be_bytes())
+        Key::from_number(number)
     }
 
     #[test]

@@ -621,14 +621,23 @@ impl Hand {
             .unwrap();
     }
 
-    /// The next job that is not resolving; names resolve to this address.
-    fn job(&mut self, address: &str) -> Job {
+    /// What is next beside resolving; names resolve to this address.
+    fn next(&mut self, address: &str) -> Next {
         loop {
             match self.frontier.next(self.now).unwrap() {
                 Next::Start(Job {
                     id,
                     work: Work::Resolve { .. },
                 }) => drop(self.resolve(id, address)),
+                other => return other,
+            }
+        }
+    }
+
+    /// The next job that is not resolving, whenever it is due.
+    fn job(&mut self, address: &str) -> Job {
+        loop {
+            match self.next(address) {
                 Next::Start(job) => return job,
                 Next::WaitUntil(at) => self.now = at,
                 other => panic!("no job but {other:?}"),

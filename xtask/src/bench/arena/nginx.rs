@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -132,14 +132,16 @@ impl Nginx {
         format!("http://127.0.0.1:{}/", self.ports[door as usize])
     }
 
+    fn connect(&self, door: Door) -> Result<TcpStream> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports[door as usize]));
+        let stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        Ok(stream)
+    }
+
     /// Requests answered at all doors since the start, those of the harness left out.
     pub(crate) fn answered(&self) -> Result<u64> {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports[0]));
-        let mut stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        write!(stream, "GET {STATUS} HTTP/1.0\r\n\r\n")?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
+        let answer = ask(self.connect(Door::Fast)?, STATUS)?;
         let all = requests(&answer).context("the form of nginx's status page")?;
         self.own.update(|own| own + 1);
         Ok(all - self.own.get())
@@ -148,16 +150,11 @@ impl Nginx {
     /// How long an answer of the late door takes at the least, one at a time: the timers of the
     /// server count in milliseconds and add one more to most of them.
     pub(crate) fn answer_time(&self) -> Result<Duration> {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports[Door::Late as usize]));
-        let stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_nodelay(true)?;
-        let mut answers = BufReader::new(&stream);
         let mut least = Duration::MAX;
         for _ in 0..SOUNDINGS {
+            let stream = self.connect(Door::Late)?;
             let asked = Instant::now();
-            (&stream).write_all(b"GET /robots.txt HTTP/1.1\r\nHost: late\r\n\r\n")?;
-            skip_answer(&mut answers)?;
+            ask(stream, "/robots.txt")?;
             least = least.min(asked.elapsed());
         }
         ensure!(least >= DELAY, "the late door answers after {least:?}");
@@ -193,21 +190,13 @@ impl Drop for Nginx {
     }
 }
 
-/// Reads an answer whose length is told, to its end.
-fn skip_answer(answers: &mut impl BufRead) -> Result<()> {
-    let (mut line, mut length) = (String::new(), None);
-    while line != "\r\n" {
-        line.clear();
-        ensure!(answers.read_line(&mut line)? > 0, "nginx hangs up");
-        let header = line.split_once(':');
-        if let Some((_, value)) =
-            header.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-        {
-            length = Some(value.trim().parse::<usize>()?);
-        }
-    }
-    let mut body = vec![0; length.context("nginx does not say how long its answer is")?];
-    Ok(answers.read_exact(&mut body)?)
+/// The answer to a request for a path, to its end.
+fn ask(mut stream: TcpStream, path: &str) -> Result<String> {
+    // At once: a second small packet would wait until the first is acknowledged.
+    stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
 }
 
 /// The third number of the line below the headings.
@@ -272,16 +261,6 @@ http {{
 
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn an_answer_is_read_to_its_end_and_no_further() {
-        let mut answers =
-            &b"HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nabcHTTP/1.1 ..."[..];
-        super::skip_answer(&mut answers).unwrap();
-        assert_eq!(answers, b"HTTP/1.1 ...");
-        assert!(super::skip_answer(&mut &b"HTTP/1.1 200 OK\r\n\r\n"[..]).is_err());
-        assert!(super::skip_answer(&mut &b"HTTP/1.1 200 OK\r\n"[..]).is_err());
-    }
-
     #[test]
     fn requests_are_the_third_number() {
         let status = "HTTP/1.1 200 OK\r\n\r\nActive connections: 1 \nserver accepts handled \

@@ -3,18 +3,12 @@
 use super::*;
 use crate::politeness::GroupPace;
 
-/// The URL of the next page, if one may be asked for now; what is asked for is in flight.
+/// The next page, if one may be asked for now; it is in flight from here on.
 fn next_page(hand: &mut Hand) -> Option<Job> {
-    loop {
-        match hand.frontier.next(hand.now).unwrap() {
-            Next::Start(Job {
-                id,
-                work: Work::Resolve { .. },
-            }) => drop(hand.resolve(id, "93.0.0.1")),
-            Next::Start(job) => return Some(job),
-            Next::Waiting | Next::WaitUntil(_) => return None,
-            other => panic!("{other:?}"),
-        }
+    match hand.next("93.0.0.1") {
+        Next::Start(job) => Some(job),
+        Next::Waiting | Next::WaitUntil(_) => None,
+        other => panic!("{other:?}"),
     }
 }
 
