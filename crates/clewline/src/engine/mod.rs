@@ -18,6 +18,7 @@ mod ledger;
 mod pointers;
 mod post;
 mod progress;
+mod refusals;
 mod room;
 mod scribe;
 mod task;
@@ -71,6 +72,7 @@ use ledger::BATCH_SIZE;
 use post::Post;
 use progress::Meter;
 pub use progress::{Event, Progress};
+use refusals::Refusals;
 use room::Room;
 use scribe::{Scribe, Word};
 use task::{Passport, Workshop};
@@ -214,6 +216,7 @@ impl<S: Store> Engine<S> {
             spool: parts.spool.clone(),
             past: parts.past,
             post: Arc::clone(&post),
+            refusals: Refusals::by(&parts.frontier.rules().host.politeness),
         };
         let room = Room::of(descriptors::room_for(config.limits.concurrency as usize));
         Ok(Self {

@@ -13,8 +13,8 @@ use clewline_core::frontier::{Answer, Ending, Failure, Familiar, Job, JobId, Set
 use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason, is_redirect_status};
+use clewline_core::robots;
 use clewline_core::url::{CrawlUrl, redacted};
-use clewline_core::{retry_after, robots};
 use futures_util::FutureExt;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -22,8 +22,9 @@ use super::facts::{self, Content, Facts, phases};
 use super::held::{Held, Share, TooMuch};
 use super::pointers::{self, Pointers};
 use super::post::Post;
+use super::refusals::{Refusals, pause_asked};
 use super::{JobDone, unchanged};
-use crate::clock::{Clock, unix_seconds};
+use crate::clock::Clock;
 use crate::config::ScopeConfig;
 use crate::exchange::{Recording, Spool};
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
@@ -65,6 +66,7 @@ pub(super) struct Workshop {
     /// Where exchanges are kept; none without an archive.
     pub(super) spool: Option<Arc<Spool>>,
     pub(super) post: Arc<Post>,
+    pub(super) refusals: Refusals,
 }
 
 /// What is added to a request on its way: secrets never pass through the frontier.
@@ -217,7 +219,12 @@ impl Workshop {
             timings: phases(&failure.timings, started.elapsed()),
             ..Facts::default()
         };
-        let ending = Ending::Failed(self.failure(failure));
+        let ending = match failure.withheld {
+            Some(until) => Ending::Withheld {
+                until: self.clock.moment(until),
+            },
+            None => Ending::Failed(self.failure(failure)),
+        };
         Done {
             ending,
             facts,
@@ -235,9 +242,7 @@ impl Workshop {
         Answer {
             status: response.status,
             location: location.and_then(|location| url.join(&location).ok()),
-            retry_after: headers
-                .get("retry-after")
-                .and_then(|value| retry_after::parse(value, unix_seconds())),
+            retry_after: pause_asked(response),
             first_byte: response.timings.first_byte.unwrap_or_default(),
             sent_at: response.timings.sent_at.map(|at| self.clock.moment(at)),
             ..Answer::default()
@@ -262,11 +267,13 @@ async fn fetch_robots(
         timeout: workshop.timeout,
         patience: passport.patience,
         recording: passport.recording.take(),
+        pauses: Some(workshop.refusals.pauses.clone()),
     };
     let response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
         Err(failure) => return workshop.failed(&failure, started),
     };
+    workshop.refusals.heed(&response, url);
     Box::pin(read_robots(workshop, url, response, started)).await
 }
 
@@ -311,11 +318,13 @@ async fn fetch_page(workshop: &Workshop, target: Target<'_>, passport: &mut Pass
         timeout: workshop.timeout,
         patience: passport.patience,
         recording: passport.recording.take(),
+        pauses: Some(workshop.refusals.pauses.clone()),
     };
     let response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
         Err(failure) => return workshop.failed(&failure, started),
     };
+    workshop.refusals.heed(&response, target.url);
     if let Some(lease) = &passport.lease {
         lease.reading();
     }
@@ -500,6 +509,7 @@ fn short_of_memory(response: &Response) -> FetchFailure {
         timings: response.timings,
         wire: response.body.tally().wire,
         local: true,
+        withheld: None,
     }
 }
 

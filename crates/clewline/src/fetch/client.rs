@@ -2,8 +2,9 @@
 //!
 //! Owns the order of events in one request: override, proxy, pool, connection, exchange, and
 //! the one silent second try on a stale connection. Refuses to know robots, scope, redirects
-//! and retries. Invariant: a request is sent at most once on connections that might have
-//! carried it, apart from that one second try, which only happens when no byte came back.
+//! and retries. Invariants: a request is sent at most once on connections that might have
+//! carried it, apart from that one second try, which only happens when no byte came back; and
+//! none is sent to a host that is known to have asked for a pause.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -161,6 +162,7 @@ impl HttpFetcher {
         let deadline = Instant::now() + request.timeout.min(LONGEST);
         let mut is_first_try = true;
         loop {
+            request.may_leave()?;
             let pooled = if is_first_try {
                 self.pooled(request)?
             } else {
@@ -234,7 +236,16 @@ impl HttpFetcher {
                 return Err(FetchFailure::new(FailureClass::Internal, message));
             }
         };
-        self.connector.open(&route, via, deadline).await
+        let (wire, timings) = self.connector.open(&route, via, deadline).await?;
+        // That took a while. If the host asked for a pause meanwhile, the connection waits for
+        // its end, so that the handshake was not in vain.
+        match request.may_leave() {
+            Ok(()) => Ok((wire, timings)),
+            Err(withheld) => {
+                self.pool.put(route, wire);
+                Err(withheld)
+            }
+        }
     }
 
     /// Asks, and waits for the head of the answer.

@@ -162,6 +162,7 @@ mod tests {
             credentials,
             max_body: 0,
             recording: None,
+            pauses: None,
             condition: None,
             timeout: Duration::ZERO,
             patience: None,

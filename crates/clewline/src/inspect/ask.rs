@@ -160,6 +160,7 @@ impl Visit<'_> {
             timeout: fetch.timeout,
             patience: self.patience,
             recording: None,
+            pauses: None,
             condition: None,
         }
     }

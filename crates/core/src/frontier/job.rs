@@ -93,6 +93,12 @@ pub enum Ending {
     Answered(Box<Answer>),
     /// There was no whole answer.
     Failed(Failure),
+    /// The host asked for a pause after the job was handed out, so nothing was sent; the try
+    /// does not count.
+    Withheld {
+        /// When the pause is over.
+        until: Moment,
+    },
 }
 
 /// Why there was no whole answer.
