@@ -151,6 +151,7 @@ async fn fetch(course: &Course, url: &CrawlUrl, host: usize) -> Result<(), Fetch
         patience: None,
         recording: None,
         pauses: None,
+        spaced: false,
         condition: None,
     };
     let mut response = course.fetcher.fetch(request).await?;

@@ -199,6 +199,10 @@ mod tests {
                 ..Answer::default()
             }))
         };
+        let withheld = Ending::Withheld {
+            until: LONGEST,
+            sent_at: None,
+        };
         for (number, ending, is_urgent) in [
             (0, answered(200, None), true),
             (1, answered(200, None), false),
@@ -206,7 +210,7 @@ mod tests {
             (3, answered(503, None), true),
             (4, answered(301, Some(Duration::from_secs(1))), true),
             (5, answered(404, None), false),
-            (6, Ending::Withheld { until: LONGEST }, true),
+            (6, withheld, true),
         ] {
             post.leave(ended(number, ending), now);
             assert_eq!(!batches(&inbox).is_empty(), is_urgent, "{number}");

@@ -77,6 +77,8 @@ pub(super) struct Passport {
     /// The page's place on the board of what is in hand.
     pub(super) lease: Option<Lease>,
     pub(super) recording: Option<Recording>,
+    /// A second request instead of a lost one has to wait for its turn.
+    pub(super) spaced: bool,
     /// Longest time for a connection, where that is less than usual.
     pub(super) patience: Option<Duration>,
 }
@@ -158,6 +160,7 @@ async fn perform(workshop: &Workshop, mut errand: Box<Errand>) -> Done {
     let Errand { work, passport } = &mut *errand;
     passport.recording.clone_from(&recording);
     passport.patience = work.is_guess().then_some(GUESS_PATIENCE);
+    passport.spaced = work.is_spaced();
     let mut done = match work {
         Work::Resolve { url } => return Done::only(resolve(workshop, url).await),
         Work::Robots { url, address, .. } => fetch_robots(workshop, url, *address, passport).await,
@@ -222,6 +225,7 @@ impl Workshop {
         let ending = match failure.withheld {
             Some(until) => Ending::Withheld {
                 until: self.clock.moment(until),
+                sent_at: failure.timings.sent_at.map(|at| self.clock.moment(at)),
             },
             None => Ending::Failed(self.failure(failure)),
         };
@@ -266,6 +270,7 @@ async fn fetch_robots(
         max_body: ROBOTS_BODY,
         timeout: workshop.timeout,
         patience: passport.patience,
+        spaced: passport.spaced,
         recording: passport.recording.take(),
         pauses: Some(workshop.refusals.pauses.clone()),
     };
@@ -317,6 +322,7 @@ async fn fetch_page(workshop: &Workshop, target: Target<'_>, passport: &mut Pass
         },
         timeout: workshop.timeout,
         patience: passport.patience,
+        spaced: passport.spaced,
         recording: passport.recording.take(),
         pauses: Some(workshop.refusals.pauses.clone()),
     };

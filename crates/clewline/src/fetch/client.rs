@@ -182,6 +182,13 @@ impl HttpFetcher {
                 // The server closed the connection while it was idle, which it may at any time
                 // (RFC 9112 section 9.3.1): the request is safe to repeat.
                 Err(failure) if may_be_stale && failure.class == FailureClass::Reset => {
+                    if request.spaced {
+                        // Only as far as anybody knows: the server may have seen it.
+                        return Err(FetchFailure {
+                            withheld: Some(Instant::now()),
+                            ..failure
+                        });
+                    }
                     is_first_try = false;
                 }
                 Err(failure) => return Err(failure),

@@ -163,6 +163,7 @@ mod tests {
             max_body: 0,
             recording: None,
             pauses: None,
+            spaced: false,
             condition: None,
             timeout: Duration::ZERO,
             patience: None,

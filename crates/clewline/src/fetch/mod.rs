@@ -69,6 +69,8 @@ pub struct Request {
     pub timeout: Duration,
     /// Longest time for a connection, where that is less than what is configured.
     pub patience: Option<Duration>,
+    /// Requests to the host keep a distance: one that may have been lost is not repeated at once.
+    pub spaced: bool,
     /// Where the bytes of the exchange are wanted, verbatim; none costs nothing.
     pub recording: Option<Recording>,
     /// Hosts that asked to be left alone since the request was handed out.
@@ -160,8 +162,8 @@ pub struct FetchFailure {
     /// Nothing is wrong with the host: this machine lacks descriptors or memory. The try does
     /// not count and fewer connections should be used.
     pub local: bool,
-    /// The request was not sent, because its host is to be left alone until then. The try does
-    /// not count.
+    /// Nothing is wrong: the request was not sent, because its host is to be left alone until
+    /// then, or it may have been lost and has to keep its distance. The try does not count.
     pub withheld: Option<Instant>,
 }
 

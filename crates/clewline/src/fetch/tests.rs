@@ -48,6 +48,7 @@ fn request(url: &str) -> Request {
         patience: None,
         recording: None,
         pauses: None,
+        spaced: false,
         condition: None,
     }
 }

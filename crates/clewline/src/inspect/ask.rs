@@ -161,6 +161,7 @@ impl Visit<'_> {
             patience: self.patience,
             recording: None,
             pauses: None,
+            spaced: false,
             condition: None,
         }
     }

@@ -104,7 +104,8 @@ impl<S: Store> Frontier<S> {
         let (wire, sent_at) = match ending {
             Ending::Answered(answer) => (answer.wire, answer.sent_at),
             Ending::Failed(failure) => (failure.wire, failure.sent_at),
-            Ending::Resolved { .. } | Ending::Withheld { .. } => (0, None),
+            Ending::Withheld { sent_at, .. } => (0, *sent_at),
+            Ending::Resolved { .. } => (0, None),
         };
         self.counts.wire += wire;
         if let (Some(lane), Some(at)) = (self.lanes.get_mut(&host), sent_at) {
@@ -131,7 +132,7 @@ impl<S: Store> Frontier<S> {
         let answer = match ending {
             Ending::Answered(answer) => answer,
             Ending::Failed(failure) => return self.errand_failed(host, errand, &failure, now),
-            Ending::Withheld { until } => {
+            Ending::Withheld { until, .. } => {
                 let lane = self.lane(host);
                 lane.leave_alone(until);
                 lane.errands.push_front(errand.clone());
@@ -314,7 +315,7 @@ impl<S: Store> Frontier<S> {
                 }
                 Retry::Permanent => Ok(self.failed(entry, &failure)),
             },
-            Ending::Withheld { until } => {
+            Ending::Withheld { until, .. } => {
                 self.put_back(host, entry);
                 self.lane(host).leave_alone(until);
                 Ok(Settled::Again(until))

@@ -312,7 +312,10 @@ impl Model {
             let known = self.pauses.entry(url.host().to_owned()).or_default();
             *known = until.max(*known);
         }
-        Ending::Withheld { until }
+        Ending::Withheld {
+            until,
+            sent_at: None,
+        }
     }
 
     /// A robots.txt with a Crawl-delay; the model remembers it for the host's own.

@@ -5,7 +5,10 @@ use super::*;
 const PAUSE: Duration = Duration::from_secs(7);
 
 fn withheld(until: Moment) -> Ending {
-    Ending::Withheld { until }
+    Ending::Withheld {
+        until,
+        sent_at: None,
+    }
 }
 
 #[test]
@@ -115,4 +118,30 @@ fn what_an_outage_forgives_does_not_end_a_pause() {
     }
     assert_eq!(others, 6, "the other hosts are well again");
     assert!(hand.now >= until, "{:?}", hand.now);
+}
+
+#[test]
+fn a_request_that_may_be_lost_keeps_its_distance() {
+    let delay = Duration::from_secs(2);
+    for delay in [None, Some(delay)] {
+        let mut hand = Hand::new(|rules| {
+            let mut host = (*rules.host).clone();
+            host.politeness.host.delay = delay;
+            rules.host = Arc::new(host);
+            rules.limits.tries = 1;
+        });
+        hand.root("http://a.test/", false);
+        let job = hand.job("93.0.0.1");
+        assert_eq!(job.work.is_spaced(), delay.is_some());
+        let sent_at = hand.now + Duration::from_millis(300);
+        hand.now += Duration::from_millis(310);
+        let ending = Ending::Withheld {
+            until: hand.now,
+            sent_at: Some(sent_at),
+        };
+        assert!(matches!(hand.settle(job.id, ending), Settled::Again(_)));
+        let job = hand.job("93.0.0.1");
+        assert!(hand.now >= sent_at + delay.unwrap_or_default());
+        assert_eq!(outcome_of(hand.answer(&job, 200)), Outcome::Fetched);
+    }
 }
