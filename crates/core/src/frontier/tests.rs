@@ -5,6 +5,7 @@ mod groups;
 mod outage;
 mod parts;
 mod pauses;
+mod refusals;
 mod suspects;
 
 use std::cmp::Reverse;
