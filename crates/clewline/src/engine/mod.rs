@@ -15,10 +15,10 @@ mod facts;
 mod held;
 mod keeping;
 mod ledger;
+mod pausing;
 mod pointers;
 mod post;
 mod progress;
-mod refusals;
 mod room;
 mod scribe;
 mod task;
@@ -69,10 +69,10 @@ pub(crate) use keeping::{
     COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
 };
 use ledger::BATCH_SIZE;
+use pausing::Pausing;
 use post::Post;
 use progress::Meter;
 pub use progress::{Event, Progress};
-use refusals::Refusals;
 use room::Room;
 use scribe::{Scribe, Word};
 use task::{Passport, Workshop};
@@ -218,7 +218,7 @@ impl<S: Store> Engine<S> {
             spool: parts.spool.clone(),
             past: parts.past,
             post: Arc::clone(&post),
-            refusals: Refusals::by(&parts.frontier.rules().host.politeness),
+            pausing: Pausing::by(&parts.frontier.rules().host.politeness),
         };
         let room = Room::of(descriptors::room_for(config.limits.concurrency as usize));
         Ok(Self {

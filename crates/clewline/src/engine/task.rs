@@ -20,9 +20,9 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::facts::{self, Content, Facts, phases};
 use super::held::{Held, Share, TooMuch};
+use super::pausing::{Pausing, pause_asked};
 use super::pointers::{self, Pointers};
 use super::post::Post;
-use super::refusals::{Refusals, pause_asked};
 use super::{JobDone, unchanged};
 use crate::clock::Clock;
 use crate::config::ScopeConfig;
@@ -66,7 +66,7 @@ pub(super) struct Workshop {
     /// Where exchanges are kept; none without an archive.
     pub(super) spool: Option<Arc<Spool>>,
     pub(super) post: Arc<Post>,
-    pub(super) refusals: Refusals,
+    pub(super) pausing: Pausing,
 }
 
 /// What is added to a request on its way: secrets never pass through the frontier.
@@ -272,13 +272,13 @@ async fn fetch_robots(
         patience: passport.patience,
         spaced: passport.spaced,
         recording: passport.recording.take(),
-        pauses: Some(workshop.refusals.pauses.clone()),
+        pauses: Some(workshop.pausing.pauses.clone()),
     };
     let response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
         Err(failure) => return workshop.failed(&failure, started),
     };
-    workshop.refusals.heed(&response, url);
+    workshop.pausing.heed(&response, url);
     Box::pin(read_robots(workshop, url, response, started)).await
 }
 
@@ -324,13 +324,13 @@ async fn fetch_page(workshop: &Workshop, target: Target<'_>, passport: &mut Pass
         patience: passport.patience,
         spaced: passport.spaced,
         recording: passport.recording.take(),
-        pauses: Some(workshop.refusals.pauses.clone()),
+        pauses: Some(workshop.pausing.pauses.clone()),
     };
     let response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
         Err(failure) => return workshop.failed(&failure, started),
     };
-    workshop.refusals.heed(&response, target.url);
+    workshop.pausing.heed(&response, target.url);
     if let Some(lease) = &passport.lease {
         lease.reading();
     }

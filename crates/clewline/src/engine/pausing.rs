@@ -1,4 +1,4 @@
-//! Refusals, heard as soon as their heads are read.
+//! Pauses, kept from the moment that the head of a 429 or 503 is read.
 //!
 //! Owns how long a host is left alone by those who are about to ask it, before the frontier has
 //! settled the refusal. Invariant: never for longer than the frontier will decide.
@@ -13,16 +13,16 @@ use clewline_core::url::CrawlUrl;
 use crate::clock::unix_seconds;
 use crate::fetch::{Pauses, Response};
 
-/// The refusals of a crawl.
+/// The pauses of a crawl, and how long they are.
 #[derive(Debug)]
-pub(super) struct Refusals {
+pub(super) struct Pausing {
     pub(super) pauses: Pauses,
     /// A pause of a host that does not say how long.
     usual: Duration,
     longest: Duration,
 }
 
-impl Refusals {
+impl Pausing {
     pub(super) fn by(politeness: &Politeness) -> Self {
         Self {
             pauses: Pauses::default(),
