@@ -14,6 +14,7 @@ use super::{Frontier, Origin, SITEMAP_NESTING};
 use crate::key::Key;
 use crate::link::{Link, LinkKind};
 use crate::outcome::SkipReason;
+use crate::scope::Joined;
 use crate::url::CrawlUrl;
 
 impl<S: Store> Frontier<S> {
@@ -270,7 +271,7 @@ impl<S: Store> Frontier<S> {
 
     /// A root's redirects ended on this page: its host joins the roots.
     pub(super) fn join_root(&mut self, entry: &Entry) {
-        if self.join_scope(&entry.url) {
+        if self.join_scope(&entry.url) == Joined::Host {
             self.joined.push(entry.url.clone());
             self.note(Note::HostJoined {
                 host: entry.url.host().into(),
@@ -278,10 +279,13 @@ impl<S: Store> Frontier<S> {
         }
     }
 
-    /// Widens the scope by a root; says whether its host was not one before.
-    pub(super) fn join_scope(&mut self, root: &CrawlUrl) -> bool {
-        self.familiar.forget_refusals();
-        self.rules.scope.join(root)
+    /// Widens the scope by a root.
+    pub(super) fn join_scope(&mut self, root: &CrawlUrl) -> Joined {
+        let joined = self.rules.scope.join(root);
+        if joined != Joined::Nothing {
+            self.familiar.forget_refusals();
+        }
+        joined
     }
 
     fn count_refusal(&mut self, verdict: Admission) {

@@ -6,7 +6,7 @@
 //! is invented but by a collision of some 60 bits of a seeded hash in the one place where it is
 //! looked for. A scope that becomes wider refuses nothing of what was noted before.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::key::Key;
 use crate::link::LinkKind;
@@ -27,6 +27,8 @@ const NOTHING: u64 = 0;
 pub struct Familiar {
     places: Box<[AtomicU64]>,
     refused: Box<[AtomicU64]>,
+    /// Whether anything stands among what is refused.
+    refuses: AtomicBool,
 }
 
 impl Default for Familiar {
@@ -35,6 +37,7 @@ impl Default for Familiar {
         Self {
             places: empty(PLACES),
             refused: empty(REFUSED),
+            refuses: AtomicBool::new(false),
         }
     }
 }
@@ -69,13 +72,17 @@ impl Familiar {
             // The reason takes little of the mark's room: it is what a place and a mark differ by.
             let noted = mark ^ (1 + number as u64);
             self.refusal_place(mark).store(noted, Ordering::Relaxed);
+            self.refuses.store(true, Ordering::Relaxed);
         }
     }
 
     /// Forgets what was refused: from now on it may be welcome.
     pub(super) fn forget_refusals(&self) {
-        for place in &self.refused {
-            place.store(NOTHING, Ordering::Relaxed);
+        // Roots may come by the million, before anything is refused.
+        if self.refuses.swap(false, Ordering::Relaxed) {
+            for place in &self.refused {
+                place.store(NOTHING, Ordering::Relaxed);
+            }
         }
     }
 
