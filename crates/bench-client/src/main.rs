@@ -150,6 +150,8 @@ async fn fetch(course: &Course, url: &CrawlUrl, host: usize) -> Result<(), Fetch
         timeout: course.timeout,
         patience: None,
         recording: None,
+        pauses: None,
+        spaced: false,
         condition: None,
     };
     let mut response = course.fetcher.fetch(request).await?;

@@ -133,6 +133,12 @@ pub const fn is_retryable_status(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
 
+/// Whether an HTTP status asks to be left alone for a while (RFC 9110 section 15.6.4, RFC 6585
+/// section 4).
+pub const fn is_refusal_status(status: u16) -> bool {
+    matches!(status, 429 | 503)
+}
+
 /// Whether an HTTP status with a Location header is a redirect that is followed.
 pub const fn is_redirect_status(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)

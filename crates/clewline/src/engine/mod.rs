@@ -15,6 +15,7 @@ mod facts;
 mod held;
 mod keeping;
 mod ledger;
+mod pausing;
 mod pointers;
 mod post;
 mod progress;
@@ -68,6 +69,7 @@ pub(crate) use keeping::{
     COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
 };
 use ledger::BATCH_SIZE;
+use pausing::Pausing;
 use post::Post;
 use progress::Meter;
 pub use progress::{Event, Progress};
@@ -216,6 +218,7 @@ impl<S: Store> Engine<S> {
             spool: parts.spool.clone(),
             past: parts.past,
             post: Arc::clone(&post),
+            pausing: Pausing::by(&parts.frontier.rules().host.politeness),
         };
         let room = Room::of(descriptors::room_for(config.limits.concurrency as usize));
         Ok(Self {

@@ -19,6 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clewline_core::frontier::Ending;
+use clewline_core::outcome::is_refusal_status;
 
 use super::{JobDone, Message};
 
@@ -101,8 +102,9 @@ impl Post {
 fn asks_for_a_pause(ending: &Ending) -> bool {
     match ending {
         Ending::Answered(answer) => {
-            answer.retry_after.is_some() || matches!(answer.status, 429 | 503)
+            answer.retry_after.is_some() || is_refusal_status(answer.status)
         }
+        Ending::Withheld { .. } => true,
         Ending::Failed(_) | Ending::Resolved { .. } => false,
     }
 }
@@ -197,6 +199,10 @@ mod tests {
                 ..Answer::default()
             }))
         };
+        let withheld = Ending::Withheld {
+            until: LONGEST,
+            sent_at: None,
+        };
         for (number, ending, is_urgent) in [
             (0, answered(200, None), true),
             (1, answered(200, None), false),
@@ -204,6 +210,7 @@ mod tests {
             (3, answered(503, None), true),
             (4, answered(301, Some(Duration::from_secs(1))), true),
             (5, answered(404, None), false),
+            (6, withheld, true),
         ] {
             post.leave(ended(number, ending), now);
             assert_eq!(!batches(&inbox).is_empty(), is_urgent, "{number}");

@@ -13,17 +13,18 @@ use clewline_core::frontier::{Answer, Ending, Failure, Familiar, Job, JobId, Set
 use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason, is_redirect_status};
+use clewline_core::robots;
 use clewline_core::url::{CrawlUrl, redacted};
-use clewline_core::{retry_after, robots};
 use futures_util::FutureExt;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::facts::{self, Content, Facts, phases};
 use super::held::{Held, Share, TooMuch};
+use super::pausing::{Pausing, pause_asked};
 use super::pointers::{self, Pointers};
 use super::post::Post;
 use super::{JobDone, unchanged};
-use crate::clock::{Clock, unix_seconds};
+use crate::clock::Clock;
 use crate::config::ScopeConfig;
 use crate::exchange::{Recording, Spool};
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
@@ -65,6 +66,7 @@ pub(super) struct Workshop {
     /// Where exchanges are kept; none without an archive.
     pub(super) spool: Option<Arc<Spool>>,
     pub(super) post: Arc<Post>,
+    pub(super) pausing: Pausing,
 }
 
 /// What is added to a request on its way: secrets never pass through the frontier.
@@ -75,6 +77,8 @@ pub(super) struct Passport {
     /// The page's place on the board of what is in hand.
     pub(super) lease: Option<Lease>,
     pub(super) recording: Option<Recording>,
+    /// A second request instead of a lost one has to wait for its turn.
+    pub(super) spaced: bool,
     /// Longest time for a connection, where that is less than usual.
     pub(super) patience: Option<Duration>,
 }
@@ -156,6 +160,7 @@ async fn perform(workshop: &Workshop, mut errand: Box<Errand>) -> Done {
     let Errand { work, passport } = &mut *errand;
     passport.recording.clone_from(&recording);
     passport.patience = work.is_guess().then_some(GUESS_PATIENCE);
+    passport.spaced = work.is_spaced();
     let mut done = match work {
         Work::Resolve { url } => return Done::only(resolve(workshop, url).await),
         Work::Robots { url, address, .. } => fetch_robots(workshop, url, *address, passport).await,
@@ -217,7 +222,13 @@ impl Workshop {
             timings: phases(&failure.timings, started.elapsed()),
             ..Facts::default()
         };
-        let ending = Ending::Failed(self.failure(failure));
+        let ending = match failure.withheld {
+            Some(until) => Ending::Withheld {
+                until: self.clock.moment(until),
+                sent_at: failure.timings.sent_at.map(|at| self.clock.moment(at)),
+            },
+            None => Ending::Failed(self.failure(failure)),
+        };
         Done {
             ending,
             facts,
@@ -235,9 +246,7 @@ impl Workshop {
         Answer {
             status: response.status,
             location: location.and_then(|location| url.join(&location).ok()),
-            retry_after: headers
-                .get("retry-after")
-                .and_then(|value| retry_after::parse(value, unix_seconds())),
+            retry_after: pause_asked(response),
             first_byte: response.timings.first_byte.unwrap_or_default(),
             sent_at: response.timings.sent_at.map(|at| self.clock.moment(at)),
             ..Answer::default()
@@ -261,12 +270,15 @@ async fn fetch_robots(
         max_body: ROBOTS_BODY,
         timeout: workshop.timeout,
         patience: passport.patience,
+        spaced: passport.spaced,
         recording: passport.recording.take(),
+        pauses: Some(workshop.pausing.pauses.clone()),
     };
     let response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
         Err(failure) => return workshop.failed(&failure, started),
     };
+    workshop.pausing.heed(&response, url);
     Box::pin(read_robots(workshop, url, response, started)).await
 }
 
@@ -310,12 +322,15 @@ async fn fetch_page(workshop: &Workshop, target: Target<'_>, passport: &mut Pass
         },
         timeout: workshop.timeout,
         patience: passport.patience,
+        spaced: passport.spaced,
         recording: passport.recording.take(),
+        pauses: Some(workshop.pausing.pauses.clone()),
     };
     let response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
         Err(failure) => return workshop.failed(&failure, started),
     };
+    workshop.pausing.heed(&response, target.url);
     if let Some(lease) = &passport.lease {
         lease.reading();
     }
@@ -500,6 +515,7 @@ fn short_of_memory(response: &Response) -> FetchFailure {
         timings: response.timings,
         wire: response.body.tally().wire,
         local: true,
+        withheld: None,
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Owns the order of events in one request: override, proxy, pool, connection, exchange, and
 //! the one silent second try on a stale connection. Refuses to know robots, scope, redirects
-//! and retries. Invariant: a request is sent at most once on connections that might have
-//! carried it, apart from that one second try, which only happens when no byte came back.
+//! and retries. Invariants: a request is sent at most once on connections that might have
+//! carried it, apart from that one second try, which only happens when no byte came back; and
+//! none is sent to a host that is known to have asked for a pause.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -161,6 +162,7 @@ impl HttpFetcher {
         let deadline = Instant::now() + request.timeout.min(LONGEST);
         let mut is_first_try = true;
         loop {
+            request.may_leave()?;
             let pooled = if is_first_try {
                 self.pooled(request)?
             } else {
@@ -180,6 +182,13 @@ impl HttpFetcher {
                 // The server closed the connection while it was idle, which it may at any time
                 // (RFC 9112 section 9.3.1): the request is safe to repeat.
                 Err(failure) if may_be_stale && failure.class == FailureClass::Reset => {
+                    if request.spaced {
+                        // Only as far as anybody knows: the server may have seen it.
+                        return Err(FetchFailure {
+                            withheld: Some(Instant::now()),
+                            ..failure
+                        });
+                    }
                     is_first_try = false;
                 }
                 Err(failure) => return Err(failure),
@@ -234,7 +243,16 @@ impl HttpFetcher {
                 return Err(FetchFailure::new(FailureClass::Internal, message));
             }
         };
-        self.connector.open(&route, via, deadline).await
+        let (wire, timings) = self.connector.open(&route, via, deadline).await?;
+        // That took a while. If the host asked for a pause meanwhile, the connection waits for
+        // its end, so that the handshake was not in vain.
+        match request.may_leave() {
+            Ok(()) => Ok((wire, timings)),
+            Err(withheld) => {
+                self.pool.put(route, wire);
+                Err(withheld)
+            }
+        }
     }
 
     /// Asks, and waits for the head of the answer.

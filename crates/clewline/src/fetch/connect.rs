@@ -54,6 +54,7 @@ impl FetchFailure {
             timings: Timings::default(),
             wire: 0,
             local: false,
+            withheld: None,
         }
     }
 }

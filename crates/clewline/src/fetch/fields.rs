@@ -162,6 +162,8 @@ mod tests {
             credentials,
             max_body: 0,
             recording: None,
+            pauses: None,
+            spaced: false,
             condition: None,
             timeout: Duration::ZERO,
             patience: None,

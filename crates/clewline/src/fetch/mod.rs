@@ -12,6 +12,7 @@ mod fields;
 mod flow;
 pub(crate) mod http1;
 mod overrides;
+mod pauses;
 mod pool;
 mod proxy;
 #[cfg(test)]
@@ -33,6 +34,7 @@ use crate::exchange::Recording;
 use crate::headers::Headers;
 
 pub use client::{FetchSetupError, HttpFetcher};
+pub use pauses::Pauses;
 
 /// The addresses of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,8 +69,27 @@ pub struct Request {
     pub timeout: Duration,
     /// Longest time for a connection, where that is less than what is configured.
     pub patience: Option<Duration>,
+    /// Requests to the host keep a distance: one that may have been lost is not repeated at once.
+    pub spaced: bool,
     /// Where the bytes of the exchange are wanted, verbatim; none costs nothing.
     pub recording: Option<Recording>,
+    /// Hosts that asked to be left alone since the request was handed out.
+    pub pauses: Option<Pauses>,
+}
+
+impl Request {
+    /// Whether it may be sent now. To be asked last: what comes between is time in which the
+    /// host may ask for a pause.
+    pub fn may_leave(&self) -> Result<(), FetchFailure> {
+        let pauses = self.pauses.as_ref();
+        match pauses.and_then(|pauses| pauses.until(self.url.host())) {
+            None => Ok(()),
+            Some(until) => Err(FetchFailure {
+                withheld: Some(until),
+                ..FetchFailure::new(FailureClass::Connect, "the host asked for a pause")
+            }),
+        }
+    }
 }
 
 /// What a server recognises the earlier state of a page by (RFC 9110 section 13.1).
@@ -141,6 +162,9 @@ pub struct FetchFailure {
     /// Nothing is wrong with the host: this machine lacks descriptors or memory. The try does
     /// not count and fewer connections should be used.
     pub local: bool,
+    /// Nothing is wrong: the request was not sent, because its host is to be left alone until
+    /// then, or it may have been lost and has to keep its distance. The try does not count.
+    pub withheld: Option<Instant>,
 }
 
 impl FetchFailure {

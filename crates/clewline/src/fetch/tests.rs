@@ -2,6 +2,7 @@
 
 mod bodies;
 mod connections;
+mod pauses;
 mod proxies;
 mod recording;
 mod secure;
@@ -46,6 +47,8 @@ fn request(url: &str) -> Request {
         timeout: PATIENCE,
         patience: None,
         recording: None,
+        pauses: None,
+        spaced: false,
         condition: None,
     }
 }

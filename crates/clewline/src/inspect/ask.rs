@@ -160,6 +160,8 @@ impl Visit<'_> {
             timeout: fetch.timeout,
             patience: self.patience,
             recording: None,
+            pauses: None,
+            spaced: false,
             condition: None,
         }
     }

@@ -151,6 +151,7 @@ impl Severable {
             timings: Timings::default(),
             wire: 0,
             local: false,
+            withheld: None,
         })
     }
 }

@@ -9,6 +9,7 @@ mod discovery;
 mod endure;
 mod library;
 mod original;
+mod pauses;
 mod politeness;
 mod rebuild;
 mod redirects;

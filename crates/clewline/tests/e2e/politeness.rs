@@ -53,6 +53,24 @@ fn a_delay_is_kept_from_start_to_start_and_one_at_a_time() {
 }
 
 #[test]
+fn a_request_instead_of_a_lost_one_keeps_the_delay_too() {
+    let crawled = check_gaps(&[("a.test", millis(100))], || {
+        let lost = Reply::sequence([Reply::reset(), Page::html("").into()]);
+        let web = Web::new()
+            .site("a.test", site(1).page("/p/0", lost))
+            .start();
+        crawl(&web, &["a.test/"], |config| {
+            config.scope.sitemaps = false;
+            config.politeness.speed = None;
+            config.politeness.delay = Some(millis(100));
+        })
+    });
+    let record = crawled.record("a.test/p/0");
+    assert_eq!((record.status, record.tries), (Some(200), 1));
+    assert_eq!(crawled.log.count("/p/0"), 2);
+}
+
+#[test]
 fn named_speeds_count_on_loopback_too() {
     let speeds = [
         ("gentle.test", Speed::Gentle),

@@ -182,6 +182,7 @@ impl<S: Store> Frontier<S> {
                     url: url.clone(),
                     address,
                     guessed: waiting.is_some_and(Entry::guesses),
+                    spaced: lane.pace.is_one_at_a_time(),
                 };
                 let errand = Errand::Robots(Box::new(errand));
                 Ok(Some(self.start(
@@ -264,6 +265,7 @@ impl<S: Store> Frontier<S> {
             address,
             kind,
             guessed,
+            spaced: self.lane(host).pace.is_one_at_a_time(),
         };
         if counts_as_page(kind) {
             self.pages_in_flight += 1;

@@ -46,6 +46,9 @@ pub enum Work {
         kind: LinkKind,
         /// The scheme is a guess: where no connection comes soon, another one is tried.
         guessed: bool,
+        /// Requests to the host go one at a time and keep a distance. It counts for whatever is
+        /// sent, so a second request instead of a lost one is a try of its own.
+        spaced: bool,
     },
     /// Fetch and parse a robots.txt.
     Robots {
@@ -55,10 +58,20 @@ pub enum Work {
         address: Option<IpAddr>,
         /// As for a page: it is the robots.txt of one.
         guessed: bool,
+        /// As for a page.
+        spaced: bool,
     },
 }
 
 impl Work {
+    /// Whether requests to the host keep a distance.
+    pub const fn is_spaced(&self) -> bool {
+        matches!(
+            self,
+            Self::Page { spaced: true, .. } | Self::Robots { spaced: true, .. }
+        )
+    }
+
     /// Whether the scheme is a guess, and another one is tried where no connection comes soon.
     pub const fn is_guess(&self) -> bool {
         matches!(
@@ -93,6 +106,14 @@ pub enum Ending {
     Answered(Box<Answer>),
     /// There was no whole answer.
     Failed(Failure),
+    /// The request has to be sent later: its host asked for a pause after the job was handed
+    /// out, or was gone from the connection that it went into. The try does not count.
+    Withheld {
+        /// The host is left alone until then.
+        until: Moment,
+        /// When the request left, if it did.
+        sent_at: Option<Moment>,
+    },
 }
 
 /// Why there was no whole answer.

@@ -242,7 +242,7 @@ impl<S: Store> Frontier<S> {
     ) -> Result<(), S::Error> {
         let links = settlements.flat_map(|settlement| match &settlement.ending {
             Ending::Answered(answer) => answer.links.as_slice(),
-            Ending::Failed(_) | Ending::Resolved { .. } => &[],
+            Ending::Failed(_) | Ending::Resolved { .. } | Ending::Withheld { .. } => &[],
         });
         self.store.look_ahead(links.map(|offer| offer.key))
     }

@@ -172,6 +172,13 @@ impl<S: Store> Frontier<S> {
                 }
                 self.weigh_failure(flight, failure, now)
             }
+            // Nobody was asked, so another host is.
+            Ending::Withheld { .. } => {
+                if let Some(pause) = looked {
+                    pause.look_at = now;
+                }
+                Ok(())
+            }
             Ending::Answered(_) | Ending::Failed(_) => {
                 let back = looked.is_some();
                 self.reached(flight.lane, now);
@@ -370,6 +377,14 @@ impl Onset {
 }
 
 impl super::lane::Lane {
+    /// The host asked for a pause until then, which no forgiveness ends.
+    pub(super) fn leave_alone(&mut self, until: Moment) {
+        self.pace.park_until(until);
+        if let Some(onset) = &mut self.onset {
+            onset.pace.park_until(until);
+        }
+    }
+
     /// Takes back what the failures since their onset cost.
     fn forgive(&mut self) {
         let Some(onset) = self.onset.take() else {

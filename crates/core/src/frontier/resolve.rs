@@ -68,7 +68,9 @@ impl<S: Store> Frontier<S> {
                 }
                 self.head_failed(host, &failure, now)
             }
-            Ending::Answered(_) => unreachable!("resolving is answered with addresses"),
+            Ending::Answered(_) | Ending::Withheld { .. } => {
+                unreachable!("resolving is answered with addresses")
+            }
         }
     }
 

@@ -16,7 +16,8 @@ use super::store::Store;
 use super::{Errand, Flight, Frontier};
 use crate::key::HostId;
 use crate::outcome::{
-    FailureClass, Outcome, Retry, SkipReason, is_redirect_status, is_retryable_status,
+    FailureClass, Outcome, Retry, SkipReason, is_redirect_status, is_refusal_status,
+    is_retryable_status,
 };
 use crate::robots::Robots;
 use crate::url::CrawlUrl;
@@ -103,6 +104,7 @@ impl<S: Store> Frontier<S> {
         let (wire, sent_at) = match ending {
             Ending::Answered(answer) => (answer.wire, answer.sent_at),
             Ending::Failed(failure) => (failure.wire, failure.sent_at),
+            Ending::Withheld { sent_at, .. } => (0, *sent_at),
             Ending::Resolved { .. } => (0, None),
         };
         self.counts.wire += wire;
@@ -130,12 +132,18 @@ impl<S: Store> Frontier<S> {
         let answer = match ending {
             Ending::Answered(answer) => answer,
             Ending::Failed(failure) => return self.errand_failed(host, errand, &failure, now),
+            Ending::Withheld { until, .. } => {
+                let lane = self.lane(host);
+                lane.leave_alone(until);
+                lane.errands.push_front(errand.clone());
+                return Ok(Settled::Prepared);
+            }
             Ending::Resolved { .. } => unreachable!("a request is not answered with addresses"),
         };
         let lane = self.lane(host);
         let politeness = lane.rules.politeness.clone();
         if matches!(answer.status, 429 | 500..) {
-            if matches!(answer.status, 429 | 503) {
+            if is_refusal_status(answer.status) {
                 let retry_after = answer
                     .retry_after
                     .map(|after| after.min(politeness.longest_retry_after));
@@ -307,6 +315,11 @@ impl<S: Store> Frontier<S> {
                 }
                 Retry::Permanent => Ok(self.failed(entry, &failure)),
             },
+            Ending::Withheld { until, .. } => {
+                self.put_back(host, entry);
+                self.lane(host).leave_alone(until);
+                Ok(Settled::Again(until))
+            }
             Ending::Resolved { .. } => unreachable!("a request is not answered with addresses"),
         }
     }
@@ -469,7 +482,7 @@ impl<S: Store> Frontier<S> {
     fn slow_by_status(&mut self, host: HostId, answer: &Answer, now: Moment) {
         let lane = self.lane(host);
         let rules = Arc::clone(&lane.rules);
-        if !matches!(answer.status, 429 | 503) {
+        if !is_refusal_status(answer.status) {
             lane.pace.troubled(&rules.politeness, now);
             return;
         }

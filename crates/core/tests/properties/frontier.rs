@@ -51,6 +51,8 @@ enum Fate {
     CrawlDelay(u16),
     Failed(FailureClass),
     Local,
+    /// It was not sent, because the host asked for a pause of so many seconds.
+    Withheld(u16),
 }
 
 fn fates() -> impl Strategy<Value = Fate> {
@@ -62,6 +64,7 @@ fn fates() -> impl Strategy<Value = Fate> {
         1 => prop::sample::select(vec![1, 120, 1000]).prop_map(Fate::CrawlDelay),
         3 => prop::sample::select(FailureClass::ALL.to_vec()).prop_map(Fate::Failed),
         1 => Just(Fate::Local),
+        1 => prop::sample::select(vec![1, 60, 3600]).prop_map(Fate::Withheld),
     ]
 }
 
@@ -138,6 +141,8 @@ struct Model {
     finished: HashSet<CrawlUrl>,
     last_start: HashMap<String, Moment>,
     delays: HashMap<String, Duration>,
+    /// Until when hosts are to be left alone.
+    pauses: HashMap<String, Moment>,
 }
 
 impl Model {
@@ -155,6 +160,7 @@ impl Model {
             finished: HashSet::new(),
             last_start: HashMap::new(),
             delays: HashMap::new(),
+            pauses: HashMap::new(),
         }
     }
 
@@ -201,6 +207,8 @@ impl Model {
         }
         if let Some((url, _)) = request(&job) {
             let host = url.host().to_owned();
+            let pause = self.pauses.get(&host).copied().unwrap_or_default();
+            assert!(self.now >= pause, "{url} is asked in a pause");
             let gap = self.delays.get(&host).copied().unwrap_or(GAP);
             let last = self.last_start.insert(host, self.now);
             let soonest = last.map_or(Moment::ZERO, |last| last + gap);
@@ -260,7 +268,7 @@ impl Model {
         if let Work::Resolve { url } = work {
             return match end {
                 Fate::Failed(class) => failed(class, false),
-                Fate::Local => failed(FailureClass::Dns, true),
+                Fate::Local | Fate::Withheld(_) => failed(FailureClass::Dns, true),
                 _ => Ending::Resolved {
                     addresses: vec![address(url.host())],
                     ttl: Duration::from_mins(1),
@@ -275,6 +283,7 @@ impl Model {
         match end {
             Fate::Failed(class) => return failed(class, false),
             Fate::Local => return failed(FailureClass::Connect, true),
+            Fate::Withheld(seconds) => return self.withheld(work, seconds),
             Fate::Fine(links) => {
                 answer.links = links.into_iter().map(|link| self.offer(link)).collect();
             }
@@ -294,6 +303,19 @@ impl Model {
             answer.robots = Some(Box::new(Robots::parse(b"", &["clewline"])));
         }
         Ending::Answered(Box::new(answer))
+    }
+
+    /// The host asked for a pause before the request left.
+    fn withheld(&mut self, work: &Work, seconds: u16) -> Ending {
+        let until = self.now + Duration::from_secs(seconds.into());
+        if let Work::Page { url, .. } | Work::Robots { url, .. } = work {
+            let known = self.pauses.entry(url.host().to_owned()).or_default();
+            *known = until.max(*known);
+        }
+        Ending::Withheld {
+            until,
+            sent_at: None,
+        }
     }
 
     /// A robots.txt with a Crawl-delay; the model remembers it for the host's own.

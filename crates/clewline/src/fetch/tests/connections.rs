@@ -75,6 +75,25 @@ async fn a_stale_connection_is_redone_once() {
 }
 
 #[tokio::test]
+async fn a_stale_connection_is_not_redone_at_once_where_a_distance_is_kept() {
+    let stale = vec![Step::Request, send(OK), Step::Request];
+    let mut server = Server::start(vec![stale, serving(1)]).await;
+    let fetcher = fetcher(&FetchConfig::default());
+    let spaced = |path: &str| Request {
+        spaced: true,
+        ..request(&server.url(path))
+    };
+    let (first, second, third) = (spaced("/1"), spaced("/2"), spaced("/3"));
+    fetch(&fetcher, first).await.unwrap();
+    let failure = fetch(&fetcher, second).await.unwrap_err();
+    assert!(failure.withheld.is_some() && failure.timings.sent_at.is_some());
+    assert!(!fetch(&fetcher, third).await.unwrap().reused);
+    for (connection, path) in [(0, "GET /1 "), (0, "GET /2 "), (1, "GET /3 ")] {
+        assert!(server.request(connection).await.starts_with(path));
+    }
+}
+
+#[tokio::test]
 async fn a_fresh_connection_is_not_redone() {
     let server = Server::start(vec![vec![Step::Request]]).await;
     let fetcher = fetcher(&FetchConfig::default());

@@ -66,6 +66,7 @@ impl Fetcher for Scripted {
                 timings: Timings::default(),
                 wire: 3,
                 local: false,
+                withheld: None,
             })));
         }
         let page = self.pages.get(url).copied();
