@@ -6,7 +6,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use clewline_core::link::{Link, LinkKind};
+use clewline_core::link::{Link, LinkKind, Links};
 use clewline_core::url::CrawlUrl;
 use clewline_warc::http::{self, Head};
 use xxhash_rust::xxh3::Xxh3;
@@ -165,9 +165,9 @@ fn link(value: &[u8]) -> Option<Link> {
 const NOFOLLOW: &str = "nofollow";
 
 /// The links of a page as fields of a metadata record.
-pub(crate) fn outlinks(links: &[Link], page_nofollow: bool) -> Vec<u8> {
+pub(crate) fn outlinks(links: &Links, page_nofollow: bool) -> Vec<u8> {
     let mut text = Vec::with_capacity(links.len() * 64);
-    for link in links {
+    for link in links.iter() {
         let words = [link.url.as_str(), link.kind.name(), NOFOLLOW];
         let count = if link.nofollow || page_nofollow { 3 } else { 2 };
         text.extend_from_slice(OUTLINK_FIELD.as_bytes());
@@ -202,7 +202,10 @@ mod tests {
         );
         assert_eq!(found.headers.get("x-f"), Some(&b"a   b"[..]));
         assert_eq!(found.extracted.title.as_deref(), Some("t"));
-        assert_eq!(found.extracted.links[0].url.as_str(), "http://a.test/d/x");
+        assert_eq!(
+            found.extracted.links.get(0).unwrap().url.as_str(),
+            "http://a.test/d/x"
+        );
         let short = answer(&url, &block[..], &extractor, 8).unwrap().unwrap();
         assert!(short.truncated, "beyond the limit");
         assert!(
@@ -223,7 +226,7 @@ mod tests {
         let record = crate::report::samples::record("http://a.test/");
         let line = serde_json::to_string(&record).unwrap();
         let mut block = format!("{LINE_FIELD}: {line}\r\n").into_bytes();
-        block.extend(outlinks(&links, false));
+        block.extend(outlinks(&links.iter().cloned().collect(), false));
         block.extend(b"outlink: nonsense\r\noutlink: http://a.test/3 unheard-of\r\nother: x\r\n");
         let noted = metadata(&block[..]).unwrap().unwrap();
         assert_eq!((noted.line, noted.links), (line, links.clone()));
@@ -236,7 +239,7 @@ mod tests {
                 serde_json::to_string(&line).unwrap()
             )
             .into_bytes(),
-            outlinks(&links, true),
+            outlinks(&links.iter().cloned().collect(), true),
         ]
         .concat();
         assert_eq!(metadata(&block[..]).unwrap().unwrap().links, links);

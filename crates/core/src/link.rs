@@ -3,9 +3,16 @@
 //! Owns the closed list of ways in which one resource can name another. A kind is one byte on
 //! disk; its number never changes.
 
+mod links;
+
+use std::fmt;
+use std::ops::Deref;
+
 use serde::{Deserialize, Serialize};
 
 use crate::url::CrawlUrl;
+
+pub use links::Links;
 
 /// How a URL was named. The numbers are part of the link log's format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -141,27 +148,56 @@ impl LinkKind {
 }
 
 /// A link as an extractor hands it over: resolved, canonical, not yet judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Link<Text = Box<str>> {
     /// Where it points.
-    pub url: CrawlUrl,
+    pub url: CrawlUrl<Text>,
     /// How it was named.
     pub kind: LinkKind,
     /// Marked `rel=nofollow` (also `ugc` and `sponsored`).
     pub nofollow: bool,
     /// The `lastmod` of a sitemap entry, as written.
-    pub lastmod: Option<Box<str>>,
+    pub lastmod: Option<Text>,
 }
 
-impl Link {
+impl<Text> Link<Text> {
     /// A plain link.
-    pub fn new(url: CrawlUrl, kind: LinkKind) -> Self {
+    pub const fn new(url: CrawlUrl<Text>, kind: LinkKind) -> Self {
         Self {
             url,
             kind,
             nofollow: false,
             lastmod: None,
         }
+    }
+
+    /// The same link with its texts in another place.
+    fn with_texts<'a, Other>(&'a self, place: impl Fn(&'a Text) -> Other) -> Link<Other> {
+        Link {
+            url: self.url.with_text(place(self.url.text())),
+            kind: self.kind,
+            nofollow: self.nofollow,
+            lastmod: self.lastmod.as_ref().map(place),
+        }
+    }
+}
+
+impl<Text: Deref<Target = str>> fmt::Debug for Link<Text> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Link")
+            .field("url", &self.url)
+            .field("kind", &self.kind)
+            .field("nofollow", &self.nofollow)
+            .field("lastmod", &self.lastmod.as_deref())
+            .finish()
+    }
+}
+
+impl Link<&str> {
+    /// The same link with texts of its own.
+    pub fn to_owned(self) -> Link {
+        self.with_texts(|text| Box::from(*text))
     }
 }
 

@@ -51,6 +51,17 @@ pub struct Scope {
     domains: HashSet<Box<str>>,
 }
 
+/// What a root adds to a scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joined {
+    /// A host that was not a root's.
+    Host,
+    /// A folder on a host that was.
+    Folder,
+    /// It was all there.
+    Nothing,
+}
+
 impl Scope {
     /// A scope without roots yet; patterns are regular expressions.
     pub fn new(
@@ -73,18 +84,25 @@ impl Scope {
         })
     }
 
-    /// Makes a URL a root; says whether its host was not one before.
-    pub fn join(&mut self, root: &CrawlUrl) -> bool {
+    /// Makes a URL a root; says what that changes.
+    pub fn join(&mut self, root: &CrawlUrl) -> Joined {
         self.domains.insert(registrable(root.host()).into());
         let path = root.path();
         let folder = &path[..=path.rfind('/').unwrap_or(0)];
         let host: Box<str> = without_www(root.host()).into();
         let folders = self.hosts.entry(host).or_default();
-        let new = folders.is_empty();
-        if !folders.iter().any(|known| **known == *folder) {
+        let is_host_new = folders.is_empty();
+        // Where whole hosts are in reach, a list of a million roots on one adds nothing to it.
+        let is_folder_new =
+            self.reach == Reach::Path && !folders.iter().any(|known| **known == *folder);
+        if is_host_new || is_folder_new {
             folders.push(folder.into());
         }
-        new
+        match (is_host_new, is_folder_new) {
+            (true, _) => Joined::Host,
+            (false, true) => Joined::Folder,
+            (false, false) => Joined::Nothing,
+        }
     }
 
     /// Whether parts of pages are fetched, too.
@@ -205,6 +223,23 @@ mod tests {
             Anchor,
             Ok(()),
         );
+    }
+
+    #[test]
+    fn a_root_says_what_it_adds() {
+        for (reach, root, expected) in [
+            (Reach::Path, "https://example.co.uk/docs/b", Joined::Nothing),
+            (Reach::Path, "https://example.co.uk/news/", Joined::Folder),
+            (Reach::Path, "https://other.test/", Joined::Host),
+            (Reach::Host, "https://example.co.uk/news/", Joined::Nothing),
+            (Reach::Host, "https://shop.example.co.uk/", Joined::Host),
+        ] {
+            let mut scope = scope(reach, &[], &[]);
+            let root = CrawlUrl::parse(root).unwrap();
+            assert_eq!(scope.join(&root), expected, "{reach:?} {root}");
+            check(&scope, root.as_str(), LinkKind::Anchor, Ok(()));
+            assert_eq!(scope.join(&root), Joined::Nothing, "{reach:?} {root}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod spelling;
 use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
+use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -63,10 +64,11 @@ impl Scheme {
 
 /// A canonical, absolute http(s) URL without fragment and credentials.
 ///
-/// One allocation; the offsets into it fit two bytes each because of [`HARD_LENGTH_LIMIT`].
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CrawlUrl {
-    text: Box<str>,
+/// One allocation; the offsets into it fit two bytes each because of [`HARD_LENGTH_LIMIT`]. The
+/// text may also lie elsewhere: a `CrawlUrl<&str>` is a URL among those of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CrawlUrl<Text = Box<str>> {
+    text: Text,
     host_end: u16,
     path_start: u16,
     query_start: u16,
@@ -139,14 +141,63 @@ impl CrawlUrl {
         })
     }
 
-    /// The text that is requested, stored and archived.
-    pub fn as_str(&self) -> &str {
-        &self.text
+    /// Another path on the same origin, such as `/robots.txt`.
+    #[must_use]
+    pub fn with_path(&self, path: &str) -> Self {
+        debug_assert!(path.starts_with('/'), "an absolute path");
+        let text = [self.origin(), path].concat();
+        let query_start = text.find('?').unwrap_or(text.len()) as u16;
+        Self {
+            query_start,
+            ..self.with_text(text.into_boxed_str())
+        }
     }
 
+    /// The same resource over plain HTTP, for roots that were typed without a scheme.
+    #[must_use]
+    pub fn over_http(&self) -> Self {
+        let rest = &self.text[self.host_start()..];
+        Self::parse(&["http://", rest].concat()).expect("only the scheme differs")
+    }
+}
+
+impl<Text> CrawlUrl<Text> {
     /// http or https.
     pub const fn scheme(&self) -> Scheme {
         self.scheme
+    }
+
+    /// The port, the scheme's own if none is written.
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    const fn host_start(&self) -> usize {
+        self.scheme.as_str().len() + 3
+    }
+
+    /// The same URL with its text in another place.
+    pub(crate) fn with_text<Other>(&self, text: Other) -> CrawlUrl<Other> {
+        CrawlUrl {
+            text,
+            host_end: self.host_end,
+            path_start: self.path_start,
+            query_start: self.query_start,
+            port: self.port,
+            scheme: self.scheme,
+        }
+    }
+
+    /// The text as it is held: of a URL among others, one that may outlive this.
+    pub const fn text(&self) -> &Text {
+        &self.text
+    }
+}
+
+impl<Text: Deref<Target = str>> CrawlUrl<Text> {
+    /// The text that is requested, stored and archived.
+    pub fn as_str(&self) -> &str {
+        &self.text
     }
 
     /// The host in serialised form: lower-case, punycode, IPv6 in brackets.
@@ -157,11 +208,6 @@ impl CrawlUrl {
     /// The address if the host is an IP literal.
     pub fn ip(&self) -> Option<IpAddr> {
         host_ip(self.host())
-    }
-
-    /// The port, the scheme's own if none is written.
-    pub const fn port(&self) -> u16 {
-        self.port
     }
 
     /// Host and, where it is not the scheme's own, port: the value of a Host header.
@@ -194,44 +240,25 @@ impl CrawlUrl {
         Url::parse(&self.text).expect("a canonical URL parses again")
     }
 
-    /// Another path on the same origin, such as `/robots.txt`.
-    #[must_use]
-    pub fn with_path(&self, path: &str) -> Self {
-        debug_assert!(path.starts_with('/'), "an absolute path");
-        let text = [self.origin(), path].concat();
-        let query_start = text.find('?').unwrap_or(text.len()) as u16;
-        Self {
-            text: text.into_boxed_str(),
-            query_start,
-            ..self.clone()
-        }
-    }
-
-    /// The same resource over plain HTTP, for roots that were typed without a scheme.
-    #[must_use]
-    pub fn over_http(&self) -> Self {
-        let rest = &self.text[self.host_start()..];
-        Self::parse(&["http://", rest].concat()).expect("only the scheme differs")
-    }
-
-    const fn host_start(&self) -> usize {
-        self.scheme.as_str().len() + 3
+    /// The same URL with a text of its own.
+    pub fn to_owned(&self) -> CrawlUrl {
+        self.with_text(Box::from(self.as_str()))
     }
 }
 
-impl fmt::Display for CrawlUrl {
+impl<Text: Deref<Target = str>> fmt::Display for CrawlUrl<Text> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.text)
+        formatter.write_str(self.as_str())
     }
 }
 
-impl fmt::Debug for CrawlUrl {
+impl<Text: Deref<Target = str>> fmt::Debug for CrawlUrl<Text> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "<{}>", self.text)
+        write!(formatter, "<{}>", self.as_str())
     }
 }
 
-impl Serialize for CrawlUrl {
+impl<Text: Deref<Target = str>> Serialize for CrawlUrl<Text> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
     }

@@ -15,6 +15,8 @@ use super::{Engine, EngineError, Event, Message, state};
 pub(super) const BATCH_TIME: Duration = Duration::from_millis(50);
 /// … or at this size, whichever comes first.
 pub(super) const BATCH_SIZE: usize = 2000;
+/// Room for so many records is used again for a later batch.
+const SPARE: usize = 2 * BATCH_SIZE;
 /// Links and queue entries that weigh as much as one record.
 pub(super) const LINKS_PER_RECORD: usize = 32;
 
@@ -39,7 +41,7 @@ impl<S: Store> Engine<S> {
         let commit = Box::new(move |offsets: &[(&'static str, u64)]| {
             sealed.commit(offsets).map_err(Into::into)
         });
-        let entries = std::mem::take(&mut self.batch);
+        let entries = std::mem::replace(&mut self.batch, std::mem::take(&mut self.spare));
         self.batch_links = 0;
         // A scribe that is gone has said why; that word is on its way.
         let batch = Batch {
@@ -53,7 +55,7 @@ impl<S: Store> Engine<S> {
 
     pub(super) fn listen(&mut self, word: Word) -> Result<(), EngineError> {
         match word {
-            Word::Written(written) => self.commit(&written),
+            Word::Written(written) => self.commit(written),
             Word::NoRoom(why) => {
                 self.no_room = true;
                 (self.observer)(Event::NoRoom(&why));
@@ -68,7 +70,7 @@ impl<S: Store> Engine<S> {
     }
 
     /// A batch is durable: now it counts.
-    fn commit(&mut self, written: &Written) {
+    fn commit(&mut self, mut written: Written) {
         self.scribe.written();
         self.frontier.committed();
         for entry in &written.entries {
@@ -81,6 +83,10 @@ impl<S: Store> Engine<S> {
             .iter()
             .find(|(name, _)| *name == crate::log::urls::NAME);
         self.keeping.tally_offset = urls.map_or(0, |(_, offset)| *offset);
+        written.entries.clear();
+        if written.entries.capacity() <= SPARE {
+            self.spare = written.entries;
+        }
     }
 
     /// Writes everything that is left and waits for it.

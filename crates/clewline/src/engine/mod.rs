@@ -171,6 +171,8 @@ pub(crate) struct Engine<S> {
     scribe: Scribe,
     inbox: Receiver<Message>,
     batch: Vec<Entry>,
+    /// The room of an earlier batch, for the next.
+    spare: Vec<Entry>,
     exchanges: Exchanges,
     batch_since: Moment,
     batch_links: usize,
@@ -225,6 +227,7 @@ impl<S: Store> Engine<S> {
             crew: Crew::start(workshop, &post).map_err(EngineError::Start)?,
             inbox: parts.inbox,
             batch: Vec::new(),
+            spare: Vec::new(),
             exchanges: Exchanges::new(parts.spool),
             batch_since: Moment::ZERO,
             batch_links: 0,

@@ -2,11 +2,12 @@
 //!
 //! Owns the keys of links, made on the task's thread, and the choice of those that the frontier
 //! need not see. Invariant: the logs hear of every link; the frontier is spared only those that
-//! it would answer with "known" and count nowhere.
+//! it would answer with "known" and count nowhere, and those whose refusal is counted here.
 
-use clewline_core::frontier::{Answer, Familiar, Offer};
+use clewline_core::frontier::{Answer, Familiar, Offer, Refusals};
 use clewline_core::key::{Key, Keyer};
-use clewline_core::link::{Link, LinkKind};
+use clewline_core::link::{Link, LinkKind, Links};
+use clewline_core::url::CrawlUrl;
 
 use super::facts::Facts;
 use super::task::Workshop;
@@ -16,7 +17,7 @@ use crate::captured;
 pub(super) struct Pointers {
     /// How the page itself was named.
     pub(super) source: LinkKind,
-    pub(super) links: Vec<Link>,
+    pub(super) links: Links,
     /// The page asks that they are not followed.
     pub(super) nofollow: bool,
 }
@@ -24,52 +25,72 @@ pub(super) struct Pointers {
 /// Hands the links of a page on, to the frontier and to the logs.
 pub(super) fn take(
     workshop: &Workshop,
-    pointers: Pointers,
+    pointers: &Pointers,
     answer: &mut Answer,
     facts: &mut Facts,
 ) {
     // Written here, because the addresses are here and the task has a processor of its own.
     let kept = workshop.spool.as_ref();
     facts.outlinks = kept.map(|_| captured::outlinks(&pointers.links, pointers.nofollow));
-    let keys = keys(&workshop.keyer, &pointers.links);
-    let kinds = pointers.links.iter().map(|link| link.kind);
-    facts.links = keys.iter().copied().zip(kinds).collect();
+    facts.links = named(&workshop.keyer, &pointers.links);
     answer.nofollow = pointers.nofollow;
-    answer.links = offers(pointers, keys, &workshop.familiar);
+    (answer.links, answer.refused) = offers(pointers, &facts.links, &workshop.familiar);
 }
 
-/// What the frontier must see. Links that are not to be followed are counted, known or not, and
-/// so are those of pages that are only parts of others.
-fn offers(pointers: Pointers, keys: Vec<Key>, familiar: &Familiar) -> Vec<Offer> {
+/// What the frontier must see, and the count of what it would refuse. It sees links that are not
+/// to be followed, which are counted, known or not, and all those of pages that are only parts of
+/// others.
+fn offers(
+    pointers: &Pointers,
+    named: &[(Key, LinkKind)],
+    familiar: &Familiar,
+) -> (Vec<Offer>, Refusals) {
     let may_spare = !pointers.nofollow && !pointers.source.is_requisite();
-    let is_spared = |link: &Link, key: Key| may_spare && !link.nofollow && familiar.knows(key);
-    let links = pointers.links.into_iter().zip(keys);
-    links
-        .filter(|(link, key)| !is_spared(link, *key))
-        .map(|(link, key)| Offer { link, key })
-        .collect()
+    let (mut offers, mut refused) = (Vec::new(), Refusals::default());
+    for (link, (key, kind)) in pointers.links.iter().zip(named) {
+        if may_spare && !link.nofollow {
+            if familiar.knows(*key) {
+                continue;
+            }
+            if let Some(reason) = familiar.refuses(*key, *kind) {
+                refused.count(reason);
+                continue;
+            }
+        }
+        let link = link.to_owned();
+        offers.push(Offer { link, key: *key });
+    }
+    (offers, refused)
 }
 
-/// The keys of links; most are on the host of the one before.
-fn keys(keyer: &Keyer, links: &[Link]) -> Vec<Key> {
-    let mut keys: Vec<Key> = Vec::with_capacity(links.len());
-    let mut before: Option<&Link> = None;
-    for link in links {
-        let key = match (before, keys.last()) {
-            (Some(before), Some(key)) => keyer.key_beside(&link.url, &before.url, *key),
-            _ => keyer.key(&link.url),
+/// Hosts of a page whose part of the key is remembered: its own, and those it names at its foot.
+const HOSTS: usize = 4;
+
+/// The keys of links and how they are named. Most are on one of a few hosts.
+fn named(keyer: &Keyer, links: &Links) -> Vec<(Key, LinkKind)> {
+    let mut named = Vec::with_capacity(links.len());
+    let mut met: [Option<(CrawlUrl<&str>, Key)>; HOSTS] = [None; HOSTS];
+    let mut oldest = 0;
+    for Link { url, kind, .. } in links.iter() {
+        let mut known = met.iter().flatten();
+        let beside = known.find(|(other, _)| other.host() == url.host());
+        let key = if let Some((_, key)) = beside {
+            keyer.key_beside(&url, *key)
+        } else {
+            let key = keyer.key(&url);
+            met[oldest] = Some((url, key));
+            oldest = (oldest + 1) % HOSTS;
+            key
         };
-        keys.push(key);
-        before = Some(link);
+        named.push((key, kind));
     }
-    keys
+    named
 }
 
 #[cfg(test)]
 mod tests {
     use clewline_core::frontier::{Frontier, MemoryStore, Moment, Rules};
     use clewline_core::scope::{Reach, Scope};
-    use clewline_core::url::CrawlUrl;
 
     use super::*;
 
@@ -89,8 +110,10 @@ mod tests {
             nofollow: true,
             ..link("http://a.test/")
         };
-        let links = vec![link("http://a.test/"), link("http://a.test/b"), marked];
-        let keys = keys(&keyer, &links);
+        let links = [link("http://a.test/"), link("http://a.test/b"), marked];
+        let links = Links::from_iter(links);
+        let named = named(&keyer, &links);
+        let keys: Vec<Key> = named.iter().map(|(key, _)| *key).collect();
         assert!(keys[0] == keys[2] && keys[0] != keys[1]);
         let offered = |source: LinkKind, nofollow: bool| {
             let links = links.clone();
@@ -99,7 +122,8 @@ mod tests {
                 links,
                 nofollow,
             };
-            let offers = offers(pointers, keys.clone(), &frontier.familiar());
+            let (offers, refused) = offers(&pointers, &named, &frontier.familiar());
+            assert_eq!(refused, Refusals::default());
             let offers = offers.iter().map(|offer| (offer.key, offer.link.nofollow));
             offers.collect::<Vec<_>>()
         };

@@ -524,7 +524,7 @@ fn take_reading(
             facts.content = Some(Content {
                 headers: Headers::default(),
                 body,
-                links: extracted.links.clone(),
+                links: extracted.links.to_vec(),
                 share: read.share,
             });
             None
@@ -536,7 +536,7 @@ fn take_reading(
         links: extracted.links,
         nofollow: extracted.nofollow,
     };
-    pointers::take(workshop, pointers, answer, facts);
+    pointers::take(workshop, &pointers, answer, facts);
     share
 }
 

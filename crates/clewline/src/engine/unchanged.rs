@@ -58,5 +58,5 @@ pub(super) async fn take(
         links: extracted.links,
         nofollow: extracted.nofollow,
     };
-    pointers::take(workshop, pointers, answer, facts);
+    pointers::take(workshop, &pointers, answer, facts);
 }

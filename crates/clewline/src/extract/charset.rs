@@ -136,18 +136,18 @@ pub(super) fn encode_query(encoding: &'static Encoding, query: &str) -> Vec<u8> 
 
 /// What a `meta` says of the encoding.
 #[derive(Default)]
-struct Declared {
+struct Declared<'a> {
     is_content_type: Option<bool>,
-    content: Option<Vec<u8>>,
-    charset: Option<Vec<u8>>,
+    content: Option<&'a [u8]>,
+    charset: Option<&'a [u8]>,
 }
 
-impl Declared {
+impl Declared<'_> {
     fn encoding(self) -> Option<&'static Encoding> {
         let encoding = match (self.charset, self.content) {
-            (Some(label), _) => Encoding::for_label(&label)?,
+            (Some(label), _) => Encoding::for_label(label)?,
             (None, Some(content)) if self.is_content_type == Some(true) => {
-                charset_in_content(&content)?
+                charset_in_content(&content.to_ascii_lowercase())?
             }
             _ => return None,
         };
@@ -157,8 +157,8 @@ impl Declared {
 
 /// One step through a tag.
 #[derive(PartialEq, Eq)]
-enum Step {
-    Attribute(Vec<u8>, Vec<u8>),
+enum Step<'a> {
+    Attribute(&'a [u8], &'a [u8]),
     TagEnd,
 }
 
@@ -168,7 +168,7 @@ struct Scan<'a> {
     at: usize,
 }
 
-impl Scan<'_> {
+impl<'a> Scan<'a> {
     fn run(mut self) -> Option<&'static Encoding> {
         loop {
             self.at += memchr::memchr(b'<', self.bytes.get(self.at..)?)?;
@@ -197,43 +197,35 @@ impl Scan<'_> {
     }
 
     /// The attributes of one `meta`; of several with the same name the first counts.
-    fn meta(&mut self, declared: &mut Declared) -> Option<()> {
+    fn meta(&mut self, declared: &mut Declared<'a>) -> Option<()> {
         while let Step::Attribute(name, value) = self.attribute()? {
-            match name.as_slice() {
-                b"http-equiv" => {
-                    let is_type = value.as_slice() == b"content-type";
-                    declared.is_content_type.get_or_insert(is_type);
-                }
-                b"content" => drop(declared.content.get_or_insert(value)),
-                b"charset" => drop(declared.charset.get_or_insert(value)),
-                _ => {}
+            if name.eq_ignore_ascii_case(b"http-equiv") {
+                let is_type = value.eq_ignore_ascii_case(b"content-type");
+                declared.is_content_type.get_or_insert(is_type);
+            } else if name.eq_ignore_ascii_case(b"content") {
+                declared.content.get_or_insert(value);
+            } else if name.eq_ignore_ascii_case(b"charset") {
+                declared.charset.get_or_insert(value);
             }
         }
         Some(())
     }
 
-    /// "Get an attribute", in lower case.
-    fn attribute(&mut self) -> Option<Step> {
+    /// "Get an attribute", as written.
+    fn attribute(&mut self) -> Option<Step<'a>> {
         self.skip(|byte| is_space(byte) || byte == b'/')?;
         if self.peek()? == b'>' {
             self.at += 1;
             return Some(Step::TagEnd);
         }
-        let mut name = Vec::new();
-        loop {
-            match self.peek()? {
-                b'=' if !name.is_empty() => break,
-                b'/' | b'>' => return Some(Step::Attribute(name, Vec::new())),
-                byte if is_space(byte) => {
-                    self.skip(is_space)?;
-                    if self.peek()? != b'=' {
-                        return Some(Step::Attribute(name, Vec::new()));
-                    }
-                    break;
-                }
-                byte => name.push(byte.to_ascii_lowercase()),
-            }
-            self.at += 1;
+        let start = self.at;
+        // An equals sign may be the first character of a name.
+        self.at += 1;
+        self.skip(|byte| !is_space(byte) && !matches!(byte, b'=' | b'/' | b'>'))?;
+        let name = &self.bytes[start..self.at];
+        self.skip(is_space)?;
+        if self.peek()? != b'=' {
+            return Some(Step::Attribute(name, b""));
         }
         self.at += 1;
         self.skip(is_space)?;
@@ -241,19 +233,19 @@ impl Scan<'_> {
         Some(Step::Attribute(name, value))
     }
 
-    fn value(&mut self) -> Option<Vec<u8>> {
+    fn value(&mut self) -> Option<&'a [u8]> {
         let first = self.peek()?;
         let rest = &self.bytes[self.at..];
         if matches!(first, b'"' | b'\'') {
             let end = memchr::memchr(first, &rest[1..])?;
             self.at += end + 2;
-            return Some(rest[1..=end].to_ascii_lowercase());
+            return Some(&rest[1..=end]);
         }
         let end = rest
             .iter()
             .position(|byte| is_space(*byte) || *byte == b'>')?;
         self.at += end;
-        Some(rest[..end].to_ascii_lowercase())
+        Some(&rest[..end])
     }
 
     fn peek(&self) -> Option<u8> {

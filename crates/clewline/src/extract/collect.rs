@@ -10,9 +10,8 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher, RandomState};
-use std::ops::Range;
 
-use clewline_core::link::{Link, LinkKind};
+use clewline_core::link::{Link, LinkKind, Links};
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT};
 use clewline_markup::css;
 use encoding_rs::{Encoding, UTF_8};
@@ -28,6 +27,9 @@ const NEVER_FETCHED: [&str; 4] = ["data:", "javascript:", "mailto:", "tel:"];
 /// Room that is made with the first reference of a page; most pages need no more.
 const USUAL_REFERENCES: usize = 56;
 const USUAL_BYTES: usize = 2048;
+
+/// Room for a URL that is being resolved.
+const USUAL_LENGTH: usize = 256;
 
 /// What one page may cost.
 #[derive(Debug, Clone, Copy)]
@@ -74,7 +76,7 @@ impl<'a> Reference<'a> {
 /// References that were resolved, and the count of those that were not.
 #[derive(Debug, Default)]
 pub(super) struct Resolved {
-    pub(super) links: Vec<Link>,
+    pub(super) links: Links,
     pub(super) canonical: Option<CrawlUrl>,
     pub(super) dropped: u64,
     pub(super) other: u64,
@@ -83,11 +85,12 @@ pub(super) struct Resolved {
 /// A reference that is kept; its text is among those of all.
 #[derive(Debug)]
 struct Kept {
-    raw: Range<usize>,
+    /// The bounds keep these below what a page may hold.
+    start: u32,
+    end: u32,
     kind: LinkKind,
     against: Against,
     nofollow: bool,
-    lastmod: Option<Box<str>>,
 }
 
 /// Places by fingerprint.
@@ -120,6 +123,8 @@ pub(super) struct Collector {
     known: Known,
     texts: String,
     references: Vec<Kept>,
+    /// What only sitemaps say, by the place of the reference.
+    lastmods: HashMap<usize, Box<str>>,
     dropped: u64,
     other: u64,
 }
@@ -132,6 +137,7 @@ impl Collector {
             known: Known::default(),
             texts: String::new(),
             references: Vec::new(),
+            lastmods: HashMap::new(),
             dropped: 0,
             other: 0,
         }
@@ -144,7 +150,9 @@ impl Collector {
 
     /// About how many bytes the references take.
     pub(super) fn held(&self) -> usize {
-        self.texts.len() + self.references.len() * size_of::<(u64, usize, Kept)>()
+        self.texts.len()
+            + self.references.len() * size_of::<(u64, usize, Kept)>()
+            + self.lastmods.len() * size_of::<(usize, Box<str>)>()
     }
 
     /// A number of this page, for fingerprints that no page can foresee.
@@ -191,10 +199,10 @@ impl Collector {
         let seed = self.seed ^ (reference.kind as u64 | (reference.against as u64) << 8);
         match self.known.entry(xxh3_64_with_seed(raw.as_bytes(), seed)) {
             Entry::Occupied(entry) => {
-                let first = &mut self.references[*entry.get()];
-                first.nofollow &= reference.nofollow;
-                if first.lastmod.is_none() {
-                    first.lastmod = reference.lastmod;
+                let first = *entry.get();
+                self.references[first].nofollow &= reference.nofollow;
+                if let Some(lastmod) = reference.lastmod {
+                    self.lastmods.entry(first).or_insert(lastmod);
                 }
             }
             Entry::Vacant(entry) => {
@@ -206,13 +214,16 @@ impl Collector {
                     return;
                 }
                 entry.insert(self.references.len());
+                if let Some(lastmod) = reference.lastmod {
+                    self.lastmods.insert(self.references.len(), lastmod);
+                }
                 self.texts.push_str(raw);
                 self.references.push(Kept {
-                    raw: start..self.texts.len(),
+                    start: start as u32,
+                    end: self.texts.len() as u32,
                     kind: reference.kind,
                     against: reference.against,
                     nofollow: reference.nofollow,
-                    lastmod: reference.lastmod,
                 });
             }
         }
@@ -241,7 +252,7 @@ impl Collector {
         encoding: &'static Encoding,
     ) -> Resolved {
         let mut resolved = Resolved {
-            links: Vec::with_capacity(self.references.len()),
+            links: Links::with_capacity(self.references.len(), USUAL_BYTES),
             dropped: self.dropped,
             other: self.other,
             ..Resolved::default()
@@ -250,39 +261,38 @@ impl Collector {
         known.clear();
         let page = Base::page(page);
         let base = base.map(Base::document);
-        let mut bytes = 0;
-        for reference in self.references {
+        let mut room = String::with_capacity(USUAL_LENGTH);
+        for (place, reference) in self.references.iter().enumerate() {
             // A long base makes much of little: 10,000 short references would take its length
             // each.
-            if bytes > self.bounds.bytes {
+            if resolved.links.text_bytes() > self.bounds.bytes {
                 resolved.dropped += 1;
                 continue;
             }
-            let raw = &self.texts[reference.raw.clone()];
-            let url = match reference.against {
-                Against::Document => base.as_ref().unwrap_or(&page).resolve(raw, encoding),
-                Against::Page => page.resolve(raw, UTF_8),
+            let raw = &self.texts[reference.start as usize..reference.end as usize];
+            let (base, encoding) = match reference.against {
+                Against::Document => (base.as_ref().unwrap_or(&page), encoding),
+                Against::Page => (&page, UTF_8),
             };
-            let Some(url) = url else {
+            let Some(url) = base.resolve(raw, encoding, &mut room) else {
                 resolved.other += 1;
                 continue;
             };
             if reference.kind == LinkKind::Canonical && resolved.canonical.is_none() {
-                resolved.canonical = Some(url.clone());
+                resolved.canonical = Some(url.to_owned());
             }
             let seed = self.seed ^ reference.kind as u64;
             match known.entry(xxh3_64_with_seed(url.as_str().as_bytes(), seed)) {
                 Entry::Occupied(entry) => {
-                    resolved.links[*entry.get()].nofollow &= reference.nofollow;
+                    resolved.links.named_again(*entry.get(), reference.nofollow);
                 }
                 Entry::Vacant(entry) => {
-                    bytes += url.as_str().len();
                     entry.insert(resolved.links.len());
                     resolved.links.push(Link {
                         url,
                         kind: reference.kind,
                         nofollow: reference.nofollow,
-                        lastmod: reference.lastmod,
+                        lastmod: self.lastmods.get(&place).map(|lastmod| &**lastmod),
                     });
                 }
             }
@@ -293,15 +303,15 @@ impl Collector {
 
 /// A base in the two forms that are needed: most references can be resolved without the
 /// parser's own, which is made when the first needs it.
-struct Base {
-    canonical: Option<CrawlUrl>,
+struct Base<'p> {
+    canonical: Option<Cow<'p, CrawlUrl>>,
     parsed: OnceCell<Url>,
 }
 
-impl Base {
-    fn page(page: &CrawlUrl) -> Self {
+impl<'p> Base<'p> {
+    fn page(page: &'p CrawlUrl) -> Self {
         Self {
-            canonical: Some(page.clone()),
+            canonical: Some(Cow::Borrowed(page)),
             parsed: OnceCell::new(),
         }
     }
@@ -309,16 +319,26 @@ impl Base {
     /// What a document names may be of any scheme.
     fn document(base: Url) -> Self {
         Self {
-            canonical: CrawlUrl::from_url(base.clone()).ok(),
+            canonical: CrawlUrl::from_url(base.clone()).ok().map(Cow::Owned),
             parsed: OnceCell::from(base),
         }
     }
 
-    fn resolve(&self, raw: &str, encoding: &'static Encoding) -> Option<CrawlUrl> {
-        let canonical = self.canonical.as_ref();
-        if let Some(url) = canonical.and_then(|base| base.join_plain(raw)) {
-            return Some(url);
-        }
+    /// Resolves a reference; its text stands in the room that is given.
+    fn resolve<'a>(
+        &self,
+        raw: &str,
+        encoding: &'static Encoding,
+        room: &'a mut String,
+    ) -> Option<CrawlUrl<&'a str>> {
+        let canonical = self.canonical.as_deref();
+        let room = match canonical {
+            Some(base) => match base.join_plain_in(raw, room) {
+                Ok(url) => return Some(url),
+                Err(room) => room,
+            },
+            None => room,
+        };
         let base = self.parsed.get_or_init(|| {
             canonical
                 .expect("a base that was not parsed is canonical")
@@ -330,7 +350,7 @@ impl Base {
             options = options.encoding_override(Some(&encode));
         }
         let url = options.parse(raw).ok()?;
-        CrawlUrl::from_url(url).ok()
+        CrawlUrl::from_url(url).ok().map(|url| url.moved(room))
     }
 }
 
@@ -398,8 +418,9 @@ mod tests {
             let whole = base.join(raw).ok().and_then(without);
             let short = without_fragment(raw);
             prop_assert_eq!(&base.join(short).ok().and_then(without), &whole);
-            let resolved = Base::document(base).resolve(short, UTF_8);
-            prop_assert_eq!(resolved, whole);
+            let mut room = String::new();
+            let resolved = Base::document(base).resolve(short, UTF_8, &mut room);
+            prop_assert_eq!(resolved.map(|url| url.to_owned()), whole);
         }
     }
 }

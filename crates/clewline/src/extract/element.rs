@@ -5,6 +5,7 @@
 //! path both hand over a name and a way to look up attributes, entities decoded.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use clewline_core::link::LinkKind;
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT};
@@ -37,7 +38,7 @@ pub(super) struct Findings {
     pub(super) collector: Collector,
     pub(super) page: CrawlUrl,
     pub(super) base: Option<Url>,
-    pub(super) agent: Box<str>,
+    pub(super) agent: Arc<str>,
     pub(super) directives: Directives,
     pub(super) title: Option<String>,
     pub(super) problem: Option<&'static str>,
@@ -46,7 +47,7 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    pub(super) fn new(collector: Collector, page: CrawlUrl, agent: Box<str>) -> Self {
+    pub(super) fn new(collector: Collector, page: CrawlUrl, agent: Arc<str>) -> Self {
         Self {
             collector,
             page,
@@ -85,7 +86,7 @@ impl Findings {
         if self.title.is_some() {
             return;
         }
-        let mut folded = String::new();
+        let mut folded = String::with_capacity(raw.len().min(TITLE_LIMIT));
         for word in htmlize::unescape(raw).split_whitespace() {
             if !folded.is_empty() {
                 folded.push(' ');

@@ -23,7 +23,7 @@ mod sitemap;
 mod tokenizer;
 mod xml;
 
-use clewline_core::link::Link;
+use clewline_core::link::Links;
 use clewline_core::url::CrawlUrl;
 
 use crate::headers::Headers;
@@ -68,7 +68,7 @@ pub trait Extraction: Send {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Extracted {
     /// Distinct links, in order of appearance, resolved and canonical; from headers too.
-    pub links: Vec<Link>,
+    pub links: Links,
     /// Links that were dropped because the page had more than the limit.
     pub dropped_links: u64,
     /// References that are not http(s) or do not parse.

@@ -6,6 +6,8 @@
 //! same answer however they are cut, and memory is bounded by the constants here and in the
 //! readers.
 
+use std::sync::Arc;
+
 use clewline_core::link::LinkKind;
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8};
 
@@ -38,7 +40,7 @@ const NOT_A_SITEMAP: &str = "this is no sitemap";
 #[derive(Debug, Clone)]
 pub struct PageExtractor {
     max_links: usize,
-    agent: Box<str>,
+    agent: Arc<str>,
 }
 
 impl PageExtractor {
@@ -58,7 +60,7 @@ impl PageExtractor {
     /// page.feed(b"f=b>b</a>");
     /// let found = page.finish();
     /// assert_eq!(found.title.as_deref(), Some("Hello"));
-    /// assert_eq!(found.links[0].url.as_str(), "http://example.com/a/b");
+    /// assert_eq!(found.links.get(0).unwrap().url.as_str(), "http://example.com/a/b");
     /// ```
     pub fn new(config: &ExtractConfig, agent_token: &str) -> Self {
         Self {
@@ -80,7 +82,7 @@ impl Extractor for PageExtractor {
         for value in head.headers.all("x-robots-tag") {
             directives.read_header(&header_links::text(value), &self.agent);
         }
-        let mut findings = Findings::new(collector, head.url.clone(), self.agent.clone());
+        let mut findings = Findings::new(collector, head.url.clone(), Arc::clone(&self.agent));
         findings.directives = directives;
         let claim = media::claim(head.headers);
         let is_readable = head.sitemap || claim.media != Media::Other;

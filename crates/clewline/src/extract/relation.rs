@@ -12,7 +12,7 @@ const CONNECTIONS: [&str; 2] = ["dns-prefetch", "preconnect"];
 pub(super) fn kind(relations: &str, destination: Option<&str>) -> Option<LinkKind> {
     relations
         .split_ascii_whitespace()
-        .filter_map(|relation| one(&relation.to_ascii_lowercase(), destination))
+        .filter_map(|relation| one(relation, destination))
         .min_by_key(|(rank, _)| *rank)
         .map(|(_, kind)| kind)
 }
@@ -26,29 +26,39 @@ pub(super) fn is_nofollow(relations: &str) -> bool {
     })
 }
 
-/// The kind of one relation, and its rank where a link has several: `alternate stylesheet` is a
+/// Relations by name, each with its rank where a link has several: `alternate stylesheet` is a
 /// style sheet, `shortcut icon` an icon.
+const NAMED: [(&str, u8, LinkKind); 14] = [
+    ("canonical", 0, LinkKind::Canonical),
+    ("stylesheet", 1, LinkKind::Style),
+    ("icon", 2, LinkKind::Asset),
+    ("mask-icon", 2, LinkKind::Asset),
+    ("fluid-icon", 2, LinkKind::Asset),
+    ("apple-touch-icon", 2, LinkKind::Asset),
+    ("apple-touch-icon-precomposed", 2, LinkKind::Asset),
+    ("apple-touch-startup-image", 2, LinkKind::Asset),
+    ("manifest", 2, LinkKind::Asset),
+    ("modulepreload", 3, LinkKind::Script),
+    ("next", 5, LinkKind::Next),
+    ("prev", 6, LinkKind::Prev),
+    ("previous", 6, LinkKind::Prev),
+    ("alternate", 7, LinkKind::Alternate),
+];
+
+/// Relations whose kind is that of what is loaded; they come before `next`.
+const LOADS: [&str; 3] = ["preload", "prefetch", "prerender"];
+
+/// The kind of one relation, and its rank.
 fn one(relation: &str, destination: Option<&str>) -> Option<(u8, LinkKind)> {
-    if CONNECTIONS.contains(&relation) {
+    let is = |name: &&str| relation.eq_ignore_ascii_case(name);
+    if CONNECTIONS.iter().any(is) {
         return None;
     }
-    Some(match relation {
-        "canonical" => (0, LinkKind::Canonical),
-        "stylesheet" => (1, LinkKind::Style),
-        "icon"
-        | "mask-icon"
-        | "fluid-icon"
-        | "apple-touch-icon"
-        | "apple-touch-icon-precomposed"
-        | "apple-touch-startup-image"
-        | "manifest" => (2, LinkKind::Asset),
-        "modulepreload" => (3, LinkKind::Script),
-        "preload" | "prefetch" | "prerender" => (4, destined(destination)),
-        "next" => (5, LinkKind::Next),
-        "prev" | "previous" => (6, LinkKind::Prev),
-        "alternate" => (7, LinkKind::Alternate),
-        _ => (8, LinkKind::Related),
-    })
+    if LOADS.iter().any(is) {
+        return Some((4, destined(destination)));
+    }
+    let named = NAMED.iter().find(|(name, ..)| is(name));
+    Some(named.map_or((8, LinkKind::Related), |(_, rank, kind)| (*rank, *kind)))
 }
 
 /// The kind of a preloaded resource, by its destination (Fetch section 2.2.5).

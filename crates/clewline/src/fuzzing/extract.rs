@@ -88,10 +88,10 @@ fn check(headers: &Headers, announced: Announced, choice: u8, body: &[u8]) -> Ex
     }
     let title = whole.title.as_deref().unwrap_or_default();
     assert!(title.chars().count() <= 1000);
-    for link in &whole.links {
-        let length = link.lastmod.as_deref().unwrap_or_default().chars().count();
+    for link in whole.links.iter() {
+        let length = link.lastmod.unwrap_or_default().chars().count();
         assert!(length <= 64);
-        assert_eq!(CrawlUrl::parse(link.url.as_str()).as_ref(), Ok(&link.url));
+        assert_eq!(CrawlUrl::parse(link.url.as_str()), Ok(link.url.to_owned()));
     }
     whole
 }

@@ -11,7 +11,7 @@ use bytes::{Bytes, BytesMut};
 use clewline_core::cookies::{CookieChange, CookieContext};
 use clewline_core::frontier::{Answer, Failure, Offer, Store};
 use clewline_core::key::Key;
-use clewline_core::link::Link;
+use clewline_core::link::{Link, Links};
 use clewline_core::outcome::{SkipReason, is_redirect_status};
 use clewline_core::robots::{self, Robots};
 use clewline_core::url::CrawlUrl;
@@ -285,7 +285,7 @@ impl Visit<'_> {
         let reading = Reading {
             facts,
             known: self.known(&extracted.links),
-            links: extracted.links,
+            links: extracted.links.to_vec(),
             body: body.freeze(),
         };
         Ok((reading, end))
@@ -300,7 +300,7 @@ impl Visit<'_> {
         links.iter().map(offer).collect()
     }
 
-    fn known(&mut self, links: &[Link]) -> HashSet<Key> {
+    fn known(&mut self, links: &Links) -> HashSet<Key> {
         let keyer = &self.frontier.rules().keyer;
         let mut keys: HashSet<_> = links.iter().map(|link| keyer.key(&link.url)).collect();
         let store = self.frontier.store();

@@ -10,7 +10,6 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-use clewline_core::link::Link;
 use clewline_core::url::CrawlUrl;
 use clewline_warc::cdxj::{Capture, Index};
 use clewline_warc::http::{self, Head};
@@ -244,10 +243,9 @@ impl Held {
                 continue;
             }
             let noted = captured::metadata(reader.block()).ok().flatten()?;
-            let links: Vec<Link> = noted.links;
             return Some(Known {
                 extracted: Extracted {
-                    links,
+                    links: noted.links.into_iter().collect(),
                     title: noted.record.title,
                     canonical: noted.record.canonical,
                     noindex: noted.record.noindex,

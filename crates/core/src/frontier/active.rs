@@ -28,7 +28,7 @@ impl<S: Store> Frontier<S> {
             }
         }
         for url in &state.joined {
-            self.rules.scope.join(url);
+            self.join_scope(url);
         }
         self.joined = state.joined;
         if self.rules.limits.depth.is_some() {
@@ -39,7 +39,7 @@ impl<S: Store> Frontier<S> {
 
     /// A root of an earlier run that is not to be fetched again.
     pub fn know_root(&mut self, url: &CrawlUrl) {
-        self.rules.scope.join(url);
+        self.join_scope(url);
         self.root_hosts.insert(self.rules.keyer.key(url).host());
     }
 

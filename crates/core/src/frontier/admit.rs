@@ -14,6 +14,7 @@ use super::{Frontier, Origin, SITEMAP_NESTING};
 use crate::key::Key;
 use crate::link::{Link, LinkKind};
 use crate::outcome::SkipReason;
+use crate::scope::Joined;
 use crate::url::CrawlUrl;
 
 impl<S: Store> Frontier<S> {
@@ -25,7 +26,7 @@ impl<S: Store> Frontier<S> {
         now: Moment,
     ) -> Result<Admission, S::Error> {
         let key = self.rules.keyer.key(&url);
-        self.rules.scope.join(&url);
+        self.join_scope(&url);
         self.root_hosts.insert(key.host());
         let mut entry = self.entry(Link::new(url, LinkKind::Root), key);
         entry.root = true;
@@ -62,6 +63,9 @@ impl<S: Store> Frontier<S> {
             new += u32::from(verdict == Admission::Accepted);
             self.count_refusal(verdict);
         }
+        for (count, refused) in self.refused.iter_mut().zip(answer.refused.counts()) {
+            *count += u64::from(refused);
+        }
         Ok(new)
     }
 
@@ -76,18 +80,31 @@ impl<S: Store> Frontier<S> {
             return Ok(Admission::Known);
         }
         let kind = offer.link.kind;
-        let mut entry = self.entry(offer.link, offer.key);
-        entry.found_on = Some(Arc::clone(found_on));
         let is_sitemap = kind == LinkKind::SitemapFile;
-        entry.depth = source.depth + u32::from(!kind.is_requisite() && !is_sitemap);
-        entry.nesting = source.nesting + u8::from(is_sitemap);
-        if is_sitemap && (entry.nesting > SITEMAP_NESTING || !self.rules.sitemaps) {
+        let depth = source.depth + u32::from(!kind.is_requisite() && !is_sitemap);
+        let nesting = source.nesting + u8::from(is_sitemap);
+        if is_sitemap && (nesting > SITEMAP_NESTING || !self.rules.sitemaps) {
             return Ok(Admission::Refused(SkipReason::Depth));
         }
-        if let Err(reason) = self.judge(&entry) {
+        // Most links that come here are refused, so that an entry is made of the others only.
+        if let Err(reason) = self.judge_link(&offer, depth) {
             return Ok(Admission::Refused(reason));
         }
+        let mut entry = self.entry(offer.link, offer.key);
+        entry.found_on = Some(Arc::clone(found_on));
+        entry.depth = depth;
+        entry.nesting = nesting;
         self.enter_new(entry, now)
+    }
+
+    fn judge_link(&self, offer: &Offer, depth: u32) -> Result<(), SkipReason> {
+        let (url, kind) = (&offer.link.url, offer.link.kind);
+        self.rules.judge_text(url)?;
+        if let Err(reason) = self.rules.scope.judge(url, kind) {
+            self.familiar.note_refusal(offer.key, kind, reason);
+            return Err(reason);
+        }
+        self.judge_depth(depth)
     }
 
     /// Offers the target of a redirect; it keeps its source's depth.
@@ -188,15 +205,19 @@ impl<S: Store> Frontier<S> {
     /// Everything about a URL that does not depend on what is known already.
     fn judge(&self, entry: &Entry) -> Result<(), SkipReason> {
         self.rules.judge_text(&entry.url)?;
-        let limits = &self.rules.limits;
-        if limits.depth.is_some_and(|depth| entry.depth > depth) {
-            return Err(SkipReason::Depth);
-        }
         if entry.root {
             // A hop of a root's own redirects may leave the roots' hosts.
-            self.rules.scope.judge_patterns(&entry.url, entry.kind)
+            self.rules.scope.judge_patterns(&entry.url, entry.kind)?;
         } else {
-            self.rules.scope.judge(&entry.url, entry.kind)
+            self.rules.scope.judge(&entry.url, entry.kind)?;
+        }
+        self.judge_depth(entry.depth)
+    }
+
+    fn judge_depth(&self, depth: u32) -> Result<(), SkipReason> {
+        match self.rules.limits.depth {
+            Some(deepest) if depth > deepest => Err(SkipReason::Depth),
+            _ => Ok(()),
         }
     }
 
@@ -250,12 +271,21 @@ impl<S: Store> Frontier<S> {
 
     /// A root's redirects ended on this page: its host joins the roots.
     pub(super) fn join_root(&mut self, entry: &Entry) {
-        if self.rules.scope.join(&entry.url) {
+        if self.join_scope(&entry.url) == Joined::Host {
             self.joined.push(entry.url.clone());
             self.note(Note::HostJoined {
                 host: entry.url.host().into(),
             });
         }
+    }
+
+    /// Widens the scope by a root.
+    pub(super) fn join_scope(&mut self, root: &CrawlUrl) -> Joined {
+        let joined = self.rules.scope.join(root);
+        if joined != Joined::Nothing {
+            self.familiar.forget_refusals();
+        }
+        joined
     }
 
     fn count_refusal(&mut self, verdict: Admission) {
@@ -267,12 +297,27 @@ impl<S: Store> Frontier<S> {
     }
 }
 
+/// As many segments as most paths have at most, so that no memory is asked for.
+const FEW_SEGMENTS: usize = 16;
+
 /// Whether one segment of a path occurs more often than allowed, as in `/a/b/a/b/a/b/`.
 pub(super) fn repeats_segments(path: &str, allowed: usize) -> bool {
-    let mut segments: Vec<&str> = path
-        .split('/')
-        .filter(|segment| !segment.is_empty())
-        .collect();
+    let segments = path.as_bytes().split(|byte| *byte == b'/');
+    let segments = segments.filter(|segment| !segment.is_empty());
+    let mut few: [&[u8]; FEW_SEGMENTS] = [b""; FEW_SEGMENTS];
+    let mut count = 0;
+    for (place, segment) in few.iter_mut().zip(segments.clone()) {
+        *place = segment;
+        count += 1;
+    }
+    if count < FEW_SEGMENTS {
+        repeats(&mut few[..count], allowed)
+    } else {
+        repeats(&mut segments.collect::<Vec<_>>(), allowed)
+    }
+}
+
+fn repeats(segments: &mut [&[u8]], allowed: usize) -> bool {
     if segments.len() <= allowed {
         return false;
     }
@@ -298,6 +343,10 @@ mod tests {
             ("/2024/01/01/01/", false),
         ] {
             assert_eq!(repeats_segments(path, 3), expected, "{path}");
+            // The same behind more segments than fit into the usual room.
+            let long = (0..20).map(|number| format!("/n{number}"));
+            let long = long.collect::<String>() + path;
+            assert_eq!(repeats_segments(&long, 3), expected, "{long}");
         }
     }
 }

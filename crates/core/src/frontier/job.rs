@@ -129,6 +129,8 @@ pub struct Answer {
     pub wire: u64,
     /// Links of the page.
     pub links: Vec<Offer>,
+    /// Links that are not among them, because the scope is known to refuse them.
+    pub refused: Refusals,
     /// The page asks not to follow its links.
     pub nofollow: bool,
     /// A cookie was accepted.
@@ -139,6 +141,25 @@ pub struct Answer {
     pub unread: Option<SkipReason>,
     /// The page is as an earlier crawl saw it; the links are those of then.
     pub unmodified: bool,
+}
+
+/// How often links were refused, by reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Refusals([u32; SkipReason::ALL.len()]);
+
+impl Refusals {
+    /// Counts one.
+    pub fn count(&mut self, reason: SkipReason) {
+        let reasons = SkipReason::ALL.iter().zip(&mut self.0);
+        for (_, count) in reasons.filter(|(known, _)| **known == reason) {
+            *count += 1;
+        }
+    }
+
+    /// The counts in the order of [`SkipReason::ALL`].
+    pub fn counts(&self) -> impl Iterator<Item = u32> {
+        self.0.into_iter()
+    }
 }
 
 /// A link with its key, as it comes to [`super::Frontier::settle`].

@@ -41,7 +41,7 @@ pub use entry::{Chain, Entry, Origin, RobotsErrand, Ticket, Try};
 pub use familiar::Familiar;
 pub use job::{
     Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Next,
-    Note, Offer, Settled, Settlement, Work,
+    Note, Offer, Refusals, Settled, Settlement, Work,
 };
 pub use pace::Moment;
 pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules};
@@ -228,8 +228,8 @@ impl<S: Store> Frontier<S> {
         &mut self.store
     }
 
-    /// What it knows, for those who make offers: a link to what is known need not be offered,
-    /// unless it is marked nofollow, which is counted.
+    /// What it knows and refuses, for those who make offers: a link to what is known need not be
+    /// offered, and one that is refused need only be counted, unless it is marked nofollow.
     pub fn familiar(&self) -> Arc<Familiar> {
         Arc::clone(&self.familiar)
     }

@@ -4,6 +4,7 @@ mod doors;
 mod groups;
 mod outage;
 mod parts;
+mod refusals;
 mod suspects;
 
 use std::cmp::Reverse;

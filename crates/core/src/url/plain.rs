@@ -5,6 +5,8 @@
 //! simple it looks; the parser is always there. Invariant: where this answers, the parser would
 //! answer the same.
 
+use std::ops::Deref;
+
 use super::{CrawlUrl, HARD_LENGTH_LIMIT, Scheme};
 
 /// No name of a host is longer (RFC 1035, section 2.3.4).
@@ -48,51 +50,43 @@ impl CrawlUrl {
     /// assert_eq!(page.join_plain("//b.test/"), None);
     /// ```
     pub fn join_plain(&self, reference: &str) -> Option<Self> {
+        let mut room = String::new();
+        let url = self.write_plain(reference, &mut room)?;
+        Some(url.with_text(room.into_boxed_str()))
+    }
+
+    /// As [`join_plain`](Self::join_plain), with the text in a room that is used again and again;
+    /// it is given back where the parser is needed.
+    pub fn join_plain_in<'a>(
+        &self,
+        reference: &str,
+        room: &'a mut String,
+    ) -> Result<CrawlUrl<&'a str>, &'a mut String> {
+        match self.write_plain(reference, room) {
+            Some(url) => Ok(url.with_text(room)),
+            None => Err(room),
+        }
+    }
+
+    fn write_plain(&self, reference: &str, room: &mut String) -> Option<CrawlUrl<()>> {
         let absolute = reference
             .strip_prefix(self.origin())
             .filter(|path| path.starts_with('/'));
         let (folder, rest) = match absolute {
             Some(path) => ("", path),
             None if reference.starts_with("http:") || reference.starts_with("https:") => {
-                return Self::parse_plain(reference);
+                return Some(parse_plain(reference)?.moved(room).with_text(()));
             }
             None if reference.starts_with("//") => return None,
             None if reference.starts_with('/') => ("", reference),
             None if reference.is_empty() || reference.starts_with('#') => {
-                return Some(self.clone());
+                return Some(self.moved(room).with_text(()));
             }
             None if reference.starts_with('?') => (self.path(), reference),
             None => self.climb(reference),
         };
         let Lengths { path, whole } = plain_lengths(rest, folder.is_empty())?;
-        self.with_parts(folder, &rest[..whole], path)
-    }
-
-    /// Takes a whole URL as it is, if the parser would; a reference that only begins like one is
-    /// refused.
-    fn parse_plain(text: &str) -> Option<Self> {
-        let (scheme, rest) = match text.strip_prefix("https://") {
-            Some(rest) => (Scheme::Https, rest),
-            None => (Scheme::Http, text.strip_prefix("http://")?),
-        };
-        let (host, _) = rest.split_once('/')?;
-        if !is_plain_host(host) {
-            return None;
-        }
-        let path_start = text.len() - rest.len() + host.len();
-        let Lengths { path, whole } = plain_lengths(&text[path_start..], true)?;
-        let text = &text[..path_start + whole];
-        if text.len() > HARD_LENGTH_LIMIT {
-            return None;
-        }
-        Some(Self {
-            text: text.into(),
-            host_end: path_start as u16,
-            path_start: path_start as u16,
-            query_start: (path_start + path) as u16,
-            port: scheme.default_port(),
-            scheme,
-        })
+        self.with_parts(folder, &rest[..whole], path, room)
     }
 
     /// The folder that is left after all leading dot segments, and what stands behind them.
@@ -116,7 +110,13 @@ impl CrawlUrl {
 
     /// The same origin with a folder of this URL and a path below it, whose query begins at
     /// `query`.
-    fn with_parts(&self, folder: &str, rest: &str, query: usize) -> Option<Self> {
+    fn with_parts(
+        &self,
+        folder: &str,
+        rest: &str,
+        query: usize,
+        room: &mut String,
+    ) -> Option<CrawlUrl<()>> {
         // A folder is a beginning of the path, so that it stands where it is needed.
         let kept = &self.text[..usize::from(self.path_start) + folder.len()];
         debug_assert!(self.path().starts_with(folder), "a folder of this URL");
@@ -124,18 +124,51 @@ impl CrawlUrl {
         if length > HARD_LENGTH_LIMIT {
             return None;
         }
-        let mut text = String::with_capacity(length);
-        text.push_str(kept);
-        text.push_str(rest);
-        Some(Self {
-            text: text.into_boxed_str(),
-            host_end: self.host_end,
-            path_start: self.path_start,
+        room.clear();
+        room.reserve_exact(length);
+        room.push_str(kept);
+        room.push_str(rest);
+        Some(CrawlUrl {
             query_start: (kept.len() + query) as u16,
-            port: self.port,
-            scheme: self.scheme,
+            ..self.with_text(())
         })
     }
+}
+
+impl<Text: Deref<Target = str>> CrawlUrl<Text> {
+    /// The same URL with its text in a room that is used again and again.
+    pub fn moved<'a>(&self, room: &'a mut String) -> CrawlUrl<&'a str> {
+        room.clear();
+        room.push_str(self.as_str());
+        self.with_text(room)
+    }
+}
+
+/// Takes a whole URL as it is, if the parser would; a reference that only begins like one is
+/// refused.
+fn parse_plain(text: &str) -> Option<CrawlUrl<&str>> {
+    let (scheme, rest) = match text.strip_prefix("https://") {
+        Some(rest) => (Scheme::Https, rest),
+        None => (Scheme::Http, text.strip_prefix("http://")?),
+    };
+    let (host, _) = rest.split_once('/')?;
+    if !is_plain_host(host) {
+        return None;
+    }
+    let path_start = text.len() - rest.len() + host.len();
+    let Lengths { path, whole } = plain_lengths(&text[path_start..], true)?;
+    let text = &text[..path_start + whole];
+    if text.len() > HARD_LENGTH_LIMIT {
+        return None;
+    }
+    Some(CrawlUrl {
+        text,
+        host_end: path_start as u16,
+        path_start: path_start as u16,
+        query_start: (path_start + path) as u16,
+        port: scheme.default_port(),
+        scheme,
+    })
 }
 
 /// Whether a host is a name that stands for itself: labels of small letters, digits and dashes.

@@ -250,7 +250,7 @@ mod tests {
             });
             extraction.feed(page.as_bytes());
             let links = extraction.finish().links;
-            let found: HashSet<&str> = links.iter().map(|link| link.url.as_str()).collect();
+            let found: HashSet<&str> = links.iter().map(|link| *link.url.text()).collect();
             let named: HashSet<&str> = urls.iter().map(CrawlUrl::as_str).collect();
             assert_eq!(found, named, "{known}");
             assert_eq!(links.len(), found.len(), "repeated ones are dropped");

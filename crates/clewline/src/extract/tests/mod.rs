@@ -73,7 +73,7 @@ impl Case<'_> {
 
 /// The links of a page as `kind url`, with the test host left out and nofollow marked.
 fn shown(found: &Extracted) -> Vec<String> {
-    let show = |link: &clewline_core::link::Link| {
+    let show = |link: clewline_core::link::Link<&str>| {
         let url = link.url.as_str();
         let url = url.strip_prefix("http://h.test").unwrap_or(url);
         let mark = if link.nofollow { " nofollow" } else { "" };
