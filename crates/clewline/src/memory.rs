@@ -7,8 +7,9 @@
 /// Parts that the memory is divided into.
 const PARTS: u64 = 16;
 const HOT_KEYS: u64 = 2;
-const CACHE: u64 = 2;
+const CACHE: u64 = 1;
 const KEY_RUNS: u64 = 2;
+const KEY_BLOCKS: u64 = 1;
 const WRITE_BUFFERS: u64 = 3;
 const LANES: u64 = 2;
 const IN_FLIGHT: u64 = 3;
@@ -46,6 +47,11 @@ impl MemoryPlan {
     /// For what is kept of the runs of keys, apart from the keys.
     pub(crate) const fn key_runs(self) -> u64 {
         self.share(KEY_RUNS)
+    }
+
+    /// For blocks of the runs of keys that were read more than once.
+    pub(crate) const fn key_blocks(self) -> u64 {
+        self.share(KEY_BLOCKS)
     }
 
     /// For writes that are not in tables yet.
@@ -87,6 +93,7 @@ mod tests {
                 plan.hot_keys(),
                 plan.cache(),
                 plan.key_runs(),
+                plan.key_blocks(),
                 plan.write_buffers(),
                 plan.in_flight(),
                 plan.spool(),

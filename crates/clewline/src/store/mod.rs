@@ -29,7 +29,7 @@ use fresh::FreshKeys;
 use hot::HotKeys;
 use packing::{Packer, unpack};
 use queue::{HostQueue, KnownRow, Place, ROW_ENTRIES, Rest, ToRead};
-use runs::Runs;
+use runs::{KeptBlocks, Runs};
 
 use crate::memory::MemoryPlan;
 
@@ -117,7 +117,8 @@ pub struct DiskStore {
     hot: HotKeys,
     fresh: FreshKeys,
     runs: Arc<Runs>,
-    /// Keys that were looked up ahead and are in no run. They are asked for last, and only
+    kept: KeptBlocks,
+    /// Keys that were looked up ahead and are not durable. They are asked for last, and only
     /// until the open batch is sealed: one that is added meanwhile is found in that.
     absent: KeySet<Key>,
     batch: u64,
@@ -188,6 +189,7 @@ impl DiskStore {
             database,
             keyer,
             hot: HotKeys::new(plan.hot_keys()),
+            kept: KeptBlocks::new(),
             batch: batch + 1,
             open: OpenBatch::default(),
             waits: VecDeque::new(),
@@ -223,12 +225,11 @@ impl DiskStore {
         bytes.map(|bytes| number(&bytes)).transpose()
     }
 
-    /// Whether a key is known without a look at the runs.
+    /// Whether a key was met lately or is not durable yet.
     fn remembers(&mut self, key: Key) -> bool {
         self.hot.meet(key)
             || self.open.seen.contains(&key)
             || self.waits.iter().any(|batch| batch.seen.contains(&key))
-            || self.fresh.contains(&key)
     }
 
     /// Begins a row of the open batch.

@@ -23,14 +23,15 @@ impl Store for DiskStore {
     type Sealed = SealedBatch;
 
     fn contains(&mut self, key: Key) -> Result<bool, StoreError> {
-        if self.remembers(key) {
+        if self.remembers(key) || self.fresh.contains(&key) {
             return Ok(true);
         }
         if self.absent.contains(&key) {
             return Ok(false);
         }
         let mut known = false;
-        self.runs.look_up(&[key], |_, is_known| known = is_known)?;
+        let runs = &self.runs;
+        runs.look_up(&[key], &mut self.kept, |_, is_known| known = is_known)?;
         if known {
             self.hot.add(key);
         }
@@ -38,13 +39,17 @@ impl Store for DiskStore {
     }
 
     fn look_ahead(&mut self, keys: impl Iterator<Item = Key>) -> Result<(), StoreError> {
-        let mut unknown: Vec<Key> = keys.filter(|key| !self.remembers(*key)).collect();
+        let mut unknown: Vec<Key> = keys.collect();
+        self.hot.draw_near(&unknown);
+        unknown.retain(|key| !self.remembers(*key));
         unknown.sort_unstable();
         unknown.dedup();
         self.absent.clear();
-        let (hot, absent) = (&mut self.hot, &mut self.absent);
-        self.runs.look_up(&unknown, |key, is_known| {
-            if is_known {
+        let (hot, absent, fresh) = (&mut self.hot, &mut self.absent, &self.fresh);
+        // Where very much is known, most of it is in runs, whose filters are asked side by side.
+        let runs = &self.runs;
+        runs.look_up(&unknown, &mut self.kept, |key, is_in_run| {
+            if is_in_run || fresh.contains(&key) {
                 hot.add(key);
             } else {
                 absent.insert(key);

@@ -1,8 +1,9 @@
 //! Growth: what the frontier does in a second, and what a page costs the more is known.
 //!
 //! Owns the talk with the program `growth` and the judgement of its figures. It runs on the core
-//! of whoever is measured, one question at a time. Whether more cores help is asked of a crawl
-//! of small pages, where there are enough cores.
+//! of whoever is measured, one question at a time. All questions are asked several times in turn,
+//! and medians are judged, so that a neighbour's noisy minute does not decide. Whether more cores
+//! help is asked of a crawl of small pages, where there are enough cores.
 
 use std::process::Command;
 
@@ -13,9 +14,11 @@ use super::super::arena::internet::{Internet, Plan};
 use super::super::ground::CRAWLER_CORE;
 use super::checks::{Bench, Check, Course};
 use super::contestant::{self, WITH_KNOWN};
-use super::round::{Row, empty};
+use super::round::{Row, Spread, empty};
 use crate::stage::say;
 
+/// How often everything is asked.
+const TURNS: usize = 3;
 /// Hosts among which the frontier decides.
 const HOSTS: u32 = 100_000;
 /// Hand-outs in a second of processor time.
@@ -75,14 +78,65 @@ pub(super) fn of_rows(rows: &[Row]) -> Vec<Check> {
     check.into_iter().collect()
 }
 
+/// Known URLs, and microseconds per page with them.
+type Cost = (u64, f64);
+
+/// What was said in one turn.
+#[derive(Debug)]
+struct Turn {
+    /// Pages that the frontier handed out and settled in a second.
+    handed_out: f64,
+    settled: f64,
+    crawl: Vec<Cost>,
+    memory: Vec<Cost>,
+    disk: Vec<Cost>,
+}
+
+impl Turn {
+    fn ask(bench: &Bench) -> Result<Self> {
+        let hosts = hosts(bench).to_string();
+        let figures = ask(bench, &words(&["decisions", "--hosts", &hosts]))?;
+        Ok(Self {
+            handed_out: number(&figures, "decisions_per_second")?,
+            settled: number(&figures, "settlements_per_second")?,
+            crawl: costs(bench, Whose::Crawl)?,
+            memory: costs(bench, Whose::Memory)?,
+            disk: costs(bench, Whose::Disk)?,
+        })
+    }
+}
+
 /// Decisions, and the cost of pages in memory and on disk.
 pub(super) fn checks(bench: &Bench) -> Result<Vec<Check>> {
+    let turns = (0..TURNS).map(|_| Turn::ask(bench));
+    let turns: Vec<Turn> = turns.collect::<Result<_>>()?;
+    let crawl = medians(&turns, |turn| &turn.crawl);
+    let memory = medians(&turns, |turn| &turn.memory);
+    let disk = medians(&turns, |turn| &turn.disk);
     Ok(vec![
-        decisions(bench)?,
-        in_memory(&costs(bench, Whose::Crawl)?, &costs(bench, Whose::Memory)?),
-        on_disk(&costs(bench, Whose::Disk)?),
+        decisions(hosts(bench), &turns),
+        in_memory(&crawl, &memory),
+        on_disk(&disk),
         scaling(bench)?,
     ])
+}
+
+fn hosts(bench: &Bench) -> u32 {
+    bench.size(HOSTS, 2000)
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    Spread::of(values).map_or(f64::NAN, |spread| spread.median)
+}
+
+/// The median of each size.
+fn medians(turns: &[Turn], costs: impl Fn(&Turn) -> &[Cost]) -> Vec<Cost> {
+    let sizes = turns.first().map_or(&[][..], &costs);
+    let of_size = |at: usize| median(turns.iter().map(|turn| costs(turn)[at].1));
+    let sizes = sizes.iter().enumerate();
+    sizes
+        .map(|(at, (known, _))| (*known, of_size(at)))
+        .collect()
 }
 
 /// Asks the program, on the core of whoever is measured.
@@ -108,25 +162,21 @@ fn number(figures: &Value, name: &str) -> Result<f64> {
     number.with_context(|| format!("growth says no {name}"))
 }
 
-fn decisions(bench: &Bench) -> Result<Check> {
-    let hosts = bench.size(HOSTS, 2000);
-    let figures = ask(bench, &words(&["decisions", "--hosts", &hosts.to_string()]))?;
-    let rate = number(&figures, "decisions_per_second")?;
-    let settled = number(&figures, "settlements_per_second")?;
-    Ok(Check {
+fn decisions(hosts: u32, turns: &[Turn]) -> Check {
+    let rate = median(turns.iter().map(|turn| turn.handed_out));
+    let settled = median(turns.iter().map(|turn| turn.settled));
+    Check {
         name: "decisions of the frontier alone, in memory",
         seen: format!(
-            "{:.2} M pages handed out in a second of one core, {:.2} M settled, with {hosts} hosts",
+            "{:.2} M pages handed out in a second of one core, {:.2} M settled, with {hosts} hosts \
+             (medians of {TURNS})",
             rate / 1e6,
             settled / 1e6
         ),
         wanted: format!("at least {:.0} M", DECISIONS / 1e6),
         kept: (rate >= DECISIONS).into(),
-    })
+    }
 }
-
-/// Known URLs, and microseconds per page with them.
-type Cost = (u64, f64);
 
 fn costs(bench: &Bench, whose: Whose) -> Result<Vec<Cost>> {
     let most = u64::from(bench.size(10_000_000, 100_000));
@@ -180,7 +230,7 @@ fn in_memory(crawl: &[Cost], frontier: &[Cost]) -> Check {
     Check {
         name: "a page costs the same the more is known, in memory",
         seen: format!(
-            "µs per page, all but the network: {}; the frontier alone: {}",
+            "µs per page, medians of {TURNS}, all but the network: {}; the frontier alone: {}",
             told(crawl),
             told(frontier)
         ),
@@ -192,7 +242,7 @@ fn in_memory(crawl: &[Cost], frontier: &[Cost]) -> Check {
 fn on_disk(costs: &[Cost]) -> Check {
     Check {
         name: "a page costs little more the more is known, on disk",
-        seen: format!("µs per page: {}", told(costs)),
+        seen: format!("µs per page, medians of {TURNS}: {}", told(costs)),
         wanted: format!("at most {ON_DISK} µs more"),
         kept: (more(costs) <= ON_DISK).into(),
     }
@@ -262,12 +312,38 @@ mod tests {
         let frontier = [(10_000, 3.0), (10_000_000, 4.5)];
         assert_eq!(
             in_memory(&crawl, &frontier).seen,
-            "µs per page, all but the network: 61.2 at 10 k, 64.0 at 10 M; \
+            "µs per page, medians of 3, all but the network: 61.2 at 10 k, 64.0 at 10 M; \
              the frontier alone: 3.0 at 10 k, 4.5 at 10 M"
         );
         assert_eq!(
             on_disk(&frontier).seen,
-            "µs per page: 3.0 at 10 k, 4.5 at 10 M"
+            "µs per page, medians of 3: 3.0 at 10 k, 4.5 at 10 M"
         );
+    }
+
+    #[test]
+    fn one_noisy_turn_does_not_decide() {
+        let turn = |rate: f64, least: f64, most: f64| Turn {
+            handed_out: rate,
+            settled: rate / 2.0,
+            crawl: Vec::new(),
+            memory: Vec::new(),
+            disk: vec![(10_000, least), (10_000_000, most)],
+        };
+        let turns = [
+            turn(1.5e6, 7.0, 25.0),
+            turn(0.4e6, 6.0, 80.0),
+            turn(1.2e6, 30.0, 27.0),
+        ];
+        let disk = medians(&turns, |turn| &turn.disk);
+        assert_eq!(disk, [(10_000, 7.0), (10_000_000, 27.0)]);
+        let decisions = decisions(100, &turns);
+        assert_eq!(decisions.kept, Kept::Yes);
+        assert!(
+            decisions.seen.starts_with("1.20 M pages"),
+            "{}",
+            decisions.seen
+        );
+        assert!(medians(&[], |turn| &turn.crawl).is_empty());
     }
 }

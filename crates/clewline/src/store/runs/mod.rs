@@ -6,7 +6,10 @@
 //! it changes with a commit or not at all; files that it does not name are left from a crash, and
 //! removed. Invariant: a run is removed only after the commit that does without it.
 
+mod block;
 mod filter;
+mod index;
+mod kept;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -29,7 +32,8 @@ use crate::disk::free_bytes;
 use crate::durable;
 use crate::failpoint::{Point, pass, small_tables};
 use crate::memory::MemoryPlan;
-use run::{Keys, Listing, Run, RunWriter};
+pub(super) use kept::KeptBlocks;
+use run::{Asked, Keys, Listing, Run, RunWriter};
 
 /// So many runs of about the same length become one, about so many times as long; fewer where a
 /// test wants many merges.
@@ -54,6 +58,8 @@ struct Shelf {
     folder: PathBuf,
     /// Bytes that indexes and filters may take.
     room: u64,
+    /// Bytes that they and the blocks that are kept may take.
+    block_room: u64,
     state: RwLock<State>,
     /// Nobody wants a merge any more.
     stopped: AtomicBool,
@@ -119,6 +125,7 @@ impl Runs {
             shelf: Arc::new(Shelf {
                 folder: folder.into(),
                 room: plan.key_runs(),
+                block_room: plan.key_runs() + plan.key_blocks(),
                 state: RwLock::new(state),
                 stopped: AtomicBool::new(false),
                 damaged: AtomicBool::new(false),
@@ -131,13 +138,20 @@ impl Runs {
     pub(super) fn look_up(
         &self,
         keys: &[Key],
+        kept: &mut KeptBlocks,
         mut each: impl FnMut(Key, bool),
     ) -> Result<(), StoreError> {
         let state = self.shelf.read();
+        if !state.runs.is_empty() {
+            let taken: u64 = state.runs.iter().map(|run| run.memory()).sum();
+            kept.fit(self.shelf.block_room.saturating_sub(taken));
+        }
         let marks: Vec<u64> = keys.iter().map(|key| mark(*key)).collect();
+        let marks = &marks;
+        let asked = Asked { keys, marks };
         let mut known = vec![false; keys.len()];
         for run in &state.runs {
-            run.mark_known(keys, &marks, &mut known)
+            run.mark_known(asked, &mut known, kept)
                 .map_err(|error| failed_to_read(&self.shelf.folder, error))?;
         }
         for (key, known) in keys.iter().zip(known) {
@@ -412,6 +426,9 @@ fn is_damage(error: &io::Error) -> bool {
 fn failed_to_read(folder: &Path, error: io::Error) -> StoreError {
     if is_damage(&error) {
         return StoreError::Damaged("a run of keys");
+    }
+    if error.kind() == io::ErrorKind::Unsupported {
+        return StoreError::Earlier(folder.into());
     }
     StoreError::Read {
         path: folder.into(),

@@ -1,35 +1,37 @@
 //! One run: keys in their order, in a file that is written once and read at any place.
 //!
-//! Owns the file's form: blocks of keys with a check sum each, then the first key of every block,
-//! the filter, and a foot that says how much there is of everything, with sums. The last two
-//! parts are in memory, so that a question reads one block, if any. It refuses to know which
-//! runs there are. Invariant: what a read answers was checked against a sum; a byte that changed
-//! is damage, not an answer.
+//! Owns the file's form: blocks of keys (`block.rs`), then the first key of every block, the
+//! filter, and a foot that says how much there is of everything, with sums. Index and filter are
+//! in memory, so that a question reads one block, if any. It refuses to know which runs there
+//! are. Invariant: what a read answers was checked against a sum; a byte that changed is damage,
+//! not an answer.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::vec;
 
 use clewline_core::key::Key;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use super::block::{BLOCK, Block, MOST_KEYS, Packed, Packer, is_sound};
 use super::filter::{Filter, LINE};
+use super::index::Index;
+use super::kept::{KeptBlocks, Tag};
 use crate::store::hot::mark;
 
-/// Bytes of a key, of a sum and of a block.
+/// Bytes of a key.
 const KEY: usize = 16;
-const SUM: usize = 8;
-pub(super) const BLOCK: usize = 4096;
-/// Keys of a full block; between them and the sum some bytes are zero.
-pub(super) const BLOCK_KEYS: usize = (BLOCK - SUM) / KEY;
 /// The foot: a magic word, the number of the run, how many keys, blocks, lines and probes, the
 /// sums of index and filter, and its own.
-const MAGIC: u64 = u64::from_be_bytes(*b"keyrun 1");
+const MAGIC: u64 = u64::from_be_bytes(*b"keyrun 2");
+/// The magic word of runs with whole keys in their blocks, which are not read any more.
+const EARLIER: u64 = u64::from_be_bytes(*b"keyrun 1");
 const FOOT_WORDS: usize = 9;
-const FOOT: usize = FOOT_WORDS * 8;
+pub(super) const FOOT: usize = FOOT_WORDS * 8;
 /// Bytes that are written or read in one go.
-const CHUNK: usize = 32 * BLOCK;
+const CHUNK: usize = 64 * BLOCK;
 /// Bytes after which they are sent to the disk: all at once at the end would hold up others.
 const SYNC_EVERY: u64 = 16 * 1024 * 1024;
 
@@ -75,9 +77,14 @@ fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "a run of keys is damaged")
 }
 
-/// The sum of a block says where it belongs, too.
-fn block_sum(block: &[u8], run: u64, number: usize) -> u64 {
-    xxh3_64_with_seed(&block[..BLOCK - SUM], run.rotate_left(32) ^ number as u64)
+/// What a foot is that cannot be taken: of an earlier version, or damaged.
+fn refused(foot: &[u8; FOOT]) -> io::Error {
+    let [magic] = words(foot);
+    if magic == EARLIER {
+        let error = "a run of keys was made by an earlier version";
+        return io::Error::new(io::ErrorKind::Unsupported, error);
+    }
+    damaged()
 }
 
 /// A run that is whole.
@@ -86,9 +93,15 @@ pub(super) struct Run {
     pub(super) listing: Listing,
     path: PathBuf,
     file: File,
-    /// The first key of each block.
-    index: Vec<Key>,
+    index: Index,
     filter: Filter,
+}
+
+/// Keys that are looked for, in their order, with what a filter knows them by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) keys: &'a [Key],
+    pub(super) marks: &'a [u64],
 }
 
 impl Run {
@@ -100,7 +113,7 @@ impl Run {
         let foot_at = length.checked_sub(FOOT as u64).ok_or_else(damaged)?;
         let mut foot = [0; FOOT];
         file.read_exact_at(&mut foot, foot_at)?;
-        let foot = Foot::from_bytes(&foot).ok_or_else(damaged)?;
+        let foot = Foot::from_bytes(&foot).ok_or_else(|| refused(&foot))?;
         let is_listed = foot.number == listing.number && foot.keys == listing.keys;
         if !is_listed || foot.sum() != listing.sum || foot.length() != Some(length) {
             return Err(damaged());
@@ -118,65 +131,85 @@ impl Run {
             listing,
             path,
             file,
-            index,
+            index: Index::new(index),
             filter,
         })
     }
 
-    /// Marks those keys that are in it. They come in their order, so that neighbours share what
-    /// is read; `known` says which of them need no look any more.
+    /// Marks those keys that are in it; `known` says which of them need no look any more. Each
+    /// step is taken for all keys before the next, so that they do not wait for memory one after
+    /// the other; neighbours share what is read.
     pub(super) fn mark_known(
         &self,
-        keys: &[Key],
-        marks: &[u64],
+        asked: Asked<'_>,
         known: &mut [bool],
+        kept: &mut KeptBlocks,
     ) -> io::Result<()> {
-        // Apart from the reads, so that looks at the filter do not wait for each other.
-        let may_be = |at: &usize| !known[*at] && self.filter.may_have(marks[*at]);
-        let candidates: Vec<usize> = (0..keys.len()).filter(may_be).collect();
-        let (mut block, mut read) = ([0; BLOCK], None);
-        for at in candidates {
-            let key = keys[at];
-            let blocks = self.index.partition_point(|first| *first <= key);
-            let Some(number) = blocks.checked_sub(1) else {
-                continue;
-            };
-            if read != Some(number) {
-                self.read_block(number, &mut block)?;
-                read = Some(number);
+        let mut candidates: Vec<usize> = (0..asked.keys.len()).filter(|at| !known[*at]).collect();
+        let marks = candidates.iter().map(|at| asked.marks[*at]);
+        self.filter.draw_near(marks);
+        candidates.retain(|at| self.filter.may_have(asked.marks[*at]));
+        let block_of = |at: usize| Some((self.index.block_of(asked.keys[at])?, at));
+        let candidates: Vec<_> = candidates.into_iter().filter_map(block_of).collect();
+        self.draw_near(asked, &candidates, kept);
+        let mut buffer = [0; BLOCK];
+        for neighbours in candidates.chunk_by(|(one, _), (other, _)| one == other) {
+            let block = self.block(neighbours[0].0, &mut buffer, kept)?;
+            let packed = Packed::of(block).ok_or_else(damaged)?;
+            for (_, at) in neighbours {
+                known[*at] = packed.holds(asked.keys[*at]);
             }
-            let keys = &block.as_chunks::<KEY>().0[..self.keys_of(number)];
-            let found = keys.binary_search_by(|other| Key::from_bytes(*other).cmp(&key));
-            known[at] = found.is_ok();
         }
         Ok(())
     }
 
-    fn read_block(&self, number: usize, block: &mut [u8; BLOCK]) -> io::Result<()> {
-        self.file.read_exact_at(block, (number * BLOCK) as u64)?;
-        self.check(number, block)
+    /// Brings near what will be looked at of the blocks that are kept: the beginning of all, then
+    /// the places of the keys.
+    fn draw_near(&self, asked: Asked<'_>, wanted: &[(usize, usize)], kept: &KeptBlocks) {
+        let blocks = || {
+            let wanted = wanted.iter();
+            wanted.filter_map(|(number, at)| Some((kept.peek(self.tag(*number))?, *at)))
+        };
+        let begin = blocks().fold(0, |read, (block, _)| read ^ block[0]);
+        let place = |(block, at)| Some(Packed::of(block)?.near(asked.keys[at]));
+        let places = blocks().filter_map(place).fold(0, |read, near| read ^ near);
+        std::hint::black_box((begin, places));
     }
 
-    fn check(&self, number: usize, block: &[u8]) -> io::Result<()> {
-        let (_, sum) = block.split_at(BLOCK - SUM);
-        let is_sound = block_sum(block, self.listing.number, number).to_le_bytes() == *sum;
+    /// A block that is kept, or was read into the buffer.
+    fn block<'a>(
+        &self,
+        number: usize,
+        buffer: &'a mut Block,
+        kept: &'a mut KeptBlocks,
+    ) -> io::Result<&'a Block> {
+        let tag = self.tag(number);
+        if let Some(place) = kept.find(tag) {
+            return Ok(kept.at(place));
+        }
+        self.file.read_exact_at(buffer, (number * BLOCK) as u64)?;
+        self.check(number, buffer)?;
+        kept.read(tag, buffer);
+        Ok(buffer)
+    }
+
+    const fn tag(&self, number: usize) -> Tag {
+        Tag::of(self.listing.number, number)
+    }
+
+    fn check(&self, number: usize, block: &Block) -> io::Result<()> {
+        let is_sound = is_sound(block, self.listing.number, number);
         is_sound.then_some(()).ok_or_else(damaged)
-    }
-
-    /// How many keys a block holds.
-    fn keys_of(&self, number: usize) -> usize {
-        let before = number * BLOCK_KEYS;
-        BLOCK_KEYS.min((self.listing.keys as usize).saturating_sub(before))
     }
 
     /// What it takes in memory.
     pub(super) fn memory(&self) -> u64 {
-        (self.index.len() * KEY) as u64 + self.filter.bytes()
+        self.index.bytes() + self.filter.bytes()
     }
 
     /// What it takes on disk.
     pub(super) fn bytes(&self) -> u64 {
-        (self.index.len() * (BLOCK + KEY) + FOOT) as u64 + self.filter.bytes()
+        (self.index.blocks() * (BLOCK + KEY) + FOOT) as u64 + self.filter.bytes()
     }
 
     /// Removes the file; whoever still reads it may go on.
@@ -184,13 +217,20 @@ impl Run {
         fs::remove_file(&self.path)
     }
 
+    /// What its index takes in memory.
+    #[cfg(test)]
+    pub(super) const fn index_memory(&self) -> u64 {
+        self.index.bytes()
+    }
+
     /// All keys, from the first on.
     pub(super) fn keys(&self) -> Keys<'_> {
         Keys {
             run: self,
-            next: 0,
+            left: self.listing.keys,
+            ready: Vec::new().into_iter(),
             chunk: Vec::new(),
-            first: 0,
+            next: 0,
         }
     }
 }
@@ -198,37 +238,40 @@ impl Run {
 /// All keys of a run, read many blocks at a time.
 pub(super) struct Keys<'a> {
     run: &'a Run,
-    /// The place of the next key in the run.
-    next: usize,
+    /// How many keys are to come.
+    left: u64,
+    /// What is left of the chunk.
+    ready: vec::IntoIter<Key>,
     chunk: Vec<u8>,
-    /// The block that the chunk begins with.
-    first: usize,
+    /// The first block that was not read.
+    next: usize,
 }
 
 impl Keys<'_> {
     /// The next key, while there is one.
     pub(super) fn next(&mut self) -> io::Result<Option<Key>> {
-        if self.next as u64 == self.run.listing.keys {
+        if self.left == 0 {
             return Ok(None);
         }
-        let (block, place) = (self.next / BLOCK_KEYS, self.next % BLOCK_KEYS);
-        if self.chunk.len() < (block + 1 - self.first) * BLOCK {
-            self.read(block)?;
+        if self.ready.len() == 0 {
+            self.read()?;
         }
-        let block = &self.chunk[(block - self.first) * BLOCK..];
-        self.next += 1;
-        Ok(Some(Key::from_bytes(block.as_chunks::<KEY>().0[place])))
+        self.left -= 1;
+        self.ready.next().map(Some).ok_or_else(damaged)
     }
 
-    fn read(&mut self, first: usize) -> io::Result<()> {
-        let blocks = (self.run.index.len() - first).min(CHUNK / BLOCK);
+    fn read(&mut self) -> io::Result<()> {
+        let blocks = (self.run.index.blocks() - self.next).min(CHUNK / BLOCK);
         self.chunk.resize(blocks * BLOCK, 0);
-        self.first = first;
-        let offset = (first * BLOCK) as u64;
+        let offset = (self.next * BLOCK) as u64;
         self.run.file.read_exact_at(&mut self.chunk, offset)?;
-        for (at, block) in self.chunk.chunks_exact(BLOCK).enumerate() {
-            self.run.check(first + at, block)?;
+        let mut keys = Vec::with_capacity(blocks * MOST_KEYS);
+        for block in self.chunk.as_chunks().0 {
+            self.run.check(self.next, block)?;
+            keys.extend(Packed::of(block).ok_or_else(damaged)?.keys());
+            self.next += 1;
         }
+        self.ready = keys.into_iter();
         Ok(())
     }
 }
@@ -248,10 +291,12 @@ pub(super) struct RunWriter {
     path: PathBuf,
     number: u64,
     file: File,
-    /// Full blocks that are not written yet, and the one that is being filled.
+    /// Full blocks that are not written yet.
     chunk: Vec<u8>,
-    in_block: usize,
-    index: Vec<Key>,
+    /// The one that is being filled.
+    packer: Packer,
+    /// The first key of each block.
+    firsts: Vec<Key>,
     filter: Filter,
     keys: u64,
     unsynced: u64,
@@ -272,8 +317,8 @@ impl RunWriter {
             path,
             number,
             chunk: Vec::with_capacity(CHUNK),
-            in_block: 0,
-            index: Vec::with_capacity(keys.div_ceil(BLOCK_KEYS as u64) as usize),
+            packer: Packer::default(),
+            firsts: Vec::with_capacity(keys.div_ceil(MOST_KEYS as u64) as usize),
             filter: Filter::new(keys, filter),
             keys: 0,
             unsynced: 0,
@@ -282,27 +327,22 @@ impl RunWriter {
 
     /// Adds a key, which is behind all others.
     pub(super) fn push(&mut self, key: Key) -> io::Result<()> {
-        if self.in_block == BLOCK_KEYS {
+        if !self.packer.has_room(key) {
             self.end_block()?;
         }
-        if self.in_block == 0 {
-            self.index.push(key);
+        if self.packer.is_empty() {
+            self.firsts.push(key);
         }
-        self.chunk.extend_from_slice(key.as_bytes());
+        self.packer.push(key);
         self.filter.add(mark(key));
-        self.in_block += 1;
         self.keys += 1;
         Ok(())
     }
 
     fn end_block(&mut self) -> io::Result<()> {
-        let end = self.chunk.len().next_multiple_of(BLOCK);
-        self.chunk.resize(end, 0);
-        let block = &mut self.chunk[end - BLOCK..];
-        let sum = block_sum(block, self.number, self.index.len() - 1);
-        block[BLOCK - SUM..].copy_from_slice(&sum.to_le_bytes());
-        self.in_block = 0;
-        if end == CHUNK {
+        let number = self.firsts.len() - 1;
+        self.packer.end(&mut self.chunk, self.number, number);
+        if self.chunk.len() == CHUNK {
             self.write_chunk()?;
         }
         Ok(())
@@ -321,12 +361,12 @@ impl RunWriter {
 
     /// Makes the run durable, but for its name in the folder.
     pub(super) fn finish(mut self) -> io::Result<Run> {
-        if self.in_block > 0 {
+        if !self.packer.is_empty() {
             self.end_block()?;
         }
         self.write_chunk()?;
         let mut out = Summed::new(io::BufWriter::with_capacity(CHUNK, &self.file));
-        for key in &self.index {
+        for key in &self.firsts {
             out.write_all(key.as_bytes())?;
         }
         let index_sum = out.take_sum();
@@ -334,7 +374,7 @@ impl RunWriter {
         let foot = Foot {
             number: self.number,
             keys: self.keys,
-            blocks: self.index.len() as u64,
+            blocks: self.firsts.len() as u64,
             lines: self.filter.bytes() / LINE,
             probes: u64::from(self.filter.probes()),
             index_sum,
@@ -346,7 +386,6 @@ impl RunWriter {
         out.flush()?;
         drop(out);
         self.file.sync_all()?;
-        self.index.shrink_to_fit();
         Ok(Run {
             listing: Listing {
                 number: self.number,
@@ -355,7 +394,7 @@ impl RunWriter {
             },
             path: self.path,
             file: self.file,
-            index: self.index,
+            index: Index::new(self.firsts),
             filter: self.filter,
         })
     }
