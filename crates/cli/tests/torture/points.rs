@@ -83,7 +83,7 @@ fn a_kill_at_every_named_point_loses_nothing() {
     for point in Point::ALL {
         for passing in passings(point) {
             // Where the disk is slow there are few commits, and a point may want several.
-            let mut pages = [200, 2_000, 8_000].into_iter();
+            let mut pages = [200, 2_000, 8_000, 32_000].into_iter();
             let passed = pages.any(|pages| is_passed(point, *passing, pages));
             assert!(passed, "{point:?}:{passing} is never passed");
         }
