@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clewline::core::frontier::{
-    Answer, Ending, HostRules, JobId, Moment, Offer, Rules, Settlement,
+    Answer, Ending, HostRules, JobId, Moment, Offers, Rules, Settlement,
 };
 use clewline::core::key::Keyer;
 use clewline::core::politeness::{GroupPace, Politeness, Speed};
@@ -41,7 +41,7 @@ pub fn rules() -> Rules {
 }
 
 /// A page that was answered at [`NOW`] and brought links.
-pub fn answered(job: JobId, links: Vec<Offer>) -> Settlement {
+pub fn answered(job: JobId, links: Offers) -> Settlement {
     let answer = Answer {
         status: 200,
         first_byte: Duration::from_millis(1),

@@ -194,6 +194,13 @@ impl<Text: Deref<Target = str>> fmt::Debug for Link<Text> {
     }
 }
 
+impl Link {
+    /// The same link with its texts where they are.
+    pub fn by_ref(&self) -> Link<&str> {
+        self.with_texts(|text| &**text)
+    }
+}
+
 impl Link<&str> {
     /// The same link with texts of its own.
     pub fn to_owned(self) -> Link {

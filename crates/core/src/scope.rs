@@ -5,6 +5,7 @@
 //! judged on the whole URL text.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Deref;
 
 use regex::{RegexSet, RegexSetBuilder};
 use serde::{Deserialize, Serialize};
@@ -116,7 +117,11 @@ impl Scope {
     }
 
     /// The verdict for a URL that was named in this way. Roots are not judged.
-    pub fn judge(&self, url: &CrawlUrl, kind: LinkKind) -> Result<(), SkipReason> {
+    pub fn judge<Text: Deref<Target = str>>(
+        &self,
+        url: &CrawlUrl<Text>,
+        kind: LinkKind,
+    ) -> Result<(), SkipReason> {
         if kind.is_requisite() && !self.requisites {
             return Err(SkipReason::Requisite);
         }
@@ -127,7 +132,11 @@ impl Scope {
     }
 
     /// The verdict of the patterns alone, for the hops of a root's own redirects.
-    pub fn judge_patterns(&self, url: &CrawlUrl, kind: LinkKind) -> Result<(), SkipReason> {
+    pub fn judge_patterns<Text: Deref<Target = str>>(
+        &self,
+        url: &CrawlUrl<Text>,
+        kind: LinkKind,
+    ) -> Result<(), SkipReason> {
         if self.exclude.is_match(url.as_str()) {
             return Err(SkipReason::Excluded);
         }
@@ -140,7 +149,7 @@ impl Scope {
         }
     }
 
-    fn reaches(&self, url: &CrawlUrl, kind: LinkKind) -> bool {
+    fn reaches<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>, kind: LinkKind) -> bool {
         match self.reach {
             Reach::Any => true,
             Reach::Page => false,

@@ -4,7 +4,7 @@
 //! need not see. Invariant: the logs hear of every link; the frontier is spared only those that
 //! it would answer with "known" and count nowhere, and those whose refusal is counted here.
 
-use clewline_core::frontier::{Answer, Familiar, Offer, Refusals};
+use clewline_core::frontier::{Answer, Familiar, Offers, Refusals};
 use clewline_core::key::{Key, Keyer};
 use clewline_core::link::{Link, LinkKind, Links};
 use clewline_core::url::CrawlUrl;
@@ -44,9 +44,9 @@ fn offers(
     pointers: &Pointers,
     named: &[(Key, LinkKind)],
     familiar: &Familiar,
-) -> (Vec<Offer>, Refusals) {
+) -> (Offers, Refusals) {
     let may_spare = !pointers.nofollow && !pointers.source.is_requisite();
-    let (mut offers, mut refused) = (Vec::new(), Refusals::default());
+    let (mut offers, mut refused) = (Offers::default(), Refusals::default());
     for (link, (key, kind)) in pointers.links.iter().zip(named) {
         if may_spare && !link.nofollow {
             if familiar.knows(*key) {
@@ -57,8 +57,7 @@ fn offers(
                 continue;
             }
         }
-        let link = link.to_owned();
-        offers.push(Offer { link, key: *key });
+        offers.push(link, *key);
     }
     (offers, refused)
 }

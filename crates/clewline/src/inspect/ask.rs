@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use clewline_core::cookies::{CookieChange, CookieContext};
-use clewline_core::frontier::{Answer, Failure, Offer, Store};
+use clewline_core::frontier::{Answer, Failure, Offer, Offers, Store};
 use clewline_core::key::Key;
 use clewline_core::link::{Link, Links};
 use clewline_core::outcome::{SkipReason, is_redirect_status};
@@ -293,7 +293,7 @@ impl Visit<'_> {
         Ok((reading, end))
     }
 
-    fn offers(&self, links: &[Link]) -> Vec<Offer> {
+    fn offers(&self, links: &[Link]) -> Offers {
         let keyer = &self.frontier.rules().keyer;
         let offer = |link: &Link| Offer {
             key: keyer.key(&link.url),

@@ -50,7 +50,8 @@ impl<S: Store> Frontier<S> {
                 .is_err();
         let found_on = Arc::new(source.url.clone());
         let mut new = 0;
-        for offer in std::mem::take(&mut answer.links) {
+        let offers = std::mem::take(&mut answer.links);
+        for offer in offers.iter() {
             let marked = offer.link.nofollow || answer.nofollow;
             let nofollow = marked && !self.rules.follow_nofollow;
             let verdict = if offer.link.kind.is_requisite() || !(nofollow || part_only) {
@@ -71,7 +72,7 @@ impl<S: Store> Frontier<S> {
 
     fn admit_link(
         &mut self,
-        offer: Offer,
+        offer: Offer<&str>,
         source: &Entry,
         found_on: &Arc<CrawlUrl>,
         now: Moment,
@@ -90,14 +91,14 @@ impl<S: Store> Frontier<S> {
         if let Err(reason) = self.judge_link(&offer, depth) {
             return Ok(Admission::Refused(reason));
         }
-        let mut entry = self.entry(offer.link, offer.key);
+        let mut entry = self.entry(offer.link.to_owned(), offer.key);
         entry.found_on = Some(Arc::clone(found_on));
         entry.depth = depth;
         entry.nesting = nesting;
         self.enter_new(entry, now)
     }
 
-    fn judge_link(&self, offer: &Offer, depth: u32) -> Result<(), SkipReason> {
+    fn judge_link(&self, offer: &Offer<&str>, depth: u32) -> Result<(), SkipReason> {
         let (url, kind) = (&offer.link.url, offer.link.kind);
         self.rules.judge_text(url)?;
         if let Err(reason) = self.rules.scope.judge(url, kind) {

@@ -4,13 +4,14 @@
 //! answers. A job is a lease on one try and is settled exactly once.
 
 use std::net::IpAddr;
+use std::ops::Deref;
 use std::time::Duration;
 
 use super::entry::Entry;
 use super::pace::Moment;
 use crate::address::Nearness;
 use crate::key::Key;
-use crate::link::{Link, LinkKind};
+use crate::link::{Link, LinkKind, Links};
 use crate::outcome::{FailureClass, Outcome, SkipReason};
 use crate::robots::Robots;
 use crate::url::CrawlUrl;
@@ -149,7 +150,7 @@ pub struct Answer {
     /// Bytes read from the network.
     pub wire: u64,
     /// Links of the page.
-    pub links: Vec<Offer>,
+    pub links: Offers,
     /// Links that are not among them, because the scope is known to refuse them.
     pub refused: Refusals,
     /// The page asks not to follow its links.
@@ -183,13 +184,63 @@ impl Refusals {
     }
 }
 
-/// A link with its key, as it comes to [`super::Frontier::settle`].
-#[derive(Debug, Clone)]
-pub struct Offer {
+/// A link with its key.
+#[derive(Debug, Clone, Copy)]
+pub struct Offer<Text: Deref<Target = str> = Box<str>> {
     /// The link.
-    pub link: Link,
+    pub link: Link<Text>,
     /// The key of its URL.
     pub key: Key,
+}
+
+/// The links of a page with their keys, as they come to [`super::Frontier::settle`]. Most are
+/// known, and need no text of their own to be told so.
+#[derive(Debug, Clone, Default)]
+pub struct Offers {
+    links: Links,
+    keys: Vec<Key>,
+}
+
+impl Offers {
+    /// Adds a link.
+    pub fn push(&mut self, link: Link<&str>, key: Key) {
+        self.links.push(link);
+        self.keys.push(key);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// All of them, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = Offer<&str>> {
+        let keys = self.keys.iter().copied();
+        self.links
+            .iter()
+            .zip(keys)
+            .map(|(link, key)| Offer { link, key })
+    }
+
+    /// The keys of all.
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+}
+
+impl FromIterator<Offer> for Offers {
+    fn from_iter<I: IntoIterator<Item = Offer>>(offers: I) -> Self {
+        let mut all = Self::default();
+        for Offer { link, key } in offers {
+            all.push(link.by_ref(), key);
+        }
+        all
+    }
 }
 
 /// The verdict on an offer.

@@ -41,7 +41,7 @@ pub use entry::{Chain, Entry, Origin, RobotsErrand, Ticket, Try};
 pub use familiar::Familiar;
 pub use job::{
     Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Next,
-    Note, Offer, Refusals, Settled, Settlement, Work,
+    Note, Offer, Offers, Refusals, Settled, Settlement, Work,
 };
 pub use pace::Moment;
 pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules};
@@ -241,10 +241,10 @@ impl<S: Store> Frontier<S> {
         settlements: impl Iterator<Item = &'a Settlement>,
     ) -> Result<(), S::Error> {
         let links = settlements.flat_map(|settlement| match &settlement.ending {
-            Ending::Answered(answer) => answer.links.as_slice(),
+            Ending::Answered(answer) => answer.links.keys(),
             Ending::Failed(_) | Ending::Resolved { .. } | Ending::Withheld { .. } => &[],
         });
-        self.store.look_ahead(links.map(|offer| offer.key))
+        self.store.look_ahead(links.copied())
     }
 
     /// Whether a key is known.

@@ -3,6 +3,7 @@
 //! Owns the configuration of the frontier in the form in which it is used: politeness looked
 //! up by host, limits, and the patterns of per-host overrides.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -164,7 +165,10 @@ impl Rules {
     }
 
     /// The judgement of a URL by its text alone.
-    pub fn judge_text(&self, url: &CrawlUrl) -> Result<(), SkipReason> {
+    pub fn judge_text<Text: Deref<Target = str>>(
+        &self,
+        url: &CrawlUrl<Text>,
+    ) -> Result<(), SkipReason> {
         if url.as_str().len() > self.limits.url_length {
             return Err(SkipReason::TooLong);
         }

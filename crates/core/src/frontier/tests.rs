@@ -273,10 +273,7 @@ impl World {
         } else {
             for _ in 0..self.dice.roll(8) {
                 let link = Link::new(self.random_url(), LinkKind::Anchor);
-                answer.links.push(Offer {
-                    key: self.keyer.key(&link.url),
-                    link,
-                });
+                answer.links.push(link.by_ref(), self.keyer.key(&link.url));
             }
             // The next page of the same host, so that everything is reachable.
             let number: u64 = url.path()[1..].parse().unwrap();
@@ -289,10 +286,7 @@ impl World {
                 format!("http://{}/0", host_name((host + 1) % self.setup_hosts))
             };
             let link = Link::new(url.join(&next).unwrap(), LinkKind::Anchor);
-            answer.links.push(Offer {
-                key: self.keyer.key(&link.url),
-                link,
-            });
+            answer.links.push(link.by_ref(), self.keyer.key(&link.url));
         }
         Ending::Answered(Box::new(answer))
     }

@@ -104,7 +104,7 @@ impl FromIterator<Link> for Links {
     fn from_iter<I: IntoIterator<Item = Link>>(links: I) -> Self {
         let mut all = Self::default();
         for link in links {
-            all.push(link.with_texts(|text| &**text));
+            all.push(link.by_ref());
         }
         all
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clewline_core::frontier::{
     Admission, Answer, End, Ending, Failure, Finished, Frontier, HostRules, Job, MemoryStore,
-    Moment, Next, Offer, Rules, Settled, Settlement, Work,
+    Moment, Next, Offer, Offers, Rules, Settled, Settlement, Work,
 };
 use clewline_core::key::Keyer;
 use clewline_core::link::{Link, LinkKind};
@@ -299,7 +299,7 @@ impl Model {
             Fate::CrawlDelay(seconds) => return self.delayed(work, seconds, answer),
         }
         if matches!(work, Work::Robots { .. }) && answer.status == 200 {
-            answer.links.clear();
+            answer.links = Offers::default();
             answer.robots = Some(Box::new(Robots::parse(b"", &["clewline"])));
         }
         Ending::Answered(Box::new(answer))

@@ -9,7 +9,7 @@
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
 
-use clewline::core::frontier::{JobId, Offer};
+use clewline::core::frontier::{JobId, Offers};
 use clewline::core::key::Keyer;
 use clewline::core::link::{Link, LinkKind};
 use clewline::core::url::CrawlUrl;
@@ -45,7 +45,7 @@ impl Plan {
 /// What a page brought.
 pub(crate) struct Brought {
     pub(crate) job: JobId,
-    pub(crate) links: Vec<Offer>,
+    pub(crate) links: Offers,
     /// Links that nobody has offered before.
     pub(crate) new: u32,
     /// Hosts that were met so far.
@@ -98,7 +98,7 @@ impl Web {
     pub(crate) fn visit(&mut self, job: JobId, url: &CrawlUrl) -> Brought {
         let host = host_number(url.host());
         let before = self.new;
-        let mut links = Vec::with_capacity(LINKS as usize);
+        let mut links = Offers::default();
         while (links.len() as u64) < LINKS && self.offered < OFFERS * self.plan.all_urls() {
             self.offered += 1;
             let (host, page) = if self.offered.is_multiple_of(OFFERS) {
@@ -108,10 +108,8 @@ impl Web {
                 (host, self.draw() as u32 % self.known[host])
             };
             let url = self.url(host, page);
-            links.push(Offer {
-                key: self.keyer.key(&url),
-                link: Link::new(url, LinkKind::Anchor),
-            });
+            let link = Link::new(url, LinkKind::Anchor);
+            links.push(link.by_ref(), self.keyer.key(&link.url));
         }
         Brought {
             job,
@@ -212,9 +210,9 @@ mod tests {
             }
             offered += brought.links.len() as u64;
             let before = urls.len();
-            for offer in brought.links {
+            for offer in brought.links.iter() {
                 if seen.insert(offer.link.url.to_string()) {
-                    urls.push(offer.link.url);
+                    urls.push(offer.link.url.to_owned());
                 }
             }
             assert_eq!(urls.len() - before, brought.new as usize, "page {page}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clewline::core::frontier::{
-    Ending, Frontier, Job, JobId, MemoryStore, Moment, Next, Settlement, Store, Work,
+    Ending, Frontier, Job, JobId, MemoryStore, Moment, Next, Offers, Settlement, Store, Work,
 };
 use clewline::core::url::CrawlUrl;
 use frontier_alone::{NOW, answered, rules};
@@ -53,7 +53,7 @@ pub(crate) fn measure(hosts: usize, pages: usize) -> Value {
 
 /// Settles pages; answers the processor time that it took.
 fn settle(frontier: &mut Frontier<MemoryStore>, jobs: &mut Vec<JobId>) -> Duration {
-    let answers = jobs.drain(..).map(|job| answered(job, Vec::new()));
+    let answers = jobs.drain(..).map(|job| answered(job, Offers::default()));
     let answers: Vec<Settlement> = answers.collect();
     let begun = processor();
     for settlement in answers {

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
 
-use clewline::core::frontier::Offer;
+use clewline::core::frontier::{Offer, Offers};
 use clewline::core::key::{Key, Keyer};
 use clewline::core::link::{Link, LinkKind};
 use clewline::core::url::CrawlUrl;
@@ -77,7 +77,7 @@ impl Known {
     }
 
     /// The same as links, with their keys.
-    pub(crate) fn links(&mut self, all: usize, new: usize) -> Vec<Offer> {
+    pub(crate) fn links(&mut self, all: usize, new: usize) -> Offers {
         let urls = self.named_by_page(all, new).into_iter();
         let offer = |url| Offer {
             key: self.keyer.key(&url),

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use clewline::core::frontier::{
-    Ending, Frontier, JobId, MemoryStore, Moment, Next, Offer, Settlement, Work,
+    Ending, Frontier, JobId, MemoryStore, Moment, Next, Offer, Offers, Settlement, Work,
 };
 use clewline::core::key::Keyer;
 use clewline::core::link::{Link, LinkKind};
@@ -35,7 +35,7 @@ pub(crate) fn decide(rounds: usize) {
 pub(crate) fn settle(rounds: usize) {
     let mut frontier = prepared();
     let settlements: Vec<Settlement> = std::iter::from_fn(|| page(&mut frontier))
-        .map(|job| answered(job, Vec::new()))
+        .map(|job| answered(job, Offers::default()))
         .collect();
     for settlement in settlements.into_iter().take(rounds) {
         black_box(frontier.settle(settlement, NOW)).expect("memory does not fail");
@@ -59,7 +59,7 @@ pub(crate) fn admit(rounds: usize) {
     }
 }
 
-fn links(keyer: &Keyer, batch: usize) -> Vec<Offer> {
+fn links(keyer: &Keyer, batch: usize) -> Offers {
     let offer = |number: usize| {
         let url = if number.is_multiple_of(NEW) {
             url(number % HOSTS, PAGES + batch * LINKS + number)
