@@ -102,6 +102,13 @@ named! {
     }
 }
 
+impl SkipReason {
+    /// Its place in [`SkipReason::ALL`], for counts by reason.
+    pub(crate) const fn place(self) -> usize {
+        self as usize
+    }
+}
+
 /// What a failure says about trying again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
@@ -156,6 +163,9 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
+        for (place, reason) in SkipReason::ALL.iter().enumerate() {
+            assert_eq!(reason.place(), place);
+        }
         for class in FailureClass::ALL {
             assert_eq!(
                 serde_json::to_string(class).unwrap(),

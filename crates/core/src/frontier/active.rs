@@ -11,7 +11,6 @@ use super::store::{Store, Waiting};
 use super::{Frontier, FrontierState};
 use crate::domain::registrable;
 use crate::key::HostId;
-use crate::outcome::SkipReason;
 use crate::url::CrawlUrl;
 
 /// Waiting hosts that are taken in at a time.
@@ -23,9 +22,7 @@ impl<S: Store> Frontier<S> {
         self.counts = state.counts;
         self.counts.in_flight = 0;
         for (reason, count) in state.refused {
-            if let Some(at) = SkipReason::ALL.iter().position(|known| *known == reason) {
-                self.refused[at] = count;
-            }
+            self.refused[reason.place()] = count;
         }
         for url in &state.joined {
             self.join_scope(url);

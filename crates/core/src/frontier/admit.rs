@@ -290,10 +290,8 @@ impl<S: Store> Frontier<S> {
     }
 
     fn count_refusal(&mut self, verdict: Admission) {
-        if let Admission::Refused(reason) = verdict
-            && let Some(at) = SkipReason::ALL.iter().position(|known| *known == reason)
-        {
-            self.refused[at] += 1;
+        if let Admission::Refused(reason) = verdict {
+            self.refused[reason.place()] += 1;
         }
     }
 }

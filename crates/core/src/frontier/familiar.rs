@@ -67,13 +67,10 @@ impl Familiar {
     /// Notes a link that is refused for its address and kind alone.
     pub(super) fn note_refusal(&self, key: Key, kind: LinkKind, reason: SkipReason) {
         let mark = refusal_mark(key, kind);
-        let number = SkipReason::ALL.iter().position(|known| *known == reason);
-        if let Some(number) = number {
-            // The reason takes little of the mark's room: it is what a place and a mark differ by.
-            let noted = mark ^ (1 + number as u64);
-            self.refusal_place(mark).store(noted, Ordering::Relaxed);
-            self.refuses.store(true, Ordering::Relaxed);
-        }
+        // The reason takes little of the mark's room: it is what a place and a mark differ by.
+        let noted = mark ^ (1 + reason.place() as u64);
+        self.refusal_place(mark).store(noted, Ordering::Relaxed);
+        self.refuses.store(true, Ordering::Relaxed);
     }
 
     /// Forgets what was refused: from now on it may be welcome.

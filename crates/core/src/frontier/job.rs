@@ -172,10 +172,7 @@ pub struct Refusals([u32; SkipReason::ALL.len()]);
 impl Refusals {
     /// Counts one.
     pub fn count(&mut self, reason: SkipReason) {
-        let reasons = SkipReason::ALL.iter().zip(&mut self.0);
-        for (_, count) in reasons.filter(|(known, _)| **known == reason) {
-            *count += 1;
-        }
+        self.0[reason.place()] += 1;
     }
 
     /// The counts in the order of [`SkipReason::ALL`].

@@ -593,6 +593,11 @@ struct Hand {
     now: Moment,
 }
 
+/// Hosts are asked for their robots.txt.
+fn ask_robots(rules: &mut Rules) {
+    Arc::make_mut(&mut rules.host).robots = true;
+}
+
 impl Hand {
     fn new(change: impl FnOnce(&mut Rules)) -> Self {
         let scope = Scope::new(Reach::Host, false, &[], &[]).unwrap();
@@ -725,12 +730,8 @@ fn a_root_without_scheme_falls_back_to_http() {
 
 #[test]
 fn a_guessed_scheme_is_known_to_be_one_until_it_answers() {
-    let robots = |rules: &mut Rules| {
-        let host = Arc::make_mut(&mut rules.host);
-        host.robots = true;
-    };
     for guessed in [true, false] {
-        let mut hand = Hand::new(robots);
+        let mut hand = Hand::new(ask_robots);
         hand.root("https://a.test/x", guessed);
         let job = hand.job("93.0.0.1");
         assert_eq!(url_of(&job), "https://a.test/robots.txt");
@@ -863,12 +864,7 @@ fn a_dead_host_costs_its_head_one_try_at_a_time_and_is_given_up() {
 
 #[test]
 fn robots_that_cannot_be_read_are_tried_three_times_over_ten_minutes() {
-    let mut hand = Hand::new(|rules| {
-        rules.host = Arc::new(HostRules {
-            robots: true,
-            ..(*rules.host).clone()
-        });
-    });
+    let mut hand = Hand::new(ask_robots);
     hand.root("http://a.test/", false);
     let mut at = Vec::new();
     loop {
@@ -900,12 +896,7 @@ fn robots_that_cannot_be_read_are_tried_three_times_over_ten_minutes() {
 
 #[test]
 fn robots_redirects_go_through_the_other_hosts_lane() {
-    let mut hand = Hand::new(|rules| {
-        rules.host = Arc::new(HostRules {
-            robots: true,
-            ..(*rules.host).clone()
-        });
-    });
+    let mut hand = Hand::new(ask_robots);
     hand.root("http://a.test/secret", false);
     let job = hand.job("93.0.0.1");
     assert_eq!(url_of(&job), "http://a.test/robots.txt");

@@ -47,12 +47,7 @@ fn a_request_that_was_not_sent_costs_no_try_and_holds_its_host() {
 
 #[test]
 fn a_robots_file_that_was_not_asked_for_is_asked_for_after_the_pause() {
-    let mut hand = Hand::new(|rules| {
-        rules.host = Arc::new(HostRules {
-            robots: true,
-            ..(*rules.host).clone()
-        });
-    });
+    let mut hand = Hand::new(ask_robots);
     hand.root("http://a.test/", false);
     let job = hand.job("93.0.0.1");
     assert!(matches!(job.work, Work::Robots { .. }));

@@ -84,10 +84,7 @@ fn urls_without_robots_wait_to_the_end_of_the_run() {
         rules.scope = Scope::new(Reach::Any, false, &[], &[]).unwrap();
         rules.robots_retry = Duration::from_secs(1);
         rules.limits.pages = Some(2);
-        rules.host = Arc::new(HostRules {
-            robots: true,
-            ..(*rules.host).clone()
-        });
+        ask_robots(rules);
     });
     for url in ["http://dumb.test/0", "http://a.test/0", "http://a.test/1"] {
         hand.root(url, false);
