@@ -88,7 +88,13 @@ fn named(keyer: &Keyer, links: &Links) -> Vec<(Key, LinkKind)> {
 
 #[cfg(test)]
 mod tests {
-    use clewline_core::frontier::{Frontier, MemoryStore, Moment, Rules};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use clewline_core::frontier::{
+        Ending, Frontier, MemoryStore, Moment, Next, Rules, Settlement, Work,
+    };
+    use clewline_core::outcome::SkipReason;
     use clewline_core::scope::{Reach, Scope};
 
     use super::*;
@@ -130,5 +136,46 @@ mod tests {
         assert_eq!(offered(LinkKind::Anchor, false), all[1..]);
         assert_eq!(offered(LinkKind::Anchor, true), all);
         assert_eq!(offered(LinkKind::Style, false), all);
+    }
+
+    #[test]
+    fn what_the_scope_refused_once_is_counted_and_not_offered() {
+        let keyer = Keyer::new(5, &[]);
+        let scope = Scope::new(Reach::Host, false, &[], &[]).unwrap();
+        let mut rules = Rules::new(scope, keyer.clone());
+        Arc::make_mut(&mut rules.host).robots = false;
+        let mut frontier = Frontier::new(rules, MemoryStore::default());
+        let root = link("http://a.test/").url;
+        frontier.admit_root(root, false, Moment::ZERO).unwrap();
+        let pointers = Pointers {
+            source: LinkKind::Anchor,
+            links: Links::from_iter([link("http://b.test/"), link("http://c.test/")]),
+            nofollow: false,
+        };
+        let named = named(&keyer, &pointers.links);
+        let familiar = frontier.familiar();
+        let (mut first, mut refused) = offers(&pointers, &named, &familiar);
+        assert_eq!((first.len(), refused), (2, Refusals::default()));
+        while let Next::Start(job) = frontier.next(Moment::ZERO).unwrap() {
+            let ending = match job.work {
+                Work::Resolve { .. } => Ending::Resolved {
+                    addresses: vec![[93, 0, 0, 1].into()],
+                    ttl: Duration::from_hours(1),
+                    trusted: false,
+                },
+                _ => Ending::Answered(Box::new(Answer {
+                    status: 200,
+                    links: std::mem::take(&mut first),
+                    ..Answer::default()
+                })),
+            };
+            let job = job.id;
+            let settlement = Settlement { job, ending };
+            frontier.settle(settlement, Moment::ZERO).unwrap();
+        }
+        refused.count(SkipReason::OutOfScope);
+        refused.count(SkipReason::OutOfScope);
+        let (again, counted) = offers(&pointers, &named, &familiar);
+        assert_eq!((again.len(), counted), (0, refused));
     }
 }

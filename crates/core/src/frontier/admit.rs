@@ -87,7 +87,7 @@ impl<S: Store> Frontier<S> {
         if is_sitemap && (nesting > SITEMAP_NESTING || !self.rules.sitemaps) {
             return Ok(Admission::Refused(SkipReason::Depth));
         }
-        // Most links that come here are refused, so that an entry is made of the others only.
+        // An entry is made only of what is let in.
         if let Err(reason) = self.judge_link(&offer, depth) {
             return Ok(Admission::Refused(reason));
         }
