@@ -107,18 +107,19 @@ pub struct Politeness {
     pub ignore_crawl_delay: bool,
     /// A longer Crawl-delay refuses the host.
     pub longest_crawl_delay: Duration,
-    /// A longer Retry-After ends the host.
+    /// A longer Retry-After is not waited for: another URL is asked after this time.
     pub longest_retry_after: Duration,
-    /// First park after 429 or 503 without Retry-After; doubles.
-    pub first_park: Duration,
+    /// First pause after 429 or 503 without Retry-After; doubles while other URLs are refused.
+    pub first_pause: Duration,
     /// Where the doubling ends.
-    pub longest_park: Duration,
-    /// Failures in a row that park a host.
-    pub failures_to_park: u32,
-    /// How long they park it.
-    pub failure_park: Duration,
+    pub longest_pause: Duration,
+    /// The longest pause after a host could not be reached.
+    pub longest_outage_pause: Duration,
     /// Wait before the second try of a URL; doubles with each further try.
     pub retry_delay: Duration,
+    /// Whether the host keeps its pace when most of what it is asked fails; for servers on one's
+    /// own machine.
+    pub tolerates_failures: bool,
 }
 
 impl Politeness {
@@ -162,6 +163,16 @@ impl Politeness {
         }
     }
 
+    /// Hosts on this machine: no limit of rate, tries soon again, and no slowing down for pages
+    /// that fail.
+    pub fn loopback() -> Self {
+        Self {
+            retry_delay: Duration::from_millis(100),
+            tolerates_failures: true,
+            ..Self::of(Speed::Max)
+        }
+    }
+
     /// Hosts in private ranges: 8 in flight and 50 a second.
     pub fn private_network() -> Self {
         let mut politeness = Self::of(Speed::Max);
@@ -186,12 +197,12 @@ impl Politeness {
             address: GroupPace::UNLIMITED,
             ignore_crawl_delay: false,
             longest_crawl_delay: Duration::from_mins(5),
-            longest_retry_after: Duration::from_hours(1),
-            first_park: Duration::from_secs(30),
-            longest_park: Duration::from_mins(10),
-            failures_to_park: 5,
-            failure_park: Duration::from_mins(1),
+            longest_retry_after: Duration::from_mins(10),
+            first_pause: Duration::from_secs(2),
+            longest_pause: Duration::from_mins(10),
+            longest_outage_pause: Duration::from_mins(1),
             retry_delay: Duration::from_secs(1),
+            tolerates_failures: false,
         }
     }
 }

@@ -172,6 +172,8 @@ pub struct PolitenessConfig {
     pub shared_addresses: Vec<Cidr>,
     /// Wait before the second try of a URL; doubles with each further try.
     pub retry_delay: Option<Duration>,
+    /// The longest Retry-After that is waited for.
+    pub max_retry_after: Option<Duration>,
     /// Wait between the tries for a robots.txt that cannot be read.
     pub robots_retry: Option<Duration>,
     /// Other figures for some hosts; the first pattern that matches counts.

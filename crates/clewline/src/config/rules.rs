@@ -19,6 +19,7 @@ struct Wishes {
     host_concurrency: Option<u32>,
     ignore_crawl_delay: bool,
     retry_delay: Option<std::time::Duration>,
+    max_retry_after: Option<std::time::Duration>,
 }
 
 impl Wishes {
@@ -30,6 +31,7 @@ impl Wishes {
             host_concurrency: config.host_concurrency,
             ignore_crawl_delay: config.ignore_crawl_delay,
             retry_delay: config.retry_delay,
+            max_retry_after: config.max_retry_after,
         }
     }
 
@@ -41,6 +43,7 @@ impl Wishes {
             host_concurrency: host.host_concurrency.or(self.host_concurrency),
             ignore_crawl_delay: host.ignore_crawl_delay.unwrap_or(self.ignore_crawl_delay),
             retry_delay: self.retry_delay,
+            max_retry_after: self.max_retry_after,
         }
     }
 
@@ -84,6 +87,8 @@ impl Wishes {
         }
         politeness.ignore_crawl_delay = self.ignore_crawl_delay;
         politeness.retry_delay = self.retry_delay.unwrap_or(politeness.retry_delay);
+        let longest = &mut politeness.longest_retry_after;
+        *longest = self.max_retry_after.unwrap_or(*longest);
         politeness
     }
 

@@ -14,6 +14,7 @@ fn unusual() -> Config {
         ignore_crawl_delay: true,
         shared_addresses: vec!["10.0.0.0/8".parse().unwrap()],
         retry_delay: Some(Duration::from_secs(7)),
+        max_retry_after: Some(Duration::from_secs(9)),
         robots_retry: Some(Duration::from_millis(5)),
         hosts: vec![HostOverride {
             host: "*.a.test".into(),

@@ -94,6 +94,7 @@ impl Config {
             ("max-time", self.limits.time),
             ("delay", politeness.delay),
             ("retry-delay", politeness.retry_delay),
+            ("max-retry-after", politeness.max_retry_after),
             ("robots-retry", politeness.robots_retry),
         ];
         let hosts = politeness.hosts.iter().map(|host| ("delay", host.delay));

@@ -1,9 +1,11 @@
 //! Pauses, kept from the moment that the head of a 429 or 503 is read.
 //!
 //! Owns how long a host is left alone by those who are about to ask it, before the frontier has
-//! settled the refusal. Invariant: never for longer than the frontier will decide.
+//! settled the refusal. Only a Retry-After that the frontier will obey counts here: without one,
+//! or with one beyond all patience, the refusal may concern a single page. Invariant: never for
+//! longer than the frontier will decide.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use clewline_core::outcome::is_refusal_status;
 use clewline_core::politeness::Politeness;
@@ -17,8 +19,7 @@ use crate::fetch::{Pauses, Response};
 #[derive(Debug)]
 pub(super) struct Pausing {
     pub(super) pauses: Pauses,
-    /// A pause of a host that does not say how long.
-    usual: Duration,
+    /// The longest Retry-After that is obeyed.
     longest: Duration,
 }
 
@@ -26,7 +27,6 @@ impl Pausing {
     pub(super) fn by(politeness: &Politeness) -> Self {
         Self {
             pauses: Pauses::default(),
-            usual: politeness.first_park,
             longest: politeness.longest_retry_after,
         }
     }
@@ -34,16 +34,22 @@ impl Pausing {
     /// Looks at an answer whose body is still to come. If it is a refusal, nobody asks the host
     /// from now on.
     pub(super) fn heed(&self, response: &Response, url: &CrawlUrl) {
-        if is_refusal_status(response.status) {
-            let pause = pause_asked(response).unwrap_or(self.usual);
-            let until = Instant::now() + pause.min(self.longest);
-            self.pauses.note(url.host(), until);
+        let pause = pause_asked(response).filter(|pause| *pause <= self.longest);
+        if is_refusal_status(response.status)
+            && let Some(pause) = pause
+        {
+            self.pauses.note(url.host(), Instant::now() + pause);
         }
     }
 }
 
-/// What `Retry-After` says.
+/// What `Retry-After` says. A date counts from the answer's own `Date`: the clocks of the two
+/// machines may differ.
 pub(super) fn pause_asked(response: &Response) -> Option<Duration> {
     let value = response.headers.get("retry-after")?;
-    retry_after::parse(value, unix_seconds())
+    let date = response.headers.text("date");
+    let date = date.and_then(|date| httpdate::parse_http_date(&date).ok());
+    let date = date.and_then(|date| date.duration_since(UNIX_EPOCH).ok());
+    let now = date.map_or_else(unix_seconds, |date| date.as_secs());
+    retry_after::parse(value, now)
 }

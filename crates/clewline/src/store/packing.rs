@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use clewline_core::frontier::{Chain, Entry, Ticket};
+use clewline_core::frontier::{Attempts, Chain, Entry, Ticket};
 use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
@@ -164,6 +164,7 @@ fn read_row(
             guessed_scheme: flags & GUESSED_SCHEME != 0,
             guessed_sitemap: flags & GUESSED_SITEMAP != 0,
             earlier: Vec::new(),
+            attempts: Attempts::default(),
             chain: match packed.chain {
                 Some(json) => Some(serde_json::from_str::<Box<Chain>>(json).ok()?),
                 None => None,

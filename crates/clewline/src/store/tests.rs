@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clewline_core::frontier::{Store, Ticket, Waiting};
+use clewline_core::frontier::{Attempts, Store, Ticket, Waiting};
 use clewline_core::link::LinkKind;
 use clewline_core::robots::Robots;
 use clewline_core::url::CrawlUrl;
@@ -40,6 +40,7 @@ pub(super) fn plain_entry(keyer: &Keyer, url: CrawlUrl, depth: u32) -> Entry {
         guessed_sitemap: false,
         chain: None,
         earlier: Vec::new(),
+        attempts: Attempts::default(),
         ticket: Ticket::default(),
     }
 }

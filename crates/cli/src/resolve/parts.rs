@@ -86,6 +86,10 @@ pub(super) fn politeness(reader: &mut Reader<'_>, settings: &Settings) -> Polite
             str::parse,
         ),
         retry_delay: reader.period(written("retry-delay", pace.retry_delay.as_ref()), &periods),
+        max_retry_after: reader.period(
+            written("max-retry-after", pace.max_retry_after.as_ref()),
+            &periods,
+        ),
         robots_retry: reader.period(
             written("robots-retry", pace.robots_retry.as_ref()),
             &periods,

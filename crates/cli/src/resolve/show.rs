@@ -172,8 +172,9 @@ fn of_budget(config: &Config) -> Standings {
 fn of_pace(config: &Config) -> Standings {
     let (pace, limits) = (&config.politeness, &config.limits);
     // The same at every speed, so it is no matter which one is asked.
-    let retry_delay = pace.retry_delay;
-    let retry_delay = retry_delay.unwrap_or_else(|| Politeness::default().retry_delay);
+    let usual = Politeness::default();
+    let retry_delay = pace.retry_delay.unwrap_or(usual.retry_delay);
+    let max_retry_after = pace.max_retry_after.unwrap_or(usual.longest_retry_after);
     let robots_retry = pace.robots_retry.unwrap_or(ROBOTS_RETRY);
     let by_speed = "by the speed";
     let speed = pace.speed.map(|speed| speed.name().to_owned());
@@ -191,6 +192,7 @@ fn of_pace(config: &Config) -> Standings {
         ("ignore-crawl-delay", switch(pace.ignore_crawl_delay)),
         ("tries", number(Some(limits.tries), "")),
         ("retry-delay", text(&show_period(retry_delay))),
+        ("max-retry-after", text(&show_period(max_retry_after))),
         ("robots-retry", text(&show_period(robots_retry))),
         ("shared-addresses", list(&shared)),
     ]

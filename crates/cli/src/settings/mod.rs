@@ -164,6 +164,9 @@ pub(crate) struct PaceSettings {
     /// Time before the second try; doubles with each further one
     #[arg(long, value_name = "TIME")]
     pub(crate) retry_delay: Option<String>,
+    /// Longest Retry-After that is waited for; after that time another URL is tried
+    #[arg(long, value_name = "TIME")]
+    pub(crate) max_retry_after: Option<String>,
     /// Time before a robots.txt that could not be had is asked for again
     #[arg(long, value_name = "TIME")]
     pub(crate) robots_retry: Option<String>,

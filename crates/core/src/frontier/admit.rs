@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::entry::{Chain, Entry, Ticket};
+use super::entry::{Attempts, Chain, Entry, Ticket};
 use super::job::{Admission, Answer, Note, Offer};
 use super::lane::RobotsState;
 use super::pace::Moment;
@@ -239,6 +239,7 @@ impl<S: Store> Frontier<S> {
             guessed_sitemap: false,
             chain: None::<Box<Chain>>,
             earlier: Vec::new(),
+            attempts: Attempts::default(),
             ticket: Ticket::default(),
         }
     }

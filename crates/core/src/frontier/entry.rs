@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::pace::Moment;
 use crate::key::{HostId, Key};
 use crate::link::LinkKind;
 use crate::outcome::FailureClass;
@@ -46,6 +47,8 @@ pub struct Entry {
     /// Tries of this run that were not the last, the first of them at the most
     /// [`Try::MOST`].
     pub earlier: Vec<Try>,
+    /// What its tries in this run say about the next.
+    pub attempts: Attempts,
     /// Where the store keeps it.
     pub ticket: Ticket,
 }
@@ -65,6 +68,29 @@ impl Entry {
                 failure: what.err(),
             });
         }
+    }
+}
+
+/// What the tries of a URL in this run say about the next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// When it was handed out last.
+    pub(super) asked_at: Moment,
+    /// When a try was held against its host.
+    pub(super) blamed_host_at: Option<Moment>,
+    /// Tries that do not count, because its host refused everybody.
+    pub(super) excused: u32,
+}
+
+impl Attempts {
+    /// The host is to blame for a try, not the URL.
+    pub(super) fn blame_host(&mut self, now: Moment) {
+        self.blamed_host_at = Some(now);
+    }
+
+    /// The try does not count; as many can be excused as are counted, but one.
+    pub(super) fn excuse(&mut self, tries: u32) {
+        self.excused = (self.excused + 1).min(tries.saturating_sub(1));
     }
 }
 
@@ -134,4 +160,6 @@ pub struct RobotsErrand {
     pub for_origin: Origin,
     /// Redirect hops left.
     pub hops_left: u32,
+    /// When it was handed out last.
+    pub(super) asked_at: Moment,
 }

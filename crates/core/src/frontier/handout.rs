@@ -422,6 +422,7 @@ impl<S: Store> Frontier<S> {
             for_lane: host,
             for_origin: Origin::of(url),
             hops_left: ROBOTS_HOPS,
+            asked_at: now,
         });
         let next = self.try_errand(host, &robots_url, now)?;
         Ok(next.map_or(Judged::NotYet, Judged::First))
@@ -464,7 +465,12 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Starts a request and charges it to lane, domain and address.
-    fn start(&mut self, host: HostId, launch: Launch, now: Moment) -> Next {
+    fn start(&mut self, host: HostId, mut launch: Launch, now: Moment) -> Next {
+        match &mut launch.errand {
+            Errand::Page(entry) => entry.attempts.asked_at = now,
+            Errand::Robots(errand) => errand.asked_at = now,
+            Errand::Resolve(_) => {}
+        }
         let limited = launch.address.filter(|address| self.is_limited(*address));
         let lane = self.lane(host);
         lane.in_flight += 1;

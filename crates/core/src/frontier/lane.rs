@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::entry::{Entry, Origin, RobotsErrand};
+use super::health::Health;
 use super::outage::Onset;
 use super::pace::{Moment, Pace};
 use super::rules::HostRules;
@@ -16,6 +17,13 @@ use super::store::{LaneRow, RowEnd};
 use crate::key::Key;
 use crate::outcome::{FailureClass, Outcome, SkipReason};
 use crate::robots::Robots;
+
+/// Of a host that has always something new, one URL in so many is tried again.
+const FRESH_PER_RETRY: u32 = 19;
+/// URLs of a host that wait to be tried again; beyond that many they come before new ones.
+const MOST_DELAYED: usize = 1024;
+/// Tries that are due at once keep a distance: so many of them fill the wait before a second try.
+const RETRIES_PER_DELAY: u32 = 100;
 
 /// What is known of the addresses of an origin.
 #[derive(Debug, Clone)]
@@ -158,6 +166,7 @@ pub(super) struct Lane {
     pub(super) domain: u64,
     pub(super) rules: Arc<HostRules>,
     pub(super) pace: Pace,
+    pub(super) health: Health,
     pub(super) in_flight: u32,
     pub(super) pages: u64,
     pub(super) pages_in_flight: u64,
@@ -188,6 +197,10 @@ pub(super) struct Lane {
     pub(super) last_call: bool,
     delayed: BinaryHeap<Reverse<Delayed>>,
     delays: u64,
+    /// URLs that were taken for their first try since the last one that was tried again.
+    fresh_in_row: u32,
+    /// No URL is tried again before.
+    next_retry_at: Moment,
 }
 
 impl Lane {
@@ -197,6 +210,7 @@ impl Lane {
             domain,
             pace: Pace::new(&rules.politeness),
             rules,
+            health: Health::default(),
             in_flight: 0,
             pages: 0,
             pages_in_flight: 0,
@@ -220,6 +234,8 @@ impl Lane {
             last_call: false,
             delayed: BinaryHeap::new(),
             delays: 0,
+            fresh_in_row: 0,
+            next_retry_at: Moment::ZERO,
         }
     }
 
@@ -263,32 +279,52 @@ impl Lane {
         }));
     }
 
-    /// The entry that is next, if there is one now: a due retry, or the head of the window.
+    /// The entry that is next, if there is one now.
     pub(super) fn head(&self, now: Moment) -> Option<&Entry> {
-        match self.delayed.peek() {
-            Some(Reverse(delayed)) if delayed.due <= now => Some(&delayed.entry),
-            _ => self.window.front(),
-        }
+        self.due_retry(now).or_else(|| self.window.front())
     }
 
     /// Takes the entry that [`Lane::head`] shows.
     pub(super) fn take_head(&mut self, now: Moment) -> Option<Entry> {
-        match self.delayed.peek() {
-            Some(Reverse(delayed)) if delayed.due <= now => {
-                self.delayed.pop().map(|Reverse(delayed)| delayed.entry)
-            }
-            _ => pop(&mut self.window),
+        if self.due_retry(now).is_none() {
+            self.fresh_in_row += 1;
+            return pop(&mut self.window);
         }
+        self.fresh_in_row = 0;
+        self.next_retry_at = now + self.rules.politeness.retry_delay / RETRIES_PER_DELAY;
+        self.delayed.pop().map(|Reverse(delayed)| delayed.entry)
     }
 
-    /// Retries of pages that are due, and may not be made, wait in the window.
-    pub(super) fn put_due_pages_behind(&mut self, now: Moment) {
+    /// The URL that is tried again now, if its turn has come: roots at once, others when nothing
+    /// else is there, or once in a while.
+    fn due_retry(&self, now: Moment) -> Option<&Entry> {
+        let Reverse(first) = self.delayed.peek()?;
+        let is_its_turn = first.entry.root
+            || self.window.is_empty()
+            || self.fresh_in_row >= FRESH_PER_RETRY
+            || self.delayed.len() >= MOST_DELAYED;
+        let is_due = first.due.max(self.next_retry_at) <= now;
+        (is_due && is_its_turn).then_some(&first.entry)
+    }
+
+    /// Turns to other URLs than those that come next, because those that came before failed.
+    pub(super) fn look_elsewhere(&mut self) {
+        let half = self.window.len() / 2;
+        self.window.rotate_left(half);
+    }
+
+    /// Puts what is due to be tried again into the window: parts of pages before everything else,
+    /// and pages, which may not be fetched any more, behind it.
+    pub(super) fn sort_due_retries(&mut self, now: Moment) {
         while let Some(Reverse(delayed)) = self.delayed.peek()
             && delayed.due <= now
-            && !delayed.entry.kind.is_requisite()
+            && let Some(Reverse(Delayed { entry, .. })) = self.delayed.pop()
         {
-            let page = self.delayed.pop().map(|Reverse(delayed)| delayed.entry);
-            self.window.extend(page);
+            if entry.kind.is_requisite() {
+                self.window.push_front(entry);
+            } else {
+                self.window.push_back(entry);
+            }
         }
     }
 
@@ -343,7 +379,8 @@ impl Lane {
 
     /// When the first delayed entry is due.
     pub(super) fn first_delayed(&self) -> Option<Moment> {
-        self.delayed.peek().map(|Reverse(delayed)| delayed.due)
+        let first = self.delayed.peek();
+        first.map(|Reverse(delayed)| delayed.due.max(self.next_retry_at))
     }
 
     /// How many URLs the lane has in its hands.
@@ -364,26 +401,31 @@ impl Lane {
 
     /// What is kept of the lane when it is put aside, or lost.
     pub(super) fn row(&self, wall: impl Fn(Moment) -> u64) -> LaneRow {
-        let (interval, shortest_interval) = self.pace.learnt();
+        let (interval, refused_interval) = self.pace.learnt();
         LaneRow {
             not_before: wall(self.pace.next_at()),
             parked: self.pace.is_parked(),
             pages: self.pages,
             interval,
-            shortest_interval,
+            refused_interval,
             host_failures: self.host_failures,
             ended: self.ended.as_ref().map(LaneEnd::to_row),
+            health: self.health.row(),
         }
     }
 
     /// Takes up what was kept.
     pub(super) fn restore(&mut self, row: LaneRow, now: Moment, moment: impl Fn(u64) -> Moment) {
-        self.pace.learn((row.interval, row.shortest_interval));
+        self.pace.learn((row.interval, row.refused_interval), now);
+        self.health.restore(row.health);
         let not_before = moment(row.not_before);
-        // The usual gap may be a shorter one by now; a pause is kept to its end.
-        let usual = not_before.min(now + self.pace.interval());
-        self.pace
-            .hold_until(if row.parked { not_before } else { usual });
+        if row.parked {
+            self.pace.park_until(not_before);
+        } else {
+            // The usual gap may be a shorter one by now.
+            self.pace
+                .hold_until(not_before.min(now + self.pace.interval()));
+        }
         self.pages = row.pages;
         self.answered = row.pages > 0;
         self.host_failures = row.host_failures;

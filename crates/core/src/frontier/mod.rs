@@ -13,6 +13,7 @@ mod entry;
 mod familiar;
 mod group;
 mod handout;
+mod health;
 mod idle;
 mod job;
 mod lane;
@@ -30,6 +31,8 @@ mod summary;
 mod suspects;
 #[cfg(test)]
 mod tests;
+mod traffic;
+mod trouble;
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::net::IpAddr;
@@ -37,8 +40,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use entry::{Chain, Entry, Origin, RobotsErrand, Ticket, Try};
+pub use entry::{Attempts, Chain, Entry, Origin, RobotsErrand, Ticket, Try};
 pub use familiar::Familiar;
+pub use health::HealthRow;
 pub use job::{
     Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Next,
     Note, Offer, Offers, Refusals, Settled, Settlement, Work,

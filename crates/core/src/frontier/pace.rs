@@ -1,19 +1,78 @@
 //! The pace of one host: when it may be asked next, and how much at once.
 //!
-//! Owns the adaptive part of politeness as plain arithmetic. Two starts are never closer than
-//! the interval in force; every kind of trouble slows down, ten clean answers speed up again,
-//! never above what was configured nor above half of a rate that the host once refused.
+//! Owns the adaptive part of politeness as plain arithmetic; whether an answer counts against the
+//! host is decided in [`super::health`]. Two starts are never closer than the interval in force.
+//! Three things lengthen it: answers that come later than usual halve the rate, a refused rate
+//! becomes a ceiling that is approached in small steps, and a host that fails for most of what
+//! it is asked is probed one request at a time. Each of them ends with good answers, and none
+//! ever makes the host faster than it is configured.
 
 use std::time::Duration;
 
 use super::latency::{Latencies, WINDOW};
+use super::traffic::Traffic;
 use crate::politeness::{Politeness, Rate};
+
+#[cfg(test)]
+mod tests;
 
 /// Time since the start of the crawl, monotonic.
 pub type Moment = Duration;
 
-/// No amount of trouble makes the gap longer than this; parking goes beyond.
+/// No slowdown makes the gap between requests longer than this; a pause can be longer.
 const SLOWEST: Duration = Duration::from_mins(1);
+
+/// The gap that the first step down is counted from, where the gap in force is shorter.
+const FIRST_STEP: Duration = Duration::from_millis(250);
+/// A host that fails for most of what it is asked is still asked this often.
+const LONGEST_STEP: Duration = Duration::from_secs(10);
+/// Steps down that a host takes at once when it turns out to fail.
+const STEPS_AT_ONCE: u8 = 2;
+/// Steps after which the gap is as long as it gets.
+const MOST_STEPS: u8 = 6;
+
+/// Time between two tries to go faster than a rate that the host refused.
+const PROBE_EVERY: Duration = Duration::from_secs(30);
+/// How much faster the first such try is, in percent; each one that succeeds doubles it …
+const FIRST_STRIDE: u32 = 10;
+/// … up to this.
+const LONGEST_STRIDE: u32 = 100;
+/// Gaps below this are no limit: no host is asked a thousand times a second.
+const NO_GAP: Duration = Duration::from_millis(1);
+
+/// A rate that the host refused.
+#[derive(Debug, Clone, Copy)]
+struct Ceiling {
+    /// The gap between requests at which it refused.
+    refused: Duration,
+    /// The next try to go faster comes no sooner.
+    probe_at: Moment,
+    /// How much faster it will be, in percent.
+    stride: u32,
+}
+
+impl Ceiling {
+    fn new(refused: Duration, now: Moment) -> Self {
+        Self {
+            refused,
+            probe_at: now + PROBE_EVERY,
+            stride: FIRST_STRIDE,
+        }
+    }
+
+    /// The shortest gap that stays clear of the refused rate.
+    fn clear_of_it(&self) -> Duration {
+        self.refused + self.refused / 20
+    }
+}
+
+/// How fast a host was asked before it refused.
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    interval: Duration,
+    in_flight_limit: u32,
+    ceiling: Option<Ceiling>,
+}
 
 /// The pace of one host. An interval of zero is no limit of rate.
 #[derive(Debug, Clone)]
@@ -25,9 +84,13 @@ pub(super) struct Pace {
     in_flight_limit: u32,
     one_at_a_time: bool,
     clean: u32,
-    failures_in_row: u32,
     latencies: Latencies,
-    next_park: Duration,
+    traffic: Traffic,
+    ceiling: Option<Ceiling>,
+    before: Option<Before>,
+    /// How far the host is slowed down because most of what it was asked failed.
+    steps: u8,
+    stepped_at: Moment,
     last_start: Option<Moment>,
     next_at: Moment,
     parked_until: Moment,
@@ -46,31 +109,40 @@ impl Pace {
             in_flight_limit: host.first_in_flight,
             one_at_a_time: host.delay.is_some(),
             clean: 0,
-            failures_in_row: 0,
             latencies: Latencies::default(),
-            next_park: politeness.first_park,
+            traffic: Traffic::default(),
+            ceiling: None,
+            before: None,
+            steps: 0,
+            stepped_at: Moment::ZERO,
             last_start: None,
             next_at: Moment::ZERO,
             parked_until: Moment::ZERO,
         }
     }
 
-    /// What trouble taught, for the store; zero where it taught nothing, so that other settings
-    /// count in the next run.
+    /// What trouble taught, for the store: the gap in force, and the gap that was refused. Each
+    /// is zero where trouble taught nothing, so that other settings count in the next run.
     pub(super) fn learnt(&self) -> (Duration, Duration) {
-        let beyond = |now: Duration, usual: Duration| {
-            if now > usual { now } else { Duration::ZERO }
+        let gap = self.interval();
+        let slower = if gap > self.usual.0 {
+            gap
+        } else {
+            Duration::ZERO
         };
         (
-            beyond(self.interval, self.usual.0),
-            beyond(self.shortest_interval, self.usual.1),
+            slower,
+            self.ceiling
+                .map_or(Duration::ZERO, |ceiling| ceiling.refused),
         )
     }
 
     /// Takes up what was learnt before, never faster than it is configured now.
-    pub(super) fn learn(&mut self, learnt: (Duration, Duration)) {
-        self.interval = self.interval.max(learnt.0.min(SLOWEST));
-        self.shortest_interval = self.shortest_interval.max(learnt.1.min(SLOWEST));
+    pub(super) fn learn(&mut self, (interval, refused): (Duration, Duration), now: Moment) {
+        self.interval = self.interval.max(interval.min(SLOWEST));
+        if refused > Duration::ZERO {
+            self.ceiling = Some(Ceiling::new(refused.min(SLOWEST), now));
+        }
     }
 
     /// Asks nothing before this moment.
@@ -97,15 +169,17 @@ impl Pace {
     /// Other figures in the middle of a crawl. What trouble taught stays, and so does a
     /// Crawl-delay; the gap counts from the last request.
     pub(super) fn change(&mut self, politeness: &Politeness, delay: Option<Duration>, now: Moment) {
-        let (fresh, learnt) = (Self::new(politeness), self.learnt());
-        self.interval = fresh.interval.max(learnt.0);
-        self.shortest_interval = fresh.shortest_interval.max(learnt.1);
+        let fresh = Self::new(politeness);
+        let slower = self.learnt().0;
+        self.interval = fresh.interval.max(slower);
+        self.shortest_interval = fresh.shortest_interval;
         self.usual = fresh.usual;
         self.in_flight_limit = fresh.in_flight_limit;
         self.one_at_a_time = fresh.one_at_a_time;
+        self.before = None;
         self.next_at = match self.last_start {
-            Some(last_start) => last_start + self.interval,
-            None => self.next_at.min(now + self.interval),
+            Some(last_start) => last_start + self.interval(),
+            None => self.next_at.min(now + self.interval()),
         };
         if let Some(delay) = delay {
             self.obey_delay(delay);
@@ -119,13 +193,17 @@ impl Pace {
         self.shortest_interval = self.shortest_interval.max(delay);
         self.usual = (self.usual.0.max(delay), self.usual.1.max(delay));
         if let Some(last_start) = self.last_start {
-            self.next_at = self.next_at.max(last_start + self.interval);
+            self.next_at = self.next_at.max(last_start + self.interval());
         }
     }
 
     /// The gap between two starts.
-    pub(super) const fn interval(&self) -> Duration {
-        self.interval
+    pub(super) fn interval(&self) -> Duration {
+        if self.steps == 0 {
+            return self.interval;
+        }
+        let slowed = self.interval.max(FIRST_STEP) * (1 << self.steps);
+        slowed.min(LONGEST_STEP).max(self.interval)
     }
 
     /// Whether requests go one at a time, start to start.
@@ -135,7 +213,7 @@ impl Pace {
 
     /// How many requests may be in flight.
     pub(super) fn in_flight_limit(&self) -> u32 {
-        if self.one_at_a_time {
+        if self.one_at_a_time || self.steps > 0 {
             1
         } else {
             self.in_flight_limit.max(1)
@@ -155,7 +233,8 @@ impl Pace {
     /// A request was handed out.
     pub(super) fn started(&mut self, now: Moment) {
         self.last_start = Some(now);
-        self.next_at = now + self.interval;
+        self.traffic.started(now);
+        self.next_at = now + self.interval();
     }
 
     /// The request really left at this time, later than it was handed out: a handshake took
@@ -165,14 +244,23 @@ impl Pace {
     /// together.
     pub(super) fn sent(&mut self, at: Moment) {
         self.last_start = self.last_start.max(Some(at));
-        self.next_at = self.next_at.max(at + self.interval);
+        self.next_at = self.next_at.max(at + self.interval());
     }
 
-    /// A clean answer came, after this time to the first byte.
-    pub(super) fn answered(&mut self, politeness: &Politeness, first_byte: Duration) {
-        self.failures_in_row = 0;
-        self.next_park = politeness.first_park;
+    /// A good answer came at `now`, after this time to the first byte, to a request that was
+    /// handed out at `since`.
+    pub(super) fn answered(
+        &mut self,
+        politeness: &Politeness,
+        first_byte: Duration,
+        (since, now): (Moment, Moment),
+    ) {
         self.latencies.add(first_byte);
+        self.traffic.answered(now);
+        if self.steps > 0 {
+            self.step_up(since, now);
+            return;
+        }
         self.clean += 1;
         if self.latencies.have_slowed() {
             self.slow_down();
@@ -180,34 +268,85 @@ impl Pace {
         } else if self.clean as usize >= WINDOW
             && let Some(median) = self.latencies.median()
         {
-            self.speed_up(politeness, median);
+            self.speed_up(politeness, median, now);
         }
     }
 
-    /// A reset, a time-out or another failure: slower, and parked after several in a row.
-    pub(super) fn troubled(&mut self, politeness: &Politeness, now: Moment) {
-        self.slow_down();
-        self.failures_in_row += 1;
-        if self.failures_in_row >= politeness.failures_to_park {
-            self.park_until(now + politeness.failure_park);
-            self.failures_in_row = 0;
+    /// Most of what the host is asked fails: asks it one request at a time, and each one that
+    /// fails doubles the gap. Requests that were in flight at the last step count no more. Answers
+    /// whether a step was taken.
+    pub(super) fn step_down(&mut self, most: u8, since: Moment, now: Moment) -> bool {
+        if self.steps > 0 && since < self.stepped_at {
+            return false;
+        }
+        let steps = (self.steps + 1).clamp(STEPS_AT_ONCE, MOST_STEPS);
+        self.steps = self.steps.max(steps.min(most));
+        self.stepped_at = now;
+        self.space();
+        true
+    }
+
+    /// Whether the host is being probed, one request at a time.
+    pub(super) const fn is_probing(&self) -> bool {
+        self.steps > 0
+    }
+
+    /// A request that was sent since the last step was answered: one step back up.
+    fn step_up(&mut self, since: Moment, now: Moment) {
+        if since >= self.stepped_at {
+            self.steps -= 1;
+            self.stepped_at = now;
+            self.space();
         }
     }
 
-    /// The host said "not now": 429 or 503. Never again above half the rate that drew it.
-    pub(super) fn refused(
-        &mut self,
-        politeness: &Politeness,
-        now: Moment,
-        retry_after: Option<Duration>,
-    ) {
-        self.slow_down();
-        self.shortest_interval = self.shortest_interval.max(self.interval);
-        let park = retry_after.unwrap_or(self.next_park);
-        if retry_after.is_none() {
-            self.next_park = (self.next_park * 2).min(politeness.longest_park);
+    /// Counts the gap in force from the last request.
+    fn space(&mut self) {
+        if let Some(last_start) = self.last_start {
+            self.next_at = last_start + self.interval();
         }
-        self.park_until(now + park);
+    }
+
+    /// The host refused the rate at which it was asked: half of it, or what it took of it if that
+    /// is less. The refused rate is a ceiling from now on. Answers whether the rate can be the
+    /// cause: hardly, if this one is far below the last that was refused.
+    pub(super) fn refused(&mut self, now: Moment) -> RateMatters {
+        // A gap that is asked for is kept; without one, what went out is counted.
+        let gap = if self.interval > NO_GAP {
+            self.interval
+        } else {
+            self.traffic.gap(now)
+        };
+        let cause = match self.ceiling {
+            None => RateMatters::Perhaps,
+            Some(ceiling) if gap * 4 > ceiling.refused * 5 => RateMatters::Hardly,
+            Some(_) => RateMatters::Surely,
+        };
+        if cause != RateMatters::Hardly || self.before.is_none() {
+            self.before = Some(Before {
+                interval: self.interval,
+                in_flight_limit: self.in_flight_limit,
+                ceiling: self.ceiling,
+            });
+        }
+        let slower = self.traffic.requests_per_answer(now).unwrap_or(0).max(2);
+        let slowest = SLOWEST.max(self.shortest_interval);
+        self.ceiling = Some(Ceiling::new(gap, now));
+        self.interval = (gap * slower).min(slowest).max(self.interval);
+        self.in_flight_limit = (self.in_flight_limit / 2).max(1);
+        self.clean = 0;
+        self.space();
+        cause
+    }
+
+    /// Goes back to the pace before the host refused: it was not about the rate.
+    pub(super) fn take_back_refusal(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.interval = before.interval;
+            self.in_flight_limit = before.in_flight_limit;
+            self.ceiling = before.ceiling;
+            self.space();
+        }
     }
 
     /// Takes back what trouble taught since `before`; no request comes sooner for it.
@@ -231,7 +370,7 @@ impl Pace {
         self.in_flight_limit = (self.in_flight_limit / 2).max(1);
     }
 
-    fn speed_up(&mut self, politeness: &Politeness, median: Duration) {
+    fn speed_up(&mut self, politeness: &Politeness, median: Duration, now: Moment) {
         self.clean = 0;
         let most = politeness.host.most_in_flight;
         let half = self.in_flight_limit.div_ceil(2);
@@ -241,181 +380,45 @@ impl Pace {
             .host
             .load
             .map_or(Duration::ZERO, |load| median.div_f64(load));
-        self.interval = (self.interval * 2 / 3)
-            .max(self.shortest_interval)
-            .max(by_load);
+        let wished = if self.ceiling.is_some() {
+            self.approach_ceiling(now)
+        } else {
+            self.interval * 2 / 3
+        };
+        self.interval = wished.max(self.shortest_interval).max(by_load);
+    }
+
+    /// The next gap below a refused rate: a small step up to it, and beyond it only once in a
+    /// while. Each step beyond that the host takes moves the ceiling, and the next may be longer.
+    fn approach_ceiling(&mut self, now: Moment) -> Duration {
+        let Some(ceiling) = &mut self.ceiling else {
+            return self.interval;
+        };
+        let step = self.interval * 10 / 11;
+        let mut gap = step.max(ceiling.clear_of_it()).min(self.interval);
+        if gap == self.interval && now >= ceiling.probe_at {
+            gap = self.interval * 100 / (100 + ceiling.stride);
+            *ceiling = Ceiling {
+                refused: gap * 20 / 21,
+                probe_at: now + PROBE_EVERY,
+                stride: (ceiling.stride * 2).min(LONGEST_STRIDE),
+            };
+        }
+        if gap <= self.shortest_interval.max(NO_GAP) {
+            (self.ceiling, self.before) = (None, None);
+            return self.shortest_interval;
+        }
+        gap
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::politeness::Speed;
-
-    fn interval_after(pace: &mut Pace, politeness: &Politeness, answers: &[u64]) -> Duration {
-        for milliseconds in answers {
-            pace.answered(politeness, Duration::from_millis(*milliseconds));
-        }
-        pace.interval()
-    }
-
-    #[test]
-    fn grows_with_clean_answers_to_the_limit() {
-        let politeness = Politeness::of(Speed::Polite);
-        let mut pace = Pace::new(&politeness);
-        assert_eq!(pace.interval(), Duration::from_millis(500));
-        assert_eq!(pace.in_flight_limit(), 1);
-        let three = interval_after(&mut pace, &politeness, &[20; 10]);
-        assert_eq!(three.as_millis(), 333);
-        assert_eq!(
-            interval_after(&mut pace, &politeness, &[20; 200]),
-            Duration::from_millis(100)
-        );
-        assert_eq!(pace.in_flight_limit(), 4);
-    }
-
-    #[test]
-    fn the_largest_limit_does_not_grow() {
-        let mut politeness = Politeness::of(Speed::Max);
-        politeness.host.first_in_flight = u32::MAX;
-        politeness.host.most_in_flight = u32::MAX;
-        let mut pace = Pace::new(&politeness);
-        interval_after(&mut pace, &politeness, &[20; 30]);
-        assert_eq!(pace.in_flight_limit(), u32::MAX);
-    }
-
-    #[test]
-    fn load_rule_holds_back_slow_hosts() {
-        let politeness = Politeness::of(Speed::Polite);
-        let mut pace = Pace::new(&politeness);
-        // 1 s per answer and a load of 2 allow two a second.
-        assert_eq!(
-            interval_after(&mut pace, &politeness, &[1000; 200]),
-            Duration::from_millis(500)
-        );
-    }
-
-    #[test]
-    fn rising_latency_halves() {
-        let politeness = Politeness::of(Speed::Polite);
-        let mut pace = Pace::new(&politeness);
-        interval_after(&mut pace, &politeness, &[60; 200]);
-        let slower = interval_after(&mut pace, &politeness, &[130; 10]);
-        assert_eq!(slower, Duration::from_millis(200));
-        assert_eq!(pace.in_flight_limit(), 2);
-    }
-
-    /// Log-normal times with a median of 200 ms, as hosts have them: for each draw the sum of
-    /// twelve even ones stands for a normal one.
-    fn scattered(seed: u64, sigma: f64) -> impl Iterator<Item = Duration> {
-        let mut state = seed;
-        let mut even = move || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) as f64 / f64::from(1_u32 << 31)
-        };
-        std::iter::repeat_with(move || {
-            let normal = (0..12).map(|_| even()).sum::<f64>() - 6.0;
-            Duration::from_secs_f64(0.2 * (sigma * normal).exp())
-        })
-    }
-
-    #[test]
-    fn scatter_is_no_trouble() {
-        let mut politeness = Politeness::of(Speed::Max);
-        let rate = Rate::per_second(5.0).expect("a rate");
-        (politeness.host.first_rate, politeness.host.most_rate) = (Some(rate), Some(rate));
-        for sigma in [0.3, 0.6, 1.0] {
-            let mut spent = Duration::ZERO;
-            for seed in 0..50 {
-                let mut pace = Pace::new(&politeness);
-                for first_byte in scattered(seed, sigma).take(400) {
-                    pace.answered(&politeness, first_byte);
-                    spent += pace.interval();
-                }
-            }
-            let ideal = rate.interval() * 50 * 400;
-            let share = ideal.as_secs_f64() / spent.as_secs_f64();
-            assert!(share > 0.98, "sigma {sigma}: {share}");
-        }
-    }
-
-    #[test]
-    fn refusals_park_doubling_and_lower_the_ceiling() {
-        let politeness = Politeness::of(Speed::Polite);
-        let mut pace = Pace::new(&politeness);
-        interval_after(&mut pace, &politeness, &[20; 200]);
-        let now = Moment::from_secs(100);
-        pace.refused(&politeness, now, None);
-        assert_eq!(pace.next_at(), Moment::from_secs(130));
-        pace.refused(&politeness, now + Duration::from_secs(30), None);
-        assert_eq!(pace.next_at(), Moment::from_secs(190));
-        pace.refused(&politeness, now, Some(Duration::from_secs(500)));
-        assert_eq!(pace.next_at(), Moment::from_mins(10));
-        let rate = 1.0 / interval_after(&mut pace, &politeness, &[20; 500]).as_secs_f64();
-        assert!(
-            rate <= 1.25 + 1e-9,
-            "half of the lowest refused rate is the ceiling: {rate}"
-        );
-    }
-
-    #[test]
-    fn a_fixed_delay_is_one_at_a_time_from_the_real_start() {
-        let mut politeness = Politeness::of(Speed::Fast);
-        politeness.host.delay = Some(Duration::from_secs(2));
-        let mut pace = Pace::new(&politeness);
-        assert_eq!(
-            (pace.in_flight_limit(), pace.interval()),
-            (1, Duration::from_secs(2))
-        );
-        pace.started(Moment::from_secs(1));
-        pace.sent(Moment::from_millis(1300));
-        assert_eq!(pace.next_at(), Moment::from_millis(3300));
-    }
-
-    #[test]
-    fn trouble_does_not_shorten_a_long_delay() {
-        let politeness = Politeness::of(Speed::Polite);
-        let mut pace = Pace::new(&politeness);
-        let delay = Duration::from_mins(2);
-        pace.obey_delay(delay);
-        pace.troubled(&politeness, Moment::ZERO);
-        assert_eq!(pace.interval(), delay);
-    }
-
-    #[test]
-    fn a_delay_counts_from_the_request_that_told_of_it() {
-        let mut pace = Pace::new(&Politeness::of(Speed::Max));
-        pace.started(Moment::from_secs(1));
-        pace.sent(Moment::from_millis(1300));
-        pace.obey_delay(Duration::from_secs(2));
-        assert_eq!(pace.next_at(), Moment::from_millis(3300));
-    }
-
-    #[test]
-    fn only_trouble_is_remembered() {
-        let mut politeness = Politeness::of(Speed::Polite);
-        politeness.host.delay = Some(Duration::from_secs(9));
-        let mut pace = Pace::new(&politeness);
-        pace.obey_delay(Duration::from_secs(20));
-        assert_eq!(pace.learnt(), (Duration::ZERO, Duration::ZERO));
-        pace.refused(&politeness, Moment::ZERO, None);
-        assert_eq!(
-            pace.learnt(),
-            (Duration::from_secs(40), Duration::from_secs(40))
-        );
-    }
-
-    #[test]
-    fn five_failures_park() {
-        let politeness = Politeness::of(Speed::Max);
-        let mut pace = Pace::new(&politeness);
-        for _ in 0..4 {
-            pace.troubled(&politeness, Moment::ZERO);
-        }
-        assert_eq!(pace.parked_until(Moment::ZERO), None);
-        pace.troubled(&politeness, Moment::ZERO);
-        assert_eq!(pace.parked_until(Moment::ZERO), Some(Moment::from_mins(1)));
-    }
+/// Whether the rate can be the cause of a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RateMatters {
+    /// Nothing is known of rates that it refused before.
+    Perhaps,
+    /// About the same rate was refused before.
+    Surely,
+    /// A much lower rate than the last one was refused, too.
+    Hardly,
 }

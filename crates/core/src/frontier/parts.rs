@@ -40,10 +40,7 @@ impl<S: Store> Frontier<S> {
         if !self.rules.scope.takes_requisites() {
             return Ok(None);
         }
-        lane.put_due_pages_behind(now);
-        if lane.first_delayed_part().is_some_and(|due| due <= now) {
-            return Ok(Some(now));
-        }
+        lane.sort_due_retries(now);
         let mut looked = 0;
         loop {
             if lane.bring_parts_before(looked) {

@@ -12,7 +12,7 @@ use crate::domain::without_www;
 use crate::key::Keyer;
 use crate::limits::Limits;
 use crate::outcome::SkipReason;
-use crate::politeness::{GroupPace, Politeness, Speed};
+use crate::politeness::{GroupPace, Politeness};
 use crate::scope::Scope;
 use crate::url::CrawlUrl;
 
@@ -47,7 +47,7 @@ pub struct Near {
 impl Default for Near {
     fn default() -> Self {
         Self {
-            loopback: Politeness::of(Speed::Max),
+            loopback: Politeness::loopback(),
             private: Politeness::private_network(),
         }
     }
@@ -188,6 +188,7 @@ impl Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::politeness::Speed;
 
     #[test]
     fn one_limit_anywhere_is_enough_to_count_a_group() {

@@ -13,6 +13,7 @@ use super::lane::{LaneEnd, RobotsState};
 use super::pace::Moment;
 use super::schedule::Wake;
 use super::store::Store;
+use super::trouble::Meaning;
 use super::{Errand, Flight, Frontier};
 use crate::key::HostId;
 use crate::outcome::{
@@ -144,12 +145,9 @@ impl<S: Store> Frontier<S> {
         let politeness = lane.rules.politeness.clone();
         if matches!(answer.status, 429 | 500..) {
             if is_refusal_status(answer.status) {
-                let retry_after = answer
-                    .retry_after
-                    .map(|after| after.min(politeness.longest_retry_after));
-                lane.pace.refused(&politeness, now, retry_after);
-            } else {
-                lane.pace.troubled(&politeness, now);
+                let pause = answer.retry_after.unwrap_or(politeness.first_pause);
+                let pause = pause.min(politeness.longest_retry_after);
+                lane.pace.park_until(now + pause);
             }
             return self
                 .robots_unreachable(errand, now)
@@ -157,7 +155,8 @@ impl<S: Store> Frontier<S> {
         }
         lane.host_failures = 0;
         lane.origin(Origin::of(&errand.url)).answered = true;
-        lane.pace.answered(&politeness, answer.first_byte);
+        let span = (errand.asked_at, now);
+        lane.pace.answered(&politeness, answer.first_byte, span);
         if is_redirect_status(answer.status)
             && errand.hops_left > 0
             && let Some(target) = answer.location
@@ -275,7 +274,6 @@ impl<S: Store> Frontier<S> {
             }
             return self.head_failed(host, failure, now);
         }
-        self.troubled(host, now);
         self.robots_unreachable(errand, now)
             .map(|()| Settled::Prepared)
     }
@@ -310,7 +308,8 @@ impl<S: Store> Frontier<S> {
             Ending::Failed(failure) => match failure.class.retry() {
                 Retry::Host => self.host_failed(host, entry, &failure, now),
                 Retry::Transient => {
-                    self.troubled(host, now);
+                    let blame = self.weigh_failure_of(host, &entry, now);
+                    self.page_troubled(host, blame, entry.attempts.asked_at, now);
                     Ok(self.try_again(host, entry, &failure, now))
                 }
                 Retry::Permanent => Ok(self.failed(entry, &failure)),
@@ -324,129 +323,9 @@ impl<S: Store> Frontier<S> {
         }
     }
 
-    fn put_back(&mut self, host: HostId, entry: Entry) {
+    pub(super) fn put_back(&mut self, host: HostId, entry: Entry) {
         let lane = self.lane(host);
         lane.window.push_front(entry);
-    }
-
-    fn troubled(&mut self, host: HostId, now: Moment) {
-        let lane = self.lane(host);
-        let rules = Arc::clone(&lane.rules);
-        lane.pace.troubled(&rules.politeness, now);
-    }
-
-    /// A failure that is about the host: the lane is parked and the URL goes behind the others
-    /// in hand. If it is about the URL after all, as where a server dies of one page, an answer to
-    /// another one shows that the host is well. Where another port answers and this one never
-    /// did, it is about the port, and the others need not wait for it.
-    fn host_failed(
-        &mut self,
-        host: HostId,
-        mut entry: Entry,
-        failure: &Failure,
-        now: Moment,
-    ) -> Result<Settled, S::Error> {
-        if let Some(settled) = self.fall_back_to_http(&mut entry, now)? {
-            self.put_back(host, entry);
-            return Ok(settled);
-        }
-        if self.lane(host).is_dead_door(Origin::of(&entry.url)) {
-            return Ok(self.door_failed(host, entry, failure, now));
-        }
-        let lane = self.lane(host);
-        let rules = Arc::clone(&lane.rules);
-        lane.pace.troubled(&rules.politeness, now);
-        let wait = rules.politeness.retry_delay * 2u32.pow(lane.host_failures.min(6));
-        let until = now + wait.min(rules.politeness.failure_park);
-        lane.pace.park_until(until);
-        lane.host_failures += 1;
-        lane.address_turn += 1;
-        entry.tries += 1;
-        let failures = lane.host_failures;
-        if failures >= self.rules.limits.host_failures {
-            let why = format!("{failures} failures in a row: {}", failure.message);
-            self.end_lane(host, LaneEnd::skip(SkipReason::HostUnreachable, why));
-        }
-        if entry.tries >= self.rules.limits.tries {
-            let error = Some(failure.message.clone());
-            let finished = self.finish(entry, Outcome::Failed(failure.class), error);
-            return Ok(Settled::Done(Box::new(finished)));
-        }
-        entry.remember(self.rules.wall(now), Err(failure.class));
-        self.lane(host).window.push_back(entry);
-        Ok(Settled::Again(until))
-    }
-
-    /// A port failed that never answered. After many failures no URL of it is tried twice.
-    fn door_failed(
-        &mut self,
-        host: HostId,
-        entry: Entry,
-        failure: &Failure,
-        now: Moment,
-    ) -> Settled {
-        let state = self.lane(host).origin(Origin::of(&entry.url));
-        state.failures += 1;
-        if state.failures >= self.rules.limits.host_failures {
-            return self.failed(entry, failure);
-        }
-        self.try_again(host, entry, failure, now)
-    }
-
-    /// For a root typed without a scheme, https that cannot connect becomes http, once.
-    fn fall_back_to_http(
-        &mut self,
-        entry: &mut Entry,
-        now: Moment,
-    ) -> Result<Option<Settled>, S::Error> {
-        if !entry.guesses() {
-            return Ok(None);
-        }
-        entry.guessed_scheme = false;
-        let url = entry.url.over_http();
-        let key = self.rules.keyer.key(&url);
-        if self.is_known(key)? {
-            return Ok(None);
-        }
-        self.know(key)?;
-        entry.url = url.clone();
-        entry.key = key;
-        self.note(Note::SchemeFellBack { url });
-        Ok(Some(Settled::Again(now)))
-    }
-
-    fn try_again(
-        &mut self,
-        host: HostId,
-        mut entry: Entry,
-        failure: &Failure,
-        now: Moment,
-    ) -> Settled {
-        if entry.tries + 1 >= self.rules.limits.tries {
-            return self.failed(entry, failure);
-        }
-        entry.tries += 1;
-        entry.remember(self.rules.wall(now), Err(failure.class));
-        self.delay(host, entry, now)
-    }
-
-    /// Keeps a URL for another try, after a wait that doubles with each.
-    fn delay(&mut self, host: HostId, entry: Entry, now: Moment) -> Settled {
-        let lane = self.lane(host);
-        let wait = lane.rules.politeness.retry_delay * 2u32.pow(entry.tries.clamp(1, 7) - 1);
-        let due = (now + wait).max(lane.pace.next_at());
-        lane.delay(entry, due);
-        Settled::Again(due)
-    }
-
-    fn failed(&mut self, mut entry: Entry, failure: &Failure) -> Settled {
-        entry.tries += 1;
-        let error = Some(failure.message.clone());
-        Settled::Done(Box::new(self.finish(
-            entry,
-            Outcome::Failed(failure.class),
-            error,
-        )))
     }
 
     fn page_answered(
@@ -456,56 +335,28 @@ impl<S: Store> Frontier<S> {
         answer: Box<Answer>,
         now: Moment,
     ) -> Result<Settled, S::Error> {
-        entry.tries += 1;
         entry.guessed_scheme = false;
-        if is_retryable_status(answer.status) {
-            self.slow_by_status(host, &answer, now);
-            let ended = self
-                .lanes
-                .get(&host)
-                .is_some_and(|lane| lane.ended.is_some());
-            if entry.tries < self.rules.limits.tries && !ended {
-                entry.remember(self.rules.wall(now), Ok(answer.status));
-                return Ok(self.delay(host, entry, now));
+        let meaning = self.weigh_status(host, &entry, answer.status, now);
+        match meaning {
+            Meaning::Refusal => self.page_refused(host, entry, answer, now),
+            Meaning::Failure(blame) => {
+                entry.tries += 1;
+                self.page_troubled(host, blame, entry.attempts.asked_at, now);
+                if is_retryable_status(answer.status) && self.may_try_again(host, &entry) {
+                    entry.remember(self.rules.wall(now), Ok(answer.status));
+                    return Ok(self.delay(host, entry, now));
+                }
+                self.page_finished(host, entry, answer, now)
             }
-        } else {
-            let lane = self.lane(host);
-            let rules = Arc::clone(&lane.rules);
-            lane.host_failures = 0;
-            lane.origin(Origin::of(&entry.url)).answered = true;
-            lane.pace.answered(&rules.politeness, answer.first_byte);
-        }
-        self.page_finished(host, entry, answer, now)
-    }
-
-    /// The host said "not now".
-    fn slow_by_status(&mut self, host: HostId, answer: &Answer, now: Moment) {
-        let lane = self.lane(host);
-        let rules = Arc::clone(&lane.rules);
-        if !is_refusal_status(answer.status) {
-            lane.pace.troubled(&rules.politeness, now);
-            return;
-        }
-        lane.pace
-            .refused(&rules.politeness, now, answer.retry_after);
-        let name = lane.host.clone();
-        match answer.retry_after {
-            Some(after) if after > rules.politeness.longest_retry_after => {
-                let why = format!("the host asked to come back in {} s", after.as_secs());
-                self.end_lane(host, LaneEnd::skip(SkipReason::RetryAfter, why));
-            }
-            _ => {
-                let until = lane.pace.next_at();
-                self.note(Note::Parked {
-                    host: name,
-                    until,
-                    why: "it asked to come back later",
-                });
+            Meaning::Answer => {
+                self.answered_well(host, &entry, &answer, now);
+                entry.tries += 1;
+                self.page_finished(host, entry, answer, now)
             }
         }
     }
 
-    fn page_finished(
+    pub(super) fn page_finished(
         &mut self,
         host: HostId,
         entry: Entry,
@@ -546,7 +397,7 @@ impl<S: Store> Frontier<S> {
         Ok(self.done(entry, outcome, None, new))
     }
 
-    fn done(
+    pub(super) fn done(
         &mut self,
         entry: Entry,
         outcome: Outcome,

@@ -14,6 +14,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Entry, Origin};
+use super::health::HealthRow;
 use super::seen::SeenKeys;
 use crate::key::{HostId, Key};
 use crate::outcome::{FailureClass, SkipReason};
@@ -42,12 +43,16 @@ pub struct LaneRow {
     pub pages: u64,
     /// The gap between requests that was in force.
     pub interval: Duration,
-    /// The shortest gap that is allowed any more.
-    pub shortest_interval: Duration,
+    /// The gap at which the host refused requests.
+    #[serde(alias = "shortest_interval")]
+    pub refused_interval: Duration,
     /// Failures of the host in a row.
     pub host_failures: u32,
     /// The host is not asked any more, and why.
     pub ended: Option<RowEnd>,
+    /// What its refusals taught.
+    #[serde(default)]
+    pub health: HealthRow,
 }
 
 /// Why a host is not asked any more, in a [`LaneRow`].

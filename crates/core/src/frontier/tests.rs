@@ -7,6 +7,7 @@ mod parts;
 mod pauses;
 mod refusals;
 mod suspects;
+mod trouble;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
@@ -921,30 +922,6 @@ fn robots_redirects_go_through_the_other_hosts_lane() {
         finished.error.as_deref(),
         Some("robots.txt line 2: Disallow: /secret")
     );
-}
-
-#[test]
-fn a_retry_after_beyond_an_hour_ends_the_host() {
-    let mut hand = Hand::new(|_| {});
-    hand.root("http://a.test/0", false);
-    hand.root("http://a.test/1", false);
-    let first = hand.job("93.0.0.1");
-    let retry_after = Some(Duration::from_hours(2));
-    let answer = Answer {
-        status: 503,
-        retry_after,
-        ..Answer::default()
-    };
-    let second = hand.job("93.0.0.1");
-    assert_eq!(
-        outcome_of(hand.settle(first.id, Ending::Answered(Box::new(answer)))),
-        Outcome::Fetched
-    );
-    hand.settle(second.id, failure(FailureClass::Timeout));
-    let Next::Settled(finished) = hand.frontier.next(hand.now).unwrap() else {
-        panic!("ended")
-    };
-    assert_eq!(finished.outcome, Outcome::Skipped(SkipReason::RetryAfter));
 }
 
 #[test]

@@ -62,8 +62,8 @@ fn a_dead_port_holds_up_nobody() {
         let (end, tries, outcomes) = crawl(2, robots);
         assert_eq!(tries, [4, 4], "robots {robots}");
         assert_eq!(outcomes, vec![Outcome::Fetched; 3], "robots {robots}");
-        // The waits of a URL alone: a second, two and four.
-        let most = Politeness::of(Speed::Max).retry_delay * 8;
+        // The waits of a URL alone: a second, two and four, and a quarter more at most.
+        let most = Politeness::of(Speed::Max).retry_delay * 7 * 5 / 4;
         assert!(end <= Moment::ZERO + most, "robots {robots}: {end:?}");
     }
 }
