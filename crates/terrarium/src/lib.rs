@@ -21,6 +21,7 @@ mod serve;
 mod site;
 mod tls;
 pub mod traps;
+pub mod trouble;
 mod web;
 
 pub use dns::{Dns, Query};
