@@ -3,6 +3,8 @@
 //! Owns the way from a seed and a text, such as a target, to as many numbers as a page needs.
 //! Invariant: the same seed and text give the same stream, whoever asks and whenever.
 
+use std::fmt::Write as _;
+
 use crate::internet::chance::{Chance, Topic};
 
 /// Numbers one after another.
@@ -44,7 +46,7 @@ impl Dice {
     pub(super) fn hex(&mut self, digits: usize) -> String {
         let mut text = String::new();
         while text.len() < digits {
-            text += &format!("{:016x}", self.bits());
+            let _ = write!(text, "{:016x}", self.bits());
         }
         text.truncate(digits);
         text

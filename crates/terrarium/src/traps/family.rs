@@ -226,6 +226,19 @@ impl TrapSite {
         found_in(self, log, within)
     }
 
+    /// The real page that is written out here, under its own address or one that means the same.
+    fn written_at(&self, host: &str, target: &str) -> Option<usize> {
+        if !is_below(host, &self.name) {
+            return None;
+        }
+        match self.family {
+            Family::SessionQuery | Family::SessionPath => {
+                self.real.number(&session::unsigned(self, target))
+            }
+            _ => self.real.number(target),
+        }
+    }
+
     /// Which of the family's ways to write addresses this site has.
     fn style(&self) -> usize {
         (self.seed % 3) as usize
@@ -282,9 +295,10 @@ impl TrapSite {
             hosts::localised(spot, &mut content);
         }
         let is_own = self.is_real(host_of(spot.authority), spot.target);
-        let links = match is_own && !self.is_entrance(number) {
-            true => Vec::new(),
-            false => self.entries(spot),
+        let links = if is_own && !self.is_entrance(number) {
+            Vec::new()
+        } else {
+            self.entries(spot)
         };
         self.document(spot, content, links)
     }
@@ -312,7 +326,7 @@ impl TrapSite {
 
 impl Generated for TrapSite {
     fn answer(&self, authority: &str, target: &str) -> Answer {
-        let number = self.page_at(host_of(authority), target);
+        let number = self.written_at(host_of(authority), target);
         let spot = Spot {
             site: self,
             authority,
@@ -329,14 +343,10 @@ impl Generated for TrapSite {
     }
 
     fn page_at(&self, host: &str, target: &str) -> Option<usize> {
-        if !is_below(host, &self.name) {
-            return None;
-        }
+        let number = self.written_at(host, target);
         match self.family {
-            Family::SessionQuery | Family::SessionPath => {
-                self.real.number(&session::unsigned(self, target))
-            }
-            _ => self.real.number(target),
+            Family::SortOrders => number.or_else(|| sort::article_at(self, target)),
+            _ => number,
         }
     }
 
@@ -372,9 +382,10 @@ fn without_parameters<'a>(target: &'a str, names: &[&str]) -> (String, Vec<(&'a 
         let name = pair.split('=').next().unwrap_or_default();
         names.contains(&name)
     });
-    let base = match left.is_empty() {
-        true => path.to_owned(),
-        false => format!("{path}?{}", left.join("&")),
+    let base = if left.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{path}?{}", left.join("&"))
     };
     let taken = taken.into_iter().filter_map(|pair| pair.split_once('='));
     (base, taken.collect())

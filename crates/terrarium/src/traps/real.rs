@@ -275,13 +275,12 @@ impl RealSite {
             .collect();
         let mut dice = Dice::new(self.seed, &format!("text {number}"));
         let title = &page.title;
-        let main = match page.kind {
-            Kind::List { .. } => format!("<h1>{title}</h1>\n{}", teasers(&links, &mut dice)),
-            _ => {
-                let paragraphs = 2 + dice.below(3);
-                let prose = ENGLISH.prose(&mut dice, paragraphs);
-                format!("<h1>{title}</h1>\n{prose}{}", list("see-also", &links))
-            }
+        let main = if let Kind::List { .. } = page.kind {
+            format!("<h1>{title}</h1>\n{}", teasers(&links, &mut dice))
+        } else {
+            let paragraphs = 2 + dice.below(3);
+            let prose = ENGLISH.prose(&mut dice, paragraphs);
+            format!("<h1>{title}</h1>\n{prose}{}", list("see-also", &links))
         };
         Content {
             title: format!("{title} – {}", self.name()),

@@ -112,9 +112,10 @@ fn host(trouble: &Trouble) -> Site {
             let bucket = Mutex::new(Bucket::new(rate, BURST));
             listing(pages, move |request, reply| {
                 let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);
-                match bucket.takes(request.at()) {
-                    true => reply,
-                    false => refusal(status, retry_after),
+                if bucket.takes(request.at()) {
+                    reply
+                } else {
+                    refusal(status, retry_after)
                 }
             })
         }
@@ -157,9 +158,10 @@ fn host(trouble: &Trouble) -> Site {
                 failing(trouble).into_iter().map(|(_, path)| path).collect();
             let pages = good(trouble).len() + failing.len() - 1;
             listing(pages, move |request, reply| {
-                match failing.contains(request.path()) {
-                    true => Page::html("<title>Error</title>").status(500).into(),
-                    false => reply,
+                if failing.contains(request.path()) {
+                    Page::html("<title>Error</title>").status(500).into()
+                } else {
+                    reply
                 }
             })
         }
@@ -176,9 +178,10 @@ fn resetting(after: usize, lasts: Duration, pages: usize) -> Site {
             return reply;
         }
         let begun = *state.1.get_or_insert(request.at());
-        match request.at().saturating_duration_since(begun) < lasts {
-            true => Reply::Script(vec![Step::Reset]),
-            false => reply,
+        if request.at().saturating_duration_since(begun) < lasts {
+            Reply::Script(vec![Step::Reset])
+        } else {
+            reply
         }
     })
 }

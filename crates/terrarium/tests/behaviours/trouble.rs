@@ -10,7 +10,7 @@ use terrarium::{LiveWeb, Web};
 use crate::client::{End, connect, get, read_up_to};
 
 fn trouble(text: &str) -> Trouble {
-    text.parse().unwrap()
+    text.parse().expect("tests name troubles that there are")
 }
 
 #[test]

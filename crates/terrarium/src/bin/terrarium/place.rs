@@ -30,13 +30,13 @@ pub(crate) fn place(text: &str) -> Result<Place, String> {
     let seed = |text: Option<&str>| text.unwrap_or("1").parse::<u64>();
     match kind {
         "traps" => {
-            let family = name.parse::<Family>().map_err(told)?;
+            let family = name.parse::<Family>().map_err(|error| told(&error))?;
             let density = parts.next().unwrap_or("dense").parse::<Density>()?;
             let seed = seed(parts.next()).map_err(|_| "a seed is a number".to_owned())?;
             Ok(Place::Trap(TrapSite::new(family, density, seed), family))
         }
         "alike" => {
-            let kind = name.parse::<Resemblance>().map_err(told)?;
+            let kind = name.parse::<Resemblance>().map_err(|error| told(&error))?;
             let seed = seed(parts.next()).map_err(|_| "a seed is a number".to_owned())?;
             Ok(Place::Alike(LookAlike::new(kind, seed)))
         }
@@ -45,7 +45,7 @@ pub(crate) fn place(text: &str) -> Result<Place, String> {
     }
 }
 
-fn told(error: String) -> String {
+fn told(error: &str) -> String {
     format!("{error}; {}", grammar())
 }
 

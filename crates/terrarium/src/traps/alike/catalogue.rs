@@ -5,12 +5,13 @@ use super::{Draft, Linking};
 const ITEMS: usize = 400;
 
 pub(super) fn drafts(seed: u64) -> Vec<Draft> {
-    let script = seed % 2 == 0;
+    let script = seed.is_multiple_of(2);
     let row = |item: usize| {
         let number = 10_000 + item * 7;
-        let target = match script {
-            true => format!("/item?no={number}"),
-            false => format!("/part/{number}"),
+        let target = if script {
+            format!("/item?no={number}")
+        } else {
+            format!("/part/{number}")
         };
         let main = format!(
             "<h1>Hexagon bolt</h1>\n<p>Article number {number}. Steel, zinc plated, sold in \
@@ -20,9 +21,12 @@ pub(super) fn drafts(seed: u64) -> Vec<Draft> {
         Draft::new(target, "Hexagon bolt – Parts and fittings", main)
     };
     let rows = (0..ITEMS).map(row).collect();
-    let index = |page: usize| match script {
-        true => format!("/items?page={page}"),
-        false => format!("/parts/{page}"),
+    let index = |page: usize| {
+        if script {
+            format!("/items?page={page}")
+        } else {
+            format!("/parts/{page}")
+        }
     };
     Linking::of(seed).weave(rows, "Parts and fittings", index)
 }

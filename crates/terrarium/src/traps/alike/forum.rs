@@ -1,5 +1,7 @@
 //! A forum: lists of threads, and threads in several pages, all by number in the query.
 
+use std::fmt::Write as _;
+
 use super::{Draft, Linking};
 use crate::traps::answer::Link;
 use crate::traps::dice::Dice;
@@ -35,7 +37,7 @@ fn thread(seed: u64, forum: usize, thread: usize) -> Vec<Draft> {
         let mut main = format!("<h1>{title}</h1>\n");
         for _ in 0..POSTS {
             let (name, text) = (dice.name(), ENGLISH.sentence(&mut dice));
-            main += &format!("<div class=\"post\"><b>{name}</b> {text}</div>\n");
+            let _ = writeln!(main, "<div class=\"post\"><b>{name}</b> {text}</div>");
         }
         let heading = format!("{title} – page {} – The board", page + 1);
         let mut draft = Draft::new(thread_target(forum, thread, page), heading, main);

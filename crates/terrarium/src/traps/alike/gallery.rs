@@ -18,7 +18,7 @@ fn picture(seed: u64, album: usize, picture: usize) -> Draft {
     let image = format!("<img src=\"/images/{album}/{picture:04}.jpg\" alt=\"\">\n");
     let mut draft = Draft::new(target(seed, album, picture), "Gallery", image);
     // In every second album pictures only lead to the next one.
-    if album % 2 == 0 && picture + 1 < PICTURES {
+    if album.is_multiple_of(2) && picture + 1 < PICTURES {
         draft
             .links
             .push((target(seed, album, picture + 1), "»".to_owned()));
@@ -31,7 +31,7 @@ pub(super) fn drafts(seed: u64) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for album in 0..ALBUMS {
         let mut page = Draft::new(format!("/albums/{album}"), "Gallery", "");
-        let shown = if album % 2 == 0 { 1 } else { PICTURES };
+        let shown = if album.is_multiple_of(2) { 1 } else { PICTURES };
         let thumbnail = |picture: usize| -> Link {
             let image = format!("<img src=\"/small/{album}/{picture:04}.jpg\" alt=\"\">");
             (target(seed, album, picture), image)

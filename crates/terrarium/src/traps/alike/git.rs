@@ -49,9 +49,10 @@ fn file(seed: u64, number: usize) -> Draft {
         ENGLISH.noun(&mut dice),
         ENGLISH.noun(&mut dice)
     );
-    let lines: String = (0..12)
-        .map(|_| format!("int {}(void);\n", dice.name()))
+    let lines: Vec<String> = (0..12)
+        .map(|_| format!("int {}(void);", dice.name()))
         .collect();
+    let lines = lines.join("\n");
     let target = format!("/project.git/blob/{path}?h=main");
     Draft::new(
         target,

@@ -13,7 +13,7 @@ pub(super) fn drafts(seed: u64) -> Vec<Draft> {
         let name = format!("lib{}{number}", dice.name());
         let main = format!("<h1>{name}</h1>\n<pre>install {name}</pre>\n");
         let mut package = Draft::new(format!("/project/{name}/"), &name, main);
-        for minor in 0..1 + dice.below(4) {
+        for minor in 0..=dice.below(4) {
             let version = format!("{}.{minor}.{}", number % 4, dice.below(9));
             let digest = dice.hex(64);
             let main = format!(

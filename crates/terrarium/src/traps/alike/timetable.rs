@@ -1,5 +1,7 @@
 //! A timetable: lines, directions and kinds of day as parameters, as filters would be.
 
+use std::fmt::Write as _;
+
 use super::{Draft, Linking};
 use crate::traps::dice::Dice;
 
@@ -10,7 +12,7 @@ fn departures(dice: &mut Dice) -> String {
     let mut minutes = 300 + dice.below(40);
     let mut times = String::new();
     while minutes < 1380 {
-        times += &format!("<td>{:02}:{:02}</td>", minutes / 60, minutes % 60);
+        let _ = write!(times, "<td>{:02}:{:02}</td>", minutes / 60, minutes % 60);
         minutes += 30 + dice.below(50);
     }
     format!("<table><tr>{times}</tr></table>\n")

@@ -19,7 +19,11 @@ pub(super) fn entries(spot: &Spot) -> Vec<Link> {
             1 => dice.name(),
             _ => format!("www{}", 10 + dice.below(1_000_000)),
         };
-        let target = if number % 2 == 0 { "/" } else { spot.target };
+        let target = if number.is_multiple_of(2) {
+            "/"
+        } else {
+            spot.target
+        };
         (format!("http://{label}.{}{port}{target}", site.name), label)
     };
     (0..site.density.of(2, 6)).map(&mut link).collect()

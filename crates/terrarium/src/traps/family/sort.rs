@@ -3,7 +3,7 @@
 //! Modelled on boards (key, direction, age, and topics that remember them), on tables that are
 //! sorted by several columns, and on shops with views and sizes of pages.
 
-use super::{Content, Link, Spot, with_parameter, without_parameters};
+use super::{Content, Link, Spot, TrapSite, with_parameter, without_parameters};
 use crate::traps::dice::Dice;
 use crate::traps::real::{Kind, teasers};
 
@@ -57,14 +57,21 @@ fn orders(spot: &Spot, base: &str, dice: &mut Dice) -> Vec<Link> {
 
 pub(super) fn entries(spot: &Spot) -> Vec<Link> {
     let mut dice = spot.dice();
-    let base = match spot.number.map(|number| spot.site.real.kind(number)) {
-        Some(Kind::List { .. }) => spot.target.to_owned(),
-        _ => {
-            let section = spot.site.real.section_beside(spot.number, &mut dice);
-            spot.site.real.list_target(section, 0)
-        }
+    let kind = spot.number.map(|number| spot.site.real.kind(number));
+    let base = if let Some(Kind::List { .. }) = kind {
+        spot.target.to_owned()
+    } else {
+        let section = spot.site.real.section_beside(spot.number, &mut dice);
+        spot.site.real.list_target(section, 0)
     };
     orders(spot, &base, &mut dice)
+}
+
+/// The article that stands here and remembers the order of the list it was found in.
+pub(super) fn article_at(site: &TrapSite, target: &str) -> Option<usize> {
+    let (base, _) = without_parameters(target, &NAMES[site.style()]);
+    let number = site.real.number(&base)?;
+    matches!(site.real.kind(number), Kind::Article { .. }).then_some(number)
 }
 
 pub(super) fn inside(spot: &Spot) -> Option<(Content, Vec<Link>)> {
