@@ -41,6 +41,7 @@ fn crawl(config: Config) {
 }
 
 /// One line of the table, for people and for `cargo xtask traps`.
+#[expect(clippy::print_stdout, reason = "it is read by people and by xtask")]
 fn tell(site: &str, density: &str, seed: u64, found: &Found) {
     let Found {
         requests,
