@@ -20,6 +20,8 @@ mod reply;
 mod serve;
 mod site;
 mod tls;
+pub mod traps;
+pub mod trouble;
 mod web;
 
 pub use dns::{Dns, Query};

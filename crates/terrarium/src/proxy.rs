@@ -99,7 +99,7 @@ async fn http_turn(
     proxies: &Proxies,
     connection: &mut Connection,
 ) -> io::Result<Next> {
-    let Some((request, at)) = connection.read_request().await? else {
+    let Some(request) = connection.read_request().await? else {
         return Ok(Next::End);
     };
     let target = request.authority().unwrap_or_default().to_owned();
@@ -132,7 +132,7 @@ async fn http_turn(
     let address = reach(town, &target, 80);
     let place = address.and_then(|address| town.at(address, request.host()));
     proxies.note(through, &target, place.is_some());
-    serve::answer(town, place, connection, (request, at)).await
+    serve::answer(town, place, connection, request).await
 }
 
 /// Serves one connection to the SOCKS5 proxy (RFC 1928).

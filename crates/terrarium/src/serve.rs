@@ -96,11 +96,15 @@ pub(crate) async fn serve(town: Arc<Town>, gate: Arc<Gate>, socket: TcpStream) {
 
 /// One request and its reply.
 async fn turn(town: &Town, gate: &Gate, connection: &mut Connection) -> io::Result<Next> {
-    let Some((request, at)) = connection.read_request().await? else {
+    let Some(request) = connection.read_request().await? else {
         return Ok(Next::End);
     };
     let place = town.place(gate, request.host());
-    answer(town, place, connection, (request, at)).await
+    let next = answer(town, place, connection, request).await;
+    if let Some(fall) = &gate.fall {
+        fall.answered();
+    }
+    next
 }
 
 /// Notes the hit and performs the site's reply; without a site it is 502.
@@ -108,9 +112,9 @@ pub(crate) async fn answer(
     town: &Town,
     place: Option<&Place>,
     connection: &mut Connection,
-    (request, at): (Request, Instant),
+    request: Request,
 ) -> io::Result<Next> {
-    let hit = note(connection, &request, place, at);
+    let hit = note(connection, &request, place);
     // A client that gave up on one request and went on to the next has closed before it asked.
     // Yielding lets the task of the first see that, so that the two are not counted as one load.
     tokio::task::yield_now().await;
@@ -157,11 +161,11 @@ async fn perform(
     ended
 }
 
-fn note(connection: &Connection, request: &Request, place: Option<&Place>, at: Instant) -> Hit {
+fn note(connection: &Connection, request: &Request, place: Option<&Place>) -> Hit {
     let site = place.map(|place| place.name.clone()).unwrap_or_default();
     let host = request.host().map_or_else(|| site.clone(), str::to_owned);
     Hit {
-        at,
+        at: request.at(),
         done_at: None,
         connection: connection.number,
         peer: connection.peer,
@@ -201,15 +205,16 @@ impl Connection {
     }
 
     /// Reads the next head (and drops its body); `None` when the client has closed.
-    pub(crate) async fn read_request(&mut self) -> io::Result<Option<(Request, Instant)>> {
+    pub(crate) async fn read_request(&mut self) -> io::Result<Option<Request>> {
         let mut first = (!self.inbox.is_empty()).then(Instant::now);
         let mut searched = 0;
         loop {
             if let Some(end) = request::head_end(&self.inbox, searched) {
                 let head: Vec<u8> = self.inbox.drain(..end).collect();
-                let request = Request::parse(head);
+                let at = first.unwrap_or_else(Instant::now);
+                let request = Request::parse(head).arrived(at);
                 self.drop_body(request.body_length()).await?;
-                return Ok(Some((request, first.unwrap_or_else(Instant::now))));
+                return Ok(Some(request));
             }
             searched = self.inbox.len().saturating_sub(3);
             if self.inbox.len() > MAX_HEAD {

@@ -36,6 +36,14 @@ pub enum Door {
     Refused,
 }
 
+/// A time in which nobody listens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outage {
+    /// Requests that are answered before.
+    pub(crate) after: usize,
+    pub(crate) lasts: Duration,
+}
+
 struct Resource {
     reply: Reply,
     asked: AtomicUsize,
@@ -63,6 +71,7 @@ pub struct Site {
     pub(crate) own_port: bool,
     pub(crate) delay: Duration,
     pub(crate) idle: Option<Duration>,
+    pub(crate) outage: Option<Outage>,
 }
 
 impl Site {
@@ -218,6 +227,14 @@ impl Site {
     pub fn idle_close(mut self, idle: Duration) -> Self {
         self.idle = Some(idle);
         self
+    }
+
+    /// Goes down after so many answers and returns after this time: connections are cut, new ones
+    /// refused. Zero answers mean that it is down from the start. The site has a port of its own.
+    #[must_use]
+    pub fn outage(mut self, after: usize, lasts: Duration) -> Self {
+        self.outage = Some(Outage { after, lasts });
+        self.own_port()
     }
 
     /// Adds or replaces a page; the counter of its sequence starts anew.

@@ -8,14 +8,14 @@ pub(crate) mod town;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use socket2::Socket;
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::runtime;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use crate::dns::{Dns, NameServer, Query};
 use crate::proxy::{self, Proxied, Proxies};
@@ -24,7 +24,7 @@ use crate::reply::Reply;
 use crate::serve::serve;
 use crate::site::{Door, Site};
 use crate::tls::Authority;
-use town::{Place, Town};
+use town::{Gate, Place, Town};
 
 /// Each listener serves at most this many connections at once.
 const MAX_CONNECTIONS: usize = 50_000;
@@ -105,9 +105,7 @@ impl Web {
         for (socket, gate) in open {
             let listener = TcpListener::from_std(socket.into())?;
             let (town, gate) = (Arc::clone(&town), Arc::new(gate));
-            runtime.spawn(accept(listener, move |socket| {
-                serve(Arc::clone(&town), Arc::clone(&gate), socket)
-            }));
+            runtime.spawn(attend(listener, town, gate));
         }
         drop(inside);
         let (stop, stopped) = oneshot::channel::<()>();
@@ -308,6 +306,40 @@ fn listen<F: Future<Output = ()> + Send + 'static>(
         session(Arc::clone(&town), Arc::clone(&proxies), socket)
     }));
     Ok(address)
+}
+
+/// Serves at a gate, through its outage if one lies ahead.
+async fn attend(listener: TcpListener, town: Arc<Town>, gate: Arc<Gate>) {
+    let session = {
+        let gate = Arc::clone(&gate);
+        move |socket| serve(Arc::clone(&town), Arc::clone(&gate), socket)
+    };
+    let Some(fall) = &gate.fall else {
+        return accept(listener, session).await;
+    };
+    let mut begins = fall.begins.subscribe();
+    tokio::select! {
+        () = accept(listener, |socket| cut_short(fall.cut.subscribe(), session(socket))) => {}
+        _ = begins.wait_for(|begins| *begins) => {}
+    }
+    fall.cut.send_replace(true);
+    tokio::time::sleep(fall.outage.lasts).await;
+    let spare = fall
+        .spare
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    if let Some(Ok(listener)) = spare.map(town::open) {
+        accept(listener, session).await;
+    }
+}
+
+/// A session that ends when its host goes down.
+async fn cut_short(mut cut: watch::Receiver<bool>, session: impl Future<Output = ()>) {
+    tokio::select! {
+        () = session => {}
+        _ = cut.wait_for(|cut| *cut) => {}
+    }
 }
 
 async fn accept<F>(listener: TcpListener, session: impl Fn(TcpStream) -> F)

@@ -3,6 +3,8 @@
 //! Owns the lenient reading of a head: whatever a client sends can be logged and answered.
 //! Refuses to know connections. Invariant: `raw` is what came, byte for byte.
 
+use std::time::Instant;
+
 /// A request, given to handlers.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -13,6 +15,7 @@ pub struct Request {
     headers: Vec<(String, String)>,
     raw: Vec<u8>,
     sound: bool,
+    at: Instant,
 }
 
 /// Where the head ends that begins the buffer, looking from `from` on.
@@ -43,6 +46,7 @@ impl Request {
             headers,
             raw,
             sound: parts.is_some(),
+            at: Instant::now(),
         };
         let named = request
             .authority
@@ -50,6 +54,16 @@ impl Request {
             .or_else(|| request.header("host"));
         request.host = named.map(host_name);
         request
+    }
+
+    /// The same request, whose first byte was read at this moment.
+    pub(super) fn arrived(self, at: Instant) -> Self {
+        Self { at, ..self }
+    }
+
+    /// When its first byte was read, as the log has it.
+    pub fn at(&self) -> Instant {
+        self.at
     }
 
     /// The method.

@@ -7,13 +7,16 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use socket2::{Domain, Socket, Type};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use crate::referee::Referee;
-use crate::site::{Door, Site};
+use crate::site::{Door, Outage, Site};
 use crate::tls::Authority;
 
 const BACKLOG: i32 = 4096;
@@ -145,8 +148,40 @@ impl Town {
 pub(crate) struct Gate {
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) door: Door,
+    pub(crate) fall: Option<Fall>,
     number: usize,
     first: usize,
+}
+
+/// The outage that lies ahead of a listener.
+pub(crate) struct Fall {
+    pub(crate) outage: Outage,
+    /// The same address once more: it keeps the port while nobody listens, and listens after.
+    pub(crate) spare: Mutex<Option<Socket>>,
+    /// Set by the last answer before the outage.
+    pub(crate) begins: watch::Sender<bool>,
+    /// Set when nobody listens any more: now connections are cut.
+    pub(crate) cut: watch::Sender<bool>,
+    answered: AtomicUsize,
+}
+
+impl Fall {
+    fn new(outage: Outage, spare: Socket) -> Self {
+        Self {
+            outage,
+            spare: Mutex::new(Some(spare)),
+            begins: watch::Sender::new(outage.after == 0),
+            cut: watch::Sender::new(false),
+            answered: AtomicUsize::new(0),
+        }
+    }
+
+    /// Counts an answer; the last one before the outage begins it.
+    pub(crate) fn answered(&self) {
+        if self.answered.fetch_add(1, Ordering::Relaxed) + 1 == self.outage.after {
+            self.begins.send_replace(true);
+        }
+    }
 }
 
 /// Looks up a name, then the wildcards above it.
@@ -172,7 +207,7 @@ pub(super) fn build(
     sites: Vec<(String, Site)>,
     authority: &Authority,
 ) -> io::Result<(Arc<Town>, Bound)> {
-    let mut gates: Vec<(Socket, Door, Vec<usize>)> = Vec::new();
+    let mut gates: Vec<(Listener, Door, Vec<usize>)> = Vec::new();
     let mut known: HashMap<GateKey, usize> = HashMap::new();
     let mut town = Town {
         places: Vec::new(),
@@ -187,11 +222,11 @@ pub(super) fn build(
         let gate = match known.entry((ip, site.certificate.is_some(), site.door, owner)) {
             Entry::Occupied(entry) => *entry.get(),
             Entry::Vacant(entry) => {
-                gates.push((bind(ip, site.door)?, site.door, Vec::new()));
+                gates.push((listener(ip, &site)?, site.door, Vec::new()));
                 *entry.insert(gates.len() - 1)
             }
         };
-        let (socket, _, members) = &mut gates[gate];
+        let ((socket, _), _, members) = &mut gates[gate];
         members.push(index);
         let address = socket
             .local_addr()?
@@ -205,7 +240,7 @@ pub(super) fn build(
         })?;
     }
     let mut bound = Vec::new();
-    for (number, (socket, door, members)) in gates.into_iter().enumerate() {
+    for (number, ((socket, fall), door, members)) in gates.into_iter().enumerate() {
         let Some(&first) = members.first() else {
             continue;
         };
@@ -215,6 +250,7 @@ pub(super) fn build(
             Gate {
                 tls,
                 door,
+                fall,
                 number,
                 first,
             },
@@ -249,13 +285,38 @@ fn own_address(index: usize) -> io::Result<IpAddr> {
     Ok(Ipv4Addr::new(127, 0, 1 + high as u8, 1 + low as u8).into())
 }
 
-fn bind(ip: IpAddr, door: Door) -> io::Result<Socket> {
+/// A socket, with the one that takes its place after an outage.
+type Listener = (Socket, Option<Fall>);
+
+fn listener(ip: IpAddr, site: &Site) -> io::Result<Listener> {
     let address = SocketAddr::new(ip, 0);
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-    socket.bind(&address.into())?;
-    if door != Door::Refused {
+    let Some(outage) = site.outage else {
+        let socket = bind(address, false)?;
+        if site.door != Door::Refused {
+            socket.listen(BACKLOG)?;
+        }
+        return Ok((socket, None));
+    };
+    let socket = bind(address, true)?;
+    let address = socket.local_addr()?.as_socket();
+    let spare = bind(address.ok_or(io::ErrorKind::AddrNotAvailable)?, true)?;
+    if outage.after > 0 {
         socket.listen(BACKLOG)?;
     }
+    Ok((socket, Some(Fall::new(outage, spare))))
+}
+
+/// A socket at an address, which it may share with another one of ours.
+fn bind(address: SocketAddr, is_shared: bool) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_port(is_shared)?;
+    socket.bind(&address.into())?;
     socket.set_nonblocking(true)?;
     Ok(socket)
+}
+
+/// Makes a bound socket listen.
+pub(super) fn open(socket: Socket) -> io::Result<TcpListener> {
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
 }

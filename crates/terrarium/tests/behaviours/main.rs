@@ -5,3 +5,4 @@ mod codings;
 mod hostile;
 mod network;
 mod pages;
+mod trouble;

@@ -10,6 +10,8 @@ use terrarium::{
     InternetConfig, Limit, LiveInternet, OracleRules, OracleScope, Profile, RefereeRules, Way,
 };
 
+use crate::place::{self, Place};
+
 /// A synthetic internet on loopback, with an oracle and a referee
 #[derive(Parser)]
 #[command(version, max_term_width = 100)]
@@ -200,6 +202,9 @@ impl Judging {
 pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) making: Making,
+    /// One site instead of an internet: traps:calendar:dense, alike:git, trouble:busy:20
+    #[arg(long, value_name = "SITE", value_parser = place::place)]
+    pub(crate) site: Option<Place>,
     /// Port of the name server [default: a free one]
     #[arg(long)]
     pub(crate) dns_port: Option<u16>,

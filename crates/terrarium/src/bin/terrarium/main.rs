@@ -5,6 +5,8 @@
 
 mod check;
 mod flags;
+mod live;
+mod place;
 mod serve;
 
 use std::process::ExitCode;

@@ -13,11 +13,12 @@ use serde_json::json;
 use terrarium::{Figures, Findings, Internet, InternetConfig, LiveInternet, Pulse, Way};
 
 use crate::flags::ServeArguments;
-
-/// How often the live line changes.
-const BEAT: Duration = Duration::from_secs(1);
+use crate::{live, place};
 
 pub(crate) fn run(arguments: &ServeArguments) -> io::Result<ExitCode> {
+    if let Some(place) = &arguments.site {
+        return place::run(arguments, place);
+    }
     let config = InternetConfig {
         dns_port: arguments.dns_port,
         proxy_port: arguments.proxy_port,
@@ -39,7 +40,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> io::Result<ExitCode> {
         write!(out, "{}", instructions(&internet, &cacert))?;
     }
     out.flush()?;
-    watch(&internet, arguments)?;
+    let mut line = LiveLine::new(&internet);
+    live::watch(arguments, || line.next(&internet))?;
     let findings = internet.referee(&arguments.judging.rules(&internet));
     if arguments.json {
         writeln!(out, "{}", summary(&findings))?;
@@ -147,46 +149,6 @@ fn summary(findings: &Findings) -> serde_json::Value {
         "violations": violations.map(ToString::to_string).collect::<Vec<_>>(),
         "cpu_seconds": processor_time().as_secs_f64(),
     })
-}
-
-/// Shows the live line until the time is over or somebody says stop.
-fn watch(internet: &LiveInternet, arguments: &ServeArguments) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
-        let mut stop = Box::pin(stopped());
-        let mut beat = tokio::time::interval(BEAT);
-        let until = arguments.time.map(|time| Instant::now() + time);
-        let mut line = LiveLine::new(internet);
-        loop {
-            tokio::select! {
-                ended = &mut stop => return ended,
-                _ = beat.tick() => {}
-            }
-            if !arguments.quiet {
-                eprint!("\r{}", line.next(internet));
-            }
-            if until.is_some_and(|until| Instant::now() >= until) {
-                return Ok(());
-            }
-        }
-    })?;
-    if !arguments.quiet {
-        eprintln!();
-    }
-    Ok(())
-}
-
-async fn stopped() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(())
 }
 
 /// What changed since the line before.
