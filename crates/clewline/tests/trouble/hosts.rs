@@ -51,7 +51,12 @@ fn a_host_that_resets_is_probed() {
     let outcome = crawl(&trouble, |config| config.politeness.retry_delay = None);
     let refused = Strain::of(&outcome.log, HOST).refused();
     assert!(refused > 0);
-    assert!(refused <= 2 * UNDER_WAY, "{refused} requests were reset");
+    // What was under way is sent a second time, because a used connection may just have been
+    // closed; after that a few probes.
+    assert!(
+        refused <= 2 * UNDER_WAY + 8,
+        "{refused} requests were reset"
+    );
 }
 
 /// Nothing is given up because its host was away for a moment.

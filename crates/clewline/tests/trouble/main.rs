@@ -39,6 +39,7 @@ fn config(trouble: &Trouble, web: &LiveWeb) -> Config {
         ..Config::default()
     };
     config.scope.reach = Reach::Any;
+    config.scope.sitemaps = false;
     config.fetch.dns = Some(web.dns_addr());
     config.fetch.contact = Some("tests@site.test".to_owned());
     config.fetch.allow_private = vec!["127.0.0.0/8".parse::<Cidr>().unwrap()];

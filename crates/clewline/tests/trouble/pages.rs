@@ -1,6 +1,8 @@
 //! Pages that fail: every good page is asked for before their last tries, and nothing is asked
 //! for more often than it may be.
 
+use std::time::Duration;
+
 use clewline::config::Config;
 use terrarium::trouble::Trouble;
 
@@ -92,4 +94,20 @@ fn passing_errors() {
         .count();
     assert!(failed > 0);
     assert_eq!((order.retries, order.most_tries), (failed, 2), "{order:?}");
+}
+
+#[test]
+fn one_page_with_a_wait_of_a_year() {
+    let trouble = Trouble::OneBusy {
+        status: 503,
+        retry_after: Some(31_536_000),
+        good: 200,
+    };
+    let outcome = crawl(&trouble, |config| {
+        limit_tries(config);
+        config.politeness.max_retry_after = Some(Duration::from_millis(200));
+    });
+    // All good pages were found, or the crawl would have failed; the busy one was asked once.
+    assert_eq!(outcome.order.requests, 202, "{:?}", outcome.order);
+    assert_eq!(outcome.summary.report.tally.done, 202);
 }
