@@ -80,6 +80,9 @@ pub(crate) fn answer(
             Ok(Err(_)) | Err(_) => break true,
         }
     };
+    if let Some(extraction) = extraction.as_mut().filter(|_| truncated) {
+        extraction.cut();
+    }
     Ok(Some(Captured {
         status,
         extracted: extraction.map(Extraction::finish).unwrap_or_default(),

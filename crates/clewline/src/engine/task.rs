@@ -484,6 +484,10 @@ async fn read_body(
             return Err(short_of_memory(response));
         }
     }
+    let is_cut = response.body.tally().truncated;
+    if let Some(extraction) = extraction.as_mut().filter(|_| is_cut) {
+        extraction.cut();
+    }
     // A sitemap may have come packed.
     let is_heavy = size >= LARGE_BODY || target.kind == LinkKind::SitemapFile;
     let extracted = match extraction {

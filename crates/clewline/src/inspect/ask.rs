@@ -253,6 +253,9 @@ impl Visit<'_> {
                 }
             })
             .await?;
+            if let Some(extraction) = extraction.as_mut().filter(|_| end.tally.truncated) {
+                extraction.cut();
+            }
             extracted = extraction.map(Extraction::finish).unwrap_or_default();
         }
         let unusable = redirect(response).filter(|to| url.join(to).is_err());
