@@ -222,13 +222,11 @@ impl Groups {
             return;
         }
         let token = product_token(value);
-        let is_named = |agent: &&Box<str>| token.eq_ignore_ascii_case(agent.as_bytes());
-        if let Some(agent) = self
+        let named = self
             .agents
             .iter()
-            .find(is_named)
-            .filter(|_| !token.is_empty())
-        {
+            .find(|agent| token.eq_ignore_ascii_case(agent.as_bytes()));
+        if let Some(agent) = named.filter(|_| !token.is_empty()) {
             self.to_named = true;
             self.name.get_or_insert_with(|| agent.clone());
             // Once the crawler was named, what is said to all is of no more use.

@@ -92,6 +92,17 @@ fn header_fields_count_whatever_the_body_is() {
     assert!(found.noindex && found.charset.is_none());
 }
 
+fn check(content_type: &str, body: &str, expected: &[&str]) {
+    for piece in [usize::MAX, 1] {
+        let found = Case {
+            piece,
+            ..Case::typed(content_type)
+        }
+        .extract(body.as_bytes());
+        assert_eq!(shown(&found), expected, "{body}");
+    }
+}
+
 #[test]
 fn xml_documents() {
     for (content_type, body, expected) in [
@@ -115,30 +126,6 @@ fn xml_documents() {
             "image/svg+xml",
             "<svg><image href='i.png'/><a href='x'/></svg>",
             &["image /d/i.png", "anchor /d/x"],
-        ),
-        (
-            "image/svg+xml",
-            "<?xml-stylesheet href='s.css'?><s:svg xmlns:s='x'><s:script xl:href='a.js'/>\
-             <s:font-face-uri xlink:href='f.ttf'/><s:feImage href='b.png'/><s:use href='#c'/>\
-             <s:style>@import 'i.css';</s:style><s:title>t</s:title>\
-             <s:foreignObject><base href='/no/'/><h:img src='d.png' href='no'/>\
-             <h:a href='e'/></s:foreignObject><s:image src='no' href='g.png'/></s:svg>",
-            &[
-                "style /no/s.css",
-                "script /no/a.js",
-                "font /no/f.ttf",
-                "image /no/b.png",
-                "css-import /no/i.css",
-                "image /no/d.png",
-                "anchor /no/e",
-                "image /no/g.png",
-            ],
-        ),
-        (
-            "application/xhtml+xml",
-            "<?xml-stylesheet href='s.css'?><html><template><base href='/b/'/></template>\
-             <svg><base href='/c/'/><script href='a'/></svg><img href='no'/><a href='x'/></html>",
-            &["style /d/s.css", "script /d/a", "anchor /d/x"],
         ),
         (
             "text/xml",
@@ -171,14 +158,39 @@ fn xml_documents() {
             &["sitemap /x"],
         ),
     ] {
-        for piece in [usize::MAX, 1] {
-            let found = Case {
-                piece,
-                ..Case::typed(content_type)
-            }
-            .extract(body.as_bytes());
-            assert_eq!(shown(&found), expected, "{body}");
-        }
+        check(content_type, body, expected);
+    }
+}
+
+#[test]
+fn drawings_and_what_is_in_them() {
+    for (content_type, body, expected) in [
+        (
+            "image/svg+xml",
+            "<?xml-stylesheet href='s.css'?><s:svg xmlns:s='x'><s:script xl:href='a.js'/>\
+             <s:font-face-uri xlink:href='f.ttf'/><s:feImage href='b.png'/><s:use href='#c'/>\
+             <s:style>@import 'i.css';</s:style><s:title>t</s:title>\
+             <s:foreignObject><base href='/no/'/><h:img src='d.png' href='no'/>\
+             <h:a href='e'/></s:foreignObject><s:image src='no' href='g.png'/></s:svg>",
+            &[
+                "style /no/s.css",
+                "script /no/a.js",
+                "font /no/f.ttf",
+                "image /no/b.png",
+                "css-import /no/i.css",
+                "image /no/d.png",
+                "anchor /no/e",
+                "image /no/g.png",
+            ][..],
+        ),
+        (
+            "application/xhtml+xml",
+            "<?xml-stylesheet href='s.css'?><html><template><base href='/b/'/></template>\
+             <svg><base href='/c/'/><script href='a'/></svg><img href='no'/><a href='x'/></html>",
+            &["style /d/s.css", "script /d/a", "anchor /d/x"],
+        ),
+    ] {
+        check(content_type, body, expected);
     }
 }
 
