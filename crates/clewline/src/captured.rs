@@ -15,6 +15,7 @@ use crate::extract::{Extracted, Extraction, Extractor, PageHead};
 use crate::headers::Headers;
 use crate::log::archive::{LINE_FIELD, OUTLINK_FIELD};
 use crate::log::urls;
+use crate::partial::is_partial;
 use crate::record::{FORMAT, Record};
 
 /// Links that are taken from one metadata record, far more than a page is read for by default.
@@ -35,7 +36,7 @@ pub(crate) struct Captured {
     pub(crate) digest: u128,
     /// Bytes of the body after decoding.
     pub(crate) decoded: u64,
-    /// The body could not be decoded to its end, or was larger than the limit.
+    /// The body could not be decoded to its end, was larger than the limit, or is a part only.
     pub(crate) truncated: bool,
 }
 
@@ -67,7 +68,7 @@ pub(crate) fn answer(
     let mut piece = vec![0; PIECE];
     let truncated = loop {
         match body.as_mut().map(|body| body.read(&mut piece)) {
-            Ok(Ok(0)) => break false,
+            Ok(Ok(0)) => break is_partial(status, &headers),
             Ok(Ok(count)) => {
                 decoded += count as u64;
                 digest.update(&piece[..count]);
@@ -79,6 +80,9 @@ pub(crate) fn answer(
             Ok(Err(_)) | Err(_) => break true,
         }
     };
+    if let Some(extraction) = extraction.as_mut().filter(|_| truncated) {
+        extraction.cut();
+    }
     Ok(Some(Captured {
         status,
         extracted: extraction.map(Extraction::finish).unwrap_or_default(),
@@ -208,6 +212,9 @@ mod tests {
         );
         let short = answer(&url, &block[..], &extractor, 8).unwrap().unwrap();
         assert!(short.truncated, "beyond the limit");
+        let part = b"HTTP/1.1 206 Partial Content\r\nContent-Type: text/html\r\n\r\n<a href=x>";
+        let part = answer(&url, &part[..], &extractor, 99).unwrap().unwrap();
+        assert!(part.truncated, "a part");
         assert!(
             answer(&url, &b"no answer"[..], &extractor, 8)
                 .unwrap()

@@ -75,6 +75,16 @@ impl Headers {
         })
     }
 
+    /// The value of the first field of this name as a URL reference: each byte outside ASCII is
+    /// percent-encoded, whatever encoding it was meant in, as browsers do with `Location`.
+    pub fn reference(&self, name: &str) -> Option<Cow<'_, str>> {
+        let value = self.get(name)?;
+        Some(match std::str::from_utf8(value) {
+            Ok(text) if text.is_ascii() => Cow::Borrowed(text),
+            _ => Cow::Owned(value.iter().copied().fold(String::new(), push_escaped)),
+        })
+    }
+
     /// The values of all fields of this name, in order.
     pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         self.fields.iter().filter_map(move |field| {
@@ -103,6 +113,17 @@ impl Headers {
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
+}
+
+fn push_escaped(mut text: String, byte: u8) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    if byte.is_ascii() {
+        text.push(char::from(byte));
+    } else {
+        text.push('%');
+        text.extend([byte >> 4, byte & 15].map(|digit| char::from(DIGITS[usize::from(digit)])));
+    }
+    text
 }
 
 /// Control characters are escaped, because a server's bytes must not steer a terminal, and the
@@ -141,6 +162,21 @@ mod tests {
             headers.push(name, value);
         }
         headers
+    }
+
+    #[test]
+    fn references_keep_the_bytes_that_were_sent() {
+        for (value, expected) in [
+            (&b"/plain?x=%E9#f"[..], "/plain?x=%E9#f"),
+            (b"/caf\xe9", "/caf%E9"),
+            (b"/caf\xc3\xa9?\xe9=\xff", "/caf%C3%A9?%E9=%FF"),
+            (b"", ""),
+        ] {
+            let mut headers = Headers::default();
+            headers.push("Location", value);
+            assert_eq!(headers.reference("location").unwrap(), expected);
+            assert_eq!(headers.reference("refresh"), None);
+        }
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub struct Record {
     pub wire_bytes: u64,
     /// Bytes of the body after decoding.
     pub body_bytes: u64,
-    /// The body was cut at the size limit or its coding ended early.
+    /// The body was cut at the size limit, its coding ended early, or it is a part (206).
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub truncated: bool,
     /// Media type as sent, without parameters, lower-case.

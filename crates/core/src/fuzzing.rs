@@ -8,7 +8,7 @@ use crate::cookies::{
 };
 use crate::domain::{registrable, without_www};
 use crate::key::Keyer;
-use crate::robots::{MAX_SITEMAP_BYTES, MAX_SITEMAPS, Robots};
+use crate::robots::{MAX_SITEMAP_BYTES, MAX_SITEMAPS, Robots, RobotsReader};
 use crate::url::{CrawlUrl, HARD_LENGTH_LIMIT, Scheme};
 
 /// What a lossy reading may make of one byte.
@@ -88,6 +88,11 @@ pub fn fuzz_robots(data: &[u8]) {
         Robots::parse(data, &["clewline", "foobot"]),
         "parsing is deterministic"
     );
+    let mut reader = RobotsReader::new(&["clewline", "foobot"]);
+    for piece in data.chunks(data.first().map_or(1, |size| usize::from(*size).max(1))) {
+        reader.feed(piece);
+    }
+    assert_eq!(robots, reader.finish(), "pieces say something else");
     assert!(robots.sitemaps().len() <= MAX_SITEMAPS, "too many sitemaps");
     let longest = robots.sitemaps().iter().map(String::len).max();
     assert!(

@@ -64,11 +64,13 @@ pub enum LinkKind {
     CssImport = 26,
     /// Icons, manifests, preloads and the like.
     Asset = 27,
+    /// An image that a script loads later, from `data-src` and the like.
+    LazyImage = 28,
 }
 
 impl LinkKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Root,
         Self::Anchor,
         Self::Area,
@@ -91,6 +93,7 @@ impl LinkKind {
         Self::CssUrl,
         Self::CssImport,
         Self::Asset,
+        Self::LazyImage,
     ];
 
     /// The kind with this number, if there is one.
@@ -143,6 +146,7 @@ impl LinkKind {
             Self::CssUrl => "css-url",
             Self::CssImport => "css-import",
             Self::Asset => "asset",
+            Self::LazyImage => "lazy-image",
         }
     }
 }

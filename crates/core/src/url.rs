@@ -98,7 +98,7 @@ impl CrawlUrl {
             return Ok(joined);
         }
         self.to_url()
-            .join(reference)
+            .join(&with_two_slashes(reference))
             .map_err(|_| UrlError::Invalid)
             .and_then(Self::from_url)
     }
@@ -271,6 +271,31 @@ impl<'de> Deserialize<'de> for CrawlUrl {
     }
 }
 
+/// A reference that begins with more than two slashes, with two of them: for schemes like http the
+/// standard ignores the others (URL section 4.4, special authority ignore slashes state), and the
+/// parser that we use takes what follows two for an empty host. Apply it before resolving against
+/// an http or https URL.
+///
+/// ```
+/// use clewline_core::url::with_two_slashes;
+/// assert_eq!(with_two_slashes("///a.test/x"), "//a.test/x");
+/// assert_eq!(with_two_slashes("/x//y"), "/x//y");
+/// ```
+pub fn with_two_slashes(reference: &str) -> Cow<'_, str> {
+    if !reference.starts_with(['/', '\\']) {
+        return Cow::Borrowed(reference);
+    }
+    // The parser removes tabs and line ends, wherever they are.
+    let rest = reference.trim_start_matches(['/', '\\', '\t', '\n', '\r']);
+    let slashes = &reference.as_bytes()[..reference.len() - rest.len()];
+    let count = slashes.iter().filter(|byte| matches!(byte, b'/' | b'\\'));
+    if count.count() > 2 {
+        Cow::Owned(format!("//{rest}"))
+    } else {
+        Cow::Borrowed(reference)
+    }
+}
+
 /// The address in a serialised host, brackets or not.
 pub fn host_ip(host: &str) -> Option<IpAddr> {
     host.trim_start_matches('[')
@@ -334,6 +359,28 @@ mod tests {
             "canonical form is a fixed point"
         );
         assert_eq!(url.origin().to_owned() + url.path_and_query(), text);
+    }
+
+    #[test]
+    fn surplus_slashes_are_ignored() {
+        let page = CrawlUrl::parse("https://a.test/b/c").unwrap();
+        for (reference, expected) in [
+            ("//h.test/x", Some("https://h.test/x")),
+            ("///h.test/x", Some("https://h.test/x")),
+            ("////h.test//x", Some("https://h.test//x")),
+            ("\\\\\\h.test\\x", Some("https://h.test/x")),
+            ("/\t/\n/h.test/x", Some("https://h.test/x")),
+            ("/x///y", Some("https://a.test/x///y")),
+            ("x///y", Some("https://a.test/b/x///y")),
+            ("///", None),
+        ] {
+            let found = page.join(reference).ok();
+            assert_eq!(
+                found.as_ref().map(CrawlUrl::as_str),
+                expected,
+                "{reference:?}"
+            );
+        }
     }
 
     #[test]

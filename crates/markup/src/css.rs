@@ -1,7 +1,7 @@
 //! The references of a style sheet.
 //!
-//! Owns as much of CSS Syntax (section 4) as it takes to tell `url()` and `@import` from the
-//! same letters in comments, strings and names. Refuses to know properties, media and cascade.
+//! Owns as much of CSS Syntax (section 4) as it takes to tell `url()`, `@import` and the strings of
+//! `image-set()` from the same letters in comments, strings and names. Refuses to know properties, media and cascade.
 //! Invariant: linear; every step moves forward, and nothing is kept but the value being read.
 
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use std::ops::Range;
 /// What a reference is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `url()`.
+    /// `url()`, or a string of `image-set()`.
     Url,
     /// The sheet of an `@import`, as a string or with `url()`.
     Import,
@@ -58,6 +58,7 @@ impl<'a, F: FnMut(Reference<'a>)> Sheet<'a, F> {
                 b'@' if self.starts_with_name("@import") => self.import(),
                 b'@' if self.starts_with_name("@namespace") => self.skip_past(b';'),
                 b'u' | b'U' if !is_name_before && self.starts_with("url(") => self.url(Kind::Url),
+                b'i' | b'I' | b'-' if !is_name_before && self.skip_image_set() => self.image_set(),
                 _ => {
                     self.at += 1;
                     is_name = is_name_byte(byte);
@@ -77,6 +78,50 @@ impl<'a, F: FnMut(Reference<'a>)> Sheet<'a, F> {
             && let Some(value) = self.string()
         {
             self.tell(value, Kind::Import, start, true);
+        }
+    }
+
+    /// Passes over the name of `image-set(`, which browsers also know by its old name; whether it
+    /// was there.
+    fn skip_image_set(&mut self) -> bool {
+        let names = ["image-set(", "-webkit-image-set("];
+        let name = names.into_iter().find(|name| self.starts_with(name));
+        self.at += name.map_or(0, str::len);
+        name.is_some()
+    }
+
+    /// Consumes the candidates of an `image-set()` (CSS Images 4 section 2.4): strings in it are
+    /// URLs, but not those within its functions, such as `type("image/avif")`. What can't stand in
+    /// a value ends one that is not closed, so that it takes no strings from what follows.
+    fn image_set(&mut self) {
+        let mut depth = 1_usize;
+        let mut is_name_before = false;
+        while depth > 0
+            && let Some(byte) = self.peek()
+        {
+            let is_name = is_name_byte(byte) || byte == b'\\';
+            match byte {
+                b'/' if self.starts_with("/*") => self.skip_comment(),
+                b'"' | b'\'' => {
+                    let start = self.at;
+                    let Some(value) = self.string() else { return };
+                    if depth == 1 {
+                        self.tell(value, Kind::Url, start, true);
+                    }
+                }
+                b'u' | b'U' if !is_name_before && self.starts_with("url(") => self.url(Kind::Url),
+                b';' | b'{' | b'}' => return,
+                b'\\' => {
+                    self.at += 1;
+                    self.skip_character();
+                }
+                _ => {
+                    depth += usize::from(byte == b'(');
+                    depth -= usize::from(byte == b')');
+                    self.at += 1;
+                }
+            }
+            is_name_before = is_name && self.peek() != Some(b'(');
         }
     }
 
@@ -312,6 +357,20 @@ mod tests {
             ("a{b:'\\\ny'url(é\\é)}", &["url éé [url(é\\é)]"]),
             ("é url(é)\\é", &["url é [url(é)]"]),
             ("é url(\\\n\\é", &["url é [url(\\\n\\é]"]),
+            (
+                "a{b:image-set('x.png' 1x, \"y.png\" type('image/png') 2x)}c{d:'z'}",
+                &["url x.png ['x.png']", "url y.png [\"y.png\"]"],
+            ),
+            (
+                "a{b:-WebKit-Image-Set(url(x) 1x,url('y') 2x)'z'}",
+                &["url x [url(x)]", "url y [url('y')]"],
+            ),
+            ("a{b:image-set(/*'x'*/calc(('x'))'y')}", &["url y ['y']"]),
+            ("a{b:my-image-set('x') image-sets('x')}", &[]),
+            ("a{b:image-set('x' 1x;c:'y'}d{e:'z'}", &["url x ['x']"]),
+            ("a{b:image-set('x\ny') 'z'", &[]),
+            ("a{b:image-set('x", &["url x ['x]"]),
+            ("a{b:image-set(", &[]),
         ] {
             assert_eq!(told(sheet), expected, "{sheet}");
         }

@@ -18,6 +18,35 @@ pub const LONGEST_HEAD: usize = 1024 * 1024;
 /// The longest list of codings that is compared with others.
 const LONGEST_CODINGS: usize = 64;
 
+/// The content codings that exist (the registry of RFC 9110 section 16.6.1, and old names).
+const CONTENT_CODINGS: [&str; 11] = [
+    "gzip",
+    "x-gzip",
+    "deflate",
+    "br",
+    "zstd",
+    "compress",
+    "x-compress",
+    "aes128gcm",
+    "exi",
+    "dcb",
+    "dcz",
+];
+
+/// Whether a word of Content-Encoding names a coding, in any case. Servers also write encodings
+/// (`utf-8`) and mail's words (`8bit`) there; such words change nothing, as in browsers.
+pub fn is_content_coding(word: &[u8]) -> bool {
+    CONTENT_CODINGS
+        .iter()
+        .any(|coding| word.eq_ignore_ascii_case(coding.as_bytes()))
+}
+
+/// The word of a member of Content-Encoding: without white space and parameters.
+pub fn coding_word(member: &[u8]) -> &[u8] {
+    let end = memchr::memchr(b';', member).unwrap_or(member.len());
+    member[..end].trim_ascii()
+}
+
 /// A head as it was recorded, and what it says.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a> {
@@ -80,20 +109,26 @@ impl<'a> Head<'a> {
         Some(String::from_utf8_lossy(value).into_owned())
     }
 
-    /// Whether the body is chunked.
+    /// Whether the body is chunked: the last transfer coding that changes anything says so.
     pub fn is_chunked(&self) -> bool {
-        let last = self.all("transfer-encoding").last();
-        let coding = last.and_then(|value| value.rsplit(|&byte| byte == b',').next());
-        coding.is_some_and(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"chunked"))
+        let codings = self.all("transfer-encoding");
+        let codings = codings.flat_map(|value| value.split(|&byte| byte == b','));
+        codings
+            .map(<[u8]>::trim_ascii)
+            .filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
+            .last()
+            .is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"))
     }
 
-    /// The content codings in the order in which they were applied.
+    /// The content codings in the order in which they were applied; words that name none are
+    /// left out.
     pub fn content_codings(&self) -> Vec<String> {
         let values = self.all("content-encoding");
         let codings = values.flat_map(|value| value.split(|&byte| byte == b','));
         codings
-            .map(|coding| String::from_utf8_lossy(coding.trim_ascii()).to_ascii_lowercase())
-            .filter(|coding| !coding.is_empty() && coding != "identity")
+            .map(coding_word)
+            .filter(|word| is_content_coding(word))
+            .map(|word| String::from_utf8_lossy(word).to_ascii_lowercase())
             .collect()
     }
 
@@ -238,6 +273,34 @@ mod tests {
                 Some(200),
                 false,
                 "",
+                None,
+            ),
+            (
+                "HTTP/1.1 200 OK\nTransfer-Encoding: chunked, identity\nTransfer-Encoding:\n\n",
+                Some(200),
+                true,
+                "",
+                None,
+            ),
+            (
+                "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\nTransfer-Encoding: chunked\n\n",
+                Some(200),
+                true,
+                "",
+                None,
+            ),
+            (
+                "HTTP/1.1 200 OK\nContent-Encoding: utf-8, none\nContent-Encoding: 8bit,\u{e9}\n\n",
+                Some(200),
+                false,
+                "",
+                None,
+            ),
+            (
+                "HTTP/1.1 200 OK\nContent-Encoding: utf-8, compress, gzip;q=1\n\n",
+                Some(200),
+                false,
+                "compress gzip",
                 None,
             ),
             (

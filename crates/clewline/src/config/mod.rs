@@ -306,11 +306,17 @@ impl FetchConfig {
 pub struct ExtractConfig {
     /// Links per page at the most.
     pub max_links: usize,
+    /// Look for images that scripts load later, in `data-src` and the like. They are fetched with
+    /// [`page_requisites`](ScopeConfig::page_requisites) only.
+    pub lazy_images: bool,
 }
 
 impl Default for ExtractConfig {
     fn default() -> Self {
-        Self { max_links: 10_000 }
+        Self {
+            max_links: 10_000,
+            lazy_images: true,
+        }
     }
 }
 

@@ -60,7 +60,10 @@ fn unusual() -> Config {
         politeness,
         limits,
         fetch: unusual_fetch(),
-        extract: ExtractConfig { max_links: 12 },
+        extract: ExtractConfig {
+            max_links: 12,
+            lazy_images: false,
+        },
         output: OutputConfig {
             folder: Some("some/folder".into()),
             overwrite: true,

@@ -13,7 +13,7 @@ use clewline_core::frontier::{Answer, Ending, Failure, Familiar, Job, JobId, Set
 use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason, is_redirect_status};
-use clewline_core::robots;
+use clewline_core::robots::Robots;
 use clewline_core::url::{CrawlUrl, redacted};
 use futures_util::FutureExt;
 use xxhash_rust::xxh3::Xxh3;
@@ -32,15 +32,13 @@ use crate::fetch::{BodyTally, FetchFailure, Fetcher, GUESS_PATIENCE, Request, Re
 use crate::headers::Headers;
 use crate::leases::Lease;
 use crate::past::{self, Past};
+use crate::robots_file::{self, RulesReader};
 
 /// Bodies from this size are finished on a thread of their own.
 const LARGE_BODY: usize = 1024 * 1024;
 
 /// Bytes that are searched for links before other tasks of the thread have their turn.
 const TURN: usize = 128 * 1024;
-
-/// A robots.txt is read this far; the parser looks at no more (RFC 9309, 2.5).
-const ROBOTS_BODY: u64 = robots::MAX_BYTES as u64;
 
 /// The page is as it was (RFC 9110 section 15.4.5).
 const NOT_MODIFIED: u16 = 304;
@@ -241,7 +239,7 @@ impl Workshop {
     fn answer(&self, response: &Response, url: &CrawlUrl) -> Answer {
         let headers = &response.headers;
         let location = headers
-            .text("location")
+            .reference("location")
             .filter(|_| is_redirect_status(response.status));
         Answer {
             status: response.status,
@@ -267,7 +265,7 @@ async fn fetch_robots(
         cookie: passport.cookie.take(),
         credentials: passport.credentials,
         condition: None,
-        max_body: ROBOTS_BODY,
+        max_body: robots_file::LONGEST,
         timeout: workshop.timeout,
         patience: passport.patience,
         spaced: passport.spaced,
@@ -290,19 +288,25 @@ async fn read_robots(
 ) -> Done {
     let mut answer = workshop.answer(&response, url);
     if (200..300).contains(&response.status) {
-        let mut body = BytesMut::new();
-        loop {
-            match response.body.chunk().await {
-                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-                Ok(None) => break,
-                Err(failure) => return workshop.failed(&failure, started),
-            }
+        match read_rules(workshop, &mut response).await {
+            Ok(rules) => answer.robots = Some(Box::new(rules)),
+            Err(failure) => return workshop.failed(&failure, started),
         }
-        let rules = robots::Robots::parse(&body, &[&workshop.robots_token]);
-        answer.robots = Some(Box::new(rules));
     }
     answer.wire = response.body.tally().wire;
     Done::only(Ending::Answered(Box::new(answer)))
+}
+
+async fn read_rules(workshop: &Workshop, response: &mut Response) -> Result<Robots, FetchFailure> {
+    let mut reader = RulesReader::new(response, &workshop.robots_token)?;
+    let mut share = workshop.held.share();
+    while let Some(chunk) = response.body.chunk().await? {
+        reader.feed(&chunk);
+        if share.hold(reader.held() as u64) == Err(TooMuch) {
+            return Err(short_of_memory(response));
+        }
+    }
+    Ok(reader.finish(response.body.tally()))
 }
 
 async fn fetch_page(workshop: &Workshop, target: Target<'_>, passport: &mut Passport) -> Done {
@@ -412,7 +416,7 @@ fn head_facts(response: &Response, answer: &Answer) -> Facts {
     });
     let location = response
         .headers
-        .text("location")
+        .reference("location")
         .filter(|_| is_redirect_status(response.status));
     let unusable = location.filter(|_| answer.location.is_none());
     Facts {
@@ -479,6 +483,10 @@ async fn read_body(
         if share.hold(holds as u64) == Err(TooMuch) {
             return Err(short_of_memory(response));
         }
+    }
+    let is_cut = response.body.tally().truncated;
+    if let Some(extraction) = extraction.as_mut().filter(|_| is_cut) {
+        extraction.cut();
     }
     // A sitemap may have come packed.
     let is_heavy = size >= LARGE_BODY || target.kind == LinkKind::SitemapFile;

@@ -184,15 +184,36 @@ impl<'a> Scan<'a> {
                     return Some(encoding);
                 }
             } else if is_tag(rest) {
-                self.at += rest
+                let name = rest
                     .iter()
                     .position(|byte| is_space(*byte) || *byte == b'>')?;
+                let text = raw_text(&rest[1..name]);
+                self.at += name;
                 while self.attribute()? != Step::TagEnd {}
+                if let Some(name) = text {
+                    self.skip_text(name)?;
+                }
             } else if matches!(rest.get(1), Some(b'!' | b'/' | b'?')) {
                 self.at += memchr::memchr(b'>', rest)? + 1;
             } else {
                 self.at += 1;
             }
+        }
+    }
+
+    /// Skips the text of an element, up to its end tag. The prescan of the standard does not, but
+    /// browsers do: what looks like markup in a title or a script is none.
+    fn skip_text(&mut self, name: &str) -> Option<()> {
+        loop {
+            self.at += memmem::find(self.bytes.get(self.at..)?, b"</")?;
+            let end = self.bytes.get(self.at + 2..self.at + 2 + name.len())?;
+            let after = *self.bytes.get(self.at + 2 + name.len())?;
+            if end.eq_ignore_ascii_case(name.as_bytes())
+                && (is_space(after) || matches!(after, b'/' | b'>'))
+            {
+                return Some(());
+            }
+            self.at += 2;
         }
     }
 
@@ -292,6 +313,17 @@ fn is_meta(rest: &[u8]) -> bool {
         && rest
             .get(5)
             .is_some_and(|byte| is_space(*byte) || *byte == b'/')
+}
+
+/// The name of an element whose content is text, if this is one. `noscript` is not: we run none.
+fn raw_text(name: &[u8]) -> Option<&'static str> {
+    const NAMES: [&str; 8] = [
+        "iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp",
+    ];
+    let name = name.split(|byte| *byte == b'/').next().unwrap_or_default();
+    NAMES
+        .into_iter()
+        .find(|known| name.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 fn is_tag(rest: &[u8]) -> bool {

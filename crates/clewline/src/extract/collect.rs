@@ -12,7 +12,7 @@ use std::collections::hash_map::Entry;
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher, RandomState};
 
 use clewline_core::link::{Link, LinkKind, Links};
-use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT};
+use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT, with_two_slashes};
 use clewline_markup::css;
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
@@ -48,6 +48,16 @@ pub(super) enum Against {
     Document,
     /// The URL of the page itself: header fields know nothing of `base` (RFC 8288 section 3.2).
     Page,
+}
+
+/// How a text ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Ending {
+    /// By itself.
+    #[default]
+    Whole,
+    /// Where it was cut off: what reaches up to there may be half of what was written.
+    Cut,
 }
 
 /// One reference as it was written.
@@ -170,9 +180,39 @@ impl Collector {
         self.add_reference(Reference::new(raw, kind));
     }
 
+    /// A collector with the same bounds, for a document within the document.
+    pub(super) fn inner(&self) -> Self {
+        Self::new(self.bounds)
+    }
+
+    /// Takes what a document within the document named, relative to that one's base, if it has one
+    /// of its own. Its canonical URL is not that of the page.
+    pub(super) fn adopt(&mut self, inner: &Self, base: Option<&Url>) {
+        self.dropped += inner.dropped;
+        self.other += inner.other;
+        for reference in &inner.references {
+            let raw = &inner.texts[reference.start as usize..reference.end as usize];
+            let resolved = match base {
+                Some(base) => base.join(&with_two_slashes(raw)).map(String::from),
+                None => Ok(raw.to_owned()),
+            };
+            match resolved {
+                Ok(_) if reference.kind == LinkKind::Canonical => {}
+                Ok(raw) => self.add_reference(Reference {
+                    nofollow: reference.nofollow,
+                    ..Reference::new(raw, reference.kind)
+                }),
+                Err(_) => self.other += 1,
+            }
+        }
+    }
+
     /// The references of a style sheet.
-    pub(super) fn add_sheet(&mut self, sheet: &str) {
+    pub(super) fn add_sheet(&mut self, sheet: &str, ending: Ending) {
         css::references(sheet, |reference| {
+            if ending == Ending::Cut && reference.range.end == sheet.len() {
+                return;
+            }
             let kind = match reference.kind {
                 css::Kind::Url => LinkKind::CssUrl,
                 css::Kind::Import => LinkKind::CssImport,
@@ -349,7 +389,7 @@ impl<'p> Base<'p> {
         if encoding != UTF_8 {
             options = options.encoding_override(Some(&encode));
         }
-        let url = options.parse(raw).ok()?;
+        let url = options.parse(&with_two_slashes(raw)).ok()?;
         CrawlUrl::from_url(url).ok().map(|url| url.moved(room))
     }
 }
@@ -415,9 +455,9 @@ mod tests {
             let base = Url::parse(base).unwrap();
             let raw = pieces.concat();
             let raw = trim(&raw);
-            let whole = base.join(raw).ok().and_then(without);
+            let whole = base.join(&with_two_slashes(raw)).ok().and_then(without);
             let short = without_fragment(raw);
-            prop_assert_eq!(&base.join(short).ok().and_then(without), &whole);
+            prop_assert_eq!(&base.join(&with_two_slashes(short)).ok().and_then(without), &whole);
             let mut room = String::new();
             let resolved = Base::document(base).resolve(short, UTF_8, &mut room);
             prop_assert_eq!(resolved.map(|url| url.to_owned()), whole);

@@ -2,20 +2,23 @@
 //!
 //! Owns the table of HTML and SVG elements that name other resources, and the facts that `meta`,
 //! `base` and `title` tell. Refuses to know how the element was tokenized: the HTML and the XML
-//! path both hand over a name and a way to look up attributes, entities decoded.
+//! path both hand over a name, where it belongs, and a way to look up attributes, entities decoded.
+//! What is read and what is not, and why, stands in docs/links.md.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use clewline_core::link::LinkKind;
-use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT};
+use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT, with_two_slashes};
 use clewline_markup::{refresh, srcset};
+use encoding_rs::UTF_8;
 use url::Url;
 
-use super::collect::{Collector, Reference};
+use super::collect::{Collector, Ending, Reference};
 use super::directives::Directives;
+use super::html::HtmlPass;
 use super::relation;
-use super::tokenizer::{Attribute, Name};
+use super::tokenizer::{Attribute, Name, Namespace};
 
 /// The longest title, in characters.
 const TITLE_LIMIT: usize = 1000;
@@ -25,6 +28,27 @@ pub(super) const TITLE_BYTES: usize = 16 * 1024;
 
 /// The longest style element that is read, in bytes.
 pub(super) const STYLE_BYTES: usize = 1024 * 1024;
+
+/// How deep documents may stand within each other's `srcdoc`: every level is decoded and read again.
+const DEEPEST_DOCUMENT: u8 = 3;
+
+/// Attributes in which scripts find the address of an image.
+const LAZY: [Attribute; 4] = [
+    Attribute::DataSrc,
+    Attribute::DataLazySrc,
+    Attribute::DataLazy,
+    Attribute::DataOriginal,
+];
+
+/// The same for several sizes of it.
+const LAZY_SETS: [Attribute; 2] = [Attribute::DataSrcset, Attribute::DataLazySrcset];
+
+/// Whether images that scripts load later are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LazyImages {
+    Read,
+    Ignored,
+}
 
 /// The attributes of an element.
 pub(super) trait Attributes {
@@ -38,12 +62,21 @@ pub(super) struct Findings {
     pub(super) collector: Collector,
     pub(super) page: CrawlUrl,
     pub(super) base: Option<Url>,
+    pub(super) lazy_images: LazyImages,
+    /// How the text ends that is being read.
+    pub(super) ending: Ending,
     pub(super) agent: Arc<str>,
     pub(super) directives: Directives,
     pub(super) title: Option<String>,
     pub(super) problem: Option<&'static str>,
     raw_title: Option<String>,
     raw_style: String,
+    /// A `base` with a reference was met, usable or not.
+    has_base: bool,
+    /// What stands in for a base that is missing: that of the document around this one.
+    outer_base: Option<Url>,
+    /// How many documents are around this one.
+    depth: u8,
 }
 
 impl Findings {
@@ -52,12 +85,17 @@ impl Findings {
             collector,
             page,
             base: None,
+            lazy_images: LazyImages::Read,
+            ending: Ending::Whole,
             agent,
             directives: Directives::default(),
             title: None,
             problem: None,
             raw_title: None,
             raw_style: String::new(),
+            has_base: false,
+            outer_base: None,
+            depth: 0,
         }
     }
 
@@ -109,23 +147,52 @@ impl Findings {
     /// The style element's text is complete.
     pub(super) fn end_style(&mut self) {
         let text = std::mem::take(&mut self.raw_style);
-        self.style(&text);
+        let ending = if text.len() < STYLE_BYTES {
+            self.ending
+        } else {
+            Ending::Cut
+        };
+        self.style(&text, ending);
     }
 
     /// A style sheet, or the declarations of one element.
-    pub(super) fn style(&mut self, text: &str) {
-        self.collector.add_sheet(text);
+    pub(super) fn style(&mut self, text: &str, ending: Ending) {
+        self.collector.add_sheet(text, ending);
     }
 
     /// Reads one element.
-    pub(super) fn element(&mut self, name: Name, attributes: &impl Attributes) {
+    pub(super) fn element(
+        &mut self,
+        name: Name,
+        namespace: Namespace,
+        attributes: &impl Attributes,
+    ) {
+        match (namespace, name) {
+            (Namespace::Html, Name::BASE) => self.base(attributes),
+            (_, Name::BASE) => {}
+            (Namespace::Svg, Name::A) => self.anchor(svg_reference(attributes), attributes),
+            (Namespace::Svg, Name::SCRIPT) => self.in_svg(LinkKind::Script, attributes),
+            (Namespace::Svg, Name::FONT_FACE_URI) => self.in_svg(LinkKind::Font, attributes),
+            (Namespace::Svg, name) if is_drawn(name) => self.in_svg(LinkKind::Image, attributes),
+            _ => self.in_html(name, attributes),
+        }
+        self.plain(Attribute::Background, LinkKind::Image, attributes);
+        if let Some(style) = attributes.value(Attribute::Style) {
+            self.style(&style, Ending::Whole);
+        }
+    }
+
+    fn in_html(&mut self, name: Name, attributes: &impl Attributes) {
         match name {
-            Name::A => self.anchor(LinkKind::Anchor, attributes),
-            Name::AREA => self.anchor(LinkKind::Area, attributes),
-            Name::BASE => self.base(attributes),
+            Name::A => self.anchor(attributes.value(Attribute::Href), attributes),
+            Name::AREA => self.area(attributes),
             Name::LINK => self.link(attributes),
             Name::META => self.meta(attributes),
-            Name::IFRAME | Name::FRAME => self.plain(Attribute::Src, LinkKind::Frame, attributes),
+            Name::IFRAME => {
+                self.plain(Attribute::Src, LinkKind::Frame, attributes);
+                self.inner_document(attributes);
+            }
+            Name::FRAME => self.plain(Attribute::Src, LinkKind::Frame, attributes),
             Name::SCRIPT => self.plain(Attribute::Src, LinkKind::Script, attributes),
             Name::OBJECT => self.plain(Attribute::Data, LinkKind::Media, attributes),
             Name::AUDIO | Name::TRACK | Name::EMBED => {
@@ -137,18 +204,15 @@ impl Findings {
             }
             Name::SOURCE => {
                 self.plain(Attribute::Src, LinkKind::Media, attributes);
-                self.srcset(Attribute::Srcset, attributes);
+                self.srcset(Attribute::Srcset, LinkKind::Image, attributes);
+                self.lazy_sets(attributes);
             }
+            // The parser takes `image` for a misspelt `img` (HTML section 13.2.6.4.7).
             Name::IMG | Name::IMAGE => self.image(attributes),
-            Name::USE => self.svg_reference(attributes),
             Name::INPUT if is_image_input(attributes) => {
                 self.plain(Attribute::Src, LinkKind::Image, attributes);
             }
             _ => {}
-        }
-        self.plain(Attribute::Background, LinkKind::Image, attributes);
-        if let Some(style) = attributes.value(Attribute::Style) {
-            self.style(&style);
         }
     }
 
@@ -158,11 +222,25 @@ impl Findings {
         }
     }
 
-    fn anchor(&mut self, kind: LinkKind, attributes: &impl Attributes) {
-        let Some(raw) = attributes
-            .value(Attribute::Href)
-            .or_else(|| attributes.value(Attribute::XlinkHref))
-        else {
+    fn anchor(&mut self, raw: Option<Cow<'_, str>>, attributes: &impl Attributes) {
+        self.hyperlink(raw, LinkKind::Anchor, attributes);
+    }
+
+    fn area(&mut self, attributes: &impl Attributes) {
+        self.hyperlink(
+            attributes.value(Attribute::Href),
+            LinkKind::Area,
+            attributes,
+        );
+    }
+
+    fn hyperlink(
+        &mut self,
+        raw: Option<Cow<'_, str>>,
+        kind: LinkKind,
+        attributes: &impl Attributes,
+    ) {
+        let Some(raw) = raw else {
             return;
         };
         let nofollow = attributes
@@ -174,41 +252,90 @@ impl Findings {
         });
     }
 
-    fn image(&mut self, attributes: &impl Attributes) {
-        self.plain(Attribute::Src, LinkKind::Image, attributes);
-        self.srcset(Attribute::Srcset, attributes);
-        self.svg_reference(attributes);
-    }
-
-    fn svg_reference(&mut self, attributes: &impl Attributes) {
-        let raw = attributes
-            .value(Attribute::Href)
-            .or_else(|| attributes.value(Attribute::XlinkHref));
-        if let Some(raw) = raw {
-            self.collector
-                .add_reference(Reference::new(raw, LinkKind::Image));
+    fn in_svg(&mut self, kind: LinkKind, attributes: &impl Attributes) {
+        if let Some(raw) = svg_reference(attributes) {
+            self.collector.add_reference(Reference::new(raw, kind));
         }
     }
 
-    fn srcset(&mut self, attribute: Attribute, attributes: &impl Attributes) {
+    fn image(&mut self, attributes: &impl Attributes) {
+        self.plain(Attribute::Src, LinkKind::Image, attributes);
+        self.srcset(Attribute::Srcset, LinkKind::Image, attributes);
+        if self.lazy_images == LazyImages::Ignored {
+            return;
+        }
+        for attribute in LAZY {
+            // Some write `true` there, and the address elsewhere.
+            let raw = attributes.value(attribute);
+            if let Some(raw) = raw.filter(|raw| raw.contains(['/', '.'])) {
+                let image = Reference::new(raw, LinkKind::LazyImage);
+                self.collector.add_reference(image);
+            }
+        }
+        self.lazy_sets(attributes);
+    }
+
+    fn lazy_sets(&mut self, attributes: &impl Attributes) {
+        if self.lazy_images == LazyImages::Read {
+            for attribute in LAZY_SETS {
+                self.srcset(attribute, LinkKind::LazyImage, attributes);
+            }
+        }
+    }
+
+    fn srcset(&mut self, attribute: Attribute, kind: LinkKind, attributes: &impl Attributes) {
         if let Some(value) = attributes.value(attribute) {
             srcset::candidates(&value, |place| {
-                self.collector.add(&value[place], LinkKind::Image);
+                self.collector.add(&value[place], kind);
             });
         }
     }
 
-    /// The first base that can be one counts (HTML section 4.2.3). One that is longer than any
-    /// URL would be copied for each link, only to be refused.
-    fn base(&mut self, attributes: &impl Attributes) {
-        if self.base.is_some() {
+    /// The document in a `srcdoc`: its references are relative to the base of this one, and a
+    /// `base` in it is its own (HTML section 2.4.3). Title and directives are its own, too.
+    fn inner_document(&mut self, attributes: &impl Attributes) {
+        let Some(text) = attributes.value(Attribute::Srcdoc) else {
+            return;
+        };
+        if self.depth >= DEEPEST_DOCUMENT {
             return;
         }
-        let base = attributes
-            .value(Attribute::Href)
-            .and_then(|raw| self.page.to_url().join(&raw).ok());
-        self.base = base
-            .filter(|base| !base.cannot_be_a_base() && base.as_str().len() <= HARD_LENGTH_LIMIT);
+        let agent = Arc::clone(&self.agent);
+        let mut inner = Self {
+            lazy_images: self.lazy_images,
+            outer_base: self.base.as_ref().or(self.outer_base.as_ref()).cloned(),
+            depth: self.depth + 1,
+            ..Self::new(self.collector.inner(), self.page.clone(), agent)
+        };
+        let mut pass = HtmlPass::new(UTF_8);
+        pass.write(text.as_bytes(), &mut inner);
+        pass.finish(&mut inner);
+        self.collector.adopt(&inner.collector, inner.base.as_ref());
+        self.problem = self.problem.or(inner.problem);
+    }
+
+    /// The first base with a reference counts, usable or not; where it is not, there is none (HTML
+    /// section 4.2.3). `data:` and `javascript:` are not, nor is what cannot be a base; one that is
+    /// longer than any URL would be copied for each link, only to be refused.
+    fn base(&mut self, attributes: &impl Attributes) {
+        if self.has_base {
+            return;
+        }
+        let Some(raw) = attributes.value(Attribute::Href) else {
+            return;
+        };
+        self.has_base = true;
+        let around = self
+            .outer_base
+            .clone()
+            .unwrap_or_else(|| self.page.to_url());
+        let raw = raw.trim_matches(|c: char| c <= ' ');
+        let base = around.join(&with_two_slashes(raw)).ok();
+        self.base = base.filter(|base| {
+            !matches!(base.scheme(), "data" | "javascript")
+                && !base.cannot_be_a_base()
+                && base.as_str().len() <= HARD_LENGTH_LIMIT
+        });
     }
 
     fn link(&mut self, attributes: &impl Attributes) {
@@ -227,7 +354,7 @@ impl Findings {
             });
         }
         if kind == LinkKind::Image {
-            self.srcset(Attribute::ImageSrcset, attributes);
+            self.srcset(Attribute::ImageSrcset, LinkKind::Image, attributes);
         }
     }
 
@@ -249,6 +376,29 @@ impl Findings {
             self.directives.read(&content);
         }
     }
+}
+
+/// What an element of SVG refers to; the name with a prefix is the old one.
+fn svg_reference(attributes: &impl Attributes) -> Option<Cow<'_, str>> {
+    attributes
+        .value(Attribute::Href)
+        .or_else(|| attributes.value(Attribute::XlinkHref))
+}
+
+/// Elements of SVG whose reference is part of the drawing.
+const fn is_drawn(name: Name) -> bool {
+    matches!(
+        name,
+        Name::IMAGE
+            | Name::USE
+            | Name::FE_IMAGE
+            | Name::FILTER
+            | Name::LINEAR_GRADIENT
+            | Name::MPATH
+            | Name::PATTERN
+            | Name::RADIAL_GRADIENT
+            | Name::TEXT_PATH
+    )
 }
 
 fn is_image_input(attributes: &impl Attributes) -> bool {

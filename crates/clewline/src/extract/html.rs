@@ -11,11 +11,11 @@ use std::borrow::Cow;
 use clewline_core::link::LinkKind;
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
 
-use super::collect::Reference;
+use super::collect::{Ending, Reference};
 use super::element::{Attributes, Findings, STYLE_BYTES, TITLE_BYTES};
 use super::find::find_either;
 use super::lately::Lately;
-use super::tokenizer::{Attribute, Name, Sink, StartTag, TextOf, Tokenizer};
+use super::tokenizer::{Attribute, Name, Namespace, Sink, StartTag, TextOf, Tokenizer};
 
 /// The pieces in which bytes are decoded.
 const PIECE: usize = 16 * 1024;
@@ -102,10 +102,10 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn element(&mut self, tag: &StartTag<'_>) {
+    fn element(&mut self, tag: &StartTag<'_>, namespace: Namespace) {
         let encoding = self.encoding;
         let values = Values { tag, encoding };
-        self.findings.element(tag.name(), &values);
+        self.findings.element(tag.name(), namespace, &values);
     }
 
     /// An anchor that has nothing but its reference: if it was met lately, it says nothing new.
@@ -130,7 +130,7 @@ impl Reading<'_> {
 }
 
 impl Sink for Reading<'_> {
-    fn start(&mut self, tag: &StartTag<'_>) {
+    fn start(&mut self, tag: &StartTag<'_>, namespace: Namespace) {
         if tag.is_cut() {
             self.findings.problem.get_or_insert(TOO_LONG);
         }
@@ -139,7 +139,7 @@ impl Sink for Reading<'_> {
         }
         match tag.only_value(Attribute::Href) {
             Some(reference) if tag.name() == Name::A => self.plain_anchor(tag, reference),
-            _ => self.element(tag),
+            _ => self.element(tag, namespace),
         }
     }
 
@@ -150,14 +150,16 @@ impl Sink for Reading<'_> {
 
     fn end_text(&mut self, of: TextOf) {
         let mut bytes = std::mem::take(self.text);
-        let text = if bytes.len() < limit(of) {
-            self.encoding.decode_without_bom_handling(&bytes).0
+        let (text, ending) = if bytes.len() < limit(of) {
+            let text = self.encoding.decode_without_bom_handling(&bytes).0;
+            (text, self.findings.ending)
         } else {
-            Cow::Owned(decoded_beginning(self.encoding, &bytes))
+            let text = decoded_beginning(self.encoding, &bytes);
+            (Cow::Owned(text), Ending::Cut)
         };
         match of {
             TextOf::Title => self.findings.title(&text),
-            TextOf::Style => self.findings.style(&text),
+            TextOf::Style => self.findings.style(&text, ending),
         }
         drop(text);
         bytes.clear();

@@ -60,6 +60,10 @@ pub trait Extraction: Send {
         0
     }
 
+    /// The body was cut off, at the size limit or by the server: [`finish`](Self::finish) follows,
+    /// and what reaches up to the end may be half of what was written.
+    fn cut(&mut self) {}
+
     /// The body has ended; a body cut at the size limit ends here too.
     fn finish(self: Box<Self>) -> Extracted;
 }

@@ -18,14 +18,15 @@ use super::collect::{Bounds, Collector};
 use super::element::{Attributes, Findings};
 use super::html::HtmlPass;
 use super::page::conclude;
-use super::tokenizer::{Attribute, Name};
+use super::tokenizer::{Attribute, Name, Namespace};
 
 const BOUNDS: Bounds = Bounds {
     links: 100_000,
     bytes: 1 << 24,
 };
 
-const HTML: &str = "http://www.w3.org/1999/xhtml";
+const SVG: &str = "http://www.w3.org/2000/svg";
+const MATHML: &str = "http://www.w3.org/1998/Math/MathML";
 
 /// Why the second opinion does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub(crate) enum Doubt {
     ForeignStyle,
     /// `noscript` within the text of `noscript`: it has no way to be told that scripts are off.
     NestedNoscript,
+    /// A `base` after the first `template`: it does not tell what is within a template.
+    Template,
 }
 
 /// What both readers have to say of a document, if the second is to be trusted.
@@ -73,6 +76,7 @@ fn second(body: &[u8], encoding: &'static Encoding) -> Result<Findings, Doubt> {
         findings: blank(),
         last: String::new(),
         noscript: String::new(),
+        has_template: false,
         doubt: None,
     };
     let witness = read(body, encoding, witness);
@@ -88,6 +92,7 @@ struct Witness {
     /// The name of the last start tag: raw text is that of this element.
     last: String,
     noscript: String,
+    has_template: bool,
     doubt: Option<Doubt>,
 }
 
@@ -130,18 +135,25 @@ impl Witness {
     fn element(&mut self, element: &Element<'_, '_>, body: &[u8]) {
         let name = element.tag_name();
         let place = element.source_location().bytes();
-        let is_html = element.namespace_uri() == HTML;
+        let namespace = match (name.as_str(), element.namespace_uri()) {
+            ("svg", _) | (_, SVG) => Namespace::Svg,
+            ("math", _) | (_, MATHML) => Namespace::MathMl,
+            _ => Namespace::Html,
+        };
+        let is_html = namespace == Namespace::Html;
+        self.has_template |= name == "template";
         let doubt = match name.as_str() {
             "svg" | "math" if element.is_self_closing() => Some(Doubt::SelfClosing),
             "style" if !is_html && !is_simple_style(&body[place.end..]) => {
                 Some(Doubt::ForeignStyle)
             }
+            "base" if self.has_template => Some(Doubt::Template),
             _ if ends_with_empty_value(&body[place]) => Some(Doubt::EmptyValue),
             _ => None,
         };
         self.doubt = self.doubt.or(doubt);
         self.findings
-            .element(Name::new(name.as_bytes()), &Values(element));
+            .element(Name::new(name.as_bytes()), namespace, &Values(element));
         if name == "title" {
             self.findings.begin_title();
         }
@@ -176,6 +188,7 @@ impl Witness {
             findings: std::mem::replace(&mut self.findings, blank()),
             last: String::new(),
             noscript: String::new(),
+            has_template: self.has_template,
             doubt: self.doubt,
         };
         let title = inner.findings.title.clone();

@@ -12,9 +12,9 @@ use clewline_core::link::LinkKind;
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8};
 
 use super::body::Body;
-use super::collect::{Bounds, Collector};
+use super::collect::{Bounds, Collector, Ending};
 use super::directives::Directives;
-use super::element::Findings;
+use super::element::{Findings, LazyImages};
 use super::html::HtmlPass;
 use super::media::{self, Claim, Media};
 use super::xml::{self, End};
@@ -40,6 +40,7 @@ const NOT_A_SITEMAP: &str = "this is no sitemap";
 #[derive(Debug, Clone)]
 pub struct PageExtractor {
     max_links: usize,
+    lazy_images: LazyImages,
     agent: Arc<str>,
 }
 
@@ -65,6 +66,11 @@ impl PageExtractor {
     pub fn new(config: &ExtractConfig, agent_token: &str) -> Self {
         Self {
             max_links: config.max_links,
+            lazy_images: if config.lazy_images {
+                LazyImages::Read
+            } else {
+                LazyImages::Ignored
+            },
             agent: agent_token.into(),
         }
     }
@@ -84,6 +90,7 @@ impl Extractor for PageExtractor {
         }
         let mut findings = Findings::new(collector, head.url.clone(), Arc::clone(&self.agent));
         findings.directives = directives;
+        findings.lazy_images = self.lazy_images;
         let claim = media::claim(head.headers);
         let is_readable = head.sitemap || claim.media != Media::Other;
         Box::new(PageExtraction {
@@ -92,6 +99,7 @@ impl Extractor for PageExtractor {
             findings,
             charset: None,
             query_encoding: UTF_8,
+            ending: Ending::Whole,
             state: if is_readable {
                 State::Holding(Vec::new())
             } else {
@@ -126,6 +134,8 @@ struct PageExtraction {
     findings: Findings,
     charset: Option<&'static Encoding>,
     query_encoding: &'static Encoding,
+    /// How the body ended.
+    ending: Ending,
     state: State,
 }
 
@@ -163,10 +173,15 @@ impl Extraction for PageExtraction {
         text + self.findings.collector.held()
     }
 
+    fn cut(&mut self) {
+        self.ending = Ending::Cut;
+    }
+
     fn finish(mut self: Box<Self>) -> Extracted {
         if matches!(self.state, State::Holding(_)) {
             self.decide(true);
         }
+        self.findings.ending = self.ending;
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle | State::Holding(_) => {}
             State::Html(pass) => pass.finish(&mut self.findings),
@@ -254,6 +269,9 @@ impl PageExtraction {
 
     fn read_whole(&mut self, body: Body, format: Format) {
         let (bytes, problem) = body.finish();
+        if problem.is_some() {
+            self.findings.ending = Ending::Cut;
+        }
         let declared = match format {
             Format::Css => charset::declared_in_css(&bytes),
             Format::Xml | Format::Sitemap => charset::declared_in_xml(&bytes),
@@ -264,7 +282,8 @@ impl PageExtraction {
         self.charset = Some(encoding);
         let read = match format {
             Format::Css => {
-                self.findings.collector.add_sheet(&text);
+                let ending = self.findings.ending;
+                self.findings.collector.add_sheet(&text, ending);
                 None
             }
             Format::Xml => self.read_xml(&text),
@@ -277,10 +296,10 @@ impl PageExtraction {
 
     fn read_xml(&mut self, text: &str) -> Option<&'static str> {
         let root = xml::root(text).unwrap_or_default();
-        if root == "html" {
-            let end = xml::xhtml(text, &mut self.findings);
-            if end == End::Whole {
-                return None;
+        if root == "html" || root == "svg" {
+            let end = xml::markup(text, &mut self.findings);
+            if end == End::Whole || root == "svg" {
+                return (end != End::Whole).then_some(NOT_XML);
             }
             // What claims to be XHTML and is not may still be HTML; links found twice are one.
             let mut pass = HtmlPass::new(UTF_8);
@@ -310,7 +329,8 @@ impl PageExtraction {
             .starts_with('<');
         let end = match xml::root(text).unwrap_or_default().as_str() {
             _ if !is_markup => {
-                sitemap::lines(text, &self.findings.page, collector);
+                let ending = self.findings.ending;
+                sitemap::lines(text, ending, &self.findings.page, collector);
                 let is_empty = collector.len() == before && !text.trim().is_empty();
                 return is_empty.then_some(NOT_A_SITEMAP);
             }

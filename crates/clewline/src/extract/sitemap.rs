@@ -7,7 +7,7 @@
 use clewline_core::link::LinkKind;
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT};
 
-use super::collect::{Bounds, Collector, Reference};
+use super::collect::{Bounds, Collector, Ending, Reference};
 use super::element::push_bounded;
 use super::xml::{End, StartTag, Visitor, walk};
 
@@ -66,8 +66,13 @@ pub(super) fn add(collector: &mut Collector, sitemap: &CrawlUrl, entry: Referenc
     }
 }
 
-/// Reads a sitemap that is a list of lines.
-pub(super) fn lines(text: &str, sitemap: &CrawlUrl, collector: &mut Collector) {
+/// Reads a sitemap that is a list of lines. The last line of one that was cut off is half a URL,
+/// which may well lead somewhere.
+pub(super) fn lines(text: &str, ending: Ending, sitemap: &CrawlUrl, collector: &mut Collector) {
+    let text = match ending {
+        Ending::Whole => text,
+        Ending::Cut => text.rfind(['\r', '\n']).map_or("", |end| &text[..end]),
+    };
     for line in text.trim_start_matches('\u{feff}').lines().take(URL_LIMIT) {
         add(collector, sitemap, Reference::new(line, LinkKind::Sitemap));
     }

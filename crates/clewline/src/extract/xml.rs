@@ -1,6 +1,6 @@
 //! XML, leniently.
 //!
-//! Owns the walk over a document's elements and text, XHTML, and the plain rule for XML that
+//! Owns the walk over a document's elements and text, XHTML and SVG, and the plain rule for XML that
 //! nobody knows: an `href` is a link. Refuses to expand entities beyond the five of XML itself
 //! and numeric ones, and to read a DTD. Invariant: linear; a document that breaks off has told
 //! what stands before the break.
@@ -15,7 +15,10 @@ use quick_xml::events::{BytesPI, BytesStart, Event};
 
 use super::collect::Collector;
 use super::element::{Attributes, Findings};
-use super::tokenizer::{Attribute as Wanted, Name};
+use super::tokenizer::{Attribute as Wanted, Name, Namespace};
+
+/// How many namespaces can be entered before any is left.
+const DEEPEST: usize = 4096;
 
 /// How a walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +57,16 @@ impl StartTag<'_, '_> {
 }
 
 impl Attributes for StartTag<'_, '_> {
+    /// Here the prefix of `xlink:href` is the author's choice.
     fn value(&self, attribute: Wanted) -> Option<Cow<'_, str>> {
-        self.attribute(attribute.text()).map(Cow::Owned)
+        let value = match attribute {
+            Wanted::XlinkHref => self.find(|found| {
+                let name = found.rsplit_once(':').map(|(_, local)| local);
+                name.is_some_and(|name| name.eq_ignore_ascii_case("href"))
+            }),
+            _ => self.attribute(attribute.text()),
+        };
+        value.map(Cow::Owned)
     }
 }
 
@@ -157,13 +168,13 @@ fn open(visitor: &mut impl Visitor, tag: &BytesStart<'_>) {
     );
 }
 
-/// Reads XHTML. That is not left to the HTML tokenizer, for which `<script src="x"/>` would
+/// Reads XHTML or SVG. That is not left to the HTML tokenizer, for which `<script src="x"/>` would
 /// begin a script that never ends.
-pub(super) fn xhtml(text: &str, findings: &mut Findings) -> End {
-    let mut visitor = Xhtml {
+pub(super) fn markup(text: &str, findings: &mut Findings) -> End {
+    let mut visitor = Markup {
         findings,
         inside: Inside::Markup,
-        svg_depth: 0,
+        entered: Vec::new(),
     };
     let end = walk(text, &mut visitor);
     findings.end_title();
@@ -178,18 +189,42 @@ enum Inside {
     Style,
 }
 
-struct Xhtml<'a> {
+struct Markup<'a> {
     findings: &'a mut Findings,
     inside: Inside,
-    svg_depth: usize,
+    /// The elements that changed the namespace, and to which one. What the document declares is
+    /// not looked at: many declare nothing, and the names tell.
+    entered: Vec<(Name, Namespace)>,
 }
 
-impl Visitor for Xhtml<'_> {
+impl Markup<'_> {
+    /// Where an element of this name belongs, and where its content does, if that is elsewhere.
+    fn place(&self, name: Name) -> (Namespace, Option<Namespace>) {
+        let within = self.entered.last().map_or(Namespace::Html, |last| last.1);
+        match (name, within) {
+            (Name::SVG, _) => (Namespace::Svg, Some(Namespace::Svg)),
+            (Name::MATH, _) => (Namespace::MathMl, Some(Namespace::MathMl)),
+            (Name::FOREIGN_OBJECT | Name::DESC | Name::TITLE, Namespace::Svg) => {
+                (within, Some(Namespace::Html))
+            }
+            (Name::TEMPLATE, Namespace::Html) => (within, Some(Namespace::Template)),
+            _ => (within, None),
+        }
+    }
+}
+
+impl Visitor for Markup<'_> {
     fn open(&mut self, name: &str, tag: &StartTag<'_, '_>) {
-        self.findings.element(Name::new(name.as_bytes()), tag);
+        let packed = Name::new(name.as_bytes());
+        let (namespace, content) = self.place(packed);
+        self.findings.element(packed, namespace, tag);
+        if let Some(content) = content
+            && self.entered.len() < DEEPEST
+        {
+            self.entered.push((packed, content));
+        }
         match name {
-            "svg" => self.svg_depth += 1,
-            "title" if self.svg_depth == 0 => {
+            "title" if namespace == Namespace::Html => {
                 self.inside = Inside::Title;
                 self.findings.begin_title();
             }
@@ -208,8 +243,9 @@ impl Visitor for Xhtml<'_> {
     }
 
     fn close(&mut self, name: &str) {
+        let packed = Name::new(name.as_bytes());
+        self.entered.pop_if(|(entered, _)| *entered == packed);
         match name {
-            "svg" => self.svg_depth = self.svg_depth.saturating_sub(1),
             "title" if self.inside == Inside::Title => self.findings.end_title(),
             "style" if self.inside == Inside::Style => self.findings.end_style(),
             _ => return,
@@ -222,6 +258,10 @@ impl Visitor for Xhtml<'_> {
             self.findings.title_text(&format!("&{name};"));
         }
     }
+
+    fn instruction(&mut self, instruction: &BytesPI<'_>) {
+        add_style_sheet(instruction, &mut self.findings.collector);
+    }
 }
 
 /// Reads XML of which nothing is known but that an `href` is a reference.
@@ -233,8 +273,11 @@ struct Hrefs<'a>(&'a mut Collector);
 
 impl Visitor for Hrefs<'_> {
     fn open(&mut self, name: &str, tag: &StartTag<'_, '_>) {
+        // Drawings stand within other formats, too.
         let kind = match name {
-            "image" | "use" => LinkKind::Image,
+            "image" | "use" | "feimage" => LinkKind::Image,
+            "script" => LinkKind::Script,
+            "font-face-uri" => LinkKind::Font,
             _ => LinkKind::Anchor,
         };
         if let Some(raw) = tag.attribute_of_any_namespace("href") {
@@ -247,15 +290,20 @@ impl Visitor for Hrefs<'_> {
     fn close(&mut self, _name: &str) {}
 
     fn instruction(&mut self, instruction: &BytesPI<'_>) {
-        if instruction.target() != "xml-stylesheet" {
-            return;
-        }
-        let href = instruction
-            .attributes()
-            .flatten()
-            .find(|found| found.key.as_ref() == "href");
-        if let Some(href) = href {
-            self.0.add(&value(&href), LinkKind::Style);
-        }
+        add_style_sheet(instruction, self.0);
+    }
+}
+
+/// The style sheet that an instruction names.
+fn add_style_sheet(instruction: &BytesPI<'_>, collector: &mut Collector) {
+    if instruction.target() != "xml-stylesheet" {
+        return;
+    }
+    let href = instruction
+        .attributes()
+        .flatten()
+        .find(|found| found.key.as_ref() == "href");
+    if let Some(href) = href {
+        collector.add(&value(&href), LinkKind::Style);
     }
 }

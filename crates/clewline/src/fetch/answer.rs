@@ -17,6 +17,7 @@ use super::http1::{BodyReader, ResponseHead};
 use super::pool::{Pool, Route};
 use super::{Body, BodyTally, FetchFailure};
 use crate::exchange::{Recorder, Truncation};
+use crate::partial::is_partial;
 
 /// The longest piece of a body.
 const LONGEST_PIECE: usize = 64 * 1024;
@@ -78,6 +79,7 @@ impl HttpBody {
         let mut body = Self {
             tally: BodyTally {
                 wire: flow.count,
+                truncated: is_partial(head.status, &head.headers),
                 ..BodyTally::default()
             },
             flow: Some(flow),

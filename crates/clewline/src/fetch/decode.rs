@@ -10,6 +10,7 @@ mod gzip;
 #[cfg(test)]
 mod tests;
 
+use clewline_warc::http;
 use codec::{Codec, Fate};
 
 /// The longest piece that reaches the sink in one call.
@@ -41,9 +42,9 @@ impl Default for DecodeLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum DecodeError {
-    /// A coding that nobody registered, or that is not supported.
-    #[error("the content coding is not known")]
-    Unknown,
+    /// A coding that exists and is not supported, such as `compress`.
+    #[error("the content coding is not supported")]
+    Unsupported,
     /// More codings than [`DecodeLimits::codings`].
     #[error("too many content codings on each other")]
     TooMany,
@@ -82,22 +83,22 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    /// The name in any case; `None` is `identity`, which changes nothing.
+    /// The coding of this name, in any case. `None` is a word that names no coding, such as
+    /// `identity`, `none` or `utf-8`: it changes nothing, and browsers show such pages.
     fn named(name: &[u8]) -> Result<Option<Self>, DecodeError> {
-        const NAMES: [(&[u8], Option<Coding>); 7] = [
-            (b"", None),
-            (b"identity", None),
-            (b"gzip", Some(Coding::Gzip)),
-            (b"x-gzip", Some(Coding::Gzip)),
-            (b"deflate", Some(Coding::Deflate)),
-            (b"br", Some(Coding::Brotli)),
-            (b"zstd", Some(Coding::Zstd)),
+        const NAMES: [(&[u8], Coding); 5] = [
+            (b"gzip", Coding::Gzip),
+            (b"x-gzip", Coding::Gzip),
+            (b"deflate", Coding::Deflate),
+            (b"br", Coding::Brotli),
+            (b"zstd", Coding::Zstd),
         ];
-        NAMES
-            .iter()
-            .find(|(known, _)| name.eq_ignore_ascii_case(known))
-            .map(|(_, coding)| *coding)
-            .ok_or(DecodeError::Unknown)
+        let known = |(known, _): &&(&[u8], Self)| name.eq_ignore_ascii_case(known);
+        match NAMES.iter().find(known) {
+            Some((_, coding)) => Ok(Some(*coding)),
+            None if http::is_content_coding(name) => Err(DecodeError::Unsupported),
+            None => Ok(None),
+        }
     }
 }
 
@@ -149,7 +150,7 @@ impl Decoder {
             .iter()
             .flat_map(|value| value.split(|&byte| byte == b','))
         {
-            let Some(coding) = Coding::named(name.trim_ascii())? else {
+            let Some(coding) = Coding::named(http::coding_word(name))? else {
                 continue;
             };
             if stages.len() >= limits.codings {

@@ -131,7 +131,8 @@ pub struct BodyTally {
     pub wire: u64,
     /// Bytes after decoding.
     pub decoded: u64,
-    /// The body was cut at the size limit, or its coding ended early.
+    /// The body was cut at the size limit, its coding ended early, or the server sent a part of
+    /// the content only (206).
     pub truncated: bool,
 }
 

@@ -15,13 +15,14 @@ const MAX_LINKS: usize = 8;
 /// Bodies up to this size are also fed byte by byte.
 const BYTEWISE: usize = 4096;
 
-const HTML_TYPES: [&str; 6] = [
+const HTML_TYPES: [&str; 7] = [
     "text/html",
     "text/html; charset=utf-8",
     "text/html; charset=shift_jis",
     "text/html; charset=utf-16le",
     "application/xhtml+xml",
     "",
+    "image/svg+xml",
 ];
 
 /// HTML, XHTML and unlabelled pages: the first byte picks the type and the cut.
@@ -86,6 +87,8 @@ fn check(headers: &Headers, announced: Announced, choice: u8, body: &[u8]) -> Ex
         let bytes: Vec<_> = body.chunks(1).collect();
         assert_eq!(read(headers, announced, &bytes), whole, "cut in bytes");
     }
+    let cut = read_to(headers, announced, &[body], End::Cut);
+    assert!(cut.links.len() <= whole.links.len(), "a cut adds links");
     let title = whole.title.as_deref().unwrap_or_default();
     assert!(title.chars().count() <= 1000);
     for link in whole.links.iter() {
@@ -97,9 +100,20 @@ fn check(headers: &Headers, announced: Announced, choice: u8, body: &[u8]) -> Ex
 }
 
 fn read(headers: &Headers, announced: Announced, parts: &[&[u8]]) -> Extracted {
+    read_to(headers, announced, parts, End::Whole)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Whole,
+    Cut,
+}
+
+fn read_to(headers: &Headers, announced: Announced, parts: &[&[u8]], end: End) -> Extracted {
     let url = CrawlUrl::parse("http://h.test/d/p?q").expect("the URL is a constant that parses");
     let config = ExtractConfig {
         max_links: MAX_LINKS,
+        ..ExtractConfig::default()
     };
     let head = PageHead {
         url: &url,
@@ -110,6 +124,9 @@ fn read(headers: &Headers, announced: Announced, parts: &[&[u8]]) -> Extracted {
     let mut page = PageExtractor::new(&config, "clewline").begin(head);
     for part in parts {
         page.feed(part);
+    }
+    if end == End::Cut {
+        page.cut();
     }
     page.finish()
 }
@@ -137,6 +154,13 @@ mod tests {
             b"\0",
             b"<loc>",
             b"<![CDATA[",
+            b"<base href=",
+            b"<template>",
+            b"<iframe srcdoc='",
+            b"<image href=",
+            b"<foreignObject>",
+            b" data-src=",
+            b"image-set(",
         ],
         rounds: 100,
     };

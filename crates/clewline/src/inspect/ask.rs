@@ -13,7 +13,7 @@ use clewline_core::frontier::{Answer, Failure, Offer, Offers, Store};
 use clewline_core::key::Key;
 use clewline_core::link::{Link, Links};
 use clewline_core::outcome::{SkipReason, is_redirect_status};
-use clewline_core::robots::{self, Robots};
+use clewline_core::robots::Robots;
 use clewline_core::url::CrawlUrl;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -25,9 +25,7 @@ use crate::clock::unix_seconds;
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
 use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response, Timings};
 use crate::headers::Headers;
-
-/// A robots.txt is read this far; the parser looks at no more (RFC 9309, 2.5).
-const ROBOTS_BODY: u64 = robots::MAX_BYTES as u64;
+use crate::robots_file::{self, RulesReader};
 
 /// A page that was read.
 pub(super) struct Reading {
@@ -172,9 +170,9 @@ impl Visit<'_> {
         url: &CrawlUrl,
         address: Option<IpAddr>,
     ) -> Result<Answer, FetchFailure> {
-        let request = self.request(url, address, ROBOTS_BODY);
+        let request = self.request(url, address, robots_file::LONGEST);
         let (open, answer) = self.ask(request).await;
-        let (response, body) = match robots_text(answer).await {
+        let (response, rules) = match robots_rules(answer, &self.token).await {
             Ok(read) => read,
             Err(failure) => {
                 let hop = open.fail(&failure);
@@ -184,9 +182,6 @@ impl Visit<'_> {
         };
         let end = End::of(&response);
         let status = response.status;
-        let rules = (200..300)
-            .contains(&status)
-            .then(|| Robots::parse(&body, &[&self.token]));
         let state = match status {
             429 | 500.. => RobotsState::Unreachable,
             _ => RobotsState::Absent,
@@ -258,6 +253,9 @@ impl Visit<'_> {
                 }
             })
             .await?;
+            if let Some(extraction) = extraction.as_mut().filter(|_| end.tally.truncated) {
+                extraction.cut();
+            }
             extracted = extraction.map(Extraction::finish).unwrap_or_default();
         }
         let unusable = redirect(response).filter(|to| url.join(to).is_err());
@@ -324,16 +322,18 @@ impl Visit<'_> {
     }
 }
 
-/// The text of a robots.txt; that of an error page is not worth reading.
-async fn robots_text(
+/// The rules of a robots.txt; an error page is not worth reading.
+async fn robots_rules(
     answer: Result<Response, FetchFailure>,
-) -> Result<(Response, BytesMut), FetchFailure> {
+    token: &str,
+) -> Result<(Response, Option<Robots>), FetchFailure> {
     let mut response = answer?;
-    let mut body = BytesMut::new();
-    if (200..300).contains(&response.status) {
-        read(&mut response, |chunk| body.extend_from_slice(chunk)).await?;
+    if !(200..300).contains(&response.status) {
+        return Ok((response, None));
     }
-    Ok((response, body))
+    let mut reader = RulesReader::new(&response, token)?;
+    let end = read(&mut response, |chunk| reader.feed(chunk)).await?;
+    Ok((response, Some(reader.finish(end.tally))))
 }
 
 /// What an answer means to the frontier, apart from its body.
@@ -349,7 +349,7 @@ fn answer_of(response: &Response, url: &CrawlUrl, tally: BodyTally) -> Answer {
 
 /// Where a redirect points.
 fn redirect(response: &Response) -> Option<Cow<'_, str>> {
-    let location = response.headers.text("location");
+    let location = response.headers.reference("location");
     location.filter(|_| is_redirect_status(response.status))
 }
 

@@ -62,7 +62,8 @@ impl Foreign {
 fn entry(url: CrawlUrl, date: Moment, wire: u64, found: Captured, keys: &Keyer) -> Entry {
     let headers = &found.headers;
     let text = |name: &str| headers.text(name).map(std::borrow::Cow::into_owned);
-    let target = text("location")
+    let target = headers
+        .reference("location")
         .filter(|_| is_redirect_status(found.status))
         .and_then(|location| url.join(&location).ok());
     let media_type = text("content-type").and_then(|value| {

@@ -40,6 +40,25 @@ fn every_hop_has_its_record() {
     assert!(last.error.is_some(), "why it was not followed is said");
 }
 
+/// Browsers send back the bytes that the server wrote, whatever encoding it meant.
+#[test]
+fn a_target_keeps_its_bytes() {
+    let site = Site::new()
+        .page("/", Page::html(links(["/latin", "/utf"])))
+        .page("/latin", Page::redirect(301, b"/caf\xe9?q=\xfc".to_vec()))
+        .page("/utf", Page::redirect(301, "/caf\u{e9}"))
+        .under("/caf", |_| Page::html("").into());
+    let web = Web::new().site("a.test", site).start();
+    let crawled = crawl(&web, &["a.test/"], |_| {});
+    crawled.check_requested(&[
+        "a.test/",
+        "a.test/caf%C3%A9",
+        "a.test/caf%E9?q=%FC",
+        "a.test/latin",
+        "a.test/utf",
+    ]);
+}
+
 #[test]
 fn a_redirect_without_a_target_is_a_page() {
     let site = Site::new()

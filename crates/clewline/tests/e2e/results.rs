@@ -225,6 +225,38 @@ fn bytes_of_all_tries_are_counted() {
     assert_eq!(record.wire_bytes, sent);
 }
 
+/// What browsers show is not lost, and what is not whole is marked.
+#[test]
+fn sloppy_servers_are_read_as_browsers_read_them() {
+    let body = "<title>t</title><a href=/more>m</a>";
+    let twice = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\
+        Transfer-Encoding: chunked\r\n\r\n5\r\n<a hr\r\n8\r\nef=/two>\r\n0\r\n\r\n";
+    let site = Site::new()
+        .page("/", Page::html(links(["/charset", "/twice", "/part"])))
+        .page(
+            "/charset",
+            Page::html(body).header("Content-Encoding", "utf-8"),
+        )
+        .page("/twice", Reply::raw(twice))
+        .page("/part", Page::html("<a href=/three>3</a>").status(206))
+        .under("/", |_| Page::html("").into());
+    let web = Web::new().site("a.test", site).start();
+    let crawled = crawl(&web, &["a.test/"], |_| {});
+    for (place, is_truncated) in [
+        ("a.test/charset", false),
+        ("a.test/twice", false),
+        ("a.test/part", true),
+        ("a.test/more", false),
+        ("a.test/two", false),
+        ("a.test/three", false),
+    ] {
+        let record = crawled.record(place);
+        assert_eq!(record.outcome, OutcomeKind::Fetched, "{place}");
+        assert_eq!(record.truncated, is_truncated, "{place}");
+    }
+    assert_eq!(crawled.record("a.test/charset").title.as_deref(), Some("t"));
+}
+
 #[test]
 fn equal_bodies_have_equal_digests() {
     let site = Site::new()

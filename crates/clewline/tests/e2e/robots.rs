@@ -288,3 +288,33 @@ fn ignoring_the_robots_of_one_host_leaves_the_others() {
     crawled.check_requested(&["a.test/", "b.test/", "b.test/no"]);
     assert_eq!(crawled.record("b.test/no").outcome, OutcomeKind::Fetched);
 }
+
+#[test]
+fn rules_are_written_as_people_write() {
+    let rules = "User-agent: *\nDisallow: /my folder/\nDisallow: /*{id}\nDisallow: /q?a=<b>\n";
+    let pages = site(&["/my%20folder/x", "/t/{id}", "/q?a=%3Cb%3E", "/my"]).robots(rules);
+    let crawled = crawl(&web(pages), &["a.test/"], |_| {});
+    crawled.check_requested(&["a.test/", "a.test/my"]);
+    crawled.check_skipped("a.test/my%20folder/x", SkipReason::Robots);
+}
+
+/// The rules for all stand behind those for hundreds of others.
+#[test]
+fn a_long_file_is_read_to_its_end() {
+    let others = "User-agent: other\nDisallow: /a/long/path/that/is/not/for/us\n".repeat(20_000);
+    let rules = format!("{others}User-agent: *\nDisallow: /private\n");
+    assert!(rules.len() > 1 << 20);
+    let pages = site(&["/private/x", "/free"]).robots(&rules);
+    let crawled = crawl(&web(pages), &["a.test/"], |_| {});
+    crawled.check_requested(&["a.test/", "a.test/free"]);
+}
+
+#[test]
+fn a_part_of_the_file_is_not_the_file() {
+    let part = Page::text("User-agent: other\nDisallow: /\n").status(206);
+    let pages = site(&["/x"]).page("/robots.txt", part);
+    let crawled = crawl(&web(pages), &["a.test/"], |_| {});
+    crawled.check_requested(&[]);
+    let root = crawled.check_skipped("a.test/", SkipReason::RobotsUnreachable);
+    assert_eq!(root.tries, 0);
+}

@@ -230,5 +230,6 @@ pub(super) fn extract(reader: &mut Reader<'_>, settings: &Settings) -> ExtractCo
     let links = reader.small_count(links, 1..=10_000_000);
     ExtractConfig {
         max_links: links.map_or(base.max_links, |number| number as usize),
+        lazy_images: !settings.scope.no_lazy_images,
     }
 }

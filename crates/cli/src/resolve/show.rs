@@ -143,6 +143,7 @@ fn of_scope(config: &Config) -> Standings {
         ("exclude", list(&scope.exclude)),
         ("depth", number(config.limits.depth, "unlimited")),
         ("page-requisites", switch(scope.page_requisites)),
+        ("no-lazy-images", switch(!config.extract.lazy_images)),
         ("accept-types", some_list(&scope.accept_types, "all")),
         ("drop-params", list(&scope.drop_params)),
         ("no-sitemaps", switch(!scope.sitemaps)),

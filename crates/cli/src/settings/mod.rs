@@ -85,6 +85,9 @@ pub(crate) struct ScopeSettings {
     /// Also fetch what pages are made of: images, styles, scripts, fonts
     #[arg(short, long)]
     pub(crate) page_requisites: bool,
+    /// With --page-requisites, leave out images that scripts load later (`data-src` and the like)
+    #[arg(long)]
+    pub(crate) no_lazy_images: bool,
     /// Media types to read whole, `text/*,application/pdf`
     #[arg(long, value_name = "TYPES")]
     pub(crate) accept_types: Vec<String>,

@@ -1,11 +1,12 @@
 //! The syntax of a robots.txt file, with the leniency of Google's parser.
 //!
 //! Owns lines, fields and groups; refuses to know how patterns match. Invariant: every byte is
-//! looked at a bounded number of times, and only what applies to this crawler is kept.
+//! looked at a bounded number of times, only what applies to this crawler is kept, and however the
+//! file is cut into pieces, it says the same.
 
 use std::time::Duration;
 
-use super::rules::{Draft, Kind, RuleSet};
+use super::rules::{Builder, Draft, Kind};
 use super::{MAX_BYTES, MAX_LINE_BYTES, MAX_SITEMAP_BYTES, MAX_SITEMAPS, Robots, pattern};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -37,64 +38,135 @@ enum Field {
     Sitemap,
 }
 
-pub(super) fn parse(body: &[u8], agents: &[&str]) -> Robots {
-    let mut reader = Reader::new(agents);
-    let mut rest = skip_byte_order_mark(readable(body));
-    let mut number = 0;
-    while !rest.is_empty() {
-        let (line, behind) = split_line(rest);
-        number += 1;
-        reader.line(number, line);
-        rest = behind;
+/// Reads a robots.txt as it arrives.
+///
+/// ```
+/// use clewline_core::robots::{Robots, RobotsReader};
+///
+/// let mut reader = RobotsReader::new(&["clewline"]);
+/// reader.feed(b"User-agent: *\nDisall");
+/// reader.feed(b"ow: /private\n");
+/// let whole = Robots::parse(b"User-agent: *\nDisallow: /private\n", &["clewline"]);
+/// assert_eq!(reader.finish(), whole);
+/// ```
+#[derive(Debug)]
+pub struct RobotsReader {
+    /// Bytes that were taken so far.
+    taken: usize,
+    /// How much of a byte order mark the file began with, as long as it may go on.
+    mark: Option<usize>,
+    /// The beginning of a line whose end has not come yet, up to [`MAX_LINE_BYTES`].
+    line: Vec<u8>,
+    /// A line has begun that has not ended.
+    has_line: bool,
+    /// The last byte was a carriage return: a line feed after it ends no other line.
+    is_after_return: bool,
+    number: u32,
+    groups: Groups,
+}
+
+impl RobotsReader {
+    /// A reader for a crawler that answers to any of these product tokens.
+    pub fn new(agents: &[&str]) -> Self {
+        Self {
+            taken: 0,
+            mark: Some(0),
+            line: Vec::new(),
+            has_line: false,
+            is_after_return: false,
+            number: 0,
+            groups: Groups::new(agents),
+        }
     }
-    reader.finish()
-}
 
-/// The part of the file that is read. A line cut in two would say something else, often more
-/// than was meant, so the last line of a part is left out.
-fn readable(body: &[u8]) -> &[u8] {
-    let Some(part) = body.get(..MAX_BYTES).filter(|part| part.len() < body.len()) else {
-        return body;
-    };
-    let end = part.iter().rposition(|byte| matches!(byte, b'\r' | b'\n'));
-    &part[..end.unwrap_or(0)]
-}
+    /// The next piece of the file; what lies beyond [`MAX_BYTES`] is not read.
+    pub fn feed(&mut self, piece: &[u8]) {
+        let room = MAX_BYTES + 1 - self.taken;
+        let is_cut = piece.len() >= room;
+        let mut rest = &piece[..piece.len().min(room)];
+        self.taken += rest.len();
+        if is_cut {
+            // The one byte too many only says that the file goes on.
+            rest = &rest[..rest.len().saturating_sub(1)];
+        }
+        rest = self.skip_byte_order_mark(rest);
+        while !rest.is_empty() {
+            if std::mem::take(&mut self.is_after_return) && rest[0] == b'\n' {
+                rest = &rest[1..];
+                continue;
+            }
+            let end = rest.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+            self.take(&rest[..end.unwrap_or(rest.len())]);
+            let Some(end) = end else {
+                return;
+            };
+            self.is_after_return = rest[end] == b'\r';
+            self.end_line();
+            rest = &rest[end + 1..];
+        }
+    }
 
-/// Skips a byte order mark, even one that is cut short.
-fn skip_byte_order_mark(body: &[u8]) -> &[u8] {
-    let marks = body
-        .iter()
-        .zip(BYTE_ORDER_MARK)
-        .take_while(|(byte, mark)| byte == mark);
-    &body[marks.count()..]
-}
+    /// About how many bytes are held.
+    pub fn held(&self) -> usize {
+        self.line.capacity() + self.groups.held()
+    }
 
-fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
-    let Some(end) = text.iter().position(|byte| matches!(byte, b'\r' | b'\n')) else {
-        return (text, &[]);
-    };
-    let behind = if text[end..].starts_with(b"\r\n") {
-        end + 2
-    } else {
-        end + 1
-    };
-    (&text[..end], &text[behind..])
+    /// The file has ended.
+    pub fn finish(mut self) -> Robots {
+        if self.has_line && self.taken <= MAX_BYTES {
+            self.end_line();
+        }
+        self.groups.finish()
+    }
+
+    /// The file was cut off. A line cut in two would say something else, often more than was
+    /// meant, so the last line is left out.
+    pub fn finish_cut(self) -> Robots {
+        self.groups.finish()
+    }
+
+    /// Skips a byte order mark, even one that is cut short.
+    fn skip_byte_order_mark<'a>(&mut self, piece: &'a [u8]) -> &'a [u8] {
+        let Some(seen) = self.mark else {
+            return piece;
+        };
+        let marks = piece.iter().zip(&BYTE_ORDER_MARK[seen..]);
+        let count = marks.take_while(|(byte, mark)| byte == mark).count();
+        let is_over = count < piece.len() || seen + count == BYTE_ORDER_MARK.len();
+        self.mark = (!is_over).then_some(seen + count);
+        &piece[count..]
+    }
+
+    fn take(&mut self, part: &[u8]) {
+        self.has_line |= !part.is_empty();
+        let room = MAX_LINE_BYTES - self.line.len();
+        self.line.extend_from_slice(&part[..part.len().min(room)]);
+    }
+
+    fn end_line(&mut self) {
+        self.number += 1;
+        self.groups.line(self.number, &self.line);
+        self.line.clear();
+        self.has_line = false;
+    }
 }
 
 /// What a group asks for.
-#[derive(Default)]
-struct Group<'a> {
-    rules: Vec<Draft<'a>>,
+#[derive(Debug, Default)]
+struct Group {
+    rules: Builder,
     crawl_delay: Option<Duration>,
 }
 
-struct Reader<'a, 'n> {
-    agents: &'n [&'n str],
+/// The groups that may concern this crawler.
+#[derive(Debug)]
+struct Groups {
+    agents: Vec<Box<str>>,
     /// The groups that name this crawler, and the first name they use.
-    named: Group<'a>,
-    name: Option<&'n str>,
+    named: Group,
+    name: Option<Box<str>>,
     /// The groups for every crawler.
-    any: Option<Group<'a>>,
+    any: Option<Group>,
     sitemaps: Vec<String>,
     /// Whom the group that is being read addresses.
     to_named: bool,
@@ -103,10 +175,10 @@ struct Reader<'a, 'n> {
     rule_seen: bool,
 }
 
-impl<'a, 'n> Reader<'a, 'n> {
-    fn new(agents: &'n [&'n str]) -> Self {
+impl Groups {
+    fn new(agents: &[&str]) -> Self {
         Self {
-            agents,
+            agents: agents.iter().copied().map(Box::from).collect(),
             named: Group::default(),
             name: None,
             any: None,
@@ -117,7 +189,13 @@ impl<'a, 'n> Reader<'a, 'n> {
         }
     }
 
-    fn line(&mut self, number: u32, line: &'a [u8]) {
+    fn held(&self) -> usize {
+        let any = self.any.as_ref().map_or(0, |any| any.rules.held());
+        let sitemaps: usize = self.sitemaps.iter().map(String::capacity).sum();
+        any + self.named.rules.held() + sitemaps
+    }
+
+    fn line(&mut self, number: u32, line: &[u8]) {
         let text = without_comment(&line[..line.len().min(MAX_LINE_BYTES)]).trim_ascii();
         let Some((field, value)) = split_field(text) else {
             return;
@@ -138,38 +216,39 @@ impl<'a, 'n> Reader<'a, 'n> {
         }
         if let [b'*'] | [b'*', b' ' | b'\t', ..] = value {
             self.to_any = true;
-            self.any.get_or_insert_default();
+            if self.name.is_none() {
+                self.any.get_or_insert_default();
+            }
             return;
         }
         let token = product_token(value);
-        let is_named = |agent: &&&str| token.eq_ignore_ascii_case(agent.as_bytes());
-        if let Some(agent) = self
+        let named = self
             .agents
             .iter()
-            .find(is_named)
-            .filter(|_| !token.is_empty())
-        {
+            .find(|agent| token.eq_ignore_ascii_case(agent.as_bytes()));
+        if let Some(agent) = named.filter(|_| !token.is_empty()) {
             self.to_named = true;
-            self.name.get_or_insert(agent);
+            self.name.get_or_insert_with(|| agent.clone());
+            // Once the crawler was named, what is said to all is of no more use.
+            self.any = None;
         }
     }
 
     /// The group that takes what is read now, if it concerns this crawler.
-    fn group(&mut self) -> Option<&mut Group<'a>> {
+    fn group(&mut self) -> Option<&mut Group> {
         match (self.to_named, self.to_any) {
             (true, _) => Some(&mut self.named),
-            // Once the crawler was named, what is said to all is of no more use.
-            (false, true) if self.name.is_none() => self.any.as_mut(),
-            _ => None,
+            (false, true) => self.any.as_mut(),
+            (false, false) => None,
         }
     }
 
-    fn rule(&mut self, line: u32, kind: Kind, text: &'a [u8], value: &'a [u8]) {
+    fn rule(&mut self, line: u32, kind: Kind, text: &[u8], value: &[u8]) {
         self.rule_seen = true;
         let Some(group) = self.group() else {
             return;
         };
-        let written = pattern::normalise(value);
+        let written = pattern::written(value);
         let Some(weight) = u16::try_from(written.len())
             .ok()
             .filter(|&weight| weight > 0)
@@ -220,8 +299,8 @@ impl<'a, 'n> Reader<'a, 'n> {
             None => self.any.unwrap_or_default(),
         };
         Robots {
-            group: self.name.or(any_name).map(Box::from),
-            rules: RuleSet::build(group.rules),
+            group: self.name.or(any_name.map(Box::from)),
+            rules: group.rules.finish(),
             otherwise: Kind::Allow,
             crawl_delay: group.crawl_delay,
             sitemaps: self.sitemaps,

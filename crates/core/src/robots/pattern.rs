@@ -17,40 +17,65 @@ pub(super) enum Tail {
     Anchored,
 }
 
-/// The pattern of a rule as Google compares it: octets outside ASCII escaped, escapes upper-case.
+/// The pattern of a rule as Google weighs it: octets outside ASCII escaped.
 ///
 /// Escaped unreserved characters stay escaped, although RFC 9309 section 2.2.2 would decode them:
 /// sites test their files with Google's parser, so its answer is the one they meant.
-pub(super) fn normalise(value: &[u8]) -> Cow<'_, str> {
-    if value.is_ascii() {
-        return match String::from_utf8_lossy(value) {
-            Cow::Borrowed(text) => upper_case_escapes(text),
-            Cow::Owned(text) => Cow::Owned(text),
-        };
+pub(super) fn written(value: &[u8]) -> Cow<'_, str> {
+    escape(value, |byte| !byte.is_ascii())
+}
+
+/// A text with the characters escaped that URLs escape, and with its escapes in upper case.
+///
+/// Paths and queries escape different characters, and a star may reach from one into the other.
+/// So both sides of a comparison escape what either does: a rule matches what it was written for
+/// wherever that stands, and all that it matched as it was written. Doing it twice changes nothing.
+pub(super) fn canonical(text: Cow<'_, str>) -> Cow<'_, str> {
+    let escaped = match escape(text.as_bytes(), is_escaped_in_urls) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(escaped) => Cow::Owned(escaped),
+    };
+    match upper_case_escapes(&escaped) {
+        Cow::Borrowed(_) => escaped,
+        Cow::Owned(raised) => Cow::Owned(raised),
     }
-    let mut escaped = String::with_capacity(value.len() * 2);
-    for &byte in value {
-        if byte.is_ascii() {
-            escaped.push(char::from(byte));
+}
+
+/// The union of the path and the query percent-encode sets (URL section 1.3) without `#` and `?`,
+/// which end a path, and without what is no ASCII: patterns have lost that, serialised URLs too.
+const fn is_escaped_in_urls(byte: u8) -> bool {
+    matches!(
+        byte,
+        0..=b' ' | b'"' | b'\'' | b'<' | b'>' | b'^' | b'`' | b'{' | b'}' | 0x7f
+    )
+}
+
+fn escape(bytes: &[u8], is_escaped: impl Fn(u8) -> bool) -> Cow<'_, str> {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    if !bytes.iter().any(|byte| is_escaped(*byte))
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = Vec::with_capacity(bytes.len() * 2);
+    for &byte in bytes {
+        if is_escaped(byte) {
+            escaped.push(b'%');
+            escaped.extend([byte >> 4, byte & 15].map(|nibble| DIGITS[usize::from(nibble)]));
         } else {
-            escaped.push('%');
-            escaped.extend([byte >> 4, byte & 15].map(hex_digit));
+            escaped.push(byte);
         }
     }
-    Cow::Owned(upper_case_escapes(&escaped).into_owned())
+    let escaped = String::from_utf8(escaped);
+    Cow::Owned(escaped.expect("what is no ASCII is escaped, or was a text before"))
 }
 
-fn hex_digit(nibble: u8) -> char {
-    char::from_digit(u32::from(nibble), 16).map_or('0', |digit| digit.to_ascii_uppercase())
-}
-
-/// The path that is matched: it begins with a slash, and its escapes are upper-case.
+/// The path that is matched: it begins with a slash, and is escaped as patterns are.
 pub(super) fn request_path(path_and_query: &str) -> Cow<'_, str> {
     if path_and_query.starts_with('/') {
-        return upper_case_escapes(path_and_query);
+        return canonical(Cow::Borrowed(path_and_query));
     }
-    let rooted = format!("/{path_and_query}");
-    Cow::Owned(upper_case_escapes(&rooted).into_owned())
+    canonical(Cow::Owned(format!("/{path_and_query}")))
 }
 
 fn upper_case_escapes(text: &str) -> Cow<'_, str> {

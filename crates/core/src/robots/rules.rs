@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 
 use super::pattern::{self, Subject, Tail};
-use super::{MAX_RULES, Rule};
+use super::{MAX_RULE_BYTES, MAX_RULES, Rule};
 
 /// What a rule says; in the order in which rules of equal weight decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub(super) enum Kind {
 pub(super) struct Draft<'a> {
     pub(super) line: u32,
     pub(super) kind: Kind,
-    /// The length of the pattern as written, after normalisation: its priority.
+    /// The length of the pattern as [`pattern::written`] has it: its priority.
     pub(super) weight: u16,
     pub(super) tail: Tail,
     /// The pattern as `pattern::compile` leaves it.
@@ -33,10 +33,6 @@ pub(super) struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    fn order(&self) -> (Reverse<u16>, Kind, u32) {
-        (Reverse(self.weight), self.kind, self.line)
-    }
-
     fn fits(&self) -> bool {
         u16::try_from(self.pattern.len().max(self.text.len())).is_ok()
     }
@@ -57,6 +53,12 @@ struct Entry {
     tail: Tail,
 }
 
+impl Entry {
+    fn order(&self) -> (Reverse<u16>, Kind, u32) {
+        (Reverse(self.weight), self.kind, self.line)
+    }
+}
+
 /// Packed rules: a crawl holds those of many thousand hosts at once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RuleSet {
@@ -64,22 +66,57 @@ pub(super) struct RuleSet {
     entries: Box<[Entry]>,
 }
 
-impl RuleSet {
-    pub(super) fn build(mut drafts: Vec<Draft<'_>>) -> Self {
-        drafts.retain(Draft::fits);
-        drafts.truncate(MAX_RULES);
-        drafts.sort_by_key(Draft::order);
-        let mut arena = String::new();
-        // Texts and patterns of MAX_RULES rules reach past 32 bits only in data that did not come
-        // from a robots.txt, so the rules that no longer fit are left out.
-        let entries = drafts
-            .iter()
-            .map_while(|draft| pack(&mut arena, draft))
-            .collect();
-        Self {
-            arena: arena.into_boxed_str(),
-            entries,
+/// Rules as they are read, packed at once: a file of the greatest length takes no more than the
+/// bounds allow while it arrives.
+#[derive(Debug, Default)]
+pub(super) struct Builder {
+    arena: String,
+    entries: Vec<Entry>,
+}
+
+impl Builder {
+    /// Adds a rule, unless there is no room for it.
+    pub(super) fn push(&mut self, draft: Draft<'_>) {
+        let pattern = pattern::canonical(draft.pattern);
+        let draft = Draft { pattern, ..draft };
+        let size = draft.text.len() + draft.pattern.len();
+        let has_room = self.entries.len() < MAX_RULES && self.arena.len() + size <= MAX_RULE_BYTES;
+        if has_room && draft.fits() {
+            self.entries.extend(pack(&mut self.arena, &draft));
         }
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn held(&self) -> usize {
+        self.arena.capacity() + self.entries.capacity() * size_of::<Entry>()
+    }
+
+    /// All rules in the order in which they decide, their texts in the same order.
+    pub(super) fn finish(mut self) -> RuleSet {
+        self.entries.sort_by_key(Entry::order);
+        let unsorted = RuleSet {
+            arena: self.arena.into_boxed_str(),
+            entries: self.entries.into_boxed_slice(),
+        };
+        let mut arena = String::with_capacity(unsorted.arena.len());
+        let entries = unsorted
+            .drafts()
+            .filter_map(|draft| pack(&mut arena, &draft));
+        RuleSet {
+            entries: entries.collect(),
+            arena: arena.into_boxed_str(),
+        }
+    }
+}
+
+impl RuleSet {
+    /// Packs rules that were stored.
+    pub(super) fn build(drafts: Vec<Draft<'_>>) -> Self {
+        let mut builder = Builder::default();
+        for draft in drafts {
+            builder.push(draft);
+        }
+        builder.finish()
     }
 
     pub(super) fn drafts(&self) -> impl Iterator<Item = Draft<'_>> {

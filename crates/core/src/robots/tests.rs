@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
+use crate::url::CrawlUrl;
 
 fn robots(body: &str) -> Robots {
     Robots::parse(body.as_bytes(), &["clewline"])
@@ -163,6 +164,64 @@ fn percent_encoding_is_compared_alike() {
     );
 }
 
+/// What people write into the file is not what a URL says: `/my folder/` is `/my%20folder/`.
+#[test]
+fn characters_that_urls_escape_are_compared_alike() {
+    for (pattern, url) in [
+        ("/my folder/", "/my folder/x"),
+        ("/my folder/", "/my%20folder/x"),
+        ("/a<b>", "/a<b>"),
+        ("/a\"b`c{d}e^f", "/a\"b`c{d}e^f"),
+        ("/*{id}$", "/x/{id}"),
+        ("/*{id}", "/x?y={id}"),
+        ("/x?q='a b'", "/x?q='a b'"),
+        ("/*'", "/it's"),
+        ("/*'", "/x?it's"),
+        ("/*?*{", "/x?y{"),
+        ("/my%20folder", "/my folder"),
+        ("/x|y[z]\\", "/x|y[z]%5C"),
+        ("/\u{e9} \u{e9}", "/\u{e9} \u{e9}"),
+    ] {
+        let url = CrawlUrl::parse(&format!("http://a.test{url}")).unwrap();
+        let body = format!("User-agent: *\nDisallow: {pattern}");
+        let is_backslash = pattern.contains('\\');
+        check(
+            &body,
+            url.path_and_query(),
+            is_backslash,
+            (!is_backslash).then_some(2),
+        );
+        // What was matched as it stands is still matched.
+        if pattern.is_ascii() {
+            check(&body, &pattern.replace(['*', '$'], ""), false, Some(2));
+        }
+    }
+    // The longest match is told by what the file says, as before.
+    let body = "User-agent: *\nDisallow: /a b c\nAllow: /a*b c/d\nAllow: /*'\nDisallow: /abc";
+    check(body, "/a%20b%20c/d", true, Some(3));
+    check(body, "/a%20b%20c/e", false, Some(2));
+    check(body, "/abc'", false, Some(5));
+}
+
+/// Every printable character, in a path and in a query: a rule that says it matches the URL that
+/// says it.
+#[test]
+fn rules_match_what_urls_become() {
+    for character in (b' '..0x7f).map(char::from) {
+        // These mean something else in the file, or in a URL.
+        if "#$*%\\".contains(character) {
+            continue;
+        }
+        for (before, after) in [("/p", "q"), ("/p?x", "q"), ("/*", "q"), ("/*?*", "q")] {
+            let written = format!("{before}{character}{after}");
+            let url = format!("http://a.test{}", written.replace('*', "y"));
+            let url = CrawlUrl::parse(&url).unwrap();
+            let body = format!("User-agent: *\nDisallow: {written}");
+            check(&body, url.path_and_query(), false, Some(2));
+        }
+    }
+}
+
 #[test]
 fn wildcards_and_anchors() {
     let cases = [
@@ -267,6 +326,66 @@ fn a_file_is_read_to_its_limit_and_no_line_is_cut() {
         Robots::parse(&vec![b'x'; MAX_BYTES + 1], &["clewline"]),
         robots("")
     );
+    let whole = format!("{head}{}\nDisallow: /", "#".repeat(filler.len()));
+    assert_eq!(whole.len(), MAX_BYTES);
+    check(&whole, "/other", false, Some(4));
+}
+
+/// The fetcher cuts, too: at its own limit, or where a coding ended early.
+#[test]
+fn the_last_line_of_a_cut_file_says_nothing() {
+    let mut reader = RobotsReader::new(&["clewline"]);
+    reader.feed(b"User-agent: *\nDisallow: /a\nAllow: /");
+    let cut = reader.finish_cut();
+    assert_eq!(cut, robots("User-agent: *\nDisallow: /a\n"));
+}
+
+/// A real file repeats its rules for hundreds of crawlers before it comes to all others.
+#[test]
+fn a_long_file_is_read_to_its_end() {
+    let group = (0..400).map(|number| format!("Disallow: /{number:x}\n"));
+    let group = group.collect::<Vec<_>>().concat();
+    let others = (0..500).map(|number| format!("User-agent: x{number}\n{group}\n"));
+    let others = others.collect::<Vec<_>>().concat();
+    let body = format!("{others}User-agent: *\nDisallow: /last\n");
+    assert!((2 << 20..MAX_BYTES).contains(&body.len()), "{}", body.len());
+    assert!(!robots(&body).verdict("/last").allowed);
+    let mut reader = RobotsReader::new(&["clewline"]);
+    for piece in body.as_bytes().chunks(7000) {
+        reader.feed(piece);
+        assert!(
+            reader.held() < 64 * 1024,
+            "{} bytes are held",
+            reader.held()
+        );
+    }
+    assert_eq!(reader.finish(), robots(&body));
+}
+
+#[test]
+fn what_is_kept_is_bounded() {
+    for line in [
+        "allow:x\n",
+        "Disallow: /\u{e9}\u{e9}\u{e9}\n",
+        "Allow: /''''/index.html\n",
+    ] {
+        let mut reader = RobotsReader::new(&["clewline"]);
+        reader.feed(b"User-agent: *\nDisallow: /first\n");
+        for _ in 0..MAX_BYTES / line.len() {
+            reader.feed(line.as_bytes());
+        }
+        let most = 2 * (MAX_RULE_BYTES + MAX_RULES * 64);
+        assert!(reader.held() <= most, "{} bytes are held", reader.held());
+        assert!(!reader.finish().verdict("/first").allowed);
+    }
+    // What is said to all is dropped when the crawler is named.
+    let all = "User-agent: *\nDisallow: /a-long-rule\n".repeat(10_000);
+    let mut reader = RobotsReader::new(&["clewline"]);
+    reader.feed(all.as_bytes());
+    assert!(reader.held() > 100_000);
+    reader.feed(b"User-agent: clewline\nDisallow: /b\n");
+    reader.feed(all.as_bytes());
+    assert!(reader.held() < 100_000, "{} bytes are held", reader.held());
 }
 
 #[test]
@@ -341,6 +460,26 @@ proptest! {
             .max();
         let robots = robots(&format!("User-agent: *\n{}", lines.concat()));
         prop_assert_eq!(robots.verdict(&path).allowed, best.is_none_or(|(_, allows)| allows));
+    }
+
+    /// However the file is cut into pieces.
+    #[test]
+    fn pieces_say_what_the_whole_says(
+        lines in proptest::collection::vec("(\u{feff})?(User-agent: [*]|Disallow: /[ab]{0,3}|[a-z#:]{0,9})(\r|\n|\r\n)", 0..9),
+        sizes in proptest::collection::vec(1_usize..7, 1..9),
+    ) {
+        let body = lines.concat();
+        let mut reader = RobotsReader::new(&["clewline"]);
+        let mut rest = body.as_bytes();
+        for size in sizes.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (piece, behind) = rest.split_at(rest.len().min(*size));
+            reader.feed(piece);
+            rest = behind;
+        }
+        prop_assert_eq!(reader.finish(), robots(&body));
     }
 
     #[test]

@@ -122,7 +122,7 @@ pub fn decoded<'a>(
     let mut reader: Box<dyn Read + 'a> = Box::new(payload);
     for coding in codings.iter().rev() {
         reader = match coding.as_str() {
-            "gzip" | "x-gzip" => Box::new(flate2::read::MultiGzDecoder::new(reader)),
+            "gzip" | "x-gzip" => gunzipped(reader)?,
             "deflate" => inflated(reader)?,
             "br" => Box::new(brotli_decompressor::Decompressor::new(reader, STEP)),
             "zstd" => {
@@ -142,6 +142,20 @@ pub fn decoded<'a>(
 fn unsupported(what: &str) -> io::Error {
     let message = format!("{what} cannot be decoded; ask for the payload as it is");
     io::Error::new(io::ErrorKind::Unsupported, message)
+}
+
+/// What is labelled as gzip and does not begin like it is not coded at all: the crawler and
+/// browsers read such pages.
+fn gunzipped<'a>(mut reader: Box<dyn Read + 'a>) -> io::Result<Box<dyn Read + 'a>> {
+    let mut start = Vec::new();
+    reader.by_ref().take(2).read_to_end(&mut start)?;
+    let is_gzip = b"\x1f\x8b".starts_with(&start);
+    let whole = Cursor::new(start).chain(reader);
+    Ok(if is_gzip {
+        Box::new(flate2::read::MultiGzDecoder::new(whole))
+    } else {
+        Box::new(whole)
+    })
 }
 
 /// `deflate` means zlib's format; many servers send it bare, and both are told apart by zlib's
@@ -265,7 +279,9 @@ mod tests {
         let twice = coded("br", &coded("gzip", &text));
         let codings = ["gzip".to_owned(), "br".to_owned()];
         assert!(all(decoded(&codings, &twice[..], 1 << 20).unwrap()).unwrap() == text);
-        for codings in [vec!["magic".to_owned()], vec!["gzip".to_owned(); 5]] {
+        let mislabelled = decoded(&["gzip".to_owned()], &text[..], 1 << 20).unwrap();
+        assert!(all(mislabelled).unwrap() == text);
+        for codings in [vec!["compress".to_owned()], vec!["gzip".to_owned(); 5]] {
             assert!(decoded(&codings, &b""[..], 1).is_err());
         }
     }

@@ -10,6 +10,33 @@ fn style_sheets_as_pages() {
     assert_eq!(found.charset, Some("windows-1251"));
 }
 
+/// Half a URL leads somewhere, too.
+#[test]
+fn what_a_cut_leaves_of_the_last_reference_is_none() {
+    for (content_type, body, whole, cut) in [
+        ("text/css", "a{b:url(x)}c{d:url(yy", 2, 1),
+        ("text/css", "@import 'x", 1, 0),
+        ("text/css", "a{b:url(x)", 1, 0),
+        ("text/css", "a{b:url(x)}", 1, 1),
+        ("text/html", "<style>a{b:url(x)}c{d:url(yy", 2, 1),
+        ("text/html", "<style>a{b:url(x)</style><p>", 1, 1),
+        ("text/html", "<a href=x><a href=yy", 1, 1),
+        ("application/xhtml+xml", "<html><style>a{b:url(x", 1, 0),
+    ] {
+        for (is_cut, expected) in [(false, whole), (true, cut)] {
+            let case = Case {
+                is_cut,
+                ..Case::typed(content_type)
+            };
+            assert_eq!(
+                case.extract(body.as_bytes()).links.len(),
+                expected,
+                "{body} {is_cut}"
+            );
+        }
+    }
+}
+
 #[test]
 fn header_fields() {
     for (name, value, expected) in [
@@ -63,6 +90,17 @@ fn header_fields_count_whatever_the_body_is() {
     .extract(b"<a href=x>");
     assert_eq!(shown(&found), ["canonical /page"]);
     assert!(found.noindex && found.charset.is_none());
+}
+
+fn check(content_type: &str, body: &str, expected: &[&str]) {
+    for piece in [usize::MAX, 1] {
+        let found = Case {
+            piece,
+            ..Case::typed(content_type)
+        }
+        .extract(body.as_bytes());
+        assert_eq!(shown(&found), expected, "{body}");
+    }
 }
 
 #[test]
@@ -120,14 +158,39 @@ fn xml_documents() {
             &["sitemap /x"],
         ),
     ] {
-        for piece in [usize::MAX, 1] {
-            let found = Case {
-                piece,
-                ..Case::typed(content_type)
-            }
-            .extract(body.as_bytes());
-            assert_eq!(shown(&found), expected, "{body}");
-        }
+        check(content_type, body, expected);
+    }
+}
+
+#[test]
+fn drawings_and_what_is_in_them() {
+    for (content_type, body, expected) in [
+        (
+            "image/svg+xml",
+            "<?xml-stylesheet href='s.css'?><s:svg xmlns:s='x'><s:script xl:href='a.js'/>\
+             <s:font-face-uri xlink:href='f.ttf'/><s:feImage href='b.png'/><s:use href='#c'/>\
+             <s:style>@import 'i.css';</s:style><s:title>t</s:title>\
+             <s:foreignObject><base href='/no/'/><h:img src='d.png' href='no'/>\
+             <h:a href='e'/></s:foreignObject><s:image src='no' href='g.png'/></s:svg>",
+            &[
+                "style /no/s.css",
+                "script /no/a.js",
+                "font /no/f.ttf",
+                "image /no/b.png",
+                "css-import /no/i.css",
+                "image /no/d.png",
+                "anchor /no/e",
+                "image /no/g.png",
+            ][..],
+        ),
+        (
+            "application/xhtml+xml",
+            "<?xml-stylesheet href='s.css'?><html><template><base href='/b/'/></template>\
+             <svg><base href='/c/'/><script href='a'/></svg><img href='no'/><a href='x'/></html>",
+            &["style /d/s.css", "script /d/a", "anchor /d/x"],
+        ),
+    ] {
+        check(content_type, body, expected);
     }
 }
 

@@ -140,11 +140,40 @@ fn bases() {
             "<base target=_top><base href=/c/><a href=x>",
             &["anchor /c/x"],
         ),
+        // The first one with a reference is the base, or there is none.
         (
             "<base href='http://[bad'><base href=/c/><a href=x>",
-            &["anchor /c/x"],
+            &["anchor /d/x"],
         ),
         ("<base href='javascript:1'><a href=x>", &["anchor /d/x"]),
+        ("<base href='data:/,x'><a href=x>", &["anchor /d/x"]),
+        (
+            "<base href='JavaScript:/x/'><base href=/c/><a href=x>",
+            &["anchor /d/x"],
+        ),
+        (
+            "<base href=' ///o.test/b/ '><a href=x>",
+            &["anchor http://o.test/b/x"],
+        ),
+        (
+            "<template><base href=/b/></template><a href=x>",
+            &["anchor /d/x"],
+        ),
+        (
+            "<template><svg><p></template><base href=/b/><a href=x>",
+            &["anchor /b/x"],
+        ),
+        (
+            "<template><template></template><base href=/c/></template><base href=/b/><a href=x>",
+            &["anchor /b/x"],
+        ),
+        ("<svg><base href=/b/></svg><a href=x>", &["anchor /d/x"]),
+        ("<math><base href=/b/></math><a href=x>", &["anchor /d/x"]),
+        (
+            "<svg><foreignObject><base href=/b/></foreignObject></svg><a href=x>",
+            &["anchor /b/x"],
+        ),
+        ("<svg><p><base href=/b/><a href=x>", &["anchor /b/x"]),
         (
             "<base href='//o.test'><a href=x><a href=#f>",
             &["anchor http://o.test/x"],
@@ -205,7 +234,146 @@ fn everything_else_that_names_something() {
             &["refresh /d/x"],
         ),
         ("<meta http-equiv=refresh content=30>", &[]),
-        ("<form action=x></form><a ping=y><q cite=z>", &[]),
+        (
+            "<form action=x></form><a ping=y><q cite=z><img lowsrc=a longdesc=b>\
+             <blockquote cite=c><button formaction=d>",
+            &[],
+        ),
+        (
+            "<p style=\"background:image-set('a.png' 1x, url(b.png) 2x)\">",
+            &["css-url /d/a.png", "css-url /d/b.png"],
+        ),
+        (
+            "<a href='///o.test/x'><img src='\\\\\\o.test/y'>",
+            &["anchor http://o.test/x", "image http://o.test/y"],
+        ),
+    ] {
+        check(body, expected);
+    }
+}
+
+/// `srcset` and the like of images that scripts put in place.
+#[test]
+fn lazy_images() {
+    for (body, expected) in [
+        (
+            "<img src=a data-src=b.png>",
+            &["image /d/a", "lazy-image /d/b.png"][..],
+        ),
+        (
+            "<img data-srcset='a 1x, b 2x' DATA-LAZY-SRC='c/d' data-original=e.jpg>",
+            &[
+                "lazy-image /d/c/d",
+                "lazy-image /d/e.jpg",
+                "lazy-image /d/a",
+                "lazy-image /d/b",
+            ],
+        ),
+        (
+            "<source data-srcset=a><source data-lazy-srcset='b 1x'>",
+            &["lazy-image /d/a", "lazy-image /d/b"],
+        ),
+        (
+            "<img data-lazy=true data-src=''><img data-lazy=x.png>",
+            &["lazy-image /d/x.png"],
+        ),
+        (
+            "<div data-src=x.png></div><script data-src=y.js></script>",
+            &[],
+        ),
+    ] {
+        check(body, expected);
+        let without = Case {
+            lazy_images: false,
+            ..Case::default()
+        };
+        let kept: Vec<_> = expected
+            .iter()
+            .filter(|link| !link.starts_with("lazy"))
+            .collect();
+        assert_eq!(
+            shown(&without.extract(body.as_bytes()))
+                .iter()
+                .collect::<Vec<_>>(),
+            kept
+        );
+    }
+}
+
+#[test]
+fn documents_within_documents() {
+    for (body, expected) in [
+        (
+            "<iframe srcdoc='<a href=x><img src=&quot;y&amp;amp;z&quot;>'></iframe>",
+            &["anchor /d/x", "image /d/y&z"][..],
+        ),
+        (
+            "<iframe src=s srcdoc='<a href=x>'></iframe><base href=/b/>",
+            &["frame /b/s", "anchor /b/x"],
+        ),
+        (
+            "<base href=/b/><iframe srcdoc='<base href=c/><a href=x>'></iframe><a href=y>",
+            &["anchor /b/c/x", "anchor /b/y"],
+        ),
+        (
+            "<iframe srcdoc='<title>no</title><link rel=canonical href=n><style>a{b:url(u)}</style>'>",
+            &["css-url /d/u"],
+        ),
+        (
+            "<iframe srcdoc='<iframe srcdoc=\"<a href=x>\">'>",
+            &["anchor /d/x"],
+        ),
+        (
+            "<svg><iframe srcdoc='<a href=x>'></svg><p srcdoc='<a href=y>'>",
+            &["anchor /d/x"],
+        ),
+    ] {
+        check(body, expected);
+    }
+    let found = Case::default().extract(
+        b"<iframe srcdoc='<title>no</title><meta name=robots content=none><link rel=canonical href=n>'>",
+    );
+    assert_eq!((found.title, found.canonical), (None, None));
+    assert!(!found.nofollow && !found.noindex);
+}
+
+/// Each level is read again, so that there is an end to it.
+#[test]
+fn nested_documents_are_not_followed_for_ever() {
+    let mut body = "<a href=x>".to_owned();
+    for depth in 0..7 {
+        let found = Case::default().extract(body.as_bytes());
+        assert_eq!(found.links.len(), usize::from(depth <= 3), "{depth}");
+        let inner = body.replace('&', "&amp;").replace('\'', "&#39;");
+        body = format!("<iframe srcdoc='{inner}'></iframe>");
+    }
+}
+
+#[test]
+fn drawings_within_pages() {
+    for (body, expected) in [
+        (
+            "<svg><script href=a></script><script xlink:href=b /></svg><script href=c></script>",
+            &["script /d/a", "script /d/b"][..],
+        ),
+        (
+            "<svg><feImage href=a /><feImage xlink:href=b /><font-face-uri xlink:href=c>",
+            &["image /d/a", "image /d/b", "font /d/c"],
+        ),
+        (
+            "<svg><pattern href=a.svg#x /><linearGradient href=#y /><textPath href=b.svg#z>",
+            &["image /d/a.svg", "image /d/b.svg"],
+        ),
+        // These mean nothing outside of a drawing.
+        (
+            "<img href=a><image href=b><use href=c><feImage href=d><a xlink:href=e>",
+            &[],
+        ),
+        ("<svg></svg><image href=x src=y>", &["image /d/y"]),
+        (
+            "<svg><foreignObject><image href=x><img src=y>",
+            &["image /d/y"],
+        ),
     ] {
         check(body, expected);
     }

@@ -24,6 +24,8 @@ struct Case<'a> {
     sitemap: bool,
     max_links: usize,
     piece: usize,
+    lazy_images: bool,
+    is_cut: bool,
 }
 
 impl Default for Case<'_> {
@@ -34,6 +36,8 @@ impl Default for Case<'_> {
             sitemap: false,
             max_links: 10_000,
             piece: usize::MAX,
+            lazy_images: true,
+            is_cut: false,
         }
     }
 }
@@ -55,6 +59,7 @@ impl Case<'_> {
         }
         let config = ExtractConfig {
             max_links: self.max_links,
+            lazy_images: self.lazy_images,
         };
         let extractor = PageExtractor::new(&config, "clewline");
         let head = PageHead {
@@ -66,6 +71,9 @@ impl Case<'_> {
         let mut page = extractor.begin(head);
         for piece in body.chunks(self.piece.min(body.len().max(1))) {
             page.feed(piece);
+        }
+        if self.is_cut {
+            page.cut();
         }
         page.finish()
     }

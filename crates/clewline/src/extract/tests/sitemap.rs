@@ -132,6 +132,41 @@ fn entries_in_odd_shapes() {
     }
 }
 
+/// The last line of a list that was cut off is half a URL, which may well lead somewhere.
+#[test]
+fn half_a_line_is_no_entry() {
+    let list = "http://h.test/a\nhttp://h.test/b\r\nhttp://h.test/c";
+    for (is_cut, body, expected) in [
+        (false, list, 3),
+        (true, list, 2),
+        (true, "http://h.test/a\n", 1),
+        (true, "http://h.test/a", 0),
+        (
+            true,
+            "<urlset><url><loc>http://h.test/a</loc></url><url><loc>http://h.test/b",
+            1,
+        ),
+    ] {
+        let case = Case {
+            is_cut,
+            ..sitemap()
+        };
+        assert_eq!(
+            case.extract(body.as_bytes()).links.len(),
+            expected,
+            "{body}"
+        );
+    }
+    // One that is too large is cut here, too.
+    let long = format!("http://h.test/{}\n", "x".repeat(2000)).repeat(30_000);
+    let found = sitemap().extract(long.as_bytes());
+    assert_eq!(
+        found.problem,
+        Some("the content is too large to be read whole")
+    );
+    assert_eq!(found.links.len(), 1);
+}
+
 #[test]
 fn lastmod_is_kept_as_written() {
     let body = "<urlset><url><lastmod>2024-01-02</lastmod><loc>/a</loc></url>\

@@ -22,6 +22,7 @@ mod tests;
 
 pub(super) use attribute::Attribute;
 pub(super) use name::Name;
+pub(super) use namespace::Namespace;
 
 use super::find::find;
 use declaration::{Declaration, Sections};
@@ -44,8 +45,8 @@ pub(super) enum TextOf {
 
 /// Takes what is found.
 pub(super) trait Sink {
-    /// A start tag, in whatever namespace.
-    fn start(&mut self, tag: &StartTag<'_>);
+    /// A start tag, and where its element belongs.
+    fn start(&mut self, tag: &StartTag<'_>, namespace: Namespace);
 
     /// A piece of a text.
     fn text(&mut self, of: TextOf, bytes: &[u8]);
@@ -224,7 +225,7 @@ impl Tokenizer {
             bytes: &piece[at..end],
         };
         if !tag.is_bare() || tag.is_cut() {
-            sink.start(&tag);
+            sink.start(&tag, Namespace::Html);
         }
         Some(end)
     }
@@ -321,8 +322,8 @@ impl Tokenizer {
             tag: &self.tag,
             bytes,
         };
-        let next = self.namespaces.start(&tag);
-        sink.start(&tag);
+        let (namespace, next) = self.namespaces.start(&tag);
+        sink.start(&tag, namespace);
         if is_carried {
             self.carried.clear();
             self.carried.shrink_to(CARRY_KEPT);

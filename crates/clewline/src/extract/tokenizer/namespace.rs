@@ -2,8 +2,8 @@
 //!
 //! Owns the switches that a tree builder would make: raw text begins in HTML only, CDATA
 //! sections exist in SVG and `MathML` only. There is no stack of open elements; what stands for
-//! it is a stack of the namespaces that were entered, by `svg`, `math` and the integration
-//! points (HTML section 13.2.6.5). Refuses to be exact where that would take a tree: a tag that
+//! it is a stack of the namespaces that were entered, by `svg`, `math`, `template` and the
+//! integration points (HTML section 13.2.6.5). Refuses to be exact where that would take a tree: a tag that
 //! breaks out of foreign content leaves one `svg` or `math`, not all that are nested, and CDATA
 //! directly in an integration point is a comment. Invariant: the stack is bounded.
 
@@ -14,9 +14,12 @@ use super::{StartTag, raw::RawText};
 /// How many namespaces can be entered before any is left.
 const DEEPEST: usize = 4096;
 
+/// Where an element belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Namespace {
+pub(in crate::extract) enum Namespace {
     Html,
+    /// HTML within a `template`, which is no part of the document.
+    Template,
     Svg,
     MathMl,
 }
@@ -32,6 +35,7 @@ const SWITCHES: u64 = Name::bits(&[
     Name::SCRIPT,
     Name::STYLE,
     Name::SVG,
+    Name::TEMPLATE,
     Name::TEXTAREA,
     Name::TITLE,
     Name::XMP,
@@ -73,7 +77,7 @@ impl Namespaces {
 
     /// Whether this is SVG or `MathML`.
     pub(super) fn is_foreign(&self) -> bool {
-        self.current() != Namespace::Html
+        matches!(self.current(), Namespace::Svg | Namespace::MathMl)
     }
 
     /// How many were entered and not left.
@@ -81,57 +85,81 @@ impl Namespaces {
         self.entered.len()
     }
 
-    fn enter(&mut self, namespace: Namespace) {
+    fn enter(&mut self, namespace: Namespace) -> Namespace {
         if self.entered.len() < DEEPEST {
             self.entered.push(namespace);
         }
+        namespace
     }
 
-    /// A start tag was read.
-    pub(super) fn start(&mut self, tag: &StartTag<'_>) -> Next {
+    /// A start tag was read: where its element belongs, and what it asks.
+    pub(super) fn start(&mut self, tag: &StartTag<'_>) -> (Namespace, Next) {
         if self.entered.is_empty() && !may_switch(tag.name()) {
-            return Next::Data;
+            return (Namespace::Html, Next::Data);
         }
-        match tag.name() {
-            Name::SVG | Name::MATH if tag.is_self_closing() => {}
+        let within = self.current();
+        let namespace = match tag.name() {
+            Name::SVG if tag.is_self_closing() => Namespace::Svg,
+            Name::MATH if tag.is_self_closing() => Namespace::MathMl,
             Name::SVG => self.enter(Namespace::Svg),
             Name::MATH => self.enter(Namespace::MathMl),
             _ if self.is_foreign() => self.start_foreign(tag),
-            Name::PLAINTEXT => return Next::PlainText,
-            name => return RawText::of(name).map_or(Next::Data, Next::Raw),
-        }
-        Next::Data
+            Name::PLAINTEXT => return (within, Next::PlainText),
+            Name::TEMPLATE => {
+                self.enter(Namespace::Template);
+                within
+            }
+            name => {
+                let next = RawText::of(name).map_or(Next::Data, Next::Raw);
+                return (within, next);
+            }
+        };
+        (namespace, Next::Data)
     }
 
-    fn start_foreign(&mut self, tag: &StartTag<'_>) {
+    fn start_foreign(&mut self, tag: &StartTag<'_>) -> Namespace {
         let name = tag.name();
         if breaks_out(name) || name == Name::FONT && is_html_font(tag) {
             self.entered.pop();
-            return;
+            return self.current();
         }
-        let is_point = match self.current() {
+        let within = self.current();
+        let is_point = match within {
             Namespace::Svg => is_point_in_svg(name),
             Namespace::MathMl => is_point_in_mathml(name) || is_html_annotation(tag),
-            Namespace::Html => false,
+            Namespace::Html | Namespace::Template => false,
         };
         if is_point && !tag.is_self_closing() {
             self.enter(Namespace::Html);
         }
+        within
     }
 
     /// An end tag was read.
     pub(super) fn end(&mut self, name: Name) {
+        if name == Name::TEMPLATE {
+            return self.end_template();
+        }
         let leaves = match self.current() {
             Namespace::Svg => matches!(name, Name::SVG | Name::P | Name::BR),
             Namespace::MathMl => matches!(name, Name::MATH | Name::P | Name::BR),
             Namespace::Html => match self.around() {
                 Some(Namespace::Svg) => is_point_in_svg(name),
                 Some(Namespace::MathMl) => is_point_in_mathml(name) || name == Name::ANNOTATION_XML,
-                Some(Namespace::Html) | None => false,
+                Some(Namespace::Html | Namespace::Template) | None => false,
             },
+            Namespace::Template => false,
         };
         if leaves {
             self.entered.pop();
+        }
+    }
+
+    /// A template ends with all that was entered in it (HTML section 13.2.6.4.4).
+    fn end_template(&mut self) {
+        let is_template = |namespace: &Namespace| *namespace == Namespace::Template;
+        if let Some(at) = self.entered.iter().rposition(is_template) {
+            self.entered.truncate(at);
         }
     }
 }

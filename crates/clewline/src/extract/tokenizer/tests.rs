@@ -1,6 +1,6 @@
 //! Tests of the tokenizer alone: documents and the tokens they are made of.
 
-use super::{Attribute, Sink, StartTag, TextOf, Tokenizer, tag};
+use super::{Attribute, Namespace, Sink, StartTag, TextOf, Tokenizer, tag};
 
 /// Writes down what it is told: `<href>` for a start tag, texts as they are.
 #[derive(Default)]
@@ -10,7 +10,7 @@ struct Script {
 }
 
 impl Sink for Script {
-    fn start(&mut self, tag: &StartTag<'_>) {
+    fn start(&mut self, tag: &StartTag<'_>, _namespace: Namespace) {
         let shown = |attribute: Attribute| {
             let value = tag.value(attribute)?;
             Some(format!(

@@ -142,6 +142,9 @@ fn names_of_codings() {
         "identity, gzip",
         ",gzip,",
         "X-Gzip",
+        "gzip, utf-8",
+        "none,gzip",
+        "gzip;q=1",
     ] {
         check(codings, &gzip, b"hello", DecodeState::Whole);
     }
@@ -152,11 +155,44 @@ fn names_of_codings() {
         .feed(&twice, &mut |piece| out.extend_from_slice(piece))
         .unwrap();
     assert_eq!(out, b"hello");
-    check_error("compress", b"x", DecodeError::Unknown);
-    check_error("gzip, utf-8", b"x", DecodeError::Unknown);
-    check_error("gzip;q=1", b"x", DecodeError::Unknown);
+    for coding in ["compress", "X-Compress", "dcz", "gzip, aes128gcm"] {
+        check_error(coding, b"x", DecodeError::Unsupported);
+    }
+    check_error(
+        "utf-8, br",
+        &[0xff; 40],
+        DecodeError::Corrupt(Coding::Brotli),
+    );
     check_error("gzip, gzip, gzip, gzip", b"x", DecodeError::TooMany);
     check_error(&["gzip"; 50].join(","), b"x", DecodeError::TooMany);
+}
+
+/// Servers write all kinds of words there, of encodings, languages and media; browsers show the
+/// body as it is.
+#[test]
+fn words_that_name_no_coding_change_nothing() {
+    for word in [
+        "utf-8",
+        "UTF8",
+        "none",
+        "None",
+        "binary",
+        "8bit",
+        "7bit",
+        "identity",
+        "",
+        ",",
+        "text/html",
+        "ISO-8859-1",
+        "en",
+        "gzip-not",
+        "\u{e9}",
+        "\"",
+        "utf-8, none, 8bit, binary, x, y, z",
+    ] {
+        check(word, b"<html>", b"<html>", DecodeState::Whole);
+        check(word, &[0xff; 40], &[0xff; 40], DecodeState::Whole);
+    }
 }
 
 #[test]

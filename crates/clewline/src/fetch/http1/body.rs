@@ -42,10 +42,12 @@ impl BodyReader {
             // After a CONNECT that succeeded the connection is a tunnel, not ours to share.
             reusable &= method != Method::Connect;
             Framing::Length { left: 0 }
-        } else if is_chunked(head)? {
-            // A length beside it, or HTTP/1.0, which knows no chunks, hints at a broken or
-            // malicious hop on the way (RFC 9112 sections 6.1 and 6.3).
-            reusable &= head.headers.get("content-length").is_none() && head.version_minor > 0;
+        } else if let Some(naming) = chunked(head)? {
+            // A length beside it, HTTP/1.0, which knows no chunks, and a coding that is named
+            // twice hint at a broken or malicious hop (RFC 9112 sections 6.1 and 6.3).
+            reusable &= head.headers.get("content-length").is_none()
+                && head.version_minor > 0
+                && naming == Naming::Once;
             Framing::Chunked(Chunked::new(head.trailer_room))
         } else {
             // A coding that says nothing (`identity`, empty) is forgiven once, not trusted.
@@ -149,18 +151,29 @@ fn keeps_alive(head: &ResponseHead) -> bool {
     !says(b"close") && (head.version_minor > 0 || says(b"keep-alive"))
 }
 
-fn is_chunked(head: &ResponseHead) -> Result<bool, FramingError> {
-    let mut chunked = false;
+/// How often a head names the chunked coding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    Once,
+    Repeated,
+}
+
+/// Whether the body is chunked. RFC 9112 section 6.1 forbids to apply the coding twice, and nobody
+/// does: where it is named twice, a proxy repeated the field, and browsers read the body as
+/// chunked once.
+fn chunked(head: &ResponseHead) -> Result<Option<Naming>, FramingError> {
+    let mut naming = None;
     for coding in members(head, "transfer-encoding") {
         match coding {
             b"" => {}
             other if other.eq_ignore_ascii_case(b"identity") => {}
-            // Chunked twice, or anything after it, is forbidden (section 6.1).
-            other if other.eq_ignore_ascii_case(b"chunked") && !chunked => chunked = true,
+            other if other.eq_ignore_ascii_case(b"chunked") => {
+                naming = Some(naming.map_or(Naming::Once, |_| Naming::Repeated));
+            }
             _ => return Err(FramingError::TransferCoding),
         }
     }
-    Ok(chunked)
+    Ok(naming)
 }
 
 /// Several equal lengths are one length (RFC 9112 section 6.3); all else is refused.

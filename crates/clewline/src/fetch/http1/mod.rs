@@ -39,7 +39,7 @@ pub(crate) enum FramingError {
     /// Content-Length is not a number, or several that differ.
     #[error("the Content-Length is invalid or contradicts itself")]
     Length,
-    /// A transfer coding other than one `chunked`.
+    /// A transfer coding other than `chunked`.
     #[error("the transfer coding is not supported")]
     TransferCoding,
     /// The chunked framing is broken.

@@ -401,6 +401,14 @@ fn transfer_codings() {
         ),
         (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked",
+            "200 [hi] close",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: Chunked",
+            "200 [hi] close",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip, chunked",
             " [] TransferCoding",
         ),
         (

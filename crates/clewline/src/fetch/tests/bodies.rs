@@ -105,7 +105,7 @@ async fn broken_answers_by_class() {
         ),
         ("HTTP/1.1 200 OK\r\nConte", FailureClass::Incomplete),
         (
-            "HTTP/1.1 200 OK\r\nContent-Encoding: nonsense\r\n\r\nabc",
+            "HTTP/1.1 200 OK\r\nContent-Encoding: compress\r\n\r\nabc",
             FailureClass::Decode,
         ),
         (&large, FailureClass::HeadersTooLarge),
@@ -136,6 +136,8 @@ async fn codings_are_undone() {
             "not packed at all",
         ),
         (coded("gzip", &packed[..packed.len() - 4]), true, &text),
+        (coded("utf-8", text.as_bytes()), false, &text),
+        (coded("none, 8bit", b"as it is"), false, "as it is"),
     ] {
         let server = serving(&answer).await;
         let mut request = request(&server.url("/"));
@@ -151,6 +153,25 @@ async fn codings_are_undone() {
         );
         assert_eq!(whole.tally.truncated, truncated);
         assert_eq!(whole.tally.wire, answer.len() as u64);
+    }
+}
+
+/// The whole was asked for, so a part must not pass for it.
+#[tokio::test]
+async fn a_part_that_nobody_asked_for_is_not_whole() {
+    for (range, truncated) in [
+        ("", true),
+        ("Content-Range: bytes 0-2/9\r\n", true),
+        ("Content-Range: bytes 0-2/3\r\n", false),
+    ] {
+        let head = "HTTP/1.1 206 Partial Content\r\nContent-Length: 3\r\n";
+        let server = serving(format!("{head}{range}\r\nabc")).await;
+        let fetcher = fetcher(&FetchConfig::default());
+        let part = fetch(&fetcher, request(&server.url("/"))).await.unwrap();
+        assert_eq!(
+            (part.text.as_str(), part.tally.truncated),
+            ("abc", truncated)
+        );
     }
 }
 
