@@ -165,6 +165,7 @@ fn stream(
             (Token::Open(tag, _), Some((hidden, open))) if tag == hidden => Some((tag, open + 1)),
             (Token::Close(tag), Some((hidden, 1))) if tag == hidden => None,
             (Token::Close(tag), Some((hidden, open))) if tag == hidden => Some((tag, open - 1)),
+            (Token::Open(Tag::Svg | Tag::Math, attributes), None) if attributes.closes => None,
             (Token::Open(tag, _), None) if hides(tag) => Some((tag, 1)),
             (_, unread) => unread,
         };

@@ -118,6 +118,13 @@ fn harmful_pages_are_read_or_refused() {
 }
 
 #[test]
+fn shapes_of_a_drawing_do_not_nest() {
+    let html = format!("<p>before<svg>{}</svg>after", "<path d='M0'/>".repeat(600));
+    assert_eq!(read(&html).main.unwrap().text, "beforeafter");
+    assert_eq!(read("<p>before<svg/>after").text, "beforeafter");
+}
+
+#[test]
 fn a_page_that_takes_too_long_says_so() {
     let limits = ContentLimits {
         cpu_time: std::time::Duration::from_nanos(1),
