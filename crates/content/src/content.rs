@@ -10,12 +10,11 @@ use url::Url;
 use crate::fingerprint::Fingerprint;
 use crate::limits::{ContentLimits, Deadline, Refusal};
 use crate::markdown;
-use crate::metadata::{Collector, Metadata};
+use crate::metadata::Metadata;
 use crate::reading;
-use crate::scan::{Scanner, Token};
 use crate::selection::Selection;
-use crate::tag::Tag;
-use crate::text::{TextWriter, words};
+use crate::skim::skim;
+use crate::text::words;
 use crate::tree::Tree;
 
 /// Bytes of text that are enough to tell its language.
@@ -60,7 +59,7 @@ pub struct MainContent {
     pub text: String,
     /// Words in the text.
     pub words: usize,
-    /// As Markdown (`CommonMark` with tables), with absolute links.
+    /// As Markdown (`CommonMark` with tables, and formulas between `$`), with absolute links.
     pub markdown: String,
     /// Whether the Markdown was cut, because it became much longer than the page.
     pub truncated: bool,
@@ -100,7 +99,7 @@ impl Content {
             return Err(Refusal::TooLong { most });
         }
         let mut deadline = Deadline::start(limits);
-        let (collector, text) = stream(html, limits, &mut deadline)?;
+        let (collector, text) = skim(html, limits, &mut deadline)?;
         let main = match speed {
             Speed::Skim => None,
             Speed::Main | Speed::Whole => {
@@ -141,72 +140,6 @@ impl MainContent {
             truncated: written.truncated,
         }
     }
-}
-
-/// The streaming pass: metadata, plain text, and a count of what a tree would hold.
-fn stream(
-    html: &str,
-    limits: &ContentLimits,
-    deadline: &mut Deadline,
-) -> Result<(Collector, String), Refusal> {
-    let mut collector = Collector::default();
-    let mut writer = TextWriter::new();
-    let mut count = 0;
-    // The element that hides what is in it, and how many of its name are open.
-    let mut unread: Option<(Tag, usize)> = None;
-    for token in Scanner::new(html) {
-        deadline.step()?;
-        count += 1;
-        if count > limits.most_nodes {
-            let most = limits.most_nodes;
-            return Err(Refusal::TooManyNodes { most });
-        }
-        unread = match (token, unread) {
-            (Token::Open(tag, _), Some((hidden, open))) if tag == hidden => Some((tag, open + 1)),
-            (Token::Close(tag), Some((hidden, 1))) if tag == hidden => None,
-            (Token::Close(tag), Some((hidden, open))) if tag == hidden => Some((tag, open - 1)),
-            (Token::Open(Tag::Svg | Tag::Math, attributes), None) if attributes.closes => None,
-            (Token::Open(tag, _), None) if hides(tag) => Some((tag, 1)),
-            (_, unread) => unread,
-        };
-        match token {
-            Token::Text(text) if unread.is_none() => {
-                collector.text(text);
-                writer.text(text);
-            }
-            Token::Open(tag, attributes) if unread.is_none_or(|(hidden, _)| reveals(hidden)) => {
-                collector.open(tag, attributes);
-                writer.open(tag);
-            }
-            Token::Close(tag) if unread.is_none() => {
-                collector.close(tag);
-                writer.close(tag);
-            }
-            Token::Raw(tag, text) => collector.raw(tag, text),
-            _ => {}
-        }
-    }
-    Ok((collector, writer.finish()))
-}
-
-/// Whether the stream leaves out what is in the element. Others that people do not read have
-/// end tags which are often missing: a page must not vanish behind one.
-const fn hides(tag: Tag) -> bool {
-    matches!(
-        tag,
-        Tag::Script
-            | Tag::Style
-            | Tag::Title
-            | Tag::Template
-            | Tag::Noscript
-            | Tag::Svg
-            | Tag::Math
-    ) || tag.is_raw()
-}
-
-/// Whether the tag that hides is itself of interest.
-const fn reveals(hidden: Tag) -> bool {
-    matches!(hidden, Tag::Script)
 }
 
 fn language(text: &str) -> Option<&'static str> {

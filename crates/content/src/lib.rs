@@ -7,18 +7,22 @@
 
 mod content;
 mod date;
+mod drawing;
 mod fingerprint;
 #[doc(hidden)]
 pub mod fuzzing;
 mod json_ld;
 mod limits;
 mod markdown;
+mod math;
 mod metadata;
 mod pool;
+mod raised;
 mod reading;
 mod rules;
 mod scan;
 mod selection;
+mod skim;
 mod tag;
 #[cfg(test)]
 mod tests;

@@ -101,11 +101,19 @@ impl Collector {
         }
     }
 
+    /// Takes text with its character references as written.
     pub(crate) fn text(&mut self, raw: &str) {
+        if self.heading.is_some() {
+            self.words(&decoded(raw));
+        }
+    }
+
+    /// Takes text, which counts where a heading is open.
+    pub(crate) fn words(&mut self, words: &str) {
         if let Some((_, text)) = &mut self.heading
             && text.len() < LONGEST_VALUE
         {
-            text.push_str(&decoded(raw));
+            text.push_str(words);
         }
     }
 

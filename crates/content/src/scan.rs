@@ -130,6 +130,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Where the next token begins.
+    pub(crate) const fn position(&self) -> usize {
+        self.at
+    }
+
     /// Text up to the next thing that can begin a tag or a comment.
     fn text(&mut self) -> Option<Token<'a>> {
         let bytes = self.html.as_bytes();

@@ -5,6 +5,7 @@
 //! few passes over the nodes, so the time is linear; a choice that would lose nearly all of the
 //! page is not taken.
 
+use crate::math;
 use crate::scan::{Attributes, any_word};
 use crate::tag::Tag;
 use crate::tree::{NodeId, Tree};
@@ -180,7 +181,11 @@ fn marks(tree: &Tree<'_>) -> Vec<Mark> {
 
 fn mark(tree: &Tree<'_>, id: NodeId) -> Mark {
     let node = tree.node(id);
-    if node.tag.is_unread() {
+    if node.tag == Tag::Script && math::is_tex_script(node.attributes) {
+        return Mark::Content;
+    }
+    // A drawing is told of as a whole.
+    if node.tag.is_unread() || tree.node(node.parent).tag == Tag::Svg {
         return Mark::Unread;
     }
     let by_tag = match node.tag {
@@ -207,6 +212,12 @@ fn by_attributes(tag: Tag, attributes: Attributes<'_>) -> Mark {
         let is = |other: &str| name.eq_ignore_ascii_case(other);
         if is("class") {
             is_section = any_word(value, |word| word == "section");
+            if matches!(tag, Tag::Span | Tag::Div) && math::is_rendering(value) {
+                return Mark::Unread;
+            }
+            if tag == Tag::Span && math::is_spoken(value) {
+                return Mark::Content;
+            }
             if mark == Mark::Content && names_machinery(value) {
                 mark = Mark::Machinery;
             }

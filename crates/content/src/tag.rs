@@ -106,8 +106,6 @@ impl Tag {
                 | Self::Iframe
                 | Self::Noembed
                 | Self::Noframes
-                | Self::Svg
-                | Self::Math
                 | Self::Canvas
                 | Self::Object
                 | Self::Audio

@@ -6,6 +6,7 @@
 //! document order, a parent before its children; depth and count stay below the limits.
 
 use crate::limits::{ContentLimits, Deadline, Refusal};
+use crate::math::TexUse;
 use crate::scan::{Attributes, Scanner, Token};
 use crate::tag::Tag;
 
@@ -39,6 +40,8 @@ pub(crate) struct Node<'a> {
 #[derive(Debug)]
 pub(crate) struct Tree<'a> {
     nodes: Vec<Node<'a>>,
+    /// Whether its texts are known to hold TeX.
+    pub(crate) tex: TexUse,
 }
 
 impl<'a> Tree<'a> {
@@ -49,7 +52,10 @@ impl<'a> Tree<'a> {
         deadline: &mut Deadline,
     ) -> Result<Self, Refusal> {
         let mut builder = Builder {
-            tree: Self { nodes: Vec::new() },
+            tree: Self {
+                nodes: Vec::new(),
+                tex: TexUse::of_page(html),
+            },
             open: vec![NodeId::ROOT],
             limits,
         };

@@ -43,6 +43,38 @@ fn signs_are_escaped_where_they_mean_something() {
 }
 
 #[test]
+fn raised_text_and_drawings_are_told_apart() {
+    check(&[
+        (
+            "x<sup>2</sup>, H<sub>2</sub>O",
+            "x<sup>2</sup>, H<sub>2</sub>O",
+        ),
+        ("a <sup> b </sup>c<sup></sup>", "a <sup>b</sup> c"),
+        (
+            "e<sup>x<sup>2</sup></sup><sub><p>a</p></sub>",
+            "e<sup>x<sup>2</sup></sup>\n\na",
+        ),
+        (
+            "w<sup><a href='#n'>[1]</a></sup>",
+            "w<sup>[\\[1\\]](https://example.com/a/b#n)</sup>",
+        ),
+        (
+            "<code>2<sup>10</sup></code><pre>x<sub>i</sub></pre>",
+            "`2¹⁰`\n\n```\nxᵢ\n```",
+        ),
+        (
+            "<p>a<svg viewBox='0 0 99 99'><title>A * b</title><text>c</text></svg>d",
+            "a [diagram: A \\* b] d",
+        ),
+        (
+            "<a href=/><svg width=9 height=9><title>Home</title></svg></a>",
+            "[Home](https://example.com/)",
+        ),
+        ("<pre>a<svg><text>c</text></svg></pre>", "```\na\n```"),
+    ]);
+}
+
+#[test]
 fn links_are_absolute() {
     check(&[
         (
