@@ -29,9 +29,10 @@ pub(crate) fn raised(tag: Tag, text: &str) -> Option<String> {
         .collect();
     own.or_else(|| {
         let is_word = text.chars().all(char::is_alphanumeric) && text.is_ascii();
-        Some(match is_word {
-            true => format!("{sign}{text}"),
-            false => format!("{sign}({text})"),
+        Some(if is_word {
+            format!("{sign}{text}")
+        } else {
+            format!("{sign}({text})")
         })
     })
 }

@@ -27,7 +27,7 @@ pub(crate) enum Token<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Attributes<'a> {
     text: &'a str,
-    /// Whether the tag ends in a slash, which ends elements of SVG and MathML.
+    /// Whether the tag ends in a slash, which ends elements of SVG and `MathML`.
     pub(crate) closes: bool,
 }
 

@@ -127,7 +127,7 @@ impl<'a> Builder<'a, '_> {
         Ok(())
     }
 
-    /// Whether an element is of SVG or MathML, where a slash ends a tag.
+    /// Whether an element is of SVG or `MathML`, where a slash ends a tag.
     fn is_foreign(&self, tag: Tag) -> bool {
         let is_root = |tag| matches!(tag, Tag::Svg | Tag::Math);
         is_root(tag) || self.open.iter().any(|id| is_root(self.tree.node(*id).tag))

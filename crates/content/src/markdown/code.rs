@@ -85,7 +85,8 @@ impl Writer<'_, '_> {
         raised(self.tree.node(id).tag, &text).unwrap_or(text)
     }
 
-    fn gather(&self, id: NodeId, text: &mut String) {
+    /// The text of an element as it is, without what was dropped.
+    pub(super) fn gather(&self, id: NodeId, text: &mut String) {
         for child in self.tree.children(id) {
             let node = self.tree.node(child);
             match node.tag {

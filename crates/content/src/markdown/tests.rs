@@ -154,6 +154,47 @@ fn tables_of_data_are_tables() {
 }
 
 #[test]
+fn cells_stay_in_their_columns() {
+    check(&[
+        (
+            "<table><tr><th>a<th>b<th>c<tr><td rowspan=2>1<td>2<td>3<tr><td>4<td>5<tr><td>6</table>",
+            "| a | b | c |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n| | 4 | 5 |\n| 6 | | |",
+        ),
+        (
+            "<table><tr><th colspan=2>a<th>b<tr><td>1<td>2<td>3</table>",
+            "| a | | b |\n| --- | --- | --- |\n| 1 | 2 | 3 |",
+        ),
+        (
+            "<table><tr><th>a<th rowspan=2 colspan=2>b<th>c<tr><td>1<td>2</table>",
+            "| a | b | | c |\n| --- | --- | --- | --- |\n| 1 | | | 2 |",
+        ),
+        // A span ends with the part of the table; 0 is all of it.
+        (
+            "<table><thead><tr><th rowspan=9>a<th>b<tbody><tr><td>1<td rowspan=0>2<tr><td>3\
+             <tr><td>4<tbody><tr><td>5<td>6</table>",
+            "| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | |\n| 4 | |\n| 5 | 6 |",
+        ),
+        (
+            "<table><tr><td rowspan=2 colspan=x>a<td>b<td>c<tr><td>d<td>e<tr><td>f</table>",
+            "| | | |\n| --- | --- | --- |\n| a | b | c |\n| | d | e |\n| f | | |",
+        ),
+        ("<table><tr><td colspan=1000>a<td>b</table>", "a\n\nb"),
+    ]);
+}
+
+#[test]
+fn notes_beside_a_sign_are_no_tables() {
+    check(&[
+        (
+            "<table summary=Note><tr><td rowspan=2><img alt='[Note]' src=n.png></td><th>Note</th></tr>\
+             <tr><td><p>Words.</p></td></tr></table>",
+            "![Note](https://example.com/a/n.png)\n\nNote\n\nWords.",
+        ),
+        ("<table role=presentation><tr><td>a<td>b</table>", "a\n\nb"),
+    ]);
+}
+
+#[test]
 fn a_page_of_short_links_to_long_addresses_is_cut() {
     let limits = ContentLimits::default();
     let html = "<a href=x>y</a>".repeat(20_000);

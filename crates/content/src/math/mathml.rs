@@ -1,4 +1,4 @@
-//! MathML as TeX, for formulas that do not say what they were made of.
+//! `MathML` as TeX, for formulas that do not say what they were made of.
 //!
 //! Owns which command stands for which element; signs stay the characters that they are. It
 //! refuses to know of annotations. Invariant: only what stands in a token is written, so stray

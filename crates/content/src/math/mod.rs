@@ -1,6 +1,6 @@
 //! Formulas: where a page holds them, and how each is written.
 //!
-//! Owns the ways in which pages write formulas (MathML, what KaTeX and `MathJax` leave in a page,
+//! Owns the ways in which pages write formulas (`MathML`, what `KaTeX` and `MathJax` leave in a page,
 //! images with TeX as their text, TeX between signs in the text) and the one way in which they are
 //! written here: TeX between `$` signs, `$$` where the formula stands on lines of its own. It
 //! refuses to know of Markdown. Invariant: a formula is one line, and no word of it is made up
