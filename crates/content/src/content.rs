@@ -8,6 +8,7 @@ use serde::Serialize;
 use url::Url;
 
 use crate::fingerprint::Fingerprint;
+use crate::language::code_of;
 use crate::limits::{ContentLimits, Deadline, Refusal};
 use crate::markdown;
 use crate::metadata::Metadata;
@@ -38,9 +39,10 @@ pub struct Content {
     /// What it says about itself.
     #[serde(flatten)]
     pub metadata: Metadata,
-    /// The language that its words are in (ISO 639-3), where none is declared and the words
-    /// tell.
-    pub detected_language: Option<&'static str>,
+    /// The language that its words are in: the one that the page declares, else the one that
+    /// the words tell. Two letters (ISO 639-1) where there are two, else three (ISO 639-3).
+    #[serde(rename = "language_code")]
+    pub language: Option<String>,
     /// All that people can read, as plain text.
     pub text: String,
     /// Words in the text.
@@ -112,10 +114,7 @@ impl Content {
         let metadata = collector.finish(url);
         let told = main.as_ref().map_or(text.as_str(), |main| &main.text);
         Ok(Self {
-            detected_language: match metadata.language {
-                Some(_) => None,
-                None => language(told),
-            },
+            language: declared(&metadata).or_else(|| detected(told)),
             words: words(&text).count(),
             fingerprint: Fingerprint::of(&text),
             metadata,
@@ -142,8 +141,13 @@ impl MainContent {
     }
 }
 
-fn language(text: &str) -> Option<&'static str> {
+fn declared(metadata: &Metadata) -> Option<String> {
+    metadata.language.as_deref().and_then(code_of)
+}
+
+fn detected(text: &str) -> Option<String> {
     let end = text.floor_char_boundary(LANGUAGE_SAMPLE);
     let found = whatlang::detect(&text[..end])?;
-    found.is_reliable().then(|| found.lang().code())
+    let found = found.is_reliable().then(|| found.lang().code())?;
+    code_of(found)
 }

@@ -12,7 +12,9 @@ mod fingerprint;
 #[doc(hidden)]
 pub mod fuzzing;
 mod json_ld;
+mod language;
 mod limits;
+mod links;
 mod markdown;
 mod math;
 mod metadata;
@@ -33,6 +35,7 @@ pub use content::{Content, MainContent, Speed};
 pub use date::normalised_date;
 pub use fingerprint::{Fingerprint, LARGEST_DISTANCE, clusters};
 pub use limits::{ContentLimits, Refusal};
+pub use links::{LinkElement, PageLink, page_links};
 pub use metadata::{Heading, Metadata};
 pub use pool::{Answer, Readers};
 pub use rules::{Items, RuleError, Rules};

@@ -42,7 +42,7 @@ tags! {
     Canvas b"canvas" Caption b"caption" Center b"center" Cite b"cite" Code b"code" Col b"col"
     Colgroup b"colgroup" Dd b"dd" Del b"del" Desc b"desc" Details b"details" Dialog b"dialog" Div b"div"
     Dl b"dl" Dt b"dt" Em b"em" Embed b"embed" Fieldset b"fieldset" Figcaption b"figcaption"
-    Figure b"figure" Footer b"footer" Form b"form" H1 b"h1" H2 b"h2" H3 b"h3" H4 b"h4"
+    Figure b"figure" Footer b"footer" Form b"form" Frame b"frame" H1 b"h1" H2 b"h2" H3 b"h3" H4 b"h4"
     H5 b"h5" H6 b"h6" Head b"head" Header b"header" Hgroup b"hgroup" Hr b"hr" Html b"html"
     I b"i" Iframe b"iframe" Img b"img" Input b"input" Kbd b"kbd" Legend b"legend" Li b"li"
     Link b"link" Main b"main" Math b"math" Menu b"menu" Meta b"meta" Mfenced b"mfenced" Mfrac b"mfrac"
@@ -68,6 +68,7 @@ impl Tag {
                 | Self::Br
                 | Self::Col
                 | Self::Embed
+                | Self::Frame
                 | Self::Hr
                 | Self::Img
                 | Self::Input

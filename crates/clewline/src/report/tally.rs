@@ -241,7 +241,9 @@ impl Tally {
     }
 
     fn add_reason(&mut self, record: &Record) {
-        if let Some(status) = record.status {
+        // Nobody linked to a sitemap that the crawler only looked for.
+        let is_probe = record.reason == Some(SkipReason::NoSitemap);
+        if let Some(status) = record.status.filter(|_| !is_probe) {
             *self.statuses.entry(status).or_default() += 1;
         }
         if record.outcome == OutcomeKind::Failed {
