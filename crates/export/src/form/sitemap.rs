@@ -2,10 +2,11 @@
 //!
 //! Owns which pages are listed: what answered with a page that may be indexed, is no duplicate and
 //! does not say that it is missing. Invariants, as the protocol wants them: a file lists pages of
-//! one origin, the first origin under the name of the output, others beside it; a file has at most
+//! one origin, the one with most pages under the name of the output, others beside it; a file has at most
 //! [`MOST_URLS`] entries and [`MOST_BYTES`] bytes, and with more the output becomes an index and
 //! the files lie beside it. 8 bytes are held for each page.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -66,7 +67,8 @@ struct Group {
     places: Vec<Offset>,
 }
 
-/// What is listed, in the order of the log; the first group is there even if nothing is.
+/// What is listed: the largest group first, since hosts settle in any order; others in the order
+/// of the log. The first group is there even if nothing is listed.
 fn groups(work: &mut Work<'_>) -> Result<Vec<Group>, ExportError> {
     let folded = work.left_out()?;
     let mut pages = work.pages(Need::Record)?;
@@ -96,6 +98,10 @@ fn groups(work: &mut Work<'_>) -> Result<Vec<Group>, ExportError> {
     if groups.is_empty() {
         groups.push(Group::default());
     }
+    let by_size = |group: &(usize, &Group)| (group.1.places.len(), Reverse(group.0));
+    let largest = groups.iter().enumerate().max_by_key(by_size);
+    let largest = largest.map_or(0, |(number, _)| number);
+    groups[..=largest].rotate_right(1);
     Ok(groups)
 }
 
