@@ -146,6 +146,7 @@ fn what_is_skipped_is_not_broken() {
     let mut tally = Tally::default();
     tally.add(&guessed);
     assert_eq!((tally.broken, tally.statuses.get(&404)), (0, None));
+    assert_eq!(tally.hosts["a.test"].errors, 0);
 }
 
 fn job(entries: &[Entry]) -> tempfile::TempDir {

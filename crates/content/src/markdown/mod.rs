@@ -64,6 +64,7 @@ struct Inside {
     struck: bool,
     code: bool,
     list: bool,
+    heading: bool,
     /// How many raised or lowered texts.
     raised: usize,
 }
@@ -175,7 +176,9 @@ impl Writer<'_, '_> {
     }
 
     fn heading(&mut self, id: NodeId, level: u8) {
+        let outer = std::mem::replace(&mut self.inside.heading, true);
         let captured = self.captured(id);
+        self.inside.heading = outer;
         if captured.text.is_empty() {
             return;
         }
@@ -219,6 +222,8 @@ impl Writer<'_, '_> {
 
     fn link(&mut self, id: NodeId) {
         let target = self.tree.node(id).attributes.value("href");
+        // A heading that links to itself is a heading.
+        let target = target.filter(|target| !(self.inside.heading && target.starts_with('#')));
         let target = target.and_then(|target| self.absolute(&target));
         let Some(target) = target.filter(|_| !self.inside.link) else {
             return self.children(id);

@@ -25,6 +25,10 @@ fn words_and_marks() {
             "<h1>A <code>b</code></h1>c<h3>d</h3>",
             "# A `b`\n\nc\n\n### d",
         ),
+        (
+            "<h2><a href='#x'>a</a> <a href=/c>b</a></h2><a href='#x'>c</a>",
+            "## a [b](https://example.com/c)\n\n[c](https://example.com/a/b#x)",
+        ),
         ("a<hr>b", "a\n\n---\n\nb"),
         ("", ""),
     ]);
