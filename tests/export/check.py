@@ -26,15 +26,19 @@ PAGES = {
     "failure": STRING, "error": STRING, "wire_bytes": LONG, "body_bytes": LONG, "truncated": pa.bool_(),
     "links": INT, "new_links": INT, "tries": INT, "milliseconds": pa.float64(), "address": STRING,
     "digest": STRING, "lastmod": STRING, "noindex": pa.bool_(), "fetched_at": pa.timestamp("ms", tz="UTC"),
-    "canonical": STRING, "duplicate_of": STRING, "title": STRING, "language": STRING, "description": STRING,
+    "canonical": STRING, "duplicate_of": STRING, "html_title": STRING, "title": STRING, "schema_version": INT,
+    "h1": STRING, "html_lang": STRING, "language": STRING, "description": STRING,
     "author": STRING, "published": STRING, "modified": STRING, "headings": STRING, "words": INT,
-    "text_hash": LONG, "simhash": LONG, "text": STRING, "markdown": STRING, "unreadable": STRING, "items": STRING,
+    "text_hash": STRING, "simhash": STRING, "text": STRING, "markdown": STRING, "unreadable": STRING, "items": STRING,
 }
-LINKS = {"source_url": STRING, "target_url": STRING, "source_key": STRING, "target_key": STRING, "kind": STRING}
-ITEMS = {"url": STRING, "rule": STRING, "number": INT, "item": STRING}
+LINKS = {
+    "source_url": STRING, "target_url": STRING, "source_key": STRING, "target_key": STRING, "kind": STRING,
+    "text": STRING, "rel": STRING, "fragment": STRING, "schema_version": INT,
+}
+ITEMS = {"url": STRING, "rule": STRING, "number": INT, "item": STRING, "schema_version": INT}
 NEVER_EMPTY = {
     "url", "key", "host", "outcome", "depth", "kind", "wire_bytes", "body_bytes", "truncated", "links",
-    "new_links", "tries", "noindex",
+    "new_links", "tries", "noindex", "schema_version",
 }
 DUCKDB = {STRING: "VARCHAR", INT: "INTEGER", LONG: "BIGINT", pa.bool_(): "BOOLEAN", pa.float64(): "DOUBLE"}
 
@@ -117,7 +121,7 @@ def main():
 
     run("export", job, "--to", "parquet", "-o", folder / "tables", "--rules", rules)
     pages = table(folder / "tables/pages.parquet", PAGES, NEVER_EMPTY)
-    links = table(folder / "tables/links.parquet", LINKS, {"source_url", "source_key", "target_key", "kind"})
+    links = table(folder / "tables/links.parquet", LINKS, {"source_url", "source_key", "target_key", "kind", "schema_version"})
     items = table(folder / "tables/items.parquet", ITEMS, set(ITEMS))
     check(len(pages) == len(records), f"{len(pages)} rows of {len(records)} records")
     for page, record in zip(pages, records):
@@ -132,6 +136,8 @@ def main():
     for link in links:
         check(link["source_url"] == urls[link["source_key"]], f"{link} has another source")
         check(link["target_url"] == urls.get(link["target_key"]), f"{link} has another target")
+        if link["kind"] == "anchor":
+            check(link["text"] == link["target_url"].rsplit("/", 1)[1], f"{link} has another text")
     figures = [item for item in items if item["rule"] == "figures"]
     check(len(figures) >= Pages.count, f"{len(figures)} items")
     joined = duckdb.sql(

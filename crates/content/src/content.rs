@@ -8,14 +8,14 @@ use serde::Serialize;
 use url::Url;
 
 use crate::fingerprint::Fingerprint;
+use crate::language::code_of;
 use crate::limits::{ContentLimits, Deadline, Refusal};
 use crate::markdown;
-use crate::metadata::{Collector, Metadata};
+use crate::metadata::Metadata;
 use crate::reading;
-use crate::scan::{Scanner, Token};
 use crate::selection::Selection;
-use crate::tag::Tag;
-use crate::text::{TextWriter, words};
+use crate::skim::skim;
+use crate::text::words;
 use crate::tree::Tree;
 
 /// Bytes of text that are enough to tell its language.
@@ -39,9 +39,10 @@ pub struct Content {
     /// What it says about itself.
     #[serde(flatten)]
     pub metadata: Metadata,
-    /// The language that its words are in (ISO 639-3), where none is declared and the words
-    /// tell.
-    pub detected_language: Option<&'static str>,
+    /// The language that its words are in: the one that the page declares, else the one that
+    /// the words tell. Two letters (ISO 639-1) where there are two, else three (ISO 639-3).
+    #[serde(rename = "language_code")]
+    pub language: Option<String>,
     /// All that people can read, as plain text.
     pub text: String,
     /// Words in the text.
@@ -60,7 +61,7 @@ pub struct MainContent {
     pub text: String,
     /// Words in the text.
     pub words: usize,
-    /// As Markdown (`CommonMark` with tables), with absolute links.
+    /// As Markdown (`CommonMark` with tables, and formulas between `$`), with absolute links.
     pub markdown: String,
     /// Whether the Markdown was cut, because it became much longer than the page.
     pub truncated: bool,
@@ -100,7 +101,7 @@ impl Content {
             return Err(Refusal::TooLong { most });
         }
         let mut deadline = Deadline::start(limits);
-        let (collector, text) = stream(html, limits, &mut deadline)?;
+        let (collector, text) = skim(html, limits, &mut deadline)?;
         let main = match speed {
             Speed::Skim => None,
             Speed::Main | Speed::Whole => {
@@ -113,10 +114,7 @@ impl Content {
         let metadata = collector.finish(url);
         let told = main.as_ref().map_or(text.as_str(), |main| &main.text);
         Ok(Self {
-            detected_language: match metadata.language {
-                Some(_) => None,
-                None => language(told),
-            },
+            language: declared(&metadata).or_else(|| detected(told)),
             words: words(&text).count(),
             fingerprint: Fingerprint::of(&text),
             metadata,
@@ -143,73 +141,13 @@ impl MainContent {
     }
 }
 
-/// The streaming pass: metadata, plain text, and a count of what a tree would hold.
-fn stream(
-    html: &str,
-    limits: &ContentLimits,
-    deadline: &mut Deadline,
-) -> Result<(Collector, String), Refusal> {
-    let mut collector = Collector::default();
-    let mut writer = TextWriter::new();
-    let mut count = 0;
-    // The element that hides what is in it, and how many of its name are open.
-    let mut unread: Option<(Tag, usize)> = None;
-    for token in Scanner::new(html) {
-        deadline.step()?;
-        count += 1;
-        if count > limits.most_nodes {
-            let most = limits.most_nodes;
-            return Err(Refusal::TooManyNodes { most });
-        }
-        unread = match (token, unread) {
-            (Token::Open(tag, _), Some((hidden, open))) if tag == hidden => Some((tag, open + 1)),
-            (Token::Close(tag), Some((hidden, 1))) if tag == hidden => None,
-            (Token::Close(tag), Some((hidden, open))) if tag == hidden => Some((tag, open - 1)),
-            (Token::Open(tag, _), None) if hides(tag) => Some((tag, 1)),
-            (_, unread) => unread,
-        };
-        match token {
-            Token::Text(text) if unread.is_none() => {
-                collector.text(text);
-                writer.text(text);
-            }
-            Token::Open(tag, attributes) if unread.is_none_or(|(hidden, _)| reveals(hidden)) => {
-                collector.open(tag, attributes);
-                writer.open(tag);
-            }
-            Token::Close(tag) if unread.is_none() => {
-                collector.close(tag);
-                writer.close(tag);
-            }
-            Token::Raw(tag, text) => collector.raw(tag, text),
-            _ => {}
-        }
-    }
-    Ok((collector, writer.finish()))
+fn declared(metadata: &Metadata) -> Option<String> {
+    metadata.language.as_deref().and_then(code_of)
 }
 
-/// Whether the stream leaves out what is in the element. Others that people do not read have
-/// end tags which are often missing: a page must not vanish behind one.
-const fn hides(tag: Tag) -> bool {
-    matches!(
-        tag,
-        Tag::Script
-            | Tag::Style
-            | Tag::Title
-            | Tag::Template
-            | Tag::Noscript
-            | Tag::Svg
-            | Tag::Math
-    ) || tag.is_raw()
-}
-
-/// Whether the tag that hides is itself of interest.
-const fn reveals(hidden: Tag) -> bool {
-    matches!(hidden, Tag::Script)
-}
-
-fn language(text: &str) -> Option<&'static str> {
+fn detected(text: &str) -> Option<String> {
     let end = text.floor_char_boundary(LANGUAGE_SAMPLE);
     let found = whatlang::detect(&text[..end])?;
-    found.is_reliable().then(|| found.lang().code())
+    let found = found.is_reliable().then(|| found.lang().code())?;
+    code_of(found)
 }

@@ -6,7 +6,7 @@
 
 use url::Url;
 
-use crate::{Content, ContentLimits, Rules, Speed, normalised_date, words};
+use crate::{Content, ContentLimits, Rules, Speed, normalised_date, page_links, words};
 
 /// Pages at every speed, and rules on them.
 pub fn content(data: &[u8]) {
@@ -31,10 +31,17 @@ pub fn content(data: &[u8]) {
     }
     assert!(main.markdown.is_empty() || main.markdown.ends_with('\n'));
     // The language is told by the main text where there is one.
-    content.detected_language = skimmed.detected_language;
+    content.language.clone_from(&skimmed.language);
     assert_eq!(skimmed, content, "skimming leaves out the main part only");
     let whole = read(Speed::Whole).map(|content| content.text);
     assert_eq!(whole, Ok(skimmed.text), "the text depends on the speed");
+    let links = page_links(&html, &url, &limits).unwrap_or_default();
+    let is_line = |text: &Option<String>| text.as_ref().is_none_or(|text| !text.contains('\n'));
+    assert!(
+        links
+            .iter()
+            .all(|link| is_line(&link.text) && is_line(&link.rel))
+    );
     let rules = "[[rule]]\nname = 'r'\nselect = 'p, li'\nlist = true\nfield = [{ name = 'f' }]";
     let rules = Rules::parse(rules).expect("it is a rule");
     // Refusals are answers, too.

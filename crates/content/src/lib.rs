@@ -7,18 +7,24 @@
 
 mod content;
 mod date;
+mod drawing;
 mod fingerprint;
 #[doc(hidden)]
 pub mod fuzzing;
 mod json_ld;
+mod language;
 mod limits;
+mod links;
 mod markdown;
+mod math;
 mod metadata;
 mod pool;
+mod raised;
 mod reading;
 mod rules;
 mod scan;
 mod selection;
+mod skim;
 mod tag;
 #[cfg(test)]
 mod tests;
@@ -29,6 +35,7 @@ pub use content::{Content, MainContent, Speed};
 pub use date::normalised_date;
 pub use fingerprint::{Fingerprint, LARGEST_DISTANCE, clusters};
 pub use limits::{ContentLimits, Refusal};
+pub use links::{LinkElement, PageLink, page_links};
 pub use metadata::{Heading, Metadata};
 pub use pool::{Answer, Readers};
 pub use rules::{Items, RuleError, Rules};

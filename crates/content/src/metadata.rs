@@ -35,8 +35,12 @@ pub struct Heading {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Metadata {
-    /// Of `title`, else of Open Graph or the first heading of the first level.
+    /// Of `title`, else of Open Graph, the first heading of the first level or JSON-LD.
     pub title: Option<String>,
+    /// Of `title` alone.
+    pub html_title: Option<String>,
+    /// The first heading of the first level.
+    pub h1: Option<String>,
     /// The language that the page declares, such as `de-AT`.
     pub language: Option<String>,
     /// What it is about, in a sentence.
@@ -101,17 +105,25 @@ impl Collector {
         }
     }
 
+    /// Takes text with its character references as written.
     pub(crate) fn text(&mut self, raw: &str) {
+        if self.heading.is_some() {
+            self.words(&decoded(raw));
+        }
+    }
+
+    /// Takes text, which counts where a heading is open.
+    pub(crate) fn words(&mut self, words: &str) {
         if let Some((_, text)) = &mut self.heading
             && text.len() < LONGEST_VALUE
         {
-            text.push_str(&decoded(raw));
+            text.push_str(words);
         }
     }
 
     pub(crate) fn raw(&mut self, tag: Tag, text: &str) {
         match tag {
-            Tag::Title => keep(&mut self.found.title, Some(&decoded(text))),
+            Tag::Title => keep(&mut self.found.html_title, Some(&decoded(text))),
             Tag::Script if self.is_json_ld => json_ld::collect(text, &mut self.found.json_ld),
             _ => {}
         }
@@ -137,11 +149,12 @@ impl Collector {
         let graph = |name: &str| found.open_graph.get(name).map(String::as_str);
         let data = |names: &[&str]| json_ld::text_of(&found.json_ld, names);
         let headline = found.headings.iter().find(|heading| heading.level == 1);
-        let headline = headline.map(|heading| heading.text.clone());
+        found.h1 = headline.map(|heading| heading.text.clone());
         found.title = found
-            .title
+            .html_title
+            .clone()
             .or_else(|| graph("title").map(str::to_owned))
-            .or(headline)
+            .or_else(|| found.h1.clone())
             .or_else(|| data(&["headline"]));
         found.description = found
             .description
@@ -242,7 +255,7 @@ fn keep_date(place: &mut Option<String>, value: &str) {
 }
 
 /// One line without needless spaces, and not too long.
-fn tidy(value: &str) -> String {
+pub(crate) fn tidy(value: &str) -> String {
     let mut line = String::new();
     for word in cut(value).split_whitespace() {
         if !line.is_empty() {

@@ -3,6 +3,8 @@
 //! Owns the walk; where lines break is [`TextWriter`]'s. Invariant: the depth of the recursion
 //! is the tree's, which is limited.
 
+use crate::drawing;
+use crate::math::Formula;
 use crate::selection::Selection;
 use crate::tag::Tag;
 use crate::text::TextWriter;
@@ -10,7 +12,7 @@ use crate::tree::{NodeId, Tree};
 
 /// The words of a selection.
 pub(crate) fn text(tree: &Tree<'_>, selection: &Selection) -> String {
-    let mut writer = TextWriter::new();
+    let mut writer = TextWriter::new(tree.tex);
     walk(tree, selection, selection.root, &mut writer);
     writer.finish()
 }
@@ -20,8 +22,21 @@ fn walk(tree: &Tree<'_>, selection: &Selection, id: NodeId, writer: &mut TextWri
         return;
     }
     let node = tree.node(id);
-    if node.tag == Tag::Text {
-        return writer.text(node.text);
+    match node.tag {
+        Tag::Text => return writer.text(node.text),
+        Tag::Math | Tag::Script | Tag::Img => {
+            if let Some(formula) = Formula::of_node(tree, id) {
+                writer.formula(&formula);
+            }
+            return;
+        }
+        Tag::Svg => {
+            if let Some(trace) = drawing::trace(tree, id) {
+                writer.apart(&trace);
+            }
+            return;
+        }
+        _ => {}
     }
     writer.open(node.tag);
     for child in tree.children(id) {

@@ -25,7 +25,11 @@ pub(crate) enum Token<'a> {
 
 /// The attributes of a tag, as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Attributes<'a>(&'a str);
+pub(crate) struct Attributes<'a> {
+    text: &'a str,
+    /// Whether the tag ends in a slash, which ends elements of SVG and `MathML`.
+    pub(crate) closes: bool,
+}
 
 impl<'a> Attributes<'a> {
     /// The value of an attribute, its character references decoded; the first of a name counts.
@@ -37,17 +41,17 @@ impl<'a> Attributes<'a> {
 
     /// Whether there is nothing to look for.
     pub(crate) const fn is_empty(self) -> bool {
-        self.0.is_empty()
+        self.text.is_empty()
     }
 
     /// Names and values as written.
     pub(crate) fn iter(self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let mut at = 0;
         std::iter::from_fn(move || {
-            let part = Part::at(self.0.as_bytes(), at)?;
+            let part = Part::at(self.text.as_bytes(), at)?;
             at = part.next;
-            let name = self.0.get(part.name.0..part.name.1)?;
-            Some((name, self.0.get(part.value.0..part.value.1)?))
+            let name = self.text.get(part.name.0..part.name.1)?;
+            Some((name, self.text.get(part.value.0..part.value.1)?))
         })
     }
 }
@@ -126,6 +130,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Where the next token begins.
+    pub(crate) const fn position(&self) -> usize {
+        self.at
+    }
+
     /// Text up to the next thing that can begin a tag or a comment.
     fn text(&mut self) -> Option<Token<'a>> {
         let bytes = self.html.as_bytes();
@@ -168,8 +177,11 @@ impl<'a> Scanner<'a> {
             return Some(Token::Close(tag));
         }
         self.raw = tag.is_raw().then_some(tag);
-        let attributes = self.html.get(name_end..end).unwrap_or_default();
-        Some(Token::Open(tag, Attributes(attributes)))
+        let attributes = Attributes {
+            text: self.html.get(name_end..end).unwrap_or_default(),
+            closes: bytes[end..end + close].contains(&b'/'),
+        };
+        Some(Token::Open(tag, attributes))
     }
 
     /// Passes a comment, a declaration or what looks like one.
@@ -304,6 +316,22 @@ mod tests {
             ("", &[]),
         ] {
             assert_eq!(words(html), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn a_slash_ends_a_tag_unless_it_is_of_a_value() {
+        for (html, expected) in [
+            ("<path d='M0/'/>", true),
+            ("<path/>", true),
+            ("<path d=1 / >", true),
+            ("<path d=1/>", false),
+            ("<path d='/'>", false),
+        ] {
+            let Some(Token::Open(_, attributes)) = Scanner::new(html).next() else {
+                panic!("no tag");
+            };
+            assert_eq!(attributes.closes, expected, "{html}");
         }
     }
 

@@ -5,6 +5,7 @@
 //! few passes over the nodes, so the time is linear; a choice that would lose nearly all of the
 //! page is not taken.
 
+use crate::math;
 use crate::scan::{Attributes, any_word};
 use crate::tag::Tag;
 use crate::tree::{NodeId, Tree};
@@ -96,6 +97,8 @@ const REMAINING_PERCENT: u64 = 10;
 pub(crate) struct Holds {
     pub(crate) table: bool,
     pub(crate) heading: bool,
+    /// A heading of one of the two highest levels.
+    pub(crate) title: bool,
     pub(crate) link: bool,
     pub(crate) block: bool,
 }
@@ -130,9 +133,10 @@ impl Selection {
         let is_machinery = |id: NodeId| match marks[id.index()] {
             Mark::Unread => true,
             Mark::Machinery => !all.is_share(id, CONTENT_PERCENT),
-            // A page's header with its title is content.
+            // A header with a title is content, of a page as of a section.
             Mark::Header => !holds[id.index()].heading,
-            Mark::Content | Mark::Declared => is_menu(tree, &all, id),
+            // A heading is never boilerplate by its links alone, nor is what holds one.
+            Mark::Content | Mark::Declared => !holds[id.index()].heading && is_menu(tree, &all, id),
         };
         let dropped = spread(tree, is_machinery);
         let good = Weights::of(tree, &dropped);
@@ -145,7 +149,7 @@ impl Selection {
         }
         let start = declared(tree, &marks, &dropped, &good);
         Self {
-            root: descend(tree, &good, start),
+            root: descend(tree, &good, &holds, start),
             dropped,
             holds,
         }
@@ -177,7 +181,11 @@ fn marks(tree: &Tree<'_>) -> Vec<Mark> {
 
 fn mark(tree: &Tree<'_>, id: NodeId) -> Mark {
     let node = tree.node(id);
-    if node.tag.is_unread() {
+    if node.tag == Tag::Script && math::is_tex_script(node.attributes) {
+        return Mark::Content;
+    }
+    // A drawing is told of as a whole.
+    if node.tag.is_unread() || tree.node(node.parent).tag == Tag::Svg {
         return Mark::Unread;
     }
     let by_tag = match node.tag {
@@ -204,6 +212,12 @@ fn by_attributes(tag: Tag, attributes: Attributes<'_>) -> Mark {
         let is = |other: &str| name.eq_ignore_ascii_case(other);
         if is("class") {
             is_section = any_word(value, |word| word == "section");
+            if matches!(tag, Tag::Span | Tag::Div) && math::is_rendering(value) {
+                return Mark::Unread;
+            }
+            if tag == Tag::Span && math::is_spoken(value) {
+                return Mark::Content;
+            }
             if mark == Mark::Content && names_machinery(value) {
                 mark = Mark::Machinery;
             }
@@ -291,7 +305,8 @@ fn holds(tree: &Tree<'_>) -> Vec<Holds> {
         let (inner, node) = (holds[id.index()], tree.node(id));
         let outer = &mut holds[node.parent.index()];
         outer.table |= inner.table || node.tag == Tag::Table;
-        outer.heading |= inner.heading || matches!(node.tag, Tag::H1 | Tag::H2);
+        outer.heading |= inner.heading || node.tag.heading().is_some();
+        outer.title |= inner.title || matches!(node.tag, Tag::H1 | Tag::H2);
         outer.link |= inner.link || node.tag == Tag::A;
         outer.block |= inner.block || node.tag.is_block();
     }
@@ -321,7 +336,8 @@ impl Weights {
             }
             let text = weights.text[id.index()];
             let links = match node.tag {
-                Tag::A => text,
+                // Without a target it is an anchor, and its words are words.
+                Tag::A if node.attributes.value("href").is_some() => text,
                 _ => weights.links[id.index()],
             };
             weights.text[node.parent.index()] += text;
@@ -350,18 +366,24 @@ fn declared(tree: &Tree<'_>, marks: &[Mark], dropped: &[bool], good: &Weights) -
 }
 
 /// Goes inwards as long as one child holds nearly everything and no heading would be lost.
-fn descend(tree: &Tree<'_>, good: &Weights, start: NodeId) -> NodeId {
+fn descend(tree: &Tree<'_>, good: &Weights, holds: &[Holds], start: NodeId) -> NodeId {
     let mut here = start;
     loop {
-        let has_heading = tree
-            .children(here)
-            .any(|child| tree.node(child).tag.heading().is_some());
         let largest = tree
             .children(here)
             .max_by_key(|child| good.text[child.index()]);
-        let Some(child) = largest.filter(|_| !has_heading) else {
+        let Some(child) = largest else {
             return here;
         };
+        // A title may lie deep in what stands before the text.
+        let is_lost = |other: NodeId| {
+            let is_title = other < child && holds[other.index()].title;
+            is_title || tree.node(other).tag.heading().is_some()
+        };
+        let is_shown = |other: &NodeId| good.text[other.index()] > 0;
+        if tree.children(here).filter(is_shown).any(is_lost) {
+            return here;
+        }
         let holds_nearly_all =
             good.text[child.index()] * 100 >= good.text[here.index()] * DESCENT_PERCENT;
         let is_container = matches!(
@@ -411,7 +433,7 @@ mod tests {
             "<div class='site-footer'>x</div>",
             "<div id=sidebar><p>x</div>",
             "<div role=navigation>x</div>",
-            "<ul><li><a>x</a><li><a>y</a></ul>",
+            "<ul><li><a href=1>x</a><li><a href=2>y</a></ul>",
             "<div hidden>x</div>",
             "<p style='color: red; display : none'>x</p>",
             "<header><img>x</header>",
@@ -456,8 +478,33 @@ mod tests {
     }
 
     #[test]
+    fn headings_stay_whatever_their_links_are() {
+        for heading in [
+            "<div><h2><a href='#a'>T</a></h2></div>",
+            "<div class=titlepage><div><h2><a id=a></a>T</h2></div></div>",
+            "<div><h2><a name=a>T</a></h2></div>",
+            "<section><h4><a href='#a'>T</a></h4></section>",
+            "<header><h5><a href='#a'>T</a></h5></header>",
+            "<table><tr><td><h3><a href='#a'>T</a></h3></table>",
+            "<div><a name=a>T</a></div>",
+        ] {
+            let html = format!("<div><p>{PROSE}</p>{heading}<p>{PROSE}</p></div>");
+            let expected = format!("{PROSE}\n\nT\n\n{PROSE}");
+            assert_eq!(main_text(&html), expected, "{heading}");
+        }
+    }
+
+    #[test]
+    fn a_title_beside_the_text_is_not_left_behind() {
+        let html = format!(
+            "<div><div><div><h1><a href='#a'>T</a></h1></div></div><div><p>{PROSE}</p></div></div>"
+        );
+        assert_eq!(main_text(&html), format!("T\n\n{PROSE}"));
+    }
+
+    #[test]
     fn a_page_of_links_is_its_links() {
-        let html = "<ul><li><a>one</a><li><a>two</a></ul>";
+        let html = "<ul><li><a href=1>one</a><li><a href=2>two</a></ul>";
         assert_eq!(main_text(html), "one\ntwo");
     }
 }

@@ -4,7 +4,7 @@
 //! attributes. Invariant: an unknown name is [`Tag::Other`], which is inline and never raw.
 
 /// The longest name in the table; longer ones are unknown.
-const LONGEST_NAME: usize = 10;
+const LONGEST_NAME: usize = 14;
 
 macro_rules! tags {
     ($($tag:ident $name:literal)*) => {
@@ -37,21 +37,24 @@ macro_rules! tags {
 }
 
 tags! {
-    A b"a" Address b"address" Area b"area" Article b"article" Aside b"aside" Audio b"audio"
+    A b"a" Address b"address" Annotation b"annotation" AnnotationXml b"annotation-xml" Area b"area" Article b"article" Aside b"aside" Audio b"audio"
     B b"b" Base b"base" Blockquote b"blockquote" Body b"body" Br b"br" Button b"button"
     Canvas b"canvas" Caption b"caption" Center b"center" Cite b"cite" Code b"code" Col b"col"
-    Colgroup b"colgroup" Dd b"dd" Del b"del" Details b"details" Dialog b"dialog" Div b"div"
+    Colgroup b"colgroup" Dd b"dd" Del b"del" Desc b"desc" Details b"details" Dialog b"dialog" Div b"div"
     Dl b"dl" Dt b"dt" Em b"em" Embed b"embed" Fieldset b"fieldset" Figcaption b"figcaption"
-    Figure b"figure" Footer b"footer" Form b"form" H1 b"h1" H2 b"h2" H3 b"h3" H4 b"h4"
+    Figure b"figure" Footer b"footer" Form b"form" Frame b"frame" H1 b"h1" H2 b"h2" H3 b"h3" H4 b"h4"
     H5 b"h5" H6 b"h6" Head b"head" Header b"header" Hgroup b"hgroup" Hr b"hr" Html b"html"
     I b"i" Iframe b"iframe" Img b"img" Input b"input" Kbd b"kbd" Legend b"legend" Li b"li"
-    Link b"link" Main b"main" Math b"math" Menu b"menu" Meta b"meta" Nav b"nav"
+    Link b"link" Main b"main" Math b"math" Menu b"menu" Meta b"meta" Mfenced b"mfenced" Mfrac b"mfrac"
+    Mi b"mi" Mn b"mn" Mo b"mo" Mover b"mover" Mphantom b"mphantom" Mroot b"mroot" Ms b"ms"
+    Msqrt b"msqrt" Msub b"msub" Msubsup b"msubsup" Msup b"msup" Mtable b"mtable" Mtd b"mtd"
+    Mtext b"mtext" Mtr b"mtr" Munder b"munder" Munderover b"munderover" Nav b"nav"
     Noembed b"noembed" Noframes b"noframes" Noscript b"noscript" Object b"object" Ol b"ol"
     Optgroup b"optgroup" Option b"option" P b"p" Param b"param" Pre b"pre" S b"s" Samp b"samp"
-    Script b"script" Section b"section" Select b"select" Source b"source" Strong b"strong"
-    Style b"style" Summary b"summary" Svg b"svg" Table b"table" Tbody b"tbody" Td b"td"
+    Script b"script" Section b"section" Select b"select" Source b"source" Span b"span" Strong b"strong"
+    Style b"style" Sub b"sub" Summary b"summary" Sup b"sup" Svg b"svg" Table b"table" Tbody b"tbody" Td b"td"
     Template b"template" Textarea b"textarea" Tfoot b"tfoot" Th b"th" Thead b"thead"
-    Time b"time" Title b"title" Tr b"tr" Track b"track" Tt b"tt" Ul b"ul" Video b"video"
+    Time b"time" Title b"title" Tr b"tr" Track b"track" Tt b"tt" Ul b"ul" Use b"use" Video b"video"
     Wbr b"wbr" Xmp b"xmp"
 }
 
@@ -65,6 +68,7 @@ impl Tag {
                 | Self::Br
                 | Self::Col
                 | Self::Embed
+                | Self::Frame
                 | Self::Hr
                 | Self::Img
                 | Self::Input
@@ -103,8 +107,6 @@ impl Tag {
                 | Self::Iframe
                 | Self::Noembed
                 | Self::Noframes
-                | Self::Svg
-                | Self::Math
                 | Self::Canvas
                 | Self::Object
                 | Self::Audio
@@ -219,6 +221,7 @@ mod tests {
             ("BlockQuote", Tag::Blockquote),
             ("FIGCAPTION", Tag::Figcaption),
             ("figcaptions", Tag::Other),
+            ("annotation-xml", Tag::AnnotationXml),
             ("my-element", Tag::Other),
             ("", Tag::Other),
         ] {

@@ -40,7 +40,9 @@ fn a_page_tells_about_itself() {
     assert_eq!(found.open_graph["image"], "/i.png");
     assert_eq!(found.json_ld.len(), 1);
     assert_eq!(found.headings[0].text, "Kopf");
-    assert_eq!(content.detected_language, None);
+    assert_eq!(content.language.as_deref(), Some("de"));
+    assert_eq!(text(&found.html_title), "Ein & Titel");
+    assert_eq!(text(&found.h1), "Kopf");
     assert_eq!(
         content.text,
         "Heim\n\nKopf¶\n\nWorte, die etwas sagen.\n\nImpressum"
@@ -57,6 +59,8 @@ fn what_is_missing_is_taken_from_elsewhere() {
         <p>Posted <time datetime="2020-01-02">then</time></p>"#;
     let found = read(html).metadata;
     assert_eq!(found.title.as_deref(), Some("Only heading"));
+    assert_eq!(found.html_title, None);
+    assert_eq!(found.h1.as_deref(), Some("Only heading"));
     assert_eq!(found.language.as_deref(), Some("en-GB"));
     assert_eq!(found.published.as_deref(), Some("2020-01-02"));
 }
@@ -65,8 +69,11 @@ fn what_is_missing_is_taken_from_elsewhere() {
 fn a_language_is_detected_where_none_is_declared() {
     let html = "<p>Die Würde des Menschen ist unantastbar. Sie zu achten und zu schützen ist \
         Verpflichtung aller staatlichen Gewalt.";
-    assert_eq!(read(html).detected_language, Some("deu"));
-    assert_eq!(read("<p>x").detected_language, None);
+    assert_eq!(read(html).language.as_deref(), Some("de"));
+    let undeclared = format!("<html lang=und>{html}");
+    assert_eq!(read(&undeclared).language.as_deref(), Some("de"));
+    assert_eq!(read("<html lang=eng><p>x").language.as_deref(), Some("en"));
+    assert_eq!(read("<p>x").language, None);
 }
 
 #[test]
@@ -118,6 +125,22 @@ fn harmful_pages_are_read_or_refused() {
 }
 
 #[test]
+fn shapes_of_a_drawing_do_not_nest() {
+    let html = format!("<p>before<svg>{}</svg>after", "<path d='M0'/>".repeat(600));
+    assert_eq!(read(&html).main.unwrap().text, "before [diagram] after");
+    assert_eq!(read("<p>before<svg/>after").text, "beforeafter");
+}
+
+#[test]
+fn the_title_of_a_drawing_is_not_that_of_the_page() {
+    let found = read("<svg><title>Icon</title></svg><h1>Heading</h1>").metadata;
+    assert_eq!(
+        (found.html_title, found.title.as_deref()),
+        (None, Some("Heading"))
+    );
+}
+
+#[test]
 fn a_page_that_takes_too_long_says_so() {
     let limits = ContentLimits {
         cpu_time: std::time::Duration::from_nanos(1),
@@ -145,15 +168,16 @@ fn readers_answer_each_page() {
 /// Pieces that make more of a page than random letters.
 fn piece() -> impl Strategy<Value = String> {
     let tags = "html|head|body|p|div|table|tr|td|th|ul|ol|li|dl|dt|dd|pre|code|a|b|em|h1|br|hr\
-        |img|blockquote|script|style|title|nav|main|form|svg|template|select|caption";
+        |img|blockquote|script|style|title|nav|main|form|svg|template|select|caption|math|mi|mo\
+        |mfrac|msup|mtable|mtr|mtd|mover|annotation|sup|sub|span|path/";
     let open = proptest::string::string_regex(&format!(
-        "<({tags})( (class|id|href|src|lang|hidden)(='[a-z -]{{0,8}}')?)?>"
+        "<({tags})( (class|id|href|src|lang|hidden|alttext|rowspan|colspan|alt)(='[a-z0-9 -]{{0,8}}')?)?>"
     ));
     let close = proptest::string::string_regex(&format!("</({tags})>"));
     prop_oneof![
         4 => open.unwrap(),
         3 => close.unwrap(),
-        2 => "[a-zäß東 \\n|*_`#&;.-]{0,12}",
+        2 => "[a-zäß東 \\n|*_`#&;.^$\\\\(){}-]{0,12}",
         1 => "\\PC{0,6}",
         1 => Just("<!--".to_owned()),
         1 => Just("&lt;".to_owned()),

@@ -4,8 +4,13 @@
 //! refuses to know which. Invariant: no line ends in a space, no two blank lines follow each
 //! other, and the text is at most a constant factor longer than what was fed.
 
+use crate::math::{Formula, Layout, Piece, TexUse, pieces};
+use crate::raised::raised;
 use crate::scan::decoded;
 use crate::tag::Tag;
+
+/// Raised texts in raised texts that are marked.
+const MOST_RAISED: usize = 8;
 
 /// What stands between two words; the stronger wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,15 +31,23 @@ pub(crate) struct TextWriter {
     spaces: String,
     /// How many open elements keep their spaces.
     preformatted: usize,
+    /// How many open elements are code, whose signs are no TeX.
+    code: usize,
+    tex: TexUse,
+    /// Open elements of raised or lowered text, and where the text of each begins.
+    raised: Vec<(Tag, usize)>,
 }
 
 impl TextWriter {
-    pub(crate) fn new() -> Self {
+    pub(crate) const fn new(tex: TexUse) -> Self {
         Self {
             out: String::new(),
             gap: Gap::None,
             spaces: String::new(),
             preformatted: 0,
+            code: 0,
+            tex,
+            raised: Vec::new(),
         }
     }
 
@@ -42,6 +55,12 @@ impl TextWriter {
         self.part(tag);
         if matches!(tag, Tag::Pre | Tag::Xmp) {
             self.preformatted += 1;
+        }
+        if is_code(tag) {
+            self.code += 1;
+        }
+        if matches!(tag, Tag::Sup | Tag::Sub) && self.raised.len() < MOST_RAISED {
+            self.raised.push((tag, self.out.len()));
         }
     }
 
@@ -51,6 +70,12 @@ impl TextWriter {
             self.preformatted = self.preformatted.saturating_sub(1);
             self.spaces.clear();
         }
+        if is_code(tag) {
+            self.code = self.code.saturating_sub(1);
+        }
+        if let Some((_, start)) = self.raised.pop_if(|(open, _)| *open == tag) {
+            self.raise(tag, start);
+        }
     }
 
     /// Adds text with its character references as written.
@@ -59,6 +84,38 @@ impl TextWriter {
         if self.preformatted > 0 {
             return self.lines(&text);
         }
+        if self.code > 0 {
+            return self.words(&text);
+        }
+        for piece in pieces(&text, self.tex) {
+            match piece {
+                Piece::Words(words) => self.words(words),
+                Piece::Formula(formula) => self.formula(&formula),
+            }
+        }
+    }
+
+    /// Adds a formula.
+    pub(crate) fn formula(&mut self, formula: &Formula) {
+        let apart = match formula.layout {
+            Layout::Inline => Gap::None,
+            Layout::Display => Gap::Line,
+        };
+        self.widen(apart);
+        self.fill();
+        self.out.push_str(&formula.signed());
+        self.widen(apart);
+    }
+
+    /// Adds words that touch no others.
+    pub(crate) fn apart(&mut self, text: &str) {
+        self.widen(Gap::Space);
+        self.words(text);
+        self.widen(Gap::Space);
+    }
+
+    /// Adds words whose spaces are folded.
+    fn words(&mut self, text: &str) {
         let mut words = text.split_whitespace();
         if text.starts_with(char::is_whitespace) {
             self.widen(Gap::Space);
@@ -79,6 +136,17 @@ impl TextWriter {
 
     pub(crate) fn finish(self) -> String {
         self.out
+    }
+
+    /// Marks what was written since `start` as raised or lowered.
+    fn raise(&mut self, tag: Tag, start: usize) {
+        let written = &self.out[start..];
+        let words = written.trim_start();
+        let at = start + written.len() - words.len();
+        if let Some(raised) = raised(tag, words) {
+            self.out.truncate(at);
+            self.out.push_str(&raised);
+        }
     }
 
     fn lines(&mut self, text: &str) {
@@ -135,6 +203,10 @@ impl TextWriter {
     }
 }
 
+const fn is_code(tag: Tag) -> bool {
+    matches!(tag, Tag::Code | Tag::Tt | Tag::Kbd | Tag::Samp)
+}
+
 /// Whether a character is a word of its own: scripts that put no spaces between words.
 pub(crate) const fn is_ideograph(character: char) -> bool {
     matches!(character, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
@@ -165,7 +237,7 @@ mod tests {
     use crate::scan::{Scanner, Token};
 
     fn plain(html: &str) -> String {
-        let mut writer = TextWriter::new();
+        let mut writer = TextWriter::new(TexUse::Unknown);
         for token in Scanner::new(html) {
             match token {
                 Token::Text(text) | Token::Raw(_, text) => writer.text(text),
@@ -185,6 +257,13 @@ mod tests {
             ("<ul><li>a<li>b</ul>c", "a\nb\n\nc"),
             ("<table><tr><td>a<td>b<tr><td>c</table>", "a\tb\nc"),
             ("<pre>\n a\n  b\n\n\n\nc </pre>d", " a\n  b\n\nc\n\nd"),
+            ("x<sup>2</sup>, H<sub>2</sub>O", "x², H₂O"),
+            ("10<sup>−3</sup> a <sup> b </sup>c", "10⁻³ a ^b c"),
+            ("e<sup>x<sup>2</sup></sup>a<sub>i,j</sub>", "e^(x²)a_(i,j)"),
+            ("1<sup>st</sup> x<sup>[7]</sup><sup></sup>", "1^st x[7]"),
+            ("<sup>a<p>b</sup>c<sup>d", "a\n\nbcd"),
+            ("\\(a^2\\) <code>\\(a^2\\)</code>", "$a^2$ \\(a^2\\)"),
+            ("a $$x\n= y$$ b", "a\n$$x = y$$\nb"),
             ("<pre>a<i> </i>b <b>c</b>  </pre>d", "a b c\n\nd"),
             ("", ""),
         ] {

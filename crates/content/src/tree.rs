@@ -6,6 +6,7 @@
 //! document order, a parent before its children; depth and count stay below the limits.
 
 use crate::limits::{ContentLimits, Deadline, Refusal};
+use crate::math::TexUse;
 use crate::scan::{Attributes, Scanner, Token};
 use crate::tag::Tag;
 
@@ -39,6 +40,8 @@ pub(crate) struct Node<'a> {
 #[derive(Debug)]
 pub(crate) struct Tree<'a> {
     nodes: Vec<Node<'a>>,
+    /// Whether its texts are known to hold TeX.
+    pub(crate) tex: TexUse,
 }
 
 impl<'a> Tree<'a> {
@@ -49,7 +52,10 @@ impl<'a> Tree<'a> {
         deadline: &mut Deadline,
     ) -> Result<Self, Refusal> {
         let mut builder = Builder {
-            tree: Self { nodes: Vec::new() },
+            tree: Self {
+                nodes: Vec::new(),
+                tex: TexUse::of_page(html),
+            },
             open: vec![NodeId::ROOT],
             limits,
         };
@@ -108,7 +114,7 @@ impl<'a> Builder<'a, '_> {
             Token::Open(tag, attributes) => {
                 self.end_before(tag);
                 let id = self.append(tag, attributes, "")?;
-                if tag.is_void() {
+                if tag.is_void() || (attributes.closes && self.is_foreign(tag)) {
                     return Ok(());
                 }
                 if self.open.len() >= self.limits.deepest {
@@ -119,6 +125,12 @@ impl<'a> Builder<'a, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether an element is of SVG or `MathML`, where a slash ends a tag.
+    fn is_foreign(&self, tag: Tag) -> bool {
+        let is_root = |tag| matches!(tag, Tag::Svg | Tag::Math);
+        is_root(tag) || self.open.iter().any(|id| is_root(self.tree.node(*id).tag))
     }
 
     fn append(
@@ -268,6 +280,11 @@ mod tests {
             ("<div><br>a</br></div>", "Div[Br[] a]"),
             ("<head><title>t</title><p>a", "Head[Title[t]] P[a]"),
             ("<html><body><p>a</body></html>", "P[a]"),
+            (
+                "<svg><path/><g/></svg><span/>a",
+                "Svg[Other[] Other[]] Span[a]",
+            ),
+            ("<math/>a", "Math[] a"),
         ] {
             let expected = format!("Html[{expected}]");
             assert_eq!(

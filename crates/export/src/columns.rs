@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use clewline::core::url::CrawlUrl;
 
+use crate::anchors::Said;
 use crate::filter::outcome_name;
 use crate::pages::{Found, Page};
 
@@ -32,8 +33,6 @@ pub(crate) enum Cell<'a> {
     Text(Cow<'a, str>),
     Integer(i32),
     Long(i64),
-    /// Bits that are no number; a column of them is of the type [`ColumnType::Long`].
-    Bits(u64),
     Double(f64),
     Flag(bool),
     /// As a record writes it.
@@ -64,7 +63,11 @@ pub(crate) struct PageRow {
 }
 
 /// How many columns of [`PAGES`], from the first on, do without words.
-pub(crate) const PLAIN: usize = 29;
+pub(crate) const PLAIN: usize = 31;
+
+/// The version of the tables, which every row names. It is raised when a column goes, or changes
+/// its name, its type or its meaning; docs/formats.md lists the versions.
+pub(crate) const SCHEMA_VERSION: i32 = 2;
 
 use ColumnType::{Double, Flag, Integer, Long, Moment as Time, Text};
 use Presence::{Always, Maybe};
@@ -81,7 +84,7 @@ macro_rules! column {
 }
 
 /// The table of pages: one row for each URL.
-pub(crate) const PAGES: [Column<PageRow>; 42] = [
+pub(crate) const PAGES: [Column<PageRow>; 46] = [
     column!("url", Text, Always, |row| text(
         row.page.record.url.as_str()
     )),
@@ -163,7 +166,16 @@ pub(crate) const PAGES: [Column<PageRow>; 42] = [
     column!("duplicate_of", Text, Maybe, |row| {
         maybe(row.duplicate_of.as_deref())
     }),
+    column!("html_title", Text, Maybe, |row| maybe(html_title(row))),
     column!("title", Text, Maybe, |row| maybe(title(row))),
+    column!("schema_version", Integer, Always, |_| SCHEMA),
+    column!("h1", Text, Maybe, |row| {
+        maybe(row.page.words().and_then(|words| words.h1.as_deref()))
+    }),
+    column!("html_lang", Text, Maybe, |row| {
+        let words = row.page.words();
+        maybe(words.and_then(|words| words.html_lang.as_deref()))
+    }),
     column!("language", Text, Maybe, |row| {
         maybe(row.page.words().and_then(|words| words.language.as_deref()))
     }),
@@ -187,13 +199,13 @@ pub(crate) const PAGES: [Column<PageRow>; 42] = [
     column!("words", Integer, Maybe, |row| {
         integer(row.page.words().map(|words| words.count as u32))
     }),
-    column!("text_hash", Long, Maybe, |row| {
+    column!("text_hash", Text, Maybe, |row| {
         let words = row.page.words();
-        words.map_or(Cell::Empty, |words| Cell::Bits(words.exact))
+        words.map_or(Cell::Empty, |words| hexadecimal(words.exact))
     }),
-    column!("simhash", Long, Maybe, |row| {
+    column!("simhash", Text, Maybe, |row| {
         let words = row.page.words();
-        words.map_or(Cell::Empty, |words| Cell::Bits(words.near))
+        words.map_or(Cell::Empty, |words| hexadecimal(words.near))
     }),
     column!("text", Text, Maybe, |row| {
         maybe(row.page.words().map(|words| words.text.as_str()))
@@ -221,10 +233,12 @@ pub(crate) struct LinkRow {
     pub(crate) source_key: String,
     pub(crate) target_key: String,
     pub(crate) kind: &'static str,
+    /// What the page says about it, where the archive has the page.
+    pub(crate) said: Said,
 }
 
 /// The table of links: one row for each distinct link of a page.
-pub(crate) const LINKS: [Column<LinkRow>; 5] = [
+pub(crate) const LINKS: [Column<LinkRow>; 9] = [
     column!("source_url", Text, Always, |row| text(&row.source)),
     column!("target_url", Text, Maybe, |row| maybe(
         row.target.as_deref()
@@ -232,6 +246,12 @@ pub(crate) const LINKS: [Column<LinkRow>; 5] = [
     column!("source_key", Text, Always, |row| text(&row.source_key)),
     column!("target_key", Text, Always, |row| text(&row.target_key)),
     column!("kind", Text, Always, |row| text(row.kind)),
+    column!("text", Text, Maybe, |row| maybe(row.said.text.as_deref())),
+    column!("rel", Text, Maybe, |row| maybe(row.said.rel.as_deref())),
+    column!("fragment", Text, Maybe, |row| {
+        maybe(row.said.fragment.as_deref())
+    }),
+    column!("schema_version", Integer, Always, |_| SCHEMA),
 ];
 
 /// A row of the table of items.
@@ -243,17 +263,34 @@ pub(crate) struct ItemRow {
 }
 
 /// The table of items: one row for each item that a rule found.
-pub(crate) const ITEMS: [Column<ItemRow>; 4] = [
+pub(crate) const ITEMS: [Column<ItemRow>; 5] = [
     column!("url", Text, Always, |row| text(&row.url)),
     column!("rule", Text, Always, |row| text(&row.rule)),
     column!("number", Integer, Always, |row| Cell::Integer(row.number)),
     column!("item", Text, Always, |row| text(&row.item)),
+    column!("schema_version", Integer, Always, |_| SCHEMA),
 ];
+
+const SCHEMA: Cell<'static> = Cell::Integer(SCHEMA_VERSION);
 
 /// The title that the page says, or the one that the crawl saw.
 fn title(row: &PageRow) -> Option<&str> {
     let said = row.page.words().and_then(|words| words.title.as_deref());
     said.or(row.page.record.title.as_deref())
+}
+
+/// What stands in the page's title element; the crawl saw the same.
+fn html_title(row: &PageRow) -> Option<&str> {
+    match row.page.words() {
+        Some(words) => words.html_title.as_deref(),
+        None => row.page.record.title.as_deref(),
+    }
+}
+
+/// Bits that are no number, as text of sixteen digits: readers of tables turn whole numbers that
+/// may be missing into fractions, which do not hold them.
+fn hexadecimal(bits: u64) -> Cell<'static> {
+    Cell::Text(Cow::Owned(format!("{bits:016x}")))
 }
 
 fn text(value: &str) -> Cell<'_> {
@@ -315,6 +352,6 @@ mod tests {
         check(&PAGES);
         check(&LINKS);
         check(&ITEMS);
-        assert_eq!(PAGES[PLAIN - 1].name, "title");
+        assert_eq!(PAGES[PLAIN - 1].name, "schema_version");
     }
 }

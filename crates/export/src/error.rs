@@ -47,6 +47,17 @@ pub enum ExportError {
     /// What is at the place of the output was not made by an export, and is not removed.
     #[error("{} is not empty and no export made it, so it is not replaced; name another place", .0.display())]
     Foreign(PathBuf),
+    /// A sitemap lists pages of one origin, and a stream is one file.
+    #[error(
+        "the pages are of several origins ({first}, {second} …), and a sitemap lists those of one; \
+         name a file with -o, which makes one for each, or choose with --where 'url~^{first}/'"
+    )]
+    SeveralOrigins {
+        /// One of them.
+        first: String,
+        /// Another one.
+        second: String,
+    },
     /// The form is a folder, and a stream was asked for.
     #[error("{0} makes several files and cannot be written to a stream; name a folder with -o")]
     NotAStream(Form),

@@ -11,7 +11,7 @@ use clewline_content::Rules;
 use serde::Serialize;
 
 use crate::Existing;
-use crate::columns::PageRow;
+use crate::columns::{PageRow, SCHEMA_VERSION};
 use crate::draft::{Draft, DraftFile, MARKER};
 use crate::error::ExportError;
 use crate::filter::Filter;
@@ -115,6 +115,7 @@ pub(crate) struct Work<'a> {
 #[derive(Serialize)]
 struct Marker<'a> {
     v: u32,
+    schema_version: i32,
     form: &'a str,
     rows: u64,
     links: u64,
@@ -171,6 +172,7 @@ impl<'a> Work<'a> {
         let done = &self.done;
         let marker = Marker {
             v: FORMAT,
+            schema_version: SCHEMA_VERSION,
             form: self.form.name(),
             rows: done.rows,
             links: done.links,

@@ -22,6 +22,8 @@
 //! ```
 #![warn(missing_docs)]
 
+mod anchors;
+mod bodies;
 mod columns;
 mod draft;
 mod error;
@@ -30,8 +32,10 @@ mod filter;
 mod fold;
 mod form;
 mod job;
+mod names;
 mod outlinks;
 mod pages;
+mod soft_404;
 mod urls;
 mod view;
 mod words;

@@ -4,7 +4,6 @@
 //! the log, however many threads there are; at most [`WINDOW`] pages for each thread are held.
 
 use std::collections::VecDeque;
-use std::io::Read as _;
 use std::num::NonZero;
 use std::rc::Rc;
 use std::sync::mpsc::Receiver;
@@ -15,6 +14,7 @@ use clewline::record::Record;
 use clewline_archive::Archive;
 use clewline_content::{Answer, ContentLimits, Items, Readers, Rules, Speed};
 
+use crate::bodies::body_of;
 use crate::error::ExportError;
 use crate::filter::Filter;
 use crate::job::{CommittedRecords, Job};
@@ -22,8 +22,6 @@ use crate::words::{Media, Words, text_of};
 
 /// Pages that are held for each thread.
 const WINDOW: usize = 4;
-/// Bytes of a body that are read; the content of a longer one is refused anyway.
-const MOST_BODY: u64 = 16 * 1024 * 1024;
 /// Threads that read pages.
 const MOST_THREADS: usize = 64;
 
@@ -163,7 +161,12 @@ impl<'a> Pages<'a> {
         let Some(media) = media else {
             return waiting;
         };
-        let body = match self.body(&waiting.page.record) {
+        let record = &waiting.page.record;
+        let body = self
+            .archive
+            .as_deref()
+            .ok_or_else(|| "there is no archive".to_owned());
+        let body = match body.and_then(|archive| body_of(archive, record)) {
             Ok(body) => body,
             Err(why) => {
                 waiting.page.found = Found::Unreadable(why);
@@ -193,31 +196,6 @@ impl<'a> Pages<'a> {
             page.items = rules.items(&text, &url, &ContentLimits::default()).ok();
         }
         waiting.answer = Some(readers.read(text, url, speed));
-    }
-
-    /// The decoded body of what a record tells of.
-    fn body(&self, record: &Record) -> Result<Vec<u8>, String> {
-        let Some(archive) = &self.archive else {
-            return Err("there is no archive".to_owned());
-        };
-        let url = record.url.as_str();
-        let status = record.status.map(|status| status.to_string());
-        let held = archive.best(url, None, |capture| {
-            capture.url == url
-                && status
-                    .as_ref()
-                    .is_none_or(|status| *status == capture.status)
-        });
-        let held = held.map_err(|error| error.to_string())?;
-        let held = held.ok_or("the archive has no capture of it")?;
-        let content = archive.read(&held).map_err(|error| error.to_string())?;
-        let decoded = content.decoded().map_err(|error| error.to_string())?;
-        let mut body = Vec::new();
-        match decoded.take(MOST_BODY + 1).read_to_end(&mut body) {
-            // A body that breaks off has words before it does.
-            Err(error) if body.is_empty() => Err(error.to_string()),
-            _ => Ok(body),
-        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use clewline::core::key::Key;
 use clewline::log::Offset;
+use clewline::record::Record;
 use serde::Deserialize;
 
 use crate::error::ExportError;
@@ -78,18 +79,27 @@ impl Urls {
         if let Some(text) = self.texts.get(&place.0) {
             return Ok(Arc::clone(text));
         }
-        self.file.seek(SeekFrom::Start(place.0))?;
-        let mut line = Vec::new();
-        (&mut self.file)
-            .take(LONGEST_LINE)
-            .read_until(b'\n', &mut line)?;
-        let read: Line = serde_json::from_slice(&line)?;
+        let read: Line = serde_json::from_slice(&self.line(place)?)?;
         let text: Arc<str> = read.url.into();
         if self.texts.len() >= MOST_TEXTS {
             self.texts.clear();
         }
         self.texts.insert(place.0, Arc::clone(&text));
         Ok(text)
+    }
+
+    /// The record that begins at a place.
+    pub(crate) fn record(&mut self, place: Offset) -> io::Result<Record> {
+        Ok(serde_json::from_slice(&self.line(place)?)?)
+    }
+
+    fn line(&mut self, place: Offset) -> io::Result<Vec<u8>> {
+        self.file.seek(SeekFrom::Start(place.0))?;
+        let mut line = Vec::new();
+        (&mut self.file)
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut line)?;
+        Ok(line)
     }
 
     /// Where the record of a key is, if it was settled.

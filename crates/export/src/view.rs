@@ -26,7 +26,7 @@ pub const FOLDER: &str = "views";
 /// What keeps how far each is.
 const STANDINGS: &str = "standings.json";
 /// Raised when views come to look otherwise.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// How far a view is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,13 @@ use encoding_rs::{Encoding, UTF_8};
 /// What is written for a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Words {
+    /// Of the page's title, else of what stands for one.
     pub(crate) title: Option<String>,
+    pub(crate) html_title: Option<String>,
+    pub(crate) h1: Option<String>,
+    /// As the page declares it.
+    pub(crate) html_lang: Option<String>,
+    /// A code of two letters, or of three where there are no two.
     pub(crate) language: Option<String>,
     pub(crate) description: Option<String>,
     pub(crate) author: Option<String>,
@@ -23,7 +29,9 @@ pub(crate) struct Words {
     pub(crate) markdown: String,
     /// Words of the text.
     pub(crate) count: usize,
-    /// Of all that can be read, not of the main text only.
+    /// Words of all that can be read, not of the main text only.
+    pub(crate) all: usize,
+    /// Of all that can be read, too.
     pub(crate) exact: u64,
     pub(crate) near: u64,
 }
@@ -74,10 +82,12 @@ impl Words {
             Some(main) => (main.text, main.words, main.markdown),
             None => (content.text, content.words, String::new()),
         };
-        let detected = content.detected_language.map(ToOwned::to_owned);
         Self {
             title: metadata.title,
-            language: metadata.language.or(detected),
+            html_title: metadata.html_title,
+            h1: metadata.h1,
+            html_lang: metadata.language,
+            language: content.language,
             description: metadata.description,
             author: metadata.author,
             published: metadata.published,
@@ -86,6 +96,7 @@ impl Words {
             text: printable(&text),
             markdown: printable(&markdown),
             count,
+            all: content.words,
             exact: content.fingerprint.exact,
             near: content.fingerprint.near,
         }
@@ -95,12 +106,14 @@ impl Words {
     pub(crate) fn of_text(text: &str, media: Media) -> Self {
         let fingerprint = Fingerprint::of(text);
         let text = printable(text);
+        let count = words(&text).count();
         Self {
             markdown: match media {
                 Media::Markdown => text.clone(),
                 _ => fenced(&text),
             },
-            count: words(&text).count(),
+            count,
+            all: count,
             exact: fingerprint.exact,
             near: fingerprint.near,
             text,

@@ -50,74 +50,18 @@ impl Page {
     fn of(content: Content) -> Self {
         let headings = content.metadata.headings.into_iter();
         let headings: Vec<String> = headings.map(|heading| heading.text).collect();
-        let detected = content.detected_language.map(short);
-        let declared = content.metadata.language.as_deref().and_then(primary);
         Self {
             title: content.metadata.title.unwrap_or_default(),
             headings: headings.join("\n"),
             near: near_of(content.fingerprint, content.words),
             body: content.text,
-            language: declared
-                .or_else(|| detected.map(ToOwned::to_owned))
-                .unwrap_or_default(),
+            language: content.language.unwrap_or_default(),
         }
     }
 }
 
 fn is_html(media_type: &str) -> bool {
     matches!(media_type, "text/html" | "application/xhtml+xml")
-}
-
-/// The first part of a language tag, if it looks like one.
-fn primary(tag: &str) -> Option<String> {
-    let first = tag.split(['-', '_']).next()?.trim();
-    let sound = (2..=8).contains(&first.len()) && first.bytes().all(|b| b.is_ascii_alphabetic());
-    sound.then(|| first.to_ascii_lowercase())
-}
-
-/// The two letters that pages declare, for the three that are detected.
-fn short(code: &'static str) -> &'static str {
-    match code {
-        "eng" => "en",
-        "deu" => "de",
-        "fra" => "fr",
-        "spa" => "es",
-        "por" => "pt",
-        "ita" => "it",
-        "nld" => "nl",
-        "rus" => "ru",
-        "ukr" => "uk",
-        "pol" => "pl",
-        "ces" => "cs",
-        "slk" => "sk",
-        "swe" => "sv",
-        "dan" => "da",
-        "nob" => "nb",
-        "fin" => "fi",
-        "hun" => "hu",
-        "ron" => "ro",
-        "bul" => "bg",
-        "ell" => "el",
-        "tur" => "tr",
-        "ara" => "ar",
-        "pes" => "fa",
-        "heb" => "he",
-        "hin" => "hi",
-        "cmn" => "zh",
-        "jpn" => "ja",
-        "kor" => "ko",
-        "tha" => "th",
-        "vie" => "vi",
-        "ind" => "id",
-        "cat" => "ca",
-        "hrv" => "hr",
-        "srp" => "sr",
-        "slv" => "sl",
-        "est" => "et",
-        "lav" => "lv",
-        "lit" => "lt",
-        other => other,
-    }
 }
 
 #[cfg(test)]

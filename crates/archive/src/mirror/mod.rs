@@ -8,7 +8,7 @@
 mod list;
 mod names;
 
-pub use names::name_of;
+pub use names::{name_of, safe_part, short_hash};
 
 use std::cell::RefCell;
 use std::collections::HashMap;

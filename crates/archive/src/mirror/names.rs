@@ -77,7 +77,7 @@ pub fn name_of(url: &Url, media_type: &str) -> String {
         return path;
     }
     let suffix = suffix_of(media_type).map_or("bin", |(suffix, _)| suffix);
-    format!("{host}/~long/{}.{suffix}", hash(whole.as_str()))
+    format!("{host}/~long/{}.{suffix}", short_hash(whole.as_str()))
 }
 
 /// The way from one file to another.
@@ -93,7 +93,8 @@ fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
 
-fn hash(text: &str) -> String {
+/// A short name for a text, of letters and digits.
+pub fn short_hash(text: &str) -> String {
     let mut hash = Digest::of(text.as_bytes()).base32().to_ascii_lowercase();
     hash.truncate(HASH);
     hash
@@ -102,9 +103,9 @@ fn hash(text: &str) -> String {
 /// `example.com`, `example.com~8443`, `example.com~http`.
 fn host_folder(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
-    let (mut name, is_same) = cleaned(host);
+    let (mut name, is_same) = safe_part(host);
     if !is_same || name == "index.html" {
-        name = format!("{name}~{}", hash(host));
+        name = format!("{name}~{}", short_hash(host));
     }
     if let Some(port) = url.port() {
         name = format!("{name}~{port}");
@@ -116,12 +117,12 @@ fn host_folder(url: &Url) -> String {
 }
 
 fn folder(segment: &str, whole: &str) -> String {
-    let (name, is_same) = cleaned(segment);
+    let (name, is_same) = safe_part(segment);
     // Files end so, and folders must not be called like them.
     if is_same && suffix_in(segment).is_none() {
         return name;
     }
-    format!("{name}~{}", hash(whole))
+    format!("{name}~{}", short_hash(whole))
 }
 
 fn file(segment: &str, has_query: bool, media_type: &str, whole: &str) -> String {
@@ -138,12 +139,12 @@ fn file(segment: &str, has_query: bool, media_type: &str, whole: &str) -> String
     if segment.is_empty() && !has_query {
         return format!("index.{suffix}");
     }
-    let (name, is_same) = cleaned(if segment.is_empty() { "index" } else { stem });
+    let (name, is_same) = safe_part(if segment.is_empty() { "index" } else { stem });
     // A folder's own page has this name.
     let is_taken = name == "index" && !is_added;
     let has_capitals = segment.bytes().any(|byte| byte.is_ascii_uppercase());
     if has_query || is_taken || has_capitals || !is_same {
-        return format!("{name}~{}.{suffix}", hash(whole));
+        return format!("{name}~{}.{suffix}", short_hash(whole));
     }
     if is_added {
         return format!("{name}~.{suffix}");
@@ -172,7 +173,7 @@ fn suffix_in(segment: &str) -> Option<(&str, String)> {
 }
 
 /// A part of a path that is safe everywhere, and whether nothing was lost.
-fn cleaned(raw: &str) -> (String, bool) {
+pub fn safe_part(raw: &str) -> (String, bool) {
     let safe = |c: char| match c {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' | '_' => c,
         _ => '-',

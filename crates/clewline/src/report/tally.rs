@@ -192,7 +192,7 @@ impl HostTally {
         self.done += 1;
         self.requests += u64::from(record.tries);
         self.failures += u64::from(record.outcome == OutcomeKind::Failed);
-        self.errors += u64::from(record.status.is_some_and(|status| status >= 400));
+        self.errors += u64::from(answer(record).is_some_and(|status| status >= 400));
         self.bytes = self.bytes.saturating_add(record.wire_bytes);
         if let Some(micros) = first_byte {
             self.timed += 1;
@@ -241,7 +241,7 @@ impl Tally {
     }
 
     fn add_reason(&mut self, record: &Record) {
-        if let Some(status) = record.status {
+        if let Some(status) = answer(record) {
             *self.statuses.entry(status).or_default() += 1;
         }
         if record.outcome == OutcomeKind::Failed {
@@ -312,6 +312,13 @@ fn micros(millis: f64) -> Option<u64> {
     const DAY: f64 = 86_400_000.0;
     let is_time = (0.0..=DAY).contains(&millis);
     is_time.then(|| (millis * 1000.0).round() as u64)
+}
+
+/// The status that counts. A sitemap that the crawler only looked for has none: nobody linked to
+/// it, and nobody misses it.
+fn answer(record: &Record) -> Option<u16> {
+    let is_probe = record.reason == Some(SkipReason::NoSitemap);
+    record.status.filter(|_| !is_probe)
 }
 
 /// How the original crawler sorted bodies.

@@ -4,6 +4,8 @@
 //! code is never escaped, and its fence never occurs in it.
 
 use super::Writer;
+use crate::math::Formula;
+use crate::raised::raised;
 use crate::scan::{Attributes, decoded};
 use crate::tag::Tag;
 use crate::tree::NodeId;
@@ -33,12 +35,8 @@ impl Writer<'_, '_> {
         self.span(&text);
     }
 
-    /// Text in code that holds links.
-    pub(super) fn code_text(&mut self, raw: &str) {
-        self.span(&decoded(raw));
-    }
-
-    fn span(&mut self, text: &str) {
+    /// Text in code.
+    pub(super) fn span(&mut self, text: &str) {
         if text.starts_with(char::is_whitespace) {
             self.sheet.space();
         }
@@ -80,13 +78,27 @@ impl Writer<'_, '_> {
         self.sheet.gap(2);
     }
 
-    fn gather(&self, id: NodeId, text: &mut String) {
+    /// Raised or lowered text in code, where no tag can stand.
+    pub(super) fn plain_raised(&self, id: NodeId) -> String {
+        let mut text = String::new();
+        self.gather(id, &mut text);
+        raised(self.tree.node(id).tag, &text).unwrap_or(text)
+    }
+
+    /// The text of an element as it is, without what was dropped.
+    pub(super) fn gather(&self, id: NodeId, text: &mut String) {
         for child in self.tree.children(id) {
             let node = self.tree.node(child);
             match node.tag {
                 _ if self.selection.is_dropped(child) => {}
                 Tag::Text => text.push_str(&decoded(node.text)),
                 Tag::Br => text.push('\n'),
+                Tag::Sup | Tag::Sub => text.push_str(&self.plain_raised(child)),
+                Tag::Math | Tag::Script => {
+                    let formula = Formula::of_node(self.tree, child);
+                    text.extend(formula.map(|formula| formula.inline()));
+                }
+                Tag::Svg => {}
                 _ => self.gather(child, text),
             }
         }

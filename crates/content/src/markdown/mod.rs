@@ -12,6 +12,9 @@ mod tests;
 
 use url::Url;
 
+use crate::drawing;
+use crate::math::{Formula, Layout, Piece, pieces};
+use crate::scan::decoded;
 use crate::selection::Selection;
 use crate::tag::Tag;
 use crate::tree::{NodeId, Tree};
@@ -20,6 +23,8 @@ use sheet::Sheet;
 /// Markdown may be so many times as long as its page: absolute links are longer than relative
 /// ones, but a page made of short links to long addresses must not fill the memory.
 const MOST_GROWTH: usize = 4;
+/// Raised texts in raised texts that are marked.
+const MOST_RAISED: usize = 3;
 /// Room for the shortest of pages.
 const LEAST_ROOM: usize = 64 << 10;
 
@@ -59,6 +64,9 @@ struct Inside {
     struck: bool,
     code: bool,
     list: bool,
+    heading: bool,
+    /// How many raised or lowered texts.
+    raised: usize,
 }
 
 struct Writer<'t, 'a> {
@@ -84,8 +92,12 @@ impl Writer<'_, '_> {
         let tree = self.tree;
         let node = tree.node(id);
         match node.tag {
-            Tag::Text if self.inside.code => self.code_text(node.text),
-            Tag::Text => self.sheet.text(node.text),
+            Tag::Text if self.inside.code => self.span(&decoded(node.text)),
+            Tag::Text => self.words(node.text),
+            Tag::Math | Tag::Script => self.formula(Formula::of_node(tree, id).as_ref()),
+            Tag::Svg => self.drawing(id),
+            Tag::Sup => self.raised(id, "sup"),
+            Tag::Sub => self.raised(id, "sub"),
             Tag::Br => self.sheet.hard_break(),
             Tag::Hr => self.rule(),
             Tag::Img => self.image(id),
@@ -164,7 +176,9 @@ impl Writer<'_, '_> {
     }
 
     fn heading(&mut self, id: NodeId, level: u8) {
+        let outer = std::mem::replace(&mut self.inside.heading, true);
         let captured = self.captured(id);
+        self.inside.heading = outer;
         if captured.text.is_empty() {
             return;
         }
@@ -208,6 +222,8 @@ impl Writer<'_, '_> {
 
     fn link(&mut self, id: NodeId) {
         let target = self.tree.node(id).attributes.value("href");
+        // A heading that links to itself is a heading.
+        let target = target.filter(|target| !(self.inside.heading && target.starts_with('#')));
         let target = target.and_then(|target| self.absolute(&target));
         let Some(target) = target.filter(|_| !self.inside.link) else {
             return self.children(id);
@@ -222,8 +238,76 @@ impl Writer<'_, '_> {
         self.put(&captured, &text);
     }
 
+    /// Text with its character references as written, and the formulas in it.
+    fn words(&mut self, raw: &str) {
+        let text = decoded(raw);
+        for piece in pieces(&text, self.tree.tex) {
+            match piece {
+                Piece::Words(words) => self.sheet.text(words),
+                Piece::Formula(formula) => self.formula(Some(&formula)),
+            }
+        }
+    }
+
+    /// A formula, whose signs are never escaped.
+    fn formula(&mut self, formula: Option<&Formula>) {
+        let Some(formula) = formula else {
+            return;
+        };
+        let place = self.sheet.place;
+        match formula.layout {
+            _ if place.cell => self.sheet.word(&formula.in_cell()),
+            Layout::Inline => self.sheet.word(&formula.signed()),
+            Layout::Display if place.inline => self.sheet.word(&formula.inline()),
+            Layout::Display => {
+                self.sheet.gap(1);
+                self.sheet.word(&formula.signed());
+                self.sheet.gap(1);
+            }
+        }
+    }
+
+    /// The trace of a drawing. Its brackets are those of no link, so they stay as they are.
+    fn drawing(&mut self, id: NodeId) {
+        let Some(trace) = drawing::trace(self.tree, id) else {
+            return;
+        };
+        let inner = trace.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+        let words = self
+            .sheet
+            .captured(|sheet| sheet.text(inner.unwrap_or(&trace)));
+        self.sheet.space();
+        self.sheet.word(&match inner {
+            Some(_) => format!("[{}]", words.text),
+            None => words.text,
+        });
+        self.sheet.space();
+    }
+
+    /// Raised or lowered text: HTML, since Markdown has no sign for it.
+    fn raised(&mut self, id: NodeId, name: &str) {
+        if self.inside.code {
+            let text = self.plain_raised(id);
+            return self.span(&text);
+        }
+        if self.selection.holds(id).block || self.inside.raised >= MOST_RAISED {
+            return self.children(id);
+        }
+        self.inside.raised += 1;
+        let captured = self.captured(id);
+        self.inside.raised -= 1;
+        let text = match captured.text.as_str() {
+            "" => String::new(),
+            text => format!("<{name}>{text}</{name}>"),
+        };
+        self.put(&captured, &text);
+    }
+
     fn image(&mut self, id: NodeId) {
         let attributes = self.tree.node(id).attributes;
+        if let Some(formula) = Formula::of_image(attributes) {
+            return self.formula(Some(&formula));
+        }
         let source = attributes.value("src");
         let Some(source) = source.and_then(|source| self.absolute(&source)) else {
             return;

@@ -4,8 +4,6 @@
 //! to be escaped. It refuses to know of elements. Invariant: no more than the room is written,
 //! no line of a block lacks its prefix.
 
-use crate::scan::decoded;
-
 /// Nested quotes and lists beyond this add no more prefix: it would outgrow the words.
 const DEEPEST_PREFIX: usize = 16;
 
@@ -96,9 +94,8 @@ impl Sheet {
         self.gap(1);
     }
 
-    /// Text with its character references as written; spaces are folded, signs escaped.
-    pub(super) fn text(&mut self, raw: &str) {
-        let text = decoded(raw);
+    /// Text whose spaces are folded and whose signs are escaped.
+    pub(super) fn text(&mut self, text: &str) {
         if text.starts_with(char::is_whitespace) {
             self.space = true;
         }

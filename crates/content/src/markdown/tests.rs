@@ -25,6 +25,10 @@ fn words_and_marks() {
             "<h1>A <code>b</code></h1>c<h3>d</h3>",
             "# A `b`\n\nc\n\n### d",
         ),
+        (
+            "<h2><a href='#x'>a</a> <a href=/c>b</a></h2><a href='#x'>c</a>",
+            "## a [b](https://example.com/c)\n\n[c](https://example.com/a/b#x)",
+        ),
         ("a<hr>b", "a\n\n---\n\nb"),
         ("", ""),
     ]);
@@ -39,6 +43,38 @@ fn signs_are_escaped_where_they_mean_something() {
             "<p># a<p>- b<p>1. c<p>-1 d<p>a # b",
             "\\# a\n\n\\- b\n\n1\\. c\n\n-1 d\n\na # b",
         ),
+    ]);
+}
+
+#[test]
+fn raised_text_and_drawings_are_told_apart() {
+    check(&[
+        (
+            "x<sup>2</sup>, H<sub>2</sub>O",
+            "x<sup>2</sup>, H<sub>2</sub>O",
+        ),
+        ("a <sup> b </sup>c<sup></sup>", "a <sup>b</sup> c"),
+        (
+            "e<sup>x<sup>2</sup></sup><sub><p>a</p></sub>",
+            "e<sup>x<sup>2</sup></sup>\n\na",
+        ),
+        (
+            "w<sup><a href='#n'>[1]</a></sup>",
+            "w<sup>[\\[1\\]](https://example.com/a/b#n)</sup>",
+        ),
+        (
+            "<code>2<sup>10</sup></code><pre>x<sub>i</sub></pre>",
+            "`2¹⁰`\n\n```\nxᵢ\n```",
+        ),
+        (
+            "<p>a<svg viewBox='0 0 99 99'><title>A * b</title><text>c</text></svg>d",
+            "a [diagram: A \\* b] d",
+        ),
+        (
+            "<a href=/><svg width=9 height=9><title>Home</title></svg></a>",
+            "[Home](https://example.com/)",
+        ),
+        ("<pre>a<svg><text>c</text></svg></pre>", "```\na\n```"),
     ]);
 }
 
@@ -118,6 +154,47 @@ fn tables_of_data_are_tables() {
             "<table><tr><td><table><tr><td>a</table><td>b</table>",
             "a\n\nb",
         ),
+    ]);
+}
+
+#[test]
+fn cells_stay_in_their_columns() {
+    check(&[
+        (
+            "<table><tr><th>a<th>b<th>c<tr><td rowspan=2>1<td>2<td>3<tr><td>4<td>5<tr><td>6</table>",
+            "| a | b | c |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n| | 4 | 5 |\n| 6 | | |",
+        ),
+        (
+            "<table><tr><th colspan=2>a<th>b<tr><td>1<td>2<td>3</table>",
+            "| a | | b |\n| --- | --- | --- |\n| 1 | 2 | 3 |",
+        ),
+        (
+            "<table><tr><th>a<th rowspan=2 colspan=2>b<th>c<tr><td>1<td>2</table>",
+            "| a | b | | c |\n| --- | --- | --- | --- |\n| 1 | | | 2 |",
+        ),
+        // A span ends with the part of the table; 0 is all of it.
+        (
+            "<table><thead><tr><th rowspan=9>a<th>b<tbody><tr><td>1<td rowspan=0>2<tr><td>3\
+             <tr><td>4<tbody><tr><td>5<td>6</table>",
+            "| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | |\n| 4 | |\n| 5 | 6 |",
+        ),
+        (
+            "<table><tr><td rowspan=2 colspan=x>a<td>b<td>c<tr><td>d<td>e<tr><td>f</table>",
+            "| | | |\n| --- | --- | --- |\n| a | b | c |\n| | d | e |\n| f | | |",
+        ),
+        ("<table><tr><td colspan=1000>a<td>b</table>", "a\n\nb"),
+    ]);
+}
+
+#[test]
+fn notes_beside_a_sign_are_no_tables() {
+    check(&[
+        (
+            "<table summary=Note><tr><td rowspan=2><img alt='[Note]' src=n.png></td><th>Note</th></tr>\
+             <tr><td><p>Words.</p></td></tr></table>",
+            "![Note](https://example.com/a/n.png)\n\nNote\n\nWords.",
+        ),
+        ("<table role=presentation><tr><td>a<td>b</table>", "a\n\nb"),
     ]);
 }
 

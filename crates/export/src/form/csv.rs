@@ -58,7 +58,6 @@ impl Row {
             Cell::Moment(text) => self.text(text),
             Cell::Integer(number) => self.shown(number),
             Cell::Long(number) => self.shown(number),
-            Cell::Bits(bits) => self.shown(format_args!("{bits:016x}")),
             Cell::Double(number) => self.shown(number),
             Cell::Flag(flag) => self.shown(flag),
         }

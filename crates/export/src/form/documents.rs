@@ -1,18 +1,18 @@
 //! A file for each page: Markdown with front matter, or plain text.
 //!
-//! Owns how a document looks; names are those of a mirror. Invariant: front matter is YAML of
+//! Owns how a document looks. Invariant: front matter is YAML of
 //! quoted strings and numbers, whatever a page says about itself.
 
 use std::fmt::Write as _;
 
 use clewline::core::url::CrawlUrl;
-use clewline_archive::mirror::name_of;
 use clewline_content::Speed;
 
 use crate::draft::{Draft, DraftFile};
 use crate::error::ExportError;
 use crate::export::{Output, Sink, Work};
 use crate::form::duplicates::Near;
+use crate::names::Names;
 use crate::pages::{Need, Page};
 use crate::words::Words;
 
@@ -34,8 +34,9 @@ pub(super) fn write(
     match output {
         Output::Path(path, existing) => {
             let draft = Draft::folder(path, existing)?;
+            let mut names = Names::new(dress.suffix());
             each(work, |page, words| {
-                let name = name_of(&page.record.url.to_url(), dress.media_type());
+                let name = names.name(&page.record.url.to_url());
                 let mut file = DraftFile::create(&draft.place().join(name))?;
                 file.put(&dress.document(page, words))?;
                 file.close()
@@ -79,10 +80,10 @@ fn each(
 }
 
 impl Dress {
-    const fn media_type(self) -> &'static str {
+    const fn suffix(self) -> &'static str {
         match self {
-            Self::Markdown => "text/markdown",
-            Self::Text => "text/plain",
+            Self::Markdown => "md",
+            Self::Text => "txt",
         }
     }
 

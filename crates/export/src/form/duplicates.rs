@@ -25,13 +25,14 @@ const MOST_PAGES: usize = 8_000_000;
 /// The columns of the list.
 const COLUMNS: [&str; 5] = ["cluster", "relation", "url", "words", "simhash"];
 
-/// How many pages say nearly the same.
+/// How many pages say nearly the same as another one. Pages that are another one under another
+/// URL are duplicates, and not among them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NearCount {
     /// Clusters of two pages or more.
     pub clusters: u64,
-    /// Pages in them.
+    /// Pages in them beside the first of each: those that the list calls `near`.
     pub pages: u64,
 }
 
@@ -42,9 +43,9 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    /// Takes a page that has words enough.
+    /// Takes a page that is no duplicate, if it has words enough.
     pub(crate) fn take(&mut self, page: &Page) {
-        let words = page.words().filter(|words| words.count >= LEAST_WORDS);
+        let words = page.words().filter(|words| words.all >= LEAST_WORDS);
         if let Some(words) = words
             && self.fingerprints.len() < MOST_PAGES
         {
@@ -61,7 +62,7 @@ impl Near {
         let several = sizes.values().filter(|size| **size > 1);
         several.fold(NearCount::default(), |count, size| NearCount {
             clusters: count.clusters + 1,
-            pages: count.pages + size,
+            pages: count.pages + size - 1,
         })
     }
 }
@@ -72,12 +73,13 @@ struct Member {
     place: Offset,
     near: u64,
     words: u32,
+    is_folded: bool,
 }
 
 pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), ExportError> {
     let mut sink = Sink::open(output)?;
     let folded = work.folded()?;
-    let members = members(work)?;
+    let members = members(work, &folded)?;
     let mut line = Row::default();
     for column in COLUMNS {
         line.text(column);
@@ -86,17 +88,18 @@ pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), Expor
     let mut urls = Urls::open(work.job)?;
     let path = work.job.urls_path();
     let mut count = NearCount::default();
-    for cluster in grouped(&members, &folded) {
-        count.clusters += 1;
-        count.pages += cluster.len() as u64;
-        let is_folded = |member: &Member| folded.original(member.place).is_some();
-        let original = cluster.iter().position(|member| !is_folded(member));
-        for (number, member) in cluster.iter().enumerate() {
+    for (number, cluster) in (1_u64..).zip(grouped(&members, &folded)) {
+        let apart = cluster.iter().filter(|member| !member.is_folded).count() as u64;
+        count.clusters += u64::from(apart > 1);
+        count.pages += apart.saturating_sub(1);
+        let original = cluster.iter().find(|member| !member.is_folded);
+        let original = original.map(|member| member.place);
+        for member in &cluster {
             let url = urls.at(member.place).map_err(ExportError::input(&path))?;
-            line.shown(count.clusters);
-            line.text(match is_folded(member) {
+            line.shown(number);
+            line.text(match member.is_folded {
                 true => "same",
-                false if Some(number) == original => "original",
+                false if Some(member.place) == original => "original",
                 false => "near",
             });
             line.text(&url);
@@ -104,14 +107,14 @@ pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), Expor
             line.shown(format_args!("{:016x}", member.near));
             sink.write(line.end().as_bytes())?;
             work.done.rows += 1;
-            work.done.duplicates += u64::from(is_folded(member));
+            work.done.duplicates += u64::from(member.is_folded);
         }
     }
     work.done.near = Some(count);
     sink.finish()
 }
 
-fn members(work: &mut Work<'_>) -> Result<Vec<Member>, ExportError> {
+fn members(work: &mut Work<'_>, folded: &Folded) -> Result<Vec<Member>, ExportError> {
     let mut members = Vec::new();
     let mut pages = work.pages(Need::Words(Speed::Skim))?;
     while let Some(page) = pages.next() {
@@ -121,7 +124,8 @@ fn members(work: &mut Work<'_>) -> Result<Vec<Member>, ExportError> {
         members.extend(words.map(|words| Member {
             place: page.place,
             near: words.near,
-            words: words.count as u32,
+            words: words.all as u32,
+            is_folded: folded.original(page.place).is_some(),
         }));
     }
     Ok(members)
@@ -130,7 +134,8 @@ fn members(work: &mut Work<'_>) -> Result<Vec<Member>, ExportError> {
 /// Clusters of two members or more, in the order of their first ones.
 fn grouped(members: &[Member], folded: &Folded) -> Vec<Vec<Member>> {
     let mut groups = Groups::new(members.len());
-    let long = |member: &Member| member.words as usize >= LEAST_WORDS;
+    // As in other forms, pages that are another one are not compared; they follow it.
+    let long = |member: &Member| member.words as usize >= LEAST_WORDS && !member.is_folded;
     let (numbers, near): (Vec<u32>, Vec<u64>) = (0_u32..)
         .zip(members)
         .filter(|(_, member)| long(member))
@@ -172,6 +177,7 @@ mod tests {
             place: Offset(place),
             near,
             words,
+            is_folded: false,
         };
         let members = [
             member(0, 0b111, 100),

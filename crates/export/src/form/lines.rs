@@ -23,8 +23,10 @@ pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), Expor
     while let Some(page) = pages.next() {
         let page = page?;
         work.take(&page, pages.offset());
-        near.take(&page);
         let row = rows.row(work, page)?;
+        if row.duplicate_of.is_none() {
+            near.take(&row.page);
+        }
         line.clear();
         object(&row, &mut line).map_err(ExportError::output(&work.job.path))?;
         sink.write(&line)?;
@@ -43,8 +45,6 @@ fn object(row: &PageRow, line: &mut Vec<u8>) -> io::Result<()> {
             Cell::Json(value) => value,
             Cell::Integer(number) => number.to_string(),
             Cell::Long(number) => number.to_string(),
-            // Most readers of JSON keep 53 bits of a number.
-            Cell::Bits(bits) => format!("\"{bits:016x}\""),
             Cell::Double(number) => serde_json::to_string(&number)?,
             Cell::Flag(flag) => flag.to_string(),
         };

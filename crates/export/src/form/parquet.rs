@@ -15,6 +15,7 @@ use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
 };
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
@@ -22,8 +23,10 @@ use parquet::schema::types::ColumnPath;
 use serde_json::Value;
 
 use crate::Existing;
+use crate::anchors::{Anchors, Said};
 use crate::columns::{
     Cell, Column, ColumnType, ITEMS, ItemRow, LINKS, LinkRow, PAGES, PageRow, Presence,
+    SCHEMA_VERSION,
 };
 use crate::draft::{Draft, DraftFile};
 use crate::error::ExportError;
@@ -74,8 +77,10 @@ fn write_pages(
     while let Some(page) = pages.next() {
         let page = page?;
         work.take(&page, pages.offset());
-        near.take(&page);
         let row = rows.row(work, page)?;
+        if row.duplicate_of.is_none() {
+            near.take(&row.page);
+        }
         if let (Some(table), Some(found)) = (&mut items, &row.page.items) {
             work.done.items += write_items(table, row.page.record.url.as_str(), found)?;
         }
@@ -116,6 +121,7 @@ fn write_links(work: &mut Work<'_>, mut table: Table<LinkRow>) -> Result<(), Exp
     let failed = ExportError::input(&work.job.path);
     let mut urls = Urls::by_key(work.job, &work.options.filters)?;
     let mut outlinks = Outlinks::of_job(work.job)?;
+    let mut anchors = Anchors::of_job(work.job)?;
     for link in links {
         let (source, target, kind) = match link {
             Ok(link) => link,
@@ -133,6 +139,10 @@ fn write_links(work: &mut Work<'_>, mut table: Table<LinkRow>) -> Result<(), Exp
             let named = outlinks.as_mut()?.url((source, &source_url), target);
             named.map(ToOwned::to_owned)
         });
+        let said = match &mut anchors {
+            Some(anchors) => anchors.said((source, place.at), (target, kind), &mut urls),
+            None => Said::default(),
+        };
         work.done.links += 1;
         table.push(&LinkRow {
             source: source_url.as_ref().to_owned(),
@@ -140,6 +150,7 @@ fn write_links(work: &mut Work<'_>, mut table: Table<LinkRow>) -> Result<(), Exp
             source_key: source.to_string(),
             target_key: target.to_string(),
             kind: kind.name(),
+            said,
         })?;
     }
     table.close()
@@ -256,7 +267,6 @@ impl Values {
             (Data::Text(values), Cell::Json(value)) => pushed(values, text(value)),
             (Data::Integer(values), Cell::Integer(value)) => pushed(values, value),
             (Data::Long(values), Cell::Long(value)) => pushed(values, value),
-            (Data::Long(values), Cell::Bits(bits)) => pushed(values, bits.cast_signed()),
             (Data::Long(values), Cell::Moment(value)) => match Moment::parse(value) {
                 Some(moment) => pushed(values, moment.milliseconds()),
                 None => false,
@@ -325,7 +335,11 @@ fn schema<R>(columns: &[Column<R>]) -> String {
 fn properties() -> WriterPropertiesPtr {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by(concat!("clewline ", env!("CARGO_PKG_VERSION")).to_owned());
+        .set_created_by(concat!("clewline ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_key_value_metadata(Some(vec![KeyValue::new(
+            "schema_version".to_owned(),
+            SCHEMA_VERSION.to_string(),
+        )]));
     for name in LONG_TEXTS {
         let column = ColumnPath::from(name);
         properties = properties

@@ -1,22 +1,31 @@
-//! A sitemap (sitemaps.org 0.9), or an index of several.
+//! Sitemaps (sitemaps.org 0.9), or indexes of several.
 //!
-//! Owns which pages are listed: what answered with a page that may be indexed and is no
-//! duplicate. Invariant: a file has at most [`MOST_URLS`] entries and [`MOST_BYTES`] bytes, as
-//! the protocol wants it; with more, the output becomes an index and the files lie beside it.
+//! Owns which pages are listed: what answered with a page that may be indexed, is no duplicate and
+//! does not say that it is missing. Invariants, as the protocol wants them: a file lists pages of
+//! one origin, the one with most pages under the name of the output, others beside it; a file has at most
+//! [`MOST_URLS`] entries and [`MOST_BYTES`] bytes, and with more the output becomes an index and
+//! the files lie beside it. 8 bytes are held for each page.
 
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clewline::escape;
+use clewline::log::Offset;
 use clewline::record::Record;
-use clewline_content::normalised_date;
+use clewline_archive::mirror::short_hash;
+use clewline_content::{Url, normalised_date};
 
 use crate::Existing;
 use crate::draft::Draft;
 use crate::error::ExportError;
 use crate::export::{Output, Sink, Work};
 use crate::form::Form;
+use crate::names::host_name;
 use crate::pages::Need;
+use crate::soft_404::is_soft_404;
+use crate::urls::Urls;
 use crate::words::Media;
 
 /// Entries of a file.
@@ -32,14 +41,39 @@ const INDEX_HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
 const INDEX_FOOT: &str = "</sitemapindex>\n";
 
 pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), ExportError> {
-    let mut part = Part::default();
-    let mut beside = match output {
-        Output::Path(path, existing) => Some(Beside::new(path, existing)),
-        Output::Stream(_) => None,
+    let groups = groups(work)?;
+    let urls = Urls::open(work.job)?;
+    let mut maps = Maps { work, urls };
+    let (path, existing) = match output {
+        Output::Path(path, existing) => (path, existing),
+        stream @ Output::Stream(_) => return maps.stream(&groups, stream),
     };
-    let mut sink = Sink::open(output)?;
+    let mut taken = HashSet::new();
+    let mut drafts = Vec::new();
+    for (number, group) in groups.iter().enumerate() {
+        let path = match number {
+            0 => path.to_owned(),
+            _ => path_for(path, group, &mut taken),
+        };
+        drafts.extend(maps.files(group, &path, existing)?);
+    }
+    drafts.into_iter().try_for_each(Draft::finish)
+}
+
+/// The pages of an origin, by the places of their records.
+#[derive(Debug, Default)]
+struct Group {
+    origin: String,
+    places: Vec<Offset>,
+}
+
+/// What is listed: the largest group first, since hosts settle in any order; others in the order
+/// of the log. The first group is there even if nothing is listed.
+fn groups(work: &mut Work<'_>) -> Result<Vec<Group>, ExportError> {
     let folded = work.left_out()?;
     let mut pages = work.pages(Need::Record)?;
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut groups: Vec<Group> = Vec::new();
     while let Some(page) = pages.next() {
         let page = page?;
         work.take(&page, pages.offset());
@@ -50,24 +84,101 @@ pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), Expor
             work.done.duplicates += 1;
             continue;
         }
-        let entry = entry(&page.record);
-        if !part.has_room(&entry) {
-            let beside = beside.as_mut();
-            let beside = beside.ok_or(ExportError::NotAStream(Form::Sitemap))?;
-            beside.put(&part.take())?;
-        }
-        part.add(&entry, &page.record);
+        let origin = page.record.url.to_url().origin().ascii_serialization();
+        let number = *numbers.entry(origin).or_insert_with_key(|origin| {
+            groups.push(Group {
+                origin: origin.clone(),
+                places: Vec::new(),
+            });
+            groups.len() - 1
+        });
+        groups[number].places.push(page.place);
         work.done.rows += 1;
     }
-    let text = match beside.filter(|beside| !beside.parts.is_empty()) {
-        None => part.take(),
-        Some(mut beside) => {
-            beside.put(&part.take())?;
-            beside.finish(&part.origin)?
+    if groups.is_empty() {
+        groups.push(Group::default());
+    }
+    let by_size = |group: &(usize, &Group)| (group.1.places.len(), Reverse(group.0));
+    let largest = groups.iter().enumerate().max_by_key(by_size);
+    let largest = largest.map_or(0, |(number, _)| number);
+    groups[..=largest].rotate_right(1);
+    Ok(groups)
+}
+
+/// Writes the groups.
+struct Maps<'w, 'a> {
+    work: &'w mut Work<'a>,
+    urls: Urls,
+}
+
+impl Maps<'_, '_> {
+    /// A stream takes one file of one origin.
+    fn stream(&mut self, groups: &[Group], output: Output<'_>) -> Result<(), ExportError> {
+        if let [first, second, ..] = groups {
+            return Err(ExportError::SeveralOrigins {
+                first: first.origin.clone(),
+                second: second.origin.clone(),
+            });
         }
-    };
-    sink.write(text.as_bytes())?;
-    sink.finish()
+        let mut sink = Sink::open(output)?;
+        for group in groups {
+            let whole = |_: &str| Err(ExportError::NotAStream(Form::Sitemap));
+            sink.write(self.fill(group, whole)?.as_bytes())?;
+        }
+        sink.finish()
+    }
+
+    /// The files of an origin: a sitemap, or several beside an index of them.
+    fn files(
+        &mut self,
+        group: &Group,
+        path: &Path,
+        existing: Existing,
+    ) -> Result<Vec<Draft>, ExportError> {
+        let mut beside = Beside::new(path, existing);
+        let rest = self.fill(group, |text| beside.put(text))?;
+        let text = if beside.parts.is_empty() {
+            rest
+        } else {
+            beside.put(&rest)?;
+            beside.index(&group.origin)
+        };
+        let (draft, mut file) = Draft::file(path, existing)?;
+        file.put(&text)?;
+        file.close()?;
+        let parts = beside.parts.into_iter().map(|(_, draft)| draft);
+        Ok(parts.chain([draft]).collect())
+    }
+
+    /// Calls with the text of every full file; answers that of the last.
+    fn fill(
+        &mut self,
+        group: &Group,
+        mut put: impl FnMut(&str) -> Result<(), ExportError>,
+    ) -> Result<String, ExportError> {
+        let mut part = Part::default();
+        for place in &group.places {
+            let record = self.urls.record(*place);
+            let record = record.map_err(ExportError::input(&self.work.job.urls_path()))?;
+            let entry = entry(&record);
+            if !part.has_room(&entry) {
+                put(&part.take())?;
+            }
+            part.add(&entry);
+        }
+        Ok(part.take())
+    }
+}
+
+/// `sitemap-b.test.xml` beside `sitemap.xml`.
+fn path_for(path: &Path, group: &Group, taken: &mut HashSet<String>) -> PathBuf {
+    let url = Url::parse(&group.origin).ok();
+    let mut name = url.as_ref().map(host_name).unwrap_or_default();
+    if !taken.insert(name.clone()) {
+        // The other scheme of a host.
+        name = format!("{name}~{}", short_hash(&group.origin));
+    }
+    beside(path, &name)
 }
 
 /// Pages with words that may be found, and documents that are read like pages.
@@ -76,7 +187,8 @@ fn is_listed(record: &Record) -> bool {
     if record.content_type.as_deref() == Some("application/pdf") {
         page.content_type = None;
     }
-    !record.noindex && Media::of(&page).is_some()
+    let is_missing = record.title.as_deref().is_some_and(is_soft_404);
+    !record.noindex && !is_missing && Media::of(&page).is_some()
 }
 
 fn entry(record: &Record) -> String {
@@ -105,8 +217,6 @@ fn with_zone_or_day(date: &str) -> &str {
 struct Part {
     text: String,
     count: usize,
-    /// The origin of the first page of all, where the files are thought to be put.
-    origin: String,
 }
 
 impl Part {
@@ -115,12 +225,9 @@ impl Part {
         self.count < MOST_URLS && length <= MOST_BYTES
     }
 
-    fn add(&mut self, entry: &str, record: &Record) {
+    fn add(&mut self, entry: &str) {
         self.text.push_str(entry);
         self.count += 1;
-        if self.origin.is_empty() {
-            self.origin = record.url.to_url().origin().ascii_serialization();
-        }
     }
 
     /// The text of the file; the next one begins.
@@ -147,23 +254,19 @@ impl<'a> Beside<'a> {
     }
 
     fn put(&mut self, text: &str) -> Result<(), ExportError> {
-        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
-        let ending = self.path.extension().map(|end| end.to_string_lossy());
-        let ending = ending.as_deref().unwrap_or("xml");
-        let name = format!("{stem}-{}.{ending}", self.parts.len() + 1);
-        let path = self.path.with_file_name(&name);
+        let path = beside(self.path, &(self.parts.len() + 1).to_string());
         let (draft, mut file) = Draft::file(&path, self.existing)?;
         file.put(text)?;
         file.close()?;
-        self.parts.push((name, draft));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        self.parts.push((name.into_owned(), draft));
         Ok(())
     }
 
-    /// Gives the files their names; answers the index of them.
-    fn finish(self, origin: &str) -> Result<String, ExportError> {
+    /// The index of the files, which are thought to be put at the root of their origin.
+    fn index(&self, origin: &str) -> String {
         let mut index = String::from(INDEX_HEAD);
-        for (name, draft) in self.parts {
-            draft.finish()?;
+        for (name, _) in &self.parts {
             let url = format!("{origin}/{name}");
             let _ = writeln!(
                 index,
@@ -172,8 +275,16 @@ impl<'a> Beside<'a> {
             );
         }
         index.push_str(INDEX_FOOT);
-        Ok(index)
+        index
     }
+}
+
+/// `sitemap-NAME.xml` beside `sitemap.xml`.
+fn beside(path: &Path, name: &str) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let ending = path.extension().map(|end| end.to_string_lossy());
+    let ending = ending.as_deref().unwrap_or("xml");
+    path.with_file_name(format!("{stem}-{name}.{ending}"))
 }
 
 #[cfg(test)]
@@ -218,7 +329,7 @@ mod tests {
         let mut part = Part::default();
         for _ in 0..MOST_URLS {
             assert!(part.has_room(&entry));
-            part.add(&entry, &page);
+            part.add(&entry);
         }
         assert!(!part.has_room(&entry));
         let text = part.take();
