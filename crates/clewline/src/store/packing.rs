@@ -163,6 +163,7 @@ fn read_row(
             root: flags & ROOT != 0,
             guessed_scheme: flags & GUESSED_SCHEME != 0,
             guessed_sitemap: flags & GUESSED_SITEMAP != 0,
+            was_cut: false,
             earlier: Vec::new(),
             chain: match packed.chain {
                 Some(json) => Some(serde_json::from_str::<Box<Chain>>(json).ok()?),

@@ -17,6 +17,7 @@ mod idle;
 mod job;
 mod lane;
 mod latency;
+mod levels;
 mod outage;
 mod pace;
 mod parts;
@@ -25,6 +26,7 @@ mod rules;
 mod schedule;
 mod seen;
 mod settle;
+mod slots;
 mod store;
 mod summary;
 mod suspects;
@@ -41,7 +43,7 @@ pub use entry::{Chain, Entry, Origin, RobotsErrand, Ticket, Try};
 pub use familiar::Familiar;
 pub use job::{
     Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Next,
-    Note, Offer, Offers, Refusals, Settled, Settlement, Work,
+    Note, Offer, Offers, Patience, Refusals, Settled, Settlement, Work,
 };
 pub use pace::Moment;
 pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules};
@@ -53,9 +55,11 @@ pub use suspects::Suspicion;
 
 use group::Groups;
 use lane::Lane;
+use levels::Waits;
 use outage::Outage;
 use rules::Grouping;
 use schedule::{Schedule, Wake};
+use slots::{Slots, Taken};
 
 use crate::key::{HostId, Key};
 use crate::outcome::SkipReason;
@@ -85,6 +89,7 @@ struct Flight {
     domain: Option<u64>,
     address: Option<IpAddr>,
     since: Moment,
+    taken: Taken,
     /// The process was stopped meanwhile.
     excused: bool,
 }
@@ -125,6 +130,7 @@ pub struct Frontier<S> {
     addresses: Groups<IpAddr>,
     grouping: Grouping,
     schedule: Schedule,
+    slots: Slots,
     flights: KeyMap<u64, Flight>,
     next_job: u64,
     counts: Counts,
@@ -135,6 +141,7 @@ pub struct Frontier<S> {
     /// Entries that were taken from the store in search of parts.
     passed_over: usize,
     level: u32,
+    waits: Waits,
     held_by_level: BTreeSet<HostId>,
     notes: VecDeque<Note>,
     touched: Vec<HostId>,
@@ -167,7 +174,7 @@ pub struct FrontierState {
 impl<S: Store> Frontier<S> {
     /// An empty frontier over a store.
     pub fn new(rules: Rules, store: S) -> Self {
-        // Depth is the shortest path only if levels are handed out in order.
+        // Depth is the shortest path only if levels are handed out in order (`levels.rs`).
         let level = if rules.limits.depth.is_some() {
             0
         } else {
@@ -175,6 +182,7 @@ impl<S: Store> Frontier<S> {
         };
         Self {
             grouping: rules.grouping(),
+            slots: Slots::new(rules.limits.concurrency),
             rules,
             store,
             familiar: Arc::default(),
@@ -191,6 +199,7 @@ impl<S: Store> Frontier<S> {
             held_by_pages: BTreeSet::new(),
             passed_over: 0,
             level,
+            waits: Waits::default(),
             held_by_level: BTreeSet::new(),
             notes: VecDeque::new(),
             touched: Vec::new(),
@@ -242,7 +251,10 @@ impl<S: Store> Frontier<S> {
     ) -> Result<(), S::Error> {
         let links = settlements.flat_map(|settlement| match &settlement.ending {
             Ending::Answered(answer) => answer.links.keys(),
-            Ending::Failed(_) | Ending::Resolved { .. } | Ending::Withheld { .. } => &[],
+            Ending::Failed(_)
+            | Ending::Resolved { .. }
+            | Ending::Withheld { .. }
+            | Ending::CutShort { .. } => &[],
         });
         self.store.look_ahead(links.copied())
     }
@@ -299,7 +311,7 @@ impl<S: Store> Frontier<S> {
         let Some(lane) = self.lanes.get(&host) else {
             return Ok(());
         };
-        if lane.waits_in_group {
+        if lane.waits_in_group || lane.waits_for_slot {
             return Ok(());
         }
         if lane.ended.is_none() && lane.in_flight >= lane.pace.in_flight_limit() {

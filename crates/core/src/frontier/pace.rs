@@ -168,6 +168,11 @@ impl Pace {
         self.next_at = self.next_at.max(at + self.interval);
     }
 
+    /// How long a first byte may take before something seems to be wrong, if that is known.
+    pub(super) fn first_byte_limit(&self) -> Option<Duration> {
+        self.latencies.limit()
+    }
+
     /// A clean answer came, after this time to the first byte.
     pub(super) fn answered(&mut self, politeness: &Politeness, first_byte: Duration) {
         self.failures_in_row = 0;
