@@ -36,6 +36,7 @@ pub fn rules() -> Rules {
         robots: false,
         pages: None,
     });
+    rules.limits.concurrency = u32::MAX;
     rules.sitemaps = false;
     rules
 }

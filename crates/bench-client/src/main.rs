@@ -151,6 +151,8 @@ async fn fetch(course: &Course, url: &CrawlUrl, host: usize) -> Result<(), Fetch
         patience: None,
         recording: None,
         pauses: None,
+        slots: None,
+        first_byte: None,
         spaced: false,
         condition: None,
     };

@@ -239,6 +239,9 @@ pub struct FetchConfig {
     pub timeout: Duration,
     /// Longest time for a connection, TLS included.
     pub connect_timeout: Duration,
+    /// Longest time from a request to the first byte of its answer. A host that usually answers
+    /// far sooner is given up sooner, which does not count as a try.
+    pub first_byte_timeout: Duration,
     /// Largest body, decoded or on the wire; the rest is cut off and marked.
     pub max_body: u64,
     /// Largest response head.
@@ -268,6 +271,7 @@ impl Default for FetchConfig {
             cookie_file: None,
             timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(10),
+            first_byte_timeout: Duration::from_secs(20),
             max_body: 32 * 1024 * 1024,
             max_head: 64 * 1024,
             min_rate: 16,

@@ -104,6 +104,7 @@ fn unusual_fetch() -> FetchConfig {
         cookie_file: Some("cookies.txt".into()),
         timeout: Duration::from_millis(1),
         connect_timeout: Duration::from_millis(2),
+        first_byte_timeout: Duration::from_millis(7),
         max_body: 3,
         max_head: 4,
         min_rate: 5,

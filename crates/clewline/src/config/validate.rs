@@ -54,6 +54,9 @@ impl Config {
         if self.fetch.timeout.is_zero() || self.fetch.connect_timeout.is_zero() {
             problem("timeout", "must be longer than zero");
         }
+        if self.fetch.first_byte_timeout.is_zero() {
+            problem("first-byte-timeout", "must be longer than zero");
+        }
         for (setting, time) in self.times() {
             if time > LONGEST_TIME {
                 problem(setting, "must not be longer than ten years");
@@ -91,6 +94,7 @@ impl Config {
         let named = [
             ("timeout", Some(self.fetch.timeout)),
             ("connect-timeout", Some(self.fetch.connect_timeout)),
+            ("first-byte-timeout", Some(self.fetch.first_byte_timeout)),
             ("max-time", self.limits.time),
             ("delay", politeness.delay),
             ("retry-delay", politeness.retry_delay),
@@ -189,6 +193,7 @@ mod tests {
         };
         config.fetch.timeout = Duration::MAX;
         config.fetch.connect_timeout = Duration::MAX;
+        config.fetch.first_byte_timeout = Duration::MAX;
         config.limits.time = Some(Duration::MAX);
         config.politeness.delay = Some(Duration::from_secs(u64::MAX));
         config.politeness.retry_delay = Some(Duration::from_hours(24 * 3651));
@@ -219,6 +224,7 @@ mod tests {
             [
                 "timeout",
                 "connect-timeout",
+                "first-byte-timeout",
                 "max-time",
                 "delay",
                 "retry-delay",

@@ -45,7 +45,7 @@ use crate::control::Asked;
 use crate::descriptors;
 use crate::exchange::Spool;
 use crate::extract::Extractor;
-use crate::fetch::Fetcher;
+use crate::fetch::{Fetcher, SlotDemand};
 use crate::folder::JobFolder;
 use crate::leases::Board;
 use crate::log::Log;
@@ -170,6 +170,8 @@ pub(crate) struct Engine<S> {
     frontier: Frontier<S>,
     cookies: CookieJar,
     crew: Crew,
+    /// How many slots are wanted, for the tasks to know.
+    slots: SlotDemand,
     scribe: Scribe,
     inbox: Receiver<Message>,
     batch: Vec<Entry>,
@@ -203,6 +205,7 @@ impl<S: Store> Engine<S> {
         let config = parts.config;
         let held = Held::within(config.output.memory.0);
         let post = Arc::new(Post::new(parts.outbox.clone()));
+        let slots = SlotDemand::default();
         let workshop = Workshop {
             fetcher: parts.fetcher,
             extractor: parts.extractor,
@@ -219,6 +222,7 @@ impl<S: Store> Engine<S> {
             past: parts.past,
             post: Arc::clone(&post),
             pausing: Pausing::by(&parts.frontier.rules().host.politeness),
+            slots: slots.clone(),
         };
         let room = Room::of(descriptors::room_for(config.limits.concurrency as usize));
         Ok(Self {
@@ -228,6 +232,7 @@ impl<S: Store> Engine<S> {
             frontier: parts.frontier,
             cookies: parts.cookies,
             crew: Crew::start(workshop, &post).map_err(EngineError::Start)?,
+            slots,
             inbox: parts.inbox,
             batch: Vec::new(),
             spare: Vec::new(),
@@ -283,6 +288,7 @@ impl<S: Store> Engine<S> {
             {
                 return Ok(StoppedBy::Interrupted);
             }
+            self.frontier.set_slots(self.room.slots());
             let next = if self.has_room() {
                 self.frontier.next(now).map_err(state)?
             } else {
@@ -310,6 +316,7 @@ impl<S: Store> Engine<S> {
     /// Waits for a message, or for the first thing that is due.
     fn wait(&mut self, now: Moment, until: Option<Moment>) -> Result<(), EngineError> {
         self.tell_notes();
+        self.slots.publish(self.frontier.slots_wanted(now));
         // Only now, with everything handed out that may be, is it known what holds the crawl.
         if until.is_some() && self.desk.hold.is_none() {
             self.desk.hold = self.frontier.hold(now);

@@ -105,7 +105,7 @@ fn asks_for_a_pause(ending: &Ending) -> bool {
             answer.retry_after.is_some() || is_refusal_status(answer.status)
         }
         Ending::Withheld { .. } => true,
-        Ending::Failed(_) | Ending::Resolved { .. } => false,
+        Ending::Failed(_) | Ending::Resolved { .. } | Ending::CutShort { .. } => false,
     }
 }
 

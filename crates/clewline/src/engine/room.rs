@@ -31,6 +31,11 @@ impl Room {
         }
     }
 
+    /// How many requests may be in flight.
+    pub(super) const fn slots(&self) -> usize {
+        self.now
+    }
+
     /// Whether so many requests in flight are as many as there may be.
     pub(super) const fn is_full(&self, in_flight: u64) -> bool {
         in_flight as usize >= self.now

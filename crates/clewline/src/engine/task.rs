@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use clewline_core::frontier::{Answer, Ending, Failure, Familiar, Job, JobId, Settlement, Work};
+use clewline_core::frontier::{
+    Answer, Ending, Failure, Familiar, Job, JobId, Patience, Settlement, Work,
+};
 use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason, is_redirect_status};
@@ -28,7 +30,9 @@ use crate::clock::Clock;
 use crate::config::ScopeConfig;
 use crate::exchange::{Recording, Spool};
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
-use crate::fetch::{BodyTally, FetchFailure, Fetcher, GUESS_PATIENCE, Request, Response};
+use crate::fetch::{
+    BodyTally, FetchFailure, Fetcher, GUESS_PATIENCE, Request, Response, Silence, SlotDemand,
+};
 use crate::headers::Headers;
 use crate::leases::Lease;
 use crate::past::{self, Past};
@@ -65,6 +69,7 @@ pub(super) struct Workshop {
     pub(super) spool: Option<Arc<Spool>>,
     pub(super) post: Arc<Post>,
     pub(super) pausing: Pausing,
+    pub(super) slots: SlotDemand,
 }
 
 /// What is added to a request on its way: secrets never pass through the frontier.
@@ -79,6 +84,10 @@ pub(super) struct Passport {
     pub(super) spaced: bool,
     /// Longest time for a connection, where that is less than usual.
     pub(super) patience: Option<Duration>,
+    /// Longest time to the first byte, where the host usually answers far sooner.
+    pub(super) first_byte: Option<Duration>,
+    /// Who waits for the slot, where the job gives way.
+    pub(super) slots: Option<SlotDemand>,
 }
 
 /// What a piece of work brought.
@@ -111,9 +120,14 @@ struct Errand {
 pub(super) fn run(
     workshop: Arc<Workshop>,
     job: Job,
-    passport: Passport,
+    mut passport: Passport,
 ) -> impl Future<Output = ()> + Send {
-    let Job { id, work } = job;
+    let Job { id, work, patience } = job;
+    match patience {
+        Patience::Full => {}
+        Patience::GivesWay => passport.slots = Some(workshop.slots.clone()),
+        Patience::FirstByte(limit) => passport.first_byte = Some(limit),
+    }
     let errand = Box::new(Errand { work, passport });
     async move {
         let done = AssertUnwindSafe(perform(&workshop, errand))
@@ -160,7 +174,10 @@ async fn perform(workshop: &Workshop, mut errand: Box<Errand>) -> Done {
     passport.patience = work.is_guess().then_some(GUESS_PATIENCE);
     passport.spaced = work.is_spaced();
     let mut done = match work {
-        Work::Resolve { url } => return Done::only(resolve(workshop, url).await),
+        Work::Resolve { url } => {
+            let silence = Silence::begin(passport.slots.take());
+            return Done::only(resolve(workshop, url, silence).await);
+        }
         Work::Robots { url, address, .. } => fetch_robots(workshop, url, *address, passport).await,
         Work::Page {
             url, address, kind, ..
@@ -181,7 +198,7 @@ async fn perform(workshop: &Workshop, mut errand: Box<Errand>) -> Done {
     done
 }
 
-async fn resolve(workshop: &Workshop, url: &CrawlUrl) -> Ending {
+async fn resolve(workshop: &Workshop, url: &CrawlUrl, mut silence: Silence) -> Ending {
     if workshop.fetcher.proxied(url) {
         let ttl = Duration::from_hours(24);
         return Ending::Resolved {
@@ -190,7 +207,8 @@ async fn resolve(workshop: &Workshop, url: &CrawlUrl) -> Ending {
             trusted: false,
         };
     }
-    match workshop.fetcher.resolve(url.host(), url.port()).await {
+    let resolving = workshop.fetcher.resolve(url.host(), url.port());
+    match silence.watch(resolving).await.flatten() {
         Ok(found) => {
             let (addresses, ttl, trusted) = (found.addresses, found.ttl, found.trusted);
             Ending::Resolved {
@@ -199,7 +217,7 @@ async fn resolve(workshop: &Workshop, url: &CrawlUrl) -> Ending {
                 trusted,
             }
         }
-        Err(failure) => Ending::Failed(workshop.failure(&failure)),
+        Err(failure) => workshop.ending(&failure),
     }
 }
 
@@ -211,8 +229,20 @@ pub(super) struct Target<'a> {
 }
 
 impl Workshop {
-    fn failure(&self, failure: &FetchFailure) -> Failure {
-        failure.told(failure.timings.sent_at.map(|at| self.clock.moment(at)))
+    /// What a failure means to the frontier.
+    fn ending(&self, failure: &FetchFailure) -> Ending {
+        let sent_at = failure.timings.sent_at.map(|at| self.clock.moment(at));
+        match failure.withheld {
+            Some(until) => Ending::Withheld {
+                until: self.clock.moment(until),
+                sent_at,
+            },
+            None if failure.cut_short => Ending::CutShort {
+                wire: failure.wire,
+                sent_at,
+            },
+            None => Ending::Failed(failure.told(sent_at)),
+        }
     }
 
     fn failed(&self, failure: &FetchFailure, started: Instant) -> Done {
@@ -220,15 +250,8 @@ impl Workshop {
             timings: phases(&failure.timings, started.elapsed()),
             ..Facts::default()
         };
-        let ending = match failure.withheld {
-            Some(until) => Ending::Withheld {
-                until: self.clock.moment(until),
-                sent_at: failure.timings.sent_at.map(|at| self.clock.moment(at)),
-            },
-            None => Ending::Failed(self.failure(failure)),
-        };
         Done {
-            ending,
+            ending: self.ending(failure),
             facts,
             set_cookies: Vec::new(),
             share: None,
@@ -271,6 +294,8 @@ async fn fetch_robots(
         spaced: passport.spaced,
         recording: passport.recording.take(),
         pauses: Some(workshop.pausing.pauses.clone()),
+        slots: passport.slots.take(),
+        first_byte: passport.first_byte,
     };
     let response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
@@ -329,6 +354,8 @@ async fn fetch_page(workshop: &Workshop, target: Target<'_>, passport: &mut Pass
         spaced: passport.spaced,
         recording: passport.recording.take(),
         pauses: Some(workshop.pausing.pauses.clone()),
+        slots: passport.slots.take(),
+        first_byte: passport.first_byte,
     };
     let response = match workshop.fetcher.fetch(request).await {
         Ok(response) => response,
@@ -524,6 +551,7 @@ fn short_of_memory(response: &Response) -> FetchFailure {
         wire: response.body.tally().wire,
         local: true,
         withheld: None,
+        cut_short: false,
     }
 }
 

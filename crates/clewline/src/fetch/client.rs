@@ -20,13 +20,14 @@ use super::answer::{Home, HttpBody};
 use super::connect::{Connector, Via};
 use super::dns::{Dns, QUESTION_SEATS, Unresolved};
 use super::fields::FieldPlan;
-use super::flow::{Flow, Pace};
+use super::flow::{FirstByte, Flow, Pace};
 use super::http1::{
     BodyReader, HeadLimits, Method, RequestHead, ResponseHead, Target, write_request,
 };
 use super::overrides::Overrides;
 use super::pool::{Pool, Route};
 use super::proxy::{ProxyKind, ProxySettings};
+use super::silence::Silence;
 use super::wire::{Buffers, Wire};
 use super::{FetchFailure, Fetcher, Request, Resolution, Response, Timings, tls};
 use crate::config::FetchConfig;
@@ -96,6 +97,8 @@ pub struct HttpFetcher {
     buffers: Arc<Buffers>,
     head_limits: HeadLimits,
     pub(super) pace: Pace,
+    /// Longest time from a request to the first byte.
+    first_byte: Duration,
 }
 
 impl HttpFetcher {
@@ -129,6 +132,7 @@ impl HttpFetcher {
                 ..HeadLimits::default()
             },
             pace: Pace::new(config.min_rate, PACE_WINDOW),
+            first_byte: config.first_byte_timeout.min(LONGEST),
         })
     }
 
@@ -160,6 +164,7 @@ impl HttpFetcher {
     /// a future keeps that twice.
     async fn run(&self, request: &Request) -> Result<Response, FetchFailure> {
         let deadline = Instant::now() + request.timeout.min(LONGEST);
+        let mut silence = Silence::begin(request.slots.clone());
         let mut is_first_try = true;
         loop {
             request.may_leave()?;
@@ -175,9 +180,12 @@ impl HttpFetcher {
                 let patience = request.patience.unwrap_or(LONGEST).min(LONGEST);
                 let connected = deadline.min(Instant::now() + patience);
                 // A handshake needs far more room than the wait that follows it.
-                Box::pin(self.open(request, connected)).await?
+                let opening = Box::pin(self.open(request, connected));
+                silence.watch(opening).await??
             };
             let mut flow = Flow::new(wire, self.buffers.clone(), timings, deadline, self.pace);
+            flow.silence = silence;
+            flow.first_byte = FirstByte::within(self.first_byte, request.first_byte);
             match self.exchange(&mut flow, request).await {
                 // The server closed the connection while it was idle, which it may at any time
                 // (RFC 9112 section 9.3.1): the request is safe to repeat.
@@ -190,6 +198,7 @@ impl HttpFetcher {
                         });
                     }
                     is_first_try = false;
+                    silence = flow.silence;
                 }
                 Err(failure) => return Err(failure),
                 Ok((head, recorder)) => return self.response(flow, head, recorder, request),

@@ -55,6 +55,7 @@ impl FetchFailure {
             wire: 0,
             local: false,
             withheld: None,
+            cut_short: false,
         }
     }
 }

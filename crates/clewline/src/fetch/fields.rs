@@ -163,6 +163,8 @@ mod tests {
             max_body: 0,
             recording: None,
             pauses: None,
+            slots: None,
+            first_byte: None,
             spaced: false,
             condition: None,
             timeout: Duration::ZERO,

@@ -2,7 +2,7 @@
 //!
 //! Owns the time limits while bytes travel and the counting of bytes. Refuses to know how
 //! connections are made, what fields a request has and what a body is. Invariant: no wait is
-//! longer than the deadline, and once an answer has begun, none is slower than its pace.
+//! longer than the deadline or, before the first byte, than the limit for that; and once an answer has begun, none is slower than its pace.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +11,7 @@ use clewline_core::outcome::FailureClass;
 use tokio::time::timeout_at;
 
 use super::http1::{FramingError, HeadLimits, HeadReader, HeadStep, ResponseHead};
+use super::silence::{Silence, is_trickle};
 use super::wire::{Buffers, Input, Wire};
 use super::{FetchFailure, Timings};
 use crate::exchange::Recorder;
@@ -56,12 +57,33 @@ impl Pace {
     }
 }
 
+/// The longest time from a request to its first byte.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FirstByte {
+    limit: Duration,
+    /// It is what the host usually keeps, and not what is configured.
+    is_usual: bool,
+}
+
+impl FirstByte {
+    /// What is configured, or what the host usually keeps where that is less.
+    pub(crate) fn within(configured: Duration, usual: Option<Duration>) -> Self {
+        let usual = usual.filter(|usual| *usual < configured);
+        Self {
+            limit: usual.unwrap_or(configured),
+            is_usual: usual.is_some(),
+        }
+    }
+}
+
 /// The bytes of one exchange.
 pub(crate) struct Flow {
     pub(super) wire: Wire,
     pub(super) input: Input,
     deadline: Instant,
     pace: Pace,
+    pub(super) silence: Silence,
+    pub(super) first_byte: FirstByte,
     pub(super) timings: Timings,
     /// Bytes read so far.
     pub(super) count: u64,
@@ -80,6 +102,8 @@ impl Flow {
             input: Input::new(buffers),
             deadline,
             pace,
+            silence: Silence::begin(None),
+            first_byte: FirstByte::within(Duration::MAX, None),
             timings,
             count: 0,
         }
@@ -131,7 +155,11 @@ impl Flow {
         loop {
             let begun = Instant::now();
             let window = self.pace.ends(begun).filter(|_| self.count > 0);
-            let until = window.map_or(self.deadline, |end| end.min(self.deadline));
+            let limits = [window, self.silence.look_at(), self.first_byte_at()];
+            let until = limits
+                .into_iter()
+                .flatten()
+                .fold(self.deadline, Instant::min);
             let read = timeout_at(until.into(), self.wire.read(&mut self.input)).await;
             let waited = begun.elapsed();
             let count = match read {
@@ -139,15 +167,47 @@ impl Flow {
                 Ok(Err(error)) => {
                     return Err(self.cut_off(&format!("the connection failed ({})", error.kind())));
                 }
-                Err(_) if Instant::now() >= self.deadline => return Err(self.too_late()),
                 Err(_) => {
-                    self.keep_up(waited, 0)?;
+                    self.lapsed(waited)?;
                     continue;
                 }
             };
             self.note(waited, count as u64)?;
             return Ok(count);
         }
+    }
+
+    /// Until when the first byte must have come, while it has not.
+    fn first_byte_at(&self) -> Option<Instant> {
+        let sent_at = self.timings.sent_at.filter(|_| self.count == 0)?;
+        sent_at.checked_add(self.first_byte.limit)
+    }
+
+    /// A wait brought nothing in its time.
+    fn lapsed(&mut self, waited: Duration) -> Result<(), FetchFailure> {
+        let now = Instant::now();
+        if now >= self.deadline {
+            return Err(self.too_late());
+        }
+        if self.first_byte_at().is_some_and(|at| now >= at) {
+            return Err(FetchFailure {
+                cut_short: self.first_byte.is_usual,
+                ..self.too_late()
+            });
+        }
+        let since = self.timings.sent_at.map_or(Duration::ZERO, |at| now - at);
+        let is_silent = is_trickle(self.count, since);
+        if self.silence.gives_way(is_silent, now) {
+            return Err(FetchFailure {
+                timings: self.timings,
+                wire: self.count,
+                ..FetchFailure::gave_way()
+            });
+        }
+        if self.count > 0 {
+            self.keep_up(waited, 0)?;
+        }
+        Ok(())
     }
 
     fn note(&mut self, waited: Duration, count: u64) -> Result<(), FetchFailure> {

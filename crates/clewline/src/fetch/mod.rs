@@ -15,6 +15,7 @@ mod overrides;
 mod pauses;
 mod pool;
 mod proxy;
+mod silence;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -35,6 +36,8 @@ use crate::headers::Headers;
 
 pub use client::{FetchSetupError, HttpFetcher};
 pub use pauses::Pauses;
+pub(crate) use silence::Silence;
+pub use silence::SlotDemand;
 
 /// The addresses of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +72,11 @@ pub struct Request {
     pub timeout: Duration,
     /// Longest time for a connection, where that is less than what is configured.
     pub patience: Option<Duration>,
+    /// Longest time from the request to the first byte, where that is less than what is
+    /// configured; a request that it ends is cut short.
+    pub first_byte: Option<Duration>,
+    /// Where the host may be silent for a second only if somebody waits for the slot: who waits.
+    pub slots: Option<SlotDemand>,
     /// Requests to the host keep a distance: one that may have been lost is not repeated at once.
     pub spaced: bool,
     /// Where the bytes of the exchange are wanted, verbatim; none costs nothing.
@@ -166,6 +174,9 @@ pub struct FetchFailure {
     /// Nothing is wrong: the request was not sent, because its host is to be left alone until
     /// then, or it may have been lost and has to keep its distance. The try does not count.
     pub withheld: Option<Instant>,
+    /// Nothing is known to be wrong: the host was silent, and the request ended before its full
+    /// time. The try does not count.
+    pub cut_short: bool,
 }
 
 impl FetchFailure {

@@ -16,7 +16,7 @@ use clewline_core::url::CrawlUrl;
 
 use super::flow::Pace;
 use super::proxy::ProxySettings;
-use super::{BodyTally, FetchFailure, Fetcher, HttpFetcher, Request, Response};
+use super::{BodyTally, FetchFailure, Fetcher, HttpFetcher, Request, Response, SlotDemand};
 use crate::config::FetchConfig;
 
 /// Long enough for any machine; no test waits for it.
@@ -48,6 +48,8 @@ fn request(url: &str) -> Request {
         patience: None,
         recording: None,
         pauses: None,
+        slots: None,
+        first_byte: None,
         spaced: false,
         condition: None,
     }

@@ -159,6 +159,8 @@ impl Visit<'_> {
             patience: self.patience,
             recording: None,
             pauses: None,
+            slots: None,
+            first_byte: None,
             spaced: false,
             condition: None,
         }

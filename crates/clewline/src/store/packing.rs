@@ -163,6 +163,7 @@ fn read_row(
             root: flags & ROOT != 0,
             guessed_scheme: flags & GUESSED_SCHEME != 0,
             guessed_sitemap: flags & GUESSED_SITEMAP != 0,
+            was_cut: false,
             earlier: Vec::new(),
             attempts: Attempts::default(),
             chain: match packed.chain {

@@ -38,6 +38,7 @@ pub(super) fn plain_entry(keyer: &Keyer, url: CrawlUrl, depth: u32) -> Entry {
         root: false,
         guessed_scheme: false,
         guessed_sitemap: false,
+        was_cut: false,
         chain: None,
         earlier: Vec::new(),
         attempts: Attempts::default(),

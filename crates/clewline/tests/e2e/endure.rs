@@ -152,6 +152,7 @@ impl Severable {
             wire: 0,
             local: false,
             withheld: None,
+            cut_short: false,
         })
     }
 }

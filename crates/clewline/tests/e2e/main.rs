@@ -17,5 +17,6 @@ mod results;
 mod resume;
 mod robots;
 mod scope;
+mod slots;
 mod support;
 mod update;

@@ -268,11 +268,13 @@ fn rules(reader: &mut Reader<'_>, config: &Config, options: Options) {
         let message = format!("{view} is made of the archive, which --no-archive leaves out");
         reader.refuse("to", message);
     }
-    if fetch.connect_timeout > fetch.timeout && reader.is_given("connect-timeout") {
-        reader.refuse(
-            "connect-timeout",
-            "is longer than --timeout, which covers it",
-        );
+    for (setting, time) in [
+        ("connect-timeout", fetch.connect_timeout),
+        ("first-byte-timeout", fetch.first_byte_timeout),
+    ] {
+        if time > fetch.timeout && reader.is_given(setting) {
+            reader.refuse(setting, "is longer than --timeout, which covers it");
+        }
     }
 }
 

@@ -164,6 +164,8 @@ pub(super) fn fetch(reader: &mut Reader<'_>, settings: &Settings) -> FetchConfig
     let timeout = reader.period(written("timeout", request.timeout.as_ref()), times);
     let connect = written("connect-timeout", request.connect_timeout.as_ref());
     let connect_timeout = reader.period(connect, times);
+    let first_byte = written("first-byte-timeout", request.first_byte_timeout.as_ref());
+    let first_byte_timeout = reader.period(first_byte, times);
     let max_body = written("max-body", request.max_body.as_ref());
     let max_body = reader.size(max_body, &(1..=LARGEST_BODY));
     let max_head = reader.size(
@@ -208,6 +210,10 @@ pub(super) fn fetch(reader: &mut Reader<'_>, settings: &Settings) -> FetchConfig
         cookie_file: reader.one(written("cookies", request.cookies.as_ref()), existing_file),
         timeout: timeout.unwrap_or(base.timeout),
         connect_timeout: connect_timeout.unwrap_or(base.connect_timeout),
+        // Whoever names a time for the whole answer means the wait for its beginning, too.
+        first_byte_timeout: first_byte_timeout
+            .or(timeout)
+            .unwrap_or(base.first_byte_timeout),
         max_body: max_body.unwrap_or(base.max_body),
         max_head: max_head.map_or(base.max_head, |bytes| bytes as usize),
         min_rate: min_rate.unwrap_or(base.min_rate),

@@ -224,6 +224,10 @@ fn of_fetch(config: &Config) -> Standings {
         ("no-cookies", switch(!fetch.cookies)),
         ("timeout", text(&show_period(fetch.timeout))),
         ("connect-timeout", text(&show_period(fetch.connect_timeout))),
+        (
+            "first-byte-timeout",
+            text(&show_period(fetch.first_byte_timeout)),
+        ),
         ("max-body", text(&show_size(fetch.max_body))),
         ("max-redirects", number(Some(config.limits.redirects), "")),
         ("max-head", text(&show_size(fetch.max_head as u64))),

@@ -121,7 +121,7 @@ fn politeness_arrives() {
 fn requests_and_network_arrive() {
     let fetch = config(
         "a.com -A bot/1 --contact me@example.com -H X-A:b -u u:p --no-cookies -T 5 \
-         --connect-timeout 1s --max-body 1M --max-head 8k --min-rate 0 -x h:3128 \
+         --connect-timeout 1s --first-byte-timeout 3s --max-body 1M --max-head 8k --min-rate 0 -x h:3128 \
          --noproxy a,b -k --resolve a:80:127.0.0.1 --connect-to ::b:81 --dns 9.9.9.9 \
          --allow-private --allow-private 10.0.0.0/8 --idle-connections 3",
         "",
@@ -145,6 +145,7 @@ fn requests_and_network_arrive() {
     assert_eq!(fetch.allow_private.len(), 3);
     assert_eq!(fetch.timeout, Duration::from_secs(5));
     assert_eq!(fetch.connect_timeout, Duration::from_secs(1));
+    assert_eq!(fetch.first_byte_timeout, Duration::from_secs(3));
     assert_eq!(
         (fetch.max_body, fetch.max_head, fetch.min_rate),
         (1 << 20, 8192, 0)
@@ -201,6 +202,13 @@ fn rules_between_settings() {
     assert_eq!(
         found,
         ["--connect-timeout: is longer than --timeout, which covers it"]
+    );
+    let slow = config("a.com -T 50s", "").fetch;
+    assert_eq!(slow.first_byte_timeout, Duration::from_secs(50));
+    let found = problems("a.com -T 5s --first-byte-timeout 6s", "");
+    assert_eq!(
+        found,
+        ["--first-byte-timeout: is longer than --timeout, which covers it"]
     );
     assert_eq!(
         config("a.com -T 5s", "").fetch.timeout,

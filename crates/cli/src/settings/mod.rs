@@ -152,7 +152,7 @@ pub(crate) struct PaceSettings {
     /// Requests to a host at the most, `5/s`, `30/m`
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
-    /// Requests in flight in all
+    /// Requests in flight in all, a quarter of them for hosts that have answered
     #[arg(long, value_name = "N", alias = "max_tasks")]
     pub(crate) concurrency: Option<String>,
     /// Requests in flight per host
@@ -206,6 +206,9 @@ pub(crate) struct RequestSettings {
     /// Longest time for a connection, TLS included
     #[arg(long, value_name = "TIME")]
     pub(crate) connect_timeout: Option<String>,
+    /// Longest time from a request to the first byte; `--timeout` where only that is given
+    #[arg(long, value_name = "TIME")]
+    pub(crate) first_byte_timeout: Option<String>,
     /// Largest body; the rest is cut off and marked
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_body: Option<String>,

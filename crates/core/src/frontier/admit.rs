@@ -237,6 +237,7 @@ impl<S: Store> Frontier<S> {
             root: false,
             guessed_scheme: false,
             guessed_sitemap: false,
+            was_cut: false,
             chain: None::<Box<Chain>>,
             earlier: Vec::new(),
             attempts: Attempts::default(),

@@ -19,6 +19,7 @@ impl<S: Store> Frontier<S> {
     /// Takes over the limits and the politeness of other rules; scope and keys stay.
     pub fn adopt(&mut self, other: &Rules, now: Moment) -> Result<(), S::Error> {
         self.rules.limits = other.limits.clone();
+        self.set_slots(other.limits.concurrency as usize);
         self.rules.host = Arc::clone(&other.host);
         self.rules.hosts.clone_from(&other.hosts);
         // What is in flight and was not counted is not counted when it ends, either.
@@ -44,7 +45,7 @@ impl<S: Store> Frontier<S> {
         let delay = crawl_delay(lane);
         lane.pace.change(&lane.rules.politeness, delay, now);
         let has_work = lane.scheduled.is_some() || !lane.window.is_empty();
-        if has_work && !lane.waits_in_group {
+        if has_work && !lane.waits_in_group && !lane.waits_for_slot {
             let at = lane.pace.next_at().max(now);
             self.schedule_lane(host, at);
         }

@@ -42,6 +42,8 @@ pub struct Entry {
     pub guessed_scheme: bool,
     /// A sitemap at the usual place that nobody announced.
     pub guessed_sitemap: bool,
+    /// A try was cut short, which does not count; the next one has its full time.
+    pub was_cut: bool,
     /// The redirects that led here.
     pub chain: Option<Box<Chain>>,
     /// Tries of this run that were not the last, the first of them at the most

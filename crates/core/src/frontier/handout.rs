@@ -10,10 +10,11 @@ use std::slice::from_ref;
 
 use super::entry::{Entry, Origin, RobotsErrand};
 use super::group::Room;
-use super::job::{Budget, End, Finished, Job, JobId, Next, Work};
+use super::job::{End, Finished, Job, JobId, Next, Work};
 use super::lane::{Addresses, RobotsState};
 use super::pace::Moment;
 use super::schedule::Wake;
+use super::slots::Turn;
 use super::store::Store;
 use super::suspects::Suspect;
 use super::{Errand, Flight, Frontier};
@@ -80,10 +81,16 @@ impl<S: Store> Frontier<S> {
                 return Ok(next);
             }
             self.take_in_hosts(now)?;
+            if let Some(next) = self.serve_line(Turn::First, now)? {
+                return Ok(next);
+            }
             while let Some((at, wake)) = self.schedule.pop_due(now) {
                 if let Some(next) = self.woken(at, wake, now)? {
                     return Ok(next);
                 }
+            }
+            if let Some(next) = self.serve_line(Turn::Last, now)? {
+                return Ok(next);
             }
             if !self.go_on(now)? {
                 return Ok(self.idle());
@@ -159,11 +166,14 @@ impl<S: Store> Frontier<S> {
             self.reschedule(host, now)?;
             return Ok(None);
         }
-        if let Some(errand) = lane.errands.front() {
-            let url = errand.url.clone();
-            return self.try_errand(host, &url, now);
+        let errand = lane.errands.front().map(|errand| errand.url.clone());
+        if !lane.standing.is_trusted() && !self.may_have_slot(host) {
+            return Ok(None);
         }
-        self.try_head(host, now)
+        match errand {
+            Some(url) => self.try_errand(host, &url, now),
+            None => self.try_head(host, now),
+        }
     }
 
     fn try_errand(
@@ -494,6 +504,8 @@ impl<S: Store> Frontier<S> {
     fn lease(&mut self, lane: HostId, launch: Launch, charged: Charged, now: Moment) -> Next {
         self.next_job += 1;
         self.counts.in_flight += 1;
+        let taken = self.take_slot(lane, &launch.errand);
+        self.await_flight(self.next_job, taken.standing(), now);
         self.flights.insert(
             self.next_job,
             Flight {
@@ -502,12 +514,14 @@ impl<S: Store> Frontier<S> {
                 domain: charged.domain,
                 address: charged.address,
                 since: now,
+                taken,
                 excused: false,
             },
         );
         Next::Start(Job {
             id: JobId(self.next_job),
             work: launch.work,
+            patience: taken.patience(),
         })
     }
 
@@ -564,20 +578,6 @@ impl<S: Store> Frontier<S> {
         let lane = self.lanes.get(&host).expect("a scheduled lane is there");
         let most = lane.rules.pages.or(limits.pages_per_host);
         most.is_some_and(|pages| lane.pages + lane.pages_in_flight >= pages)
-    }
-
-    fn spent(&self, now: Moment) -> Option<Budget> {
-        let limits = &self.rules.limits;
-        if self.pages_spent() && !self.only_parts() && self.counts.todo() > 0 {
-            return Some(Budget::Pages);
-        }
-        if limits.bytes.is_some_and(|bytes| self.counts.wire >= bytes) {
-            return Some(Budget::Bytes);
-        }
-        limits
-            .time
-            .is_some_and(|time| now >= time)
-            .then_some(Budget::Time)
     }
 }
 

@@ -1,7 +1,6 @@
 //! When nothing can start right now: what the crawl waits for, and whether it is over.
 //!
-//! Owns the ends of levels and of the crawl, and what comes only then: URLs that are asked
-//! alone, and hosts whose robots.txt stayed out of reach. Those keep their URLs to the end of
+//! Owns the end of the crawl, and what comes only then: URLs that are asked alone, and hosts whose robots.txt stayed out of reach. Those keep their URLs to the end of
 //! the run, so that a crawl that is resumed before it ended tries them again.
 
 use super::Frontier;
@@ -10,9 +9,6 @@ use super::lane::RobotsState;
 use super::pace::Moment;
 use super::schedule::Wake;
 use super::store::Store;
-
-/// A level of the crawl does not wait longer than this for a parked host.
-const LEVEL_PATIENCE: Moment = Moment::from_secs(30);
 
 impl<S: Store> Frontier<S> {
     /// Finds something that may be done after all, now that nothing else can.
@@ -24,27 +20,25 @@ impl<S: Store> Frontier<S> {
         Ok(self.bring_back(now)? || self.next_level(now)? || self.last_call(now)?)
     }
 
-    /// Goes on to the next level where nothing of this one can be done soon.
-    fn next_level(&mut self, now: Moment) -> Result<bool, S::Error> {
-        if self.held_by_level.is_empty() || !self.flights.is_empty() {
-            return Ok(false);
+    /// The budget that is spent, if one is.
+    pub(super) fn spent(&self, now: Moment) -> Option<Budget> {
+        let limits = &self.rules.limits;
+        if self.pages_spent() && !self.only_parts() && self.counts.todo() > 0 {
+            return Some(Budget::Pages);
         }
-        if let Some((at, _)) = self.first_wake()
-            && at < now + LEVEL_PATIENCE
-        {
-            return Ok(false);
+        if limits.bytes.is_some_and(|bytes| self.counts.wire >= bytes) {
+            return Some(Budget::Bytes);
         }
-        self.level += 1;
-        self.hosts_wait = true;
-        for host in std::mem::take(&mut self.held_by_level) {
-            self.reschedule(host, now)?;
-        }
-        Ok(true)
+        limits
+            .time
+            .is_some_and(|time| now >= time)
+            .then_some(Budget::Time)
     }
 
     pub(super) fn idle(&mut self) -> Next {
-        match self.first_wake() {
-            Some((at, _)) => Next::WaitUntil(at),
+        let wake = self.first_wake().map(|(at, _)| at);
+        match wake.into_iter().chain(self.waits.look_at()).min() {
+            Some(at) => Next::WaitUntil(at),
             None if !self.flights.is_empty() => Next::Waiting,
             None if self.counts.todo() == 0 => Next::Done(End::Finished),
             None if !self.held_by_pages.is_empty() => Next::Done(End::Budget(Budget::Pages)),
@@ -53,7 +47,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// The first wake-up that still means something.
-    fn first_wake(&mut self) -> Option<(Moment, Wake)> {
+    pub(super) fn first_wake(&mut self) -> Option<(Moment, Wake)> {
         while let Some((at, wake)) = self.schedule.peek() {
             let outdated = match wake {
                 Wake::Lane(host) => self

@@ -27,6 +27,21 @@ pub struct Job {
     pub id: JobId,
     /// What is to be done.
     pub work: Work,
+    /// How long the host may be silent.
+    pub patience: Patience,
+}
+
+/// How long a host may be silent. A try that ends before its full time is cut short: it does not
+/// count, and the next one has its full time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// As long as whoever makes the request is configured to wait.
+    Full,
+    /// The same, but after a second of silence the request ends if somebody waits for its slot
+    /// ([`super::Frontier::slots_wanted`]).
+    GivesWay,
+    /// The first byte may take no longer than this, because the host usually answers far sooner.
+    FirstByte(Duration),
 }
 
 /// What a job asks for.
@@ -112,6 +127,13 @@ pub enum Ending {
     Withheld {
         /// The host is left alone until then.
         until: Moment,
+        /// When the request left, if it did.
+        sent_at: Option<Moment>,
+    },
+    /// The host was silent for too long, but not for the full time: see [`Patience`].
+    CutShort {
+        /// Bytes read from the network.
+        wire: u64,
         /// When the request left, if it did.
         sent_at: Option<Moment>,
     },

@@ -13,6 +13,7 @@ use super::health::Health;
 use super::outage::Onset;
 use super::pace::{Moment, Pace};
 use super::rules::HostRules;
+use super::slots::Standing;
 use super::store::{LaneRow, RowEnd};
 use crate::key::Key;
 use crate::outcome::{FailureClass, Outcome, SkipReason};
@@ -183,10 +184,17 @@ pub(super) struct Lane {
     pub(super) ended: Option<LaneEnd>,
     pub(super) scheduled: Option<Moment>,
     pub(super) waits_in_group: bool,
+    pub(super) waits_for_slot: bool,
     pub(super) touched: bool,
     pub(super) resting: bool,
     /// It answered in this run, or gave pages in an earlier one.
     pub(super) answered: bool,
+    /// How far it is trusted with slots.
+    pub(super) standing: Standing,
+    /// Whole pages that it gave; only whether the number changes matters.
+    pub(super) whole_answers: u32,
+    /// Its last answer came in about its usual time, and no request was cut short since.
+    pub(super) keeps_time: bool,
     /// When the host as a whole failed the last time.
     pub(super) failed_at: Option<Moment>,
     /// How it was before it began to fail, while it fails.
@@ -225,9 +233,13 @@ impl Lane {
             ended: None,
             scheduled: None,
             waits_in_group: false,
+            waits_for_slot: false,
             touched: false,
             resting: false,
             answered: false,
+            standing: Standing::New,
+            whole_answers: 0,
+            keeps_time: false,
             failed_at: None,
             onset: None,
             set_aside: VecDeque::new(),
@@ -396,6 +408,7 @@ impl Lane {
             && self.errands.is_empty()
             && self.set_aside.is_empty()
             && !self.waits_in_group
+            && !self.waits_for_slot
             && self.origins.iter().all(OriginState::is_settled)
     }
 
@@ -428,6 +441,9 @@ impl Lane {
         }
         self.pages = row.pages;
         self.answered = row.pages > 0;
+        if row.pages > 0 {
+            self.standing = Standing::Proven;
+        }
         self.host_failures = row.host_failures;
         self.ended = row.ended.and_then(LaneEnd::from_row);
     }

@@ -20,6 +20,10 @@ const NOISE: Duration = Duration::from_millis(50);
 const MEMORY: u16 = 200;
 /// Steps of the memory within a doubling of the time.
 const STEPS: u32 = 4;
+/// A first byte that takes so many times what is usual is not worth waiting for at once …
+const FAR_LONGER: u32 = 10;
+/// … unless it takes less than this: any host may be busy for a moment.
+const SHORTEST_LIMIT: Duration = Duration::from_secs(5);
 /// Times are told apart from 2^14 microseconds on: half of [`NOISE`] is more than that.
 const FIRST_OCTAVE: u32 = 14;
 /// Up to 2^26 microseconds, about a minute.
@@ -64,6 +68,12 @@ impl Latencies {
         };
         let usual = self.earlier.usual();
         usual.is_some_and(|usual| median > usual * SLOWDOWN)
+    }
+
+    /// How long a first byte may take before something seems to be wrong, once enough is known.
+    pub(super) fn limit(&self) -> Option<Duration> {
+        let usual = self.earlier.usual()?;
+        Some((usual * FAR_LONGER).max(SHORTEST_LIMIT))
     }
 
     /// Begins a new window; the answers of the old one are remembered, so that a host that
@@ -186,6 +196,18 @@ mod tests {
         check([vec![1; 20], vec![40; 10]].concat(), false);
         // A host that is now quick, now slow, is as it always was.
         check([100, 300].repeat(20), false);
+    }
+
+    #[test]
+    fn the_limit_is_far_above_what_is_usual() {
+        let seconds = |times: Vec<u64>| fed(times).limit().map(|limit| limit.as_secs_f64().round());
+        assert_eq!(seconds(vec![20; 19]), None, "too little is known");
+        assert_eq!(seconds(vec![20; 20]), Some(5.0));
+        assert_eq!(seconds(vec![1000; 20]), Some(10.0));
+        // One slow answer among others does not raise it, and many do.
+        assert_eq!(seconds([vec![20; 30], vec![9000; 5]].concat()), Some(5.0));
+        let slow = seconds([vec![20; 10], vec![3000; 60]].concat());
+        assert!(slow > Some(25.0), "{slow:?}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod idle;
 mod job;
 mod lane;
 mod latency;
+mod levels;
 mod outage;
 mod pace;
 mod parts;
@@ -26,6 +27,7 @@ mod rules;
 mod schedule;
 mod seen;
 mod settle;
+mod slots;
 mod store;
 mod summary;
 mod suspects;
@@ -45,7 +47,7 @@ pub use familiar::Familiar;
 pub use health::HealthRow;
 pub use job::{
     Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Next,
-    Note, Offer, Offers, Refusals, Settled, Settlement, Work,
+    Note, Offer, Offers, Patience, Refusals, Settled, Settlement, Work,
 };
 pub use pace::Moment;
 pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules};
@@ -57,9 +59,11 @@ pub use suspects::Suspicion;
 
 use group::Groups;
 use lane::Lane;
+use levels::Waits;
 use outage::Outage;
 use rules::Grouping;
 use schedule::{Schedule, Wake};
+use slots::{Slots, Taken};
 
 use crate::key::{HostId, Key};
 use crate::outcome::SkipReason;
@@ -89,6 +93,7 @@ struct Flight {
     domain: Option<u64>,
     address: Option<IpAddr>,
     since: Moment,
+    taken: Taken,
     /// The process was stopped meanwhile.
     excused: bool,
 }
@@ -129,6 +134,7 @@ pub struct Frontier<S> {
     addresses: Groups<IpAddr>,
     grouping: Grouping,
     schedule: Schedule,
+    slots: Slots,
     flights: KeyMap<u64, Flight>,
     next_job: u64,
     counts: Counts,
@@ -139,6 +145,7 @@ pub struct Frontier<S> {
     /// Entries that were taken from the store in search of parts.
     passed_over: usize,
     level: u32,
+    waits: Waits,
     held_by_level: BTreeSet<HostId>,
     notes: VecDeque<Note>,
     touched: Vec<HostId>,
@@ -171,7 +178,7 @@ pub struct FrontierState {
 impl<S: Store> Frontier<S> {
     /// An empty frontier over a store.
     pub fn new(rules: Rules, store: S) -> Self {
-        // Depth is the shortest path only if levels are handed out in order.
+        // Depth is the shortest path only if levels are handed out in order (`levels.rs`).
         let level = if rules.limits.depth.is_some() {
             0
         } else {
@@ -179,6 +186,7 @@ impl<S: Store> Frontier<S> {
         };
         Self {
             grouping: rules.grouping(),
+            slots: Slots::new(rules.limits.concurrency),
             rules,
             store,
             familiar: Arc::default(),
@@ -195,6 +203,7 @@ impl<S: Store> Frontier<S> {
             held_by_pages: BTreeSet::new(),
             passed_over: 0,
             level,
+            waits: Waits::default(),
             held_by_level: BTreeSet::new(),
             notes: VecDeque::new(),
             touched: Vec::new(),
@@ -246,7 +255,10 @@ impl<S: Store> Frontier<S> {
     ) -> Result<(), S::Error> {
         let links = settlements.flat_map(|settlement| match &settlement.ending {
             Ending::Answered(answer) => answer.links.keys(),
-            Ending::Failed(_) | Ending::Resolved { .. } | Ending::Withheld { .. } => &[],
+            Ending::Failed(_)
+            | Ending::Resolved { .. }
+            | Ending::Withheld { .. }
+            | Ending::CutShort { .. } => &[],
         });
         self.store.look_ahead(links.copied())
     }
@@ -303,7 +315,7 @@ impl<S: Store> Frontier<S> {
         let Some(lane) = self.lanes.get(&host) else {
             return Ok(());
         };
-        if lane.waits_in_group {
+        if lane.waits_in_group || lane.waits_for_slot {
             return Ok(());
         }
         if lane.ended.is_none() && lane.in_flight >= lane.pace.in_flight_limit() {

@@ -172,8 +172,8 @@ impl<S: Store> Frontier<S> {
                 }
                 self.weigh_failure(flight, failure, now)
             }
-            // Nobody was asked, so another host is.
-            Ending::Withheld { .. } => {
+            // Nobody was asked, or nobody knows what came of it: so another host is.
+            Ending::Withheld { .. } | Ending::CutShort { .. } => {
                 if let Some(pause) = looked {
                     pause.look_at = now;
                 }
@@ -338,6 +338,8 @@ impl<S: Store> Frontier<S> {
             if lane.waits_in_group {
                 return Ok(None);
             }
+            // The line for slots is not served while the network is away.
+            lane.waits_for_slot = false;
             lane.scheduled = None;
         }
         let next = self.ask_lane(host, now)?;

@@ -247,6 +247,11 @@ impl Pace {
         self.next_at = self.next_at.max(at + self.interval());
     }
 
+    /// How long a first byte may take before something seems to be wrong, if that is known.
+    pub(super) fn first_byte_limit(&self) -> Option<Duration> {
+        self.latencies.limit()
+    }
+
     /// A good answer came at `now`, after this time to the first byte, to a request that was
     /// handed out at `since`.
     pub(super) fn answered(

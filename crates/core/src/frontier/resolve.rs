@@ -68,6 +68,10 @@ impl<S: Store> Frontier<S> {
                 }
                 self.head_failed(host, &failure, now)
             }
+            Ending::CutShort { .. } => {
+                lane.origin(origin).addresses = Addresses::Unknown;
+                Ok(Settled::Prepared)
+            }
             Ending::Answered(_) | Ending::Withheld { .. } => {
                 unreachable!("resolving is answered with addresses")
             }

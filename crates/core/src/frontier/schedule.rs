@@ -62,6 +62,13 @@ impl Schedule {
         first.map(|(at, _, wake)| (*at, *wake))
     }
 
+    /// All wake-ups, in no order, outdated ones among them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Moment, Wake)> {
+        let later = self.later.iter().map(|Reverse(wake_up)| wake_up);
+        let all = later.chain(&self.due);
+        all.map(|(at, _, wake)| (*at, *wake))
+    }
+
     pub(super) fn drop_first(&mut self) {
         if self.is_due_first() {
             self.due.pop_front();

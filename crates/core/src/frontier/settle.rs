@@ -47,6 +47,7 @@ impl<S: Store> Frontier<S> {
         self.release(&flight, now);
         let mut ending = settlement.ending;
         self.weigh(settlement.job, &flight, &mut ending, now)?;
+        self.give_slot_back(&flight, &ending);
         let settled = match (flight.errand, ending) {
             (Errand::Resolve(origin), ending) => self.resolved(host, origin, ending, now)?,
             (Errand::Robots(errand), ending) => {
@@ -106,6 +107,7 @@ impl<S: Store> Frontier<S> {
             Ending::Answered(answer) => (answer.wire, answer.sent_at),
             Ending::Failed(failure) => (failure.wire, failure.sent_at),
             Ending::Withheld { sent_at, .. } => (0, *sent_at),
+            Ending::CutShort { wire, sent_at } => (*wire, *sent_at),
             Ending::Resolved { .. } => (0, None),
         };
         self.counts.wire += wire;
@@ -137,6 +139,10 @@ impl<S: Store> Frontier<S> {
                 let lane = self.lane(host);
                 lane.leave_alone(until);
                 lane.errands.push_front(errand.clone());
+                return Ok(Settled::Prepared);
+            }
+            Ending::CutShort { .. } => {
+                self.lane(host).errands.push_front(errand.clone());
                 return Ok(Settled::Prepared);
             }
             Ending::Resolved { .. } => unreachable!("a request is not answered with addresses"),
@@ -318,6 +324,14 @@ impl<S: Store> Frontier<S> {
                 self.put_back(host, entry);
                 self.lane(host).leave_alone(until);
                 Ok(Settled::Again(until))
+            }
+            Ending::CutShort { .. } => {
+                let entry = Entry {
+                    was_cut: true,
+                    ..entry
+                };
+                self.lane(host).window.push_back(entry);
+                Ok(Settled::Again(now))
             }
             Ending::Resolved { .. } => unreachable!("a request is not answered with addresses"),
         }

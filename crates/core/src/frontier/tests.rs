@@ -2,10 +2,12 @@
 
 mod doors;
 mod groups;
+mod levels;
 mod outage;
 mod parts;
 mod pauses;
 mod refusals;
+mod slots;
 mod suspects;
 mod trouble;
 
@@ -130,6 +132,7 @@ impl World {
     /// Runs to the end and says when and why that was.
     fn run(&mut self, room: usize) -> (Moment, End) {
         let mut now = Moment::ZERO;
+        self.frontier.set_slots(room);
         for _ in 0..20_000_000u64 {
             let wake_at = if self.flights.len() >= room {
                 None
@@ -630,6 +633,7 @@ impl Hand {
                 Next::Start(Job {
                     id,
                     work: Work::Resolve { .. },
+                    ..
                 }) => drop(self.resolve(id, address)),
                 other => return other,
             }

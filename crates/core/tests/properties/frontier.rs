@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clewline_core::frontier::{
     Admission, Answer, End, Ending, Failure, Finished, Frontier, HostRules, Job, MemoryStore,
-    Moment, Next, Offer, Offers, Rules, Settled, Settlement, Work,
+    Moment, Next, Offer, Offers, Patience, Rules, Settled, Settlement, Work,
 };
 use clewline_core::key::Keyer;
 use clewline_core::link::{Link, LinkKind};
@@ -24,6 +24,8 @@ use proptest::prelude::*;
 
 const HOSTS: [&str; 3] = ["one.d.test", "two.d.test", "three.e.test"];
 const PAGES: u8 = 4;
+/// So few that hosts wait for one; three of them are for hosts that never answered.
+const SLOTS: u32 = 4;
 const IN_FLIGHT_PER_HOST: usize = 2;
 const IN_FLIGHT_PER_GROUP: usize = 3;
 /// Between two starts on one host.
@@ -53,6 +55,8 @@ enum Fate {
     Local,
     /// It was not sent, because the host asked for a pause of so many seconds.
     Withheld(u16),
+    /// It gave its slot to another; a job that has its full time runs into its time-out.
+    CutShort,
 }
 
 fn fates() -> impl Strategy<Value = Fate> {
@@ -65,6 +69,7 @@ fn fates() -> impl Strategy<Value = Fate> {
         3 => prop::sample::select(FailureClass::ALL.to_vec()).prop_map(Fate::Failed),
         1 => Just(Fate::Local),
         1 => prop::sample::select(vec![1, 60, 3600]).prop_map(Fate::Withheld),
+        2 => Just(Fate::CutShort),
     ]
 }
 
@@ -122,6 +127,7 @@ fn rules(depth: Option<u32>) -> Rules {
         ..Rules::new(scope, Keyer::new(1, &[]))
     };
     rules.limits.depth = depth;
+    rules.limits.concurrency = SLOTS;
     rules.limits.tries = 2;
     rules.limits.host_failures = 3;
     rules.limits.redirects = 2;
@@ -143,6 +149,8 @@ struct Model {
     delays: HashMap<String, Duration>,
     /// Until when hosts are to be left alone.
     pauses: HashMap<String, Moment>,
+    /// Pages whose request gave way once.
+    cut: HashSet<CrawlUrl>,
 }
 
 impl Model {
@@ -161,6 +169,7 @@ impl Model {
             last_start: HashMap::new(),
             delays: HashMap::new(),
             pauses: HashMap::new(),
+            cut: HashSet::new(),
         }
     }
 
@@ -204,6 +213,11 @@ impl Model {
                 .iter()
                 .any(|other| matches!(&other.work, Work::Page { url: known, .. } if known == url));
             assert!(!twice, "{url} is in flight already");
+            let gives_way = job.patience == Patience::GivesWay;
+            assert!(
+                !(gives_way && self.cut.contains(url)),
+                "{url} would give way twice"
+            );
         }
         if let Some((url, _)) = request(&job) {
             let host = url.host().to_owned();
@@ -236,6 +250,12 @@ impl Model {
 
     fn settle(&mut self, at: usize, end: Fate) {
         let job = self.flights.swap_remove(at);
+        let end = match end {
+            Fate::CutShort if job.patience != Patience::GivesWay => {
+                Fate::Failed(FailureClass::Timeout)
+            }
+            other => other,
+        };
         let settlement = Settlement {
             job: job.id,
             ending: self.ending(&job.work, end),
@@ -265,6 +285,9 @@ impl Model {
     }
 
     fn ending(&mut self, work: &Work, end: Fate) -> Ending {
+        if matches!(end, Fate::CutShort) {
+            return self.cut_short(work);
+        }
         if let Work::Resolve { url } = work {
             return match end {
                 Fate::Failed(class) => failed(class, false),
@@ -284,6 +307,7 @@ impl Model {
             Fate::Failed(class) => return failed(class, false),
             Fate::Local => return failed(FailureClass::Connect, true),
             Fate::Withheld(seconds) => return self.withheld(work, seconds),
+            Fate::CutShort => unreachable!("it was looked at first"),
             Fate::Fine(links) => {
                 answer.links = links.into_iter().map(|link| self.offer(link)).collect();
             }
@@ -303,6 +327,17 @@ impl Model {
             answer.robots = Some(Box::new(Robots::parse(b"", &["clewline"])));
         }
         Ending::Answered(Box::new(answer))
+    }
+
+    /// The request gave way, a page at most once.
+    fn cut_short(&mut self, work: &Work) -> Ending {
+        if let Work::Page { url, .. } = work {
+            assert!(self.cut.insert(url.clone()), "{url} gave way twice");
+        }
+        Ending::CutShort {
+            wire: 0,
+            sent_at: None,
+        }
     }
 
     /// The host asked for a pause before the request left.

@@ -115,7 +115,8 @@ impl Flight {
     ) -> Result<Crawled> {
         let course = Course {
             roots,
-            in_flight: self.hosts as usize,
+            // A quarter of the slots is kept for hosts that have answered, and none has.
+            in_flight: (self.hosts as usize * 4).div_ceil(3),
             words: &[
                 "--speed",
                 "max",

@@ -71,7 +71,12 @@ pub(crate) struct Drive {
 
 impl Drive {
     /// Takes up a frontier; the keys of settled pages are appended to `ledger`.
-    pub(crate) fn start(frontier: Frontier<DiskStore>, web: Web, ledger: &Path) -> Result<Self> {
+    pub(crate) fn start(
+        mut frontier: Frontier<DiskStore>,
+        web: Web,
+        ledger: &Path,
+    ) -> Result<Self> {
+        frontier.set_slots(ROOM);
         let (outbox, inbox) = channel();
         let (asks, questions) = channel();
         let (batches, queue) = sync_channel(UNWRITTEN);

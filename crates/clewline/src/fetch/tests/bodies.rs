@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::server::{Server, Step, send};
-use super::{FetchConfig, HASTE, class, fetch, fetcher, impatient, request};
+use super::{FetchConfig, HASTE, PATIENCE, SlotDemand, class, fetch, fetcher, impatient, request};
 
 fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -279,4 +279,71 @@ async fn the_minimum_rate_does_not_cover_the_wait_for_the_first_byte() {
         class(&impatient(1_000), request).await,
         FailureClass::Timeout
     );
+}
+
+#[tokio::test]
+async fn the_first_byte_has_a_limit_of_its_own() {
+    let hang = || Server::start(vec![vec![Step::Request, Step::Hang]]);
+    let config = FetchConfig {
+        first_byte_timeout: HASTE,
+        ..FetchConfig::default()
+    };
+    let server = hang().await;
+    let failed = fetch(&fetcher(&config), request(&server.url("/"))).await;
+    let failure = failed.unwrap_err();
+    assert_eq!(failure.class, FailureClass::Timeout);
+    assert!(!failure.cut_short, "it had its full time");
+    // A host that usually answers sooner is given up sooner, which does not count.
+    for (usual, cut_short) in [(HASTE, true), (2 * PATIENCE, false)] {
+        let server = hang().await;
+        let mut request = request(&server.url("/"));
+        request.first_byte = Some(usual);
+        let config = FetchConfig {
+            first_byte_timeout: 2 * HASTE,
+            ..FetchConfig::default()
+        };
+        let failure = fetch(&fetcher(&config), request).await.unwrap_err();
+        assert_eq!(failure.cut_short, cut_short);
+        assert!(failure.timings.sent_at.is_some());
+    }
+    // Once it has come, the limit is of no concern.
+    let slow = vec![
+        Step::Request,
+        send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n"),
+        Step::Drip(2 * HASTE),
+    ];
+    let server = Server::start(vec![slow]).await;
+    let whole = fetch(&fetcher(&config), request(&server.url("/"))).await;
+    assert_eq!(whole.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn silence_gives_way_if_a_slot_is_wanted() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n";
+    let drip = Step::Drip(Duration::from_millis(50));
+    for script in [
+        vec![Step::Hang],
+        vec![Step::Request, Step::Hang],
+        vec![Step::Request, send(head), Step::Hang],
+        vec![Step::Request, send(head), drip],
+    ] {
+        let server = Server::start(vec![script]).await;
+        let slots = SlotDemand::default();
+        slots.publish(1);
+        let mut request = request(&server.url("/"));
+        request.slots = Some(slots);
+        let failure = fetch(&fetcher(&FetchConfig::default()), request).await;
+        assert!(failure.unwrap_err().cut_short);
+    }
+}
+
+#[tokio::test]
+async fn a_handshake_that_hangs_is_silence() {
+    let server = Server::start(vec![vec![Step::Hang]]).await;
+    let slots = SlotDemand::default();
+    slots.publish(1);
+    let mut request = request(&format!("https://a.test:{}/", server.port));
+    request.slots = Some(slots);
+    let failure = fetch(&fetcher(&FetchConfig::default()), request).await;
+    assert!(failure.unwrap_err().cut_short);
 }

@@ -67,6 +67,7 @@ impl Fetcher for Scripted {
                 wire: 3,
                 local: false,
                 withheld: None,
+                cut_short: false,
             })));
         }
         let page = self.pages.get(url).copied();

@@ -1,0 +1,133 @@
+//! The levels of a crawl with a depth: when the next one may begin.
+//!
+//! Owns the end of a level. Levels are handed out in order, so that the depth of a URL is its
+//! shortest path; but a level waits only a bounded time for hosts that keep it waiting, because
+//! one silent host would otherwise hold up all others at every level. What comes late is not
+//! lost: its links follow at their own depth, one more than that of their page. Only a URL that
+//! others led to meanwhile keeps the depth it was given. Invariant: a level does not end while
+//! something of it could start, or was started a moment ago.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::Frontier;
+use super::pace::Moment;
+use super::schedule::Wake;
+use super::slots::Standing;
+use super::store::{KeyMap, Store};
+
+/// A level waits so long for the answer of a host that has not given a page yet …
+const NEW_PATIENCE: Duration = Duration::from_secs(2);
+/// … so long for one that has …
+const PROVEN_PATIENCE: Duration = Duration::from_secs(10);
+/// … and so long for one that is to be asked later: it keeps its pace, or is parked.
+const PARKED_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Requests in flight that a level waits for, in the order of their starts.
+#[derive(Debug, Default)]
+struct Awaited(VecDeque<(Moment, u64)>);
+
+impl Awaited {
+    fn add(&mut self, until: Moment, job: u64) {
+        self.0.push_back((until, job));
+    }
+
+    /// Forgets those at both ends that are over; until when the level waits for the others.
+    fn until<T>(&mut self, flights: &KeyMap<u64, T>, now: Moment) -> Option<Moment> {
+        let is_over = |(until, job): &(Moment, u64)| *until <= now || !flights.contains_key(job);
+        while self.0.front().is_some_and(is_over) {
+            self.0.pop_front();
+        }
+        while self.0.back().is_some_and(is_over) {
+            self.0.pop_back();
+        }
+        self.0.back().map(|(until, _)| *until)
+    }
+}
+
+/// What the level waits for.
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    new: Awaited,
+    proven: Awaited,
+    /// Until then a host keeps the level waiting that will be asked again.
+    later: Moment,
+    /// When to look again whether the level is over.
+    look_at: Option<Moment>,
+}
+
+impl Waits {
+    /// When to look again whether the level is over, if nothing happens before.
+    pub(super) const fn look_at(&self) -> Option<Moment> {
+        self.look_at
+    }
+}
+
+impl<S: Store> Frontier<S> {
+    /// Notes a request that the level waits for. A silent host had its time.
+    pub(super) fn await_flight(&mut self, job: u64, standing: Standing, now: Moment) {
+        if self.rules.limits.depth.is_none() {
+            return;
+        }
+        let (awaited, patience) = match standing {
+            Standing::New | Standing::Answered => (&mut self.waits.new, NEW_PATIENCE),
+            Standing::Proven => (&mut self.waits.proven, PROVEN_PATIENCE),
+            Standing::Silent => return,
+        };
+        awaited.until(&self.flights, now);
+        awaited.add(now + patience, job);
+    }
+
+    /// Goes on to the next level where nothing of this one can be done soon.
+    pub(super) fn next_level(&mut self, now: Moment) -> Result<bool, S::Error> {
+        self.waits.look_at = None;
+        if self.held_by_level.is_empty() || self.does_level_wait(now) {
+            return Ok(false);
+        }
+        self.level += 1;
+        self.hosts_wait = true;
+        for host in std::mem::take(&mut self.held_by_level) {
+            self.reschedule(host, now)?;
+        }
+        Ok(true)
+    }
+
+    fn does_level_wait(&mut self, now: Moment) -> bool {
+        let new = self.waits.new.until(&self.flights, now);
+        let proven = self.waits.proven.until(&self.flights, now);
+        self.waits.look_at = new.max(proven);
+        self.waits.look_at.is_some() || self.slots.are_wanted_by_new() || self.is_one_due_soon(now)
+    }
+
+    /// Whether a host that is not silent will be asked soon.
+    fn is_one_due_soon(&mut self, now: Moment) -> bool {
+        if now < self.waits.later {
+            return true;
+        }
+        let soon = now + PARKED_PATIENCE;
+        match self.first_wake() {
+            Some((at, wake)) if at < soon && self.is_silent(wake) => {}
+            first => return first.is_some_and(|(at, _)| at < soon),
+        }
+        // Silent hosts come first. All others are looked through, and not again before the
+        // first of them is due.
+        let wakes = self.schedule.iter();
+        let others = wakes.filter(|(at, wake)| *at < soon && !self.is_silent(*wake));
+        let first = others.map(|(at, _)| at).min();
+        self.waits.later = first.unwrap_or_default();
+        first.is_some()
+    }
+
+    /// Whether a wake-up is that of a silent host, or of none any more.
+    fn is_silent(&self, wake: Wake) -> bool {
+        match wake {
+            Wake::Lane(host) => {
+                let lane = self.lanes.get(&host);
+                lane.is_none_or(|lane| {
+                    lane.standing == Standing::Silent || lane.scheduled.is_none()
+                })
+            }
+            Wake::Domain(_) | Wake::Address(_) => false,
+        }
+    }
+}
