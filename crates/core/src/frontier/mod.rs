@@ -20,11 +20,13 @@ mod latency;
 mod outage;
 mod pace;
 mod parts;
+mod redirects;
 mod resolve;
 mod rules;
 mod schedule;
 mod seen;
 mod settle;
+mod sitemaps;
 mod store;
 mod summary;
 mod suspects;
@@ -44,7 +46,7 @@ pub use job::{
     Note, Offer, Offers, Refusals, Settled, Settlement, Work,
 };
 pub use pace::Moment;
-pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules};
+pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules, matches_host};
 pub use store::{
     KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Store, Waiting,
 };
@@ -54,6 +56,7 @@ pub use suspects::Suspicion;
 use group::Groups;
 use lane::Lane;
 use outage::Outage;
+use redirects::Redirects;
 use rules::Grouping;
 use schedule::{Schedule, Wake};
 
@@ -141,6 +144,10 @@ pub struct Frontier<S> {
     resting: VecDeque<HostId>,
     hosts_wait: bool,
     joined: Vec<CrawlUrl>,
+    /// Where redirects of this run led, to find those that lead in a circle.
+    redirects: Redirects,
+    /// Sitemap files that are admitted and not settled; unknown after a run that did not count.
+    sitemaps_todo: Option<u64>,
     outage: Outage,
     suspects: KeyMap<Key, Suspicion>,
     /// Hosts with URLs that wait until nothing is in flight.
@@ -162,6 +169,9 @@ pub struct FrontierState {
     pub joined: Vec<CrawlUrl>,
     /// The level of a crawl that goes level by level.
     pub level: u32,
+    /// Sitemap files that are admitted and not settled.
+    #[serde(default)]
+    pub sitemaps_todo: Option<u64>,
 }
 
 impl<S: Store> Frontier<S> {
@@ -197,6 +207,8 @@ impl<S: Store> Frontier<S> {
             resting: VecDeque::new(),
             hosts_wait: false,
             joined: Vec::new(),
+            redirects: Redirects::default(),
+            sitemaps_todo: Some(0),
             outage: Outage::default(),
             suspects: KeyMap::default(),
             aside: BTreeSet::new(),
