@@ -32,7 +32,8 @@ use std::time::Duration;
 
 use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
 use clewline_core::frontier::{
-    End, Ending, Finished, Frontier, Job, Moment, Next, Note, Settled, Settlement, Store, Work,
+    End, Ending, Finished, Frontier, Job, JobId, Moment, Next, Note, Settled, Settlement, Store,
+    Work,
 };
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
@@ -40,7 +41,7 @@ use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::{Clock, slept, unix_seconds};
-use crate::config::{Config, Trusted};
+use crate::config::{Config, Trusted, Way};
 use crate::control::Asked;
 use crate::descriptors;
 use crate::exchange::Spool;
@@ -251,7 +252,7 @@ impl<S: Store> Engine<S> {
             held,
             leases: parts.leases,
             turns: Turns::begin(clock.now(), slept()),
-            trusted: Trusted::by(&config.roots),
+            trusted: Trusted::new(&config.roots),
             config,
         })
     }
@@ -355,7 +356,7 @@ impl<S: Store> Engine<S> {
     fn start(&mut self, job: Job) {
         let mut passport = match &job.work {
             Work::Resolve { .. } => Passport::default(),
-            Work::Page { url, .. } | Work::Robots { url, .. } => self.passport(url),
+            Work::Page { url, .. } | Work::Robots { url, .. } => self.passport(job.id, url),
         };
         let in_flight = self.frontier.counts().in_flight;
         self.meter.started(in_flight, &job.work);
@@ -377,7 +378,13 @@ impl<S: Store> Engine<S> {
         self.crew.send_out();
     }
 
-    fn passport(&self, url: &CrawlUrl) -> Passport {
+    fn passport(&mut self, job: JobId, url: &CrawlUrl) -> Passport {
+        self.trusted.join(self.frontier.joined());
+        let way = if self.frontier.is_for_root(job, self.clock.now()) {
+            Way::Root
+        } else {
+            Way::Link
+        };
         let cookie = if self.config.fetch.cookies {
             self.cookies.header(CookieContext::of(url), unix_seconds())
         } else {
@@ -385,7 +392,7 @@ impl<S: Store> Engine<S> {
         };
         Passport {
             cookie,
-            credentials: self.trusted.includes(url),
+            credentials: self.trusted.includes(url, way),
             ..Passport::default()
         }
     }

@@ -168,7 +168,9 @@ pub(crate) fn resolve(
     let options = options(&mut reader, &settings.output, &settings.console);
     rules(&mut reader, &config, options);
     problems.append(&mut reader.into_problems());
-    config.politeness.hosts = hosts::overrides(&file.hosts, &mut problems);
+    let hosts = hosts::read(&file.hosts, &mut problems);
+    config.politeness.hosts = hosts.overrides;
+    config.fetch.host_headers = hosts.headers;
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -268,7 +270,7 @@ fn rules(reader: &mut Reader<'_>, config: &Config, options: Options) {
         let message = format!("{view} is made of the archive, which --no-archive leaves out");
         reader.refuse("to", message);
     }
-    if fetch.connect_timeout > fetch.timeout && reader.is_given("connect-timeout") {
+    if fetch.connect_timeout > fetch.timeout {
         reader.refuse(
             "connect-timeout",
             "is longer than --timeout, which covers it",

@@ -160,6 +160,8 @@ pub(super) fn fetch(reader: &mut Reader<'_>, settings: &Settings) -> FetchConfig
     let timeout = reader.period(written("timeout", request.timeout.as_ref()), times);
     let connect = written("connect-timeout", request.connect_timeout.as_ref());
     let connect_timeout = reader.period(connect, times);
+    // A time that nobody wrote for this run is never the longer one.
+    let is_written = reader.is_written("connect-timeout");
     let max_body = written("max-body", request.max_body.as_ref());
     let max_body = reader.size(max_body, &(1..=LARGEST_BODY));
     let max_head = reader.size(
@@ -181,6 +183,7 @@ pub(super) fn fetch(reader: &mut Reader<'_>, settings: &Settings) -> FetchConfig
         ),
         contact: reader.one(written("contact", request.contact.as_ref()), wire::contact),
         headers: reader.each("header", header, wire::header),
+        host_headers: Vec::new(),
         user: reader.one(written("user", request.user.as_ref()), wire::user),
         proxy: reader.one(written("proxy", network.proxy.as_ref()), wire::proxy),
         no_proxy: items(&network.noproxy).map(str::to_owned).collect(),
@@ -203,7 +206,12 @@ pub(super) fn fetch(reader: &mut Reader<'_>, settings: &Settings) -> FetchConfig
         cookies: !request.no_cookies,
         cookie_file: reader.one(written("cookies", request.cookies.as_ref()), existing_file),
         timeout: timeout.unwrap_or(base.timeout),
-        connect_timeout: connect_timeout.unwrap_or(base.connect_timeout),
+        connect_timeout: match connect_timeout {
+            Some(time) if is_written => time,
+            kept => kept
+                .unwrap_or(base.connect_timeout)
+                .min(timeout.unwrap_or(base.timeout)),
+        },
         max_body: max_body.unwrap_or(base.max_body),
         max_head: max_head.map_or(base.max_head, |bytes| bytes as usize),
         min_rate: min_rate.unwrap_or(base.min_rate),
