@@ -67,7 +67,7 @@ use facts::Facts;
 use held::{Held, Share};
 use keeping::Keeping;
 pub(crate) use keeping::{
-    COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
+    COOKIES_NOTE, Earlier, FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
 };
 use ledger::BATCH_SIZE;
 use pausing::Pausing;
@@ -167,6 +167,8 @@ pub(crate) struct Outcome {
 pub(crate) struct Engine<S> {
     config: Config,
     trusted: Trusted,
+    /// What was repaired before this run.
+    repaired: Vec<String>,
     clock: Clock,
     frontier: Frontier<S>,
     cookies: CookieJar,
@@ -246,6 +248,7 @@ impl<S: Store> Engine<S> {
             failed_roots: Vec::new(),
             any_root_reached: parts.earlier.resumed,
             resumed: parts.earlier.resumed,
+            repaired: parts.earlier.repaired,
             no_room: false,
             desk: Desk::new(parts.folder),
             disk: DiskWatch::new(config.output.folder.as_deref(), config.output.min_free.0),
@@ -264,6 +267,9 @@ impl<S: Store> Engine<S> {
                 done: self.tally.done,
                 todo: counts.todo(),
             });
+        }
+        for told in &self.repaired {
+            (self.observer)(Event::Repaired(told));
         }
         for root in self.config.roots.clone() {
             self.frontier
