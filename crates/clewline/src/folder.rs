@@ -31,6 +31,9 @@ const LOOKS: u32 = 20;
 /// … and after which time.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
+/// Within the state: bytes that no commit knew, kept until the crawl is finished.
+pub(crate) const TAILS: &str = "tails";
+
 /// The folder of everything that is not a result.
 pub(crate) const STATE: &str = "state";
 
@@ -107,6 +110,14 @@ impl FolderError {
             _ => io_at(path, source),
         }
     }
+
+    /// The same damage, with something else that helps.
+    pub(crate) fn with(self, remedy: Remedy) -> Self {
+        match self {
+            Self::Damaged { path, what, .. } => Self::Damaged { path, what, remedy },
+            other => other,
+        }
+    }
 }
 
 /// What helps against damage.
@@ -119,6 +130,12 @@ pub enum Remedy {
     GoBack,
     /// To take the marker as it is, by removing its first line.
     RemoveCheckLine,
+    /// To put the missing file back, or to go on without it and with the loss recorded.
+    GoWithout,
+    /// To make the file again from the archive.
+    MakeAgain,
+    /// To put the folder's own file back.
+    PutBack,
 }
 
 /// The part of `job.toml` that every version understands.
@@ -132,9 +149,13 @@ pub(crate) struct Marker {
     /// The state lives on disk, so the crawl can be resumed.
     #[serde(default)]
     pub(crate) durable: bool,
-    /// What the keys of this job are seeded with, in hexadecimal.
+    /// What the keys of this job are seeded with, in hexadecimal. It is the identity of the job,
+    /// too: the state and the archive repeat it.
     #[serde(default)]
     seed: String,
+    /// How long `urls.jsonl` was when a run ended in order; a state that knows less is older.
+    #[serde(default)]
+    reached: u64,
     /// How the last run ended; none while it runs, and after one that was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ended: Option<String>,
@@ -157,6 +178,7 @@ impl Marker {
         unreached: false,
         durable: false,
         seed: String::new(),
+        reached: 0,
         ended: None,
     };
 }
@@ -181,6 +203,7 @@ pub(crate) enum Beginning {
 pub(crate) struct JobFolder {
     path: PathBuf,
     seed: u64,
+    reached: u64,
     beginning: Beginning,
     _lock: File,
 }
@@ -214,6 +237,7 @@ impl JobFolder {
         let folder = Self {
             path,
             seed,
+            reached: 0,
             beginning: Beginning::Afresh,
             _lock: lock,
         };
@@ -243,6 +267,12 @@ impl JobFolder {
         let folder = Self {
             path: path.into(),
             seed,
+            // A repair may go back.
+            reached: if config.output.repair {
+                0
+            } else {
+                marker.reached
+            },
             beginning: Beginning::Again,
             _lock: lock,
         };
@@ -261,6 +291,16 @@ impl JobFolder {
         self.seed
     }
 
+    /// The identity of the job, as state and marker write it.
+    pub(crate) fn id(&self) -> String {
+        format!("{:016x}", self.seed)
+    }
+
+    /// How long `urls.jsonl` was when a run ended in order.
+    pub(crate) const fn reached(&self) -> u64 {
+        self.reached
+    }
+
     /// Where everything is that is not a result.
     pub(crate) fn state_path(&self) -> PathBuf {
         self.path.join(STATE)
@@ -277,7 +317,7 @@ impl JobFolder {
 
     /// Keeps the configuration of a crawl that runs.
     pub(crate) fn keep(&self, config: &Config) -> Result<(), FolderError> {
-        self.write_marker(config, Standing::Open, None)
+        self.write_marker(config, Standing::Open, None, self.reached)
     }
 
     /// Marks how the crawl ended; one that reached none of its roots makes way for the next.
@@ -287,7 +327,14 @@ impl JobFolder {
         standing: Standing,
         why: &str,
     ) -> Result<(), FolderError> {
-        self.write_marker(config, standing, Some(why.to_owned()))
+        let log = fs::metadata(self.path.join(crate::log::urls::FILE));
+        let reached = log.map_or(0, |log| log.len());
+        self.write_marker(config, standing, Some(why.to_owned()), reached)?;
+        // What was cut off has been fetched again.
+        if standing == Standing::Finished {
+            fs::remove_dir_all(self.state_path().join(TAILS)).ok();
+        }
+        Ok(())
     }
 
     /// Writes a file whole or not at all.
@@ -301,13 +348,15 @@ impl JobFolder {
         config: &Config,
         standing: Standing,
         ended: Option<String>,
+        reached: u64,
     ) -> Result<(), FolderError> {
         let marker = Marker {
             format: FORMAT,
             finished: standing == Standing::Finished,
             unreached: standing == Standing::Unreached,
             durable: !config.output.in_memory,
-            seed: format!("{:016x}", self.seed),
+            seed: self.id(),
+            reached,
             ended,
         };
         let head =

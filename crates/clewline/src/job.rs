@@ -5,6 +5,8 @@
 //! the commit says, or a commit that is older than the witness says, is damage, and damage is
 //! named, never repaired in silence.
 
+mod identity;
+mod repair;
 mod tail;
 
 use std::fs;
@@ -23,7 +25,7 @@ use crate::durable;
 use crate::engine::{COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE};
 use crate::exchange::{Secrets, Spool};
 use crate::failpoint::{Point, pass};
-use crate::folder::{Beginning, FolderError, JobFolder, Remedy};
+use crate::folder::{Beginning, FolderError, JobFolder, Remedy, TAILS};
 use crate::leases::Board;
 use crate::log::archive::{self, ArchiveLog, ArchivePlan, Position, Tails};
 use crate::log::{LinksLog, Log, Offset, UrlsLog, links, urls};
@@ -32,10 +34,8 @@ use crate::past::Past;
 use crate::store::DiskStore;
 use crate::witness::{Testimony, Witness};
 
+use self::identity::Identity;
 use self::tail::{LONGEST_TAIL, LogEnd};
-
-/// Where bytes are kept that no commit knew.
-const TAILS: &str = "state/tails";
 
 /// What a run takes up from a job folder.
 pub(crate) struct OpenJob {
@@ -68,20 +68,42 @@ pub(crate) fn open(
             frontier,
             logs,
             cookies: None,
-            earlier: Earlier::default(),
+            earlier: Earlier {
+                job: folder.id(),
+                ..Earlier::default()
+            },
             witness: Witness::open(&state).map_err(|source| io_at(&state, source))?,
             leases,
         });
     }
     pass(Point::RecoveryOpened);
-    let witness = cut_back(folder, &store, config, testimony)?;
+    let identity = Identity {
+        folder,
+        store: &store,
+        keyer: &rules.keyer,
+    };
+    identity.check_owner()?;
+    if !config.output.repair {
+        identity.check_age()?;
+    }
+    let (witness, repaired) = if config.output.repair {
+        let told = repair::logs(folder, &store, config)?;
+        // What was repaired is not refused again, whatever comes between now and the next commit.
+        Witness::create(&state).map_err(|source| io_at(&state, source))?;
+        let witness = Witness::open(&state).map_err(|source| io_at(&state, source))?;
+        (witness, told)
+    } else {
+        (cut_back(folder, &store, config, testimony)?, Vec::new())
+    };
     pass(Point::RecoveryEnds);
     let end = Offset(store.offset(archive::NAME)?.unwrap_or(0));
     let logs = open_logs(folder, config, end)?;
     let note = |name| read_note(&store, folder.path(), name);
     let state: Option<FrontierState> = read_note(&store, folder.path(), FRONTIER_NOTE)?;
     let cookies = read_note(&store, folder.path(), COOKIES_NOTE)?;
-    let earlier = earlier(folder.path(), &note)?;
+    let mut earlier = earlier(folder.path(), &note, lost_log(config))?;
+    earlier.job = folder.id();
+    earlier.repaired = repaired;
     if let Some(time) = &mut rules.limits.time {
         *time = time.saturating_sub(earlier.spent);
     }
@@ -129,17 +151,11 @@ fn cut_back(
     testimony: Option<Testimony>,
 ) -> Result<Witness, CrawlError> {
     let state = folder.state_path();
-    let testimony = match testimony {
-        Some(testimony) if !config.output.repair => testimony,
-        _ if config.output.repair => Testimony::default(),
-        _ => {
-            return Err(CrawlError::Folder(FolderError::Damaged {
-                path: Witness::path(&state),
-                what: "it does not say up to where the crawl was durable".into(),
-                remedy: Remedy::GoBack,
-            }));
-        }
-    };
+    let testimony = testimony.ok_or_else(|| FolderError::Damaged {
+        path: Witness::path(&state),
+        what: "it does not say up to where the crawl was durable".into(),
+        remedy: Remedy::GoBack,
+    })?;
     let mut ends = Vec::new();
     for (name, file) in [(urls::NAME, urls::FILE), (links::NAME, links::FILE)] {
         let end = LogEnd {
@@ -147,8 +163,8 @@ fn cut_back(
             committed: store.offset(name)?.unwrap_or(0),
             witnessed: testimony.offset(name),
         };
-        let tail = end.tail()?;
-        end.may_be_cut(tail, config.output.repair)?;
+        let tail = end.tail().map_err(|error| error.with(lost_log(config)))?;
+        end.may_be_cut(tail)?;
         ends.push((end, tail));
     }
     let archived = archive_end(folder, store, config, &testimony)?;
@@ -156,12 +172,8 @@ fn cut_back(
         end.cut(*tail, &state)?;
     }
     let warcs = folder.path().join(archive::FOLDER);
-    archive::take_back(&warcs, archived, Tails::Kept(&folder.path().join(TAILS)))
+    archive::take_back(&warcs, archived, Tails::Kept(&state.join(TAILS)))
         .map_err(|source| FolderError::of_reading(&warcs, source))?;
-    // What was repaired is not refused again, whatever comes between now and the next commit.
-    if config.output.repair {
-        Witness::create(&state).map_err(|source| io_at(&state, source))?;
-    }
     Ok(Witness::open(&state).map_err(|source| io_at(&state, source))?)
 }
 
@@ -174,10 +186,14 @@ fn archive_end(
 ) -> Result<Position, CrawlError> {
     let committed = store.offset(archive::NAME)?.unwrap_or(0);
     let end = Position::of(Offset(committed));
-    if config.output.repair {
-        return Ok(end);
-    }
     let path = folder.path().join(archive::FOLDER);
+    if let Some(fault) = archive::fault(&path, end).map_err(|source| io_at(&path, source))? {
+        return Err(CrawlError::Folder(FolderError::Damaged {
+            path: fault.path,
+            what: fault.what,
+            remedy: Remedy::GoWithout,
+        }));
+    }
     let tail = archive::tail_after(&path, end).map_err(|source| io_at(&path, source))?;
     let what = if committed < testimony.offset(archive::NAME) {
         "more of it was committed than the state knows of: the state is damaged and stands at an \
@@ -193,6 +209,15 @@ fn archive_end(
         what,
         remedy: Remedy::GoBack,
     }))
+}
+
+/// What helps against the loss of a log: the archive holds its lines.
+const fn lost_log(config: &Config) -> Remedy {
+    if config.output.archive.write {
+        Remedy::MakeAgain
+    } else {
+        Remedy::StartAfresh
+    }
 }
 
 /// What may stand behind the last commit in the archive: as much as in any other log, and the
@@ -223,6 +248,8 @@ pub(crate) fn open_logs(
     ];
     if config.output.archive.write {
         let plan = archive_plan(folder, config)?;
+        let warcs = path.join(archive::FOLDER);
+        let at = |source| FolderError::of_reading(&warcs, source).with(Remedy::GoWithout);
         logs.push(Box::new(ArchiveLog::open(path, plan, end).map_err(at)?));
     }
     Ok(logs)
@@ -285,6 +312,7 @@ fn read_note<T: DeserializeOwned>(
 fn earlier(
     folder: &Path,
     note: &dyn Fn(&'static str) -> Result<Option<serde_json::Value>, CrawlError>,
+    lost_log: Remedy,
 ) -> Result<Earlier, CrawlError> {
     let read = |name, error: serde_json::Error| FolderError::Damaged {
         path: folder.join("state"),
@@ -307,7 +335,7 @@ fn earlier(
             serde_json::from_value(value).map_err(|error| read(STARTED_NOTE, error))?;
     }
     let path = folder.join(urls::FILE);
-    let at = |source| FolderError::of_reading(&path, source);
+    let at = |source| FolderError::of_reading(&path, source).with(lost_log);
     for record in urls::records_from(&path, Offset(earlier.tally_offset)).map_err(at)? {
         earlier.tally.add(&record.map_err(at)?);
     }

@@ -59,6 +59,14 @@ const fn help_against(remedy: Remedy) -> &'static str {
             "the same command with --repair goes on from the last commit that is left, and \
              fetches again what came after; what is cut off is kept in state/tails"
         }
+        Remedy::GoWithout => {
+            "put the file back; or the same command with --repair goes on without it and lists \
+             what is lost in archive/missing.txt, which -i takes to ask it again"
+        }
+        Remedy::MakeAgain => "the same command with --repair makes it again from the archive",
+        Remedy::PutBack => {
+            "nothing was changed: put the folder's own file back, or start afresh with --overwrite"
+        }
         Remedy::RemoveCheckLine => {
             "if you edited it, remove its first line and it is taken as it is; if not, start \
              afresh with --overwrite once that line is gone"

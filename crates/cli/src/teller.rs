@@ -57,6 +57,7 @@ impl Teller {
                 self.voice
                     .note(&format!("going on: {done} URLs are done, {todo} wait"));
             }
+            Event::Repaired(word) => self.voice.note(word),
             Event::NoRoom(why) => {
                 let line =
                     format!("paused, nothing can be written ({why}); make room and it goes on");

@@ -98,6 +98,7 @@ named! {
         Protocol = "protocol", "the answer is not valid HTTP";
         HeadersTooLarge = "headers-too-large", "the header is too large";
         Decode = "decode", "the content coding is broken or unknown";
+        RedirectLoop = "redirect-loop", "its redirects lead back to it";
         Internal = "internal", "a defect of the crawler itself";
     }
 }
@@ -130,6 +131,7 @@ impl FailureClass {
             | Self::Protocol
             | Self::HeadersTooLarge
             | Self::Decode
+            | Self::RedirectLoop
             | Self::Internal => Retry::Permanent,
         }
     }

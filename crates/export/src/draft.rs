@@ -55,8 +55,9 @@ impl Draft {
             part: beside(path, "part"),
             is_done: false,
         };
-        // Left by a process of the same number that was killed.
+        // Left by a process of the same number that was killed, and by others.
         draft.discard();
+        clear_stale(path);
         Ok(draft)
     }
 
@@ -124,6 +125,43 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{}.{ending}", std::process::id()));
     path.with_file_name(name)
+}
+
+/// Removes what exports to the same place left behind that were killed. As long as a process
+/// with their number runs, they may be at work.
+fn clear_stale(path: &Path) {
+    let (Some(name), Some(entries)) = (
+        path.file_name().and_then(|name| name.to_str()),
+        beside(path, "").parent().and_then(|folder| {
+            let here = folder == Path::new("");
+            fs::read_dir(if here { Path::new(".") } else { folder }).ok()
+        }),
+    ) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let found = entry.file_name();
+        let owner = found.to_str().and_then(|found| {
+            let rest = found
+                .strip_prefix('.')?
+                .strip_prefix(name)?
+                .strip_prefix('.')?;
+            let (owner, ending) = rest.split_once('.')?;
+            // What was to be replaced may be all that is left of it.
+            let is_draft = ending == "part" || (ending == "old" && path.exists());
+            is_draft.then_some(owner)?.parse::<u32>().ok()
+        });
+        if owner.is_some_and(|owner| !may_run(owner)) {
+            let _ = fs::remove_file(entry.path());
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Whether a process may run; where that is not known, it may.
+fn may_run(process: u32) -> bool {
+    let all = Path::new("/proc");
+    !all.join("self").exists() || all.join(process.to_string()).exists()
 }
 
 /// A file that is written, and says its name when that fails.
@@ -209,6 +247,36 @@ mod tests {
             Draft::file(path.parent().unwrap(), Existing::Replace),
             Err(ExportError::Occupied(_))
         ));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_killed_exports_left_is_cleared() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("out.csv");
+        // No process has so large a number, and process 1 always runs.
+        for name in [
+            ".out.csv.4194999.part",
+            ".out.csv.1.part",
+            ".out.csv.x.part",
+            ".other.csv.4194999.part",
+        ] {
+            fs::write(place.path().join(name), b"half").unwrap();
+        }
+        fs::create_dir_all(place.path().join(".out.csv.4194998.old/a")).unwrap();
+        drop(Draft::file(&path, Existing::Keep).unwrap());
+        assert!(names(place.path()).contains(&".out.csv.4194998.old".to_owned()));
+        fs::write(&path, b"before").unwrap();
+        let (draft, file) = Draft::file(&path, Existing::Replace).unwrap();
+        file.close().unwrap();
+        draft.finish().unwrap();
+        let expected = [
+            ".other.csv.4194999.part",
+            ".out.csv.1.part",
+            ".out.csv.x.part",
+            "out.csv",
+        ];
+        assert_eq!(names(place.path()), expected);
     }
 
     #[test]

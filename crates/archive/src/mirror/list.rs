@@ -38,6 +38,12 @@ impl List {
     }
 }
 
+/// The names on a list, in the order of writing.
+pub(super) fn read(path: &Path) -> io::Result<Vec<String>> {
+    let text = fs::read_to_string(path)?;
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
 /// Removes the files of a list, and the folders that are left empty by that.
 fn clear(folder: &Path, list: File) -> io::Result<()> {
     let whole = folder.canonicalize()?;

@@ -7,6 +7,7 @@
 
 mod list;
 mod names;
+mod place;
 
 pub use names::{name_of, safe_part, short_hash};
 
@@ -27,6 +28,7 @@ use crate::open::{Archive, Held};
 use crate::rewrite::{self, Banner, Guide, Use};
 
 use list::List;
+use place::Part;
 
 /// The page that lists the others.
 const ENTRY: &str = "index.html";
@@ -83,26 +85,29 @@ pub fn export(
         source,
     };
     fs::create_dir_all(folder).map_err(output)?;
-    let is_empty = fs::read_dir(folder).map_err(output)?.next().is_none();
+    let is_empty = place::is_empty(folder).map_err(output)?;
     if !is_empty && existing == Existing::Keep {
         let path = folder.to_owned();
         return Err(MirrorError::Occupied { path });
     }
+    let part = Part::begin(folder).map_err(output)?;
     let mut mirror = Mirror {
         ends: Ends {
             archive,
             known: RefCell::default(),
         },
-        list: List::begin(folder).map_err(output)?,
-        folder,
+        list: List::begin(part.path()).map_err(output)?,
+        folder: part.path(),
         listed: Vec::new(),
         files: 0,
     };
     archive.each(|_, held| mirror.take(&held, complain))?;
-    let entry = mirror.write_entry()?;
+    mirror.write_entry()?;
+    let files = mirror.files;
+    part.install().map_err(output)?;
     Ok(Mirrored {
-        files: mirror.files,
-        entry,
+        files,
+        entry: folder.join(ENTRY),
     })
 }
 
@@ -182,9 +187,7 @@ impl Mirror<'_> {
             source,
         };
         self.list.add(name).map_err(output)?;
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(output)?;
-        }
+        place::make_folders(self.folder, name).map_err(output)?;
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(output(error)),
             _ => {}
@@ -209,7 +212,7 @@ impl Mirror<'_> {
         }
     }
 
-    fn write_entry(&mut self) -> Result<PathBuf, MirrorError> {
+    fn write_entry(&mut self) -> Result<(), MirrorError> {
         let mut html = "<!doctype html><html lang=en><meta charset=utf-8>\
             <meta name=viewport content=\"width=device-width\"><title>Mirror</title>\n\
             <h1>Mirror</h1>\n<ul>\n"
@@ -220,7 +223,7 @@ impl Mirror<'_> {
         }
         html.push_str("</ul>\n");
         self.write(ENTRY, Contents::Bytes(html.into_bytes()))??;
-        Ok(self.folder.join(ENTRY))
+        Ok(())
     }
 }
 

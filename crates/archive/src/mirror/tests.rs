@@ -161,3 +161,55 @@ fn a_list_leads_nowhere_else() {
     assert_eq!(files_below(&outside), ["index.html", "kept", "linked"]);
     assert!(out.join("folder").is_dir() && !out.join("link").is_symlink());
 }
+
+/// What somebody put into the folder leads no file out of it.
+#[cfg(unix)]
+#[test]
+fn a_planted_link_is_not_followed() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    let outside = place.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::create_dir(&out).unwrap();
+    std::os::unix::fs::symlink(&outside, out.join("a.test")).unwrap();
+    let path = place.path().join("c.warc.gz");
+    write(&path, &[("https://a.test/", "2020", HTML, b"text")]);
+    let archive = Archive::open(&[path]).unwrap();
+    let error = export(&archive, &out, Existing::Replace, &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("symbolic link"), "{error}");
+    assert!(error.to_string().contains("a.test"), "{error}");
+    assert_eq!(files_below(&outside), [""; 0]);
+    // The same for the folder in which the mirror grows.
+    fs::remove_file(out.join("a.test")).unwrap();
+    std::os::unix::fs::symlink(&outside, out.join(".clewline-part")).unwrap();
+    export(&archive, &out, Existing::Replace, &mut |_| {}).unwrap();
+    assert_eq!(files_below(&outside), [""; 0]);
+    assert_eq!(files_below(&out), ["a.test/index.html", "index.html"]);
+}
+
+/// Whoever is killed leaves nothing that looks like a mirror, and the next one clears it away.
+#[test]
+fn a_mirror_has_its_names_only_when_it_is_whole() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    let path = place.path().join("d.warc.gz");
+    let pages = ["https://a.test/", "https://a.test/b"];
+    write(&path, &pages.map(|url| (url, "2020", HTML, &b"text"[..])));
+    let archive = Archive::open(&[path]).unwrap();
+    let part = out.join(".clewline-part");
+    fs::create_dir_all(&part).unwrap();
+    fs::write(part.join("half"), "x").unwrap();
+    let mut seen = Vec::new();
+    archive
+        .each(|_, _| {
+            seen.extend(files_below(&out));
+            Ok::<_, io::Error>(())
+        })
+        .unwrap();
+    assert_eq!(seen.len(), 2, "a killed mirror left this: {seen:?}");
+    // What is left of it is no reason to refuse, and goes.
+    export(&archive, &out, Existing::Keep, &mut |_| {}).unwrap();
+    let found = files_below(&out);
+    assert!(!found.iter().any(|name| name.contains("part")), "{found:?}");
+    assert_eq!(found.len(), 3, "{found:?}");
+}

@@ -2,7 +2,8 @@
 //!
 //! Owns the listener, its bounds, and who may ask. Refuses to know how a page is rewritten and
 //! what it looks like. Invariants: nothing is ever fetched; nobody is answered who was led here
-//! under a foreign name (DNS rebinding) or asks from a foreign page.
+//! under a foreign name (DNS rebinding) or asks from a foreign page; where scripts of pages run,
+//! pages and guest have different origins, so that no page can read what the guest says.
 
 mod answer;
 mod guest;
@@ -14,8 +15,7 @@ mod request;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -28,8 +28,15 @@ use replay::Site;
 pub use replay::path_of;
 use request::{Request, Unread};
 
-/// Connections that are answered at once; more are sent away.
-const MOST_CONNECTIONS: usize = 64;
+/// Connections that are answered at once; more wait until one ends.
+const MOST_CONNECTIONS: usize = 512;
+/// How long they wait before they are sent away.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Memory for the stack of a connection's thread.
+const STACK: usize = 1024 * 1024;
+/// The name under which a guest is asked where the pages' scripts run: it leads to the same
+/// server as its address, and is another origin.
+const GUEST_HOST: &str = "localhost";
 /// How long one write may take.
 const WRITE_TIME: Duration = Duration::from_secs(30);
 /// How long to wait when the system has no more descriptors.
@@ -83,7 +90,33 @@ struct Shared {
     /// Where it listens in fact.
     address: SocketAddr,
     guest: Option<Guest>,
-    connections: AtomicUsize,
+    seats: Seats,
+}
+
+/// How many connections are answered.
+#[derive(Debug, Default)]
+struct Seats {
+    taken: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl Seats {
+    /// Waits for a place, for a while.
+    fn take(&self) -> bool {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self
+            .freed
+            .wait_timeout_while(taken, PATIENCE, |taken| *taken >= MOST_CONNECTIONS);
+        let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let has_room = *taken < MOST_CONNECTIONS;
+        *taken += usize::from(has_room);
+        has_room
+    }
+
+    fn give_back(&self) {
+        *self.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.freed.notify_one();
+    }
 }
 
 impl Server {
@@ -96,7 +129,7 @@ impl Server {
             config,
             address,
             guest: None,
-            connections: AtomicUsize::new(0),
+            seats: Seats::default(),
         };
         Ok(Self { listener, shared })
     }
@@ -139,23 +172,22 @@ struct Seat(Arc<Shared>);
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::AcqRel);
+        self.0.seats.give_back();
     }
 }
 
 impl Shared {
     fn welcome(self: &Arc<Self>, mut stream: TcpStream) {
-        let taken = self.connections.fetch_add(1, Ordering::AcqRel);
-        let seat = Seat(Arc::clone(self));
         if stream.set_write_timeout(Some(WRITE_TIME)).is_err() {
             return;
         }
-        if taken >= MOST_CONNECTIONS {
+        if !self.seats.take() {
             // Whoever is gone already misses nothing.
             let _ = page::refusal(503, "too many connections; try again").write(&mut stream);
             return;
         }
-        let started = thread::Builder::new().spawn(move || {
+        let seat = Seat(Arc::clone(self));
+        let started = thread::Builder::new().stack_size(STACK).spawn(move || {
             let shared = Arc::clone(&seat.0);
             // A connection that breaks is the other side's business.
             let _ = shared.converse(&mut stream);
@@ -211,11 +243,51 @@ impl Shared {
             "GET" | "HEAD" => {
                 let guest = self.guest.as_ref();
                 let guest = guest.filter(|_| !replay::is_from_capture(request));
-                let answer = guest.and_then(|guest| guest.answer(&request.target));
-                answer.unwrap_or_else(|| replay::answer(request, &self.site()))
+                match self.config.scripts {
+                    Scripts::Blocked => {
+                        let answer = guest.and_then(|guest| guest.answer(&request.target));
+                        answer.unwrap_or_else(|| replay::answer(request, &self.site()))
+                    }
+                    Scripts::Allowed => self.answer_apart(request, guest),
+                }
             }
             _ => page::refusal(405, "an archive can only be read"),
         }
+    }
+
+    /// Where scripts run, the guest is asked by name and pages by address, and whoever takes the
+    /// wrong one is sent to the other. Referrers would not do: a script can choose its own.
+    fn answer_apart(&self, request: &Request, guest: Option<&Guest>) -> Answer {
+        let path = request.target.split('?').next().unwrap_or_default();
+        let host = request.host.as_deref().unwrap_or_default();
+        let is_for_guest = name_in(host).eq_ignore_ascii_case(GUEST_HOST);
+        // Only this machine knows the name.
+        let has_name = self.address.ip().is_loopback();
+        if is_for_guest {
+            let answer = guest.and_then(|guest| guest.answer(&request.target));
+            return answer.unwrap_or_else(|| {
+                replay::found_at(&format!("http://{}{}", self.address, request.target))
+            });
+        }
+        match guest {
+            Some(guest) if guest.link().0 == path && has_name => {
+                let port = self.address.port();
+                replay::found_at(&format!("http://{GUEST_HOST}:{port}{}", request.target))
+            }
+            Some(guest) if guest.link().0 == path => page::refusal(
+                403,
+                "with --scripts there is no search but on the machine that serves",
+            ),
+            _ => replay::answer(request, &self.site()),
+        }
+    }
+}
+
+/// The name in a `Host` field, without its port.
+fn name_in(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, digits)) if !digits.ends_with(']') => name,
+        _ => host,
     }
 }
 

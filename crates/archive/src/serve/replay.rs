@@ -151,7 +151,7 @@ pub(super) fn is_from_capture(request: &Request) -> bool {
     referrer(request).is_some()
 }
 
-fn found_at(path: &str) -> Answer {
+pub(super) fn found_at(path: &str) -> Answer {
     Answer::new(302, Body::Bytes(Vec::new())).with("Location", path)
 }
 

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 const LARGEST: usize = 64 * 1024;
 /// The most fields.
 const MOST_FIELDS: usize = 100;
-/// How long a head may take.
-const TIME: Duration = Duration::from_secs(10);
+/// How long a head may take; as long a connection without one holds a place.
+const TIME: Duration = Duration::from_secs(5);
 
 /// The head of a request, as far as it matters.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]

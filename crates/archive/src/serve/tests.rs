@@ -26,6 +26,10 @@ struct Served {
 
 impl Served {
     fn new(mode: Mode) -> Self {
+        Self::with(mode, Scripts::Blocked)
+    }
+
+    fn with(mode: Mode, scripts: Scripts) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.warc.gz");
         write(
@@ -66,7 +70,7 @@ impl Served {
         let config = ServeConfig {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
             mode,
-            scripts: Scripts::Blocked,
+            scripts,
             at: Some(moment("2020")),
         };
         let server = Server::bind(Archive::open(&[path]).unwrap(), config).unwrap();
@@ -111,6 +115,53 @@ fn field<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
     let (head, _) = answer.split_once("\r\n\r\n").unwrap();
     let mut lines = head.lines();
     lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+}
+
+/// Whatever a script sets, its page's origin is the address, and the guest's is the name.
+#[test]
+fn where_scripts_run_pages_and_guest_have_different_origins() {
+    let served = Served::with(Mode::Pages, Scripts::Allowed);
+    let (address, port) = (served.address, served.address.port());
+    let named = |target: &str, fields: &str| {
+        let host = format!("localhost:{port}");
+        served.send(&format!(
+            "GET {target} HTTP/1.0\r\nHost: {host}\r\n{fields}\r\n"
+        ))
+    };
+    for fields in ["", "Referer: http://127.0.0.1/guest\r\n"] {
+        let answer = served.ask("/guest?q=secret", fields);
+        assert!(!answer.contains("\r\n\r\nq=secret"), "{answer}");
+        let there = format!("http://localhost:{port}/guest?q=secret");
+        assert_eq!(field(&answer, "Location"), Some(there.as_str()));
+    }
+    assert!(named("/guest?q=secret", "").ends_with("\r\n\r\nq=secret"));
+    let foreign = format!("Origin: http://{address}\r\n");
+    assert!(named("/guest?q=secret", &foreign).starts_with("HTTP/1.1 403"));
+    let page = "/web/2020/https://a.test/";
+    let there = format!("http://{address}{page}");
+    assert_eq!(field(&named(page, ""), "Location"), Some(there.as_str()));
+    assert!(served.ask(page, "").contains("old"));
+    // Without scripts everything is in one place.
+    let served = Served::new(Mode::Pages);
+    assert!(served.ask("/guest?q=x", "").ends_with("\r\n\r\nq=x"));
+}
+
+/// Whoever opens connections and says nothing does not keep others out.
+#[test]
+fn silent_connections_leave_room_for_others() {
+    let served = Served::new(Mode::Pages);
+    let silent: Vec<_> = (0..300)
+        .map(|_| {
+            let mut stream = TcpStream::connect(served.address).unwrap();
+            stream.write_all(b"GET / HT").unwrap();
+            stream
+        })
+        .collect();
+    for _ in 0..20 {
+        let answer = served.ask("/web/2020/https://a.test/", "");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    drop(silent);
 }
 
 #[test]

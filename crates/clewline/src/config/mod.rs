@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) use trusted::Trusted;
+pub(crate) use trusted::{Trusted, Way};
 
 use clewline_core::address::Cidr;
 use clewline_core::limits::Limits;
@@ -184,7 +184,7 @@ pub struct PolitenessConfig {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostOverride {
-    /// A host name; a leading `*.` covers the subdomains too.
+    /// A host name; a leading `*.` covers the subdomains too, `*` alone every host.
     pub host: String,
     /// As in [`PolitenessConfig`].
     pub speed: Option<Speed>,
@@ -202,6 +202,16 @@ pub struct HostOverride {
     pub max_pages: Option<u64>,
 }
 
+/// Header fields for some hosts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostHeaders {
+    /// A host name; a leading `*.` covers the subdomains too, `*` alone every host.
+    pub host: String,
+    /// The fields.
+    pub headers: Vec<(String, Secret)>,
+}
+
 /// How the crawler talks to servers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -210,9 +220,15 @@ pub struct FetchConfig {
     pub user_agent: Option<String>,
     /// A URL or mail address of the operator, put into our User-Agent.
     pub contact: Option<String>,
-    /// More header fields, sent with every request.
+    /// More header fields. They go where the password goes, to the roots' origins; `Accept` and
+    /// `Accept-Language` go everywhere.
     pub headers: Vec<(String, Secret)>,
-    /// `user:password`, sent to the roots' origins only.
+    /// More header fields for hosts by name, whether they are the roots' or not; the first name
+    /// that matches counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub host_headers: Vec<HostHeaders>,
+    /// `user:password`, sent to the roots' origins only: their scheme, host and port, https on
+    /// the same host, and hosts of the same registrable domain that a root redirects to.
     pub user: Option<Secret>,
     /// `http://…` or `socks5://…` proxy.
     #[serde(serialize_with = "secret::proxy")]
@@ -258,6 +274,7 @@ impl Default for FetchConfig {
             user_agent: None,
             contact: None,
             headers: Vec::new(),
+            host_headers: Vec::new(),
             user: None,
             proxy: None,
             no_proxy: Vec::new(),

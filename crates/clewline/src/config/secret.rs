@@ -80,6 +80,18 @@ impl Config {
             .filter(|(_, value)| value.is_withheld())
             .map(|(name, _)| missing("header", format!("-H '{name}: …'")))
             .collect();
+        for table in &fetch.host_headers {
+            let fields = table
+                .headers
+                .iter()
+                .filter(|(_, value)| value.is_withheld());
+            problems.extend(fields.map(|(name, _)| {
+                let host = &table.host;
+                let place = format!("'{name}: …' of [[host]] {host}");
+                let command = "repeat the command that began the crawl, which reads the file";
+                missing("header", format!("{command} ({place})"))
+            }));
+        }
         if is_missing(&fetch.user) {
             problems.push(missing("user", "-u USER:PASS".into()));
         }

@@ -91,6 +91,10 @@ fn unusual_fetch() -> FetchConfig {
         user_agent: Some("bot/1".into()),
         contact: Some("me@a.test".into()),
         headers: vec![("X-Key".into(), Secret::new("hunter2"))],
+        host_headers: vec![HostHeaders {
+            host: "*".into(),
+            headers: vec![("X-All".into(), Secret::new("hunter2"))],
+        }],
         user: Some(Secret::new("me:hunter2")),
         proxy: Some(Secret::new("http://me:hunter2@p.test:3128")),
         no_proxy: vec!["localhost".into()],
@@ -124,6 +128,7 @@ fn every_setting_is_read_back() {
     let back = written_and_read(&config);
     let mut expected = config.clone();
     expected.fetch.headers = vec![("X-Key".into(), Secret::default())];
+    expected.fetch.host_headers[0].headers = vec![("X-All".into(), Secret::default())];
     expected.fetch.user = Some(Secret::default());
     expected.fetch.proxy = Some(Secret::default());
     assert_eq!(back, expected);
@@ -156,6 +161,8 @@ fn what_is_withheld_is_named_with_its_flag() {
         told,
         [
             "header: is not kept in the job folder; give it again: -H 'X-Key: …'",
+            "header: is not kept in the job folder; give it again: repeat the command that began the \
+             crawl, which reads the file ('X-All: …' of [[host]] *)",
             "user: is not kept in the job folder; give it again: -u USER:PASS",
             "proxy: is not kept in the job folder; give it again: --proxy URL, with its password",
         ]

@@ -38,6 +38,7 @@ impl<S: Store + Send + 'static> Engine<S> {
         if !self.config.scope.robots {
             notes.push("robots.txt was ignored (--ignore-robots)".to_owned());
         }
+        notes.append(&mut self.repaired);
         let (stopped_by, error) = match ended {
             Ok(stopped_by) => (stopped_by, None),
             Err(error) => (StoppedBy::Error(error.to_string()), Some(error)),

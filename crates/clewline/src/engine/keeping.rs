@@ -20,6 +20,8 @@ pub(crate) const SPENT_NOTE: &str = "spent";
 pub(crate) const COOKIES_NOTE: &str = "cookies";
 pub(crate) const TALLY_NOTE: &str = "tally";
 pub(crate) const STARTED_NOTE: &str = "started";
+/// The identity of the job that the state belongs to.
+pub(crate) const JOB_NOTE: &str = "job";
 
 /// What earlier runs of the same job did.
 #[derive(Debug)]
@@ -29,6 +31,10 @@ pub(crate) struct Earlier {
     pub(crate) tally_offset: u64,
     pub(crate) spent: Duration,
     pub(crate) started_at: String,
+    /// The identity of the job.
+    pub(crate) job: String,
+    /// What was repaired before this run, in words.
+    pub(crate) repaired: Vec<String>,
 }
 
 impl Default for Earlier {
@@ -39,6 +45,8 @@ impl Default for Earlier {
             tally_offset: 0,
             spent: Duration::ZERO,
             started_at: timestamp(),
+            job: String::new(),
+            repaired: Vec::new(),
         }
     }
 }
@@ -50,6 +58,7 @@ pub(super) struct Keeping {
     pub(super) spent: Duration,
     /// When the first run began.
     pub(super) started_at: String,
+    job: String,
     /// The cookies are not as they were kept.
     pub(super) cookies_changed: bool,
     /// Up to where the tally counts the log of URLs.
@@ -62,6 +71,7 @@ impl Keeping {
         Self {
             spent: earlier.spent,
             started_at: earlier.started_at.clone(),
+            job: earlier.job.clone(),
             cookies_changed: true,
             tally_offset: earlier.tally_offset,
             tally_kept: Moment::ZERO,
@@ -84,6 +94,7 @@ impl Keeping {
         let mut notes = vec![
             (FRONTIER_NOTE, serde_json::to_vec(frontier)?),
             (STARTED_NOTE, serde_json::to_vec(&self.started_at)?),
+            (JOB_NOTE, serde_json::to_vec(&self.job)?),
             (SPENT_NOTE, serde_json::to_vec(&self.spent(now))?),
         ];
         if std::mem::take(&mut self.cookies_changed) {

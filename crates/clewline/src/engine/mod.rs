@@ -32,7 +32,8 @@ use std::time::Duration;
 
 use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
 use clewline_core::frontier::{
-    End, Ending, Finished, Frontier, Job, Moment, Next, Note, Settled, Settlement, Store, Work,
+    End, Ending, Finished, Frontier, Job, JobId, Moment, Next, Note, Settled, Settlement, Store,
+    Work,
 };
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
@@ -40,7 +41,7 @@ use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::{Clock, slept, unix_seconds};
-use crate::config::{Config, Trusted};
+use crate::config::{Config, Trusted, Way};
 use crate::control::Asked;
 use crate::descriptors;
 use crate::exchange::Spool;
@@ -66,7 +67,7 @@ use facts::Facts;
 use held::{Held, Share};
 use keeping::Keeping;
 pub(crate) use keeping::{
-    COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
+    COOKIES_NOTE, Earlier, FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
 };
 use ledger::BATCH_SIZE;
 use pausing::Pausing;
@@ -166,6 +167,8 @@ pub(crate) struct Outcome {
 pub(crate) struct Engine<S> {
     config: Config,
     trusted: Trusted,
+    /// What was repaired before this run.
+    repaired: Vec<String>,
     clock: Clock,
     frontier: Frontier<S>,
     cookies: CookieJar,
@@ -250,13 +253,14 @@ impl<S: Store> Engine<S> {
             failed_roots: Vec::new(),
             any_root_reached: parts.earlier.resumed,
             resumed: parts.earlier.resumed,
+            repaired: parts.earlier.repaired,
             no_room: false,
             desk: Desk::new(parts.folder),
             disk: DiskWatch::new(config.output.folder.as_deref(), config.output.min_free.0),
             held,
             leases: parts.leases,
             turns: Turns::begin(clock.now(), slept()),
-            trusted: Trusted::by(&config.roots),
+            trusted: Trusted::new(&config.roots),
             config,
         })
     }
@@ -268,6 +272,9 @@ impl<S: Store> Engine<S> {
                 done: self.tally.done,
                 todo: counts.todo(),
             });
+        }
+        for told in &self.repaired {
+            (self.observer)(Event::Repaired(told));
         }
         for root in self.config.roots.clone() {
             self.frontier
@@ -362,7 +369,7 @@ impl<S: Store> Engine<S> {
     fn start(&mut self, job: Job) {
         let mut passport = match &job.work {
             Work::Resolve { .. } => Passport::default(),
-            Work::Page { url, .. } | Work::Robots { url, .. } => self.passport(url),
+            Work::Page { url, .. } | Work::Robots { url, .. } => self.passport(job.id, url),
         };
         let in_flight = self.frontier.counts().in_flight;
         self.meter.started(in_flight, &job.work);
@@ -384,7 +391,13 @@ impl<S: Store> Engine<S> {
         self.crew.send_out();
     }
 
-    fn passport(&self, url: &CrawlUrl) -> Passport {
+    fn passport(&mut self, job: JobId, url: &CrawlUrl) -> Passport {
+        self.trusted.join(self.frontier.joined());
+        let way = if self.frontier.is_for_root(job, self.clock.now()) {
+            Way::Root
+        } else {
+            Way::Link
+        };
         let cookie = if self.config.fetch.cookies {
             self.cookies.header(CookieContext::of(url), unix_seconds())
         } else {
@@ -392,7 +405,7 @@ impl<S: Store> Engine<S> {
         };
         Passport {
             cookie,
-            credentials: self.trusted.includes(url),
+            credentials: self.trusted.includes(url, way),
             ..Passport::default()
         }
     }

@@ -28,6 +28,8 @@ pub enum Event<'a> {
         /// URLs that still wait.
         todo: u64,
     },
+    /// What was done to a damaged job before it goes on, in words.
+    Repaired(&'a str),
     /// Nothing can be written for lack of room; the crawl waits until there is.
     NoRoom(&'a str),
     /// There is room again.

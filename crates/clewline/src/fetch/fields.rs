@@ -2,11 +2,14 @@
 //!
 //! Owns which fields are sent, in which order, and who may see the secret ones. Refuses to know
 //! the wire. Invariant: what passed [`FieldPlan::new`] can be written without another check,
-//! and a credential only leaves for an origin that the request says may have it.
+//! and what the user added only leaves for an origin that the request says may have it, or for
+//! a host that the user named with it.
+
+use clewline_core::frontier::matches_host;
 
 use super::Request;
 use super::client::FetchSetupError;
-use crate::config::{FetchConfig, Secret};
+use crate::config::{FetchConfig, HostHeaders, Secret};
 use crate::escape::base64;
 
 /// What a crawler can read best comes first; everything else is welcome too.
@@ -29,18 +32,23 @@ const FRAMING: [&str; 7] = [
 /// Fields that are credentials, whoever set them.
 const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
 
+/// Fields of the user's own that say nothing about who asks: they go to every host.
+const EVERYWHERE: [&str; 2] = ["accept", "accept-language"];
+
 /// The fields of all requests, checked once.
 #[derive(Debug)]
 pub(crate) struct FieldPlan {
     agent: String,
     authorization: Option<Secret>,
     own: Vec<(String, Secret)>,
+    by_host: Vec<HostHeaders>,
 }
 
 impl FieldPlan {
     /// Checks the user's fields and credentials.
     pub(crate) fn new(config: &FetchConfig) -> Result<Self, FetchSetupError> {
-        for (name, value) in &config.headers {
+        let by_host = config.host_headers.iter().flat_map(|table| &table.headers);
+        for (name, value) in config.headers.iter().chain(by_host) {
             check_field(name, value.reveal())?;
         }
         check_field("User-Agent", &config.agent())?;
@@ -48,11 +56,13 @@ impl FieldPlan {
             agent: config.agent(),
             authorization: config.user.as_ref().map(basic).transpose()?,
             own: config.headers.clone(),
+            by_host: config.host_headers.clone(),
         })
     }
 
-    /// The fields of one request. The user's own replace ours of the same name; an empty value
-    /// means that the field is not sent at all, as in curl.
+    /// The fields of one request. The user's own replace ours of the same name, and those for
+    /// all roots replace those for some hosts; an empty value means that the field is not sent
+    /// at all, as in curl.
     pub(crate) fn fields<'a>(&'a self, request: &'a Request) -> Vec<(&'a str, &'a [u8])> {
         let authorization = self.authorization.as_ref().filter(|_| request.credentials);
         // A jar holds what servers said; a value that would break the line is not sent.
@@ -74,12 +84,7 @@ impl FieldPlan {
                 condition.and_then(|it| plain(&it.last_modified)),
             ),
         ];
-        let own: Vec<_> = self
-            .own
-            .iter()
-            .filter(|(name, _)| request.credentials || !is_one_of(name, &CREDENTIALS))
-            .map(|(name, value)| (name.as_str(), value.reveal()))
-            .collect();
+        let own = self.own_fields(request);
         let replaced = |ours: &str| own.iter().any(|(name, _)| name.eq_ignore_ascii_case(ours));
         ours.iter()
             .filter_map(|(name, value)| value.map(|value| (*name, value)))
@@ -87,6 +92,29 @@ impl FieldPlan {
             .chain(own.iter().copied().filter(|(_, value)| !value.is_empty()))
             .map(|(name, value)| (name, value.as_bytes()))
             .collect()
+    }
+
+    /// What the user added and this request may carry.
+    fn own_fields(&self, request: &Request) -> Vec<(&str, &str)> {
+        let general = self
+            .own
+            .iter()
+            .filter(|(name, _)| request.credentials || is_one_of(name, &EVERYWHERE))
+            .map(|(name, value)| (name.as_str(), value.reveal()));
+        let mut fields: Vec<_> = general.collect();
+        let host = request.url.host();
+        let table = self
+            .by_host
+            .iter()
+            .find(|table| matches_host(&table.host, host));
+        let count = fields.len();
+        for (name, value) in table.iter().flat_map(|table| &table.headers) {
+            let is_known = |(known, _): &(&str, &str)| known.eq_ignore_ascii_case(name);
+            if !fields[..count].iter().any(is_known) {
+                fields.push((name, value.reveal()));
+            }
+        }
+        fields
     }
 }
 
@@ -98,9 +126,9 @@ impl FieldPlan {
     /// the user added.
     pub(crate) fn conceal(&self, fields: &mut [(&str, &[u8])]) {
         let is_own = |name: &str| {
-            self.own
-                .iter()
-                .any(|(own, _)| own.eq_ignore_ascii_case(name))
+            let by_host = self.by_host.iter().flat_map(|table| &table.headers);
+            let mut own = self.own.iter().chain(by_host);
+            own.any(|(own, _)| own.eq_ignore_ascii_case(name))
         };
         for (name, value) in fields {
             if is_one_of(name, &CREDENTIALS) || is_own(name) {
@@ -222,7 +250,35 @@ mod tests {
             far.contains("Cookie: a=b") && !far.contains("own=1"),
             "{far}"
         );
-        assert!(far.contains("X-Key: 1"), "{far}");
+        assert!(!far.contains("X-Key"), "{far}");
+        assert!(far.contains("accept: x/y"), "{far}");
+    }
+
+    #[test]
+    fn fields_for_hosts_go_to_those_and_give_way_to_the_general_ones() {
+        let table = |host: &str, headers: &[(&str, &str)]| HostHeaders {
+            host: host.to_owned(),
+            headers: config(headers).headers,
+        };
+        let check = |tables: &[HostHeaders], credentials: bool, expected: &[&str]| {
+            let config = FetchConfig {
+                host_headers: tables.to_vec(),
+                ..config(&[("X-Key", "general")])
+            };
+            let shown = shown(&config, credentials, None);
+            let found: Vec<_> = shown
+                .lines()
+                .filter(|line| line.starts_with("X-"))
+                .collect();
+            assert_eq!(found, expected, "{tables:?}");
+        };
+        let all = table("*", &[("X-Key", "all"), ("X-Other", "1")]);
+        check(&[all.clone()], false, &["X-Key: all", "X-Other: 1"]);
+        check(&[all.clone()], true, &["X-Key: general", "X-Other: 1"]);
+        // The first name that matches counts.
+        check(&[table("a.test", &[]), all.clone()], false, &[]);
+        let others = [table("*.b.test", &[("X-B", "1")]), all];
+        check(&others, false, &["X-Key: all", "X-Other: 1"]);
     }
 
     #[test]

@@ -22,6 +22,7 @@ use super::robots::RobotsState;
 use super::visit::Visit;
 use super::{Hop, HopFailure, PageFacts, Phases};
 use crate::clock::unix_seconds;
+use crate::config::Way;
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
 use crate::fetch::{BodyTally, FetchFailure, Fetcher, Request, Response, Timings};
 use crate::headers::Headers;
@@ -153,7 +154,8 @@ impl Visit<'_> {
                 .jar
                 .header(CookieContext::of(url), unix_seconds())
                 .filter(|_| fetch.cookies),
-            credentials: self.trusted.includes(url),
+            // Whatever is asked here is a root or behind its redirects.
+            credentials: self.trusted.includes(url, Way::Root),
             max_body,
             timeout: fetch.timeout,
             patience: self.patience,

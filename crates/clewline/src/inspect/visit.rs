@@ -16,7 +16,7 @@ use clewline_core::frontier::{
     Moment, Next, Note, Rules, Settled, Settlement, Work,
 };
 use clewline_core::limits::Limits;
-use clewline_core::outcome::{FailureClass, Outcome, Retry, SkipReason};
+use clewline_core::outcome::{FailureClass, Outcome, Retry, SkipReason, is_redirect_status};
 use clewline_core::url::CrawlUrl;
 
 use super::ask::{Reading, millis};
@@ -86,7 +86,7 @@ impl<'a> Visit<'a> {
         let frontier = Frontier::new(rules(&configured), MemoryStore::default());
         Ok(Self {
             config,
-            trusted: Trusted::by(&config.roots),
+            trusted: Trusted::new(&config.roots),
             fetcher: HttpFetcher::new(&config.fetch)?,
             extractor: PageExtractor::new(&config.extract, &token),
             frontier,
@@ -246,6 +246,8 @@ impl<'a> Visit<'a> {
         }
         match (settled, failure) {
             (Settled::Done(finished), _) => self.finished(&finished),
+            // It set a cookie and leads to itself: it is asked again with that.
+            (Settled::Again(_), None) if self.is_redirected() => None,
             (Settled::Again(_), None) => {
                 self.not_now();
                 Some(Conclusion::Fetched)
@@ -285,6 +287,11 @@ impl<'a> Visit<'a> {
         let policy = &self.frontier.rules().addresses;
         let permitted = addresses.iter().filter(|it| policy.permits(**it)).count();
         failure.class.retry() == Retry::Host && !failure.local && *failures < permitted
+    }
+
+    fn is_redirected(&self) -> bool {
+        let status = self.hops.last().and_then(|hop| hop.status);
+        status.is_some_and(is_redirect_status)
     }
 
     /// The status says "not now", and a crawl would come back.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::clock::timestamp;
 use crate::durable;
 use crate::failpoint::{Point, pass};
-use crate::folder::{FolderError, Remedy};
+use crate::folder::{FolderError, Remedy, TAILS};
 
 /// No batch is longer; a longer tail is not ours to cut.
 pub(super) const LONGEST_TAIL: u64 = 256 * 1024 * 1024;
@@ -42,11 +42,8 @@ impl LogEnd {
         })
     }
 
-    /// Refuses to cut more than a batch, unless that is what is asked for.
-    pub(super) fn may_be_cut(&self, tail: u64, repair: bool) -> Result<(), FolderError> {
-        if repair {
-            return Ok(());
-        }
+    /// Refuses to cut more than a batch.
+    pub(super) fn may_be_cut(&self, tail: u64) -> Result<(), FolderError> {
         if self.committed < self.witnessed {
             let what = format!(
                 "{} bytes of it were committed, but the state knows only of {}: the state is \
@@ -64,7 +61,7 @@ impl LogEnd {
 
     /// Cuts the log back; the tail is kept.
     pub(super) fn cut(&self, tail: u64, state: &Path) -> Result<(), FolderError> {
-        self.keep(tail, &state.join("tails"))
+        self.keep(tail, &state.join(TAILS))
             .and_then(|()| {
                 pass(Point::BeforeCut);
                 let log = OpenOptions::new().write(true).open(&self.path)?;
@@ -120,7 +117,7 @@ mod tests {
             };
             let judged = end
                 .tail()
-                .and_then(|tail| end.may_be_cut(tail, false).map(|()| tail));
+                .and_then(|tail| end.may_be_cut(tail).map(|()| tail));
             let judged = judged.map_err(|error| match error {
                 FolderError::Damaged { remedy, .. } => remedy,
                 other => panic!("{other}"),

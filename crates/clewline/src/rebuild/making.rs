@@ -278,6 +278,23 @@ impl Making {
         Ok(Ok(()))
     }
 
+    /// Gives the logs their names, and nothing else; answers how many lines there are.
+    pub(super) fn finish_logs(mut self) -> Result<usize, RebuildError> {
+        let place = self.scratch.path().to_path_buf();
+        let to_place = at(&place);
+        self.links.append(&self.waiting).map_err(&to_place)?;
+        self.links.sync().map_err(&to_place)?;
+        self.urls
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)
+            .and_then(|urls| urls.sync_all())
+            .map_err(&to_place)?;
+        for name in [urls::FILE, links::FILE] {
+            rename(&place.join(name), &self.folder.join(name))?;
+        }
+        Ok(usize::try_from(self.rebuilt.lines).unwrap_or(usize::MAX))
+    }
+
     /// Gives everything its name.
     pub(super) fn finish(mut self) -> Result<Rebuilt, RebuildError> {
         let place = self.scratch.path().to_path_buf();

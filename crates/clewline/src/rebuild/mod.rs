@@ -106,6 +106,25 @@ pub fn rebuild(
     making.finish()
 }
 
+/// Makes `urls.jsonl` and `links/` of a job again from its archive, which ends where the job's
+/// last commit ends; says how many lines there are.
+pub(crate) fn logs(folder: &Path, seed: u64) -> Result<usize, RebuildError> {
+    let archive = folder.join(crate::log::archive::FOLDER);
+    let entries = std::fs::read_dir(&archive).map_err(|source| RebuildError::Io {
+        path: archive.clone(),
+        source,
+    })?;
+    let files: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| crate::log::archive::serial_of(path).is_some())
+        .collect();
+    let mut making = Making::begin(folder, Existing::Replaced, Some(seed))?;
+    for file in in_order(&files) {
+        making.read(file)?;
+    }
+    making.finish_logs()
+}
+
 /// What the keys of the job in a folder are seeded with, if there is a job. Only one that came to
 /// its end may be touched: a restart would cut what it does not know.
 fn seed_of(folder: &Path) -> Result<Option<u64>, RebuildError> {

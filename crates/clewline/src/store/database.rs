@@ -41,7 +41,7 @@ const LARGEST_BUFFER: u64 = 64 * 1024 * 1024;
 #[non_exhaustive]
 pub enum StoreError {
     /// It cannot be opened.
-    #[error("the state in {} cannot be opened: {source}", path.display())]
+    #[error("the state in {} cannot be opened: {}", path.display(), plain(source))]
     Open {
         /// The folder.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum StoreError {
         source: Box<fjall::Error>,
     },
     /// It cannot be read.
-    #[error("the state in {} cannot be read: {source}", path.display())]
+    #[error("the state in {} cannot be read: {}", path.display(), plain(source))]
     Read {
         /// The folder.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum StoreError {
         source: Box<fjall::Error>,
     },
     /// It cannot be written.
-    #[error("the state cannot be written: {0}")]
+    #[error("the state cannot be written: {}", plain(.0))]
     Write(#[source] Box<fjall::Error>),
     /// The storage engine broke down over it, which only damage can be the reason for.
     #[error("the state in {} is damaged: the storage engine broke down over it", .0.display())]
@@ -78,6 +78,27 @@ pub enum StoreError {
     /// It was read, but makes no sense.
     #[error("the state is damaged: {0}")]
     Damaged(&'static str),
+}
+
+/// What the storage engine says, without its own names for things.
+fn plain(error: &fjall::Error) -> String {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            return match error.kind() {
+                std::io::ErrorKind::NotFound => "one of its files is missing".to_owned(),
+                std::io::ErrorKind::UnexpectedEof => "one of its files is too short".to_owned(),
+                _ => error.to_string(),
+            };
+        }
+        cause = error.source();
+    }
+    match error {
+        fjall::Error::Locked => "another process works with it",
+        fjall::Error::Poisoned => "a write before it failed",
+        _ => "one of its files is damaged",
+    }
+    .to_owned()
 }
 
 /// The parts of the database.

@@ -225,6 +225,25 @@ impl DiskStore {
         bytes.map(|bytes| number(&bytes)).transpose()
     }
 
+    /// The logs end elsewhere than the last commit says, after a repair; a note about them goes.
+    pub(crate) fn mend(
+        &self,
+        offsets: &[(&'static str, u64)],
+        note: &'static str,
+    ) -> Result<(), StoreError> {
+        let mut changes = vec![Change {
+            space: Space::Meta,
+            key: note.as_bytes().to_vec(),
+            value: None,
+        }];
+        changes.extend(offsets.iter().map(|(name, offset)| Change {
+            space: Space::Meta,
+            key: format!("{OFFSET}{name}").into_bytes(),
+            value: Some(offset.to_be_bytes().to_vec()),
+        }));
+        self.database.write(&changes)
+    }
+
     /// Whether a key was met lately or is not durable yet.
     fn remembers(&mut self, key: Key) -> bool {
         self.hot.meet(key)

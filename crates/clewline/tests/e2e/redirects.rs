@@ -93,7 +93,38 @@ fn a_cookie_wall_is_passed_once() {
         .records_of("a.test/")
         .into_iter()
         .map(|record| record.outcome);
-    assert!(outcomes.eq([OutcomeKind::Redirected, OutcomeKind::Fetched]));
+    assert!(
+        outcomes.eq([OutcomeKind::Fetched]),
+        "one line, that of the answer"
+    );
+    let record = crawled.record("a.test/");
+    assert_eq!((record.tries, record.status), (2, Some(200)));
+}
+
+/// Loops are broken links, whether pages link to one of their URLs or to all.
+#[test]
+fn redirects_in_a_circle_are_broken() {
+    let site = Site::new()
+        .page("/", Page::html(links(["/a", "/self", "/x", "/y", "/z"])))
+        .page("/a", Page::redirect(302, "/b"))
+        .page("/b", Page::redirect(302, "/a"))
+        .page("/self", Page::redirect(301, "/self"))
+        .page("/x", Page::redirect(307, "/y"))
+        .page("/y", Page::redirect(307, "/z"))
+        .page("/z", Page::redirect(307, "/x"));
+    let web = Web::new().site("a.test", site).start();
+    let crawled = crawl(&web, &["a.test/"], |_| {});
+    let broken = &crawled.report.broken;
+    assert_eq!(crawled.report.tally.broken, 3, "{broken:?}");
+    assert!(
+        broken.iter().all(|one| one.what() == "redirect-loop"),
+        "{broken:?}"
+    );
+    let record = crawled.record("a.test/b");
+    assert_eq!(
+        (record.outcome, record.status),
+        (OutcomeKind::Failed, Some(302))
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Credentials and cookies: who gets them, and that nothing keeps them.
 
 use clewline::Crawl;
-use clewline::config::{Config, Reach, Secret};
+use clewline::config::{Config, HostHeaders, Reach, Secret};
 use terrarium::{Hit, LiveWeb, Page, Site, Web};
 
 use crate::trial::{Verdict, crawl};
@@ -42,7 +42,8 @@ fn neighbours() -> LiveWeb {
     web
 }
 
-/// Crawls the neighbours and says who was told this header.
+/// Crawls the neighbours and says who was told this header beside the root's host over http
+/// and https.
 fn told(web: &LiveWeb, header: &str, change: impl FnOnce(&mut Config)) -> (Vec<String>, Verdict) {
     let verdict = crawl(web, &web.url("a.test", "/"), |config| {
         config.scope.reach = Reach::Any;
@@ -55,8 +56,8 @@ fn told(web: &LiveWeb, header: &str, change: impl FnOnce(&mut Config)) -> (Vec<S
     for path in ["/own", "/link", "/hop", "/image"] {
         assert!(log.count(path) > 0, "{path} is asked");
     }
-    let port = web.addr("a.test").port();
-    let is_root = |hit: &Hit| hit.local.port() == port;
+    let ports = [web.addr("a.test").port(), web.tls_addr("a.test").port()];
+    let is_root = |hit: &Hit| ports.contains(&hit.local.port());
     let knows = |hit: &Hit| {
         hit.header(header)
             .is_some_and(|value| value.contains(PASSWORD) || value == BASIC)
@@ -87,16 +88,83 @@ fn a_password_stays_with_the_roots_origin() {
     assert_nowhere(&verdict, &[PASSWORD, BASIC]);
 }
 
-/// A header of the user's own that is a credential is treated as one.
+/// Nobody but the user knows which of their headers is a secret, so all of them are.
 #[test]
-fn credentials_in_headers_stay_with_the_roots_origin() {
-    for (name, value) in [("Authorization", BEARER), ("cookie", "session=hunter2")] {
+fn headers_stay_with_the_roots_origin() {
+    for (name, value) in [
+        ("Authorization", BEARER),
+        ("cookie", "session=hunter2"),
+        ("X-Api-Key", "hunter2"),
+    ] {
         let web = neighbours();
         let (strangers, verdict) = told(&web, name, |config| {
             config.fetch.headers = vec![(name.to_owned(), Secret::new(value))];
         });
         assert!(strangers.is_empty(), "{name}: {strangers:?}");
         assert_nowhere(&verdict, &[PASSWORD]);
+    }
+}
+
+#[test]
+fn what_says_nothing_of_the_user_and_what_is_meant_for_all_goes_to_all() {
+    let web = neighbours();
+    let language = |config: &mut Config| {
+        config.fetch.headers = vec![("accept-language".to_owned(), Secret::new("hunter2"))];
+    };
+    let (strangers, _) = told(&web, "accept-language", language);
+    assert!(strangers.iter().any(|url| url.ends_with("/image")));
+    let web = neighbours();
+    let (strangers, verdict) = told(&web, "x-api-key", |config| {
+        config.fetch.host_headers = vec![HostHeaders {
+            host: "*".to_owned(),
+            headers: vec![("X-Api-Key".to_owned(), Secret::new(PASSWORD))],
+        }];
+    });
+    for part in ["/image", "/hop", "/robots.txt"] {
+        assert!(
+            strangers.iter().any(|url| url.ends_with(part)),
+            "{strangers:?}"
+        );
+    }
+    assert_nowhere(&verdict, &[PASSWORD]);
+}
+
+/// A root that redirects within its own domain keeps its credentials, from the first request to
+/// the new host on, and also after the crawl was taken up again; elsewhere it loses them.
+#[test]
+fn a_root_that_moves_takes_its_headers_along_within_its_domain() {
+    let front = "<a href=/deep>d</a><a href={{c.a.test}}/side>c</a>";
+    let landing = || {
+        Site::new()
+            .page("/", Page::html(front))
+            .page("/deep", Page::html("x"))
+    };
+    let side = || Site::new().handler(|_| Page::html("x").into());
+    for (target, expected) in [("app.a.test", true), ("b.test", false)] {
+        let to = format!("{{{{{target}}}}}/");
+        let web = Web::new()
+            .site("a.test", Site::new().page("/", Page::redirect(301, to)))
+            .site("app.a.test", landing())
+            .site("b.test", landing())
+            .site("c.a.test", side())
+            .start();
+        crawl(&web, &web.url("a.test", "/"), |config| {
+            config.scope.reach = Reach::Any;
+            config.fetch.allow_private = vec![LOOPBACK.parse().expect("a range")];
+            config.fetch.headers = vec![("X-Api-Key".to_owned(), Secret::new(PASSWORD))];
+        });
+        let log = web.log();
+        for path in ["/robots.txt", "/", "/deep"] {
+            let hits = log.of(target);
+            let hit = hits.iter().find(|hit| hit.path() == path).expect("asked");
+            assert_eq!(
+                hit.header("x-api-key").is_some(),
+                expected,
+                "{target}{path}"
+            );
+        }
+        let hits = log.of("c.a.test");
+        assert!(hits.iter().all(|hit| hit.header("x-api-key").is_none()));
     }
 }
 

@@ -79,6 +79,8 @@ fn combined(flags: &Settings, job: &StoredJob) -> Result<Resolved, Vec<Problem>>
     let config = &mut resolved.config;
     config.roots.clone_from(&stored.roots);
     config.politeness.hosts.clone_from(&stored.politeness.hosts);
+    let fields = &mut config.fetch.host_headers;
+    fields.clone_from(&stored.fetch.host_headers);
     if resolved.origins.origin("cookies") != Origin::Flag {
         config
             .fetch

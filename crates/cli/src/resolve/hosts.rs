@@ -4,27 +4,45 @@
 
 use std::time::Duration;
 
-use clewline::config::HostOverride;
+use clewline::config::{HostHeaders, HostOverride};
 
 use super::parts::{FASTEST_RATE, LONGEST_PERIOD, MOST_IN_FLIGHT, SLOWEST_RATE, SPEEDS};
 use super::read::{Reader, written};
+use super::wire;
 use crate::settings::HostSettings;
 use crate::settings::layer::Layer;
 use crate::settings::problem::Problem;
 
+/// What all tables say: figures, and header fields if any table has some.
+#[derive(Default)]
+pub(crate) struct Hosts {
+    pub(crate) overrides: Vec<HostOverride>,
+    pub(crate) headers: Vec<HostHeaders>,
+}
+
 /// Reads all tables.
-pub(crate) fn overrides(tables: &[Layer], problems: &mut Vec<Problem>) -> Vec<HostOverride> {
-    let mut hosts = Vec::new();
+pub(crate) fn read(tables: &[Layer], problems: &mut Vec<Problem>) -> Hosts {
+    let mut hosts = Hosts::default();
     for (number, table) in tables.iter().enumerate() {
         let settings: HostSettings = table.read();
         let mut reader = Reader::new(table);
-        hosts.push(one(&mut reader, &settings));
+        let figures = one(&mut reader, &settings);
+        let fields = settings.header.iter().map(String::as_str);
+        // A table without fields counts, too, where it is the first that matches.
+        hosts.headers.push(HostHeaders {
+            host: figures.host.clone(),
+            headers: reader.each("header", fields, wire::header),
+        });
+        hosts.overrides.push(figures);
         problems.append(&mut reader.into_problems());
         if settings.name.is_none() {
             let place = format!("[[host]] number {}", number + 1);
             let message = "has no name; write name = \"example.com\" or name = \"*.example.com\"";
             problems.push(Problem::new(place, message));
         }
+    }
+    if hosts.headers.iter().all(|table| table.headers.is_empty()) {
+        hosts.headers.clear();
     }
     hosts
 }
@@ -49,8 +67,11 @@ fn one(reader: &mut Reader<'_>, settings: &HostSettings) -> HostOverride {
     }
 }
 
-/// `example.com` or `*.example.com`, in the form in which hosts are compared.
+/// `example.com`, `*.example.com` or `*`, in the form in which hosts are compared.
 fn host_pattern(text: &str) -> Result<String, &'static str> {
+    if text == "*" {
+        return Ok(text.to_owned());
+    }
     let (prefix, host) = match text.strip_prefix("*.") {
         Some(host) => ("*.", host),
         None => ("", text),

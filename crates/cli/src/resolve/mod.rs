@@ -168,7 +168,9 @@ pub(crate) fn resolve(
     let options = options(&mut reader, &settings.output, &settings.console);
     rules(&mut reader, &config, options);
     problems.append(&mut reader.into_problems());
-    config.politeness.hosts = hosts::overrides(&file.hosts, &mut problems);
+    let hosts = hosts::read(&file.hosts, &mut problems);
+    config.politeness.hosts = hosts.overrides;
+    config.fetch.host_headers = hosts.headers;
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -272,7 +274,7 @@ fn rules(reader: &mut Reader<'_>, config: &Config, options: Options) {
         ("connect-timeout", fetch.connect_timeout),
         ("first-byte-timeout", fetch.first_byte_timeout),
     ] {
-        if time > fetch.timeout && reader.is_given(setting) {
+        if time > fetch.timeout {
             reader.refuse(setting, "is longer than --timeout, which covers it");
         }
     }

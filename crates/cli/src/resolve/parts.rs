@@ -187,6 +187,7 @@ pub(super) fn fetch(reader: &mut Reader<'_>, settings: &Settings) -> FetchConfig
         ),
         contact: reader.one(written("contact", request.contact.as_ref()), wire::contact),
         headers: reader.each("header", header, wire::header),
+        host_headers: Vec::new(),
         user: reader.one(written("user", request.user.as_ref()), wire::user),
         proxy: reader.one(written("proxy", network.proxy.as_ref()), wire::proxy),
         no_proxy: items(&network.noproxy).map(str::to_owned).collect(),
@@ -209,16 +210,29 @@ pub(super) fn fetch(reader: &mut Reader<'_>, settings: &Settings) -> FetchConfig
         cookies: !request.no_cookies,
         cookie_file: reader.one(written("cookies", request.cookies.as_ref()), existing_file),
         timeout: timeout.unwrap_or(base.timeout),
-        connect_timeout: connect_timeout.unwrap_or(base.connect_timeout),
+        connect_timeout: covered(
+            reader.is_written("connect-timeout"),
+            connect_timeout.unwrap_or(base.connect_timeout),
+            timeout.unwrap_or(base.timeout),
+        ),
         // Whoever names a time for the whole answer means the wait for its beginning, too.
-        first_byte_timeout: first_byte_timeout
-            .or(timeout)
-            .unwrap_or(base.first_byte_timeout),
+        first_byte_timeout: covered(
+            reader.is_written("first-byte-timeout"),
+            first_byte_timeout
+                .or(timeout)
+                .unwrap_or(base.first_byte_timeout),
+            timeout.unwrap_or(base.timeout),
+        ),
         max_body: max_body.unwrap_or(base.max_body),
         max_head: max_head.map_or(base.max_head, |bytes| bytes as usize),
         min_rate: min_rate.unwrap_or(base.min_rate),
         idle_connections: idle.map_or(base.idle_connections, |number| number as usize),
     }
+}
+
+/// A time that `--timeout` covers. One that nobody wrote for this run is never the longer one.
+fn covered(is_written: bool, time: Duration, timeout: Duration) -> Duration {
+    if is_written { time } else { time.min(timeout) }
 }
 
 fn existing_file(text: &str) -> Result<PathBuf, String> {

@@ -68,6 +68,11 @@ impl<'a> Reader<'a> {
         self.layer.origin(key) != Origin::Default
     }
 
+    /// Whether somebody wrote the setting for this run; what a job kept is not that.
+    pub(crate) fn is_written(&self, key: &str) -> bool {
+        self.is_given(key) && self.layer.origin(key) != Origin::Job
+    }
+
     pub(crate) fn period(
         &mut self,
         written: Written<'_>,

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use clewline::config::{Compression, Config, Reach};
+use clewline::config::{Compression, Config, HostOverride, Reach, Secret};
 use clewline::core::frontier::ROBOTS_RETRY;
 use clewline::core::politeness::Politeness;
 
@@ -44,12 +44,14 @@ pub(crate) fn show(resolved: &Resolved) -> String {
         let value = shown(&value);
         let _ = writeln!(text, "{key:<KEY_WIDTH$} = {value:<VALUE_WIDTH$} # {origin}");
     }
-    for host in &resolved.config.politeness.hosts {
+    let fields = &resolved.config.fetch.host_headers;
+    for (number, host) in resolved.config.politeness.hosts.iter().enumerate() {
+        let fields = fields.get(number).map_or(&[][..], |table| &table.headers);
         let _ = writeln!(
             text,
             "# host {}: {}",
             shown(&host.host),
-            shown(&host_line(host))
+            shown(&host_line(host, fields))
         );
     }
     text
@@ -87,8 +89,8 @@ pub(crate) fn reusable(config: &Config) -> String {
     text
 }
 
-fn host_line(host: &clewline::config::HostOverride) -> String {
-    let parts = [
+fn host_line(host: &HostOverride, fields: &[(String, Secret)]) -> String {
+    let figures = [
         host.speed.map(|speed| format!("speed {}", speed.name())),
         host.delay
             .map(|delay| format!("delay {}", show_period(delay))),
@@ -100,9 +102,13 @@ fn host_line(host: &clewline::config::HostOverride) -> String {
         host.ignore_robots.map(|yes| format!("ignore-robots {yes}")),
         host.max_pages.map(|number| format!("max-pages {number}")),
     ];
-    parts
+    let fields = fields
+        .iter()
+        .map(|(name, _)| format!("header {name}: {SECRET}"));
+    figures
         .into_iter()
         .flatten()
+        .chain(fields)
         .collect::<Vec<String>>()
         .join(", ")
 }

@@ -90,7 +90,17 @@ fn politeness_arrives() {
     let config = config(
         "a.com --speed fast --delay 2s --concurrency 7 --host-concurrency 3 -t 2 \
          --ignore-crawl-delay --retry-delay 5s --robots-retry 7s --shared-addresses 10.0.0.0/8 --max-redirects 1",
-        "[[host]]\nname = '*.Example.com'\nrate = '30/m'\nignore-robots = false\nmax-pages = 4\n",
+        "[[host]]\nname = '*.Example.com'\nrate = '30/m'\nignore-robots = false\nmax-pages = 4\n\
+         [[host]]\nname = '*'\nheader = ['X-All: 1']\n",
+    );
+    let tables = &config.fetch.host_headers;
+    assert_eq!(
+        (tables[1].host.as_str(), tables[1].headers[0].0.as_str()),
+        ("*", "X-All")
+    );
+    assert!(
+        tables[0].headers.is_empty(),
+        "the first name that matches counts"
     );
     let pace = &config.politeness;
     assert_eq!(pace.speed, Some(Speed::Fast));

@@ -188,7 +188,7 @@ pub(crate) struct RequestSettings {
     /// A URL or mail address of yours, put into our User-Agent
     #[arg(long, value_name = "CONTACT")]
     pub(crate) contact: Option<String>,
-    /// Send another header field, `Name: value`
+    /// Send another header field, `Name: value`, to the roots' origins (as `--user`)
     #[arg(short = 'H', long, value_name = "FIELD")]
     pub(crate) header: Vec<String>,
     /// Name and password, sent to the roots' origins only
@@ -345,7 +345,7 @@ pub(crate) struct ConsoleSettings {
 #[derive(Args, Serialize, Deserialize, Default, Clone)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct HostSettings {
-    /// Host name; a leading `*.` covers the subdomains too
+    /// Host name; a leading `*.` covers the subdomains too, `*` alone every host
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// As `speed` above
@@ -369,6 +369,9 @@ pub(crate) struct HostSettings {
     /// Pages to fetch from this host
     #[arg(long)]
     pub(crate) max_pages: Option<String>,
+    /// Header fields for these hosts, whether they are a root's or not, as a list of `Name: value`
+    #[arg(long)]
+    pub(crate) header: Vec<String>,
 }
 
 pub(crate) const REACHES: &[&str] = &["page", "path", "host", "domain", "any"];

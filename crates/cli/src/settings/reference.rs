@@ -23,11 +23,18 @@ the current folder.
 This page is generated: `UPDATE_DOCS=1 cargo test -p clewline-cli` writes it anew.
 ";
 
-const HOSTS: &str = "
+const HOSTS: &str = r#"
 ## Some hosts
 
-Tables `[[host]]` of the file give other figures to some hosts; the first name that matches counts.
-";
+Tables `[[host]]` of the file give other figures and header fields to some hosts; the first name
+that matches counts.
+
+What `--header` and `--user` give goes to the roots' origins only: their scheme, host and port (with
+or without `www.`), https on the same host, and hosts of the same registrable domain that a root
+redirects to. Nothing goes from https to plain http; a root without a scheme counts as https unless
+it is on this machine. `Accept` and `Accept-Language` go everywhere. For anything else, name
+the hosts here: `name = "*"` with `header = ["Name: value"]` sends a field to every host.
+"#;
 
 /// The page.
 pub(crate) fn markdown() -> String {

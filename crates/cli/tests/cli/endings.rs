@@ -37,6 +37,14 @@ fn thresholds_decide_the_exit_code() {
     check(failing, Some("broken"), 1);
     check(failing, Some("error"), 1);
     check(failing, Some("any"), 1);
+    let circle = || {
+        Site::new()
+            .pages([("/", "<a href=/a>a</a>")])
+            .page("/a", Page::redirect(302, "/b"))
+            .page("/b", Page::redirect(302, "/a"))
+    };
+    check(circle, None, 0);
+    check(circle, Some("broken"), 1);
 }
 
 #[test]

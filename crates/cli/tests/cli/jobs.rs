@@ -89,6 +89,56 @@ fn resume_needs_no_command_and_takes_flags() {
     assert_eq!(web.log().count("/p/3"), 1);
 }
 
+/// The time for a connection is never longer than the whole, unless somebody wrote it so.
+#[test]
+fn resume_takes_up_a_crawl_with_a_short_timeout() {
+    let web = web_of(twenty());
+    let place = begun(&web, &["-T", "5s"]);
+    assert_eq!(place.run(&["resume", "-q", "-n", "2"]).code, 0);
+    assert_eq!(place.run(&["resume", "-q", "-n", "3", "-T", "3s"]).code, 0);
+    let ran = place.run(&["resume", "--connect-timeout", "4s"]);
+    check(
+        &ran,
+        2,
+        "error: --connect-timeout: is longer than --timeout, which covers it\n",
+    );
+    assert_eq!(status(&place)["pages"], 3);
+}
+
+/// Damage is told with the file's name and a way on, and `--repair` is that way.
+#[test]
+fn what_is_lost_of_a_job_is_named_and_repaired() {
+    let web = web_of(twenty());
+    let place = begun(&web, &[]);
+    let log = place.path("a.crawl/urls.jsonl");
+    let before = fs::read(&log).unwrap();
+    fs::remove_file(&log).unwrap();
+    let ran = place.run(&["resume", "-n", "2"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.talk.contains("a.crawl/urls.jsonl"), "{}", ran.talk);
+    assert!(ran.talk.contains("--repair makes it again"), "{}", ran.talk);
+    let ran = place.run(&["resume", "-n", "2", "--repair"]);
+    assert_eq!(ran.code, 0, "{}", ran.talk);
+    assert!(
+        ran.talk.contains("made again from the archive"),
+        "{}",
+        ran.talk
+    );
+    assert!(fs::read(&log).unwrap().starts_with(&before));
+    let store = place.path("a.crawl/state/store");
+    for entry in fs::read_dir(store.join("keyspaces")).unwrap() {
+        fs::remove_dir_all(entry.unwrap().path()).unwrap();
+    }
+    let ran = place.run(&["resume", "-n", "3"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.talk.contains("a.crawl/state/store"), "{}", ran.talk);
+    assert!(
+        !ran.talk.contains("Error:") && !ran.talk.contains("Storage("),
+        "{}",
+        ran.talk
+    );
+}
+
 #[test]
 fn resume_refuses_another_scope_and_another_place() {
     let web = web_of(twenty());

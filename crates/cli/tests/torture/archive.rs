@@ -1,5 +1,6 @@
 //! The archive after kills: whole files, and every settled URL in it once.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
@@ -34,6 +35,18 @@ pub(crate) fn keep(folder: &Path) {
             fs::write(kept.join(format!("{digest}-{name}")), bytes).unwrap();
         }
     }
+}
+
+/// The files that are closed, with their digests.
+pub(crate) fn closed(folder: &Path) -> BTreeMap<String, String> {
+    let entries = fs::read_dir(folder.join("archive")).into_iter().flatten();
+    let closed = entries.filter_map(|entry| {
+        let path = entry.unwrap().path();
+        let name = path.file_name()?.to_str()?.to_owned();
+        let is_closed = name.ends_with(".warc.gz");
+        is_closed.then(|| (name, Digest::of(&fs::read(&path).unwrap()).base32()))
+    });
+    closed.collect()
 }
 
 /// Reads every record of every file; the lines in it are those of `urls.jsonl`, byte for byte.

@@ -24,6 +24,8 @@ pub(crate) struct Kill {
     next_run: usize,
     /// Paths whose records were committed.
     committed: BTreeSet<String>,
+    /// Files of the archive that were closed, with their digests.
+    closed: BTreeMap<String, String>,
 }
 
 impl Kill {
@@ -41,6 +43,7 @@ impl Kill {
         Self {
             next_run: runs(),
             committed: lines.filter_map(path).collect(),
+            closed: archive::closed(folder),
         }
     }
 }
@@ -129,6 +132,11 @@ impl AddAssign for Figures {
 pub(crate) fn compare(graph: Graph, web: &LiveWeb, folder: &Path, kills: &[Kill]) -> Figures {
     let mut figures = outputs(graph, folder);
     archive::check(folder);
+    let closed = archive::closed(folder);
+    for (name, digest) in kills.iter().flat_map(|kill| &kill.closed) {
+        let now = closed.get(name);
+        assert_eq!(now, Some(digest), "{name} was closed, and changed");
+    }
     figures.crawls = 1;
     figures.kills = kills.len();
     let expected = graph.expected();

@@ -28,6 +28,7 @@ impl<S: Store> Frontier<S> {
             self.join_scope(url);
         }
         self.joined = state.joined;
+        self.sitemaps_todo = state.sitemaps_todo;
         if self.rules.limits.depth.is_some() {
             self.level = state.level;
         }
@@ -69,6 +70,7 @@ impl<S: Store> Frontier<S> {
             refused: self.refused().filter(|(_, count)| *count > 0).collect(),
             joined: self.joined.clone(),
             level: self.level,
+            sitemaps_todo: self.sitemaps_todo,
         }
     }
 

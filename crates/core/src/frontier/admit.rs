@@ -156,7 +156,9 @@ impl<S: Store> Frontier<S> {
         if let Err(reason) = self.judge(&entry) {
             return Ok(Admission::Refused(reason));
         }
+        self.redirects.close_circle(source.key, key);
         if wall {
+            self.redirects.forget(key);
             self.enter_again(entry, now)
         } else {
             self.enter_new(entry, now)
@@ -260,6 +262,7 @@ impl<S: Store> Frontier<S> {
 
     fn enter_again(&mut self, entry: Entry, now: Moment) -> Result<Admission, S::Error> {
         let host = entry.key.host();
+        self.sitemap_begun(&entry);
         let is_active = self.has_lane_for(&entry.url, host, now)?;
         self.store.push(entry)?;
         self.counts.admitted += 1;

@@ -254,6 +254,9 @@ impl<S: Store> Frontier<S> {
         if self.page_budget_holds(host, kind) {
             return self.try_part(host, now);
         }
+        if kind == LinkKind::SitemapFile && self.enough_waits() {
+            return self.put_sitemap_off(host, now);
+        }
         let address = match self.ready(host, &url, now) {
             Ready::Yes(address) => address,
             Ready::Resolve(next) => return Ok(Some(next)),
@@ -550,6 +553,7 @@ impl<S: Store> Frontier<S> {
         error: Option<Box<str>>,
     ) -> Finished {
         self.counts.settled += 1;
+        self.sitemap_ended(&entry);
         self.suspects.remove(&entry.key);
         if let Some(lane) = self.lanes.get_mut(&entry.key.host()) {
             lane.queued = lane.queued.saturating_sub(1);

@@ -22,11 +22,13 @@ mod levels;
 mod outage;
 mod pace;
 mod parts;
+mod redirects;
 mod resolve;
 mod rules;
 mod schedule;
 mod seen;
 mod settle;
+mod sitemaps;
 mod slots;
 mod store;
 mod summary;
@@ -50,7 +52,7 @@ pub use job::{
     Note, Offer, Offers, Patience, Refusals, Settled, Settlement, Work,
 };
 pub use pace::Moment;
-pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules};
+pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules, matches_host};
 pub use store::{
     KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Store, Waiting,
 };
@@ -61,6 +63,7 @@ use group::Groups;
 use lane::Lane;
 use levels::Waits;
 use outage::Outage;
+use redirects::Redirects;
 use rules::Grouping;
 use schedule::{Schedule, Wake};
 use slots::{Slots, Taken};
@@ -152,6 +155,10 @@ pub struct Frontier<S> {
     resting: VecDeque<HostId>,
     hosts_wait: bool,
     joined: Vec<CrawlUrl>,
+    /// Where redirects of this run led, to find those that lead in a circle.
+    redirects: Redirects,
+    /// Sitemap files that are admitted and not settled; unknown after a run that did not count.
+    sitemaps_todo: Option<u64>,
     outage: Outage,
     suspects: KeyMap<Key, Suspicion>,
     /// Hosts with URLs that wait until nothing is in flight.
@@ -173,6 +180,9 @@ pub struct FrontierState {
     pub joined: Vec<CrawlUrl>,
     /// The level of a crawl that goes level by level.
     pub level: u32,
+    /// Sitemap files that are admitted and not settled.
+    #[serde(default)]
+    pub sitemaps_todo: Option<u64>,
 }
 
 impl<S: Store> Frontier<S> {
@@ -210,6 +220,8 @@ impl<S: Store> Frontier<S> {
             resting: VecDeque::new(),
             hosts_wait: false,
             joined: Vec::new(),
+            redirects: Redirects::default(),
+            sitemaps_todo: Some(0),
             outage: Outage::default(),
             suspects: KeyMap::default(),
             aside: BTreeSet::new(),

@@ -56,7 +56,7 @@ impl Default for Near {
 /// Rules for hosts whose name matches.
 #[derive(Debug, Clone)]
 pub struct HostPattern {
-    /// A host name; a leading `*.` covers the name and its subdomains.
+    /// A host name; a leading `*.` covers the name and its subdomains, `*` alone every host.
     pub pattern: Box<str>,
     /// What counts for them.
     pub rules: Arc<HostRules>,
@@ -64,13 +64,20 @@ pub struct HostPattern {
 
 impl HostPattern {
     fn matches(&self, host: &str) -> bool {
-        match self.pattern.strip_prefix("*.") {
+        matches_host(&self.pattern, host)
+    }
+}
+
+/// Whether a host's name matches a pattern: a name, `*.` and a name for it and its subdomains,
+/// or `*` for all.
+pub fn matches_host(pattern: &str, host: &str) -> bool {
+    pattern == "*"
+        || match pattern.strip_prefix("*.") {
             Some(domain) => host
                 .strip_suffix(domain)
                 .is_some_and(|front| front.is_empty() || front.ends_with('.')),
-            None => without_www(host) == without_www(&self.pattern),
+            None => without_www(host) == without_www(pattern),
         }
-    }
 }
 
 /// Which groups of hosts have limits. Where none has one, nobody counts who is in it: with very

@@ -386,7 +386,15 @@ impl<S: Store> Frontier<S> {
         if is_redirect_status(answer.status)
             && let Some(target) = answer.location.take()
         {
+            if self.returns_with_cookie(&entry, &target, answer.cookie) {
+                return Ok(self.ask_again(host, entry, answer.status, now));
+            }
             let admission = self.admit_hop(&entry, target.clone(), answer.cookie, now)?;
+            if admission == Admission::Known && self.closes_circle(&entry, &target) {
+                let error = format!("it redirects to {target}, which leads back to it");
+                let outcome = Outcome::Failed(FailureClass::RedirectLoop);
+                return Ok(self.done(entry, outcome, Some(error.into()), 0));
+            }
             let error = match admission {
                 Admission::Refused(reason) => Some(reason.about().into()),
                 _ => None,

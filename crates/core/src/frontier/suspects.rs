@@ -10,6 +10,7 @@ use super::store::Store;
 use super::{Errand, Frontier};
 use crate::key::{HostId, Key};
 use crate::outcome::{FailureClass, Outcome};
+use crate::url::CrawlUrl;
 
 /// How much a URL is suspected to kill the crawler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,25 @@ impl<S: Store> Frontier<S> {
             Errand::Page(entry) => Some(entry.key),
             Errand::Resolve(_) | Errand::Robots(_) => None,
         }
+    }
+
+    /// Whether a job in flight asks for a root, for a hop of a root's own redirects, or for the
+    /// robots.txt of one.
+    pub fn is_for_root(&self, job: JobId, now: Moment) -> bool {
+        match self.flights.get(&job.0).map(|flight| &flight.errand) {
+            Some(Errand::Page(entry)) => entry.root,
+            Some(Errand::Robots(errand)) => {
+                let lane = self.lanes.get(&errand.for_lane);
+                lane.and_then(|lane| lane.head(now))
+                    .is_some_and(|head| head.root)
+            }
+            Some(Errand::Resolve(_)) | None => false,
+        }
+    }
+
+    /// The pages with which hosts joined the roots, the first one first.
+    pub fn joined(&self) -> &[CrawlUrl] {
+        &self.joined
     }
 
     /// Judges the head of a lane.

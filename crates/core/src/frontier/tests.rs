@@ -770,11 +770,31 @@ fn redirects_end_at_the_limit_and_in_loops() {
     let job = hand.job("93.0.0.1");
     hand.redirect(&job, "http://a.test/1", false);
     let job = hand.job("93.0.0.1");
-    hand.redirect(&job, "http://a.test/0", false);
+    let looped = Outcome::Failed(FailureClass::RedirectLoop);
+    let settled = hand.redirect(&job, "http://a.test/0", false);
+    assert_eq!(outcome_of(settled), looped);
     assert!(matches!(
         hand.frontier.next(hand.now).unwrap(),
         Next::Done(End::Finished)
     ));
+
+    // Both are linked, so neither is behind the other's redirect.
+    let mut hand = Hand::new(|_| {});
+    hand.root("http://a.test/", false);
+    let job = hand.job("93.0.0.1");
+    let both = ["http://a.test/0", "http://a.test/1"];
+    hand.page(&job, &both.map(|url| (url, LinkKind::Anchor)));
+    let outcomes = both.map(|_| {
+        let job = hand.job("93.0.0.1");
+        let other = if url_of(&job) == both[0] {
+            both[1]
+        } else {
+            both[0]
+        };
+        outcome_of(hand.redirect(&job, other, false))
+    });
+    assert!(matches!(outcomes[0], Outcome::Redirected(_)));
+    assert_eq!(outcomes[1], looped);
 }
 
 #[test]
@@ -782,10 +802,16 @@ fn a_cookie_wall_is_passed_once() {
     let mut hand = Hand::new(|_| {});
     hand.root("http://a.test/", false);
     let job = hand.job("93.0.0.1");
-    hand.redirect(&job, "http://a.test/", true);
+    // It is the same URL once more, so that it ends once.
+    let settled = hand.redirect(&job, "http://a.test/", true);
+    assert!(matches!(settled, Settled::Again(_)), "{settled:?}");
     let job = hand.job("93.0.0.1");
     assert_eq!(url_of(&job), "http://a.test/");
-    hand.redirect(&job, "http://a.test/", true);
+    let settled = hand.redirect(&job, "http://a.test/", true);
+    assert_eq!(
+        outcome_of(settled),
+        Outcome::Failed(FailureClass::RedirectLoop)
+    );
     assert!(matches!(
         hand.frontier.next(hand.now).unwrap(),
         Next::Done(End::Finished)

@@ -2,12 +2,12 @@
 //!
 //! Owns their names, which one is written, when it is closed, and how the archive is taken back
 //! to an earlier end. Refuses to know records. Invariants: a file whose name does not end in
-//! `.open` is whole and never written again; the serial numbers of files only grow; a file
-//! belongs to one run.
+//! `.open` is whole, a commit knows all of it, and nothing changes it any more; the serial
+//! numbers of files only grow; a file belongs to one run.
 //!
 //! A crash at any step leaves one of: a tail behind the committed end, files with a later serial
-//! number, a file that is still or not yet called `.open`. [`take_back`] mends all of them, and
-//! may be interrupted and repeated itself.
+//! number, all of them called `.open`, and files that are complete and still called so.
+//! [`take_back`] mends all of them, and may be interrupted and repeated itself.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write};
@@ -18,6 +18,7 @@ use clewline_warc::{Block, Draft, Effort, Encoder, Moment};
 
 use super::ArchivePlan;
 use super::group::Numbers;
+use super::loss::note_size;
 use crate::durable;
 use crate::failpoint::{Point, pass};
 use crate::log::Offset;
@@ -68,6 +69,8 @@ pub(crate) enum Tails<'a> {
 pub(super) struct Files {
     folder: PathBuf,
     current: Option<Current>,
+    /// Names of files that are full and synced, and keep `.open` until a commit knows of it.
+    complete: Vec<String>,
     /// Where the archive ends if no file is in progress.
     end: Position,
 }
@@ -85,11 +88,12 @@ impl Files {
         Self {
             folder,
             current: None,
+            complete: Vec::new(),
             end,
         }
     }
 
-    /// Closes a file that is full, and begins the next one if none is in progress.
+    /// Ends a file that is full, and begins the next one if none is in progress.
     pub(super) fn make_room(
         &mut self,
         plan: &ArchivePlan,
@@ -97,7 +101,7 @@ impl Files {
     ) -> io::Result<()> {
         let current = self.current.as_ref();
         if current.is_some_and(|current| current.appender.end() >= plan.file_size) {
-            self.close()?;
+            self.end()?;
         }
         if self.current.is_none() {
             self.begin(plan, numbers)?;
@@ -126,7 +130,7 @@ impl Files {
     }
 
     /// Where the archive ends, written or not.
-    pub(super) fn end(&self) -> Position {
+    pub(super) fn position(&self) -> Position {
         self.current.as_ref().map_or(self.end, |current| Position {
             serial: current.serial,
             offset: current.appender.end(),
@@ -142,23 +146,39 @@ impl Files {
         if let Some(current) = &mut self.current {
             current.appender.sync()?;
         }
-        Ok(self.end())
+        Ok(self.position())
     }
 
-    /// Makes the file in progress a finished one.
-    pub(super) fn close(&mut self) -> io::Result<()> {
+    /// Nothing more comes into the file in progress.
+    fn end(&mut self) -> io::Result<()> {
         let end = self.sync()?;
         if let Some(current) = self.current.take() {
             self.end = end;
-            finish(&self.folder, &current.name)?;
+            self.complete.push(current.name);
         }
         Ok(())
     }
 
+    /// Everything so far is committed: files that are complete get their names.
+    pub(super) fn settle(&mut self) -> io::Result<()> {
+        while let Some(name) = self.complete.first() {
+            finish(&self.folder, name)?;
+            self.complete.remove(0);
+        }
+        Ok(())
+    }
+
+    /// The crawl ends, and everything is committed.
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        self.end()?;
+        self.settle()
+    }
+
     /// Takes everything after `end` back.
     pub(super) fn cut(&mut self, end: Position) -> io::Result<()> {
-        // What is still in the buffer goes with it.
+        // What is still in the buffer goes with it. What stays gets its name here.
         self.current = None;
+        self.complete.clear();
         take_back(&self.folder, end, Tails::Dropped)?;
         self.end = end;
         Ok(())
@@ -198,7 +218,7 @@ pub(super) struct Found {
     pub(super) serial: u64,
     /// The name without `.open`.
     pub(super) name: String,
-    is_open: bool,
+    pub(super) is_open: bool,
 }
 
 impl Found {
@@ -217,7 +237,7 @@ impl Found {
         })
     }
 
-    fn path(&self, folder: &Path) -> PathBuf {
+    pub(super) fn path(&self, folder: &Path) -> PathBuf {
         let ending = if self.is_open { OPEN } else { "" };
         folder.join(format!("{}{ending}", self.name))
     }
@@ -248,11 +268,9 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<Found>> {
 /// interrupted here finds the same work again.
 pub(crate) fn take_back(folder: &Path, end: Position, tails: Tails<'_>) -> io::Result<()> {
     let files = list(folder)?;
-    for file in files.iter().filter(|file| file.serial > end.serial) {
-        remove(&file.path(folder), tails)?;
-    }
+    remove_later(folder, &files, end, tails)?;
     let last = files.iter().filter(|file| file.serial <= end.serial);
-    if end.serial > 0 && !last.clone().any(|file| file.serial == end.serial) {
+    if end.offset > 0 && !last.clone().any(|file| file.serial == end.serial) {
         let what = format!("the file with the number {:05} is gone", end.serial);
         return Err(damage(folder, &what));
     }
@@ -265,6 +283,17 @@ pub(crate) fn take_back(folder: &Path, end: Position, tails: Tails<'_>) -> io::R
         }
     }
     Ok(())
+}
+
+/// Removes the files that begin behind an end of the archive.
+pub(super) fn remove_later(
+    folder: &Path,
+    files: &[Found],
+    end: Position,
+    tails: Tails<'_>,
+) -> io::Result<()> {
+    let mut later = files.iter().filter(|file| file.serial > end.serial);
+    later.try_for_each(|file| remove(&file.path(folder), tails))
 }
 
 /// How many bytes stand behind an end of the archive.
@@ -297,7 +326,9 @@ fn finish(folder: &Path, name: &str) -> io::Result<()> {
             pass(Point::ArchiveAfterRename);
             durable::sync_folder(folder)
         })
-        .map_err(|error| named(&target, &error))
+        .map_err(|error| named(&target, &error))?;
+    note_size(folder, name);
+    Ok(())
 }
 
 fn remove(path: &Path, tails: Tails<'_>) -> io::Result<()> {
@@ -313,7 +344,7 @@ fn remove(path: &Path, tails: Tails<'_>) -> io::Result<()> {
     removed.map_err(|error| named(path, &error))
 }
 
-fn shorten(path: &Path, length: u64, tails: Tails<'_>) -> io::Result<()> {
+pub(super) fn shorten(path: &Path, length: u64, tails: Tails<'_>) -> io::Result<()> {
     let at = |error: io::Error| named(path, &error);
     let mut file = OpenOptions::new()
         .read(true)

@@ -24,9 +24,9 @@ use crate::log::appender::{Appender, damage, named};
 /// The index of a run that ended in order.
 pub(crate) const SORTED: &str = cdxj::INDEX;
 /// The lines that are not sorted yet.
-const UNSORTED: &str = "index.cdxj.open";
+pub(super) const UNSORTED: &str = "index.cdxj.open";
 /// The sorted lines while they are written.
-const NEW: &str = "index.cdxj.new";
+pub(super) const NEW: &str = "index.cdxj.new";
 /// How the first unsorted line begins: the place in the archive that the lines follow, and the
 /// length of the sorted index that they add to.
 const FROM: &str = "!from ";
@@ -35,7 +35,7 @@ const TAIL: u64 = 256 * 1024;
 /// How much of the end of an index is read for the payloads in it.
 const LOOK_BACK: u64 = MOST as u64 * 300;
 /// Memory for sorting.
-const SORTING: usize = 16 << 20;
+pub(super) const SORTING: usize = 16 << 20;
 
 #[derive(Debug)]
 pub(super) struct Index {

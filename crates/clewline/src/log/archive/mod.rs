@@ -11,6 +11,7 @@ mod files;
 mod group;
 mod index;
 mod info;
+mod loss;
 mod press;
 mod seen;
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub(crate) use group::{LINE_FIELD, OUTLINK_FIELD};
 use index::Index;
 pub(crate) use index::{SORTED, write_line};
 pub(crate) use info::{KEY_SEED, info};
+pub(crate) use loss::{MISSING, Repaired, beyond, fault, repair};
 use press::{Press, Pressed};
 use seen::{Holder, Seen, has_payload};
 
@@ -103,7 +105,7 @@ impl ArchiveLog {
         } = self;
         press.run(groups, &mut |group, pressed| {
             files.make_room(plan, numbers)?;
-            let start = files.end();
+            let start = files.position();
             let capture = match pressed {
                 Pressed::Ready { bytes, capture } => {
                     pass(Point::ArchiveHandOver);
@@ -161,6 +163,7 @@ impl Log for ArchiveLog {
     fn keep(&mut self, exchanges: &[Arc<Exchange>]) -> io::Result<()> {
         // A new batch means that the one before it is durable.
         self.seen.settle();
+        self.files.settle()?;
         self.index.settle()?;
         let groups: Vec<Group<'_>> = exchanges
             .iter()

@@ -258,6 +258,40 @@ fn write_some(folder: &Path) -> Vec<(Offset, Vec<u8>)> {
     ends
 }
 
+/// Only a commit completes a file: whatever is cut away was called `.open`.
+#[test]
+fn a_file_gets_its_name_with_the_batch_after_its_last() {
+    let place = tempfile::tempdir().unwrap();
+    let archive = place.path().join(FOLDER);
+    let closed = || {
+        let mut names = names(&archive);
+        names.retain(|name| !name.contains(".open"));
+        names
+    };
+    let mut log = ArchiveLog::open(place.path(), plan(3_000), Offset(0)).unwrap();
+    let batch = |first: usize| (first..first + 6).map(|number| page(number, 3_000));
+    log.keep(&[]).unwrap();
+    log.append(&batch(0).collect::<Vec<_>>()).unwrap();
+    let end = log.sync().unwrap();
+    assert!(names(&archive).len() > 2, "files rotate");
+    assert_eq!(closed(), [""; 0]);
+    // The commit came, and with it the next batch, which is taken back.
+    log.keep(&[]).unwrap();
+    let kept = closed();
+    assert_eq!(kept.len(), names(&archive).len() - 1);
+    log.append(&batch(6).collect::<Vec<_>>()).unwrap();
+    log.sync().unwrap();
+    assert_eq!(closed(), kept);
+    log.cut(end).unwrap();
+    assert_eq!(closed().len(), kept.len() + 1, "the cut file ends there");
+    log.keep(&[]).unwrap();
+    log.append(&batch(6).collect::<Vec<_>>()).unwrap();
+    log.sync().unwrap();
+    log.close().unwrap();
+    assert!(closed().len() > kept.len() + 1);
+    assert_eq!(closed(), names(&archive));
+}
+
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to.join(FOLDER)).unwrap();
     for entry in fs::read_dir(from.join(FOLDER)).unwrap() {

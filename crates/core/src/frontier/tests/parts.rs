@@ -135,3 +135,50 @@ fn a_host_that_rests_does_not_hold_up_the_end() {
     assert_eq!(drain(&mut hand), (vec![], End::Budget(Budget::Pages)));
     assert_eq!(hand.now, began);
 }
+
+/// A page budget bounds the sitemaps, too: none is asked while enough pages wait.
+#[test]
+fn no_more_sitemaps_are_asked_than_could_matter() {
+    let mut hand = hand(|rules| {
+        rules.limits.pages = Some(10);
+        rules.sitemaps = true;
+    });
+    hand.root("http://a.test/", false);
+    let job = hand.job(ADDRESS);
+    hand.page(&job, &[]);
+    let (mut maps, mut pages) = (0, 1);
+    let children: Vec<_> = (0..500)
+        .map(|child| format!("http://a.test/map/{child}.xml"))
+        .collect();
+    let end = loop {
+        match hand.next(ADDRESS) {
+            Next::Done(end) => break end,
+            Next::WaitUntil(at) => hand.now = at,
+            Next::Start(job) if url_of(&job).ends_with("/sitemap.xml") => {
+                let children: Vec<_> = children
+                    .iter()
+                    .map(|url| (url.as_str(), LinkKind::SitemapFile))
+                    .collect();
+                hand.page(&job, &children);
+            }
+            Next::Start(job) if url_of(&job).ends_with(".xml") => {
+                maps += 1;
+                let page = format!("http://a.test/page/{maps}");
+                hand.page(&job, &[(page.as_str(), LinkKind::Sitemap)]);
+            }
+            Next::Start(job) => {
+                // Every third is moved away and does not use the budget up.
+                if url_of(&job).ends_with(['3', '6', '9']) {
+                    hand.redirect(&job, "http://elsewhere.test/", false);
+                } else {
+                    pages += 1;
+                    hand.page(&job, &[]);
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(end, End::Budget(Budget::Pages));
+    assert_eq!(pages, 10);
+    assert!((10..20).contains(&maps), "{maps} sitemaps are asked");
+}
