@@ -49,6 +49,7 @@ fn unusual() -> Config {
         follow_nofollow: true,
         sitemaps: false,
         robots: false,
+        traps: false,
     };
     Config {
         roots: vec![

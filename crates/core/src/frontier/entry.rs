@@ -46,8 +46,30 @@ pub struct Entry {
     /// Tries of this run that were not the last, the first of them at the most
     /// [`Try::MOST`].
     pub earlier: Vec<Try>,
+    /// In which of its host's queues it waits.
+    pub class: Class,
+    /// It was found on a page that brought nothing new.
+    pub unvouched: bool,
     /// Where the store keeps it.
     pub ticket: Ticket,
+}
+
+/// The queues of a host, in the order in which they are asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Class {
+    /// Asked in its turn.
+    #[default]
+    Normal = 0,
+    /// Asked when nothing normal waits, and now and then before.
+    Suspect = 1,
+    /// Given up as part of a trap: asked only where traps are not looked for.
+    Withheld = 2,
+}
+
+impl Class {
+    /// All of them, in their order.
+    pub const ALL: [Self; 3] = [Self::Normal, Self::Suspect, Self::Withheld];
 }
 
 impl Entry {

@@ -139,15 +139,11 @@ impl<S: Store> Frontier<S> {
     }
 
     fn try_lane(&mut self, host: HostId, now: Moment) -> Result<Option<Next>, S::Error> {
-        let most = self.window();
-        let Some(lane) = self.lanes.get_mut(&host) else {
+        if !self.lanes.contains_key(&host) {
             return Ok(None);
-        };
-        if lane.window.is_empty() {
-            // It may have been one of few lanes when it took its last window.
-            lane.window.shrink_to(most);
-            self.store.take(host, self.level, most, &mut lane.window)?;
         }
+        self.fill(host)?;
+        let lane = self.lane(host);
         if lane.ended.is_some() {
             self.return_errands(host, now)?;
             return Ok(self.drain_ended(host));
@@ -162,6 +158,10 @@ impl<S: Store> Frontier<S> {
         if let Some(errand) = lane.errands.front() {
             let url = errand.url.clone();
             return self.try_errand(host, &url, now);
+        }
+        if self.reconsider(host, now)? {
+            self.reschedule(host, now)?;
+            return Ok(None);
         }
         self.try_head(host, now)
     }
@@ -261,6 +261,7 @@ impl<S: Store> Frontier<S> {
         let entry = self.take_head(host, now);
         self.guard(entry.key);
         let work = Work::Page {
+            closely: self.asks_closely(host, &entry)?,
             url,
             address,
             kind,
@@ -562,7 +563,7 @@ impl<S: Store> Frontier<S> {
 
     fn spent(&self, now: Moment) -> Option<Budget> {
         let limits = &self.rules.limits;
-        if self.pages_spent() && !self.only_parts() && self.counts.todo() > 0 {
+        if self.pages_spent() && !self.only_parts() && self.counts.todo() > self.withheld() {
             return Some(Budget::Pages);
         }
         if limits.bytes.is_some_and(|bytes| self.counts.wire >= bytes) {

@@ -21,7 +21,10 @@ impl<S: Store> Frontier<S> {
             // What else waits is left for a run with a larger budget.
             return self.next_level(now);
         }
-        Ok(self.bring_back(now)? || self.next_level(now)? || self.last_call(now)?)
+        Ok(self.bring_back(now)?
+            || self.next_level(now)?
+            || self.release_suspects(now)?
+            || self.last_call(now)?)
     }
 
     /// Goes on to the next level where nothing of this one can be done soon.
@@ -46,14 +49,14 @@ impl<S: Store> Frontier<S> {
         match self.first_wake() {
             Some((at, _)) => Next::WaitUntil(at),
             None if !self.flights.is_empty() => Next::Waiting,
-            None if self.counts.todo() == 0 => Next::Done(End::Finished),
+            None if self.counts.todo() <= self.withheld() => Next::Done(End::Finished),
             None if !self.held_by_pages.is_empty() => Next::Done(End::Budget(Budget::Pages)),
             None => Next::Done(End::Budget(Budget::PagesPerHost)),
         }
     }
 
     /// The first wake-up that still means something.
-    fn first_wake(&mut self) -> Option<(Moment, Wake)> {
+    pub(super) fn first_wake(&mut self) -> Option<(Moment, Wake)> {
         while let Some((at, wake)) = self.schedule.peek() {
             let outdated = match wake {
                 Wake::Lane(host) => self

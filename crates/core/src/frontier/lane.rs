@@ -13,6 +13,7 @@ use super::outage::Onset;
 use super::pace::{Moment, Pace};
 use super::rules::HostRules;
 use super::store::{LaneRow, RowEnd};
+use super::traps::Turns;
 use crate::key::Key;
 use crate::outcome::{FailureClass, Outcome, SkipReason};
 use crate::robots::Robots;
@@ -186,6 +187,8 @@ pub(super) struct Lane {
     pub(super) set_aside: VecDeque<Entry>,
     /// Entries whose robots.txt was given up are not kept any longer.
     pub(super) last_call: bool,
+    /// When URLs that are suspected to be of a trap have their turn.
+    pub(super) turns: Turns,
     delayed: BinaryHeap<Reverse<Delayed>>,
     delays: u64,
 }
@@ -218,6 +221,7 @@ impl Lane {
             onset: None,
             set_aside: VecDeque::new(),
             last_call: false,
+            turns: Turns::default(),
             delayed: BinaryHeap::new(),
             delays: 0,
         }
@@ -373,6 +377,7 @@ impl Lane {
             shortest_interval,
             host_failures: self.host_failures,
             ended: self.ended.as_ref().map(LaneEnd::to_row),
+            traps: None,
         }
     }
 

@@ -30,6 +30,7 @@ mod summary;
 mod suspects;
 #[cfg(test)]
 mod tests;
+mod traps;
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::net::IpAddr;
@@ -37,25 +38,28 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use entry::{Chain, Entry, Origin, RobotsErrand, Ticket, Try};
+pub use entry::{Chain, Class, Entry, Origin, RobotsErrand, Ticket, Try};
 pub use familiar::Familiar;
 pub use job::{
-    Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Next,
-    Note, Offer, Offers, Refusals, Settled, Settlement, Work,
+    Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Look,
+    Next, Note, Offer, Offers, Refusals, Settled, Settlement, Work,
 };
 pub use pace::Moment;
 pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules};
 pub use store::{
-    KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Store, Waiting,
+    KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Span, Store,
+    Waiting,
 };
 pub use summary::{Cause, HostSummary, Summary, Wait};
 pub use suspects::Suspicion;
+pub use traps::{GivenUp, Site, Trap};
 
 use group::Groups;
 use lane::Lane;
 use outage::Outage;
 use rules::Grouping;
 use schedule::{Schedule, Wake};
+use traps::Traps;
 
 use crate::key::{HostId, Key};
 use crate::outcome::SkipReason;
@@ -104,10 +108,13 @@ pub struct Counts {
     pub wire: u64,
     /// Hosts met.
     pub hosts: u64,
+    /// URLs that wait for nothing: they are given up as part of a trap.
+    #[serde(default)]
+    pub withheld: u64,
 }
 
 impl Counts {
-    /// URLs that still wait, those in flight included.
+    /// URLs that are not settled, those in flight and those withheld included.
     pub const fn todo(&self) -> u64 {
         self.admitted - self.settled
     }
@@ -149,6 +156,7 @@ pub struct Frontier<S> {
     alone: bool,
     /// Hosts whose robots.txt was given up.
     without_robots: BTreeSet<HostId>,
+    traps: Traps,
 }
 
 /// What a frontier must find again after a restart, beside what its store keeps.
@@ -162,6 +170,9 @@ pub struct FrontierState {
     pub joined: Vec<CrawlUrl>,
     /// The level of a crawl that goes level by level.
     pub level: u32,
+    /// Templates that were given up.
+    #[serde(default)]
+    pub traps: Vec<Trap>,
 }
 
 impl<S: Store> Frontier<S> {
@@ -202,6 +213,7 @@ impl<S: Store> Frontier<S> {
             aside: BTreeSet::new(),
             alone: false,
             without_robots: BTreeSet::new(),
+            traps: Traps::default(),
         }
     }
 
@@ -316,13 +328,14 @@ impl<S: Store> Frontier<S> {
         } else if queued {
             Some(now)
         } else {
-            match self.store.waiting(host, self.level)? {
+            let delayed = lane.first_delayed();
+            match self.store.waiting(host, self.span(host))? {
                 Waiting::Ready => Some(now),
                 Waiting::Deeper => {
                     self.held_by_level.insert(host);
-                    lane.first_delayed()
+                    delayed
                 }
-                Waiting::Nothing => lane.first_delayed(),
+                Waiting::Nothing => delayed,
             }
         };
         let (Some(work), Some(lane)) = (work, self.lanes.get(&host)) else {

@@ -542,6 +542,7 @@ impl<S: Store> Frontier<S> {
         } else {
             Outcome::Fetched
         };
+        self.learn(host, &entry, &answer)?;
         let new = self.admit_links(&entry, &mut answer, now)?;
         Ok(self.done(entry, outcome, None, new))
     }
