@@ -24,6 +24,7 @@ mod stage;
 mod tidy;
 mod tools;
 mod torture;
+mod traps;
 mod views;
 
 use std::path::{Path, PathBuf};
@@ -42,6 +43,7 @@ Usage: cargo xtask VERB
   doc              documentation, warnings are errors
   bench [--help]   how fast it is, against what, and where the time goes
   torture [--help] hundreds of kills, and what came of them
+  traps [NAME]     how much a crawl finds beside traps, and of sites that look like one
   flat [--help]    whether memory stays flat while a crawl grows
   ladder [--help]  why asynchronous: every rung measured on this machine
   quality [--save] main text and Markdown against the pages' own sources
@@ -156,6 +158,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         }
         "bench" => return Ok(told(bench::run(&workspace, rest))),
         "torture" => return Ok(told(torture::run(&workspace, rest))),
+        "traps" => return Ok(told(traps::run(&workspace, rest))),
         "flat" => return Ok(told(flat::run(&workspace, rest))),
         "quality" => return Ok(told(quality::run(&workspace, rest))),
         "ladder" => return Ok(told(ladder::run(&workspace, rest))),

@@ -20,6 +20,7 @@ mod reply;
 mod serve;
 mod site;
 mod tls;
+pub mod traps;
 mod web;
 
 pub use dns::{Dns, Query};

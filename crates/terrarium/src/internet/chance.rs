@@ -40,6 +40,7 @@ pub(crate) enum Topic {
     NameLatency,
     TimeToLive,
     Session,
+    Generated,
 }
 
 /// The source of all numbers of one internet.

@@ -5,7 +5,7 @@
 //! the referee watches; the oracle foretells. Invariant: one process, one thread, no storage;
 //! dropping a [`LiveInternet`] ends everything it started.
 
-mod chance;
+pub(crate) mod chance;
 mod compare;
 mod config;
 mod oracle;
