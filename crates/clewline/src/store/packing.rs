@@ -175,6 +175,7 @@ fn read_row(
             },
             class: rank.class(),
             unvouched: packed.unvouched,
+            repeat: false,
             ticket: Ticket { row, place },
         });
     }

@@ -20,7 +20,7 @@ pub(super) const ROW_ENTRIES: u32 = 256;
 pub(super) struct Rank(u32);
 
 impl Rank {
-    const DEPTH_BITS: u32 = 30;
+    const DEPTH_BITS: u32 = 29;
     const DEEPEST: u32 = (1 << Self::DEPTH_BITS) - 1;
 
     #[cfg(test)]
@@ -36,6 +36,7 @@ impl Rank {
         match self.0 >> Self::DEPTH_BITS {
             0 => Class::Normal,
             1 => Class::Suspect,
+            2 => Class::Repeat,
             _ => Class::Withheld,
         }
     }

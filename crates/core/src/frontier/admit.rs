@@ -250,6 +250,7 @@ impl<S: Store> Frontier<S> {
             earlier: Vec::new(),
             class: Class::Normal,
             unvouched: false,
+            repeat: false,
             ticket: Ticket::default(),
         }
     }

@@ -50,6 +50,8 @@ pub struct Entry {
     pub class: Class,
     /// It was found on a page that brought nothing new.
     pub unvouched: bool,
+    /// It is like a URL that was asked for, as far as is known now.
+    pub repeat: bool,
     /// Where the store keeps it.
     pub ticket: Ticket,
 }
@@ -63,13 +65,15 @@ pub enum Class {
     Normal = 0,
     /// Asked when nothing normal waits, and now and then before.
     Suspect = 1,
+    /// Like a URL that was asked for, but for values that do not matter: asked last.
+    Repeat = 2,
     /// Given up as part of a trap: asked only where traps are not looked for.
-    Withheld = 2,
+    Withheld = 3,
 }
 
 impl Class {
     /// All of them, in their order.
-    pub const ALL: [Self; 3] = [Self::Normal, Self::Suspect, Self::Withheld];
+    pub const ALL: [Self; 4] = [Self::Normal, Self::Suspect, Self::Repeat, Self::Withheld];
 }
 
 impl Entry {

@@ -169,12 +169,13 @@ pub struct Answer {
     pub look: Option<Box<Look>>,
 }
 
-/// What a closer look at the text of a page told, without what stands in links and without words
-/// of its own URL.
+/// What a closer look at the text of a page told, without words of its own URL.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Look {
-    /// A hash of the whole text; the order of its pieces does not count.
+    /// A hash of the whole text without its numbers; the order of its pieces does not count.
     pub text: u64,
+    /// A hash of the texts of its links, with their numbers, in any order.
+    pub links: u64,
     /// Hashes of distinct pieces of the text without their numbers: the smallest of them.
     pub pieces: Vec<u32>,
 }

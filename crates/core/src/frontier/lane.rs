@@ -275,6 +275,14 @@ impl Lane {
         }
     }
 
+    /// The same to be marked, where it is in the window.
+    pub(super) fn head_mut(&mut self, now: Moment) -> Option<&mut Entry> {
+        match self.delayed.peek() {
+            Some(Reverse(delayed)) if delayed.due <= now => None,
+            _ => self.window.front_mut(),
+        }
+    }
+
     /// Takes the entry that [`Lane::head`] shows.
     pub(super) fn take_head(&mut self, now: Moment) -> Option<Entry> {
         match self.delayed.peek() {

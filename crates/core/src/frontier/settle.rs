@@ -544,6 +544,7 @@ impl<S: Store> Frontier<S> {
         };
         self.learn(host, &entry, &answer)?;
         let new = self.admit_links(&entry, &mut answer, now)?;
+        self.count_born(&entry);
         Ok(self.done(entry, outcome, None, new))
     }
 

@@ -11,14 +11,15 @@ use std::ops::Deref;
 use super::super::entry::Class;
 use super::super::job::Look;
 use super::memory::{Pieces, Sample, number};
-use super::template::{first_directory, in_words, places, reduced, short, template};
+use super::template::{first_directory, in_words, places, reduced, short, stem, template};
 use crate::url::CrawlUrl;
 
-/// Templates, first directories, places and given-up templates that are remembered.
-const TEMPLATES: usize = 20;
+/// Templates, stems, first directories, places and given-up templates that are remembered.
+const TEMPLATES: usize = 16;
+const STEMS: usize = 24;
 const DIRECTORIES: usize = 10;
 const PLACES: usize = 8;
-const GIVEN_UP: usize = 5;
+const GIVEN_UP: usize = 4;
 
 /// Pages of a template that are looked at closely, whatever they show.
 const FIRST_LOOKS: u8 = 16;
@@ -30,13 +31,26 @@ const JUDGED: u8 = 8;
 /// Looks of the last eight that must bring something for a template that nobody vouches for.
 const PROVEN: u32 = 3;
 
-/// Points at which a template that grows out of itself is given up: 256 pages that are the same,
-/// or 1,024 that vary without saying anything new.
+/// Points at which a template that grows out of itself is given up: 256 pages that are the same
+/// and bring ever more, 1,024 that are the same one after the other, or 2,048 that vary.
 const PATIENCE: u16 = 2048;
 /// Points at which everything that nobody vouches for is given up on a site, and how much each
 /// page that brought something adds to them.
 const SITE_PATIENCE: u32 = 8192;
 const PATIENCE_FOR_NEW: u32 = 32;
+
+/// Links to its kin, more than those that proved real, at which a template is suspect although
+/// its pages say something.
+const EXPLODES: u8 = 48;
+const MOST_DEBT: u8 = 64;
+/// Links that one page pays for which proved real.
+const PAYS: u8 = 4;
+
+/// Comparisons without an other page after which a place is not looked at any more.
+const ALONE: u8 = 64;
+
+/// Stands for all templates where URLs are concerned that repeat others.
+const REPEATS: u32 = 0xffff_ffff;
 
 /// What the text of a page brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,17 +88,31 @@ impl Record {
     }
 }
 
+/// Templates that grow out of each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Stem {
+    id: u32,
+    /// Links of its pages among themselves that did not prove real.
+    debt: u8,
+}
+
 /// A place of URLs and what pages showed that differ in it only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Votes {
     place: u32,
     same: u8,
     other: u8,
+    /// Pages for which there was no other.
+    alone: u8,
 }
 
 impl Votes {
     const fn is_irrelevant(self) -> bool {
-        self.same >= 4 && self.same as u32 >= 4 * self.other as u32
+        self.same >= 3 && self.same as u32 >= 4 * self.other as u32
+    }
+
+    const fn is_useless(self) -> bool {
+        self.alone >= ALONE && 16 * (self.same as u32 + self.other as u32) < self.alone as u32
     }
 }
 
@@ -107,6 +135,8 @@ pub(super) enum Source {
     Vouches,
     /// A page that brought nothing.
     Silent,
+    /// Whoever it was: the URL is like one that was asked for.
+    Repeats,
 }
 
 /// What is known of the templates of one registrable domain.
@@ -119,10 +149,11 @@ pub(super) struct Learner {
     /// Points of all templates that nobody vouches for since a page brought something.
     barren: u32,
     pieces: Pieces,
-    texts: Sample<20>,
-    pairs: Sample<20>,
+    texts: Sample<8>,
+    pairs: Sample<28>,
     directories: Vec<u32>,
     records: Vec<Record>,
+    stems: Vec<Stem>,
     votes: Vec<Votes>,
     given_up: Vec<GivenUp>,
 }
@@ -134,11 +165,18 @@ impl Learner {
 
     /// Whether anything is known that could make a difference to a link.
     pub(super) fn is_wary(&self) -> bool {
-        self.trouble > 0 || !self.given_up.is_empty()
+        self.trouble > 0
+            || !self.given_up.is_empty()
+            || self.stems.iter().any(|stem| stem.debt >= EXPLODES)
     }
 
     fn id<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>, source: Source) -> u32 {
-        template(url, self.is_literal(url)) & !1 | u32::from(source == Source::Silent)
+        let template = || template(url, self.is_literal(url)) & !1;
+        match source {
+            Source::Vouches => template(),
+            Source::Silent => template() | 1,
+            Source::Repeats => REPEATS,
+        }
     }
 
     fn is_literal<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
@@ -172,7 +210,7 @@ impl Learner {
     pub(super) fn wants_look(&self, url: &CrawlUrl, source: Source) -> bool {
         let record = self.record(self.id(url, source));
         self.trouble >= JUDGED
-            || source == Source::Silent
+            || source != Source::Vouches
             || record.is_none_or(|record| record.looks < FIRST_LOOKS)
             || self.pages.is_multiple_of(SPOT_CHECK)
     }
@@ -193,6 +231,9 @@ impl Learner {
         let is_own = page
             .found_on
             .is_some_and(|found_on| self.id(found_on, page.source) == id);
+        if id == REPEATS && verdict == Verdict::New {
+            self.doubt_places(page.url);
+        }
         let record = self.record_mut(id);
         record.pages = record.pages.saturating_add(1);
         record.look(verdict == Verdict::New);
@@ -203,7 +244,8 @@ impl Learner {
             self.credit(page, id);
         } else {
             self.trouble = (self.trouble + 2).min(8 * JUDGED);
-            self.charge(id, verdict, is_own);
+            let explodes = self.explodes(page.url);
+            self.charge(id, verdict, (is_own, explodes));
         }
         if self.is_given_up(id) {
             self.name(id, page.url);
@@ -241,16 +283,25 @@ impl Learner {
 
     /// Compares a page with another one whose URL differs in one place only.
     fn compare(&mut self, url: &CrawlUrl, look: &Look) {
-        let text = look.text as u32;
         for place in places(url) {
+            let votes = self.votes.iter().find(|votes| votes.place == place.name);
+            if votes.is_some_and(|votes| votes.is_useless()) {
+                continue;
+            }
+            // Numbers and words mean something: pages that lead elsewhere are not the same.
+            let links = if place.is_opaque { 0 } else { look.links };
+            let text = (look.text as u32).wrapping_add(links as u32);
             let rest = (reduced(url, |name| name == place.name) >> 32) as u32 ^ place.name;
-            if let Some(Some(other)) = self.pairs.put(rest, text) {
-                self.vote(place.name, other == text);
+            match self.pairs.put(rest, text) {
+                Some(Some(other)) if other == text => self.vote(place.name, |it| &mut it.same),
+                Some(Some(_)) => self.vote(place.name, |it| &mut it.other),
+                Some(None) => self.vote(place.name, |it| &mut it.alone),
+                None => {}
             }
         }
     }
 
-    fn vote(&mut self, place: u32, is_same: bool) {
+    fn vote(&mut self, place: u32, count: fn(&mut Votes) -> &mut u8) {
         let at = self.votes.iter().position(|votes| votes.place == place);
         let at = at.unwrap_or_else(|| {
             if self.votes.len() == PLACES {
@@ -264,15 +315,64 @@ impl Learner {
             self.votes.len() - 1
         });
         let votes = &mut self.votes[at];
-        let count = if is_same {
-            &mut votes.same
-        } else {
-            &mut votes.other
-        };
+        let count = count(votes);
         *count += 1;
         if *count == u8::MAX {
-            (votes.same, votes.other) = (votes.same / 2, votes.other / 2);
+            votes.same /= 2;
+            votes.other /= 2;
+            votes.alone /= 2;
         }
+    }
+
+    /// A page that should have repeated another one did not.
+    fn doubt_places(&mut self, url: &CrawlUrl) {
+        for place in places(url) {
+            let votes = self
+                .votes
+                .iter_mut()
+                .find(|votes| votes.place == place.name);
+            if let Some(votes) = votes.filter(|votes| votes.is_irrelevant()) {
+                votes.other = votes.other.saturating_add(1);
+            }
+        }
+    }
+
+    fn stem<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> u32 {
+        stem(url, self.is_literal(url))
+    }
+
+    /// Whether a link leads to more of what its page is.
+    pub(super) fn are_kin(&self, page: &CrawlUrl, link: &CrawlUrl) -> bool {
+        self.stem(page) == self.stem(link)
+    }
+
+    /// The links of a page were let in, so many to its kin that are not repeats.
+    pub(super) fn brought(&mut self, url: &CrawlUrl, links: u32) {
+        let id = self.stem(url);
+        let known = self.stems.iter().position(|stem| stem.id == id);
+        if known.is_none() && links == 0 {
+            return;
+        }
+        let at = known.unwrap_or_else(|| {
+            if self.stems.len() == STEMS {
+                let least = (0..STEMS).min_by_key(|at| self.stems[*at].debt);
+                self.stems.swap_remove(least.unwrap_or(0));
+            }
+            self.stems.push(Stem { id, debt: 0 });
+            self.stems.len() - 1
+        });
+        let debt = &mut self.stems[at].debt;
+        *debt = match links {
+            0 => debt.saturating_sub(1),
+            _ => (u32::from(*debt) + links).min(MOST_DEBT.into()) as u8,
+        };
+    }
+
+    /// Whether pages bring ever more links to their kin, of which few prove real.
+    pub(super) fn explodes<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
+        let id = self.stem(url);
+        let mut stems = self.stems.iter();
+        stems.any(|stem| stem.id == id && stem.debt >= EXPLODES)
     }
 
     /// A page that brought something speaks for the template of the page it was found on.
@@ -284,6 +384,10 @@ impl Learner {
         if id & !1 == own & !1 {
             return;
         }
+        let stem = self.stem(found_on);
+        for known in self.stems.iter_mut().filter(|known| known.id == stem) {
+            known.debt = known.debt.saturating_sub(PAYS);
+        }
         for record in &mut self.records {
             if record.id & !1 == id {
                 record.recent = record.recent << 1 | 1;
@@ -294,14 +398,16 @@ impl Learner {
 
     /// A page that brought nothing counts against a template that nobody vouches for: most where
     /// the template grows out of itself.
-    fn charge(&mut self, id: u32, verdict: Verdict, is_own: bool) {
+    fn charge(&mut self, id: u32, verdict: Verdict, (is_own, explodes): (bool, bool)) {
         if id & 1 == 0 {
             return;
         }
-        let (of_template, of_site) = match (verdict, is_own) {
-            (Verdict::Same, true) => (8, 8),
-            (Verdict::Varied, true) => (2, 2),
-            (Verdict::Same, false) => (1, 2),
+        let explodes = explodes && id != REPEATS;
+        let (of_template, of_site) = match (verdict, is_own, explodes) {
+            (Verdict::Same, true, true) => (8, 8),
+            (Verdict::Same, true, false) | (Verdict::Varied, true, true) => (2, 2),
+            (Verdict::Varied, true, false) => (1, 1),
+            (Verdict::Same, false, _) => (1, 2),
             _ => (0, 1),
         };
         let record = self.record_mut(id);
@@ -354,38 +460,31 @@ impl Learner {
         let is_suspect = match source {
             Source::Vouches => looks >= JUDGED && recent.count_ones() <= 1,
             Source::Silent => recent.count_ones() < PROVEN,
+            Source::Repeats => return Class::Repeat,
         };
-        if is_suspect {
+        if is_suspect || self.explodes(url) {
             Class::Suspect
         } else {
             Class::Normal
         }
     }
 
-    /// Counts a URL that is withheld, or one that is not any more.
-    pub(super) fn count_withheld(&mut self, url: &CrawlUrl, is_more: bool) {
-        let id = self.id(url, Source::Silent);
+    /// Counts a URL that is withheld.
+    pub(super) fn count_withheld(&mut self, url: &CrawlUrl, source: Source) {
+        let id = self.id(url, source);
         if let Some(given_up) = self.name(id, url) {
-            given_up.withheld = if is_more {
-                given_up.withheld.saturating_add(1)
-            } else {
-                given_up.withheld.saturating_sub(1)
-            };
+            given_up.withheld = given_up.withheld.saturating_add(1);
         }
     }
 
-    /// The URL without what does not matter, if there is anything of that kind in it.
+    /// The URL without what does not matter, if anything is known not to.
     pub(super) fn reduced<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> Option<u64> {
         let is_irrelevant = |name: u32| {
             let votes = self.votes.iter().find(|votes| votes.place == name);
             votes.is_some_and(|votes| votes.is_irrelevant())
         };
-        if !self.votes.iter().any(|votes| votes.is_irrelevant()) {
-            return None;
-        }
-        places(url)
-            .any(|place| is_irrelevant(place.name))
-            .then(|| reduced(url, is_irrelevant))
+        let knows_any = self.votes.iter().any(|votes| votes.is_irrelevant());
+        knows_any.then(|| reduced(url, is_irrelevant))
     }
 
     /// What was given up.
@@ -395,8 +494,9 @@ impl Learner {
 
     /// Why a URL is withheld, if it belongs to a template that was given up.
     pub(super) fn why(&self, url: &CrawlUrl) -> Option<&GivenUp> {
-        let id = self.id(url, Source::Silent);
-        self.given_up.iter().find(|given_up| given_up.id == id)
+        let of = |id: u32| self.given_up.iter().find(|given_up| given_up.id == id);
+        let as_repeat = self.reduced(url).and_then(|_| of(REPEATS));
+        of(self.id(url, Source::Silent)).or(as_repeat)
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
@@ -418,10 +518,15 @@ impl Learner {
             bytes.extend(record.pages.to_le_bytes());
             bytes.extend(record.text.to_le_bytes());
         }
+        bytes.push(self.stems.len() as u8);
+        for stem in &self.stems {
+            bytes.extend(stem.id.to_le_bytes());
+            bytes.push(stem.debt);
+        }
         bytes.push(self.votes.len() as u8);
         for votes in &self.votes {
             bytes.extend(votes.place.to_le_bytes());
-            bytes.extend([votes.same, votes.other]);
+            bytes.extend([votes.same, votes.other, votes.alone]);
         }
         bytes.push(self.given_up.len() as u8);
         for given_up in &self.given_up {
@@ -452,11 +557,18 @@ impl Learner {
                 text: word(bytes)?,
             })
         })?;
+        let stems = list(bytes, |bytes| {
+            Some(Stem {
+                id: word(bytes)?,
+                debt: number(bytes, 1)? as u8,
+            })
+        })?;
         let votes = list(bytes, |bytes| {
             Some(Votes {
                 place: word(bytes)?,
                 same: number(bytes, 1)? as u8,
                 other: number(bytes, 1)? as u8,
+                alone: number(bytes, 1)? as u8,
             })
         })?;
         let given_up = list(bytes, read_given_up)?;
@@ -470,6 +582,7 @@ impl Learner {
             pairs,
             directories,
             records,
+            stems,
             votes,
             given_up,
         })

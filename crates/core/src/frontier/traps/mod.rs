@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Frontier;
-use super::entry::{Class, Entry};
+use super::entry::Entry;
 use super::handout::counts_as_page;
 use super::job::{Answer, Note};
 use super::pace::Moment;
@@ -75,6 +75,10 @@ pub(super) struct Traps {
     touched: Vec<u64>,
     /// Who stands behind the links of the page that is being settled.
     speaking: Source,
+    /// Somebody looked at that page.
+    looked: bool,
+    /// Links of that page to its kin that were let in and are not repeats.
+    born: u32,
     /// Active hosts with suspects in the store.
     held: BTreeSet<HostId>,
     /// Hosts that are not active may have suspects in the store.
@@ -91,6 +95,8 @@ impl Default for Traps {
             sites: KeyMap::default(),
             touched: Vec::new(),
             speaking: Source::Vouches,
+            looked: false,
+            born: 0,
             held: BTreeSet::new(),
             parked: false,
             with_traps: BTreeSet::new(),
@@ -99,8 +105,10 @@ impl Default for Traps {
     }
 }
 
-fn source(entry: &Entry) -> Source {
-    if entry.unvouched {
+fn standing(entry: &Entry) -> Source {
+    if entry.repeat {
+        Source::Repeats
+    } else if entry.unvouched {
         Source::Silent
     } else {
         Source::Vouches
@@ -152,6 +160,7 @@ impl<S: Store> Frontier<S> {
         answer: &Answer,
     ) -> Result<(), S::Error> {
         self.traps.speaking = Source::Vouches;
+        (self.traps.looked, self.traps.born) = (false, 0);
         if !self.rules.traps || !counts_as_page(entry.kind) || answer.status >= 300 {
             return Ok(());
         }
@@ -166,23 +175,41 @@ impl<S: Store> Frontier<S> {
         let verdict = site.learner.learn(&Fetched {
             url: &entry.url,
             found_on: entry.found_on.as_deref(),
-            source: source(entry),
+            source: standing(entry),
             look: answer.look.as_deref(),
         });
         if let Some(new) = site.learner.given_up().get(given_up).cloned() {
             self.tell_trap(host, domain, new);
         }
         self.touch_site(domain);
-        if verdict == Verdict::New {
-            self.lane(host).turns.brought_something(entry.class);
+        self.traps.looked = verdict != Verdict::Unknown;
+        match verdict {
+            Verdict::New => self.lane(host).turns.brought_something(entry.class),
+            Verdict::Varied | Verdict::Same => self.lane(host).turns.brought_nothing(),
+            Verdict::Unknown => {}
         }
+        let site = self.site(domain, &entry.url)?;
         self.traps.speaking = match verdict {
             _ if entry.root => Source::Vouches,
+            _ if site.learner.explodes(&entry.url) => Source::Silent,
             Verdict::New => Source::Vouches,
             Verdict::Varied | Verdict::Same => Source::Silent,
-            Verdict::Unknown => source(entry),
+            Verdict::Unknown if standing(entry) == Source::Vouches => Source::Vouches,
+            Verdict::Unknown => Source::Silent,
         };
         Ok(())
+    }
+
+    /// The links of a page were let in, so many to its kin.
+    pub(super) fn count_born(&mut self, entry: &Entry) {
+        let born = std::mem::take(&mut self.traps.born);
+        if entry.root || !self.traps.looked {
+            return;
+        }
+        let domain = self.domain(entry);
+        if let Some(site) = self.traps.sites.get_mut(&domain) {
+            site.learner.brought(&entry.url, born);
+        }
     }
 
     fn tell_trap(&mut self, host: HostId, domain: u64, trap: GivenUp) {
@@ -197,7 +224,7 @@ impl<S: Store> Frontier<S> {
 
     /// Whether a link of the page that is being settled has nobody who stands behind it.
     pub(super) fn is_unvouched(&self) -> bool {
-        self.traps.speaking == Source::Silent
+        self.traps.speaking != Source::Vouches
     }
 
     /// Finds the queue of an entry that is let in.
@@ -209,15 +236,20 @@ impl<S: Store> Frontier<S> {
         let Some(site) = self.traps.sites.get(&domain) else {
             return Ok(());
         };
+        let source = entry.found_on.as_deref();
+        let is_kin = source.is_some_and(|source| site.learner.are_kin(source, &entry.url));
+        self.traps.born += u32::from(is_kin);
         if !site.learner.is_wary() {
             return Ok(());
         }
-        let class = site.learner.class(&entry.url, source(entry));
-        entry.class = match self.repeat_key(domain, entry) {
-            Some(key) if class == Class::Normal && self.store.contains(key)? => Class::Suspect,
-            _ => class,
+        entry.repeat = match self.repeat_key(domain, entry) {
+            Some(key) => self.store.contains(key)?,
+            None => false,
         };
-        entry.unvouched |= entry.class != class;
+        self.traps.born -= u32::from(entry.repeat && is_kin);
+        if let Some(site) = self.traps.sites.get(&domain) {
+            entry.class = site.learner.class(&entry.url, standing(entry));
+        }
         Ok(())
     }
 
@@ -245,24 +277,32 @@ impl<S: Store> Frontier<S> {
         if is_settled || head.tries > 0 || is_exempt(head) {
             return Ok(false);
         }
-        let mut class = site.learner.class(&head.url, source(head));
-        let known = match self.repeat_key(lane.domain, head) {
-            Some(key) if head.class == Class::Normal => self.store.contains(key)?,
-            _ => false,
+        let repeat = match self.repeat_key(lane.domain, head) {
+            Some(key) => self.store.contains(key)?,
+            None => false,
         };
-        if known {
-            class = class.max(Class::Suspect);
-        }
+        let standing = if repeat {
+            Source::Repeats
+        } else {
+            standing(head)
+        };
+        let class = site.learner.class(&head.url, standing);
         if class <= head.class {
+            self.mark_head(host, now, repeat);
             return Ok(false);
         }
         let mut entry = self.take_head(host, now);
         self.store.settle(&entry)?;
         self.lane(host).queued -= u64::from(self.lane(host).queued > 0);
-        entry.class = class;
-        entry.unvouched |= known;
+        (entry.class, entry.repeat) = (class, repeat);
         self.put_behind(entry, now)?;
         Ok(true)
+    }
+
+    fn mark_head(&mut self, host: HostId, now: Moment, repeat: bool) {
+        if let Some(head) = self.lane(host).head_mut(now) {
+            head.repeat = repeat;
+        }
     }
 
     /// A page is asked for: whether it is to be looked at closely.
@@ -277,7 +317,7 @@ impl<S: Store> Frontier<S> {
         if !self.rules.traps || !counts_as_page(entry.kind) {
             return Ok(false);
         }
-        let closely = site.learner.wants_look(&entry.url, source(entry));
+        let closely = site.learner.wants_look(&entry.url, standing(entry));
         if let Some(key) = self.repeat_key(domain, entry)
             && !self.store.contains(key)?
         {

@@ -11,7 +11,7 @@ use super::super::Frontier;
 use super::super::entry::{Class, Entry};
 use super::super::pace::Moment;
 use super::super::store::{Span, Store, Waiting};
-use super::{MANY_HOSTS, source};
+use super::{MANY_HOSTS, standing};
 use crate::key::HostId;
 
 /// Normal pages to a probe, at first and at the most.
@@ -31,6 +31,8 @@ pub(in super::super) struct Turns {
     gap: u16,
     /// A page of the host brought something new.
     brought: bool,
+    /// Pages of the host were looked at, and brought nothing.
+    barren: bool,
     /// Nothing else could be done: one window of suspects may be taken.
     released: bool,
 }
@@ -41,6 +43,7 @@ impl Default for Turns {
             since: 0,
             gap: FIRST_GAP,
             brought: false,
+            barren: false,
             released: false,
         }
     }
@@ -52,6 +55,10 @@ impl Turns {
         if class != Class::Normal {
             self.gap = FIRST_GAP;
         }
+    }
+
+    pub(super) fn brought_nothing(&mut self) {
+        self.barren = true;
     }
 
     /// So many normal pages are next; whether a probe is due.
@@ -71,6 +78,7 @@ impl<S: Store> Frontier<S> {
         self.lanes.get(&host).is_some_and(|lane| {
             let site = self.traps.sites.get(&lane.domain);
             !lane.turns.brought
+                && lane.turns.barren
                 && !lane.turns.released
                 && lane.ended.is_none()
                 && site.is_some_and(|site| site.hosts.len() >= MANY_HOSTS)
@@ -85,7 +93,7 @@ impl<S: Store> Frontier<S> {
         } else if self.has_to_wait(host) {
             Class::Normal
         } else {
-            Class::Suspect
+            Class::Repeat
         };
         Span {
             class,
@@ -127,10 +135,13 @@ impl<S: Store> Frontier<S> {
         match window.front().map(|first| first.class) {
             Some(Class::Normal) if self.rules.traps => {
                 let is_due = self.lane(host).turns.is_due(window.len());
-                if is_due && span.class == Class::Suspect {
-                    self.store.take(host, span, 1, &mut window)?;
+                if is_due && span.class != Class::Normal {
+                    let class = Class::Suspect;
+                    self.store
+                        .take(host, Span { class, ..span }, 1, &mut window)?;
                 }
             }
+            Some(Class::Repeat) => self.lane(host).turns.released = false,
             Some(Class::Suspect) if self.rules.traps => {
                 self.lane(host).turns.released = false;
                 self.bring_cleared_before(host, &mut window)?;
@@ -153,7 +164,7 @@ impl<S: Store> Frontier<S> {
             return Ok(());
         };
         let is_cleared =
-            |entry: &Entry| site.learner.class(&entry.url, source(entry)) == Class::Normal;
+            |entry: &Entry| site.learner.class(&entry.url, standing(entry)) == Class::Normal;
         let cleared = window.iter().filter(|entry| is_cleared(entry)).count();
         if cleared == window.len() || cleared * FEW_CLEARED < window.len() {
             return Ok(());
@@ -221,7 +232,7 @@ impl<S: Store> Frontier<S> {
             let domain = self.domain(&entry);
             self.counts.withheld += 1;
             if let Some(site) = self.traps.sites.get_mut(&domain) {
-                site.learner.count_withheld(&entry.url, true);
+                site.learner.count_withheld(&entry.url, standing(&entry));
                 self.traps.with_traps.insert(domain);
             }
             self.touch_site(domain);
@@ -260,7 +271,7 @@ impl<S: Store> Frontier<S> {
                 break;
             }
             let span = Span {
-                class: Class::Suspect,
+                class: Class::Repeat,
                 deepest: self.level,
             };
             self.traps.parked = self.take_in_host(span, now)?;
@@ -271,7 +282,7 @@ impl<S: Store> Frontier<S> {
 
     fn release_host(&mut self, host: HostId, now: Moment) -> Result<bool, S::Error> {
         let span = Span {
-            class: Class::Suspect,
+            class: Class::Repeat,
             deepest: self.level,
         };
         if !self.has_to_wait(host) {

@@ -14,6 +14,9 @@ use crate::url::CrawlUrl;
 /// Segments of a path that are told apart; deeper ones are of one shape.
 const SEGMENTS: usize = 6;
 
+/// Segments of a path from which it is deep.
+const DEEP: usize = 4;
+
 /// Places of a URL that may turn out not to matter, at the most.
 const PLACES: usize = 8;
 
@@ -130,6 +133,25 @@ fn extension(segment: &str) -> &str {
     if is_one { extension } else { "" }
 }
 
+/// The hash of what a URL has in common with those that grow out of it: the shape of its path, as
+/// far as it is not deep, and the name of its file where parameters follow, whatever these are.
+pub(super) fn stem<Text: Deref<Target = str>>(url: &CrawlUrl<Text>, is_literal: bool) -> u32 {
+    let mut hash = 2;
+    let mut last = "";
+    for (place, segment) in segments(url.path()).enumerate() {
+        last = segment;
+        if place == 0 && is_literal {
+            hash = mix(hash, u64::from(short(segment.as_bytes(), 0)));
+        } else if place < DEEP {
+            hash = mix(hash, Kind::of(segment.as_bytes()) as u64 + 1);
+        }
+    }
+    if url.query().is_some() {
+        hash = mix(hash, u64::from(short(last.as_bytes(), 6)));
+    }
+    (hash >> 32) as u32
+}
+
 /// A template in words, as in `/calendar/{n}/{n}?view`.
 pub(super) fn in_words<Text: Deref<Target = str>>(
     url: &CrawlUrl<Text>,
@@ -179,6 +201,8 @@ pub(super) fn in_words<Text: Deref<Target = str>>(
 pub(super) struct Place {
     /// What it is called on every page of the site.
     pub(super) name: u32,
+    /// Its value has no meaning to people, as names of sessions have none.
+    pub(super) is_opaque: bool,
     at: At,
 }
 
@@ -199,29 +223,31 @@ pub(super) fn places<Text: Deref<Target = str>>(
     let has_label = registrable(host).len() < host.len();
     let label = has_label.then_some(Place {
         name: short(b"label", 3),
+        is_opaque: true,
         at: At::Label,
     });
     let in_path = segments(url.path())
         .enumerate()
         .filter_map(|(place, segment)| {
             let (front, behind) = segment.split_once(';').unwrap_or((segment, ""));
-            if let Some((name, _)) = behind.split_once('=') {
-                let name = short(name.as_bytes(), 4);
+            if let Some((name, value)) = behind.split_once('=') {
                 return Some(Place {
-                    name,
+                    name: short(name.as_bytes(), 4),
+                    is_opaque: Kind::of(value.as_bytes()) == Kind::Mixed,
                     at: At::Behind(place),
                 });
             }
             let kind = Kind::of(front.as_bytes());
-            let name = short(kind.sign().as_bytes(), 5 + place as u64);
             kind.varies().then_some(Place {
-                name,
+                name: short(kind.sign().as_bytes(), 5 + place as u64),
+                is_opaque: kind == Kind::Mixed,
                 at: At::Segment(place),
             })
         });
     let in_query = url.query().into_iter().flat_map(parameters).enumerate();
-    let in_query = in_query.map(|(place, (name, _))| Place {
+    let in_query = in_query.map(|(place, (name, value))| Place {
         name: short(name.as_bytes(), 4),
+        is_opaque: Kind::of(value.as_bytes()) == Kind::Mixed,
         at: At::Parameter(place),
     });
     label
