@@ -36,7 +36,7 @@ use crate::page::Page;
 use crate::past::{self, Extent, Past};
 use crate::report::{Report, StoppedBy, html};
 use crate::store::StoreError;
-use crate::stored::{JobStanding, StoredJob};
+use crate::stored::StoredJob;
 
 /// How long requests in flight may take to finish once a stop is asked for.
 pub const GRACE: Duration = Duration::from_secs(10);
@@ -407,7 +407,7 @@ fn earlier_crawls(config: &Config) -> Result<Option<Past>, CrawlError> {
 fn goes_on(config: &Config) -> bool {
     let folder = config.output.folder.as_deref();
     let job = folder.and_then(|path| StoredJob::read(path).ok());
-    job.is_some_and(|job| job.standing == JobStanding::Unfinished && !config.output.overwrite)
+    job.is_some_and(|job| job.has_work_for(config) && !config.output.overwrite)
 }
 
 pub(crate) fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
@@ -437,6 +437,8 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
     let why = facts.stopped_by.to_string();
     let standing = if !failed_roots.is_empty() {
         Standing::Unreached
+    } else if facts.stopped_by == StoppedBy::Finished && facts.withheld > 0 {
+        Standing::Withholding
     } else if facts.stopped_by == StoppedBy::Finished {
         Standing::Finished
     } else {

@@ -146,6 +146,9 @@ pub(crate) struct Marker {
     /// None of the roots could be reached: there is nothing to keep.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) unreached: bool,
+    /// It came to its end with URLs that are withheld as parts of traps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) withholds: bool,
     /// The state lives on disk, so the crawl can be resumed.
     #[serde(default)]
     pub(crate) durable: bool,
@@ -176,6 +179,7 @@ impl Marker {
         format: FORMAT,
         finished: false,
         unreached: false,
+        withholds: false,
         durable: false,
         seed: String::new(),
         reached: 0,
@@ -188,6 +192,8 @@ impl Marker {
 pub(crate) enum Standing {
     Open,
     Finished,
+    /// Finished, but for URLs that are withheld as parts of traps.
+    Withholding,
     Unreached,
 }
 
@@ -226,7 +232,9 @@ impl JobFolder {
         match marker {
             // Whoever mistyped a name or started the server late just tries again.
             Some(marker) if config.output.overwrite || marker.unreached => empty(path)?,
-            Some(marker) if marker.finished => return Err(FolderError::Finished(path.into())),
+            Some(marker) if marker.finished && (config.scope.traps || !marker.withholds) => {
+                return Err(FolderError::Finished(path.into()));
+            }
             Some(marker) if !marker.durable || config.output.in_memory => {
                 return Err(FolderError::Unfinished(path.into()));
             }
@@ -352,7 +360,8 @@ impl JobFolder {
     ) -> Result<(), FolderError> {
         let marker = Marker {
             format: FORMAT,
-            finished: standing == Standing::Finished,
+            finished: matches!(standing, Standing::Finished | Standing::Withholding),
+            withholds: standing == Standing::Withholding,
             unreached: standing == Standing::Unreached,
             durable: !config.output.in_memory,
             seed: self.id(),
@@ -522,7 +531,8 @@ fn rescoped(path: &Path, config: &Config) -> Result<Vec<String>, FolderError> {
         scope(&old).unwrap_or_default(),
         scope(&new).unwrap_or_default(),
     );
-    for key in new.keys() {
+    // Whether traps are looked for is no question of scope.
+    for key in new.keys().filter(|key| *key != "traps") {
         if old.get(key) != new.get(key) {
             differences.push(format!(
                 "{key}: {} → {}",

@@ -78,6 +78,9 @@ pub struct Status {
     pub done: u64,
     /// URLs that wait or are in flight.
     pub queued: u64,
+    /// URLs that are withheld as parts of traps.
+    #[serde(default)]
+    pub withheld: u64,
     /// Requests in flight, those for names and robots.txt included.
     pub in_flight: u64,
     /// Pages fetched.
@@ -175,7 +178,8 @@ impl StoredJob {
         status.seconds = spent.unwrap_or_default().as_secs_f64();
         let frontier: FrontierState = state.note(FRONTIER_NOTE)?.unwrap_or_default();
         let counts = frontier.counts;
-        (status.done, status.queued) = (counts.settled, counts.todo());
+        (status.done, status.withheld) = (counts.settled, counts.withheld);
+        status.queued = counts.todo() - counts.withheld.min(counts.todo());
         (status.pages, status.bytes, status.hosts_met) = (counts.pages, counts.wire, counts.hosts);
         status.summary = self.summary(state.store, frontier)?;
         Ok(status)
@@ -193,6 +197,7 @@ impl StoredJob {
             held: None,
             done: 0,
             queued: 0,
+            withheld: 0,
             in_flight: 0,
             pages: 0,
             bytes: 0,

@@ -75,6 +75,8 @@ pub struct StoredJob {
     pub config: Config,
     /// How far it is.
     pub standing: JobStanding,
+    /// URLs are withheld as parts of traps.
+    pub withholds: bool,
     /// Its state lives on disk, so that it can be resumed.
     pub durable: bool,
     /// How the last run ended; none while one runs, and after one that was killed.
@@ -105,10 +107,20 @@ impl StoredJob {
                 (_, true) => JobStanding::Unreached,
                 _ => JobStanding::Unfinished,
             },
+            withholds: marker.withholds,
             durable: marker.durable,
             ended: marker.ended.clone(),
             seed: marker.seed(path)?,
         })
+    }
+
+    /// Whether a run with this configuration goes on with it, or finds nothing left to do.
+    pub fn has_work_for(&self, config: &Config) -> bool {
+        match self.standing {
+            JobStanding::Unfinished => true,
+            JobStanding::Finished => self.withholds && !config.scope.traps,
+            JobStanding::Unreached => false,
+        }
     }
 
     /// Where a log ended at the last commit that was witnessed, for views that are made from

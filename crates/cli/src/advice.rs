@@ -178,6 +178,16 @@ pub(crate) fn on_early_end(report: &Report) -> Option<String> {
         "crawl again with more"
     };
     match &report.facts.stopped_by {
+        StoppedBy::Finished if report.facts.withheld > 0 => {
+            let name = match &report.facts.traps[..] {
+                [trap, ..] => format!(", most of them like {}", shown(&trap.template)),
+                [] => String::new(),
+            };
+            Some(format!(
+                "{todo} look like a trap without end and were withheld{name}; \
+                 --no-trap-detection fetches them"
+            ))
+        }
         StoppedBy::Budget(flag) => Some(format!(
             "{} ended the crawl with {todo} still to do; {again}",
             shown(flag)

@@ -168,6 +168,11 @@ fn note_line(note: &Note) -> String {
         }
         Note::Parked { host, why, .. } => format!("{host} is left alone for a while: {why}"),
         Note::HostEnded { host, why } => format!("{host} is given up: {why}"),
+        Note::Trap {
+            host,
+            template,
+            alike,
+        } => format!("given up as a trap on {host}: {template}, {alike} pages alike"),
         Note::NetworkAway { hosts } => format!(
             "paused: {hosts} hosts failed at once, so the network seems to be away; \
              the crawl goes on when it is back"

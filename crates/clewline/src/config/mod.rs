@@ -121,6 +121,8 @@ pub struct ScopeConfig {
     pub sitemaps: bool,
     /// Obey robots.txt.
     pub robots: bool,
+    /// Learn which URLs are parts of traps, and give them up.
+    pub traps: bool,
 }
 
 impl ScopeConfig {
@@ -149,6 +151,7 @@ impl Default for ScopeConfig {
             follow_nofollow: false,
             sitemaps: true,
             robots: true,
+            traps: true,
         }
     }
 }

@@ -143,6 +143,7 @@ impl Config {
             .clone_from(&self.politeness.shared_addresses);
         rules.follow_nofollow = self.scope.follow_nofollow;
         rules.sitemaps = self.scope.sitemaps;
+        rules.traps = self.scope.traps;
         rules.robots_retry = self.politeness.robots_retry.unwrap_or(rules.robots_retry);
         Ok(rules)
     }

@@ -50,6 +50,7 @@ fn unusual() -> Config {
         follow_nofollow: true,
         sitemaps: false,
         robots: false,
+        traps: false,
     };
     Config {
         roots: vec![

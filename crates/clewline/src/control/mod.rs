@@ -147,6 +147,9 @@ pub(crate) struct Sight {
     pub(crate) ends: Vec<(String, u64)>,
     /// How its host stands, if it is active.
     pub(crate) host: Option<HostSummary>,
+    /// The template that it belongs to was given up as a trap: in words.
+    #[serde(default)]
+    pub(crate) trap: Option<String>,
 }
 
 /// What a robots.txt says of one URL.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clewline_core::frontier::{Hold, Moment, Origin, Store, Summary};
+use clewline_core::frontier::{Hold, Moment, Origin, Site, Store, Summary};
 use clewline_core::key::HostId;
 use clewline_core::url::CrawlUrl;
 
@@ -144,7 +144,8 @@ impl<S: Store> Engine<S> {
             ended: None,
             held: self.held(),
             done: self.tally.done,
-            queued: counts.admitted - self.tally.done,
+            queued: (counts.admitted - self.tally.done).saturating_sub(counts.withheld),
+            withheld: counts.withheld,
             in_flight: counts.in_flight,
             pages: counts.pages,
             bytes: counts.wire,
@@ -200,9 +201,11 @@ impl<S: Store> Engine<S> {
         let store = self.frontier.store();
         let seen = store.contains(key).map_err(state)?;
         let robots = saying(store, key.host(), url).map_err(state)?;
+        let trap = given_up(store, url).map_err(state)?;
         Ok(Sight {
             seen,
             robots,
+            trap,
             joined: self.frontier.state().joined,
             ends: self
                 .desk
@@ -213,6 +216,17 @@ impl<S: Store> Engine<S> {
             host: self.frontier.host(key.host(), now),
         })
     }
+}
+
+/// The template of a URL, if it was given up as a trap.
+pub(crate) fn given_up<S: Store>(store: &S, url: &CrawlUrl) -> Result<Option<String>, S::Error> {
+    let row = store.load_lane(Site::row_of(url))?;
+    let site = row.as_ref().and_then(Site::read);
+    let given_up = site.as_ref().and_then(|site| site.given_up(url));
+    Ok(given_up.map(|it| {
+        let (template, alike) = (&it.template, it.alike);
+        format!("given up as a trap: {template}, {alike} pages alike")
+    }))
 }
 
 /// What the stored robots.txt of its origin says of a URL.

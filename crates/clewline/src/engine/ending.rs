@@ -61,6 +61,8 @@ impl<S: Store + Send + 'static> Engine<S> {
             admitted: counts.admitted,
             // What is settled but not durable is not done.
             todo: counts.admitted - self.tally.done,
+            withheld: counts.withheld,
+            traps: self.frontier.traps(),
             resumable: self.config.output.folder.is_some() && !self.config.output.in_memory,
             stopped_by,
             notes,

@@ -49,6 +49,8 @@ pub struct Progress {
     pub done: u64,
     /// URLs waiting or in flight.
     pub todo: u64,
+    /// URLs that are withheld as parts of traps.
+    pub withheld: u64,
     /// Jobs in flight.
     pub in_flight: u64,
     /// Pages fetched.
@@ -125,7 +127,8 @@ impl Meter {
         Progress {
             elapsed: now,
             done: tally.done,
-            todo: counts.todo(),
+            todo: counts.todo() - counts.withheld.min(counts.todo()),
+            withheld: counts.withheld,
             in_flight: counts.in_flight,
             pages: counts.pages,
             pages_per_second: rate(counts.pages - pages),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use clewline_core::frontier::{
-    Answer, Ending, Failure, Familiar, Job, JobId, Patience, Settlement, Work,
+    Answer, Ending, Failure, Familiar, Job, JobId, Look, Patience, Settlement, Work,
 };
 use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
@@ -22,6 +22,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::facts::{self, Content, Facts, phases};
 use super::held::{Held, Share, TooMuch};
+use super::look;
 use super::pausing::{Pausing, pause_asked};
 use super::pointers::{self, Pointers};
 use super::post::Post;
@@ -180,10 +181,19 @@ async fn perform(workshop: &Workshop, mut errand: Box<Errand>) -> Done {
         }
         Work::Robots { url, address, .. } => fetch_robots(workshop, url, *address, passport).await,
         Work::Page {
-            url, address, kind, ..
+            url,
+            address,
+            kind,
+            closely,
+            ..
         } => {
-            let (address, kind) = (*address, *kind);
-            fetch_page(workshop, Target { url, address, kind }, passport).await
+            let target = Target {
+                url,
+                address: *address,
+                kind: *kind,
+                closely: *closely,
+            };
+            fetch_page(workshop, target, passport).await
         }
     };
     if let (Work::Page { url, .. }, Some(_)) = (errand.work, done.facts.status) {
@@ -226,6 +236,8 @@ pub(super) struct Target<'a> {
     pub(super) url: &'a CrawlUrl,
     address: Option<IpAddr>,
     pub(super) kind: LinkKind,
+    /// Its text is looked at closely.
+    closely: bool,
 }
 
 impl Workshop {
@@ -467,6 +479,7 @@ struct Reading {
     extracted: Option<Extracted>,
     digest: u128,
     body: Option<Bytes>,
+    look: Option<Box<Look>>,
     share: Share,
 }
 
@@ -485,6 +498,7 @@ async fn read_body(
             sitemap: target.kind == LinkKind::SitemapFile,
         })
     });
+    let mut look = (reads_links && target.closely).then(|| look::Reader::new(target.url));
     let mut digest = Xxh3::new();
     let mut kept = workshop.keep_content.then(BytesMut::new);
     let mut share = workshop.held.share();
@@ -492,6 +506,9 @@ async fn read_body(
     while let Some(chunk) = response.body.chunk().await? {
         size += chunk.len();
         digest.update(&chunk);
+        if let Some(look) = &mut look {
+            look.feed(&chunk);
+        }
         if let Some(extraction) = &mut extraction {
             extraction.feed(&chunk);
             turn += chunk.len();
@@ -521,12 +538,23 @@ async fn read_body(
         Some(extraction) if is_heavy => Some(finish_apart(extraction).await),
         extraction => extraction.map(Extraction::finish),
     };
+    let digest = digest.digest128();
     Ok(Reading {
         extracted,
-        digest: digest.digest128(),
+        digest,
+        look: look.map(|look| match has_markup(response) {
+            true => look.finish(),
+            false => look::of_digest(digest),
+        }),
         body: kept.map(BytesMut::freeze),
         share,
     })
+}
+
+/// Whether an answer claims to have a text between tags.
+fn has_markup(response: &Response) -> bool {
+    let claim = response.headers.text("content-type");
+    claim.is_none_or(|claim| claim.contains("html") || claim.contains("xml"))
 }
 
 /// Ends the reading of a page without holding up the other tasks of a thread: formats that are
@@ -563,6 +591,7 @@ fn take_reading(
     facts: &mut Facts,
 ) -> Option<Share> {
     facts.digest = Some(facts::digest(read.digest));
+    answer.look = read.look;
     let extracted = read.extracted.unwrap_or_default();
     facts.title = extracted.title;
     facts.canonical = extracted.canonical;

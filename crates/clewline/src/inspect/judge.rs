@@ -5,7 +5,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use clewline_core::frontier::{Frontier, MemoryStore, Rules, Store};
+use clewline_core::frontier::{Frontier, MemoryStore, Rules, Span, Store};
 use clewline_core::key::Key;
 use clewline_core::link::{Link, LinkKind};
 use clewline_core::outcome::SkipReason;
@@ -78,7 +78,7 @@ fn queued(links: &[(Key, Link)], frontier: &mut Frontier<MemoryStore>) -> HashSe
     for host in hosts {
         let Ok(()) = frontier
             .store()
-            .take(host, u32::MAX, usize::MAX, &mut entries);
+            .take(host, Span::normal(u32::MAX), usize::MAX, &mut entries);
     }
     entries.into_iter().map(|entry| entry.key).collect()
 }

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use clewline_core::frontier::Trap;
 use clewline_core::url::CrawlUrl;
 use serde::{Deserialize, Serialize};
 
@@ -32,8 +33,12 @@ pub struct RunFacts {
     pub peak_in_flight: u32,
     /// URLs that entered the crawl.
     pub admitted: u64,
-    /// URLs still queued.
+    /// URLs still queued, those that are withheld included.
     pub todo: u64,
+    /// URLs that are withheld as parts of traps.
+    pub withheld: u64,
+    /// The templates that were given up as traps.
+    pub traps: Vec<Trap>,
     /// Whether another run can go on where this one stopped.
     pub resumable: bool,
     /// Why it ended.

@@ -152,6 +152,8 @@ pub(crate) fn report() -> Report {
         admitted,
         todo: 214,
         resumable: true,
+        withheld: 0,
+        traps: Vec::new(),
         stopped_by: StoppedBy::Budget("--max-time".into()),
         notes: vec!["robots.txt was ignored (--ignore-robots)".into()],
     };

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use clewline_core::frontier::{Entry, KeyMap, KeySet, LaneRow, Origin, Sealed};
+use clewline_core::frontier::{Class, Entry, KeyMap, KeySet, LaneRow, Origin, Sealed};
 use clewline_core::key::{HostId, Key, Keyer};
 use clewline_core::url::Scheme;
 
@@ -28,7 +28,7 @@ pub use database::{DiskUse, StoreError};
 use fresh::FreshKeys;
 use hot::HotKeys;
 use packing::{Packer, unpack};
-use queue::{HostQueue, KnownRow, Place, ROW_ENTRIES, Rest, ToRead};
+use queue::{HostQueue, KnownRow, Place, ROW_ENTRIES, Rank, Rest, ToRead};
 use runs::{KeptBlocks, Runs};
 
 use crate::memory::MemoryPlan;
@@ -252,10 +252,10 @@ impl DiskStore {
     }
 
     /// Begins a row of the open batch.
-    fn begin_row(&mut self, host: HostId, depth: u32) -> usize {
+    fn begin_row(&mut self, host: HostId, rank: Rank) -> usize {
         let part = self.open.rows.len() as u32;
         let place = Place {
-            depth,
+            rank,
             batch: self.batch,
             part,
         };
@@ -280,7 +280,7 @@ impl DiskStore {
     }
 
     /// A row of the open batch that has room and of which something waits.
-    fn row_with_room(&mut self, host: HostId, depth: u32) -> usize {
+    fn row_with_room(&mut self, host: HostId, rank: Rank) -> usize {
         let candidates = self
             .open
             .open_rows
@@ -296,9 +296,9 @@ impl DiskStore {
             });
             is_waiting
                 && packer.count() < ROW_ENTRIES
-                && place.is_some_and(|place| place.depth == depth)
+                && place.is_some_and(|place| place.rank == rank)
         });
-        found.unwrap_or_else(|| self.begin_row(host, depth))
+        found.unwrap_or_else(|| self.begin_row(host, rank))
     }
 
     /// Reads a row from disk and takes up to `most` of its entries that are not settled.
@@ -321,7 +321,7 @@ impl DiskStore {
             .get_mut(&row)
             .expect("a row of which something waits is known");
         let (mut taken, mut waiting, mut next) = (0, 0, None);
-        let open = unpack(&bytes, (row, place.depth), &self.keyer, |at| {
+        let open = unpack(&bytes, (row, place.rank), &self.keyer, |at| {
             if at < from || state.is_settled(at) {
                 return false;
             }
@@ -367,9 +367,9 @@ impl DiskStore {
         }
     }
 
-    fn first_row(&mut self, host: HostId) -> Result<Option<Place>, StoreError> {
+    fn first_row(&mut self, host: HostId, class: Class) -> Result<Option<Place>, StoreError> {
         let database = Arc::clone(&self.database);
-        self.queue(host).first(host, &database)
+        self.queue(host).first((host, class), &database)
     }
 
     /// The changes of rows: new ones are written, finished ones removed, others marked.

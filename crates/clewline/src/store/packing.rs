@@ -11,6 +11,7 @@ use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
 
 use super::database::StoreError;
+use super::queue::Rank;
 
 const VERSION: u8 = 1;
 
@@ -22,6 +23,9 @@ const FOUND_ON_NEW: u8 = 16;
 const LASTMOD: u8 = 32;
 const CHAIN: u8 = 64;
 const NESTED: u8 = 128;
+
+/// Stands beside the kind, whose numbers are smaller.
+const UNVOUCHED: u8 = 128;
 
 /// Packs entries one after the other.
 #[derive(Debug, Default)]
@@ -62,7 +66,8 @@ impl Packer {
         ] {
             flags |= if is_set { flag } else { 0 };
         }
-        self.bytes.extend([flags, entry.kind as u8]);
+        let unvouched = if entry.unvouched { UNVOUCHED } else { 0 };
+        self.bytes.extend([flags, entry.kind as u8 | unvouched]);
         self.number(u64::from(entry.hops_left));
         self.url(entry.url.as_str());
         if flags & FOUND_ON_NEW != 0 {
@@ -111,21 +116,21 @@ impl Packer {
     }
 }
 
-/// Unpacks the entries of a row that are wanted, by their places; `row` and `depth` are what its
+/// Unpacks the entries of a row that are wanted, by their places; `row` and `rank` are what its
 /// key says. The others are passed over.
 pub(super) fn unpack(
     bytes: &[u8],
-    (row, depth): (u64, u32),
+    (row, rank): (u64, Rank),
     keyer: &Keyer,
     is_wanted: impl FnMut(u32) -> bool,
 ) -> Result<Vec<Entry>, StoreError> {
     let damaged = StoreError::Damaged("a row of the queue");
-    read_row(bytes, (row, depth), keyer, is_wanted).ok_or(damaged)
+    read_row(bytes, (row, rank), keyer, is_wanted).ok_or(damaged)
 }
 
 fn read_row(
     bytes: &[u8],
-    (row, depth): (u64, u32),
+    (row, rank): (u64, Rank),
     keyer: &Keyer,
     mut is_wanted: impl FnMut(u32) -> bool,
 ) -> Option<Vec<Entry>> {
@@ -150,7 +155,7 @@ fn read_row(
             key: keyer.key(&url),
             url,
             kind: packed.kind,
-            depth,
+            depth: rank.depth(),
             found_on: match flags & FOUND_ON_NONE {
                 0 => Some(source.url()?),
                 _ => None,
@@ -170,6 +175,9 @@ fn read_row(
                 Some(json) => Some(serde_json::from_str::<Box<Chain>>(json).ok()?),
                 None => None,
             },
+            class: rank.class(),
+            unvouched: packed.unvouched,
+            repeat: false,
             ticket: Ticket { row, place },
         });
     }
@@ -198,6 +206,7 @@ impl Source<'_> {
 struct Packed<'a> {
     flags: u8,
     kind: LinkKind,
+    unvouched: bool,
     hops_left: u32,
     lastmod: Option<&'a str>,
     chain: Option<&'a str>,
@@ -211,7 +220,9 @@ fn read_entry<'a>(
     source: &mut Source<'a>,
 ) -> Option<Packed<'a>> {
     let flags = read_byte(rest)?;
-    let kind = LinkKind::from_number(read_byte(rest)?)?;
+    let kind = read_byte(rest)?;
+    let unvouched = kind & UNVOUCHED != 0;
+    let kind = LinkKind::from_number(kind & !UNVOUCHED)?;
     let hops_left = u32::try_from(read_number(rest)?).ok()?;
     let shared = usize::try_from(read_number(rest)?).ok()?;
     last_url.truncate(shared);
@@ -232,6 +243,7 @@ fn read_entry<'a>(
     Some(Packed {
         flags,
         kind,
+        unvouched,
         hops_left,
         lastmod,
         chain,
@@ -273,6 +285,8 @@ mod tests {
     use super::super::tests::plain_entry;
     use super::*;
 
+    const RANK: Rank = Rank::normal(4);
+
     fn entry(url: &str, found_on: Option<&str>) -> Entry {
         let parse = |text: &str| CrawlUrl::parse(text).unwrap();
         Entry {
@@ -300,6 +314,7 @@ mod tests {
         entries[2].root = true;
         entries[2].guessed_scheme = true;
         entries[3].nesting = 2;
+        entries[3].unvouched = true;
         let visited = vec![entries[0].key];
         entries[4].chain = Some(Box::new(Chain {
             visited,
@@ -312,7 +327,7 @@ mod tests {
         }
         let keyer = Keyer::new(3, &[]);
         let bytes = packer.into_bytes();
-        let back = unpack(&bytes, (9, 4), &keyer, |_| true).unwrap();
+        let back = unpack(&bytes, (9, RANK), &keyer, |_| true).unwrap();
         assert_eq!(back.len(), 5);
         for (place, (left, right)) in entries.iter().zip(&back).enumerate() {
             let mut left = left.clone();
@@ -323,7 +338,7 @@ mod tests {
             assert_eq!(format!("{left:?}"), format!("{right:?}"));
         }
         let places = |at: u32| at == 1 || at == 4;
-        let some = unpack(&bytes, (9, 4), &keyer, places).unwrap();
+        let some = unpack(&bytes, (9, RANK), &keyer, places).unwrap();
         let expected = [&back[1], &back[4]];
         assert_eq!(
             format!("{:?}", some.iter().collect::<Vec<_>>()),
@@ -344,14 +359,14 @@ mod tests {
         let good = packer.into_bytes();
         for length in 0..good.len() {
             // A cut may fall between two entries; it must not invent any.
-            if let Ok(entries) = unpack(&good[..length], (0, 0), &keyer, |_| true) {
+            if let Ok(entries) = unpack(&good[..length], (0, Rank::normal(0)), &keyer, |_| true) {
                 assert!(entries.len() < 20);
             }
         }
         for place in 0..good.len() {
             let mut bad = good.clone();
             bad[place] ^= 0xff;
-            let _ = unpack(&bad, (0, 0), &keyer, |_| true);
+            let _ = unpack(&bad, (0, Rank::normal(0)), &keyer, |_| true);
         }
     }
 }

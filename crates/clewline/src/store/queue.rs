@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use clewline_core::frontier::Entry;
+use clewline_core::frontier::{Class, Entry};
 use clewline_core::key::HostId;
 
 use super::database::{Database, Space, StoreError};
@@ -14,26 +14,74 @@ use super::database::{Database, Space, StoreError};
 /// Entries in a row at the most.
 pub(super) const ROW_ENTRIES: u32 = 256;
 
-/// The place of a row among its host's rows: depth, batch, number within the batch.
+/// A class and a depth as one number that sorts by them. What is normal has the number of its
+/// depth alone, as it had before there were classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Rank(u32);
+
+impl Rank {
+    const DEPTH_BITS: u32 = 29;
+    const DEEPEST: u32 = (1 << Self::DEPTH_BITS) - 1;
+
+    #[cfg(test)]
+    pub(super) const fn normal(depth: u32) -> Self {
+        Self(depth)
+    }
+
+    pub(super) fn new(class: Class, depth: u32) -> Self {
+        Self((class as u32) << Self::DEPTH_BITS | depth.min(Self::DEEPEST))
+    }
+
+    pub(super) fn class(self) -> Class {
+        match self.0 >> Self::DEPTH_BITS {
+            0 => Class::Normal,
+            1 => Class::Suspect,
+            2 => Class::Repeat,
+            _ => Class::Withheld,
+        }
+    }
+
+    pub(super) const fn depth(self) -> u32 {
+        self.0 & Self::DEEPEST
+    }
+}
+
+/// The place of a row among its host's rows: rank, batch, number within the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Place {
-    pub(super) depth: u32,
+    pub(super) rank: Rank,
     pub(super) batch: u64,
     pub(super) part: u32,
 }
 
 impl Place {
     pub(super) const FIRST: Self = Self {
-        depth: 0,
+        rank: Rank(0),
         batch: 0,
         part: 0,
     };
+
+    /// Before all rows of a class.
+    fn first_of(class: Class) -> Self {
+        Self {
+            rank: Rank::new(class, 0),
+            ..Self::FIRST
+        }
+    }
+
+    /// Behind all rows of a class.
+    fn behind(class: Class) -> Self {
+        Self {
+            rank: Rank((class as u32 + 1) << Rank::DEPTH_BITS),
+            ..Self::FIRST
+        }
+    }
 
     /// The key of this row in the database: sorts by host, then as places do.
     pub(super) fn key(self, host: HostId) -> Vec<u8> {
         let mut key = Vec::with_capacity(24);
         key.extend_from_slice(&host.0.to_be_bytes());
-        key.extend_from_slice(&self.depth.to_be_bytes());
+        key.extend_from_slice(&self.rank.0.to_be_bytes());
         key.extend_from_slice(&self.batch.to_be_bytes());
         key.extend_from_slice(&self.part.to_be_bytes());
         key
@@ -43,12 +91,12 @@ impl Place {
     pub(super) fn read(key: &[u8]) -> Option<(HostId, Self)> {
         let key: &[u8; 24] = key.try_into().ok()?;
         let (host, place) = key.split_at(8);
-        let depth = u32::from_be_bytes(place[..4].try_into().ok()?);
+        let rank = Rank(u32::from_be_bytes(place[..4].try_into().ok()?));
         let batch = u64::from_be_bytes(place[4..12].try_into().ok()?);
         let part = u32::from_be_bytes(place[12..].try_into().ok()?);
         Some((
             HostId(u64::from_be_bytes(host.try_into().ok()?)),
-            Self { depth, batch, part },
+            Self { rank, batch, part },
         ))
     }
 
@@ -95,10 +143,11 @@ pub(super) enum ToRead {
 #[derive(Debug)]
 pub(super) struct HostQueue {
     pub(super) known: BTreeMap<Place, KnownRow>,
-    on_disk: OnDisk,
-    /// Up to where the rows of each depth were taken; what is settled behind it is not read
+    /// For each class.
+    on_disk: [OnDisk; Class::ALL.len()],
+    /// Up to where the rows of each rank were taken; what is settled behind it is not read
     /// over again.
-    taken: BTreeMap<u32, Place>,
+    taken: BTreeMap<Rank, Place>,
     /// The host has nothing to do since this batch was open.
     rests_since: Option<u64>,
 }
@@ -107,7 +156,7 @@ impl HostQueue {
     pub(super) const fn new() -> Self {
         Self {
             known: BTreeMap::new(),
-            on_disk: OnDisk::Unknown,
+            on_disk: [OnDisk::Unknown; Class::ALL.len()],
             taken: BTreeMap::new(),
             rests_since: None,
         }
@@ -130,35 +179,39 @@ impl HostQueue {
         self.known.is_empty() && (self.taken.is_empty() || rested)
     }
 
-    /// The first row, wherever it is.
+    /// The first row of a class, wherever it is.
     pub(super) fn first(
         &mut self,
-        host: HostId,
+        (host, class): (HostId, Class),
         database: &Database,
     ) -> Result<Option<Place>, StoreError> {
-        if self.on_disk == OnDisk::Unknown {
-            self.on_disk = match self.look(host, database)? {
+        let at = class as usize;
+        if self.on_disk[at] == OnDisk::Unknown {
+            self.on_disk[at] = match self.look(host, class, database)? {
                 Some(place) => OnDisk::Next(place),
                 None => OnDisk::Nothing,
             };
         }
-        let known = self.known.keys().next().copied();
-        Ok(match (known, self.on_disk) {
+        let of_class = Place::first_of(class)..Place::behind(class);
+        let known = self.known.range(of_class).next().map(|(place, _)| *place);
+        Ok(match (known, self.on_disk[at]) {
             (Some(place), OnDisk::Next(other)) => Some(place.min(other)),
             (None, OnDisk::Next(place)) | (Some(place), _) => Some(place),
             (None, _) => None,
         })
     }
 
-    /// Looks for the first row on disk that was not taken.
-    fn look(&self, host: HostId, database: &Database) -> Result<Option<Place>, StoreError> {
-        let end = match host.0.checked_add(1) {
-            Some(next) => Place::FIRST.key(HostId(next)),
-            None => vec![0xff; 25],
-        };
-        let mut from = Place::FIRST;
+    /// Looks for the first row of a class on disk that was not taken.
+    fn look(
+        &self,
+        host: HostId,
+        class: Class,
+        database: &Database,
+    ) -> Result<Option<Place>, StoreError> {
+        let end = Place::behind(class).key(host);
+        let mut from = Place::first_of(class);
         loop {
-            if let Some(taken) = self.taken.get(&from.depth) {
+            if let Some(taken) = self.taken.get(&from.rank) {
                 from = from.max(taken.after());
             }
             let Some(key) = database.first(Space::Queue, &from.key(host), &end)? else {
@@ -167,7 +220,7 @@ impl HostQueue {
             let (_, place) = Place::read(&key).ok_or(StoreError::Damaged("a key of the queue"))?;
             let is_taken = self
                 .taken
-                .get(&place.depth)
+                .get(&place.rank)
                 .is_some_and(|taken| place <= *taken);
             // Rows that are known will be taken from there.
             if !is_taken && !self.known.contains_key(&place) {
@@ -175,7 +228,7 @@ impl HostQueue {
             }
             from = if is_taken {
                 Place {
-                    depth: place.depth,
+                    rank: place.rank,
                     ..Place::FIRST
                 }
             } else {
@@ -191,10 +244,11 @@ impl HostQueue {
         most: usize,
         into: &mut VecDeque<Entry>,
     ) -> Option<ToRead> {
-        let last = self.taken.entry(place.depth).or_insert(place);
+        let last = self.taken.entry(place.rank).or_insert(place);
         *last = (*last).max(place);
-        if self.on_disk == OnDisk::Next(place) {
-            self.on_disk = OnDisk::Unknown;
+        let on_disk = &mut self.on_disk[place.rank.class() as usize];
+        if *on_disk == OnDisk::Next(place) {
+            *on_disk = OnDisk::Unknown;
         }
         let Some(known) = self.known.get_mut(&place) else {
             return Some(ToRead::Whole);
@@ -233,7 +287,7 @@ impl HostQueue {
         let known = self.known.get_mut(&place)?;
         let is_begun = self
             .taken
-            .get(&place.depth)
+            .get(&place.rank)
             .is_some_and(|taken| place <= *taken);
         if is_begun {
             if let Rest::Here(entries) = &known.rest
@@ -244,9 +298,10 @@ impl HostQueue {
             return None;
         }
         let row = self.known.remove(&place)?.row;
-        match self.on_disk {
-            OnDisk::Next(other) => self.on_disk = OnDisk::Next(other.min(place)),
-            OnDisk::Nothing => self.on_disk = OnDisk::Next(place),
+        let on_disk = &mut self.on_disk[place.rank.class() as usize];
+        match *on_disk {
+            OnDisk::Next(other) => *on_disk = OnDisk::Next(other.min(place)),
+            OnDisk::Nothing => *on_disk = OnDisk::Next(place),
             OnDisk::Unknown => {}
         }
         Some(row)

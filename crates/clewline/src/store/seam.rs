@@ -6,12 +6,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use clewline_core::frontier::{Entry, LaneRow, Origin, Store, Ticket, Waiting};
+use clewline_core::frontier::{Class, Entry, LaneRow, Origin, Span, Store, Ticket, Waiting};
 use clewline_core::key::{HostId, Key};
 use clewline_core::robots::Robots;
 
 use super::database::{Change, Space, StoreError};
-use super::queue::{Place, Rest};
+use super::queue::{Place, Rank, Rest};
 use super::{BATCH, DiskStore, OpenBatch, SealedBatch, Waits, fresh, robots_key};
 
 /// What a row of the open batch takes in memory beside its entries, in entries: where every link
@@ -65,7 +65,7 @@ impl Store for DiskStore {
 
     fn push(&mut self, mut entry: Entry) -> Result<(), StoreError> {
         let host = entry.key.host();
-        let index = self.row_with_room(host, entry.depth);
+        let index = self.row_with_room(host, Rank::new(entry.class, entry.depth));
         let (row, packer) = &mut self.open.rows[index];
         entry.ticket = Ticket {
             row: *row,
@@ -90,14 +90,14 @@ impl Store for DiskStore {
     fn take(
         &mut self,
         host: HostId,
-        deepest: u32,
+        span: Span,
         most: usize,
         into: &mut VecDeque<Entry>,
     ) -> Result<(), StoreError> {
         let enough = into.len() + most;
         while into.len() < enough
-            && let Some(place) = self.first_row(host)?
-            && place.depth <= deepest
+            && let Some(place) = self.first_row(host, span.class)?
+            && place.rank.depth() <= span.deepest
         {
             let room = enough - into.len();
             if let Some(what) = self.queue(host).take(place, room, into) {
@@ -107,12 +107,17 @@ impl Store for DiskStore {
         Ok(())
     }
 
-    fn waiting(&mut self, host: HostId, deepest: u32) -> Result<Waiting, StoreError> {
-        Ok(match self.first_row(host)? {
-            Some(place) if place.depth <= deepest => Waiting::Ready,
-            Some(_) => Waiting::Deeper,
-            None => Waiting::Nothing,
-        })
+    fn waiting(&mut self, host: HostId, span: Span) -> Result<Waiting, StoreError> {
+        let mut waiting = Waiting::Nothing;
+        let classes = Class::ALL.into_iter();
+        for class in classes.take_while(|class| *class <= span.class) {
+            match self.first_row(host, class)? {
+                Some(place) if place.rank.depth() <= span.deepest => return Ok(Waiting::Ready),
+                Some(_) => waiting = Waiting::Deeper,
+                None => {}
+            }
+        }
+        Ok(waiting)
     }
 
     fn settle(&mut self, entry: &Entry) -> Result<(), StoreError> {
@@ -128,10 +133,12 @@ impl Store for DiskStore {
 
     fn next_host(
         &mut self,
-        deepest: u32,
+        span: Span,
         is_active: &dyn Fn(HostId) -> bool,
     ) -> Result<Option<HostId>, StoreError> {
         let end = vec![0xff; 25];
+        let is_meant =
+            |place: &Place| place.rank.class() <= span.class && place.rank.depth() <= span.deepest;
         let (start, mut wrapped) = (self.cursor, false);
         loop {
             let from = Place::FIRST.key(HostId(self.cursor));
@@ -147,14 +154,14 @@ impl Store for DiskStore {
                 break;
             }
             self.cursor = host.0.saturating_add(1);
-            if place.depth <= deepest && !is_active(host) {
+            if is_meant(&place) && !is_active(host) {
                 return Ok(Some(host));
             }
         }
-        let in_memory = self.queues.iter().find(|(host, queue)| {
-            let first = queue.known.keys().next();
-            first.is_some_and(|place| place.depth <= deepest) && !is_active(**host)
-        });
+        let in_memory = self
+            .queues
+            .iter()
+            .find(|(host, queue)| queue.known.keys().any(is_meant) && !is_active(**host));
         Ok(in_memory.map(|(host, _)| *host))
     }
 

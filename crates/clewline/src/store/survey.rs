@@ -3,7 +3,7 @@
 //! Owns the pass over all rows of all queues, for whoever looks at a job from outside. It reads
 //! and changes nothing; the pass is bounded in rows, and says whether it saw all of them.
 
-use clewline_core::frontier::KeyMap;
+use clewline_core::frontier::{Class, KeyMap};
 use clewline_core::key::HostId;
 use clewline_core::url::CrawlUrl;
 
@@ -40,7 +40,8 @@ impl DiskStore {
         Ok(longest)
     }
 
-    /// How many entries of a row are not settled, and the first of them.
+    /// How many entries of a row are not settled, and the first of them. What is withheld does not
+    /// wait.
     fn open_entries(
         &self,
         key: &[u8],
@@ -48,9 +49,12 @@ impl DiskStore {
     ) -> Result<Option<(HostId, CrawlUrl, u64)>, StoreError> {
         let damaged = StoreError::Damaged("a key of the queue");
         let (host, place) = Place::read(key).ok_or(damaged)?;
+        if place.rank.class() == Class::Withheld {
+            return Ok(None);
+        }
         let settled = self.database.get(Space::Progress, key)?;
         let row = Row::on_disk(host, place, settled);
-        let entries = unpack(bytes, (0, place.depth), &self.keyer, |place| {
+        let entries = unpack(bytes, (0, place.rank), &self.keyer, |place| {
             !row.is_settled(place)
         })?;
         let mut open = entries.into_iter();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clewline_core::frontier::{Attempts, Store, Ticket, Waiting};
+use clewline_core::frontier::{Attempts, Span, Store, Ticket, Waiting};
 use clewline_core::link::LinkKind;
 use clewline_core::robots::Robots;
 use clewline_core::url::CrawlUrl;
@@ -12,6 +12,12 @@ use proptest::test_runner::TestRunner;
 use super::*;
 
 const PLAN: MemoryPlan = MemoryPlan::of(16 * 1024 * 1024);
+
+/// Every queue of a host, at any depth.
+const ALL: Span = Span {
+    class: Class::Withheld,
+    deepest: u32::MAX,
+};
 
 fn keyer() -> Keyer {
     Keyer::new(5, &[])
@@ -34,6 +40,9 @@ pub(super) fn plain_entry(keyer: &Keyer, url: CrawlUrl, depth: u32) -> Entry {
         tries: 0,
         wire: 0,
         hops_left: 10,
+        class: Class::Normal,
+        unvouched: false,
+        repeat: false,
         nesting: 0,
         root: false,
         guessed_scheme: false,
@@ -53,9 +62,21 @@ fn host(number: u8) -> HostId {
 /// What can happen to a store.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    Push { host: u8, depth: u32 },
-    Take { host: u8, most: usize },
-    SettleOne { which: usize },
+    Push {
+        host: u8,
+        depth: u32,
+    },
+    Take {
+        host: u8,
+        most: usize,
+    },
+    SettleOne {
+        which: usize,
+    },
+    /// Into the next queue of its host.
+    MoveOne {
+        which: usize,
+    },
     LookAhead,
     Seal,
     Commit,
@@ -67,6 +88,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         8 => (0..4u8, 0..3u32).prop_map(|(host, depth)| Step::Push { host, depth }),
         4 => (0..4u8, 1..6usize).prop_map(|(host, most)| Step::Take { host, most }),
         6 => any::<usize>().prop_map(|which| Step::SettleOne { which }),
+        4 => any::<usize>().prop_map(|which| Step::MoveOne { which }),
         2 => Just(Step::LookAhead),
         3 => Just(Step::Seal),
         3 => Just(Step::Commit),
@@ -129,9 +151,11 @@ impl Model {
             }
             Step::Take { host: number, most } => {
                 let mut window = VecDeque::new();
-                self.store()
-                    .take(host(number), u32::MAX, most, &mut window)
-                    .unwrap();
+                for class in Class::ALL {
+                    let (span, room) = (Span { class, ..ALL }, most - window.len());
+                    let taken = self.store().take(host(number), span, room, &mut window);
+                    taken.unwrap();
+                }
                 assert!(window.len() <= most, "more was taken than asked for");
                 for entry in window {
                     let url = entry.url.to_string();
@@ -146,6 +170,15 @@ impl Model {
                     let entry = self.taken.remove(&url).unwrap();
                     self.store().settle(&entry).unwrap();
                     self.now.settled.insert(url);
+                }
+            }
+            Step::MoveOne { which } => {
+                let count = self.taken.len();
+                if let Some(url) = self.taken.keys().nth(which % count.max(1)).cloned() {
+                    let mut entry = self.taken.remove(&url).unwrap();
+                    self.store().settle(&entry).unwrap();
+                    entry.class = Class::ALL[(entry.class as usize + 1).min(3)];
+                    self.store().push(entry).unwrap();
                 }
             }
             Step::LookAhead => {
@@ -200,13 +233,13 @@ impl Model {
             };
             self.step(take);
             active.insert(host(number));
-            while self.store().waiting(host(number), u32::MAX).unwrap() == Waiting::Ready {
+            while self.store().waiting(host(number), ALL).unwrap() == Waiting::Ready {
                 self.step(take);
             }
         }
         assert_eq!(
             self.store()
-                .next_host(u32::MAX, &|host| active.contains(&host))
+                .next_host(ALL, &|host| active.contains(&host))
                 .unwrap(),
             None
         );
@@ -322,7 +355,11 @@ fn hosts_that_wait_are_found_without_being_active() {
     }
     let all = |_: HostId| false;
     assert!(
-        model.store().next_host(0, &all).unwrap().is_some(),
+        model
+            .store()
+            .next_host(Span::normal(0), &all)
+            .unwrap()
+            .is_some(),
         "in the open batch"
     );
     model.step(Step::Seal);
@@ -336,7 +373,7 @@ fn hosts_that_wait_are_found_without_being_active() {
         let seen = found.clone();
         let next = model
             .store()
-            .next_host(u32::MAX, &move |host| seen.contains(&host))
+            .next_host(ALL, &move |host| seen.contains(&host))
             .unwrap();
         found.extend(next);
     }
@@ -344,7 +381,7 @@ fn hosts_that_wait_are_found_without_being_active() {
     assert_eq!(
         model
             .store()
-            .next_host(1, &|_| false)
+            .next_host(Span::normal(1), &|_| false)
             .unwrap()
             .into_iter()
             .count(),
@@ -406,7 +443,10 @@ fn a_store_that_cannot_be_made_says_so_before_a_log_is_written() {
     let one = entry(1, 1, 0);
     assert!(!store.contains(one.key).unwrap(), "nothing is known yet");
     assert_eq!(store.load_lane(host(1)).unwrap(), None);
-    assert_eq!(store.waiting(host(1), 0).unwrap(), Waiting::Nothing);
+    assert_eq!(
+        store.waiting(host(1), Span::normal(0)).unwrap(),
+        Waiting::Nothing
+    );
     store.add(one.key).unwrap();
     store.push(one).unwrap();
     let refused = store.seal(Vec::new()).map(|_| ());
@@ -416,4 +456,64 @@ fn a_store_that_cannot_be_made_says_so_before_a_log_is_written() {
     );
     assert!(store.contains(entry(2, 1, 0).key).is_ok(), "keys are apart");
     assert!(store.load_lane(host(2)).is_err(), "it does not go on");
+}
+
+#[test]
+fn what_is_withheld_stays_out_of_the_way_and_comes_back() {
+    let mut model = Model::new();
+    for (page, class) in [
+        (1, Class::Normal),
+        (2, Class::Suspect),
+        (3, Class::Withheld),
+    ] {
+        let moved = Entry {
+            class,
+            unvouched: class != Class::Normal,
+            ..entry(1, page, 9 - page)
+        };
+        model.store().push(moved).unwrap();
+    }
+    for round in 0..2 {
+        let mut found = Vec::new();
+        for class in [Class::Normal, Class::Suspect, Class::Withheld] {
+            let span = Span { class, deepest: 8 };
+            let mut window = VecDeque::new();
+            let waiting = model.store().waiting(host(1), span).unwrap();
+            assert_eq!(waiting, Waiting::Ready, "{class:?} and what is before it");
+            model.store().take(host(1), span, 10, &mut window).unwrap();
+            found.extend(
+                window
+                    .into_iter()
+                    .map(|it| (it.class, it.depth, it.unvouched)),
+            );
+        }
+        assert_eq!(
+            found,
+            [
+                (Class::Normal, 8, false),
+                (Class::Suspect, 7, true),
+                (Class::Withheld, 6, true)
+            ]
+        );
+        if round == 0 {
+            model.step(Step::Seal);
+            model.step(Step::Commit);
+            model.crash();
+        }
+    }
+    let only_withheld = Entry {
+        class: Class::Withheld,
+        ..entry(2, 1, 0)
+    };
+    model.store().push(only_withheld).unwrap();
+    model.step(Step::Seal);
+    model.step(Step::Commit);
+    let other = |id: HostId| id != host(2);
+    let span = |class| Span { class, ..ALL };
+    let next = model.store().next_host(span(Class::Repeat), &other);
+    assert_eq!(next.unwrap(), None);
+    let next = model.store().next_host(ALL, &other);
+    assert_eq!(next.unwrap(), Some(host(2)));
+    let waiting = model.store().waiting(host(2), span(Class::Repeat));
+    assert_eq!(waiting.unwrap(), Waiting::Nothing);
 }

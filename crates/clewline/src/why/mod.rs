@@ -21,7 +21,7 @@ use serde::Serialize;
 use crate::control::protocol::{Answer, Request};
 use crate::control::server::ask;
 use crate::control::{RobotsSaying, Sight};
-use crate::engine::{FRONTIER_NOTE, saying};
+use crate::engine::{FRONTIER_NOTE, given_up, saying};
 use crate::folder::io_at;
 use crate::log::{links, urls};
 use crate::record::{OutcomeKind, Record};
@@ -42,6 +42,8 @@ pub enum Fate {
     Recorded,
     /// It was let in, and waits or is in flight.
     Queued,
+    /// It was let in, and is withheld as part of a trap.
+    Withheld,
     /// It was refused, or would be.
     Refused,
     /// The crawl never met it, and nothing speaks against it.
@@ -172,7 +174,13 @@ impl StoredJob {
             why.before.reverse();
             why.after = chain(&record, logs, rules, after)?;
         } else if sight.seen {
-            why.fate = Fate::Queued;
+            let is_withheld = sight.trap.is_some() && rules.traps;
+            why.fate = if is_withheld {
+                Fate::Withheld
+            } else {
+                Fate::Queued
+            };
+            why.rule = sight.trap.clone().filter(|_| is_withheld);
         } else {
             judge::refuse(&mut why, &self.config, rules, &sources);
         }
@@ -202,6 +210,7 @@ impl StoredJob {
             joined: frontier.joined,
             ends,
             host: None,
+            trap: given_up(&state.store, url)?,
         })
     }
 }

@@ -49,10 +49,17 @@ pub(crate) fn resume(arguments: ResumeArguments) -> Result<ExitStatus, Failure> 
     }
     let job = super::open(arguments.dir)?;
     let resolved = combined(&flags, &job).map_err(Failure::Usage)?;
-    if job.standing == JobStanding::Finished {
+    if job.standing == JobStanding::Finished && !job.has_work_for(&resolved.config) {
         if resolved.options.talk != Talk::Quiet {
             let path = job.path.display();
-            let note = format!("{path} holds a finished crawl: nothing is left to do");
+            let note = if job.withholds {
+                format!(
+                    "{path} holds a finished crawl: only URLs that look like a trap are left; \
+                     `resume --no-trap-detection` fetches them"
+                )
+            } else {
+                format!("{path} holds a finished crawl: nothing is left to do")
+            };
             Speaker::new(resolved.options.colour).note(&note);
         }
         // The run that finished the crawl may have been killed before its views were made.

@@ -43,6 +43,13 @@ fn text(name: &str, status: &Status) -> String {
         figures::count(status.failed),
         figures::count(status.broken),
     );
+    if status.withheld > 0 {
+        let _ = writeln!(
+            text,
+            "{} withheld as parts of traps; `resume --no-trap-detection` fetches them",
+            figures::count(status.withheld)
+        );
+    }
     let spent = clock(Duration::try_from_secs_f64(status.seconds).unwrap_or_default());
     let _ = write!(text, "{spent} spent, {} read", amount(status.bytes as f64));
     if is_running(status.state) {

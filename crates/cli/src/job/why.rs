@@ -89,7 +89,7 @@ fn text_of(why: &Why) -> String {
         }
     }
     if let Some(at) = &why.queued_at
-        && matches!(why.fate, Fate::Recorded | Fate::Queued)
+        && matches!(why.fate, Fate::Recorded | Fate::Queued | Fate::Withheld)
     {
         row("queued", at);
     }
@@ -151,6 +151,7 @@ fn verdict(why: &Why) -> String {
             OutcomeKind::Fetched => "fetched".into(),
         },
         (Fate::Queued, _) => "queued, not settled yet".into(),
+        (Fate::Withheld, _) => format!("withheld{rule}; `resume --no-trap-detection` fetches it"),
         (Fate::Refused, _) => {
             let reason = why.reason.map_or("", |reason| reason.about());
             let linked = why.referrer_count > 0;

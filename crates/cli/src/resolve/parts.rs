@@ -54,6 +54,7 @@ pub(super) fn scope(reader: &mut Reader<'_>, settings: &Settings) -> ScopeConfig
         follow_nofollow: scope.follow_nofollow,
         sitemaps: !scope.no_sitemaps,
         robots: !scope.ignore_robots,
+        traps: !scope.no_trap_detection,
     }
 }
 

@@ -155,6 +155,7 @@ fn of_scope(config: &Config) -> Standings {
         ("no-sitemaps", switch(!scope.sitemaps)),
         ("follow-nofollow", switch(scope.follow_nofollow)),
         ("ignore-robots", switch(!scope.robots)),
+        ("no-trap-detection", switch(!scope.traps)),
     ]
 }
 

@@ -52,7 +52,7 @@ fn nothing_said_is_the_default() {
 fn scope_and_budgets_arrive() {
     let config = config(
         "a.com --lenient --include x --include y --exclude z -d 3 -p --no-lazy-images --accept-types text/*,a/b \
-         --drop-params utm_*,sid --no-sitemaps --follow-nofollow --ignore-robots -n 10 \
+         --drop-params utm_*,sid --no-sitemaps --follow-nofollow --ignore-robots --no-trap-detection -n 10 \
          --max-pages-per-host 5 --max-bytes 1G --max-time 1h --max-links 7 --max-url 1k \
          --max-repeats 2 --max-host-failures 9",
         "",
@@ -67,6 +67,7 @@ fn scope_and_budgets_arrive() {
         follow_nofollow: true,
         sitemaps: false,
         robots: false,
+        traps: false,
     };
     assert_eq!(config.scope, scope);
     let limits = Limits {

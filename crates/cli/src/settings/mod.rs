@@ -103,6 +103,9 @@ pub(crate) struct ScopeSettings {
     /// Do not obey robots.txt; for your own sites
     #[arg(long)]
     pub(crate) ignore_robots: bool,
+    /// Fetch everything, even URLs that look like a trap without end
+    #[arg(long)]
+    pub(crate) no_trap_detection: bool,
 }
 
 #[derive(Args, Serialize, Deserialize, Default, Clone)]

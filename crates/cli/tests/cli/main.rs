@@ -26,4 +26,5 @@ mod search;
 mod signals;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod traps;
 mod usage;

@@ -7,7 +7,7 @@
 
 use super::lane::Lane;
 use super::pace::Moment;
-use super::store::{Store, Waiting};
+use super::store::{Span, Store, Waiting};
 use super::{Frontier, FrontierState};
 use crate::domain::registrable;
 use crate::key::HostId;
@@ -33,6 +33,7 @@ impl<S: Store> Frontier<S> {
             self.level = state.level;
         }
         self.hosts_wait = true;
+        self.recall_traps(state.traps);
     }
 
     /// A root of an earlier run that is not to be fetched again.
@@ -50,6 +51,7 @@ impl<S: Store> Frontier<S> {
                 self.store.save_lane(host, row)?;
             }
         }
+        self.save_sites()?;
         self.store.seal(notes)
     }
 
@@ -71,6 +73,7 @@ impl<S: Store> Frontier<S> {
             joined: self.joined.clone(),
             level: self.level,
             sitemaps_todo: self.sitemaps_todo,
+            traps: self.traps(),
         }
     }
 
@@ -113,6 +116,7 @@ impl<S: Store> Frontier<S> {
 
     /// Remembers that a lane changed, and whether it has nothing to do.
     pub(super) fn touch(&mut self, host: HostId) -> Result<(), S::Error> {
+        let span = self.whole_span(host);
         let Some(lane) = self.lanes.get_mut(&host) else {
             return Ok(());
         };
@@ -120,10 +124,7 @@ impl<S: Store> Frontier<S> {
             lane.touched = true;
             self.touched.push(host);
         }
-        if !lane.resting
-            && lane.is_idle()
-            && self.store.waiting(host, u32::MAX)? == Waiting::Nothing
-        {
+        if !lane.resting && lane.is_idle() && self.store.waiting(host, span)? == Waiting::Nothing {
             lane.resting = true;
             self.resting.push_back(host);
         }
@@ -133,17 +134,20 @@ impl<S: Store> Frontier<S> {
     /// Puts the lane aside that has had nothing to do for the longest time.
     fn put_one_aside(&mut self) -> Result<bool, S::Error> {
         while let Some(host) = self.resting.pop_front() {
+            let span = self.whole_span(host);
             let Some(lane) = self.lanes.get_mut(&host) else {
                 continue;
             };
             lane.resting = false;
-            if !lane.is_idle() || self.store.waiting(host, u32::MAX)? != Waiting::Nothing {
+            if !lane.is_idle() || self.store.waiting(host, span)? != Waiting::Nothing {
                 continue;
             }
             let row = lane.row(|moment| self.rules.wall(moment));
+            let domain = lane.domain;
             self.store.save_lane(host, row)?;
             self.store.rest(host);
             self.lanes.remove(&host);
+            self.put_site_aside(host, domain)?;
             return Ok(true);
         }
         Ok(false)
@@ -158,26 +162,31 @@ impl<S: Store> Frontier<S> {
             if self.lanes.len() >= self.rules.active_lanes && !self.put_one_aside()? {
                 return Ok(());
             }
-            let lanes = &self.lanes;
-            let next = self
-                .store
-                .next_host(self.level, &|host| lanes.contains_key(&host))?;
-            let Some(host) = next else {
+            if !self.take_in_host(self.intake_span(), now)? {
                 self.hosts_wait = false;
                 return Ok(());
-            };
-            let mut window = std::collections::VecDeque::new();
-            self.store
-                .take(host, self.level, self.window(), &mut window)?;
-            let Some(url) = window.front().map(|entry| entry.url.clone()) else {
-                continue;
-            };
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in one host for which something of a span waits; whether there was one.
+    pub(super) fn take_in_host(&mut self, span: Span, now: Moment) -> Result<bool, S::Error> {
+        let lanes = &self.lanes;
+        let next = self
+            .store
+            .next_host(span, &|host| lanes.contains_key(&host))?;
+        let Some(host) = next else {
+            return Ok(false);
+        };
+        let window = self.first_window(host, span)?;
+        if let Some(url) = window.front().map(|entry| entry.url.clone()) {
             self.lane_of(&url, host, now)?;
             let lane = self.lane(host);
             lane.queued = lane.queued.max(window.len() as u64);
             lane.window = window;
             self.reschedule(host, now)?;
         }
-        Ok(())
+        Ok(true)
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::entry::{Attempts, Chain, Entry, Ticket};
+use super::entry::{Attempts, Chain, Class, Entry, Ticket};
 use super::job::{Admission, Answer, Note, Offer};
 use super::lane::RobotsState;
 use super::pace::Moment;
@@ -95,6 +95,14 @@ impl<S: Store> Frontier<S> {
         entry.found_on = Some(Arc::clone(found_on));
         entry.depth = depth;
         entry.nesting = nesting;
+        entry.unvouched = self.is_unvouched();
+        if kind == LinkKind::Refresh {
+            // A page that leads on by itself is a redirect by other means.
+            let Some(hops_left) = source.hops_left.checked_sub(1) else {
+                return Ok(Admission::Refused(SkipReason::RedirectLimit));
+            };
+            entry.hops_left = hops_left;
+        }
         self.enter_new(entry, now)
     }
 
@@ -151,6 +159,7 @@ impl<S: Store> Frontier<S> {
         entry.hops_left = source.hops_left - 1;
         entry.root = source.root;
         entry.guessed_sitemap = source.guessed_sitemap;
+        entry.unvouched = source.unvouched;
         entry.lastmod.clone_from(&source.lastmod);
         entry.chain = Some(chain);
         if let Err(reason) = self.judge(&entry) {
@@ -243,6 +252,9 @@ impl<S: Store> Frontier<S> {
             chain: None::<Box<Chain>>,
             earlier: Vec::new(),
             attempts: Attempts::default(),
+            class: Class::Normal,
+            unvouched: false,
+            repeat: false,
             ticket: Ticket::default(),
         }
     }
@@ -260,9 +272,15 @@ impl<S: Store> Frontier<S> {
         self.enter_again(entry, now)
     }
 
-    fn enter_again(&mut self, entry: Entry, now: Moment) -> Result<Admission, S::Error> {
+    fn enter_again(&mut self, mut entry: Entry, now: Moment) -> Result<Admission, S::Error> {
         let host = entry.key.host();
         self.sitemap_begun(&entry);
+        self.classify(&mut entry)?;
+        if entry.class != Class::Normal {
+            self.counts.admitted += 1;
+            self.put_behind(entry, now)?;
+            return Ok(Admission::Accepted);
+        }
         let is_active = self.has_lane_for(&entry.url, host, now)?;
         self.store.push(entry)?;
         self.counts.admitted += 1;

@@ -51,8 +51,34 @@ pub struct Entry {
     pub earlier: Vec<Try>,
     /// What its tries in this run say about the next.
     pub attempts: Attempts,
+    /// In which of its host's queues it waits.
+    pub class: Class,
+    /// It was found on a page that brought nothing new.
+    pub unvouched: bool,
+    /// It is like a URL that was asked for, as far as is known now.
+    pub repeat: bool,
     /// Where the store keeps it.
     pub ticket: Ticket,
+}
+
+/// The queues of a host, in the order in which they are asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Class {
+    /// Asked in its turn.
+    #[default]
+    Normal = 0,
+    /// Asked when nothing normal waits, and now and then before.
+    Suspect = 1,
+    /// Like a URL that was asked for, but for values that do not matter: asked last.
+    Repeat = 2,
+    /// Given up as part of a trap: asked only where traps are not looked for.
+    Withheld = 3,
+}
+
+impl Class {
+    /// All of them, in their order.
+    pub const ALL: [Self; 4] = [Self::Normal, Self::Suspect, Self::Repeat, Self::Withheld];
 }
 
 impl Entry {

@@ -8,11 +8,12 @@
 use std::net::IpAddr;
 use std::slice::from_ref;
 
-use super::entry::{Entry, Origin, RobotsErrand};
+use super::entry::{Entry, Origin};
 use super::group::Room;
 use super::job::{End, Finished, Job, JobId, Next, Work};
 use super::lane::{Addresses, RobotsState};
 use super::pace::Moment;
+use super::robots::Judged;
 use super::schedule::Wake;
 use super::slots::Turn;
 use super::store::Store;
@@ -24,9 +25,6 @@ use crate::link::LinkKind;
 use crate::outcome::{Outcome, SkipReason};
 use crate::url::CrawlUrl;
 
-/// Redirect hops for a robots.txt (RFC 9309, 2.3.1.2).
-const ROBOTS_HOPS: u32 = 5;
-
 /// Whether a request to an origin could start, and from which address.
 enum Ready {
     /// It may be asked, at this address; none through a proxy.
@@ -37,15 +35,6 @@ enum Ready {
     Private(Box<str>),
     /// Somebody is resolving its name.
     No,
-}
-
-/// What robots.txt says about a head.
-enum Judged {
-    Allowed,
-    /// Not known yet; the lane waits.
-    NotYet,
-    /// This comes first: the fetch of the robots.txt, or the end of the URL it disallows.
-    First(Next),
 }
 
 /// A request about to start.
@@ -146,15 +135,11 @@ impl<S: Store> Frontier<S> {
     }
 
     fn try_lane(&mut self, host: HostId, now: Moment) -> Result<Option<Next>, S::Error> {
-        let most = self.window();
-        let Some(lane) = self.lanes.get_mut(&host) else {
+        if !self.lanes.contains_key(&host) {
             return Ok(None);
-        };
-        if lane.window.is_empty() {
-            // It may have been one of few lanes when it took its last window.
-            lane.window.shrink_to(most);
-            self.store.take(host, self.level, most, &mut lane.window)?;
         }
+        self.fill(host)?;
+        let lane = self.lane(host);
         if lane.ended.is_some() {
             self.return_errands(host, now)?;
             return Ok(self.drain_ended(host));
@@ -167,6 +152,11 @@ impl<S: Store> Frontier<S> {
             return Ok(None);
         }
         let errand = lane.errands.front().map(|errand| errand.url.clone());
+        if errand.is_none() && self.reconsider(host, now)? {
+            self.reschedule(host, now)?;
+            return Ok(None);
+        }
+        let lane = self.lane(host);
         if !lane.standing.is_trusted() && !self.may_have_slot(host) {
             return Ok(None);
         }
@@ -176,7 +166,7 @@ impl<S: Store> Frontier<S> {
         }
     }
 
-    fn try_errand(
+    pub(super) fn try_errand(
         &mut self,
         host: HostId,
         url: &CrawlUrl,
@@ -274,6 +264,7 @@ impl<S: Store> Frontier<S> {
         let entry = self.take_head(host, now);
         self.guard(entry.key);
         let work = Work::Page {
+            closely: self.asks_closely(host, &entry)?,
             url,
             address,
             kind,
@@ -340,105 +331,6 @@ impl<S: Store> Frontier<S> {
                 Ready::Resolve(self.lease(host, launch, Charged::default(), now))
             }
         }
-    }
-
-    /// Judges the head by robots.txt.
-    fn judge_robots(
-        &mut self,
-        host: HostId,
-        url: &CrawlUrl,
-        now: Moment,
-    ) -> Result<Judged, S::Error> {
-        let lane = self.lane(host);
-        if !lane.rules.robots {
-            return Ok(Judged::Allowed);
-        }
-        let origin = Origin::of(url);
-        self.recall_robots(host, origin, now)?;
-        let lane = self.lane(host);
-        let last_call = lane.last_call;
-        let state = lane.origin(origin);
-        let refusal = match &state.robots {
-            RobotsState::Known { robots, until } if *until > now => {
-                let verdict = robots.verdict(url.path_and_query());
-                if verdict.allowed {
-                    return Ok(Judged::Allowed);
-                }
-                let by_rule = verdict
-                    .rule
-                    .map(|rule| format!("robots.txt line {}: {}", rule.line, rule.text));
-                (
-                    SkipReason::Robots,
-                    by_rule.unwrap_or_else(|| "robots.txt disallows all".into()),
-                )
-            }
-            RobotsState::GivenUp if !last_call => {
-                self.without_robots.insert(host);
-                return Ok(Judged::NotYet);
-            }
-            RobotsState::GivenUp => (
-                SkipReason::RobotsUnreachable,
-                "robots.txt could not be read three times".into(),
-            ),
-            RobotsState::Fetching => return Ok(Judged::NotYet),
-            RobotsState::Unreachable { again_at } if *again_at > now => {
-                let again_at = *again_at;
-                self.schedule_lane(host, again_at);
-                return Ok(Judged::NotYet);
-            }
-            _ => {
-                state.robots = RobotsState::Fetching;
-                return self.begin_robots(host, url, now);
-            }
-        };
-        let entry = self.take_head(host, now);
-        let finished = self.finish(entry, Outcome::Skipped(refusal.0), Some(refusal.1.into()));
-        Ok(Judged::First(Next::Settled(Box::new(finished))))
-    }
-
-    /// Takes up a robots.txt that an earlier run, or the lane before it was put aside, knew.
-    pub(super) fn recall_robots(
-        &mut self,
-        host: HostId,
-        origin: Origin,
-        now: Moment,
-    ) -> Result<(), S::Error> {
-        let state = self.lane(host).origin(origin);
-        if !matches!(state.robots, RobotsState::Unknown) || state.robots_recalled {
-            return Ok(());
-        }
-        state.robots_recalled = true;
-        if let Some((robots, until)) = self.store.load_robots(host, origin)? {
-            let until = Moment::from_millis(until.saturating_sub(self.rules.epoch));
-            if until > now {
-                let delay = robots.crawl_delay();
-                let lane = self.lane(host);
-                if let Some(delay) = delay.filter(|_| !lane.rules.politeness.ignore_crawl_delay) {
-                    lane.pace.obey_delay(delay);
-                }
-                let robots = Box::new(robots);
-                lane.origin(origin).robots = RobotsState::Known { robots, until };
-            }
-        }
-        Ok(())
-    }
-
-    fn begin_robots(
-        &mut self,
-        host: HostId,
-        url: &CrawlUrl,
-        now: Moment,
-    ) -> Result<Judged, S::Error> {
-        let robots_url = url.with_path("/robots.txt");
-        self.lane(host).errands.push_back(RobotsErrand {
-            url: robots_url.clone(),
-            for_lane: host,
-            for_origin: Origin::of(url),
-            hops_left: ROBOTS_HOPS,
-            asked_at: now,
-        });
-        let next = self.try_errand(host, &robots_url, now)?;
-        Ok(next.map_or(Judged::NotYet, Judged::First))
     }
 
     /// Whether domain and address have room; if not, the lane waits for them.

@@ -17,13 +17,16 @@ impl<S: Store> Frontier<S> {
             // What else waits is left for a run with a larger budget.
             return self.next_level(now);
         }
-        Ok(self.bring_back(now)? || self.next_level(now)? || self.last_call(now)?)
+        Ok(self.bring_back(now)?
+            || self.next_level(now)?
+            || self.release_suspects(now)?
+            || self.last_call(now)?)
     }
 
     /// The budget that is spent, if one is.
     pub(super) fn spent(&self, now: Moment) -> Option<Budget> {
         let limits = &self.rules.limits;
-        if self.pages_spent() && !self.only_parts() && self.counts.todo() > 0 {
+        if self.pages_spent() && !self.only_parts() && self.counts.todo() > self.withheld() {
             return Some(Budget::Pages);
         }
         if limits.bytes.is_some_and(|bytes| self.counts.wire >= bytes) {
@@ -40,7 +43,7 @@ impl<S: Store> Frontier<S> {
         match wake.into_iter().chain(self.waits.look_at()).min() {
             Some(at) => Next::WaitUntil(at),
             None if !self.flights.is_empty() => Next::Waiting,
-            None if self.counts.todo() == 0 => Next::Done(End::Finished),
+            None if self.counts.todo() <= self.withheld() => Next::Done(End::Finished),
             None if !self.held_by_pages.is_empty() => Next::Done(End::Budget(Budget::Pages)),
             None => Next::Done(End::Budget(Budget::PagesPerHost)),
         }

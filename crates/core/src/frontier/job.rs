@@ -65,6 +65,8 @@ pub enum Work {
         /// Requests to the host go one at a time and keep a distance. It counts for whatever is
         /// sent, so a second request instead of a lost one is a try of its own.
         spaced: bool,
+        /// The text of the page is looked at closely, for [`Answer::look`].
+        closely: bool,
     },
     /// Fetch and parse a robots.txt.
     Robots {
@@ -185,6 +187,24 @@ pub struct Answer {
     pub unread: Option<SkipReason>,
     /// The page is as an earlier crawl saw it; the links are those of then.
     pub unmodified: bool,
+    /// What a closer look at the text told, where one was asked for.
+    pub look: Option<Box<Look>>,
+}
+
+/// What a closer look at the text of a page told, without words of its own URL.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Look {
+    /// A hash of the whole text without its numbers; the order of its pieces does not count.
+    pub text: u64,
+    /// A hash of the texts of its links, with their numbers, in any order.
+    pub links: u64,
+    /// Hashes of distinct pieces of the text without their numbers: the smallest of them.
+    pub pieces: Vec<u32>,
+}
+
+impl Look {
+    /// Pieces at the most.
+    pub const PIECES: usize = 64;
 }
 
 /// How often links were refused, by reason.
@@ -374,6 +394,15 @@ pub enum Note {
         until: Moment,
         /// Why.
         why: &'static str,
+    },
+    /// URLs of a template are not asked for any more.
+    Trap {
+        /// The host whose page was the last.
+        host: Box<str>,
+        /// The template, as in `/calendar/{n}/{n}`.
+        template: Box<str>,
+        /// Pages of it that were fetched.
+        alike: u32,
     },
     /// A host will not be asked any more.
     HostEnded {

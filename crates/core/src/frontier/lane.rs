@@ -15,6 +15,7 @@ use super::pace::{Moment, Pace};
 use super::rules::HostRules;
 use super::slots::Standing;
 use super::store::{LaneRow, RowEnd};
+use super::traps::Turns;
 use crate::key::Key;
 use crate::outcome::{FailureClass, Outcome, SkipReason};
 use crate::robots::Robots;
@@ -203,6 +204,8 @@ pub(super) struct Lane {
     pub(super) set_aside: VecDeque<Entry>,
     /// Entries whose robots.txt was given up are not kept any longer.
     pub(super) last_call: bool,
+    /// When URLs that are suspected to be of a trap have their turn.
+    pub(super) turns: Turns,
     delayed: BinaryHeap<Reverse<Delayed>>,
     delays: u64,
     /// URLs that were taken for their first try since the last one that was tried again.
@@ -244,6 +247,7 @@ impl Lane {
             onset: None,
             set_aside: VecDeque::new(),
             last_call: false,
+            turns: Turns::default(),
             delayed: BinaryHeap::new(),
             delays: 0,
             fresh_in_row: 0,
@@ -294,6 +298,14 @@ impl Lane {
     /// The entry that is next, if there is one now.
     pub(super) fn head(&self, now: Moment) -> Option<&Entry> {
         self.due_retry(now).or_else(|| self.window.front())
+    }
+
+    /// The same to be marked, where it is in the window.
+    pub(super) fn head_mut(&mut self, now: Moment) -> Option<&mut Entry> {
+        if self.due_retry(now).is_some() {
+            return None;
+        }
+        self.window.front_mut()
     }
 
     /// Takes the entry that [`Lane::head`] shows.
@@ -424,6 +436,7 @@ impl Lane {
             host_failures: self.host_failures,
             ended: self.ended.as_ref().map(LaneEnd::to_row),
             health: self.health.row(),
+            traps: None,
         }
     }
 

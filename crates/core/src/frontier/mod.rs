@@ -24,6 +24,7 @@ mod pace;
 mod parts;
 mod redirects;
 mod resolve;
+mod robots;
 mod rules;
 mod schedule;
 mod seen;
@@ -36,6 +37,7 @@ mod suspects;
 #[cfg(test)]
 mod tests;
 mod traffic;
+mod traps;
 mod trouble;
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
@@ -44,20 +46,22 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use entry::{Attempts, Chain, Entry, Origin, RobotsErrand, Ticket, Try};
+pub use entry::{Attempts, Chain, Class, Entry, Origin, RobotsErrand, Ticket, Try};
 pub use familiar::Familiar;
 pub use health::HealthRow;
 pub use job::{
-    Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Next,
-    Note, Offer, Offers, Patience, Refusals, Settled, Settlement, Work,
+    Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Look,
+    Next, Note, Offer, Offers, Patience, Refusals, Settled, Settlement, Work,
 };
 pub use pace::Moment;
 pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules, matches_host};
 pub use store::{
-    KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Store, Waiting,
+    KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Span, Store,
+    Waiting,
 };
 pub use summary::{Cause, HostSummary, Summary, Wait};
 pub use suspects::Suspicion;
+pub use traps::{GivenUp, Site, Trap};
 
 use group::Groups;
 use lane::Lane;
@@ -67,6 +71,7 @@ use redirects::Redirects;
 use rules::Grouping;
 use schedule::{Schedule, Wake};
 use slots::{Slots, Taken};
+use traps::Traps;
 
 use crate::key::{HostId, Key};
 use crate::outcome::SkipReason;
@@ -116,10 +121,13 @@ pub struct Counts {
     pub wire: u64,
     /// Hosts met.
     pub hosts: u64,
+    /// URLs that wait for nothing: they are given up as part of a trap.
+    #[serde(default)]
+    pub withheld: u64,
 }
 
 impl Counts {
-    /// URLs that still wait, those in flight included.
+    /// URLs that are not settled, those in flight and those withheld included.
     pub const fn todo(&self) -> u64 {
         self.admitted - self.settled
     }
@@ -167,6 +175,7 @@ pub struct Frontier<S> {
     alone: bool,
     /// Hosts whose robots.txt was given up.
     without_robots: BTreeSet<HostId>,
+    traps: Traps,
 }
 
 /// What a frontier must find again after a restart, beside what its store keeps.
@@ -183,6 +192,9 @@ pub struct FrontierState {
     /// Sitemap files that are admitted and not settled.
     #[serde(default)]
     pub sitemaps_todo: Option<u64>,
+    /// Templates that were given up.
+    #[serde(default)]
+    pub traps: Vec<Trap>,
 }
 
 impl<S: Store> Frontier<S> {
@@ -227,6 +239,7 @@ impl<S: Store> Frontier<S> {
             aside: BTreeSet::new(),
             alone: false,
             without_robots: BTreeSet::new(),
+            traps: Traps::default(),
         }
     }
 
@@ -344,13 +357,14 @@ impl<S: Store> Frontier<S> {
         } else if queued {
             Some(now)
         } else {
-            match self.store.waiting(host, self.level)? {
+            let delayed = lane.first_delayed();
+            match self.store.waiting(host, self.span(host))? {
                 Waiting::Ready => Some(now),
                 Waiting::Deeper => {
                     self.held_by_level.insert(host);
-                    lane.first_delayed()
+                    delayed
                 }
-                Waiting::Nothing => lane.first_delayed(),
+                Waiting::Nothing => delayed,
             }
         };
         let (Some(work), Some(lane)) = (work, self.lanes.get(&host)) else {

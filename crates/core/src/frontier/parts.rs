@@ -8,7 +8,7 @@
 
 use super::Frontier;
 use super::pace::Moment;
-use super::store::Store;
+use super::store::{Span, Store};
 use crate::key::HostId;
 
 /// Entries of all lanes that are taken from the store in search of parts.
@@ -48,7 +48,8 @@ impl<S: Store> Frontier<S> {
             }
             looked = lane.window.len();
             if self.passed_over < MOST_PASSED_OVER {
-                self.store.take(host, self.level, most, &mut lane.window)?;
+                let span = Span::normal(self.level);
+                self.store.take(host, span, most, &mut lane.window)?;
             }
             let taken = lane.window.len() - looked;
             if taken == 0 {

@@ -109,6 +109,8 @@ pub struct Rules {
     pub follow_nofollow: bool,
     /// Look for sitemaps.
     pub sitemaps: bool,
+    /// Learn which URLs are parts of traps, and give them up.
+    pub traps: bool,
     /// Wait between the tries for a robots.txt that could not be read.
     pub robots_retry: Duration,
     /// Hosts in memory at the most; the others wait in the store.
@@ -137,6 +139,7 @@ impl Rules {
             shared_addresses: Vec::new(),
             follow_nofollow: false,
             sitemaps: true,
+            traps: true,
             robots_retry: ROBOTS_RETRY,
             active_lanes: 100_000,
             epoch: 0,

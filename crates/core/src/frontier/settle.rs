@@ -415,7 +415,9 @@ impl<S: Store> Frontier<S> {
         } else {
             Outcome::Fetched
         };
+        self.learn(host, &entry, &answer)?;
         let new = self.admit_links(&entry, &mut answer, now)?;
+        self.count_born(&entry);
         Ok(self.done(entry, outcome, None, new))
     }
 

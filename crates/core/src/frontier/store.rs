@@ -13,12 +13,31 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Entry, Origin};
+use super::entry::{Class, Entry, Origin};
 use super::health::HealthRow;
 use super::seen::SeenKeys;
 use crate::key::{HostId, Key};
 use crate::outcome::{FailureClass, SkipReason};
 use crate::robots::Robots;
+
+/// How far into the queues of a host one looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The last queue.
+    pub class: Class,
+    /// The deepest entries of each.
+    pub deepest: u32,
+}
+
+impl Span {
+    /// Only what is asked in its turn.
+    pub const fn normal(deepest: u32) -> Self {
+        Self {
+            class: Class::Normal,
+            deepest,
+        }
+    }
+}
 
 /// What waits for a host, seen from a level of the crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +72,9 @@ pub struct LaneRow {
     /// What its refusals taught.
     #[serde(default)]
     pub health: HealthRow,
+    /// What was learnt of a site's templates, in the row that stands for its domain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traps: Option<Box<str>>,
 }
 
 /// Why a host is not asked any more, in a [`LaneRow`].
@@ -84,29 +106,29 @@ pub trait Store {
     /// Makes a key known that was not.
     fn add(&mut self, key: Key) -> Result<(), Self::Error>;
 
-    /// Appends to the queue of the entry's host; lower depths come first.
+    /// Appends to the queue of the entry's host and class; lower depths come first.
     fn push(&mut self, entry: Entry) -> Result<(), Self::Error>;
 
-    /// Moves about `most` entries, no deeper than `deepest`, out of a host's queue. They stay
-    /// the store's to restore until they are settled.
+    /// Moves about `most` entries out of the last queue of a span, and no other. They stay the
+    /// store's to restore until they are settled.
     fn take(
         &mut self,
         host: HostId,
-        deepest: u32,
+        span: Span,
         most: usize,
         into: &mut VecDeque<Entry>,
     ) -> Result<(), Self::Error>;
 
-    /// What waits for a host.
-    fn waiting(&mut self, host: HostId, deepest: u32) -> Result<Waiting, Self::Error>;
+    /// What waits for a host in all queues of a span.
+    fn waiting(&mut self, host: HostId, span: Span) -> Result<Waiting, Self::Error>;
 
     /// An entry that was taken has reached its end.
     fn settle(&mut self, entry: &Entry) -> Result<(), Self::Error>;
 
-    /// A host that is not active and for which something no deeper than `deepest` waits.
+    /// A host that is not active and for which something of a span waits.
     fn next_host(
         &mut self,
-        deepest: u32,
+        span: Span,
         is_active: &dyn Fn(HostId) -> bool,
     ) -> Result<Option<HostId>, Self::Error>;
 
@@ -192,7 +214,7 @@ pub type KeySet<K> = HashSet<K, BuildHasherDefault<KeyHasher>>;
 pub struct MemoryStore {
     seen: SeenKeys,
     /// One that is empty stays until somebody who looks for hosts comes by.
-    queues: KeyMap<HostId, BTreeMap<u32, VecDeque<Entry>>>,
+    queues: KeyMap<HostId, BTreeMap<(Class, u32), VecDeque<Entry>>>,
     /// The hosts that have a queue.
     hosts: BTreeSet<HostId>,
     lanes: KeyMap<HostId, LaneRow>,
@@ -209,6 +231,19 @@ impl Sealed for NothingSealed {
     fn commit(&mut self, _offsets: &[(&'static str, u64)]) -> Result<(), Infallible> {
         Ok(())
     }
+}
+
+/// Whether anything of a span waits in these queues.
+fn has_ready<T>(queues: &BTreeMap<(Class, u32), T>, span: Span) -> bool {
+    Class::ALL
+        .into_iter()
+        .take_while(|class| *class <= span.class)
+        .any(|class| {
+            queues
+                .range((class, 0)..=(class, span.deepest))
+                .next()
+                .is_some()
+        })
 }
 
 impl Store for MemoryStore {
@@ -238,14 +273,17 @@ impl Store for MemoryStore {
                 place.insert(BTreeMap::new())
             }
         };
-        queue.entry(entry.depth).or_default().push_back(entry);
+        queue
+            .entry((entry.class, entry.depth))
+            .or_default()
+            .push_back(entry);
         Ok(())
     }
 
     fn take(
         &mut self,
         host: HostId,
-        deepest: u32,
+        span: Span,
         most: usize,
         into: &mut VecDeque<Entry>,
     ) -> Result<(), Infallible> {
@@ -253,28 +291,39 @@ impl Store for MemoryStore {
             return Ok(());
         };
         let mut room = most;
+        let range = (span.class, 0)..=(span.class, span.deepest);
         while room > 0
-            && let Some(mut level) = queue.first_entry()
-            && *level.key() <= deepest
+            && let Some((key, level)) = queue.range_mut(range.clone()).next()
         {
-            let count = level.get().len().min(room);
+            let count = level.len().min(room);
             // A queue grows to four at once, and most hosts have one.
             into.reserve_exact(count);
-            into.extend(level.get_mut().drain(..count));
+            into.extend(level.drain(..count));
             room -= count;
-            if level.get().is_empty() {
-                level.remove();
+            if level.is_empty() {
+                let key = *key;
+                queue.remove(&key);
             }
         }
         Ok(())
     }
 
-    fn waiting(&mut self, host: HostId, deepest: u32) -> Result<Waiting, Infallible> {
-        let first = self.queues.get(&host).and_then(|queue| queue.keys().next());
-        Ok(match first {
-            Some(depth) if *depth <= deepest => Waiting::Ready,
-            Some(_) => Waiting::Deeper,
-            None => Waiting::Nothing,
+    fn waiting(&mut self, host: HostId, span: Span) -> Result<Waiting, Infallible> {
+        let Some(queue) = self.queues.get(&host) else {
+            return Ok(Waiting::Nothing);
+        };
+        Ok(if has_ready(queue, span) {
+            Waiting::Ready
+        } else if has_ready(
+            queue,
+            Span {
+                deepest: u32::MAX,
+                ..span
+            },
+        ) {
+            Waiting::Deeper
+        } else {
+            Waiting::Nothing
         })
     }
 
@@ -284,7 +333,7 @@ impl Store for MemoryStore {
 
     fn next_host(
         &mut self,
-        deepest: u32,
+        span: Span,
         is_active: &dyn Fn(HostId) -> bool,
     ) -> Result<Option<HostId>, Infallible> {
         let from = self.cursor.map_or(Bound::Unbounded, Bound::Excluded);
@@ -292,11 +341,11 @@ impl Store for MemoryStore {
         let before = self.hosts.range(..=self.cursor.unwrap_or(HostId(0)));
         let mut empty = Vec::new();
         let found = after.chain(before).copied().find(|host| {
-            let queue = self.queues.get(host).and_then(|queue| queue.keys().next());
+            let queue = self.queues.get(host).filter(|queue| !queue.is_empty());
             if queue.is_none() {
                 empty.push(*host);
             }
-            !is_active(*host) && queue.is_some_and(|depth| *depth <= deepest)
+            !is_active(*host) && queue.is_some_and(|queue| has_ready(queue, span))
         });
         for host in empty {
             self.hosts.remove(&host);

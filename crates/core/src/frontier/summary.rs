@@ -117,7 +117,7 @@ impl<S: Store> Frontier<S> {
     pub fn summary(&self, now: Moment, most: usize) -> Summary {
         let mut sums = Sums::default();
         let counted: u64 = self.lanes.values().map(|lane| known_queue(lane)).sum();
-        let elsewhere = self.counts.todo().saturating_sub(counted);
+        let elsewhere = self.counts.todo().saturating_sub(counted + self.withheld());
         let mut uncounted = self.lanes.iter().filter(|(_, lane)| !lane.counted);
         // What is not counted lies on the only host that may have it.
         let only = match (uncounted.next(), uncounted.next()) {

@@ -40,6 +40,7 @@ fn page(report: &Report, out: &mut String) -> fmt::Result {
     tables::update(report, out)?;
     tables::broken(report, out)?;
     tables::reasons(report, out)?;
+    tables::traps(report, out)?;
     tables::hosts(report, out)?;
     facts(report, out)?;
     out.push_str("</main>");

@@ -307,6 +307,35 @@ fn reason_table(title: &str, about: &str, rows: &[Reason], out: &mut String) -> 
     Ok(())
 }
 
+/// Templates that were given up.
+pub(super) fn traps(report: &Report, out: &mut String) -> fmt::Result {
+    let traps = &report.facts.traps;
+    if traps.is_empty() {
+        return Ok(());
+    }
+    out.push_str(
+        "<section><h2>Withheld</h2><p>URLs of templates that were given up as traps: their pages \
+         brought nothing new. --no-trap-detection fetches them</p><div class=scroll>\
+         <table class=sort><thead><tr><th>Template</th><th>Site</th>\
+         <th class=n>Pages alike</th><th class=n>Withheld</th></tr></thead><tbody>",
+    );
+    for trap in traps {
+        write!(
+            out,
+            "<tr><td class=name>{}</td><td class=host>{}</td>\
+             <td class=n data-v={}>{}</td><td class=n data-v={}>{}</td></tr>",
+            escape::html(&trap.template),
+            escape::html(&trap.site),
+            trap.alike,
+            figures::count(trap.alike.into()),
+            trap.withheld,
+            figures::count(trap.withheld.into()),
+        )?;
+    }
+    out.push_str("</tbody></table></div></section>");
+    Ok(())
+}
+
 /// The numbers of each host.
 pub(super) fn hosts(report: &Report, out: &mut String) -> fmt::Result {
     let mut hosts: Vec<_> = report.tally.hosts.iter().collect();

@@ -8,6 +8,7 @@ mod block;
 
 use std::fmt;
 
+use clewline_core::frontier::Trap;
 use clewline_core::url::CrawlUrl;
 
 use block::{About, Page, Row};
@@ -53,6 +54,7 @@ pub fn text(report: &Report, out: &mut dyn fmt::Write, style: Style) -> fmt::Res
     page.types(report)?;
     page.failures(report)?;
     page.skipped(report)?;
+    page.traps(report)?;
     page.broken(report)?;
     page.slowest(report)?;
     page.run(report)?;
@@ -168,6 +170,24 @@ impl Page<'_> {
         Ok(())
     }
 
+    fn traps(&mut self, report: &Report) -> fmt::Result {
+        let words: Vec<String> = report.facts.traps.iter().map(given_up).collect();
+        let rows = report
+            .facts
+            .traps
+            .iter()
+            .zip(&words)
+            .map(|(trap, words)| Row {
+                name: visible(&trap.template).into_owned(),
+                ink: Ink::Warn,
+                count: trap.withheld.into(),
+                about: About::Words(words),
+            });
+        let mut rows = most(rows.collect());
+        rows.truncate(MOST_ROWS);
+        self.block("withheld", &rows)
+    }
+
     fn broken(&mut self, report: &Report) -> fmt::Result {
         if report.tally.broken == 0 {
             return Ok(());
@@ -242,7 +262,12 @@ impl Page<'_> {
         self.line(Ink::Plain, &in_flight)?;
         self.title = "URLs";
         let done = figures::count(tally.done);
-        let urls = format!("{done} done, {} to do", figures::count(facts.todo));
+        let todo = figures::count(facts.todo - facts.withheld.min(facts.todo));
+        let mut urls = format!("{done} done, {todo} to do");
+        if facts.withheld > 0 {
+            let withheld = figures::count(facts.withheld);
+            urls = format!("{urls}, {withheld} withheld (--no-trap-detection fetches them)");
+        }
         self.line(Ink::Plain, &urls)
     }
 
@@ -259,6 +284,15 @@ impl Page<'_> {
         }
         Ok(())
     }
+}
+
+/// Why the URLs of a template are withheld.
+fn given_up(trap: &Trap) -> String {
+    let alike = figures::count(trap.alike.into());
+    format!(
+        "given up as a trap on {}, {alike} pages alike",
+        visible(&trap.site)
+    )
 }
 
 /// The largest first, all of them: the reasons are a closed list.

@@ -1,0 +1,314 @@
+//! A closer look at the text of a page, as it streams by.
+//!
+//! Owns the cut of a page into pieces of text and words, for pages that the frontier wants to
+//! compare with others. Texts of links speak of other pages and are kept apart; words that stand
+//! in the page's own URL are left out, and so are numbers but in links. It refuses to know markup beyond tags, comments, scripts and
+//! styles, and decodes nothing: the same page gives the same hashes, and that is enough.
+//! Invariant: memory is bounded, and the same bytes give the same answer however they are cut.
+
+use clewline_core::frontier::Look;
+use clewline_core::url::CrawlUrl;
+
+/// Pieces that are gathered before the smallest are kept.
+const GATHERED: usize = 1024;
+
+/// Letters of a tag's name that are looked at.
+const NAME: usize = 8;
+
+/// Words of a URL that are known again, at the most.
+const OWN_WORDS: usize = 64;
+
+const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0100_0000_01b3;
+
+/// Where in the markup the last byte stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    Text,
+    /// In a tag, and in which quotes.
+    Tag(Option<u8>),
+    /// In a comment, behind so many dashes.
+    Comment(u8),
+    /// In a script or a style.
+    Raw,
+}
+
+/// Reads a page.
+#[derive(Debug)]
+pub(super) struct Reader {
+    own: Vec<u64>,
+    at: At,
+    name: [u8; NAME],
+    named: usize,
+    /// The letters of the name are complete.
+    has_name: bool,
+    in_link: bool,
+    word: u64,
+    has_digit: bool,
+    /// The words of the piece that is being read: outside of links without numbers.
+    piece: u64,
+    pieces: Vec<u32>,
+    text: u64,
+    links: u64,
+}
+
+impl Reader {
+    pub(super) fn new(url: &CrawlUrl) -> Self {
+        let address = url.as_str().as_bytes();
+        let words = address.split(|byte| !is_letter(*byte));
+        let words = words.filter(|word| !word.is_empty()).take(OWN_WORDS);
+        Self {
+            own: words.map(|word| word.iter().fold(BASIS, letter)).collect(),
+            at: At::Text,
+            name: [0; NAME],
+            named: 0,
+            has_name: false,
+            in_link: false,
+            word: BASIS,
+            has_digit: false,
+            piece: BASIS,
+            pieces: Vec::new(),
+            text: 0,
+            links: 0,
+        }
+    }
+
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            match self.at {
+                At::Text => self.text(*byte),
+                At::Tag(quote) => self.tag(*byte, quote),
+                At::Comment(dashes) => {
+                    self.at = match byte {
+                        b'>' if dashes >= 2 => At::Text,
+                        b'-' => At::Comment(dashes.saturating_add(1)),
+                        _ => At::Comment(0),
+                    };
+                }
+                At::Raw => self.raw(*byte),
+            }
+        }
+    }
+
+    fn text(&mut self, byte: u8) {
+        if is_letter(byte) {
+            self.word = letter(self.word, &byte);
+            self.has_digit |= byte.is_ascii_digit();
+            return;
+        }
+        self.end_word();
+        if byte == b'<' {
+            self.end_piece();
+            self.begin_tag();
+        }
+    }
+
+    fn begin_tag(&mut self) {
+        self.at = At::Tag(None);
+        (self.named, self.has_name) = (0, false);
+    }
+
+    fn tag(&mut self, byte: u8, quote: Option<u8>) {
+        if quote.is_some() {
+            if quote == Some(byte) {
+                self.at = At::Tag(None);
+            }
+            return;
+        }
+        match byte {
+            b'>' => self.end_tag(),
+            b'"' | b'\'' if self.has_name => self.at = At::Tag(Some(byte)),
+            _ if byte.is_ascii_whitespace() => self.has_name = true,
+            _ if !self.has_name && self.named < NAME => {
+                self.name[self.named] = byte.to_ascii_lowercase();
+                self.named += 1;
+                if self.name[..self.named] == *b"!--" {
+                    self.at = At::Comment(0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end_tag(&mut self) {
+        self.at = At::Text;
+        match &self.name[..self.named] {
+            b"a" => self.in_link = true,
+            b"/a" => self.in_link = false,
+            b"script" | b"style" => {
+                self.at = At::Raw;
+                self.named = 0;
+            }
+            _ => {}
+        }
+    }
+
+    /// Looks for the end of a script or a style.
+    fn raw(&mut self, byte: u8) {
+        const ENDS: [&[u8]; 2] = [b"</script", b"</style"];
+        let byte = byte.to_ascii_lowercase();
+        if self.named == NAME || (self.named == 0 && byte != b'<') {
+            self.named = 0;
+            if byte != b'<' {
+                return;
+            }
+        }
+        self.name[self.named] = byte;
+        self.named += 1;
+        let begun = &self.name[..self.named];
+        if ENDS.contains(&begun) {
+            self.begin_tag();
+        } else if !ENDS.iter().any(|end| end.starts_with(begun)) {
+            self.named = usize::from(byte == b'<');
+            self.name[0] = byte;
+        }
+    }
+
+    fn end_word(&mut self) {
+        if self.word == BASIS {
+            return;
+        }
+        let counts = self.in_link || !self.has_digit;
+        if counts && !self.own.contains(&self.word) {
+            self.piece = mix(self.piece, self.word);
+        }
+        (self.word, self.has_digit) = (BASIS, false);
+    }
+
+    fn end_piece(&mut self) {
+        if self.piece == BASIS {
+            return;
+        }
+        let piece = mix(self.piece, PRIME);
+        self.piece = BASIS;
+        if self.in_link {
+            self.links = self.links.wrapping_add(piece);
+            return;
+        }
+        self.text = self.text.wrapping_add(piece);
+        self.pieces.push((piece >> 32) as u32);
+        if self.pieces.len() == GATHERED {
+            self.keep_smallest();
+        }
+    }
+
+    fn keep_smallest(&mut self) {
+        self.pieces.sort_unstable();
+        self.pieces.dedup();
+        self.pieces.truncate(Look::PIECES);
+    }
+
+    pub(super) fn finish(mut self) -> Box<Look> {
+        self.end_word();
+        self.end_piece();
+        self.keep_smallest();
+        Box::new(Look {
+            text: self.text,
+            links: self.links,
+            pieces: self.pieces,
+        })
+    }
+}
+
+/// A page that is no text is one piece.
+pub(super) fn of_digest(digest: u128) -> Box<Look> {
+    Box::new(Look {
+        text: digest as u64,
+        links: 0,
+        pieces: vec![(digest >> 96) as u32],
+    })
+}
+
+const fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80
+}
+
+fn letter(hash: u64, byte: &u8) -> u64 {
+    (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(PRIME)
+}
+
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(path: &str, page: &str) -> Look {
+        let url = CrawlUrl::parse(&format!("http://a.test{path}")).unwrap();
+        let mut whole = Reader::new(&url);
+        whole.feed(page.as_bytes());
+        let whole = *whole.finish();
+        let mut cut = Reader::new(&url);
+        page.bytes().for_each(|byte| cut.feed(&[byte]));
+        assert_eq!(*cut.finish(), whole, "{page}");
+        whole
+    }
+
+    #[test]
+    fn what_makes_a_text_the_same() {
+        for (one, other) in [
+            ("<p>One cat</p><p>two", "<p>two</p><div>one  cat"),
+            ("<p>cat<a href='?s=1'>x", "<p>cat<a href='?s=2'>other words"),
+            (
+                "cat<script>a<b>1</script> dog",
+                "cat<script>\"2\"</script> dog",
+            ),
+            ("cat<!-- a > b --> dog", "cat<!----> dog"),
+            ("cat<style>p{}</style>dog", "cat<i title='a>b'></i>dog"),
+            ("cat page 17", "cat 17"),
+        ] {
+            assert_eq!(
+                look("/page/17", one).text,
+                look("/page/17", other).text,
+                "{one}"
+            );
+        }
+        for (one, other) in [("one cat", "one dog"), ("cats", "cats dogs"), ("cat", "")] {
+            assert_ne!(look("/", one).text, look("/", other).text, "{one}");
+        }
+        let links = |page: &str| look("/", page).links;
+        assert_eq!(
+            links("<a>part 17</a><a>x</a>y"),
+            links("z<a>x</a> <a>part 17")
+        );
+        assert_ne!(links("<a>part 17</a>"), links("<a>part 18</a>"));
+    }
+
+    #[test]
+    fn pieces_know_no_numbers() {
+        let one = look("/", "<p>May 2031</p><td>1<td>2<p>no events");
+        let other = look("/", "<p>May 2044</p><td>3<td>x4<p>no events");
+        assert_eq!(one.pieces, other.pieces);
+        assert_eq!(one.pieces.len(), 2);
+        assert_eq!(one.text, other.text);
+    }
+
+    #[test]
+    fn words_of_its_own_address_are_not_its_own() {
+        let one = look(
+            "/find?q=red+shoes",
+            "<h1>Red shoes</h1>nothing found for red shoes",
+        );
+        let other = look("/find?q=blue", "<h1>Blue</h1>nothing found for BLUE");
+        assert_eq!(one, other);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let page: String = (0..5000_u32).map(|it| format!("<p>{}", word(it))).collect();
+        let look = look("/", &page);
+        assert_eq!(look.pieces.len(), Look::PIECES);
+        assert!(look.pieces.is_sorted());
+    }
+
+    fn word(mut number: u32) -> String {
+        let mut word = String::from("w");
+        while number > 0 {
+            word.push(char::from(b'a' + (number % 26) as u8));
+            number /= 26;
+        }
+        word
+    }
+}

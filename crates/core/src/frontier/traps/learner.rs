@@ -1,0 +1,622 @@
+//! What the pages of a site taught about its templates.
+//!
+//! Owns the judgement of pages (new, varied or the same as before), of templates (asked as usual,
+//! asked last, given up) and of places in URLs that do not matter. A template is judged apart for
+//! links found on pages that brought something new, which vouch for them, and for links found on
+//! pages that did not: a trap is what grows out of pages that bring nothing. Invariants: it takes
+//! no more than [`Learner::BYTES`] as text; the same pages in the same order teach the same.
+
+use std::ops::Deref;
+
+use super::super::entry::Class;
+use super::super::job::Look;
+use super::memory::{Pieces, Sample, number};
+use super::template::{first_directory, in_words, places, reduced, short, stem, template};
+use crate::url::CrawlUrl;
+
+/// Templates, stems, first directories, places and given-up templates that are remembered.
+const TEMPLATES: usize = 16;
+const STEMS: usize = 24;
+const DIRECTORIES: usize = 10;
+const PLACES: usize = 8;
+const GIVEN_UP: usize = 4;
+
+/// Pages of a template that are looked at closely, whatever they show.
+const FIRST_LOOKS: u8 = 16;
+/// One in so many is looked at after that, as long as the site shows nothing suspicious.
+const SPOT_CHECK: u32 = 16;
+
+/// Looks after which a template can be suspect; it is, if at most one of them brought something.
+const JUDGED: u8 = 8;
+/// Looks of the last eight that must bring something for a template that nobody vouches for.
+const PROVEN: u32 = 3;
+
+/// Points at which a template that grows out of itself is given up: 256 pages that are the same
+/// and bring ever more, 1,024 that are the same one after the other, or 2,048 that vary.
+const PATIENCE: u16 = 2048;
+/// Points at which everything that nobody vouches for is given up on a site, and how much each
+/// page that brought something adds to them.
+const SITE_PATIENCE: u32 = 8192;
+const PATIENCE_FOR_NEW: u32 = 32;
+
+/// Links to its kin, more than those that proved real, at which a template is suspect although
+/// its pages say something.
+const EXPLODES: u8 = 48;
+const MOST_DEBT: u8 = 64;
+/// Links that one page pays for which proved real.
+const PAYS: u8 = 4;
+
+/// Comparisons without an other page after which a place is not looked at any more.
+const ALONE: u8 = 64;
+
+/// Stands for all templates where URLs are concerned that repeat others.
+const REPEATS: u32 = 0xffff_ffff;
+
+/// What the text of a page brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Pieces of text that no page said before.
+    New,
+    /// The same pieces in another choice, or other numbers.
+    Varied,
+    /// A text that was there before, but for what stands in its own URL.
+    Same,
+    /// Nobody looked.
+    Unknown,
+}
+
+/// A template, for one of the two kinds of links to it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Record {
+    id: u32,
+    looks: u8,
+    /// The last eight looks: a bit is set where one brought something.
+    recent: u8,
+    points: u16,
+    pages: u16,
+    /// The text of its last page.
+    text: u32,
+}
+
+impl Record {
+    fn look(&mut self, is_new: bool) {
+        self.looks = self.looks.saturating_add(1);
+        self.recent = self.recent << 1 | u8::from(is_new);
+        if is_new {
+            self.points = 0;
+        }
+    }
+}
+
+/// Templates that grow out of each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Stem {
+    id: u32,
+    /// Links of its pages among themselves that did not prove real.
+    debt: u8,
+}
+
+/// A place of URLs and what pages showed that differ in it only.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Votes {
+    place: u32,
+    same: u8,
+    other: u8,
+    /// Pages for which there was no other.
+    alone: u8,
+}
+
+impl Votes {
+    const fn is_irrelevant(self) -> bool {
+        self.same >= 3 && self.same as u32 >= 4 * self.other as u32
+    }
+
+    const fn is_useless(self) -> bool {
+        self.alone >= ALONE && 16 * (self.same as u32 + self.other as u32) < self.alone as u32
+    }
+}
+
+/// A template that was given up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenUp {
+    id: u32,
+    /// The template in words, as in `/calendar/{n}/{n}`.
+    pub template: Box<str>,
+    /// Pages of it that were fetched and brought nothing.
+    pub alike: u32,
+    /// URLs of it that are withheld.
+    pub withheld: u32,
+}
+
+/// Who stands behind a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A page that brought something, a sitemap or the user.
+    Vouches,
+    /// A page that brought nothing.
+    Silent,
+    /// Whoever it was: the URL is like one that was asked for.
+    Repeats,
+}
+
+/// What is known of the templates of one registrable domain.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Learner {
+    pages: u32,
+    new: u32,
+    /// Rises with pages that bring nothing and falls with those that do.
+    trouble: u8,
+    /// Points of all templates that nobody vouches for since a page brought something.
+    barren: u32,
+    pieces: Pieces,
+    texts: Sample<8>,
+    pairs: Sample<28>,
+    directories: Vec<u32>,
+    records: Vec<Record>,
+    stems: Vec<Stem>,
+    votes: Vec<Votes>,
+    given_up: Vec<GivenUp>,
+}
+
+impl Learner {
+    /// Bytes of a learner as text, at the most.
+    #[cfg(test)]
+    pub(super) const BYTES: usize = 2048;
+
+    /// Whether anything is known that could make a difference to a link.
+    pub(super) fn is_wary(&self) -> bool {
+        self.trouble > 0
+            || !self.given_up.is_empty()
+            || self.stems.iter().any(|stem| stem.debt >= EXPLODES)
+    }
+
+    fn id<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>, source: Source) -> u32 {
+        let template = || template(url, self.is_literal(url)) & !1;
+        match source {
+            Source::Vouches => template(),
+            Source::Silent => template() | 1,
+            Source::Repeats => REPEATS,
+        }
+    }
+
+    fn is_literal<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
+        let directory = first_directory(url).map(|name| short(name.as_bytes(), 0));
+        directory.is_some_and(|name| self.directories.contains(&name))
+    }
+
+    fn record(&self, id: u32) -> Option<&Record> {
+        self.records.iter().find(|record| record.id == id)
+    }
+
+    /// The record of a template, made where it is new. The one that tells least goes for it.
+    fn record_mut(&mut self, id: u32) -> &mut Record {
+        let known = self.records.iter().position(|record| record.id == id);
+        let at = known.unwrap_or_else(|| {
+            if self.records.len() == TEMPLATES {
+                let worth = |record: &Record| (record.points, record.looks, record.pages);
+                let least = (0..TEMPLATES).min_by_key(|at| worth(&self.records[*at]));
+                self.records.swap_remove(least.unwrap_or(0));
+            }
+            self.records.push(Record {
+                id,
+                ..Record::default()
+            });
+            self.records.len() - 1
+        });
+        &mut self.records[at]
+    }
+
+    /// Whether a page is worth a closer look when it is fetched.
+    pub(super) fn wants_look(&self, url: &CrawlUrl, source: Source) -> bool {
+        let record = self.record(self.id(url, source));
+        self.trouble >= JUDGED
+            || source != Source::Vouches
+            || record.is_none_or(|record| record.looks < FIRST_LOOKS)
+            || self.pages.is_multiple_of(SPOT_CHECK)
+    }
+
+    /// Learns from a page that was fetched.
+    pub(super) fn learn(&mut self, page: &Fetched<'_>) -> Verdict {
+        self.pages = self.pages.saturating_add(1);
+        self.note_directory(page.url);
+        let Some(look) = page.look else {
+            return Verdict::Unknown;
+        };
+        self.compare(page.url, look);
+        let id = self.id(page.url, page.source);
+        let verdict = self.verdict(id, look);
+        if verdict == Verdict::Unknown {
+            return verdict;
+        }
+        let is_own = page
+            .found_on
+            .is_some_and(|found_on| self.id(found_on, page.source) == id);
+        if id == REPEATS && verdict == Verdict::New {
+            self.doubt_places(page.url);
+        }
+        let record = self.record_mut(id);
+        record.pages = record.pages.saturating_add(1);
+        record.look(verdict == Verdict::New);
+        if verdict == Verdict::New {
+            self.new = self.new.saturating_add(1);
+            self.trouble = self.trouble.saturating_sub(1);
+            self.barren = 0;
+            self.credit(page, id);
+        } else {
+            self.trouble = (self.trouble + 2).min(8 * JUDGED);
+            let explodes = self.explodes(page.url);
+            self.charge(id, verdict, (is_own, explodes));
+        }
+        if self.is_given_up(id) {
+            self.name(id, page.url);
+        }
+        verdict
+    }
+
+    fn note_directory(&mut self, url: &CrawlUrl) {
+        if self.directories.len() < DIRECTORIES
+            && let Some(directory) = first_directory(url)
+        {
+            let name = short(directory.as_bytes(), 0);
+            if !self.directories.contains(&name) {
+                self.directories.push(name);
+            }
+        }
+    }
+
+    fn verdict(&mut self, id: u32, look: &Look) -> Verdict {
+        let (kept, new) = self.pieces.meet(&look.pieces);
+        let text = (look.text >> 32) as u32;
+        let was_met = self.texts.put(text, 0) == Some(Some(0));
+        let last = std::mem::replace(&mut self.record_mut(id).text, text);
+        let is_same = was_met || last == text;
+        if new > 0 && new * 16 >= kept {
+            Verdict::New
+        } else if is_same {
+            Verdict::Same
+        } else if kept == 0 && !look.pieces.is_empty() {
+            Verdict::Unknown
+        } else {
+            Verdict::Varied
+        }
+    }
+
+    /// Compares a page with another one whose URL differs in one place only.
+    fn compare(&mut self, url: &CrawlUrl, look: &Look) {
+        for place in places(url) {
+            let votes = self.votes.iter().find(|votes| votes.place == place.name);
+            if votes.is_some_and(|votes| votes.is_useless()) {
+                continue;
+            }
+            // Numbers and words mean something: pages that lead elsewhere are not the same.
+            let links = if place.is_opaque { 0 } else { look.links };
+            let text = (look.text as u32).wrapping_add(links as u32);
+            let rest = (reduced(url, |name| name == place.name) >> 32) as u32 ^ place.name;
+            match self.pairs.put(rest, text) {
+                Some(Some(other)) if other == text => self.vote(place.name, |it| &mut it.same),
+                Some(Some(_)) => self.vote(place.name, |it| &mut it.other),
+                Some(None) => self.vote(place.name, |it| &mut it.alone),
+                None => {}
+            }
+        }
+    }
+
+    fn vote(&mut self, place: u32, count: fn(&mut Votes) -> &mut u8) {
+        let at = self.votes.iter().position(|votes| votes.place == place);
+        let at = at.unwrap_or_else(|| {
+            if self.votes.len() == PLACES {
+                let least = (0..PLACES).min_by_key(|at| self.votes[*at].same);
+                self.votes.swap_remove(least.unwrap_or(0));
+            }
+            self.votes.push(Votes {
+                place,
+                ..Votes::default()
+            });
+            self.votes.len() - 1
+        });
+        let votes = &mut self.votes[at];
+        let count = count(votes);
+        *count += 1;
+        if *count == u8::MAX {
+            votes.same /= 2;
+            votes.other /= 2;
+            votes.alone /= 2;
+        }
+    }
+
+    /// A page that should have repeated another one did not.
+    fn doubt_places(&mut self, url: &CrawlUrl) {
+        for place in places(url) {
+            let votes = self
+                .votes
+                .iter_mut()
+                .find(|votes| votes.place == place.name);
+            if let Some(votes) = votes.filter(|votes| votes.is_irrelevant()) {
+                votes.other = votes.other.saturating_add(1);
+            }
+        }
+    }
+
+    fn stem<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> u32 {
+        stem(url, self.is_literal(url))
+    }
+
+    /// Whether a link leads to more of what its page is.
+    pub(super) fn are_kin(&self, page: &CrawlUrl, link: &CrawlUrl) -> bool {
+        self.stem(page) == self.stem(link)
+    }
+
+    /// The links of a page were let in, so many to its kin that are not repeats.
+    pub(super) fn brought(&mut self, url: &CrawlUrl, links: u32) {
+        let id = self.stem(url);
+        let known = self.stems.iter().position(|stem| stem.id == id);
+        if known.is_none() && links == 0 {
+            return;
+        }
+        let at = known.unwrap_or_else(|| {
+            if self.stems.len() == STEMS {
+                let least = (0..STEMS).min_by_key(|at| self.stems[*at].debt);
+                self.stems.swap_remove(least.unwrap_or(0));
+            }
+            self.stems.push(Stem { id, debt: 0 });
+            self.stems.len() - 1
+        });
+        let debt = &mut self.stems[at].debt;
+        *debt = match links {
+            0 => debt.saturating_sub(1),
+            _ => (u32::from(*debt) + links).min(MOST_DEBT.into()) as u8,
+        };
+    }
+
+    /// Whether pages bring ever more links to their kin, of which few prove real.
+    pub(super) fn explodes<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
+        let id = self.stem(url);
+        let mut stems = self.stems.iter();
+        stems.any(|stem| stem.id == id && stem.debt >= EXPLODES)
+    }
+
+    /// A page that brought something speaks for the template of the page it was found on.
+    fn credit(&mut self, page: &Fetched<'_>, own: u32) {
+        let Some(found_on) = page.found_on else {
+            return;
+        };
+        let id = self.id(found_on, Source::Vouches);
+        if id & !1 == own & !1 {
+            return;
+        }
+        let stem = self.stem(found_on);
+        for known in self.stems.iter_mut().filter(|known| known.id == stem) {
+            known.debt = known.debt.saturating_sub(PAYS);
+        }
+        for record in &mut self.records {
+            if record.id & !1 == id {
+                record.recent = record.recent << 1 | 1;
+                record.points = 0;
+            }
+        }
+    }
+
+    /// A page that brought nothing counts against a template that nobody vouches for: most where
+    /// the template grows out of itself.
+    fn charge(&mut self, id: u32, verdict: Verdict, (is_own, explodes): (bool, bool)) {
+        if id & 1 == 0 {
+            return;
+        }
+        let explodes = explodes && id != REPEATS;
+        let (of_template, of_site) = match (verdict, is_own, explodes) {
+            (Verdict::Same, true, true) => (8, 8),
+            (Verdict::Same, true, false) | (Verdict::Varied, true, true) => (2, 2),
+            (Verdict::Varied, true, false) => (1, 1),
+            (Verdict::Same, false, _) => (1, 2),
+            _ => (0, 1),
+        };
+        let record = self.record_mut(id);
+        record.points = record.points.saturating_add(of_template);
+        self.barren = self.barren.saturating_add(of_site);
+    }
+
+    fn is_given_up(&self, id: u32) -> bool {
+        let is_silent = id & 1 == 1;
+        let patience = SITE_PATIENCE.saturating_add(self.new.saturating_mul(PATIENCE_FOR_NEW));
+        let of_site = || self.barren >= patience;
+        let of_template = || {
+            self.record(id)
+                .is_some_and(|record| record.points >= PATIENCE)
+        };
+        let named = || self.given_up.iter().any(|given_up| given_up.id == id);
+        is_silent && (of_template() || of_site() || named())
+    }
+
+    /// Puts a template among those that are given up.
+    fn name(&mut self, id: u32, url: &CrawlUrl) -> Option<&mut GivenUp> {
+        let known = self.given_up.iter().position(|given_up| given_up.id == id);
+        let at = known.or_else(|| {
+            let alike = self.record(id).map_or(0, |record| u32::from(record.pages));
+            let template = in_words(url, self.is_literal(url));
+            (self.given_up.len() < GIVEN_UP).then(|| {
+                self.given_up.push(GivenUp {
+                    id,
+                    template,
+                    alike,
+                    withheld: 0,
+                });
+                self.given_up.len() - 1
+            })
+        });
+        at.map(|at| &mut self.given_up[at])
+    }
+
+    /// How a URL is queued.
+    pub(super) fn class<Text: Deref<Target = str>>(
+        &self,
+        url: &CrawlUrl<Text>,
+        source: Source,
+    ) -> Class {
+        let id = self.id(url, source);
+        if self.is_given_up(id) {
+            return Class::Withheld;
+        }
+        let (looks, recent) = self.record(id).map_or((0, 0), |it| (it.looks, it.recent));
+        let is_suspect = match source {
+            Source::Vouches => looks >= JUDGED && recent.count_ones() <= 1,
+            Source::Silent => recent.count_ones() < PROVEN,
+            Source::Repeats => return Class::Repeat,
+        };
+        if is_suspect || self.explodes(url) {
+            Class::Suspect
+        } else {
+            Class::Normal
+        }
+    }
+
+    /// Counts a URL that is withheld.
+    pub(super) fn count_withheld(&mut self, url: &CrawlUrl, source: Source) {
+        let id = self.id(url, source);
+        if let Some(given_up) = self.name(id, url) {
+            given_up.withheld = given_up.withheld.saturating_add(1);
+        }
+    }
+
+    /// The URL without what does not matter, if anything is known not to.
+    pub(super) fn reduced<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> Option<u64> {
+        let is_irrelevant = |name: u32| {
+            let votes = self.votes.iter().find(|votes| votes.place == name);
+            votes.is_some_and(|votes| votes.is_irrelevant())
+        };
+        let knows_any = self.votes.iter().any(|votes| votes.is_irrelevant());
+        knows_any.then(|| reduced(url, is_irrelevant))
+    }
+
+    /// What was given up.
+    pub(super) fn given_up(&self) -> &[GivenUp] {
+        &self.given_up
+    }
+
+    /// Why a URL is withheld, if it belongs to a template that was given up.
+    pub(super) fn why(&self, url: &CrawlUrl) -> Option<&GivenUp> {
+        let of = |id: u32| self.given_up.iter().find(|given_up| given_up.id == id);
+        let as_repeat = self.reduced(url).and_then(|_| of(REPEATS));
+        of(self.id(url, Source::Silent)).or(as_repeat)
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for figure in [self.pages, self.new, self.barren] {
+            bytes.extend(figure.to_le_bytes());
+        }
+        bytes.push(self.trouble);
+        self.pieces.write(&mut bytes);
+        self.texts.write(&mut bytes);
+        self.pairs.write(&mut bytes);
+        bytes.push(self.directories.len() as u8);
+        bytes.extend(self.directories.iter().flat_map(|it| it.to_le_bytes()));
+        bytes.push(self.records.len() as u8);
+        for record in &self.records {
+            bytes.extend(record.id.to_le_bytes());
+            bytes.extend([record.looks, record.recent]);
+            bytes.extend(record.points.to_le_bytes());
+            bytes.extend(record.pages.to_le_bytes());
+            bytes.extend(record.text.to_le_bytes());
+        }
+        bytes.push(self.stems.len() as u8);
+        for stem in &self.stems {
+            bytes.extend(stem.id.to_le_bytes());
+            bytes.push(stem.debt);
+        }
+        bytes.push(self.votes.len() as u8);
+        for votes in &self.votes {
+            bytes.extend(votes.place.to_le_bytes());
+            bytes.extend([votes.same, votes.other, votes.alone]);
+        }
+        bytes.push(self.given_up.len() as u8);
+        for given_up in &self.given_up {
+            for figure in [given_up.id, given_up.alike, given_up.withheld] {
+                bytes.extend(figure.to_le_bytes());
+            }
+            bytes.push(given_up.template.len() as u8);
+            bytes.extend(given_up.template.bytes());
+        }
+        bytes
+    }
+
+    pub(super) fn from_bytes(mut bytes: &[u8]) -> Option<Self> {
+        let bytes = &mut bytes;
+        let (pages, new, barren) = (word(bytes)?, word(bytes)?, word(bytes)?);
+        let trouble = number(bytes, 1)? as u8;
+        let pieces = Pieces::read(bytes)?;
+        let texts = Sample::read(bytes)?;
+        let pairs = Sample::read(bytes)?;
+        let directories = list(bytes, word)?;
+        let records = list(bytes, |bytes| {
+            Some(Record {
+                id: word(bytes)?,
+                looks: number(bytes, 1)? as u8,
+                recent: number(bytes, 1)? as u8,
+                points: number(bytes, 2)? as u16,
+                pages: number(bytes, 2)? as u16,
+                text: word(bytes)?,
+            })
+        })?;
+        let stems = list(bytes, |bytes| {
+            Some(Stem {
+                id: word(bytes)?,
+                debt: number(bytes, 1)? as u8,
+            })
+        })?;
+        let votes = list(bytes, |bytes| {
+            Some(Votes {
+                place: word(bytes)?,
+                same: number(bytes, 1)? as u8,
+                other: number(bytes, 1)? as u8,
+                alone: number(bytes, 1)? as u8,
+            })
+        })?;
+        let given_up = list(bytes, read_given_up)?;
+        Some(Self {
+            pages,
+            new,
+            trouble,
+            barren,
+            pieces,
+            texts,
+            pairs,
+            directories,
+            records,
+            stems,
+            votes,
+            given_up,
+        })
+    }
+}
+
+fn read_given_up(bytes: &mut &[u8]) -> Option<GivenUp> {
+    let (id, alike, withheld) = (word(bytes)?, word(bytes)?, word(bytes)?);
+    let length = number(bytes, 1)? as usize;
+    let (text, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    let template = std::str::from_utf8(text).ok()?.into();
+    Some(GivenUp {
+        id,
+        template,
+        alike,
+        withheld,
+    })
+}
+
+fn word(bytes: &mut &[u8]) -> Option<u32> {
+    number(bytes, 4).map(|number| number as u32)
+}
+
+fn list<T>(bytes: &mut &[u8], mut read: impl FnMut(&mut &[u8]) -> Option<T>) -> Option<Vec<T>> {
+    let count = number(bytes, 1)?;
+    (0..count).map(|_| read(bytes)).collect()
+}
+
+/// A page that was fetched, as far as it teaches.
+#[derive(Clone, Copy)]
+pub(super) struct Fetched<'a> {
+    pub(super) url: &'a CrawlUrl,
+    pub(super) found_on: Option<&'a CrawlUrl>,
+    pub(super) source: Source,
+    pub(super) look: Option<&'a Look>,
+}

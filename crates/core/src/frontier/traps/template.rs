@@ -1,0 +1,384 @@
+//! The template of a URL: the shape of its path and the names of its parameters.
+//!
+//! Owns how a URL is cut into places, which of them vary from page to page, and what is said of
+//! the shape to people. It refuses to know what pages brought. Invariant: nothing is allocated
+//! for a hash, because every new link has one.
+
+use std::ops::Deref;
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::domain::registrable;
+use crate::url::CrawlUrl;
+
+/// Segments of a path that are told apart; deeper ones are of one shape.
+const SEGMENTS: usize = 6;
+
+/// Segments of a path from which it is deep.
+const DEEP: usize = 4;
+
+/// Places of a URL that may turn out not to matter, at the most.
+const PLACES: usize = 8;
+
+/// Letters of a file extension at the most.
+const EXTENSION: usize = 5;
+
+/// Bytes of a template in words, at the most.
+const WORDS: usize = 40;
+
+/// What kind of text stands in a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Digits only.
+    Number,
+    /// Digits in groups, as in `2026-11-16`.
+    Date,
+    /// Letters and digits in no order, as in session names.
+    Mixed,
+    /// Anything else.
+    Word,
+}
+
+impl Kind {
+    fn of(text: &[u8]) -> Self {
+        let digits = text.iter().filter(|byte| byte.is_ascii_digit()).count();
+        let letters = text.iter().filter(|byte| byte.is_ascii_alphabetic());
+        let letters = letters.count();
+        if digits == 0 {
+            return Self::Word;
+        }
+        if digits == text.len() {
+            return Self::Number;
+        }
+        if letters == 0 {
+            return Self::Date;
+        }
+        let turns = text
+            .windows(2)
+            .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit());
+        if text.len() >= 6 && turns.count() >= 2 {
+            Self::Mixed
+        } else {
+            Self::Word
+        }
+    }
+
+    const fn sign(self) -> &'static str {
+        match self {
+            Self::Number => "{n}",
+            Self::Date => "{d}",
+            Self::Mixed => "{x}",
+            Self::Word => "{w}",
+        }
+    }
+
+    const fn varies(self) -> bool {
+        matches!(self, Self::Number | Self::Mixed)
+    }
+}
+
+/// The hash of a text, as it is kept.
+pub(super) fn short(text: &[u8], seed: u64) -> u32 {
+    (xxh3_64_with_seed(text, seed) >> 32) as u32
+}
+
+fn mix(hash: u64, part: u64) -> u64 {
+    (hash ^ part)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .rotate_left(29)
+}
+
+fn segments(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|segment| !segment.is_empty())
+}
+
+/// The parameters of a query with their names; `;name=value` behind a segment is one as well.
+fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
+    let parts = query.split('&').filter(|part| !part.is_empty());
+    parts.map(|part| part.split_once('=').unwrap_or((part, "")))
+}
+
+/// The first directory of a path, if it has one.
+pub(super) fn first_directory<'a, Text: Deref<Target = str>>(
+    url: &'a CrawlUrl<Text>,
+) -> Option<&'a str> {
+    let (first, rest) = url.path().get(1..)?.split_once('/')?;
+    (!first.is_empty() && (!rest.is_empty() || url.query().is_some())).then_some(first)
+}
+
+/// The hash of a URL's template. `is_literal` says whether its first directory is one of few.
+pub(super) fn template<Text: Deref<Target = str>>(url: &CrawlUrl<Text>, is_literal: bool) -> u32 {
+    let mut hash = 1;
+    let mut last = "";
+    for (place, segment) in segments(url.path()).enumerate() {
+        let segment = segment.split_once(';').map_or(segment, |(front, _)| front);
+        last = segment;
+        if place == 0 && is_literal {
+            hash = mix(hash, u64::from(short(segment.as_bytes(), 0)));
+        } else if place < SEGMENTS {
+            hash = mix(hash, Kind::of(segment.as_bytes()) as u64 + 1);
+        }
+    }
+    hash = mix(hash, u64::from(short(extension(last).as_bytes(), 1)));
+    // The names in any order are the same names.
+    let names = url.query().into_iter().flat_map(parameters);
+    let names = names.map(|(name, _)| u64::from(short(name.as_bytes(), 2)));
+    hash = mix(hash, names.fold(0, u64::wrapping_add));
+    (hash >> 32) as u32
+}
+
+fn extension(segment: &str) -> &str {
+    let extension = segment.rsplit_once('.').map_or("", |(_, end)| end);
+    let is_one = extension.len() <= EXTENSION && extension.bytes().all(|b| b.is_ascii_alphabetic());
+    if is_one { extension } else { "" }
+}
+
+/// The hash of what a URL has in common with those that grow out of it: the shape of its path, as
+/// far as it is not deep, and the name of its file where parameters follow, whatever these are.
+pub(super) fn stem<Text: Deref<Target = str>>(url: &CrawlUrl<Text>, is_literal: bool) -> u32 {
+    let mut hash = 2;
+    let mut last = "";
+    for (place, segment) in segments(url.path()).enumerate() {
+        last = segment;
+        if place == 0 && is_literal {
+            hash = mix(hash, u64::from(short(segment.as_bytes(), 0)));
+        } else if place < DEEP {
+            hash = mix(hash, Kind::of(segment.as_bytes()) as u64 + 1);
+        }
+    }
+    if url.query().is_some() {
+        hash = mix(hash, u64::from(short(last.as_bytes(), 6)));
+    }
+    (hash >> 32) as u32
+}
+
+/// A template in words, as in `/calendar/{n}/{n}?view`.
+pub(super) fn in_words<Text: Deref<Target = str>>(
+    url: &CrawlUrl<Text>,
+    is_literal: bool,
+) -> Box<str> {
+    let mut words = String::new();
+    let count = segments(url.path()).count();
+    for (place, segment) in segments(url.path()).enumerate().take(SEGMENTS) {
+        words.push('/');
+        if place == 0 && is_literal {
+            words.push_str(segment);
+        } else {
+            words.push_str(Kind::of(segment.as_bytes()).sign());
+        }
+    }
+    match count {
+        0 => words.push('/'),
+        SEGMENTS.. => words.push_str("/…"),
+        _ => {}
+    }
+    let last = extension(segments(url.path()).last().unwrap_or_default());
+    if !last.is_empty() {
+        words.push('.');
+        words.push_str(last);
+    }
+    let mut names: Vec<&str> = url
+        .query()
+        .into_iter()
+        .flat_map(parameters)
+        .map(|it| it.0)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    if !names.is_empty() {
+        words.push('?');
+        words.push_str(&names.join("&"));
+    }
+    while words.len() > WORDS {
+        words.pop();
+    }
+    words.into()
+}
+
+/// A place of a URL whose value may not matter: a parameter, a segment or the name before the
+/// registrable domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// What it is called on every page of the site.
+    pub(super) name: u32,
+    /// Its value has no meaning to people, as names of sessions have none.
+    pub(super) is_opaque: bool,
+    at: At,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    Label,
+    Segment(usize),
+    /// Behind the `;` of a segment.
+    Behind(usize),
+    Parameter(usize),
+}
+
+/// The places of a URL whose values may not matter.
+pub(super) fn places<Text: Deref<Target = str>>(
+    url: &CrawlUrl<Text>,
+) -> impl Iterator<Item = Place> {
+    let host = url.host();
+    let has_label = registrable(host).len() < host.len();
+    let label = has_label.then_some(Place {
+        name: short(b"label", 3),
+        is_opaque: true,
+        at: At::Label,
+    });
+    let in_path = segments(url.path())
+        .enumerate()
+        .filter_map(|(place, segment)| {
+            let (front, behind) = segment.split_once(';').unwrap_or((segment, ""));
+            if let Some((name, value)) = behind.split_once('=') {
+                return Some(Place {
+                    name: short(name.as_bytes(), 4),
+                    is_opaque: Kind::of(value.as_bytes()) == Kind::Mixed,
+                    at: At::Behind(place),
+                });
+            }
+            let kind = Kind::of(front.as_bytes());
+            kind.varies().then_some(Place {
+                name: short(kind.sign().as_bytes(), 5 + place as u64),
+                is_opaque: kind == Kind::Mixed,
+                at: At::Segment(place),
+            })
+        });
+    let in_query = url.query().into_iter().flat_map(parameters).enumerate();
+    let in_query = in_query.map(|(place, (name, value))| Place {
+        name: short(name.as_bytes(), 4),
+        is_opaque: Kind::of(value.as_bytes()) == Kind::Mixed,
+        at: At::Parameter(place),
+    });
+    label
+        .into_iter()
+        .chain(in_path)
+        .chain(in_query)
+        .take(PLACES)
+}
+
+/// The hash of a URL without what stands in these places. Where the name before the domain is
+/// left out, so is the rest of the host.
+pub(super) fn reduced<Text: Deref<Target = str>>(
+    url: &CrawlUrl<Text>,
+    is_left_out: impl Fn(u32) -> bool,
+) -> u64 {
+    let mut left_out = [None; PLACES];
+    let mut count = 0;
+    for place in places(url).filter(|place| is_left_out(place.name)) {
+        left_out[count] = Some(place.at);
+        count += 1;
+    }
+    let is_out = |at: At| left_out.contains(&Some(at));
+    let host = if is_out(At::Label) {
+        registrable(url.host())
+    } else {
+        url.host()
+    };
+    let mut hash = xxh3_64_with_seed(host.as_bytes(), 7);
+    for (place, segment) in segments(url.path()).enumerate() {
+        let (front, behind) = segment.split_once(';').unwrap_or((segment, ""));
+        let text = if is_out(At::Segment(place)) {
+            ""
+        } else {
+            front
+        };
+        hash = mix(hash, xxh3_64_with_seed(text.as_bytes(), 8));
+        if !behind.is_empty() && !is_out(At::Behind(place)) {
+            hash = mix(hash, xxh3_64_with_seed(behind.as_bytes(), 9));
+        }
+    }
+    // In any order: what adds a parameter often puts it elsewhere.
+    let mut query: u64 = 0;
+    for (place, (name, value)) in url.query().into_iter().flat_map(parameters).enumerate() {
+        if !is_out(At::Parameter(place)) {
+            let value = xxh3_64_with_seed(value.as_bytes(), 10);
+            query = query.wrapping_add(mix(xxh3_64_with_seed(name.as_bytes(), 11), value));
+        }
+    }
+    mix(hash, query)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(path: &str) -> CrawlUrl {
+        CrawlUrl::parse(&format!("http://www.a.test{path}")).unwrap()
+    }
+
+    #[test]
+    fn templates_in_words() {
+        for (path, expected) in [
+            ("/", "/"),
+            ("/calendar/2026/11", "/calendar/{n}/{n}"),
+            ("/calendar/2026-11-16/x.html", "/calendar/{d}/{w}.html"),
+            ("/s/4fz81ab9c2/about", "/s/{x}/{w}"),
+            ("/list?size=4&colour=red&size=5", "/{w}?colour&size"),
+            ("/a/b/c/d/e/f/g/h", "/a/{w}/{w}/{w}/{w}/{w}/…"),
+        ] {
+            let url = url(path);
+            let is_literal = first_directory(&url).is_some();
+            assert_eq!(&*in_words(&url, is_literal), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_has_one_template() {
+        let hash = |path: &str| {
+            let url = url(path);
+            template(&url, first_directory(&url).is_some())
+        };
+        for (one, other, same) in [
+            ("/calendar/2026/11", "/calendar/1999/1", true),
+            ("/calendar/2026/11", "/archive/2026/11", false),
+            ("/p?a=1&b=2", "/q?b=5&a=6", true),
+            ("/p?a=1&b=2", "/p?a=1", false),
+            ("/about.html", "/about.pdf", false),
+            ("/about.html", "/people.html", true),
+            ("/a/b;sid=77", "/a/b", true),
+            ("/a/b/c/d/e/f/g", "/a/b/c/d/e/f/g/h/i", true),
+        ] {
+            assert_eq!(hash(one) == hash(other), same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn reduced_urls_differ_in_what_counts_only() {
+        let name = |url: &CrawlUrl, at: At| places(url).find(|place| place.at == at).unwrap().name;
+        let one = url("/s/4fz81ab9c2/p?page=1&sid=7");
+        let other = url("/s/9ab81fz4d7/p?sid=8&page=1");
+        let sid = name(&one, At::Parameter(1));
+        let segment = name(&one, At::Segment(1));
+        let both = |place: u32| place == sid || place == segment;
+        assert_eq!(reduced(&one, both), reduced(&other, both));
+        assert_ne!(
+            reduced(&one, |place| place == sid),
+            reduced(&other, |place| place == sid)
+        );
+        assert_ne!(
+            reduced(&one, both),
+            reduced(&url("/s/4fz81ab9c2/p?page=2"), both)
+        );
+        let session = url("/a;sid=5/b");
+        let sid = name(&session, At::Behind(0));
+        assert_eq!(
+            reduced(&session, |place| place == sid),
+            reduced(&url("/a;sid=6/b"), |place| place == sid)
+        );
+    }
+
+    #[test]
+    fn hosts_of_one_domain_are_one_where_the_name_does_not_count() {
+        let one = CrawlUrl::parse("http://a1.x.example.com/p").unwrap();
+        let other = CrawlUrl::parse("http://b2.example.com/p").unwrap();
+        let label = places(&one).next().unwrap().name;
+        assert_eq!(
+            reduced(&one, |place| place == label),
+            reduced(&other, |place| place == label)
+        );
+        assert_ne!(reduced(&one, |_| false), reduced(&other, |_| false));
+        let bare = CrawlUrl::parse("http://example.com/p").unwrap();
+        assert_eq!(places(&bare).count(), 0);
+    }
+}
