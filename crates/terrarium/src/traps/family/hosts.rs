@@ -5,6 +5,8 @@
 //! are put into the text, and numbered names), and on mirrors that say which one they are: servers
 //! by purpose, by country, and by number behind a list that spreads visitors.
 
+use std::fmt::Write as _;
+
 use super::{Content, Family, Link, Spot, TrapSite, host_of};
 use crate::traps::dice::Dice;
 use crate::traps::real::capital;
@@ -135,5 +137,5 @@ pub(super) fn mirrored(spot: &Spot, content: &mut Content) {
             content.main.insert_str(0, &note);
         }
     }
-    content.main += &format!("<p class=\"server\">Served by {host}</p>\n");
+    let _ = writeln!(content.main, "<p class=\"server\">Served by {host}</p>");
 }

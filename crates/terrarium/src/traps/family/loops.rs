@@ -5,6 +5,8 @@
 //! longer paths, on a manual that shows the way to where one is, and on scripts in folders. Links
 //! belong to a page's text: they are written alike wherever that page is found.
 
+use std::fmt::Write as _;
+
 use super::{Content, Dice, Link, Spot, TrapSite};
 use crate::traps::real::{LISTS, capital};
 use crate::traps::words::ENGLISH;
@@ -61,7 +63,13 @@ pub(super) fn entries(spot: &Spot) -> Vec<Link> {
     let mut dice = Dice::new(seed, &text);
     match site.style() {
         1 => (0..count).map(|_| to_real_page(spot, &mut dice)).collect(),
-        _ => (0..count).map(|_| to_manual(spot, &mut dice)).collect(),
+        _ => {
+            let first = dice.below(FOLDERS.len());
+            let places = first..first + count;
+            places
+                .map(|place| to_manual(spot, place, &mut dice))
+                .collect()
+        }
     }
 }
 
@@ -84,15 +92,20 @@ fn to_real_page(spot: &Spot, dice: &mut Dice) -> Link {
     }
 }
 
-fn to_manual(spot: &Spot, dice: &mut Dice) -> Link {
-    let mut href = format!("{}/", dice.pick(&FOLDERS));
-    if dice.below(3) == 0 {
-        href += &format!("{}/", dice.pick(&FOLDERS));
-    }
+/// A link of a menu, in which each folder stands once before any comes again.
+fn to_manual(spot: &Spot, place: usize, dice: &mut Dice) -> Link {
+    let folder = |place: usize| FOLDERS[place % FOLDERS.len()];
+    let folders = match dice.below(3) {
+        0 => {
+            let below = place + 1 + dice.below(FOLDERS.len() - 1);
+            format!("{}/{}", folder(place), folder(below))
+        }
+        _ => folder(place).to_owned(),
+    };
     let file = dice.pick(&FILES);
-    href += &match spot.site.style() {
-        0 => format!("{file}.html"),
-        _ => format!("{file}.php?part={}", 1 + dice.below(PARTS)),
+    let href = match spot.site.style() {
+        0 => format!("{folders}/{file}.html"),
+        _ => format!("{folders}/{file}.php?part={}", 1 + dice.below(PARTS)),
     };
     (href, capital(file))
 }
@@ -148,6 +161,7 @@ pub(super) fn inside(spot: &Spot) -> Option<(Content, Vec<Link>)> {
 /// Puts its address at the end of a page, for those who print it.
 pub(super) fn addressed(spot: &Spot, content: &mut Content) {
     if spot.site.style() == 1 {
-        content.main += &format!("<p class=\"print\">Printed from {}</p>\n", spot.target);
+        let target = spot.target;
+        let _ = writeln!(content.main, "<p class=\"print\">Printed from {target}</p>");
     }
 }

@@ -4,18 +4,26 @@
 //! Modelled on lists that begin again after their end (offset and limit), on recommendations
 //! behind a cursor that is new each time, and on streams that go back in time and are empty there.
 
+use std::collections::HashSet;
+
 use super::{Content, Dice, Link, Spot, with_parameter, without_parameters};
 use crate::traps::real::own_teasers;
 
-/// Rows of a list before it begins again.
-const ROWS: usize = 24;
+/// How often an article is picked for a list; one that was picked twice stands there once.
+const PICKED: usize = 40;
 /// Rows behind a cursor.
 const BEHIND_CURSOR: usize = 6;
 /// The time at which all streams begin, in seconds.
 const NOW: i64 = 1_794_000_000;
 /// How far back a stream has entries.
-const AGE: i64 = 400_000;
+const AGE: u32 = 400_000;
 const LIMITS: [usize; 4] = [10, 20, 25, 50];
+
+/// A time shorter than this.
+fn seconds(dice: &mut Dice, end: u32) -> i64 {
+    let below = dice.bits() % u64::from(end);
+    below.try_into().unwrap_or_default()
+}
 
 /// The place in a list at which a piece begins.
 #[derive(Clone, Debug)]
@@ -83,7 +91,7 @@ impl Piece {
                 limit: *dice.pick(&LIMITS),
             },
             1 => Self::Cursor(dice.hex(24)),
-            _ => Self::Before(NOW - dice.below(AGE as usize) as i64),
+            _ => Self::Before(NOW - seconds(dice, AGE)),
         }
     }
 
@@ -99,9 +107,7 @@ impl Piece {
                 limit: *limit,
             },
             Self::Cursor(_) => Self::Cursor(dice.hex(24)),
-            Self::Before(time) => {
-                Self::Before(time.checked_sub(3_600 + dice.below(40_000) as i64)?)
-            }
+            Self::Before(time) => Self::Before(time.checked_sub(3_600 + seconds(dice, 40_000))?),
         })
     }
 
@@ -114,16 +120,18 @@ impl Piece {
                 limit,
             } => {
                 let mut dice = Dice::new(seed, &format!("rows of {section}"));
-                let all = real.some_articles(*section, &mut dice, ROWS);
-                let rows = (0..*limit).map(|row| all[(offset % ROWS + row) % ROWS].clone());
-                rows.collect()
+                let mut all = real.some_articles(*section, &mut dice, PICKED);
+                let mut shown = HashSet::new();
+                all.retain(|(href, _)| shown.insert(href.clone()));
+                let begin = offset % all.len();
+                all.into_iter().cycle().skip(begin).take(*limit).collect()
             }
             Self::Cursor(cursor) => {
                 let mut dice = Dice::new(seed, cursor);
                 let section = dice.below(real.sections());
                 real.some_articles(section, &mut dice, BEHIND_CURSOR)
             }
-            Self::Before(time) if *time > NOW - AGE => {
+            Self::Before(time) if *time > NOW - i64::from(AGE) => {
                 // Entries of one hour are the same, wherever a piece begins.
                 let mut dice = Dice::new(seed, &format!("hour {}", time / 3_600));
                 let section = dice.below(real.sections());
@@ -153,7 +161,7 @@ pub(super) fn entries(spot: &Spot) -> Vec<Link> {
 
 pub(super) fn inside(spot: &Spot) -> Option<(Content, Vec<Link>)> {
     let piece = Piece::read(spot)?;
-    let mut dice = spot.dice();
+    let mut dice = Dice::new(spot.site.seed, &format!("after {}", spot.target));
     let next = piece.next(&mut dice)?;
     let title = piece.title(spot);
     let rows = piece.rows(spot);
