@@ -61,16 +61,13 @@ pub(super) fn entries(spot: &Spot) -> Vec<Link> {
         (_, None, part) => format!("menu of {:?}", part.map(|part| part.names)),
     };
     let mut dice = Dice::new(seed, &text);
-    match site.style() {
-        1 => (0..count).map(|_| to_real_page(spot, &mut dice)).collect(),
-        _ => {
-            let first = dice.below(FOLDERS.len());
-            let places = first..first + count;
-            places
-                .map(|place| to_manual(spot, place, &mut dice))
-                .collect()
-        }
+    if site.style() == 1 {
+        return (0..count).map(|_| to_real_page(spot, &mut dice)).collect();
     }
+    let first = dice.below(FOLDERS.len());
+    (first..first + count)
+        .map(|place| to_manual(spot, place, &mut dice))
+        .collect()
 }
 
 fn to_real_page(spot: &Spot, dice: &mut Dice) -> Link {
