@@ -76,6 +76,11 @@ families! {
     random_names: RandomNames,
     wildcard_hosts: WildcardHosts,
     refresh_chain: RefreshChain,
+    relative_path_loops: RelativePathLoops,
+    mirrored_hosts: MirroredHosts,
+    soft_404: Soft404,
+    search_results: SearchResults,
+    infinite_scroll: InfiniteScroll,
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn tell(site: &str, density: &str, seed: u64, found: &Found) {
     } = found;
     let share = found.share();
     println!(
-        "\ntraps: {site:<16} {density:<7} seed {seed}: {pages:>3} of {real:>3} real pages \
+        "\ntraps: {site:<19} {density:<7} seed {seed}: {pages:>3} of {real:>3} real pages \
          ({at_home:>3} at home), {share:>5.1} %, {requests:>5} requests"
     );
 }

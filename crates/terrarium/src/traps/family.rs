@@ -7,10 +7,14 @@
 mod calendar;
 mod facets;
 mod hosts;
+mod loops;
 mod past_end;
 mod random;
 mod refresh;
+mod scroll;
+mod search;
 mod session;
+mod soft_404;
 mod sort;
 
 use std::fmt;
@@ -47,11 +51,21 @@ pub enum Family {
     WildcardHosts,
     /// Pages that lead on to a new page by themselves.
     RefreshChain,
+    /// Relative links that are answered below the page they stand on.
+    RelativePathLoops,
+    /// A handful of host names of one domain, all with the same site.
+    MirroredHosts,
+    /// Addresses that are not there, and say so with status 200.
+    Soft404,
+    /// Searches that suggest further searches.
+    SearchResults,
+    /// Lists that are loaded piece by piece and always have a next one.
+    InfiniteScroll,
 }
 
 impl Family {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 14] = [
         Self::SessionQuery,
         Self::SessionPath,
         Self::Facets,
@@ -61,6 +75,11 @@ impl Family {
         Self::RandomNames,
         Self::WildcardHosts,
         Self::RefreshChain,
+        Self::RelativePathLoops,
+        Self::MirroredHosts,
+        Self::Soft404,
+        Self::SearchResults,
+        Self::InfiniteScroll,
     ];
 
     /// The name, as it is typed.
@@ -75,6 +94,11 @@ impl Family {
             Self::RandomNames => "random-names",
             Self::WildcardHosts => "wildcard-hosts",
             Self::RefreshChain => "refresh-chain",
+            Self::RelativePathLoops => "relative-path-loops",
+            Self::MirroredHosts => "mirrored-hosts",
+            Self::Soft404 => "soft-404",
+            Self::SearchResults => "search-results",
+            Self::InfiniteScroll => "infinite-scroll",
         }
     }
 }
@@ -214,11 +238,10 @@ impl TrapSite {
     /// Adds the site to a web, with all host names it has.
     #[must_use]
     pub fn mount(self: &Arc<Self>, web: Web) -> Web {
-        let web = mounted(web, self);
-        match self.family {
-            Family::WildcardHosts => web.site(&format!("*.{}", self.name), site_of(self)),
-            _ => web,
-        }
+        let names = hosts::names(self).into_iter();
+        names.fold(mounted(web, self), |web, name| {
+            web.site(&name, site_of(self))
+        })
     }
 
     /// How many real pages the first requests for this site found.
@@ -235,6 +258,8 @@ impl TrapSite {
             Family::SessionQuery | Family::SessionPath => {
                 self.real.number(&session::unsigned(self, target))
             }
+            Family::RelativePathLoops => loops::page_below(self, target),
+            Family::MirroredHosts if !hosts::is_mirror(self, host) => None,
             _ => self.real.number(target),
         }
     }
@@ -261,38 +286,53 @@ impl TrapSite {
             Family::RandomNames => random::entries(spot),
             Family::WildcardHosts => hosts::entries(spot),
             Family::RefreshChain => refresh::entries(spot),
+            Family::RelativePathLoops => loops::entries(spot),
+            Family::MirroredHosts => hosts::mirror_entries(spot),
+            Family::Soft404 => soft_404::entries(spot),
+            Family::SearchResults => search::entries(spot),
+            Family::InfiniteScroll => scroll::entries(spot),
         }
     }
 
     /// A page of the trap: its content and the links on into the trap.
     fn inside(&self, spot: &Spot) -> Option<(Content, Vec<Link>)> {
         match self.family {
-            Family::SessionQuery | Family::SessionPath | Family::WildcardHosts => None,
+            Family::SessionQuery
+            | Family::SessionPath
+            | Family::WildcardHosts
+            | Family::MirroredHosts => None,
             Family::Facets => facets::inside(spot),
             Family::SortOrders => sort::inside(spot),
             Family::Calendar => calendar::inside(spot),
             Family::PastTheEnd => past_end::inside(spot),
             Family::RandomNames => random::inside(spot),
             Family::RefreshChain => refresh::inside(spot),
+            Family::RelativePathLoops => loops::inside(spot),
+            Family::Soft404 => soft_404::inside(spot),
+            Family::SearchResults => search::inside(spot),
+            Family::InfiniteScroll => scroll::inside(spot),
         }
     }
 
     /// A link as pages of the trap write it.
     fn changed(&self, spot: &Spot, href: &str) -> String {
+        if self.is_real(host_of(spot.authority), spot.target) {
+            return href.to_owned();
+        }
         match self.family {
-            Family::SessionQuery | Family::SessionPath
-                if !self.is_real(host_of(spot.authority), spot.target) =>
-            {
-                session::signed(spot, href)
-            }
+            Family::SessionQuery | Family::SessionPath => session::signed(spot, href),
+            Family::MirroredHosts => hosts::spread(spot, href),
             _ => href.to_owned(),
         }
     }
 
     fn real_page(&self, spot: &Spot, number: usize) -> Answer {
         let mut content = self.real.content(number, &|href| self.changed(spot, href));
-        if self.family == Family::WildcardHosts {
-            hosts::localised(spot, &mut content);
+        match self.family {
+            Family::WildcardHosts => hosts::localised(spot, &mut content),
+            Family::MirroredHosts => hosts::mirrored(spot, &mut content),
+            Family::RelativePathLoops => loops::addressed(spot, &mut content),
+            _ => {}
         }
         let is_own = self.is_real(host_of(spot.authority), spot.target);
         let links = if is_own && !self.is_entrance(number) {

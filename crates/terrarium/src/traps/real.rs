@@ -5,6 +5,7 @@
 //! reachable from the home page over real pages only, the last ones after seven hops.
 
 use std::collections::HashMap;
+use std::slice;
 
 use super::answer::{Content, Link, anchor, list};
 use super::dice::Dice;
@@ -157,7 +158,8 @@ impl RealSite {
         Some((section, part))
     }
 
-    fn article_target(&self, section: usize, number: usize, title: &str) -> String {
+    /// Where an article of this number and title is, whether there is one or not.
+    pub(super) fn article_target(&self, section: usize, number: usize, title: &str) -> String {
         let (name, slug) = (&self.sections[section], slug(title));
         match self.addressing {
             Addressing::Clean => format!("/{name}/{slug}-{number}"),
@@ -253,7 +255,8 @@ impl RealSite {
         links.map(|link| self.link(*link)).collect()
     }
 
-    fn link(&self, number: usize) -> Link {
+    /// The link to a page.
+    pub(super) fn link(&self, number: usize) -> Link {
         let page = &self.pages[number];
         (page.target.clone(), page.title.clone())
     }
@@ -306,4 +309,10 @@ pub(super) fn teasers(links: &[Link], dice: &mut Dice) -> String {
         .iter()
         .map(|link| format!("<li>{} {}</li>\n", anchor(link), ENGLISH.sentence(dice)));
     format!("<ol>\n{}</ol>\n", items.collect::<String>())
+}
+
+/// The same for rows that keep their sentence in whatever list they stand.
+pub(super) fn own_teasers(seed: u64, links: &[Link]) -> String {
+    let row = |link: &Link| teasers(slice::from_ref(link), &mut Dice::new(seed, &link.0));
+    links.iter().map(row).collect()
 }

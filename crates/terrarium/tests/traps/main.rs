@@ -8,13 +8,14 @@
 
 mod alike;
 mod family;
+mod habits;
 
 use std::collections::{HashSet, VecDeque};
 
 use terrarium::traps::Answer;
 
 /// The addresses that a page names, in their order: host and target.
-fn links(host: &str, html: &str) -> Vec<(String, String)> {
+fn links(host: &str, target: &str, html: &str) -> Vec<(String, String)> {
     let quoted = html
         .split("href=\"")
         .skip(1)
@@ -25,9 +26,19 @@ fn links(host: &str, html: &str) -> Vec<(String, String)> {
             let (host, target) = rest.split_at(rest.find('/').unwrap());
             (host.to_owned(), target.to_owned())
         }
-        None => (host.to_owned(), href),
+        None => (host.to_owned(), resolved(target, &href)),
     };
     hrefs.map(place).collect()
+}
+
+/// A link without a host, as seen from a target.
+fn resolved(target: &str, href: &str) -> String {
+    if href.starts_with('/') {
+        return href.to_owned();
+    }
+    let path = target.split('?').next().unwrap();
+    let (folder, _) = path.rsplit_once('/').unwrap();
+    format!("{folder}/{href}")
 }
 
 /// What a walk from the home page reaches, in breadth, over pages that it may enter, until it
@@ -45,7 +56,7 @@ fn walk(
     while let Some((host, target)) = queue.pop_front() {
         let page = answer(&host, &target);
         assert_eq!(page.status, 200, "{host}{target}");
-        for (host, target) in links(&host, &page.html) {
+        for (host, target) in links(&host, &target, &page.html) {
             if may_enter(&host, &target) && seen.insert((host.clone(), target.clone())) {
                 queue.push_back((host, target));
             }

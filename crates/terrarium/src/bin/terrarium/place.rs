@@ -75,7 +75,7 @@ impl Place {
     /// Flags that go with the site.
     fn flags(&self) -> String {
         match self {
-            Self::Trap(site, Family::WildcardHosts) => {
+            Self::Trap(site, Family::WildcardHosts | Family::MirroredHosts) => {
                 format!("--scope domain -n {}", 5 * site.real_pages().len())
             }
             Self::Trap(site, _) => format!("-n {}", 5 * site.real_pages().len()),
@@ -179,6 +179,7 @@ mod tests {
         for text in [
             "traps:calendar",
             "traps:facets:sparse:3",
+            "traps:soft-404:dense",
             "alike:git",
             "alike:forum:2",
             "trouble:busy:5:429",

@@ -5,7 +5,7 @@
 
 use super::{Content, Link, Spot, TrapSite, with_parameter, without_parameters};
 use crate::traps::dice::Dice;
-use crate::traps::real::{Kind, teasers};
+use crate::traps::real::{Kind, own_teasers};
 
 const NAMES: [[&str; 4]; 3] = [
     ["o", "o", "o", "o"],
@@ -88,17 +88,8 @@ pub(super) fn inside(spot: &Spot) -> Option<(Content, Vec<Link>)> {
         let mut rows = real.links(number);
         let turn = dice.below(rows.len());
         rows.rotate_left(turn);
-        // The sentences of a row stay its own, whatever the order.
-        let rows: Vec<String> = rows
-            .iter()
-            .map(|row| {
-                teasers(
-                    std::slice::from_ref(row),
-                    &mut Dice::new(spot.site.seed, &row.0),
-                )
-            })
-            .collect();
-        content.main = format!("<h1>{}</h1>\n{}", content.title, rows.concat());
+        let rows = own_teasers(spot.site.seed, &rows);
+        content.main = format!("<h1>{}</h1>\n{rows}", content.title);
         // Rows and parts of the list remember the order in which they were shown.
         let suffix = chosen.iter().map(|(name, value)| format!("{name}={value}"));
         let suffix = suffix.collect::<Vec<_>>().join("&");
