@@ -14,6 +14,10 @@ use crate::outcome::FailureClass;
 use crate::url::{CrawlUrl, Scheme};
 
 /// A URL that was admitted and is not settled yet.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about the URL"
+)]
 #[derive(Debug, Clone)]
 pub struct Entry {
     /// What is requested.

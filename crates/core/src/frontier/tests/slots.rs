@@ -103,7 +103,7 @@ impl Sim {
             };
             let wake = match next {
                 Next::Start(job) => {
-                    self.start(job);
+                    self.start(&job);
                     continue;
                 }
                 Next::Settled(finished) => {
@@ -133,8 +133,8 @@ impl Sim {
         self.events.insert(key, (job, event));
     }
 
-    fn start(&mut self, job: Job) {
-        let url = url_of(&job).to_owned();
+    fn start(&mut self, job: &Job) {
+        let url = url_of(job).to_owned();
         let id = job.id.0;
         self.flights.insert(id, (url.clone(), self.now));
         let host = CrawlUrl::parse(&url).unwrap().host().to_owned();
@@ -338,7 +338,10 @@ fn a_host_that_is_found_late_is_asked_soon() {
     sim.run(found + Duration::from_secs(5));
     let asked = sim.starts.iter().find(|(_, url)| url.starts_with(late));
     let (asked, _) = asked.expect("it is asked");
-    assert!(*asked <= found + SECOND * 2, "{:?}", *asked - found);
+    assert!(
+        *asked <= found + SECOND * 2,
+        "{asked:?}, found at {found:?}"
+    );
 }
 
 #[test]
