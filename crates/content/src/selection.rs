@@ -149,7 +149,7 @@ impl Selection {
         }
         let start = declared(tree, &marks, &dropped, &good);
         Self {
-            root: descend(tree, &good, &holds, start),
+            root: around_table(tree, descend(tree, &good, &holds, start)),
             dropped,
             holds,
         }
@@ -404,6 +404,17 @@ fn descend(tree: &Tree<'_>, good: &Weights, holds: &[Holds], start: NodeId) -> N
         }
         here = child;
     }
+}
+
+/// A table that was entered and in which no cell holds nearly everything is content as a whole.
+fn around_table(tree: &Tree<'_>, mut here: NodeId) -> NodeId {
+    while matches!(
+        tree.node(here).tag,
+        Tag::Table | Tag::Thead | Tag::Tbody | Tag::Tfoot | Tag::Tr
+    ) {
+        here = tree.node(here).parent;
+    }
+    here
 }
 
 #[cfg(test)]

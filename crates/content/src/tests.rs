@@ -132,6 +132,20 @@ fn shapes_of_a_drawing_do_not_nest() {
 }
 
 #[test]
+fn a_page_that_is_a_table_is_a_table() {
+    let html = "<p>x<table><tbody><tr><th>one<th>two<tr><td rowspan=2>1<td>2<tr><td>3</table>";
+    assert_eq!(
+        read(html).main.unwrap().markdown,
+        "x\n\n| one | two |\n| --- | --- |\n| 1 | 2 |\n| | 3 |\n"
+    );
+    let layout = "<table><tr><td>m<td><p>All the words of the page are in this cell.</table>";
+    assert_eq!(
+        read(layout).main.unwrap().markdown,
+        "All the words of the page are in this cell.\n"
+    );
+}
+
+#[test]
 fn the_title_of_a_drawing_is_not_that_of_the_page() {
     let found = read("<svg><title>Icon</title></svg><h1>Heading</h1>").metadata;
     assert_eq!(
