@@ -116,7 +116,7 @@ pub(crate) struct ScopeSettings {
     reason = "the fields are named as their flags"
 )]
 pub(crate) struct BudgetSettings {
-    /// Pages to fetch in all; the parts of pages do not count
+    /// Pages to fetch in all, not their parts; sitemaps are read only while they could matter
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) max_pages: Option<String>,
     /// Pages to fetch per host
