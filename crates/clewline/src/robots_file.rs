@@ -29,6 +29,7 @@ impl RulesReader {
                 wire: response.body.tally().wire,
                 local: false,
                 withheld: None,
+                cut_short: false,
             });
         }
         Ok(Self(RobotsReader::new(&[token])))
