@@ -46,6 +46,9 @@ const MOST_DEBT: u8 = 64;
 /// Links that one page pays for which proved real.
 const PAYS: u8 = 4;
 
+/// What one page is worth to the template of the page that it was found on.
+const CREDIT: u8 = 32;
+
 /// Comparisons without an other page after which a place is not looked at any more.
 const ALONE: u8 = 64;
 
@@ -76,11 +79,20 @@ struct Record {
     pages: u16,
     /// The text of its last page.
     text: u32,
+    /// Rises with pages of other templates that were found on its own and brought something, and
+    /// falls with each of its own.
+    credits: u8,
 }
 
 impl Record {
+    /// Whether its pages led to others lately that were worth it.
+    const fn is_useful(&self) -> bool {
+        self.credits >= CREDIT
+    }
+
     fn look(&mut self, is_new: bool) {
         self.looks = self.looks.saturating_add(1);
+        self.credits -= self.credits / 8;
         self.recent = self.recent << 1 | u8::from(is_new);
         if is_new {
             self.points = 0;
@@ -368,8 +380,19 @@ impl Learner {
         };
     }
 
+    /// Whether pages of a template lead to others that are worth it, whoever vouches for them.
+    fn is_useful(&self, id: u32) -> bool {
+        let mut records = self.records.iter();
+        records.any(|record| record.id | 1 == id | 1 && record.is_useful())
+    }
+
+    /// Whether the links of a page need somebody else to vouch for them, whatever it says.
+    pub(super) fn only_grows(&self, url: &CrawlUrl) -> bool {
+        self.explodes(url) && !self.is_useful(self.id(url, Source::Silent))
+    }
+
     /// Whether pages bring ever more links to their kin, of which few prove real.
-    pub(super) fn explodes<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
+    fn explodes<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
         let id = self.stem(url);
         let mut stems = self.stems.iter();
         stems.any(|stem| stem.id == id && stem.debt >= EXPLODES)
@@ -392,6 +415,7 @@ impl Learner {
             if record.id & !1 == id {
                 record.recent = record.recent << 1 | 1;
                 record.points = 0;
+                record.credits = record.credits.saturating_add(CREDIT);
             }
         }
     }
@@ -462,7 +486,7 @@ impl Learner {
             Source::Silent => recent.count_ones() < PROVEN,
             Source::Repeats => return Class::Repeat,
         };
-        if is_suspect || self.explodes(url) {
+        if is_suspect || (self.explodes(url) && !self.is_useful(id)) {
             Class::Suspect
         } else {
             Class::Normal
@@ -517,6 +541,7 @@ impl Learner {
             bytes.extend(record.points.to_le_bytes());
             bytes.extend(record.pages.to_le_bytes());
             bytes.extend(record.text.to_le_bytes());
+            bytes.push(record.credits);
         }
         bytes.push(self.stems.len() as u8);
         for stem in &self.stems {
@@ -555,6 +580,7 @@ impl Learner {
                 points: number(bytes, 2)? as u16,
                 pages: number(bytes, 2)? as u16,
                 text: word(bytes)?,
+                credits: number(bytes, 1)? as u8,
             })
         })?;
         let stems = list(bytes, |bytes| {

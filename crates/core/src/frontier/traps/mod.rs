@@ -183,15 +183,14 @@ impl<S: Store> Frontier<S> {
         }
         self.touch_site(domain);
         self.traps.looked = verdict != Verdict::Unknown;
-        match verdict {
-            Verdict::New => self.lane(host).turns.brought_something(entry.class),
-            Verdict::Varied | Verdict::Same => self.lane(host).turns.brought_nothing(),
-            Verdict::Unknown => {}
+        let is_trusted = verdict == Verdict::Unknown && standing(entry) == Source::Vouches;
+        if verdict == Verdict::New || is_trusted {
+            self.lane(host).turns.brought_something(entry.class);
         }
         let site = self.site(domain, &entry.url)?;
         self.traps.speaking = match verdict {
             _ if entry.root => Source::Vouches,
-            _ if site.learner.explodes(&entry.url) => Source::Silent,
+            _ if site.learner.only_grows(&entry.url) => Source::Silent,
             Verdict::New => Source::Vouches,
             Verdict::Varied | Verdict::Same => Source::Silent,
             Verdict::Unknown if standing(entry) == Source::Vouches => Source::Vouches,

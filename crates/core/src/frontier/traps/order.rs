@@ -29,10 +29,8 @@ const FEW_CLEARED: usize = 8;
 pub(in super::super) struct Turns {
     since: u16,
     gap: u16,
-    /// A page of the host brought something new.
+    /// A page of the host brought something new, or nobody had a reason to look.
     brought: bool,
-    /// Pages of the host were looked at, and brought nothing.
-    barren: bool,
     /// Nothing else could be done: one window of suspects may be taken.
     released: bool,
 }
@@ -43,7 +41,6 @@ impl Default for Turns {
             since: 0,
             gap: FIRST_GAP,
             brought: false,
-            barren: false,
             released: false,
         }
     }
@@ -55,10 +52,6 @@ impl Turns {
         if class != Class::Normal {
             self.gap = FIRST_GAP;
         }
-    }
-
-    pub(super) fn brought_nothing(&mut self) {
-        self.barren = true;
     }
 
     /// So many normal pages are next; whether a probe is due.
@@ -74,30 +67,33 @@ impl Turns {
 }
 
 impl<S: Store> Frontier<S> {
-    fn has_to_wait(&self, host: HostId) -> bool {
-        self.lanes.get(&host).is_some_and(|lane| {
-            let site = self.traps.sites.get(&lane.domain);
-            !lane.turns.brought
-                && lane.turns.barren
-                && !lane.turns.released
-                && lane.ended.is_none()
-                && site.is_some_and(|site| site.hosts.len() >= MANY_HOSTS)
-                && !self.root_hosts.contains(&host)
-        })
-    }
-
     /// What a lane may take from the store now.
     pub(in super::super) fn span(&self, host: HostId) -> Span {
-        let class = if !self.rules.traps {
-            Class::Withheld
-        } else if self.has_to_wait(host) {
-            Class::Normal
+        let class = if self.rules.traps {
+            self.last_class(host)
         } else {
-            Class::Repeat
+            Class::Withheld
         };
         Span {
             class,
             deepest: self.level,
+        }
+    }
+
+    /// On a site of many hosts repeats wait for all of them, and suspects of a host that brought
+    /// nothing as well.
+    fn last_class(&self, host: HostId) -> Class {
+        let Some(lane) = self.lanes.get(&host) else {
+            return Class::Repeat;
+        };
+        let site = self.traps.sites.get(&lane.domain);
+        let has_many = site.is_some_and(|site| site.hosts.len() >= MANY_HOSTS);
+        if !has_many || lane.turns.released || lane.ended.is_some() {
+            Class::Repeat
+        } else if lane.turns.brought || self.root_hosts.contains(&host) {
+            Class::Suspect
+        } else {
+            Class::Normal
         }
     }
 
@@ -285,7 +281,7 @@ impl<S: Store> Frontier<S> {
             class: Class::Repeat,
             deepest: self.level,
         };
-        if !self.has_to_wait(host) {
+        if self.last_class(host) == Class::Repeat {
             return Ok(false);
         }
         let is_released = match self.store.waiting(host, span)? {

@@ -138,9 +138,10 @@ fn extension(segment: &str) -> &str {
 pub(super) fn stem<Text: Deref<Target = str>>(url: &CrawlUrl<Text>, is_literal: bool) -> u32 {
     let mut hash = 2;
     let mut last = "";
+    let is_short = segments(url.path()).count() < 3;
     for (place, segment) in segments(url.path()).enumerate() {
         last = segment;
-        if place == 0 && is_literal {
+        if place == 0 && is_literal && is_short {
             hash = mix(hash, u64::from(short(segment.as_bytes(), 0)));
         } else if place < DEEP {
             hash = mix(hash, Kind::of(segment.as_bytes()) as u64 + 1);
