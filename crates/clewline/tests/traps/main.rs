@@ -30,6 +30,8 @@ fn config(web: &LiveWeb, name: &str) -> Config {
     config.fetch.contact = Some("tests@site.test".to_owned());
     config.fetch.allow_private = vec!["127.0.0.0/8".parse::<Cidr>().unwrap()];
     config.politeness.speed = Some(Speed::Max);
+    // One at a time, so that the same pages come in the same order in every run.
+    config.limits.concurrency = 1;
     config.limits.time = Some(PATIENCE);
     config
 }
