@@ -11,6 +11,7 @@ use clewline::core::domain::without_www;
 use clewline::core::frontier::{Hold, HoldKind, Note};
 use clewline::core::politeness::Politeness;
 use clewline::record::{OutcomeKind, Record};
+use clewline::report::figures;
 use clewline::{Event, Progress};
 
 use crate::progress::{Board, Snapshot, Voice};
@@ -19,9 +20,6 @@ use crate::resolve::Talk;
 /// What held the crawl is shown a little longer than it did: with one request after the other
 /// it comes and goes many times a second, and nobody could read it.
 const HOLD_SHOWN: Duration = Duration::from_secs(2);
-
-/// Before this a rate is chance.
-const RATE_SETTLES: Duration = Duration::from_secs(2);
 
 /// Tells a person what happens.
 pub(crate) struct Teller {
@@ -54,8 +52,10 @@ impl Teller {
             }
             Event::Note(note) if self.talk != Talk::Quiet => self.voice.note(&note_line(note)),
             Event::Resumed { done, todo } if self.talk != Talk::Quiet => {
+                let done = figures::plural(*done, "URL");
+                let todo = figures::count(*todo);
                 self.voice
-                    .note(&format!("going on: {done} URLs are done, {todo} wait"));
+                    .note(&format!("going on: {done} done, {todo} to do"));
             }
             Event::NoRoom(why) => {
                 let line =
@@ -93,7 +93,7 @@ impl Teller {
             memory_bytes: resident_bytes().unwrap_or_default(),
             failed: progress.failed,
             broken: progress.broken,
-            eta: time_left(progress),
+            eta: progress.time_left,
             waiting: if progress.paused {
                 Some("paused; `clewline ctl continue` goes on".to_owned())
             } else {
@@ -103,17 +103,6 @@ impl Teller {
             last_url: self.last_url.clone(),
         }
     }
-}
-
-/// What is queued now at the rate of now; more may be found. A rate needs a while to be one,
-/// and the last second needs no announcement.
-fn time_left(progress: &Progress) -> Option<Duration> {
-    let rate = progress.pages_per_second;
-    if rate <= 0.0 || progress.elapsed < RATE_SETTLES {
-        return None;
-    }
-    let left = Duration::try_from_secs_f64(progress.todo as f64 / rate).ok()?;
-    Some(left).filter(|left| left.as_secs() > 0)
 }
 
 /// Whom the advice to go faster is for.
@@ -260,7 +249,7 @@ fn detailed_line(record: &Record) -> String {
     let parts = [
         record.error.clone(),
         record.content_type.clone(),
-        fetched.then(|| format!("{} bytes", record.body_bytes)),
+        fetched.then(|| figures::plural(record.body_bytes, "byte")),
         record.timings.total.map(|millis| format!("{millis:.0} ms")),
         (record.tries > 1).then(|| format!("{} tries", record.tries)),
         fetched.then(|| format!("{} of {} links new", record.new_links, record.links)),
@@ -287,25 +276,6 @@ mod tests {
     use clewline::config::Root;
 
     use super::*;
-
-    #[test]
-    fn the_time_left_is_told_once_it_means_something() {
-        let check = |elapsed, todo, pages_per_second, expected: Option<u64>| {
-            let progress = Progress {
-                elapsed: Duration::from_secs(elapsed),
-                todo,
-                pages_per_second,
-                ..Progress::default()
-            };
-            assert_eq!(time_left(&progress), expected.map(Duration::from_secs));
-        };
-        check(10, 100, 5.0, Some(20));
-        check(1, 100, 5.0, None);
-        check(10, 0, 5.0, None);
-        check(10, 3, 5.0, None);
-        check(10, 100, 0.0, None);
-        check(10, u64::MAX, 1e-9, None);
-    }
 
     #[test]
     fn holds_say_what_helps() {
