@@ -29,7 +29,7 @@ use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
 use crate::failpoint::{Point, pass};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
-use crate::folder::{FolderError, JobFolder, Standing, new_seed};
+use crate::folder::{EmptyFolder, FolderError, JobFolder, Standing, new_seed};
 use crate::job;
 use crate::log::{Log, Offset};
 use crate::page::Page;
@@ -458,6 +458,7 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
         report.update = Some(past::compare(&past, path, extent).map_err(at)?);
     }
     drop(closing);
+    let is_empty = standing == Standing::Unreached && report.tally.statuses.is_empty();
     if let Some(folder) = readable {
         folder.write("report.html", html(&report).as_bytes())?;
         pass(Point::BeforeFinish);
@@ -467,6 +468,7 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
     Ok(Summary {
         report,
         failed_roots,
+        empty_folder: readable.filter(|_| is_empty).and_then(JobFolder::as_empty),
         error,
     })
 }
@@ -476,8 +478,10 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
 pub struct Summary {
     /// What happened, counted.
     pub report: Report,
-    /// The roots and why they failed, if none of them could be reached.
+    /// The roots and why they failed, if no page could be fetched.
     pub failed_roots: Vec<(CrawlUrl, String)>,
+    /// The job folder, if this run made it and nobody answered: it holds nothing worth keeping.
+    pub empty_folder: Option<EmptyFolder>,
     /// What the crawl could not go on after.
     pub error: Option<EngineError>,
 }

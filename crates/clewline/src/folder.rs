@@ -143,7 +143,7 @@ pub enum Remedy {
 pub(crate) struct Marker {
     format: u32,
     pub(crate) finished: bool,
-    /// None of the roots could be reached: there is nothing to keep.
+    /// No page could be fetched: there is nothing to keep.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) unreached: bool,
     /// It came to its end with URLs that are withheld as parts of traps.
@@ -211,6 +211,7 @@ pub(crate) struct JobFolder {
     seed: u64,
     reached: u64,
     beginning: Beginning,
+    is_new: bool,
     _lock: File,
 }
 
@@ -226,6 +227,7 @@ impl JobFolder {
         if foreign {
             return Err(FolderError::Foreign(path.into()));
         }
+        let is_new = !path.exists();
         durable::make_folder(path).map_err(|source| io_at(path, source))?;
         make_private(&path.join(STATE))?;
         let lock = take_lock(path)?;
@@ -247,6 +249,7 @@ impl JobFolder {
             seed,
             reached: 0,
             beginning: Beginning::Afresh,
+            is_new,
             _lock: lock,
         };
         let state = folder.state_path();
@@ -282,6 +285,7 @@ impl JobFolder {
                 marker.reached
             },
             beginning: Beginning::Again,
+            is_new: false,
             _lock: lock,
         };
         folder.keep(config)?;
@@ -292,6 +296,11 @@ impl JobFolder {
     /// Whether the crawl begins or goes on.
     pub(crate) const fn beginning(&self) -> Beginning {
         self.beginning
+    }
+
+    /// The folder as one that may be removed, if this run made it.
+    pub(crate) fn as_empty(&self) -> Option<EmptyFolder> {
+        self.is_new.then(|| EmptyFolder(self.path.clone()))
     }
 
     /// What keys are seeded with.
@@ -328,7 +337,7 @@ impl JobFolder {
         self.write_marker(config, Standing::Open, None, self.reached)
     }
 
-    /// Marks how the crawl ended; one that reached none of its roots makes way for the next.
+    /// Marks how the crawl ended; one that fetched no page makes way for the next.
     pub(crate) fn close(
         &self,
         config: &Config,
@@ -374,6 +383,23 @@ impl JobFolder {
             toml::to_string(config).map_err(|error| io_at(&self.path, io::Error::other(error)))?;
         let text = check_line::add(&format!("{head}\n{body}"));
         self.write(MARKER, text.as_bytes())
+    }
+}
+
+/// The folder of a crawl in which nobody answered.
+#[derive(Debug)]
+pub struct EmptyFolder(PathBuf);
+
+impl EmptyFolder {
+    /// Removes it, unless another crawl began in it meanwhile.
+    pub fn remove(self) -> Result<(), FolderError> {
+        let _lock = take_lock(&self.0)?;
+        if read_marker(&self.0)?.is_none_or(|marker| !marker.unreached) {
+            return Ok(());
+        }
+        // Killed in between, it leaves what the next crawl takes for its own.
+        empty(&self.0)?;
+        fs::remove_dir_all(&self.0).map_err(|source| io_at(&self.0, source))
     }
 }
 

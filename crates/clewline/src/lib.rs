@@ -64,7 +64,7 @@ pub use clewline_core as core;
 pub use control::{Change, Control, ControlError, RobotsSaying};
 pub use crawl::{CookieProblem, Crawl, CrawlError, GRACE, Pages, Running, Summary};
 pub use engine::{EngineError, Event, Progress};
-pub use folder::{FolderError, Remedy};
+pub use folder::{EmptyFolder, FolderError, Remedy};
 pub use headers::Headers;
 pub use page::Page;
 pub use store::StoreError;

@@ -37,6 +37,9 @@ const MOST_STOCK: usize = 10_000;
 /// Records that are read for the addresses of roots.
 const MOST_FIRST: usize = 10_000;
 
+/// Before this a rate is chance.
+const RATE_SETTLES: Duration = Duration::from_secs(2);
+
 /// Memory for looking at a state.
 const LOOKING_MEMORY: u64 = 32 * 1024 * 1024;
 
@@ -55,7 +58,7 @@ pub enum State {
     Unfinished,
     /// It came to its end.
     Finished,
-    /// None of its roots could be reached.
+    /// No page could be fetched, beginning with its roots.
     Unreached,
 }
 
@@ -99,6 +102,10 @@ pub struct Status {
     pub pages_per_second: f64,
     /// Bytes per second, over the last seconds.
     pub bytes_per_second: f64,
+    /// Seconds that what is queued is expected to take, where that can be said: by the pages of
+    /// the last seconds, and not less than politeness asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_left: Option<f64>,
     /// The figures in force that can be changed while it runs.
     pub figures: Figures,
     /// What waits where and for what, and how long that takes at the least.
@@ -166,9 +173,19 @@ impl StoredJob {
 
     fn stopped(&self) -> Result<Status, JobError> {
         let mut status = self.outline();
-        let Some(state) = OpenState::open(self)? else {
+        let state = match OpenState::open(self) {
+            Err(error) if error.is_read_only() => {
+                let is_open = self.standing == JobStanding::Unfinished;
+                let why = "the folder cannot be written, so its queue could not be looked at";
+                status.held = is_open.then(|| why.to_owned());
+                None
+            }
+            opened => opened?,
+        };
+        let Some(state) = state else {
             let tally = tally(&self.path, (Tally::default(), 0), None)?;
             status.count(&tally);
+            status.bytes = tally.wire_bytes;
             return Ok(status);
         };
         let kept = state.note(TALLY_NOTE)?.unwrap_or_default();
@@ -182,6 +199,9 @@ impl StoredJob {
         status.queued = counts.todo() - counts.withheld.min(counts.todo());
         (status.pages, status.bytes, status.hosts_met) = (counts.pages, counts.wire, counts.hosts);
         status.summary = self.summary(state.store, frontier)?;
+        let least = status.summary.left;
+        let is_long = status.queued > 0 && least.as_secs() > 0;
+        status.time_left = is_long.then(|| least.as_secs_f64());
         Ok(status)
     }
 
@@ -207,6 +227,7 @@ impl StoredJob {
             seconds: 0.0,
             pages_per_second: 0.0,
             bytes_per_second: 0.0,
+            time_left: None,
             figures: Figures::of(&self.config),
             summary: Summary::default(),
         }
@@ -274,6 +295,24 @@ impl Status {
     }
 }
 
+/// How long the queue of a crawl takes that has run for this long, at the pace of its last
+/// seconds, which needs a while to mean something, and not in less time than politeness allows;
+/// more may be found. The last second needs no announcement.
+pub(crate) fn time_left(
+    queued: u64,
+    pages_per_second: f64,
+    least: Duration,
+    elapsed: Duration,
+) -> Option<Duration> {
+    if queued == 0 {
+        return None;
+    }
+    let by_rate = Duration::try_from_secs_f64(queued as f64 / pages_per_second);
+    let by_rate = by_rate.ok().filter(|_| elapsed >= RATE_SETTLES);
+    let left = by_rate.map_or(least, |by_rate| by_rate.max(least));
+    Some(left).filter(|left| left.as_secs() > 0)
+}
+
 /// The state of a crawl that does not run, and its lock.
 pub(crate) struct OpenState {
     pub(crate) store: DiskStore,
@@ -329,4 +368,32 @@ fn tally(folder: &Path, kept: (Tally, u64), end: Option<u64>) -> Result<Tally, J
         tally.add(&record);
     }
     Ok(tally)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_told_once_it_means_something() {
+        let check = |elapsed, queued, pages_per_second, least, expected: Option<u64>| {
+            let seconds = Duration::from_secs;
+            let left = time_left(queued, pages_per_second, seconds(least), seconds(elapsed));
+            assert_eq!(
+                left,
+                expected.map(seconds),
+                "{queued} at {pages_per_second}"
+            );
+        };
+        check(10, 100, 5.0, 0, Some(20));
+        check(10, 100, 5.0, 264, Some(264));
+        check(10, 100, 5.0, 7, Some(20));
+        check(1, 100, 5.0, 0, None);
+        check(1, 100, 5.0, 264, Some(264));
+        check(10, 0, 5.0, 0, None);
+        check(10, 3, 5.0, 0, None);
+        check(10, 100, 0.0, 0, None);
+        check(10, 100, 0.0, 60, Some(60));
+        check(10, u64::MAX, 1e-9, 0, None);
+    }
 }

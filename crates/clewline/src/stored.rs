@@ -54,6 +54,19 @@ pub enum JobError {
     Refused(String),
 }
 
+impl JobError {
+    /// Whether the folder can be read and not written, as on a read-only file system.
+    pub(crate) fn is_read_only(&self) -> bool {
+        let Self::Folder(FolderError::Io { source, .. }) = self else {
+            return false;
+        };
+        matches!(
+            source.kind(),
+            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied
+        )
+    }
+}
+
 /// How far a job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobStanding {
@@ -61,7 +74,7 @@ pub enum JobStanding {
     Unfinished,
     /// It came to its end.
     Finished,
-    /// None of its roots could be reached.
+    /// No page could be fetched, beginning with its roots.
     Unreached,
 }
 

@@ -3,21 +3,34 @@
 //! Owns the hints and which exit code a refusal deserves. It refuses to know how they are
 //! printed.
 
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::SystemTime;
+
 use clewline::core::outcome::{FailureClass, SkipReason};
 use clewline::core::url::CrawlUrl;
-use clewline::report::{Report, StoppedBy};
+use clewline::report::{Broken, Report, StoppedBy};
 use clewline::{CrawlError, EngineError, FolderError, Remedy, StoreError};
 
 use crate::exit::ExitStatus;
 use crate::message::shown;
+use crate::{resolve, shell};
 
 /// A crawl that could not start: how the command ends, and what to do.
 pub(crate) fn on_refusal(error: &CrawlError) -> (ExitStatus, Vec<String>) {
     let (status, hint) = match error {
-        CrawlError::Folder(FolderError::Finished(_)) => (
-            ExitStatus::Usage,
-            "name another folder with --output, or replace it with --overwrite",
-        ),
+        CrawlError::Folder(FolderError::Finished(folder)) => {
+            let arguments: Vec<String> = std::env::args().skip(1).collect();
+            let again = to_update(folder).map(|flags| shell::update_command(&arguments, &flags));
+            let mut hints: Vec<String> = again
+                .map(|command| format!("to bring it up to date: {command}"))
+                .into_iter()
+                .collect();
+            let otherwise = "name another folder with --output, or replace it with --overwrite";
+            hints.push(otherwise.to_owned());
+            return (ExitStatus::Usage, hints);
+        }
         CrawlError::Folder(FolderError::Unfinished(_)) => (
             ExitStatus::Usage,
             "its state was kept in memory only: start afresh with --overwrite, or name another \
@@ -39,6 +52,11 @@ pub(crate) fn on_refusal(error: &CrawlError) -> (ExitStatus, Vec<String>) {
             ExitStatus::Usage,
             "name another folder with --output; what is not clewline's is never replaced",
         ),
+        CrawlError::Folder(FolderError::Io { path, source })
+            if source.kind() == ErrorKind::NotFound =>
+        {
+            return (ExitStatus::Stuck, vec![has_vanished(missing_in(path))]);
+        }
         CrawlError::Folder(FolderError::Io { .. }) => (
             ExitStatus::Stuck,
             "name a folder that can be written with --output, or keep nothing with --no-output",
@@ -51,6 +69,31 @@ pub(crate) fn on_refusal(error: &CrawlError) -> (ExitStatus, Vec<String>) {
         _ => return (ExitStatus::Usage, Vec::new()),
     };
     (status, vec![hint.to_owned()])
+}
+
+/// What is missing of a path: its outermost folder that is not there.
+fn missing_in(path: &Path) -> &Path {
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    path.ancestors()
+        .take_while(is_missing)
+        .last()
+        .unwrap_or(path)
+}
+
+/// A folder that was there when the crawl began.
+fn has_vanished(folder: &Path) -> String {
+    let folder = folder.display();
+    format!(
+        "{folder} was renamed or removed while the crawl ran; give it that name again, and the \
+         same command goes on"
+    )
+}
+
+/// The flags that bring a finished crawl up to date, if its archive says what it saw.
+pub(crate) fn to_update(folder: &Path) -> Option<String> {
+    let index = folder.join("archive").join("index.cdxj");
+    let date = resolve::folder::date(SystemTime::now());
+    index.is_file().then(|| shell::update_flags(folder, &date))
 }
 
 const fn help_against(remedy: Remedy) -> &'static str {
@@ -79,6 +122,9 @@ const fn help_against(remedy: Remedy) -> &'static str {
 pub(crate) fn on_error(error: &EngineError, report: &Report) -> Vec<String> {
     let mut hints = Vec::new();
     if let Some(folder) = &report.facts.folder {
+        if !folder.exists() {
+            return vec![has_vanished(folder)];
+        }
         let folder = folder.display();
         hints.push(if is_about_state(error) {
             format!(
@@ -109,7 +155,7 @@ fn is_no_io(error: &(dyn std::error::Error + 'static)) -> bool {
     !causes.any(|cause| cause.downcast_ref::<std::io::Error>().is_some())
 }
 
-/// A crawl that reached none of its roots: what is wrong, and what may help.
+/// A crawl that fetched none of its roots: what is wrong, and what may help.
 pub(crate) fn on_unreached(
     roots: &[(CrawlUrl, String)],
     report: &Report,
@@ -132,14 +178,42 @@ pub(crate) fn on_unreached(
         2 => "; neither was the other root".to_owned(),
         number => format!("; neither were the {} other roots", number - 1),
     };
+    let is_root = |broken: &&Broken| roots.iter().any(|(url, _)| *url == broken.url);
+    let answers: BTreeSet<u16> = report
+        .broken
+        .iter()
+        .filter(is_root)
+        .filter_map(|broken| broken.status)
+        .collect();
+    // Where the reason says which authentication is known, a flag for it would not help.
+    let is_said = |status: &u16| *status == 401 && why.contains("authentication");
+    let by_status = answers.into_iter().filter(|status| !is_said(status));
+    let by_status = by_status.filter_map(help_after);
     let by_failure = tally.failures.keys().filter_map(|class| help_with(*class));
     let by_reason = tally
         .skipped
         .keys()
         .filter_map(|reason| help_around(*reason));
-    let mut hints: Vec<String> = by_failure.chain(by_reason).map(str::to_owned).collect();
+    let mut hints: Vec<String> = by_status
+        .chain(by_failure)
+        .chain(by_reason)
+        .map(str::to_owned)
+        .collect();
     hints.push(format!("clewline inspect {url} shows each step"));
     Some((format!("{url} {verdict}{why}{others}"), hints))
+}
+
+/// What helps after an answer that is an error.
+const fn help_after(status: u16) -> Option<&'static str> {
+    Some(match status {
+        401 => "-u NAME:PASSWORD sends a name and a password (Basic authentication)",
+        403 => "the server refuses this client; ask its owner, or look at it in a browser",
+        404 | 410 => "check the path; a browser shows what is there",
+        407 => "--proxy takes a name and a password: http://NAME:PASSWORD@HOST:PORT",
+        429 => "the server asks for fewer requests; try again later, or slower with --delay",
+        500.. => "the server has trouble; the same command tries again",
+        _ => return None,
+    })
 }
 
 const fn help_with(class: FailureClass) -> Option<&'static str> {
@@ -147,9 +221,10 @@ const fn help_with(class: FailureClass) -> Option<&'static str> {
         FailureClass::DnsNotFound => "check the spelling; --resolve and --dns ask elsewhere",
         FailureClass::Dns => "check the network, or name another server with --dns",
         FailureClass::Connect => "check that a server listens there, and on that port",
-        FailureClass::Tls => {
+        FailureClass::Certificate => {
             "--cacert trusts one more authority; --insecure accepts any certificate"
         }
+        FailureClass::Tls => "a root that begins with http:// is asked without TLS",
         FailureClass::Proxy => "check --proxy and the proxy variables of the environment",
         FailureClass::Timeout | FailureClass::TooSlow => "--timeout gives it longer",
         _ => return None,

@@ -39,9 +39,18 @@ pub(crate) fn crawl(resolved: Resolved) -> anyhow::Result<ExitStatus> {
     let kept = Gathered::for_list(options, &config);
     let output = config.output.clone();
     match watched(config, options, &kept)? {
-        Ok((ended, feeder)) => {
+        Ok((mut ended, feeder)) => {
+            let empty = ended.empty_folder.take();
+            // A list is read from the folder; whatever else is printed need not name it.
+            if empty.is_some() && !options.list {
+                ended.report.facts.folder = None;
+            }
             let status = finish(&ended, options, kept, &speaker)?;
             let fed = feeder.and_then(Feeder::finish);
+            if let Some(empty) = empty {
+                empty.remove()?;
+                return Ok(status);
+            }
             let status = with_views(status, &ended, &output, options);
             if let Some(error) = fed.filter(|_| options.talk != Talk::Quiet) {
                 speaker.note(&shown(&format!(

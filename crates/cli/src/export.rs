@@ -77,7 +77,7 @@ pub(crate) struct ExportArguments {
     /// The form
     #[arg(long = "to", value_name = "FORM")]
     form: Form,
-    /// The folder or file to write; `-` is standard output
+    /// The folder or file to write; `-` is standard output, for forms that are one text
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
     /// Only URLs for which this holds; may be given more than once
@@ -181,15 +181,17 @@ pub(crate) fn failure(error: ExportError) -> Failure {
 
 /// What came of an export, in a line.
 pub(crate) fn told(form: data::Form, done: &Exported) -> String {
-    let mut parts = vec![format!("{form}: {} pages", figures::count(done.rows))];
+    let mut parts = vec![format!("{form}: {}", figures::plural(done.rows, "page"))];
     let mut part = |count: u64, what: &str| {
         if count > 0 {
             parts.push(format!("{} {what}", figures::count(count)));
         }
     };
-    part(done.links, "links");
-    part(done.items, "items");
-    part(done.missing, "required fields of items missing");
+    let ending = |count: u64| if count == 1 { "" } else { "s" };
+    part(done.links, &format!("link{}", ending(done.links)));
+    part(done.items, &format!("item{}", ending(done.items)));
+    let missing = format!("required field{} of items missing", ending(done.missing));
+    part(done.missing, &missing);
     part(done.duplicates, "under another URL as well");
     if let Some(near) = done.near {
         part(near.pages, "nearly the same as another one");
@@ -222,6 +224,11 @@ fn export_archive(arguments: &ExportArguments, existing: Existing) -> Result<Exi
             problems.push(Problem::new(flag, message));
         }
     }
+    if arguments.output == Path::new(STREAM) {
+        let message = "`-` is standard output, and mirror and wacz cannot be written to a stream";
+        let problem = Problem::new("--output", message);
+        problems.push(problem.with_hint("name a folder for mirror, or a file for wacz, with -o"));
+    }
     if !problems.is_empty() {
         return Err(Failure::Usage(problems));
     }
@@ -241,10 +248,12 @@ fn export_archive(arguments: &ExportArguments, existing: Existing) -> Result<Exi
     let output = &arguments.output;
     let summary = if arguments.form == Form::Mirror {
         let counts = mirror::export(&archive, output, existing, &mut complain)?;
-        format!("{} files; open {}", counts.files, counts.entry.display())
+        let files = figures::plural(counts.files, "file");
+        format!("{files}; open {}", counts.entry.display())
     } else {
         let counts = wacz::export(&archive, output, existing)?;
-        format!("{} captures, {} pages", counts.captures, counts.pages)
+        let captures = figures::plural(counts.captures, "capture");
+        format!("{captures}, {}", figures::plural(counts.pages, "page"))
     };
     speaker.note(&shown(&summary));
     Ok(if has_complaints {

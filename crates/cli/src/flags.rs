@@ -32,7 +32,7 @@ Usage: clewline [crawl] URL… [OPTIONS]
   clewline example.com/docs/ --no-parent    only what lies below a folder
   clewline localhost:3000 --fail-on broken  find broken links of your own site
   clewline resume                           go on with the crawl that is here
-  clewline status                           how it stands, while it runs or not
+  clewline status                           how the newest crawl here stands
   clewline why example.com/page             what happened to a URL, and why
   clewline search 'some words'              find pages of the crawl that is here
   clewline inspect example.com/page         fetch one page and show what happens
@@ -70,12 +70,12 @@ Exit codes:
   0    done
   1    done, and what --fail-on names occurred
   2    usage or configuration
-  3    could not continue: no root was reached, the disk is full
+  3    could not continue: no root was fetched, the disk is full
   130  interrupted by Ctrl-C or SIGTERM: once finishes what is in flight, twice
        stops at once";
 
 /// Settings that `-h` shows; `--help` shows all.
-const USUAL: [&str; 27] = [
+const USUAL: [&str; 31] = [
     "url",
     "input-file",
     "scope",
@@ -89,6 +89,7 @@ const USUAL: [&str; 27] = [
     "speed",
     "delay",
     "rate",
+    "contact",
     "user-agent",
     "header",
     "user",
@@ -98,6 +99,9 @@ const USUAL: [&str; 27] = [
     "output",
     "overwrite",
     "no-output",
+    "no-archive",
+    "update-from",
+    "to",
     "list",
     "format",
     "fail-on",
@@ -105,11 +109,29 @@ const USUAL: [&str; 27] = [
     "verbose",
 ];
 
+/// Settings that `inspect -h` shows: those that change one request.
+const USUAL_TO_INSPECT: [&str; 10] = [
+    "rules",
+    "format",
+    "user-agent",
+    "header",
+    "user",
+    "cookies",
+    "timeout",
+    "proxy",
+    "insecure",
+    "verbose",
+];
+
+/// Settings that mean nothing to one page, which `inspect` does not show.
+const NOT_TO_INSPECT: [&str; 4] = ["depth", "no_sitemaps", "idle_connections", "quiet"];
+
 const INSPECT_HELP: &str = "\
 Shows each redirect, the header, what robots.txt says and in which line, what the
 page tells, what a crawl would do with each link, and where the time went.
 Of a file it shows what the page says about itself. --markdown, --text and --rules
-show the content of either.
+show the content of either. inspect --help has all flags; those of the scope
+decide what is said of links.
 
 Exit codes: 0 an answer was read, whatever its status; 2 usage or configuration;
 3 it was not fetched.";
@@ -123,7 +145,8 @@ Exit codes: as those of a crawl; 0 also where the crawl was finished before.";
 
 const STATUS_HELP: &str = "\
 A running crawl answers for itself; the state of another one is looked at, and not
-changed. The time left is the least that politeness allows for what is queued now.";
+changed. The time left is that of what is queued now, at the pace of the last seconds
+and not less than politeness asks for.";
 
 const WHY_HELP: &str = "\
 Shows where the URL was found, what it is known as, the verdict with the rule or the
@@ -293,7 +316,7 @@ pub(crate) struct ContentArguments {
 /// A job and the flags that go over its configuration.
 #[derive(Args)]
 pub(crate) struct ResumeArguments {
-    /// The job folder; may be left out where there is one
+    /// The job folder; without it, the newest one here
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
@@ -315,7 +338,7 @@ pub(crate) struct ResumeArguments {
 /// A job to look at.
 #[derive(Args)]
 pub(crate) struct StatusArguments {
-    /// The job folder; may be left out where there is one
+    /// The job folder; without it, the newest one here
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// Print it as JSON
@@ -326,7 +349,7 @@ pub(crate) struct StatusArguments {
 /// A job and a URL of it.
 #[derive(Args)]
 pub(crate) struct WhyArguments {
-    /// The job folder, which may be left out where there is one, and the URL
+    /// The job folder, without which it is the newest one here, and the URL
     #[arg(value_name = "DIR URL", required = true, num_args = 1..=2)]
     pub(crate) words: Vec<String>,
     /// Print it as JSON
@@ -337,7 +360,7 @@ pub(crate) struct WhyArguments {
 /// A job and what it is told.
 #[derive(Args)]
 pub(crate) struct CtlArguments {
-    /// The job folder, which may be left out where there is one, the order and its value
+    /// The job folder, without which it is the newest one here, the order and its value
     #[arg(value_name = "DIR ORDER VALUE", required = true, num_args = 1..=3,
           allow_negative_numbers = true)]
     pub(crate) words: Vec<String>,
@@ -351,7 +374,7 @@ const NOT_TO_RESUME: [&str; 4] = ["output", "overwrite", "no_output", "in_memory
 pub(crate) fn command() -> clap::Command {
     let defaults = defaults();
     let known = definitions();
-    let explain = |arg: clap::Arg| {
+    let explain_among = |arg: clap::Arg, usual: &[&str]| {
         let takes_one = matches!(arg.get_action(), ArgAction::Set);
         let key = key_of(&arg).to_owned();
         let is_setting = known.get_arguments().any(|one| key_of(one) == key);
@@ -360,12 +383,19 @@ pub(crate) fn command() -> clap::Command {
         let takes_values = arg.get_action().takes_values();
         let arg = arg.allow_negative_numbers(takes_one).help(help);
         let arg = arg.hide_possible_values(takes_values);
-        arg.hide_short_help(is_setting && !USUAL.contains(&key.as_str()))
+        arg.hide_short_help(is_setting && !usual.contains(&key.as_str()))
     };
+    let explain = |arg: clap::Arg| explain_among(arg, &USUAL);
     Cli::command()
         .mut_args(explain)
         .mut_subcommand("crawl", |verb| verb.mut_args(explain))
-        .mut_subcommand("inspect", |verb| verb.mut_args(explain))
+        .mut_subcommand("inspect", |verb| {
+            let shown = |arg: clap::Arg| {
+                let hidden = NOT_TO_INSPECT.contains(&arg.get_id().as_str());
+                explain_among(arg, &USUAL_TO_INSPECT).hide(hidden)
+            };
+            verb.mut_args(shown)
+        })
         .mut_subcommand("resume", |verb| {
             let shown = |arg: clap::Arg| {
                 let hidden = NOT_TO_RESUME.contains(&arg.get_id().as_str());

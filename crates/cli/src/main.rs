@@ -18,6 +18,7 @@ mod resolve;
 mod search;
 mod serve;
 mod settings;
+mod shell;
 mod stop;
 mod teller;
 mod views;
@@ -102,7 +103,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
         Verb::Ctl(arguments) => job::ctl::ctl(&arguments),
         Verb::Search(arguments) => search::search(&arguments),
         Verb::Index(arguments) => search::index(&arguments),
-        Verb::Warc(arguments) => Ok(warc::warc(&arguments)?),
+        Verb::Warc(arguments) => warc::warc(&arguments),
         Verb::Serve(arguments) => serve::serve(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
         Verb::Completions { shell } => {

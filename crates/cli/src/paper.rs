@@ -10,9 +10,11 @@ use clewline::Event;
 use clewline::config::Config;
 use clewline::log::{records, urls};
 use clewline::record::Record;
-use clewline::report::{Report, Style, json, list, text};
+use clewline::report::{Report, StoppedBy, Style, json, list, text};
 
+use crate::message::shown;
 use crate::resolve::{Format, Options};
+use crate::shell;
 
 /// Columns where stdout is no terminal.
 const USUAL_WIDTH: usize = 80;
@@ -62,11 +64,39 @@ pub(crate) fn print(report: &Report, options: Options, gathered: Gathered) -> io
         let mut page = String::new();
         match options.format {
             Format::Json => page = json(report)? + "\n",
-            Format::Text => text(report, &mut page, style).map_err(io::Error::other)?,
+            Format::Text => {
+                text(report, &mut page, style).map_err(io::Error::other)?;
+                page.push_str(&next_steps(report));
+            }
         }
         out.write_all(page.as_bytes())?;
     }
     out.flush()
+}
+
+/// The last lines of the report: where to read more, and what to type next.
+fn next_steps(report: &Report) -> String {
+    let Some(folder) = &report.facts.folder else {
+        return String::new();
+    };
+    let mut lines = String::new();
+    let page = folder.join("report.html");
+    if page.is_file() {
+        lines = format!("report     {}\n", shown(&page.to_string_lossy()));
+    }
+    let name = shell::quoted(&folder.to_string_lossy());
+    let has_page = report.tally.statuses.keys().any(|status| *status < 300);
+    let has_archive = folder.join("archive").is_dir();
+    let step = match &report.facts.stopped_by {
+        StoppedBy::Budget(_) | StoppedBy::Interrupted if report.facts.resumable => {
+            format!("clewline resume {name}")
+        }
+        _ if has_page && has_archive => {
+            format!("clewline serve {name}\n           clewline search {name} WORDS")
+        }
+        _ => return lines,
+    };
+    lines + &format!("next       {step}\n")
 }
 
 fn print_list(report: &Report, gathered: Gathered, out: &mut dyn Write) -> io::Result<()> {

@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use clewline::report::{Ink, figures};
-use clewline_search::{Folding, Hit, Index, Progress, Query, Results, SearchError, Updated};
+use clewline_search::{
+    Borrowed, Folding, Hit, Index, Progress, Query, Results, SearchError, Updated,
+};
 
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
+use crate::nearest::nearest;
 use crate::progress::PassingLine;
 use crate::settings::problem::Problem;
 use crate::{Failure, job, write_out};
-
-/// How the names of job folders end.
-const ENDING: &str = ".crawl";
 
 pub(crate) const SEARCH_HELP: &str = "\
 Query:
@@ -43,7 +43,7 @@ that is committed, also while the crawl runs. It may be removed at any time.";
 /// A job and what is looked for in it.
 #[derive(Args)]
 pub(crate) struct SearchArguments {
-    /// The job folder, which may be left out where there is one, and the query
+    /// The job folder, without which it is the newest one here, and the query
     #[arg(value_name = "DIR QUERY", required = true, num_args = 1..)]
     words: Vec<String>,
     /// How to print the results [text, json, jsonl]
@@ -65,7 +65,7 @@ pub(crate) struct SearchArguments {
 /// A job whose index is made.
 #[derive(Args)]
 pub(crate) struct IndexArguments {
-    /// The job folder; may be left out where there is one
+    /// The job folder; without it, the newest one here
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Make it anew
@@ -98,17 +98,44 @@ pub(crate) fn search(arguments: &SearchArguments) -> Result<ExitStatus, Failure>
         .limit(usize::from(arguments.limit))
         .offset(usize::from(arguments.offset));
     let folder = job::folder(named)?;
-    match clewline_search::update(&folder, &mut teller()) {
-        Ok(_) => {}
+    let updated = clewline_search::update(&folder, &mut teller());
+    let opened = updated.and_then(|_| Index::open(&folder));
+    // The folder that it lies in goes with it.
+    let mut borrowed = None;
+    let index = match opened {
         Err(error @ SearchError::Busy(_)) => {
             let text = format!("{error}; what is indexed already is searched");
             Speaker::new(Colour::Auto).note(&text);
+            Index::open(&folder).map_err(failure)?
         }
-        Err(error) => return Err(failure(error)),
+        Err(error) if error.is_read_only() => {
+            let made = Borrowed::make(&folder, &mut teller()).map_err(failure)?;
+            borrowed.insert(made).open().map_err(failure)?
+        }
+        opened => opened.map_err(failure)?,
+    };
+    let results = index.search(&query).map_err(failure)?;
+    let status = print(&results, arguments)?;
+    if results.total == 0
+        && arguments.format == Form::Text
+        && let Some(meant) = meant(&index, &query)?
+    {
+        Speaker::new(Colour::Auto).note(&format!("did you mean {meant}?"));
     }
-    let results = Index::open(&folder).and_then(|index| index.search(&query));
-    let results = results.map_err(failure)?;
-    print(&results, arguments)
+    Ok(status)
+}
+
+/// For words that no page holds, those that some do and that are spelt nearly so.
+fn meant(index: &Index, query: &Query) -> Result<Option<String>, Failure> {
+    let mut meant = Vec::new();
+    for word in query.words() {
+        let known = index.words_like(&word).map_err(failure)?;
+        let near = nearest(&word, known.iter().map(String::as_str));
+        if let Some(near) = near.filter(|near| *near != word) {
+            meant.push(near.to_owned());
+        }
+    }
+    Ok((!meant.is_empty()).then(|| meant.join(" ")))
 }
 
 /// Makes an index or brings it up to date.
@@ -130,7 +157,7 @@ pub(crate) fn index(arguments: &IndexArguments) -> Result<ExitStatus, Failure> {
 fn split(words: &[String]) -> (Option<PathBuf>, String) {
     if let [first, rest @ ..] = words
         && !rest.is_empty()
-        && (Path::new(first).is_dir() || first.trim_end_matches('/').ends_with(ENDING))
+        && (Path::new(first).is_dir() || first.trim_end_matches('/').ends_with(job::ENDING))
     {
         return (Some(PathBuf::from(first)), rest.join(" "));
     }
@@ -146,8 +173,8 @@ fn failure(error: SearchError) -> Failure {
 
 fn told(updated: &Updated, pages: u64, took: Duration) -> String {
     let mut text = format!(
-        "{} pages in the index, {} of them new or changed, in {:.1} s",
-        figures::count(pages),
+        "{} in the index, {} of them new or changed, in {:.1} s",
+        figures::plural(pages, "page"),
         figures::count(updated.pages),
         took.as_secs_f64()
     );
@@ -193,11 +220,12 @@ fn print(results: &Results, arguments: &SearchArguments) -> Result<ExitStatus, F
                 write_hit(number, hit, in_colour, &mut text);
             }
             let status = write_out(&text)?;
-            let (total, took) = (
-                figures::count(results.total),
-                results.took.as_secs_f64() * 1000.0,
-            );
-            Speaker::new(Colour::Auto).note(&format!("{total} pages match ({took:.1} ms)"));
+            let took = results.took.as_secs_f64() * 1000.0;
+            let total = match results.total {
+                1 => "1 page matches".to_owned(),
+                number => format!("{} pages match", figures::count(number)),
+            };
+            Speaker::new(Colour::Auto).note(&format!("{total} ({took:.1} ms)"));
             Ok(status)
         }
     }

@@ -5,11 +5,13 @@
 
 use std::time::Duration;
 
-use clewline::config::Config;
+use clewline::config::{Config, Reach};
 use clewline::core::address::Nearness;
+use clewline::core::domain::without_www;
 use clewline::core::frontier::{Hold, HoldKind, Note};
 use clewline::core::politeness::Politeness;
 use clewline::record::{OutcomeKind, Record};
+use clewline::report::figures;
 use clewline::{Event, Progress};
 
 use crate::progress::{Board, Snapshot, Voice};
@@ -19,27 +21,23 @@ use crate::resolve::Talk;
 /// it comes and goes many times a second, and nobody could read it.
 const HOLD_SHOWN: Duration = Duration::from_secs(2);
 
-/// Before this a rate is chance.
-const RATE_SETTLES: Duration = Duration::from_secs(2);
-
 /// Tells a person what happens.
 pub(crate) struct Teller {
     board: Board,
     voice: Voice,
     talk: Talk,
-    speed_named: bool,
+    speed: SpeedTip,
     hold: Option<(Duration, Hold)>,
     last_url: Option<String>,
 }
 
 impl Teller {
     pub(crate) fn new(board: Board, voice: Voice, talk: Talk, config: &Config) -> Self {
-        let pace = &config.politeness;
         Self {
             board,
             voice,
             talk,
-            speed_named: pace.speed.is_some() || pace.rate.is_some(),
+            speed: SpeedTip::for_crawl(config),
             hold: None,
             last_url: None,
         }
@@ -54,8 +52,10 @@ impl Teller {
             }
             Event::Note(note) if self.talk != Talk::Quiet => self.voice.note(&note_line(note)),
             Event::Resumed { done, todo } if self.talk != Talk::Quiet => {
+                let done = figures::plural(*done, "URL");
+                let todo = figures::count(*todo);
                 self.voice
-                    .note(&format!("going on: {done} URLs are done, {todo} wait"));
+                    .note(&format!("going on: {done} done, {todo} to do"));
             }
             Event::Repaired(word) => self.voice.note(word),
             Event::NoRoom(why) => {
@@ -94,11 +94,11 @@ impl Teller {
             memory_bytes: resident_bytes().unwrap_or_default(),
             failed: progress.failed,
             broken: progress.broken,
-            eta: time_left(progress),
+            eta: progress.time_left,
             waiting: if progress.paused {
                 Some("paused; `clewline ctl continue` goes on".to_owned())
             } else {
-                hold.map(|(_, hold)| hold_line(hold, now, self.speed_named))
+                hold.map(|(_, hold)| hold_line(hold, now, &self.speed))
             },
             hosts_active: progress.hosts,
             last_url: self.last_url.clone(),
@@ -106,22 +106,51 @@ impl Teller {
     }
 }
 
-/// What is queued now at the rate of now; more may be found. A rate needs a while to be one,
-/// and the last second needs no announcement.
-fn time_left(progress: &Progress) -> Option<Duration> {
-    let rate = progress.pages_per_second;
-    if rate <= 0.0 || progress.elapsed < RATE_SETTLES {
-        return None;
-    }
-    let left = Duration::try_from_secs_f64(progress.todo as f64 / rate).ok()?;
-    Some(left).filter(|left| left.as_secs() > 0)
+/// Whom the advice to go faster is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum SpeedTip {
+    /// The user chose a speed and needs none.
+    Chosen,
+    /// A crawl of one site, which may be the user's own.
+    OneSite(String),
+    /// A crawl of several sites, or one that may leave its site: nobody owns all of them.
+    ManySites,
 }
 
-fn hold_line(hold: &Hold, now: Duration, speed_named: bool) -> String {
+impl SpeedTip {
+    fn for_crawl(config: &Config) -> Self {
+        let pace = &config.politeness;
+        if pace.speed.is_some() || pace.rate.is_some() {
+            return Self::Chosen;
+        }
+        let mut hosts = config.roots.iter().map(|root| without_www(root.url.host()));
+        let stays = !matches!(config.scope.reach, Reach::Domain | Reach::Any);
+        match hosts.next() {
+            Some(first) if stays && hosts.all(|host| host == first) => {
+                Self::OneSite(first.to_owned())
+            }
+            _ => Self::ManySites,
+        }
+    }
+
+    /// Whether the user may want to ask this host faster.
+    fn is_for(&self, host: &str) -> bool {
+        matches!(self, Self::OneSite(site) if without_www(host) == site)
+    }
+}
+
+fn hold_line(hold: &Hold, now: Duration, speed: &SpeedTip) -> String {
     let seconds = hold.until.saturating_sub(now).as_secs_f64();
     let host = &hold.host;
     match hold.by {
-        HoldKind::Rate(rate) => rate_line(rate, host, speed_named),
+        HoldKind::Rate(rate) => rate_line(rate, host, speed),
+        HoldKind::Retry { tried: 0, .. } => {
+            format!("{host} does not answer; asking again in {seconds:.0} s")
+        }
+        HoldKind::Retry { tried, tries } => {
+            let next = tried + 1;
+            format!("retrying {host} in {seconds:.0} s (try {next} of {tries})")
+        }
         HoldKind::Delay(delay) => {
             format!(
                 "waiting for the delay of {:.1} s on {host}",
@@ -138,18 +167,20 @@ fn hold_line(hold: &Hold, now: Duration, speed_named: bool) -> String {
     }
 }
 
-/// Who asks for no speed of their own may want another one, unless the host has trouble
+/// Whoever chose no speed may want another one for their own site, unless the host has trouble
 /// already: below the rate at which a polite crawl begins, only trouble leads.
-fn rate_line(rate: f64, host: &str, speed_named: bool) -> String {
+fn rate_line(rate: f64, host: &str, speed: &SpeedTip) -> String {
     let digits = if rate < 1.0 { 2 } else { 0 };
     let first = Politeness::default().host.first_rate;
     let is_slowed = first.is_some_and(|first| rate < first.number());
-    if speed_named {
-        format!("held to {rate:.digits$}/s by politeness")
-    } else if is_slowed {
+    if is_slowed && *speed != SpeedTip::Chosen {
         format!("slowed to {rate:.digits$}/s: {host} is slow or failing")
-    } else {
+    } else if speed.is_for(host) {
         format!("held to {rate:.digits$}/s by politeness; your own site? --speed fast")
+    } else if *speed == SpeedTip::ManySites {
+        format!("{host} is held to {rate:.digits$}/s by politeness")
+    } else {
+        format!("held to {rate:.digits$}/s by politeness")
     }
 }
 
@@ -224,7 +255,7 @@ fn detailed_line(record: &Record) -> String {
     let parts = [
         record.error.clone(),
         record.content_type.clone(),
-        fetched.then(|| format!("{} bytes", record.body_bytes)),
+        fetched.then(|| figures::plural(record.body_bytes, "byte")),
         record.timings.total.map(|millis| format!("{millis:.0} ms")),
         (record.tries > 1).then(|| format!("{} tries", record.tries)),
         fetched.then(|| format!("{} of {} links new", record.new_links, record.links)),
@@ -248,55 +279,68 @@ fn resident_bytes() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use clewline::config::Root;
+
     use super::*;
 
     #[test]
-    fn the_time_left_is_told_once_it_means_something() {
-        let check = |elapsed, todo, pages_per_second, expected: Option<u64>| {
-            let progress = Progress {
-                elapsed: Duration::from_secs(elapsed),
-                todo,
-                pages_per_second,
-                ..Progress::default()
+    fn holds_say_what_helps() {
+        let check = |by, speed: &SpeedTip, expected: &str| {
+            let hold = Hold {
+                host: "a.test".into(),
+                until: Duration::from_secs(40),
+                by,
             };
-            assert_eq!(time_left(&progress), expected.map(Duration::from_secs));
+            assert_eq!(hold_line(&hold, Duration::from_secs(10), speed), expected);
         };
-        check(10, 100, 5.0, Some(20));
-        check(1, 100, 5.0, None);
-        check(10, 0, 5.0, None);
-        check(10, 3, 5.0, None);
-        check(10, 100, 0.0, None);
-        check(10, u64::MAX, 1e-9, None);
+        let own = &SpeedTip::OneSite("a.test".into());
+        let elsewhere = &SpeedTip::OneSite("b.test".into());
+        let (many, chosen) = (&SpeedTip::ManySites, &SpeedTip::Chosen);
+        let fast = HoldKind::Rate(10.0);
+        check(
+            fast,
+            own,
+            "held to 10/s by politeness; your own site? --speed fast",
+        );
+        check(fast, elsewhere, "held to 10/s by politeness");
+        check(fast, many, "a.test is held to 10/s by politeness");
+        let slow = HoldKind::Rate(0.5);
+        check(slow, chosen, "held to 0.50/s by politeness");
+        check(slow, own, "slowed to 0.50/s: a.test is slow or failing");
+        check(slow, many, "slowed to 0.50/s: a.test is slow or failing");
+        let delay = HoldKind::Delay(Duration::from_secs(5));
+        check(delay, own, "waiting for the delay of 5.0 s on a.test");
+        check(HoldKind::Parked, own, "a.test is left alone for 30 s more");
+        let retry = |tried| HoldKind::Retry { tried, tries: 4 };
+        check(retry(2), own, "retrying a.test in 30 s (try 3 of 4)");
+        check(
+            retry(0),
+            own,
+            "a.test does not answer; asking again in 30 s",
+        );
     }
 
     #[test]
-    fn holds_say_what_helps() {
-        let hold = |by| Hold {
-            host: "a.test".into(),
-            until: Duration::from_secs(40),
-            by,
+    fn only_the_owner_of_one_site_is_told_to_go_faster() {
+        let check = |roots: &[&str], reach, expected: &SpeedTip| {
+            let mut config = Config::default();
+            config.scope.reach = reach;
+            config.roots = roots.iter().map(|url| Root::parse(url).unwrap()).collect();
+            assert_eq!(
+                SpeedTip::for_crawl(&config),
+                *expected,
+                "{roots:?} {reach:?}"
+            );
         };
-        let now = Duration::from_secs(10);
-        let line = |by, named| hold_line(&hold(by), now, named);
-        assert_eq!(
-            line(HoldKind::Rate(10.0), false),
-            "held to 10/s by politeness; your own site? --speed fast"
-        );
-        assert_eq!(
-            line(HoldKind::Rate(0.5), true),
-            "held to 0.50/s by politeness"
-        );
-        assert_eq!(
-            line(HoldKind::Rate(0.5), false),
-            "slowed to 0.50/s: a.test is slow or failing"
-        );
-        assert_eq!(
-            line(HoldKind::Delay(Duration::from_secs(5)), false),
-            "waiting for the delay of 5.0 s on a.test"
-        );
-        assert_eq!(
-            line(HoldKind::Parked, false),
-            "a.test is left alone for 30 s more"
-        );
+        let one = &SpeedTip::OneSite("a.test".into());
+        check(&["a.test"], Reach::Host, one);
+        check(&["a.test", "www.a.test/x"], Reach::Path, one);
+        for reach in [Reach::Domain, Reach::Any] {
+            check(&["a.test"], reach, &SpeedTip::ManySites);
+        }
+        check(&["a.test", "b.test"], Reach::Host, &SpeedTip::ManySites);
+        let mut config = Config::default();
+        config.politeness.rate = Some(5.0);
+        assert_eq!(SpeedTip::for_crawl(&config), SpeedTip::Chosen);
     }
 }

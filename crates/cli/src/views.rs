@@ -107,8 +107,8 @@ fn made(job: &Path, name: &str, rules: Option<&Path>) -> anyhow::Result<Option<S
 fn index(job: &Path) -> anyhow::Result<Option<String>> {
     match clewline_search::update(job, &mut search::teller()) {
         Ok(_) => {
-            let pages = figures::count(Index::open(job)?.pages());
-            Ok(Some(format!("{INDEX}: {pages} pages")))
+            let pages = figures::plural(Index::open(job)?.pages(), "page");
+            Ok(Some(format!("{INDEX}: {pages}")))
         }
         Err(SearchError::Busy(_)) => Ok(Some(format!(
             "{INDEX}: another process writes to it; clewline search brings it up to date"

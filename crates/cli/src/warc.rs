@@ -14,6 +14,7 @@ use std::io::{self, Read, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
+use clewline::report::figures::plural;
 use clewline_archive::{archive_in, warcs_in};
 use clewline_warc::Kind;
 use clewline_warc::http::{self, Head};
@@ -22,6 +23,8 @@ use clewline_warc::verify::Verifier;
 
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
+use crate::settings::problem::Problem;
+use crate::{Failure, job};
 pub(crate) use arguments::WarcArguments;
 use arguments::{CatArguments, GetArguments, Part, VerifyArguments, WarcVerb};
 use find::{Sources, Wanted};
@@ -31,14 +34,15 @@ use screen::Screen;
 const MOST_DECODED: u64 = 16 * 1024 * 1024 * 1024;
 
 /// Does what was asked: 0 if all was sound, 1 if something is wrong with a file.
-pub(crate) fn warc(arguments: &WarcArguments) -> anyhow::Result<ExitStatus> {
-    match &arguments.verb {
+pub(crate) fn warc(arguments: &WarcArguments) -> Result<ExitStatus, Failure> {
+    let done = match &arguments.verb {
         WarcVerb::Ls(arguments) => list::list(&files(&arguments.paths)?, arguments.form()),
-        WarcVerb::Get(arguments) => get(arguments),
+        WarcVerb::Get(arguments) => return get(arguments),
         WarcVerb::Cat(arguments) => cat(arguments),
         WarcVerb::Verify(arguments) => verify(arguments),
         WarcVerb::Rebuild(arguments) => rebuild::rebuild(arguments),
-    }
+    };
+    Ok(done?)
 }
 
 /// The files that paths stand for: themselves, those in a folder, those in a crawl's archive.
@@ -95,11 +99,29 @@ fn complain(path: &Path, error: &dyn std::fmt::Display) {
     Speaker::new(Colour::Auto).note(&text);
 }
 
-fn get(arguments: &GetArguments) -> anyhow::Result<ExitStatus> {
-    let sources = Sources::new(&arguments.paths)?;
-    let wanted = Wanted::of(arguments)?;
-    let part = arguments.part();
-    let (path, offset) = sources.place(&wanted, part)?;
+fn get(arguments: &GetArguments) -> Result<ExitStatus, Failure> {
+    let (paths, url) = arguments.paths_and_url();
+    let is_path = |url: &&str| !url.contains("://") && Path::new(url).exists();
+    if let Some(path) = url.filter(is_path) {
+        let message = format!("is missing, and {} is a file or folder", shown(path));
+        let hint = "clewline warc get PATH URL, or --offset with one file";
+        return Err(Failure::Usage(vec![
+            Problem::new("URL", message).with_hint(hint),
+        ]));
+    }
+    let paths = match paths.as_slice() {
+        [] => vec![job::folder(None)?],
+        _ => paths,
+    };
+    Ok(print(
+        &Sources::new(&paths)?,
+        &Wanted::of(arguments, url)?,
+        arguments.part(),
+    )?)
+}
+
+fn print(sources: &Sources, wanted: &Wanted, part: Part) -> anyhow::Result<ExitStatus> {
+    let (path, offset) = sources.place(wanted, part)?;
     let mut reader = Reader::seek(open(&path)?, offset)?;
     let header = match reader.next_record() {
         Some(header) => header?,
@@ -204,10 +226,11 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitStatus> {
     out.finish()?;
     let tally = verifier.tally();
     let mut text = format!(
-        "{} files, {} records, {} digests compared, {findings} findings",
-        files.len(),
-        tally.records,
-        tally.digests
+        "{}, {}, {} compared, {}",
+        plural(files.len() as u64, "file"),
+        plural(tally.records, "record"),
+        plural(tally.digests, "digest"),
+        plural(findings, "finding"),
     );
     for (count, what) in [
         (

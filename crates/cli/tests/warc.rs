@@ -111,6 +111,8 @@ fn captures_are_printed() {
                 "<p>new \u{1b}[2J</p>",
             ),
             (vec![path, "--url", "http://a.test/b"], "<p>old</p>"),
+            (vec![path, "http://a.test/b"], "<p>old</p>"),
+            (vec![path, "a.test/b"], "<p>old</p>"),
             (vec![path, "--offset", &second], "<p>new \u{1b}[2J</p>"),
         ] {
             let arguments = [&["get"], &arguments[..]].concat();

@@ -90,6 +90,7 @@ named! {
         Dns = "dns", "the host name could not be resolved";
         Connect = "connect", "no connection could be made";
         Tls = "tls", "the secure connection failed";
+        Certificate = "certificate", "the server's certificate is not accepted";
         Proxy = "proxy", "the proxy refused or failed";
         Reset = "reset", "the connection ended before an answer came";
         Timeout = "timeout", "the answer took too long";
@@ -125,7 +126,12 @@ impl FailureClass {
     /// What the class means for another try.
     pub const fn retry(self) -> Retry {
         match self {
-            Self::Dns | Self::Connect | Self::Tls | Self::Proxy | Self::Reset => Retry::Host,
+            Self::Dns
+            | Self::Connect
+            | Self::Tls
+            | Self::Certificate
+            | Self::Proxy
+            | Self::Reset => Retry::Host,
             Self::Timeout | Self::TooSlow | Self::Incomplete => Retry::Transient,
             Self::DnsNotFound
             | Self::Protocol

@@ -26,12 +26,64 @@ pub enum UrlError {
     /// The text does not parse by the WHATWG rules.
     #[error("is not a valid URL")]
     Invalid,
+    /// There is no host name.
+    #[error("has no host name")]
+    NoHost,
+    /// The port is no number, or too large.
+    #[error("has a port that is no number up to 65535")]
+    Port,
+    /// The host looks like an address, and is none.
+    #[error("has an IP address that is none")]
+    Address,
+    /// A character that cannot stand in a host name.
+    #[error("has {} in its host name", named(*.0))]
+    HostCharacter(char),
+    /// The host name is not one by the rules for international names.
+    #[error("has a host name that cannot be one")]
+    HostName,
     /// Another scheme than http or https.
     #[error("is neither http nor https")]
     Scheme,
     /// Longer than [`HARD_LENGTH_LIMIT`].
     #[error("is longer than {HARD_LENGTH_LIMIT} bytes")]
     TooLong,
+}
+
+/// A character as people call it.
+fn named(character: char) -> String {
+    match character {
+        ' ' => "a space".to_owned(),
+        other => format!("the character `{}`", other.escape_debug()),
+    }
+}
+
+/// What keeps a text from being a URL.
+fn fault(text: &str, error: url::ParseError) -> UrlError {
+    use url::ParseError as Fault;
+    match error {
+        Fault::EmptyHost => UrlError::NoHost,
+        Fault::InvalidPort => UrlError::Port,
+        Fault::InvalidIpv4Address | Fault::InvalidIpv6Address => UrlError::Address,
+        Fault::IdnaError | Fault::InvalidDomainCharacter => {
+            let stranger = host_part(text).chars().find(|c| !may_stand_in_host(*c));
+            stranger.map_or(UrlError::HostName, UrlError::HostCharacter)
+        }
+        _ => UrlError::Invalid,
+    }
+}
+
+/// What stands where the host of a URL should.
+fn host_part(text: &str) -> &str {
+    let rest = text.split_once("//").map_or(text, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    authority.rsplit('@').next().unwrap_or_default()
+}
+
+/// Letters of any script may; of ASCII only those of names, addresses and ports.
+const fn may_stand_in_host(character: char) -> bool {
+    !character.is_ascii()
+        || character.is_ascii_alphanumeric()
+        || matches!(character, '.' | '-' | '_' | ':' | '%')
 }
 
 /// http or https.
@@ -87,7 +139,7 @@ impl CrawlUrl {
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         guard_length(text)?;
         Url::parse(text)
-            .map_err(|_| UrlError::Invalid)
+            .map_err(|error| fault(text, error))
             .and_then(Self::from_url)
     }
 
@@ -440,7 +492,29 @@ mod tests {
             CrawlUrl::parse("file:///etc/hostname").unwrap_err(),
             UrlError::Scheme
         );
-        assert_eq!(CrawlUrl::parse("http://").unwrap_err(), UrlError::Invalid);
+        let check = |text: &str, expected: &str| {
+            let error = CrawlUrl::parse(text).unwrap_err();
+            assert_eq!(error.to_string(), expected, "{text}");
+        };
+        check("http://", "has no host name");
+        check("https://:80/", "has no host name");
+        check("http://exa mple.com/", "has a space in its host name");
+        check("http://a<b/", "has the character `<` in its host name");
+        check(
+            "http://a.test:99999/",
+            "has a port that is no number up to 65535",
+        );
+        check(
+            "http://a.test:http/",
+            "has a port that is no number up to 65535",
+        );
+        check("http://1.2.3.999/", "has an IP address that is none");
+        check("http://[::1/", "has an IP address that is none");
+        check(
+            "http://xn--a-\u{fffe}/",
+            "has a host name that cannot be one",
+        );
+        check("nonsense", "is not a valid URL");
         let long = format!("http://a.test/{}", "x".repeat(HARD_LENGTH_LIMIT));
         assert_eq!(CrawlUrl::parse(&long).unwrap_err(), UrlError::TooLong);
     }

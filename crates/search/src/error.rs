@@ -5,6 +5,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use tantivy::TantivyError;
+use tantivy::directory::error::{LockError, OpenWriteError};
 use thiserror::Error;
 
 /// Why an index cannot be made or asked.
@@ -37,6 +39,33 @@ pub enum SearchError {
         /// The folder of the index.
         path: PathBuf,
         /// What the engine says.
-        source: tantivy::TantivyError,
+        source: TantivyError,
     },
+}
+
+impl SearchError {
+    /// Whether the index cannot be written, as on a read-only file system.
+    pub fn is_read_only(&self) -> bool {
+        let kind = match self {
+            Self::Io { source, .. } => Some(source.kind()),
+            Self::Engine { source, .. } => io_cause(source),
+            _ => None,
+        };
+        matches!(
+            kind,
+            Some(io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
+        )
+    }
+}
+
+/// What the system said to the engine, if that was the trouble.
+fn io_cause(error: &TantivyError) -> Option<io::ErrorKind> {
+    match error {
+        TantivyError::IoError(source) => Some(source.kind()),
+        TantivyError::LockFailure(LockError::IoError(source), _) => Some(source.kind()),
+        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => {
+            Some(io_error.kind())
+        }
+        _ => None,
+    }
 }

@@ -8,6 +8,8 @@
 mod tests;
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -117,6 +119,11 @@ pub struct Facet {
     pub count: u64,
 }
 
+/// Words that are compared with one that was not found …
+const MOST_WORDS: usize = 100_000;
+/// … if they have at the most so many letters more or fewer.
+const LENGTHS_APART: usize = 2;
+
 /// A page on its way to a result.
 #[derive(Debug, Clone)]
 struct Candidate {
@@ -164,6 +171,42 @@ impl Index {
     /// Pages in the index.
     pub fn pages(&self) -> u64 {
         self.reader.searcher().num_docs()
+    }
+
+    /// Words of the index that begin as this one does and are about as long, those of the most
+    /// pages first: what may have been meant by a word that no page holds.
+    pub fn words_like(&self, word: &str) -> Result<Vec<String>, SearchError> {
+        let found = self.dictionary(word);
+        let mut found = found
+            .map_err(|source| engine_error(&self.folder, source.into()))?
+            .into_iter()
+            .collect::<Vec<_>>();
+        found.sort_by(|(one, pages), (other, more)| (more, one).cmp(&(pages, other)));
+        Ok(found.into_iter().map(|(word, _)| word).collect())
+    }
+
+    /// Those words, and how many pages hold each, counted once for each place in which it stands.
+    fn dictionary(&self, word: &str) -> io::Result<HashMap<String, u64>> {
+        let mut found = HashMap::new();
+        let Some(first) = word.chars().next() else {
+            return Ok(found);
+        };
+        let length = word.chars().count();
+        let begin = first.to_string();
+        for segment in self.reader.searcher().segment_readers() {
+            for field in [self.fields.title, self.fields.headings, self.fields.body] {
+                let index = segment.inverted_index(field).map_err(io::Error::other)?;
+                let mut terms = index.terms().range().ge(begin.as_bytes()).into_stream()?;
+                while terms.advance() && terms.key().starts_with(begin.as_bytes()) {
+                    let term = String::from_utf8_lossy(terms.key()).into_owned();
+                    let is_near = term.chars().count().abs_diff(length) <= LENGTHS_APART;
+                    if is_near && (found.len() < MOST_WORDS || found.contains_key(&term)) {
+                        *found.entry(term).or_default() += u64::from(terms.value().doc_freq);
+                    }
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Searches.

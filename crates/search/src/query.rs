@@ -20,6 +20,8 @@ use thiserror::Error;
 
 use cursor::{Cursor, Piece};
 
+use crate::words::query_words;
+
 /// Results that can be asked for, skipped ones included.
 pub const MOST_RESULTS: usize = 1000;
 /// Results without another wish.
@@ -143,6 +145,14 @@ impl Query {
         }
     }
 
+    /// The words that are looked for as they are, wherever they stand, in the form in which the
+    /// index keeps them.
+    pub fn words(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        gather(&self.clause, &mut found);
+        found
+    }
+
     /// Only pages of this host, without its subdomains.
     #[must_use]
     pub fn on_host(self, host: &str) -> Self {
@@ -247,6 +257,22 @@ pub(crate) enum Filter {
     After(i64),
     /// Before this second.
     Before(i64),
+}
+
+/// Adds the words of a clause that pages should hold.
+fn gather(clause: &Clause, found: &mut Vec<String>) {
+    match clause {
+        Clause::Text(text) if text.form == Form::Exact => {
+            let words = query_words(&text.words).into_iter();
+            found.extend(words.map(|token| token.text));
+        }
+        Clause::Text(_) | Clause::Filter(_) => {}
+        Clause::List(items) => {
+            let wanted = items.iter().filter(|(sign, _)| *sign != Sign::Refused);
+            wanted.for_each(|(_, clause)| gather(clause, found));
+        }
+        Clause::Any(clauses) => clauses.iter().for_each(|clause| gather(clause, found)),
+    }
 }
 
 struct Parser<'a> {

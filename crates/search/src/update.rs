@@ -6,12 +6,15 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, io};
 
 use clewline::log::Offset;
 use clewline::log::archive::Position;
+use tempfile::TempDir;
 
 use crate::FOLDER;
 use crate::error::SearchError;
+use crate::index::Index;
 use crate::rank::Ranks;
 use crate::source::{Archive, Change, Source, Step};
 use crate::writer::{Room, Standing, Writer};
@@ -69,6 +72,58 @@ pub fn update(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Updated, Sea
             })?;
     }
     Ok(updated)
+}
+
+/// An index of a job whose folder cannot be written, in a folder of its own that goes with it.
+#[derive(Debug)]
+pub struct Borrowed {
+    folder: TempDir,
+}
+
+impl Borrowed {
+    /// Makes an index elsewhere, from the one in the job folder if there is one.
+    pub fn make(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Self, SearchError> {
+        let own = job.join(FOLDER);
+        let failed = |source| SearchError::Io {
+            path: own.clone(),
+            source,
+        };
+        let folder = tempfile::Builder::new().prefix("clewline-index-").tempdir();
+        let folder = folder.map_err(failed)?;
+        if own.is_dir() {
+            link_files(&own, folder.path()).map_err(failed)?;
+        }
+        let archive = Archive::of_job(job)?;
+        catch_up(&archive, folder.path(), Room::ALONE, &mut |progress| {
+            tell(progress);
+            Onward::GoOn
+        })?;
+        Ok(Self { folder })
+    }
+
+    /// Opens it.
+    pub fn open(&self) -> Result<Index, SearchError> {
+        let folder = self.folder.path();
+        Index::in_folder(folder)?.ok_or_else(|| SearchError::NoIndex(folder.to_owned()))
+    }
+}
+
+/// Names the files of a folder in another one. Files of an index are never changed, only replaced
+/// and removed, so that what happens to the names does not reach them.
+fn link_files(from: &Path, to: &Path) -> io::Result<()> {
+    let from = from.canonicalize()?;
+    for entry in fs::read_dir(&from)? {
+        let name = entry?.file_name();
+        // Locks are taken by writing to them.
+        if name.to_string_lossy().ends_with(".lock") {
+            continue;
+        }
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(from.join(&name), to.join(&name))?;
+        #[cfg(not(unix))]
+        fs::copy(from.join(&name), to.join(&name))?;
+    }
+    Ok(())
 }
 
 /// Brings the index of a job folder up to date beside the crawl that fills it: on one thread,

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tantivy::collector::TopDocs;
 use tantivy::directory::MmapDirectory;
+use tantivy::directory::error::LockError;
 use tantivy::query::TermQuery;
 use tantivy::schema::{IndexRecordOption, Value as _};
 use tantivy::tokenizer::TextAnalyzer;
@@ -202,7 +203,7 @@ impl Writer {
 /// What an error of the engine means.
 pub(crate) fn engine_error(folder: &Path, source: TantivyError) -> SearchError {
     match source {
-        TantivyError::LockFailure(..) => SearchError::Busy(folder.to_owned()),
+        TantivyError::LockFailure(LockError::LockBusy, _) => SearchError::Busy(folder.to_owned()),
         source => SearchError::Engine {
             path: folder.to_owned(),
             source,

@@ -15,7 +15,7 @@ use super::{Engine, EngineError, Event, Progress, Room, state};
 use crate::control::{Asked, Change, ControlError, RobotsSaying, Sight};
 use crate::descriptors;
 use crate::folder::JobFolder;
-use crate::status::{Figures, MOST_HOSTS, State, Status};
+use crate::status::{Figures, MOST_HOSTS, State, Status, time_left};
 
 /// A summary is kept for this long per lane: 100,000 lanes are looked at every five seconds at
 /// the most, which takes some milliseconds.
@@ -155,20 +155,32 @@ impl<S: Store> Engine<S> {
             seconds: self.keeping.spent(now).as_secs_f64(),
             pages_per_second,
             bytes_per_second,
+            time_left: self
+                .time_left(now, pages_per_second)
+                .map(|left| left.as_secs_f64()),
             figures: Figures::of(&self.config),
-            summary: self.summary(now),
+            summary: self.summary(now).clone(),
         }
     }
 
-    fn summary(&mut self, now: Moment) -> Summary {
-        if let Some((made, summary)) = &self.desk.summary
-            && now < *made + KEPT_PER_LANE.saturating_mul(self.frontier.active() as u32)
-        {
-            return summary.clone();
-        }
-        let summary = self.frontier.summary(now, MOST_HOSTS);
-        self.desk.summary = Some((now, summary.clone()));
+    fn summary(&mut self, now: Moment) -> &Summary {
+        let kept = KEPT_PER_LANE.saturating_mul(self.frontier.active() as u32);
+        let last = self.desk.summary.take();
+        let fresh = last.filter(|(made, _)| now < *made + kept);
+        let frontier = &self.frontier;
+        let (_, summary) = self
+            .desk
+            .summary
+            .insert(fresh.unwrap_or_else(|| (now, frontier.summary(now, MOST_HOSTS))));
         summary
+    }
+
+    /// How long what is queued takes, at this many pages per second; for progress and status the
+    /// same.
+    pub(super) fn time_left(&mut self, now: Moment, pages_per_second: f64) -> Option<Duration> {
+        let queued = self.frontier.counts().todo();
+        let least = self.summary(now).left;
+        time_left(queued, pages_per_second, least, now)
     }
 
     /// Why nothing new is started, where the hosts are not the reason.

@@ -68,16 +68,11 @@ impl<S: Store + Send + 'static> Engine<S> {
             notes,
         };
         self.delivery.finish();
-        let failed_roots = if self.any_root_reached {
-            Vec::new()
-        } else {
-            self.failed_roots
-        };
         Outcome {
             config: self.config,
             tally: self.tally,
             facts,
-            failed_roots,
+            failed_roots: self.failed_roots,
             error,
             closing: Closing::begin(self.frontier),
         }

@@ -17,7 +17,7 @@ use clewline_core::url::CrawlUrl;
 use super::held::Share;
 use crate::clock::{rfc3339, timestamp};
 use crate::exchange::{Exchange, Unmodified};
-use crate::fetch::Timings;
+use crate::fetch::{Response, Timings};
 use crate::headers::Headers;
 use crate::record::{EarlierTry, Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
 
@@ -79,6 +79,23 @@ pub(super) fn digest(digest: u128) -> String {
         }
     }
     text
+}
+
+/// What a server asks for that takes names and passwords only in a way that is not known here
+/// (RFC 9110 section 11.6.1).
+pub(super) fn unknown_authentication(response: &Response) -> Option<String> {
+    let challenges = response.headers.all("www-authenticate");
+    let challenges: Vec<_> = challenges.map(String::from_utf8_lossy).collect();
+    let words = challenges.iter().flat_map(|text| text.split([' ', ',']));
+    let names = |scheme: &str| words.clone().any(|word| word.eq_ignore_ascii_case(scheme));
+    if response.status != 401 || names("Basic") {
+        return None;
+    }
+    let others = ["Digest", "Negotiate", "NTLM", "Bearer"];
+    let scheme = others.into_iter().find(|scheme| names(scheme))?;
+    Some(format!(
+        "it asks for {scheme} authentication, and clewline knows only Basic (-u)"
+    ))
 }
 
 fn earlier_try(one: &Try) -> EarlierTry {

@@ -53,7 +53,7 @@ use crate::leases::Board;
 use crate::log::Log;
 use crate::page::Page;
 use crate::past::Past;
-use crate::record::{Entry, OutcomeKind};
+use crate::record::{Entry, OutcomeKind, Record};
 use crate::report::{RunFacts, StoppedBy, Tally};
 use crate::witness::Witness;
 
@@ -192,7 +192,7 @@ pub(crate) struct Engine<S> {
     meter: Meter,
     joined_hosts: Vec<String>,
     failed_roots: Vec<(CrawlUrl, String)>,
-    any_root_reached: bool,
+    any_page_fetched: bool,
     resumed: bool,
     keeping: Keeping,
     no_room: bool,
@@ -252,7 +252,7 @@ impl<S: Store> Engine<S> {
             meter: Meter::default(),
             joined_hosts: Vec::new(),
             failed_roots: Vec::new(),
-            any_root_reached: parts.earlier.resumed,
+            any_page_fetched: parts.earlier.resumed,
             resumed: parts.earlier.resumed,
             repaired: parts.earlier.repaired,
             no_room: false,
@@ -461,8 +461,9 @@ impl<S: Store> Engine<S> {
     /// A URL reached its end: its record goes into the open batch.
     fn finished(&mut self, finished: Finished, mut facts: Facts) {
         let content = facts.content.take();
+        let is_root = finished.entry.root;
         let entry = facts::entry(finished, facts);
-        self.watch_roots(&entry);
+        self.watch_roots(&entry.record, is_root);
         if let Some(content) = content
             && entry.record.outcome == OutcomeKind::Fetched
         {
@@ -479,18 +480,30 @@ impl<S: Store> Engine<S> {
         self.batch.push(entry);
     }
 
-    fn watch_roots(&mut self, entry: &Entry) {
-        let record = &entry.record;
-        if record.kind != LinkKind::Root {
-            return;
-        }
-        let unreached = record.status.is_none()
-            && matches!(record.outcome, OutcomeKind::Failed | OutcomeKind::Skipped);
-        if unreached {
+    /// A crawl did its work once a page was fetched: a root, the end of a root's redirects, or
+    /// what a sitemap named. Until then it gathers why its roots were not.
+    fn watch_roots(&mut self, record: &Record, is_root: bool) {
+        let is_error = record.status.is_none_or(|status| status >= 400);
+        let is_fetched = match record.outcome {
+            OutcomeKind::Fetched | OutcomeKind::Unmodified => {
+                record.kind != LinkKind::SitemapFile && !is_error
+            }
+            // It was there, but is of a kind that is not wanted.
+            OutcomeKind::Skipped => is_root && !is_error,
+            OutcomeKind::Redirected | OutcomeKind::Failed => false,
+        };
+        let leads_on = record.outcome == OutcomeKind::Redirected && record.error.is_none();
+        if is_fetched {
+            self.any_page_fetched = true;
+            self.failed_roots = Vec::new();
+        } else if is_root && !leads_on && !self.any_page_fetched {
             let why = record.error.clone().unwrap_or_default();
+            let why = match record.status {
+                Some(status) if why.is_empty() => format!("the server answered {status}"),
+                Some(status) => format!("the server answered {status}: {why}"),
+                None => why,
+            };
             self.failed_roots.push((record.url.clone(), why));
-        } else {
-            self.any_root_reached = true;
         }
     }
 
@@ -525,6 +538,7 @@ impl<S: Store> Engine<S> {
             peak_bytes_in_flight: self.held.peak(),
             ..self.meter.measure(now, &self.tally, counts, hold)
         };
+        progress.time_left = self.time_left(now, progress.pages_per_second);
         self.desk.note(&mut progress);
         (self.observer)(Event::Progress(&progress));
     }

@@ -69,6 +69,8 @@ pub struct Progress {
     pub bytes_in_flight: u64,
     /// The most that they held at once.
     pub peak_bytes_in_flight: u64,
+    /// How long what is queued is expected to take, where that can be said.
+    pub time_left: Option<Duration>,
     /// What keeps it from going faster.
     pub hold: Option<Hold>,
     /// The URL that was started last.
@@ -138,6 +140,7 @@ impl Meter {
             hosts: counts.hosts,
             bytes_in_flight: 0,
             peak_bytes_in_flight: 0,
+            time_left: None,
             hold,
             last_url: self.last_url.take(),
             paused: false,

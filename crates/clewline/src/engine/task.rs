@@ -458,6 +458,9 @@ fn head_facts(response: &Response, answer: &Answer) -> Facts {
         .reference("location")
         .filter(|_| is_redirect_status(response.status));
     let unusable = location.filter(|_| answer.location.is_none());
+    let problem = unusable
+        .as_ref()
+        .map(|_| "the redirect's target cannot be followed".to_owned());
     Facts {
         status: Some(response.status),
         address: response.address,
@@ -466,9 +469,7 @@ fn head_facts(response: &Response, answer: &Answer) -> Facts {
             .headers
             .text("last-modified")
             .map(std::borrow::Cow::into_owned),
-        problem: unusable
-            .as_ref()
-            .map(|_| "the redirect's target cannot be followed".to_owned()),
+        problem: problem.or_else(|| facts::unknown_authentication(response)),
         redirect_to: unusable.map(|location| redacted(&location).into_owned()),
         ..Facts::default()
     }

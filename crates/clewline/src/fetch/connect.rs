@@ -179,7 +179,10 @@ impl Connector {
         let handshake = TlsConnector::from(self.tls.clone()).connect(name, stream);
         match timeout_at(deadline.into(), handshake).await {
             Ok(Ok(stream)) => Ok(Box::new(stream)),
-            Ok(Err(error)) => Err(fault(tls::explain(&error))),
+            Ok(Err(error)) => Err(FetchFailure::new(
+                tls::class_of(&error),
+                tls::explain(&error),
+            )),
             Err(_) => Err(fault("the TLS handshake took too long".to_owned())),
         }
     }

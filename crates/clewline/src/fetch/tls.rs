@@ -7,7 +7,9 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use clewline_core::outcome::FailureClass;
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{
@@ -17,15 +19,20 @@ use rustls::crypto::{
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore,
+    SignatureScheme,
 };
 
 use super::client::FetchSetupError;
+use crate::clock::rfc3339;
 use crate::config::FetchConfig;
 
 /// Hosts whose sessions are remembered. Each may hold several tickets of up to 64 KiB, so the
 /// number is small.
 const SESSIONS: usize = 256;
+
+/// Names of a certificate that a message repeats.
+const MOST_NAMES: usize = 3;
 
 /// HTTP/1.1 only: nothing behind this speaks HTTP/2.
 const PROTOCOL: &[u8] = b"http/1.1";
@@ -79,18 +86,29 @@ fn roots(cacert: Option<&Path>) -> Result<RootCertStore, FetchSetupError> {
     Ok(roots)
 }
 
+/// What rustls has against a handshake, if it is its word.
+fn cause(error: &io::Error) -> Option<&Error> {
+    error.get_ref()?.downcast_ref::<Error>()
+}
+
+/// Whether the certificate is at fault or the handshake.
+pub(crate) fn class_of(error: &io::Error) -> FailureClass {
+    match cause(error) {
+        Some(Error::InvalidCertificate(_) | Error::NoCertificatesPresented) => {
+            FailureClass::Certificate
+        }
+        _ => FailureClass::Tls,
+    }
+}
+
 /// Says in plain words why a handshake failed.
 pub(crate) fn explain(error: &io::Error) -> String {
-    let cause = error
-        .get_ref()
-        .and_then(|inner| inner.downcast_ref::<Error>());
-    match cause {
+    match cause(error) {
         Some(Error::InvalidCertificate(fault)) => certificate_fault(fault),
+        Some(Error::NoCertificatesPresented) => "the server shows no certificate".to_owned(),
         Some(Error::InvalidMessage(_)) => "the server does not speak TLS on this port".to_owned(),
-        Some(Error::PeerIncompatible(_)) => {
-            "the server offers no TLS version or cipher that is safe today".to_owned()
-        }
-        Some(Error::AlertReceived(alert)) => format!("the server refused TLS: {alert:?}"),
+        Some(Error::PeerIncompatible(_)) => NOTHING_IN_COMMON.to_owned(),
+        Some(Error::AlertReceived(alert)) => refusal(*alert),
         Some(other) => format!("TLS failed: {other}"),
         None if error.kind() == io::ErrorKind::UnexpectedEof => {
             "the connection closed during the TLS handshake".to_owned()
@@ -102,22 +120,89 @@ pub(crate) fn explain(error: &io::Error) -> String {
     }
 }
 
+const NOTHING_IN_COMMON: &str = "the server offers no TLS version or cipher that is safe today";
+
+/// What a server means that ends a handshake (RFC 8446 section 6.2).
+fn refusal(alert: AlertDescription) -> String {
+    use AlertDescription as Alert;
+    match alert {
+        Alert::ProtocolVersion | Alert::HandshakeFailure | Alert::InsufficientSecurity => {
+            NOTHING_IN_COMMON.to_owned()
+        }
+        Alert::UnrecognisedName => "the server does not know this host name".to_owned(),
+        Alert::CertificateRequired | Alert::BadCertificate | Alert::AccessDenied => {
+            "the server asks for a certificate of the client, which clewline cannot send".to_owned()
+        }
+        other => format!("the server refused TLS: {other:?}"),
+    }
+}
+
 fn certificate_fault(fault: &CertificateError) -> String {
     use CertificateError as Fault;
-    match fault {
-        Fault::Expired | Fault::ExpiredContext { .. } => "the certificate has expired".to_owned(),
-        Fault::NotValidYet | Fault::NotValidYetContext { .. } => {
-            "the certificate is not valid yet".to_owned()
+    let plain = match fault {
+        Fault::ExpiredContext { not_after, .. } => {
+            return format!("the certificate expired on {}", date(*not_after));
         }
+        Fault::NotValidYetContext { not_before, .. } => {
+            return format!("the certificate is not valid before {}", date(*not_before));
+        }
+        Fault::NotValidForNameContext { presented, .. } if !presented.is_empty() => {
+            return format!(
+                "the certificate is not for this host name but for {}",
+                names(presented)
+            );
+        }
+        Fault::Expired => "the certificate has expired",
+        Fault::NotValidYet => "the certificate is not valid yet",
         Fault::NotValidForName | Fault::NotValidForNameContext { .. } => {
-            "the certificate is not valid for this host name".to_owned()
+            "the certificate is not for this host name"
         }
         Fault::UnknownIssuer => {
-            "the certificate was issued by an unknown authority or by the server itself".to_owned()
+            "the certificate was issued by an unknown authority or by the server itself"
         }
-        Fault::Revoked => "the certificate was revoked".to_owned(),
-        other => format!("the certificate was not accepted: {other}"),
-    }
+        Fault::Revoked => "the certificate was revoked",
+        Fault::BadEncoding => "the certificate is malformed",
+        Fault::BadSignature => "the signature of the certificate is wrong",
+        Fault::InvalidPurpose | Fault::InvalidPurposeContext { .. } => {
+            "the certificate is not meant for servers"
+        }
+        other if is_own_authority(other) => {
+            "the certificate is self-signed: the server issued it itself"
+        }
+        other => return format!("the certificate is not accepted: {other}"),
+    };
+    plain.to_owned()
+}
+
+/// Whether a certificate of an authority stands where one of a server should, as one does that
+/// `openssl req -x509` makes. The library that says so has no name for it that can be matched.
+fn is_own_authority(fault: &CertificateError) -> bool {
+    let CertificateError::Other(other) = fault else {
+        return false;
+    };
+    format!("{other:?}").contains("CaUsedAsEndEntity")
+}
+
+/// The day of a time, `2026-01-31`.
+fn date(time: UnixTime) -> String {
+    let time = rfc3339(Duration::from_secs(time.as_secs()));
+    time.split('T').next().unwrap_or_default().to_owned()
+}
+
+/// Names that a certificate is for, as rustls tells them: `DnsName("a.test")`.
+fn names(presented: &[String]) -> String {
+    let bare = |name: &String| {
+        let inner = name.split_once('(').map_or(name.as_str(), |(_, rest)| rest);
+        inner.trim_matches(['(', ')', '"']).to_owned()
+    };
+    let shown: Vec<String> = presented.iter().take(MOST_NAMES).map(bare).collect();
+    let more = presented.len().saturating_sub(MOST_NAMES);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// Believes every certificate, as asked for with `--insecure`.

@@ -349,7 +349,11 @@ impl<'a> Visit<'a> {
     async fn pause(&mut self, at: Moment) -> Option<Conclusion> {
         let now = self.now();
         let held = self.frontier.hold(now).map(|hold| hold.by);
-        if !self.rotates && matches!(held, Some(HoldKind::Parked | HoldKind::Robots)) {
+        let is_long = matches!(
+            held,
+            Some(HoldKind::Parked | HoldKind::Robots | HoldKind::Retry { .. })
+        );
+        if !self.rotates && is_long {
             return Some(self.robots_unreachable());
         }
         if !self.rotates {

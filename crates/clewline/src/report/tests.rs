@@ -249,9 +249,6 @@ fn damage_stops_a_report() {
 #[test]
 fn text_reads_well() {
     let expected = "\
-3 pages in 2.00 s, 1.5 pages/s, 2 broken
-http://a.test/ · interrupted
-
 outcomes   fetched                    3   50.0 %  ████████████
            redirected                 1   16.7 %  ████
            skipped                    1   16.7 %  ████
@@ -270,16 +267,19 @@ skipped    robots                     1  robots.txt disallows it
 
 not queued out-of-scope           1,234  it lies outside the scope of the crawl
 
-broken     404      http://a.test/missing
-                    from http://a.test/ (anchor)
-           timeout  http://b.test/
-
 slowest    a.test                          20.0 ms mean, 20.0 ms at most, 4 requests
 
 traffic    3.0 kB over the network, 4.0 kB decoded, 1.5 kB/s
 in flight  4 at most, 10 allowed
 URLs       6 done, 2 to do
 note       robots.txt was ignored (--ignore-robots)
+
+broken     404      http://a.test/missing
+                    from http://a.test/ (anchor)
+           timeout  http://b.test/
+
+3 pages in 2.00 s, 1.5 pages/s, 2 broken
+http://a.test/ · interrupted
 ";
     assert_eq!(shown(&small_report(), Style::default()), expected);
 }
@@ -329,6 +329,39 @@ fn tables_fit_a_narrow_terminal() {
         }
     }
     assert!(rows > 3, "{out}");
+}
+
+#[test]
+fn advice_is_whole_at_any_width() {
+    let mut report = small_report();
+    report.tally.refuse(SkipReason::Requisite, 5);
+    for width in [0, 20, 40, 60, 80, 400] {
+        let style = Style {
+            colour: false,
+            width,
+        };
+        let words: Vec<String> = shown(&report, style)
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
+        let text = words.join(" ");
+        for reason in [SkipReason::Requisite, SkipReason::OutOfScope] {
+            assert!(text.contains(reason.about()), "{width}: {text}");
+        }
+        assert!(text.contains(FailureClass::Timeout.about()), "{width}");
+    }
+}
+
+#[test]
+fn ten_broken_targets_are_named() {
+    let mut report = small_report();
+    report.tally.broken = 25;
+    report.broken = vec![report.broken[0].clone(); 25];
+    let out = shown(&report, Style::default());
+    assert_eq!(out.matches("  http://a.test/missing").count(), 10);
+    assert!(out.contains("and 15 more\n"), "{out}");
+    let last: Vec<&str> = out.lines().rev().take(2).collect();
+    assert!(last[1].ends_with("25 broken"), "{last:?}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ use crate::folder::io_at;
 use crate::log::{links, urls};
 use crate::record::{OutcomeKind, Record};
 use crate::status::OpenState;
-use crate::stored::{JobError, StoredJob};
+use crate::stored::{JobError, JobStanding, StoredJob};
 
 use search::{Logs, Sources};
 
@@ -195,7 +195,13 @@ impl StoredJob {
             Err(JobError::NotRunning(_)) => {}
             Err(error) => return Err(error),
         }
-        let Some(mut state) = OpenState::open(self)? else {
+        let is_over = self.standing == JobStanding::Finished;
+        let state = match OpenState::open(self) {
+            // The logs of a crawl that is over say all but what robots.txt said.
+            Err(error) if is_over && error.is_read_only() => None,
+            opened => opened?,
+        };
+        let Some(mut state) = state else {
             return Ok(Sight::default());
         };
         let key = rules.keyer.key(url);

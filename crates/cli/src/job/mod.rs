@@ -10,51 +10,55 @@ pub(crate) mod why;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use clewline::{JobError, StoredJob};
+use clewline::{JobError, JobStanding, StoredJob};
 
 use crate::Failure;
 use crate::exit::ExitStatus;
-use crate::message::{Colour, Speaker, shown};
+use crate::message::{Colour, Speaker};
 use crate::settings::problem::Problem;
 
 /// How the names of job folders end.
-const ENDING: &str = ".crawl";
+pub(crate) const ENDING: &str = ".crawl";
 /// The file that makes a folder a job.
 const MARKER: &str = "job.toml";
-/// More folders than this are only counted.
-const MOST_LISTED: usize = 20;
+/// The file that grows while a job runs.
+const RECORDS: &str = "urls.jsonl";
 
-/// The job folder that was named, or the only one here.
+/// The job folder that was named, or the newest one here.
 pub(crate) fn folder(named: Option<PathBuf>) -> Result<PathBuf, Failure> {
-    let found = match named {
-        Some(path) => return Ok(path),
-        None => jobs_in(Path::new("."))?,
-    };
-    let message = match found.as_slice() {
-        [only] => return Ok(only.clone()),
-        [] => format!("is missing, and there is no *{ENDING} folder here"),
-        several => {
-            let listed = several.iter().take(MOST_LISTED);
-            let listed: Vec<String> = listed.map(|path| name_of(path)).collect();
-            let more = several.len().saturating_sub(MOST_LISTED);
-            let rest = if more > 0 {
-                format!(" and {more} more")
-            } else {
-                String::new()
-            };
-            format!(
-                "is missing, and several are here: {}{rest}",
-                listed.join(", ")
-            )
-        }
-    };
-    let problem = Problem::new("DIR", message).with_hint("name the job folder");
-    Err(Failure::Usage(vec![problem]))
+    match named {
+        Some(path) => Ok(path),
+        None => newest(jobs_in(Path::new("."))?),
+    }
 }
 
-fn name_of(path: &Path) -> String {
-    shown(&path.to_string_lossy()).into_owned()
+/// The newest of several folders; whoever has more than one is told which it is.
+fn newest(mut found: Vec<PathBuf>) -> Result<PathBuf, Failure> {
+    // The name decides between those that are equally old.
+    found.sort_by_cached_key(|path| (last_written(path), path.clone()));
+    let Some(newest) = found.pop() else {
+        let message = format!("is missing, and there is no *{ENDING} folder here");
+        let problem = Problem::new("DIR", message).with_hint("name the job folder");
+        return Err(Failure::Usage(vec![problem]));
+    };
+    if !found.is_empty() {
+        let (name, number) = (newest.to_string_lossy(), found.len() + 1);
+        Speaker::new(Colour::Auto).note(&format!(
+            "taking {name}, the newest of the {number} crawls here; name the folder to take another"
+        ));
+    }
+    Ok(newest)
+}
+
+/// When a job was last written to: its records while it runs, its marker when it ended.
+fn last_written(folder: &Path) -> Option<SystemTime> {
+    let written = |name| fs::metadata(folder.join(name)).and_then(|file| file.modified());
+    [MARKER, RECORDS]
+        .into_iter()
+        .filter_map(|name| written(name).ok())
+        .max()
 }
 
 fn jobs_in(here: &Path) -> std::io::Result<Vec<PathBuf>> {
@@ -66,8 +70,21 @@ fn jobs_in(here: &Path) -> std::io::Result<Vec<PathBuf>> {
             found.push(name);
         }
     }
-    found.sort();
     Ok(found)
+}
+
+/// A job that `resume` goes on with: the one that was named, or the newest that is unfinished.
+fn unfinished(named: Option<PathBuf>) -> Result<StoredJob, Failure> {
+    if named.is_some() {
+        return open(named);
+    }
+    let mut found = jobs_in(Path::new("."))?;
+    let is_unfinished =
+        |path: &Path| StoredJob::read(path).is_ok_and(|job| job.standing != JobStanding::Finished);
+    if found.iter().any(|path| is_unfinished(path)) {
+        found.retain(|path| is_unfinished(path));
+    }
+    open(Some(newest(found)?))
 }
 
 /// Reads what a folder says of its job.

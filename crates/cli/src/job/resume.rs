@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use crate::settings::file::{self, FileSettings};
 use crate::settings::layer::{Layer, Origin};
 use crate::settings::problem::Problem;
-use crate::{Failure, crawl, views};
+use crate::{Failure, advice, crawl, views};
 
 /// Flags of a new crawl that mean nothing to one that is there.
 const FOREIGN: [&str; 4] = ["output", "overwrite", "no-output", "in-memory"];
@@ -47,7 +47,7 @@ pub(crate) fn resume(arguments: ResumeArguments) -> Result<ExitStatus, Failure> 
     if !problems.is_empty() {
         return Err(Failure::Usage(problems));
     }
-    let job = super::open(arguments.dir)?;
+    let job = super::unfinished(arguments.dir)?;
     let resolved = combined(&flags, &job).map_err(Failure::Usage)?;
     if job.standing == JobStanding::Finished && !job.has_work_for(&resolved.config) {
         if resolved.options.talk != Talk::Quiet {
@@ -60,7 +60,12 @@ pub(crate) fn resume(arguments: ResumeArguments) -> Result<ExitStatus, Failure> 
             } else {
                 format!("{path} holds a finished crawl: nothing is left to do")
             };
-            Speaker::new(resolved.options.colour).note(&note);
+            let speaker = Speaker::new(resolved.options.colour);
+            speaker.note(&note);
+            if let Some(flags) = advice::to_update(&job.path) {
+                let again = "to bring it up to date, give the command that made it with";
+                speaker.note(&format!("{again} {flags}"));
+            }
         }
         // The run that finished the crawl may have been killed before its views were made.
         let output = &resolved.config.output;

@@ -35,11 +35,11 @@ fn text(name: &str, status: &Status) -> String {
     let mut text = format!("{name}: {}\n", state(status));
     let _ = writeln!(
         text,
-        "{} done, {} queued, {} in flight; {} pages, {} failed, {} broken",
+        "{} done, {} queued, {} in flight; {}, {} failed, {} broken",
         figures::count(status.done),
         figures::count(status.queued),
         figures::count(status.in_flight),
-        figures::count(status.pages),
+        figures::plural(status.pages, "page"),
         figures::count(status.failed),
         figures::count(status.broken),
     );
@@ -92,23 +92,26 @@ fn state(status: &Status) -> String {
         (State::Paused, _) => "paused; `clewline ctl continue` goes on".into(),
         (State::Stopping, _) => "stopping".into(),
         (State::Finished, _) => "finished".into(),
-        (State::Unreached, _) => "not running; none of its roots was reached".into(),
+        (State::Unreached, _) => "not running; none of its roots was fetched".into(),
         (_, Some(ended)) => format!("not running, unfinished; {ended}"),
         (_, None) => "not running, unfinished; its last run was killed".into(),
     }
 }
 
-/// What is queued now takes this long under the politeness in force; more may be found.
+/// What is queued takes about this long while the crawl runs; where it does not, only what
+/// politeness asks for is known.
 fn left(status: &Status) -> Option<String> {
-    let left = status.summary.left;
-    if status.queued == 0 || left.as_secs() == 0 {
-        return None;
-    }
+    let left = Duration::try_from_secs_f64(status.time_left?).ok()?;
+    let how = if is_running(status.state) {
+        "about"
+    } else {
+        "at least"
+    };
     let slowest = status.summary.slowest.as_deref().map(shown);
     let by = slowest
         .map(|host| format!("; {host} takes longest"))
         .unwrap_or_default();
-    Some(format!("at least {} left{by}", clock(left)))
+    Some(format!("{how} {} left{by}", clock(left)))
 }
 
 /// `83 % waiting for the crawl delay of example.org`
@@ -177,9 +180,12 @@ fn table(hosts: &[HostSummary], text: &mut String) {
     }
 }
 
-fn gap(interval: Duration) -> String {
+/// The time between two requests; `-` where there need be none.
+pub(super) fn gap(interval: Duration) -> String {
     match interval.as_secs_f64() {
         0.0 => "-".into(),
+        seconds if seconds < 0.01 => format!("{:.1}ms", seconds * 1000.0),
+        seconds if seconds < 1.0 => format!("{:.0}ms", seconds * 1000.0),
         seconds if seconds < 10.0 => format!("{seconds:.1}s"),
         _ => clock(interval),
     }
@@ -196,6 +202,20 @@ fn waits(host: &HostSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gaps_are_never_nothing() {
+        for (interval, expected) in [
+            (Duration::ZERO, "-"),
+            (Duration::from_micros(1500), "1.5ms"),
+            (Duration::from_micros(16_667), "17ms"),
+            (Duration::from_millis(50), "50ms"),
+            (Duration::from_millis(2500), "2.5s"),
+            (Duration::from_mins(1), "1m00s"),
+        ] {
+            assert_eq!(gap(interval), expected);
+        }
+    }
 
     #[test]
     fn shares_name_what_and_whom() {

@@ -9,10 +9,12 @@ use clewline::StoredJob;
 use clewline::config::Root;
 use clewline::core::url::CrawlUrl;
 use clewline::record::{OutcomeKind, Record};
+use clewline::report::figures::plural;
 use clewline::why::{Fate, Hop, Why};
 
 use crate::exit::ExitStatus;
 use crate::flags::WhyArguments;
+use crate::job::status::gap;
 use crate::message::shown;
 use crate::settings::problem::Problem;
 use crate::{Failure, write_out};
@@ -24,9 +26,8 @@ pub(crate) fn why(arguments: &WhyArguments) -> Result<ExitStatus, Failure> {
         [folder, url] => (Some(PathBuf::from(folder)), url),
         _ => return Err(usage("URL", "is missing: which URL is it about?")),
     };
-    let Ok(root) = Root::parse(text) else {
-        return Err(usage("URL", "is not a valid URL"));
-    };
+    let root =
+        Root::parse(text).map_err(|error| usage("URL", &format!("`{}` {error}", shown(text))))?;
     let job = super::open(named)?;
     let why = best(&job, &root)?;
     if arguments.json {
@@ -99,8 +100,10 @@ fn text_of(why: &Why) -> String {
         row(
             "its host",
             &format!(
-                "{}: {} queued, every {:?}",
-                host.host, host.queued, host.interval
+                "{}: {} queued, every {}",
+                host.host,
+                host.queued,
+                gap(host.interval)
             ),
         );
     }
@@ -117,7 +120,7 @@ fn text_of(why: &Why) -> String {
         let number = why.redirected_from_count;
         row(
             "pointed to",
-            &format!("by {number} redirects: {}", named.join(", ")),
+            &format!("by {}: {}", plural(number, "redirect"), named.join(", ")),
         );
     }
     if let Some(robots) = &why.robots {
@@ -233,14 +236,18 @@ fn page(record: &Record, row: &mut impl FnMut(&str, &str)) {
     }
     if record.tries > 0 {
         let sizes = format!(
-            "{} bytes, {} on the wire",
-            record.body_bytes, record.wire_bytes
+            "{}, {} on the wire",
+            plural(record.body_bytes, "byte"),
+            record.wire_bytes
         );
         row("size", &sizes);
-        row(
-            "links",
-            &format!("{}, {} of them new", record.links, record.new_links),
-        );
+    }
+    if matches!(
+        record.outcome,
+        OutcomeKind::Fetched | OutcomeKind::Unmodified
+    ) {
+        let links = format!("{}, {} of them new", record.links, record.new_links);
+        row("links", &links);
     }
     if let Some(digest) = &record.digest {
         row("digest", digest);

@@ -4,7 +4,7 @@
 //! between settings. Everything that is wrong is told at once. After this step nobody looks at
 //! texts again.
 
-mod folder;
+pub(crate) mod folder;
 mod hosts;
 mod parts;
 mod read;

@@ -221,7 +221,7 @@ mod tests {
             "URL: `exprot` is neither a URL nor a verb",
             "URL: has a user name or password in it",
             "in:1: `ftp://x` is neither http nor https",
-            "in:2: `http://[::1` is not a valid URL",
+            "in:2: `http://[::1` has an IP address that is none",
             "in:3: `./index.html` is not a valid URL",
             "in:4: `/etc` is not a valid URL",
         ];

@@ -23,7 +23,7 @@ pub(super) enum WarcVerb {
     #[command(after_help = CODES)]
     Ls(LsArguments),
     /// Print what was at a URL, or what stands at an offset
-    #[command(after_help = CODES)]
+    #[command(override_usage = "clewline warc get [PATH]... URL [OPTIONS]", after_help = CODES)]
     Get(GetArguments),
     /// Print the records themselves, decompressed
     #[command(after_help = CODES)]
@@ -60,14 +60,16 @@ impl LsArguments {
 
 #[derive(Args)]
 pub(super) struct GetArguments {
-    #[arg(value_name = "PATH", required = true, help = PATHS)]
-    pub(super) paths: Vec<PathBuf>,
-    /// What was at this URL
-    #[arg(long, value_name = "URL", required_unless_present = "offset")]
-    pub(super) url: Option<String>,
+    /// WARC files, folders of them, or the folder of a crawl, without which it is the newest one
+    /// here; and the URL
+    #[arg(value_name = "PATH URL", required = true)]
+    words: Vec<String>,
+    /// What was at this URL; the same as the URL behind the paths
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
     /// The capture closest to this time, such as 2026, 20261115 or 2026-11-15T12:00:00Z; the
     /// latest if there is none
-    #[arg(long, value_name = "TIME", requires = "url")]
+    #[arg(long, value_name = "TIME", conflicts_with = "offset")]
     pub(super) at: Option<String>,
     /// The record that begins here, in the one file that is named
     #[arg(long, value_name = "BYTES", conflicts_with = "url")]
@@ -89,6 +91,15 @@ pub(super) enum Part {
 }
 
 impl GetArguments {
+    /// The paths, and the URL unless an offset stands for it: the last word, if no flag says it.
+    pub(super) fn paths_and_url(&self) -> (Vec<PathBuf>, Option<&str>) {
+        let (paths, url) = match (&self.url, self.words.split_last()) {
+            (None, Some((url, paths))) if self.offset.is_none() => (paths, Some(url.as_str())),
+            (url, _) => (&self.words[..], url.as_deref()),
+        };
+        (paths.iter().map(PathBuf::from).collect(), url)
+    }
+
     pub(super) fn part(&self) -> Part {
         match (self.headers, self.raw) {
             (true, _) => Part::Head,

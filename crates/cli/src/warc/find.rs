@@ -24,14 +24,17 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    pub(super) fn of(arguments: &GetArguments) -> anyhow::Result<Self> {
+    pub(super) fn of(arguments: &GetArguments, url: Option<&str>) -> anyhow::Result<Self> {
         if let Some(offset) = arguments.offset {
             return Ok(Self::Offset(offset));
         }
-        let url = arguments
-            .url
-            .clone()
-            .context("--url or --offset is needed")?;
+        let url = url.context("a URL or --offset is needed")?;
+        // Captures are found whatever their scheme is, but only by a whole URL.
+        let url = if url.contains("://") {
+            url.to_owned()
+        } else {
+            format!("https://{url}")
+        };
         let at = match &arguments.at {
             None => None,
             Some(text) => {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{anyhow, bail};
 use clewline::rebuild::{RebuildError, rebuild as make};
+use clewline::report::figures::plural;
 
 use super::arguments::RebuildArguments;
 use super::files;
@@ -20,11 +21,11 @@ pub(super) fn rebuild(arguments: &RebuildArguments) -> anyhow::Result<ExitStatus
         speaker.note(text);
     }
     let mut text = format!(
-        "{}: {} lines and {} captures from {} files",
+        "{}: {} and {} from {}",
         shown(&folder.to_string_lossy()),
-        rebuilt.lines + rebuilt.derived,
-        rebuilt.captures,
-        files.len()
+        plural(rebuilt.lines + rebuilt.derived, "line"),
+        plural(rebuilt.captures, "capture"),
+        plural(files.len() as u64, "file")
     );
     for (count, what) in [
         (

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use terrarium::{Door, Page, Reply, Site, Web};
+use terrarium::{Door, LiveWeb, Page, Reply, Site, Web};
 
 use crate::place::{HOST, Place, Ran, garden, masked, web_of};
 
@@ -63,7 +63,64 @@ hint: clewline inspect http://127.0.0.1:PORT/ shows each step
     for _ in 0..2 {
         let ran = place.run(&["-q", "-t", "1", &root]);
         assert_eq!((ran.code, masked(&ran.talk, &web).as_str()), (3, expected));
+        assert_eq!(place.names("."), [""; 0], "no folder is left");
     }
+    let list = place.run(&["-q", "-t", "1", "--list", &root]);
+    let line = "http://127.0.0.1:PORT/ error no connection to 127.0.0.1:PORT: Connection refused\n";
+    assert!(masked(&list.out, &web).contains(line), "{}", list.out);
+    // A folder that was there before stays, and does not stand in the way either.
+    std::fs::create_dir(place.path("mine")).unwrap();
+    for _ in 0..2 {
+        let ran = place.run(&["-q", "-t", "1", "-o", "mine", &root]);
+        assert_eq!((ran.code, place.names(".")), (3, vec!["mine".to_owned()]));
+    }
+    let status = place.run(&["status", "mine"]);
+    let expected = "mine: not running; none of its roots was fetched\n";
+    assert!(status.out.starts_with(expected), "{}", status.out);
+}
+
+#[test]
+fn a_root_that_is_an_error_is_not_a_crawl() {
+    let web = web_of(Site::new().page("/moved", Page::redirect(301, "/gone")));
+    let check = |web: &LiveWeb, path: &str, at: &str, why: &str, hint: &str| {
+        let place = Place::new();
+        let ran = place.run(&["-q", "-t", "1", &web.url(HOST, path)]);
+        let expected = format!(
+            "error: http://127.0.0.1:PORT{at} was not fetched: {why}\n\nhint: {hint}\n\
+             hint: clewline inspect http://127.0.0.1:PORT{at} shows each step\n"
+        );
+        assert_eq!((ran.code, masked(&ran.talk, web)), (3, expected), "{path}");
+        // What was answered is kept, and makes way for the next try.
+        assert_eq!(place.names(".").len(), 1);
+        let again = place.run(&["-q", "-t", "1", &web.url(HOST, path)]);
+        assert_eq!(again.code, 3, "{}", again.talk);
+    };
+    let gone = "check the path; a browser shows what is there";
+    check(&web, "/gone", "/gone", "the server answered 404", gone);
+    check(&web, "/moved", "/gone", "the server answered 404", gone);
+    let failing = web_of(Site::new().page("/", Page::empty(500)));
+    let hint = "the server has trouble; the same command tries again";
+    check(&failing, "/", "/", "the server answered 500", hint);
+    let locked = web_of(Site::new().page("/", Page::empty(401)));
+    let hint = "-u NAME:PASSWORD sends a name and a password (Basic authentication)";
+    check(&locked, "/", "/", "the server answered 401", hint);
+}
+
+#[test]
+fn pages_that_a_sitemap_names_are_a_crawl_without_a_root() {
+    let site = Site::new().pages([("/a", "hello")]);
+    let sitemap = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>\
+                   <url><loc>ROOT/a</loc></url></urlset>";
+    let site = site.handler(move |request| {
+        let root = format!("http://{}", request.header("host").unwrap_or_default());
+        match request.path() {
+            "/sitemap.xml" => Page::xml(sitemap.replace("ROOT", &root)).into(),
+            _ => Page::html("gone").status(404).into(),
+        }
+    });
+    let web = web_of(site);
+    let ran = Place::new().run(&["-q", "--no-output", &web.url(HOST, "/")]);
+    assert_eq!((ran.code, ran.talk.as_str()), (0, ""), "{}", ran.out);
 }
 
 #[test]
@@ -109,6 +166,31 @@ fn a_certificate_that_nobody_trusts() {
         "{}",
         ran.talk
     );
+    // Without a scheme it is not asked in the clear, which would be another server's business.
+    let typed = root.trim_start_matches("https://");
+    let ran = Place::new().run(&["--no-output", "-t", "1", typed]);
+    let why = "was not reached: the certificate was issued by an unknown authority";
+    assert_eq!(ran.code, 3, "{}", ran.talk);
+    assert!(ran.talk.contains(why), "{}", ran.talk);
+    assert!(!ran.talk.contains("trying http://"), "{}", ran.talk);
+}
+
+#[test]
+fn only_basic_authentication_is_known() {
+    let ask = |challenge: &str| {
+        let page = Page::empty(401).header("WWW-Authenticate", challenge);
+        let web = web_of(Site::new().page("/", page));
+        let ran = Place::new().run(&["-q", "--no-output", "-u", "me:pass", &web.url(HOST, "/")]);
+        assert_eq!(ran.code, 3, "{}", ran.talk);
+        masked(&ran.talk, &web)
+    };
+    let digest = ask("Digest realm=\"a\", nonce=\"x\"");
+    let expected = "error: http://127.0.0.1:PORT/ was not fetched: the server answered 401: \
+                    it asks for Digest authentication, and clewline knows only Basic (-u)\n";
+    assert!(digest.starts_with(expected), "{digest}");
+    assert!(!digest.contains("hint: -u"), "{digest}");
+    let both = ask("Digest realm=\"a\", Basic realm=\"a\"");
+    assert!(!both.contains("Digest"), "{both}");
 }
 
 #[test]
@@ -130,11 +212,11 @@ fn a_budget_says_how_to_go_on() {
     let ran = place.run(&["-n", "2", &root]);
     assert_eq!(ran.code, 0);
     assert!(ran.talk.contains("note: going on: "), "{}", ran.talk);
-    assert!(ran.out.starts_with("2 pages in "), "{}", ran.out);
+    assert!(ran.out.contains("\n2 pages in "), "{}", ran.out);
     let ran = place.run(&[&root]);
     assert_eq!(ran.code, 0);
     assert!(
-        ran.out.starts_with("3 pages in "),
+        ran.out.contains("\n3 pages in "),
         "the report covers all runs: {}",
         ran.out
     );

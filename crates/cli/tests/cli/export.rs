@@ -59,6 +59,14 @@ fn what_is_wrong_with_an_export_is_told() {
         ),
         (&["--to", "numbered", "-o", "-"][..], "several files"),
         (
+            &["--to", "mirror", "-o", "-"][..],
+            "cannot be written to a stream",
+        ),
+        (
+            &["--to", "wacz", "-o", "-"][..],
+            "cannot be written to a stream",
+        ),
+        (
             &["--to", "jsonl", "-o", "-", "--rules", "none.toml"][..],
             "none.toml",
         ),

@@ -12,9 +12,6 @@ fn a_crawl_reports_what_it_found() {
     let (web, place) = (web_of(garden()), Place::new());
     let ran = place.run(&[&web.url(HOST, "/")]);
     let expected = "\
-3 pages in # s, # pages/s, 1 broken
-http://127.0.0.1:PORT/ · finished · 127.0.0.1-PORT.crawl
-
 outcomes   fetched                    3   50.0 %  ████████████
            redirected                 1   16.7 %  ████
            skipped                    2   33.3 %  ████████
@@ -30,12 +27,18 @@ skipped    robots                     1  robots.txt disallows it
 
 not queued out-of-scope               1  it lies outside the scope of the crawl
 
-broken     404  http://127.0.0.1:PORT/gone
-                from http://127.0.0.1:PORT/a (anchor)
-
 traffic    # B over the network, # B decoded, # kB/s
 in flight  # at most, 100 allowed
 URLs       6 done, 0 to do
+
+broken     404  http://127.0.0.1:PORT/gone
+                from http://127.0.0.1:PORT/a (anchor)
+
+3 pages in # s, # pages/s, 1 broken
+http://127.0.0.1:PORT/ · finished · 127.0.0.1-PORT.crawl
+report     127.0.0.1-PORT.crawl/report.html
+next       clewline serve 127.0.0.1-PORT.crawl
+           clewline search 127.0.0.1-PORT.crawl WORDS
 ";
     let text = masked(&ran.out, &web);
     let sizes = regex::Regex::new(r"\d+ B ").unwrap();
@@ -116,9 +119,14 @@ fn the_json_report_adds_up() {
 #[test]
 fn quiet_leaves_the_report() {
     let web = web_of(garden());
-    let ran = Place::new().run(&["-q", &web.url(HOST, "/docs/x"), "-n", "1"]);
+    let ran = Place::new().run(&["-q", &web.url(HOST, "/"), "-n", "1"]);
     assert_eq!((ran.code, ran.talk.as_str()), (0, ""));
-    assert!(ran.out.starts_with("1 page in "), "{}", ran.out);
+    assert!(ran.out.contains("\n1 page in "), "{}", ran.out);
+    assert!(
+        ran.out.contains("\nnext       clewline resume 127."),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]

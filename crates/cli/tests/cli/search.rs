@@ -52,6 +52,19 @@ fn pages_are_found_by_their_words() {
     let ran = place.run(&["search", "a.crawl", "nowhere"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, ""));
     assert!(ran.talk.starts_with("note: 0 pages match"), "{}", ran.talk);
+    assert!(!ran.talk.contains("did you mean"), "{}", ran.talk);
+    let ran = place.run(&["search", "valeus"]);
+    assert!(
+        ran.talk.ends_with("note: did you mean values?\n"),
+        "{}",
+        ran.talk
+    );
+    let ran = place.run(&["search", "pairs"]);
+    assert!(
+        ran.talk.starts_with("note: 1 page matches ("),
+        "{}",
+        ran.talk
+    );
     let ran = place.run(&["index"]);
     let expected = "note: 5 pages in the index, 0 of them new or changed, in ";
     assert!(

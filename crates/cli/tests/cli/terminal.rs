@@ -116,21 +116,20 @@ fn the_block_goes_without_a_trace() {
     terminal.signal(Signal::INT);
     assert_eq!(terminal.end(&mut text), Some(130));
     let left = masked(&screen(&text, usize::from(WIDTH)).join("\n"), &web);
-    let (talk, report) = left.split_once("\n\n").unwrap();
-    let talk = regex::Regex::new(r"\d+ pages")
-        .unwrap()
-        .replace(talk, "# pages");
+    let number = regex::Regex::new(r"\d+ pages").unwrap();
+    let left = number.replace(&left, "# pages");
+    let (talk, report) = left.split_once("\noutcomes ").unwrap();
     let expected = "\
 note: 127.0.0.1 is this machine: no rate limit (as --speed max)
 stopping: what is in flight may finish, within 10 s; once more to stop
- at once
-# pages in # s, # pages/s, 0 broken
-http://127.0.0.1:PORT/ · interrupted";
+ at once";
     assert_eq!(talk.replace("within # s", "within 10 s"), expected);
-    assert!(
-        report.ends_with("note: stopped with 1 URL still to do"),
-        "{report}"
-    );
+    let (_, summary) = report.rsplit_once("\n\n").unwrap();
+    let expected = "\
+# pages in # s, # pages/s, 0 broken
+http://127.0.0.1:PORT/ · interrupted
+note: stopped with 1 URL still to do";
+    assert_eq!(summary, expected);
 }
 
 #[test]
@@ -142,6 +141,20 @@ fn the_block_says_what_holds_the_crawl() {
     let line = ["--no-output", "--rate", "10/s", "--max-time", "1m", &root];
     let mut terminal = Terminal::run(place.command(&line));
     terminal.read_until("held to 10/s by politeness", &mut String::new());
+}
+
+#[test]
+fn the_block_says_what_is_tried_again() {
+    let nobody = std::net::TcpListener::bind((HOST, 0)).unwrap();
+    let port = nobody.local_addr().unwrap().port();
+    drop(nobody);
+    let link = format!("<a href=http://{HOST}:{port}/>dead</a>");
+    let web = web_of(Site::new().pages([("/", link.as_str())]));
+    let place = Place::new();
+    let mut terminal = Terminal::run(place.command(&["--no-output", &web.url(HOST, "/")]));
+    let mut text = String::new();
+    terminal.read_until(&format!("retrying {HOST}:{port} in "), &mut text);
+    assert!(!text.contains("held to"), "{text}");
 }
 
 #[test]

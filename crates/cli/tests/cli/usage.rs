@@ -95,6 +95,47 @@ fn help_names_every_setting() {
 }
 
 #[test]
+fn the_short_help_has_what_people_look_for() {
+    let flags = |words: &[&str]| -> Vec<String> {
+        let ran = run(words);
+        let lines = ran.out.lines().map(str::trim_start);
+        let flags = lines.filter(|line| line.starts_with('-'));
+        let words = flags.flat_map(|line| line.split("  ").next().unwrap().split_whitespace());
+        let long = words.filter(|word| word.starts_with("--"));
+        long.map(|word| word.trim_end_matches("...").to_owned())
+            .collect()
+    };
+    let usual = flags(&["-h"]);
+    for flag in ["--to", "--update-from", "--contact", "--no-archive"] {
+        assert!(usual.iter().any(|one| one == flag), "{flag}: {usual:?}");
+    }
+    let expected = [
+        "--body",
+        "--markdown",
+        "--text",
+        "--rules",
+        "--whole",
+        "--format",
+        "--user-agent",
+        "--header",
+        "--user",
+        "--cookies",
+        "--timeout",
+        "--proxy",
+        "--insecure",
+        "--verbose",
+        "--config",
+        "--no-config",
+        "--show-config",
+        "--help",
+    ];
+    assert_eq!(flags(&["inspect", "-h"]), expected);
+    let whole = flags(&["inspect", "--help"]);
+    assert!(whole.iter().any(|flag| flag == "--scope"), "{whole:?}");
+    assert!(!whole.iter().any(|flag| flag == "--depth"), "{whole:?}");
+}
+
+#[test]
 fn the_example_has_every_setting_and_loads() {
     let text = fs::read_to_string(docs("clewline.example.toml")).unwrap();
     for key in keys() {
@@ -197,7 +238,19 @@ fn roots_that_cannot_be() {
     );
     check_usage(
         &["http://x/\u{1b}[31m\u{202e}", "ftp://\u{1b}[2J"],
-        "error: URL: `ftp://\\x1b[2J` is not a valid URL\n",
+        "error: URL: `ftp://\\x1b[2J` has the character `\\u{1b}` in its host name\n",
+    );
+    check_usage(
+        &[
+            "http://exa mple.com",
+            "http://",
+            "a.test:99999",
+            "http://1.2.3.999/",
+        ],
+        "error: URL: `http://exa mple.com` has a space in its host name\n\
+         error: URL: `http://` has no host name\n\
+         error: URL: `a.test:99999` has a port that is no number up to 65535\n\
+         error: URL: `http://1.2.3.999/` has an IP address that is none\n",
     );
 }
 

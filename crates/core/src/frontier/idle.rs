@@ -5,7 +5,7 @@
 
 use super::Frontier;
 use super::job::{Budget, End, Hold, HoldKind, Next};
-use super::lane::RobotsState;
+use super::lane::{Lane, RobotsState};
 use super::pace::Moment;
 use super::schedule::Wake;
 use super::store::Store;
@@ -83,22 +83,38 @@ impl<S: Store> Frontier<S> {
             return None;
         }
         let lane = self.lanes.get(&host)?;
+        let by = self.hold_kind(lane, until, now)?;
+        // A retry is about one port; the other kinds are about the host.
+        let retried = matches!(by, HoldKind::Retry { .. }).then(|| lane.head(until));
+        let host = match retried.flatten() {
+            Some(entry) => entry.url.authority().into(),
+            None => lane.host.clone(),
+        };
+        Some(Hold { host, until, by })
+    }
+
+    /// Why a lane that has something to do waits until then. A host without a limit of rate
+    /// waits for a retry or for the end of a pause, never for its rate.
+    fn hold_kind(&self, lane: &Lane, until: Moment, now: Moment) -> Option<HoldKind> {
         let robots = lane.origins.iter().any(|state| {
             matches!(state.robots, RobotsState::Unreachable { again_at } if again_at == until)
         });
-        let by = if robots {
+        let is_parked = lane.pace.parked_until(now).is_some();
+        let is_retry = lane.first_delayed() == Some(until) && lane.pace.next_at() < until;
+        Some(if robots {
             HoldKind::Robots
-        } else if lane.pace.parked_until(now).is_some() {
+        } else if is_retry || (is_parked && lane.host_failures > 0) {
+            let tried = lane.head(until).map_or(0, |entry| entry.tries);
+            let tries = self.rules.limits.tries;
+            HoldKind::Retry { tried, tries }
+        } else if is_parked {
             HoldKind::Parked
         } else if lane.pace.is_one_at_a_time() {
             HoldKind::Delay(lane.pace.interval())
+        } else if lane.pace.interval().is_zero() {
+            return None;
         } else {
-            HoldKind::Rate(1.0 / lane.pace.interval().as_secs_f64().max(f64::MIN_POSITIVE))
-        };
-        Some(Hold {
-            host: lane.host.clone(),
-            until,
-            by,
+            HoldKind::Rate(1.0 / lane.pace.interval().as_secs_f64())
         })
     }
 

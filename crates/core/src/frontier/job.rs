@@ -432,7 +432,7 @@ pub enum Note {
 /// What keeps the crawl from going faster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hold {
-    /// The host that is next.
+    /// The host that is next, with its port where only that port is concerned.
     pub host: Box<str>,
     /// Until when it is held.
     pub until: Moment,
@@ -443,8 +443,15 @@ pub struct Hold {
 /// The kinds of [`Hold`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum HoldKind {
-    /// The rate in force, per second.
+    /// The rate in force, per second; a host without a limit of rate is never held by it.
     Rate(f64),
+    /// The next try of a URL that failed, or of a host that did not answer.
+    Retry {
+        /// Tries of the next URL that were made; none if others of its host failed.
+        tried: u32,
+        /// Tries that a URL has.
+        tries: u32,
+    },
     /// A fixed delay or Crawl-delay.
     Delay(Duration),
     /// The host is parked after trouble.

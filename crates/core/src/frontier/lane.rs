@@ -285,6 +285,17 @@ impl Lane {
         answering.peek().is_some() && answering.all(|state| state.origin != origin)
     }
 
+    /// Turns to the next address of an origin, if there is one that was not tried yet.
+    pub(super) fn turn_to_untried(&mut self, origin: Origin) -> bool {
+        let number = match &self.origin(origin).addresses {
+            Addresses::Known { addresses, .. } => addresses.len(),
+            _ => 0,
+        };
+        let is_untried = self.address_turn + 1 < number;
+        self.address_turn += usize::from(is_untried);
+        is_untried
+    }
+
     /// Keeps an entry for a later try.
     pub(super) fn delay(&mut self, entry: Entry, due: Moment) {
         self.delays += 1;

@@ -10,6 +10,7 @@ mod active;
 mod admit;
 mod change;
 mod entry;
+mod fallback;
 mod familiar;
 mod group;
 mod handout;

@@ -734,6 +734,63 @@ fn a_root_without_scheme_falls_back_to_http() {
 }
 
 #[test]
+fn a_bad_certificate_is_no_reason_to_ask_in_the_clear() {
+    for class in [FailureClass::Certificate, FailureClass::Dns] {
+        let mut hand = Hand::new(|_| {});
+        hand.root("https://a.test/x", true);
+        for _ in 0..3 {
+            let job = hand.job("93.0.0.1");
+            assert_eq!(url_of(&job), "https://a.test/x");
+            let settled = hand.settle(job.id, failure(class));
+            assert!(matches!(settled, Settled::Again(_)), "{class:?}");
+        }
+        let job = hand.job("93.0.0.1");
+        let settled = hand.settle(job.id, failure(class));
+        assert_eq!(outcome_of(settled), Outcome::Failed(class));
+        assert_eq!(hand.frontier.notes().count(), 0);
+    }
+}
+
+#[test]
+fn https_is_given_up_only_after_all_addresses() {
+    let asked = |classes: &[FailureClass]| {
+        let mut hand = Hand::new(|_| {});
+        hand.root("https://a.test/x", true);
+        let Next::Start(job) = hand.frontier.next(hand.now).unwrap() else {
+            panic!("a name to resolve");
+        };
+        let ending = Ending::Resolved {
+            addresses: vec!["93.0.0.1".parse().unwrap(), "93.0.0.2".parse().unwrap()],
+            ttl: Duration::from_hours(1),
+            trusted: false,
+        };
+        hand.settle(job.id, ending);
+        let tries = classes.iter().map(|class| {
+            let job = hand.job("93.0.0.1");
+            let Work::Page { url, address, .. } = &job.work else {
+                panic!("a page");
+            };
+            let asked = (url.scheme(), address.unwrap().to_string());
+            hand.settle(job.id, failure(*class));
+            asked
+        });
+        let tries: Vec<String> = tries
+            .map(|(scheme, address)| format!("{} {address}", scheme.as_str()))
+            .collect();
+        tries.join(", ")
+    };
+    let (connect, certificate) = (FailureClass::Connect, FailureClass::Certificate);
+    assert_eq!(
+        asked(&[connect, connect, connect]),
+        "https 93.0.0.1, https 93.0.0.2, http 93.0.0.1"
+    );
+    assert_eq!(
+        asked(&[certificate, connect, connect]),
+        "https 93.0.0.1, https 93.0.0.2, https 93.0.0.1"
+    );
+}
+
+#[test]
 fn a_guessed_scheme_is_known_to_be_one_until_it_answers() {
     for guessed in [true, false] {
         let mut hand = Hand::new(ask_robots);

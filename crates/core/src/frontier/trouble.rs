@@ -219,7 +219,7 @@ impl<S: Store> Frontier<S> {
         failure: &Failure,
         now: Moment,
     ) -> Result<Settled, S::Error> {
-        if let Some(settled) = self.fall_back_to_http(&mut entry, now)? {
+        if let Some(settled) = self.fall_back_to_http(host, &mut entry, failure, now)? {
             self.put_back(host, entry);
             return Ok(settled);
         }
@@ -270,28 +270,6 @@ impl<S: Store> Frontier<S> {
             return self.failed(entry, failure);
         }
         self.try_again(host, entry, failure, now)
-    }
-
-    /// For a root typed without a scheme, https that cannot connect becomes http, once.
-    fn fall_back_to_http(
-        &mut self,
-        entry: &mut Entry,
-        now: Moment,
-    ) -> Result<Option<Settled>, S::Error> {
-        if !entry.guesses() {
-            return Ok(None);
-        }
-        entry.guessed_scheme = false;
-        let url = entry.url.over_http();
-        let key = self.rules.keyer.key(&url);
-        if self.is_known(key)? {
-            return Ok(None);
-        }
-        self.know(key)?;
-        entry.url = url.clone();
-        entry.key = key;
-        self.note(Note::SchemeFellBack { url });
-        Ok(Some(Settled::Again(now)))
     }
 
     pub(super) fn try_again(

@@ -314,3 +314,18 @@ fn what_pages_hold_stays_text() {
     assert_eq!(hit.snippet.text, "evil </b> words");
     assert_eq!(hit.snippet.marks, [(0, 4)]);
 }
+
+#[test]
+fn words_that_may_have_been_meant() {
+    let (_place, index) = index(vec![
+        document("https://a.test/a", "Iterator", "an iterator, items, it"),
+        document("https://a.test/b", "Iterators", "the iterator of a list"),
+    ]);
+    let words = |word: &str| index.words_like(word).unwrap();
+    assert_eq!(words("iteratr"), ["iterator", "items", "iterators"]);
+    assert_eq!(words("list"), ["list"]);
+    assert_eq!(words("zebra"), [""; 0]);
+    assert_eq!(words(""), [""; 0]);
+    let query = Query::parse("Iteratr \"a phrase\" -no pre* fuz~ title:Tîtle host:a.test").unwrap();
+    assert_eq!(query.words(), ["iteratr", "a", "phrase", "title"]);
+}

@@ -80,9 +80,9 @@ async fn serving(tls: TlsAcceptor) -> Server {
     Server::start_with(scripts, Some(tls)).await
 }
 
-async fn refused(fetcher: &HttpFetcher, url: &str) -> FetchFailure {
+async fn refused(fetcher: &HttpFetcher, url: &str, class: FailureClass) -> FetchFailure {
     let failure = fetch(fetcher, request(url)).await.unwrap_err();
-    assert_eq!(failure.class, FailureClass::Tls, "{}", failure.message);
+    assert_eq!(failure.class, class, "{}", failure.message);
     assert!(failure.timings.connect.is_some());
     failure
 }
@@ -116,19 +116,27 @@ async fn faults_of_certificates_in_plain_words() {
     early.not_before = date_time_ymd(4000, 1, 1);
     let key = KeyPair::generate().unwrap();
     let own = params(&["a.test"]).self_signed(&key).unwrap();
+    let mut of_authority = params(&["a.test"]);
+    of_authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let of_authority = of_authority.self_signed(&key).unwrap();
     for (tls, words) in [
-        (authority.issue(&old), "has expired"),
-        (authority.issue(&early), "not valid yet"),
         (
-            authority.acceptor(&["b.test"]),
-            "not valid for this host name",
+            authority.issue(&old),
+            "the certificate expired on 2002-01-01",
         ),
+        (authority.issue(&early), "is not valid before 4000-01-01"),
+        (
+            authority.acceptor(&["b.test", "c.test"]),
+            "not for this host name but for b.test, c.test",
+        ),
+        (acceptor(of_authority.der().clone(), &key), "is self-signed"),
         (Authority::new().acceptor(&["a.test"]), "unknown authority"),
         (acceptor(own.der().clone(), &key), "unknown authority"),
     ] {
         let server = serving(tls.clone()).await;
         let url = format!("https://a.test:{}/", server.port);
-        let failure = refused(&fetcher(&authority.config()), &url).await;
+        let certificate = FailureClass::Certificate;
+        let failure = refused(&fetcher(&authority.config()), &url, certificate).await;
         assert!(failure.message.contains(words), "{}", failure.message);
         let insecure = FetchConfig {
             insecure: true,
@@ -157,7 +165,8 @@ async fn handshakes_that_go_wrong() {
     ] {
         let server = Server::start(vec![script]).await;
         let url = format!("https://a.test:{}/", server.port);
-        let failure = refused(&fetcher(&FetchConfig::default()), &url).await;
+        let fetcher = fetcher(&FetchConfig::default());
+        let failure = refused(&fetcher, &url, FailureClass::Tls).await;
         assert!(failure.message.contains(words), "{}", failure.message);
     }
     let server = Server::start(vec![vec![Step::Hang]]).await;
@@ -166,7 +175,7 @@ async fn handshakes_that_go_wrong() {
         connect_timeout: HASTE,
         ..FetchConfig::default()
     };
-    let failure = refused(&fetcher(&hasty), &url).await;
+    let failure = refused(&fetcher(&hasty), &url, FailureClass::Tls).await;
     assert!(
         failure.message.contains("took too long"),
         "{}",

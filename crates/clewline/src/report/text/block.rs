@@ -14,8 +14,10 @@ const MARGIN: usize = 11;
 /// Narrower terminals get columns that are as wide as they must be.
 const NARROW: usize = 60;
 
-/// Less room than this is too little for an explanation.
+/// Less room than this is too little for an explanation, which then begins a line of its own …
 const SHORTEST_WORDS: usize = 16;
+/// … behind so many spaces.
+const INDENT: usize = 4;
 
 /// A name, its count, and what stands behind it.
 pub(super) struct Row<'a> {
@@ -36,12 +38,17 @@ pub(super) struct Page<'a> {
     pub(super) out: &'a mut dyn fmt::Write,
     style: Style,
     pub(super) title: &'static str,
+    is_begun: bool,
 }
 
 impl<'a> Page<'a> {
     pub(super) fn new(out: &'a mut dyn fmt::Write, style: Style) -> Self {
-        let title = "";
-        Self { out, style, title }
+        Self {
+            out,
+            style,
+            title: "",
+            is_begun: false,
+        }
     }
 }
 
@@ -80,13 +87,34 @@ impl Page<'_> {
                     self.ink(Ink::Faint, &bar)?;
                 }
             }
-            About::Words(_) if room < SHORTEST_WORDS => {}
-            About::Words(words) => {
-                self.out.write_str("  ")?;
-                self.ink(Ink::Faint, &cut(words, room))?;
-            }
+            About::Words(words) => return self.words(words, MARGIN + names + counts + 3),
         }
         self.out.write_char('\n')
+    }
+
+    /// Words behind what stands in a line already, up to this column. Where they are too long, or
+    /// there is too little room for them, they go on below; nothing is cut off.
+    fn words(&mut self, words: &str, column: usize) -> fmt::Result {
+        let room = self.style.width.saturating_sub(column);
+        let (column, room, mut is_first) = if room < SHORTEST_WORDS {
+            (INDENT, self.style.width.saturating_sub(INDENT), false)
+        } else {
+            (column, room, true)
+        };
+        if is_first {
+            self.out.write_str("  ")?;
+        } else {
+            self.out.write_char('\n')?;
+        }
+        for line in wrapped(words, room.max(SHORTEST_WORDS)) {
+            if !is_first {
+                write!(self.out, "{:column$}", "")?;
+            }
+            is_first = false;
+            self.ink(Ink::Faint, &line)?;
+            self.out.write_char('\n')?;
+        }
+        Ok(())
     }
 
     pub(super) fn line(&mut self, ink: Ink, line: &str) -> fmt::Result {
@@ -95,10 +123,14 @@ impl Page<'_> {
         self.out.write_char('\n')
     }
 
-    /// Begins a block: an empty line, and its name in front of its first line.
+    /// Begins a block: an empty line behind the one before, and its name in front of its first
+    /// line.
     pub(super) fn open(&mut self, title: &'static str) -> fmt::Result {
         self.title = title;
-        self.out.write_char('\n')
+        if std::mem::replace(&mut self.is_begun, true) {
+            self.out.write_char('\n')?;
+        }
+        Ok(())
     }
 
     pub(super) fn margin(&mut self) -> fmt::Result {
@@ -119,13 +151,20 @@ impl Page<'_> {
     }
 }
 
-/// Words in the room that is left for them.
-fn cut(words: &str, room: usize) -> String {
-    if words.chars().count() <= room {
-        return words.to_owned();
+/// Words in lines that are no longer than the room for them, unless a word is.
+fn wrapped(words: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words.split(' ') {
+        let fits = |line: &&mut String| line.chars().count() + 1 + word.chars().count() <= room;
+        match lines.last_mut().filter(fits) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.to_owned()),
+        }
     }
-    let kept: String = words.chars().take(room.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    lines
 }
 
 fn bar(part: u64, whole: u64, width: usize) -> String {

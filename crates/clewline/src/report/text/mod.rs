@@ -1,8 +1,9 @@
 //! The report for a terminal.
 //!
-//! Owns its layout: a headline, then one block per question with its name in the margin. It
-//! refuses to know whether there is a terminal: colour and width are arguments. Invariant:
-//! nothing foreign reaches the output unescaped.
+//! Owns its layout: one block per question with its name in the margin, and the summary last,
+//! where it stands on the screen when the crawl has ended. It refuses to know whether there is a
+//! terminal: colour and width are arguments. Invariant: nothing foreign reaches the output
+//! unescaped.
 
 mod block;
 
@@ -38,7 +39,7 @@ impl Default for Style {
 const MOST_ROWS: usize = 10;
 
 /// Broken targets that are named, and referrers for each.
-const MOST_BROKEN: usize = 20;
+const MOST_BROKEN: usize = 10;
 const MOST_REFERRERS: usize = 3;
 
 /// Roots and hosts that are named in a line.
@@ -47,7 +48,6 @@ const MOST_NAMES: usize = 3;
 /// Writes the report for a terminal.
 pub fn text(report: &Report, out: &mut dyn fmt::Write, style: Style) -> fmt::Result {
     let mut page = Page::new(out, style);
-    page.headline(report)?;
     page.outcomes(report)?;
     page.update(report)?;
     page.statuses(report)?;
@@ -55,14 +55,16 @@ pub fn text(report: &Report, out: &mut dyn fmt::Write, style: Style) -> fmt::Res
     page.failures(report)?;
     page.skipped(report)?;
     page.traps(report)?;
-    page.broken(report)?;
     page.slowest(report)?;
     page.run(report)?;
-    page.notes(report)
+    page.notes(report)?;
+    page.broken(report)?;
+    page.end()?;
+    page.summary(report)
 }
 
 impl Page<'_> {
-    fn headline(&mut self, report: &Report) -> fmt::Result {
+    fn summary(&mut self, report: &Report) -> fmt::Result {
         let tally = &report.tally;
         let pages = figures::plural(tally.pages, "page");
         let seconds = figures::seconds(report.facts.seconds);

@@ -76,3 +76,51 @@ fn a_dead_port_with_many_links_is_not_tried_again_and_again() {
     let all: u32 = tries.iter().sum();
     assert!(all <= 62, "{all} tries");
 }
+
+/// What holds the crawl while it waits, each answer once, in order.
+fn holds(mut hand: Hand, end: impl Fn(&mut Hand, &Job) -> Settled) -> Vec<(String, HoldKind)> {
+    let mut holds = Vec::new();
+    loop {
+        match hand.next("93.0.0.1") {
+            Next::Start(job) => drop(end(&mut hand, &job)),
+            Next::Settled(_) => {}
+            Next::WaitUntil(at) => {
+                let hold = hand.frontier.hold(hand.now).unwrap();
+                assert_eq!(hold.until, at);
+                holds.push((hold.host.into(), hold.by));
+                hand.now = at;
+            }
+            Next::Done(_) => return holds,
+            Next::Waiting => panic!("nothing is in flight"),
+        }
+    }
+}
+
+fn retries(host: &str, tried: &[u32]) -> Vec<(String, HoldKind)> {
+    let retry = |tried| HoldKind::Retry { tried, tries: 4 };
+    let named = tried.iter().map(|tried| (host.to_owned(), retry(*tried)));
+    named.collect()
+}
+
+#[test]
+fn without_a_limit_of_rate_it_is_the_retry_that_is_waited_for() {
+    let mut hand = Hand::new(|rules| {
+        rules.scope = Scope::new(Reach::Any, false, &[], &[]).unwrap();
+    });
+    hand.root("http://a.test/", false);
+    let dead_port = holds(hand, |hand, job| match url_of(job) {
+        "http://a.test/" => hand.page(job, &[("http://a.test:81/", LinkKind::Anchor)]),
+        _ => hand.settle(job.id, failure(FailureClass::Connect)),
+    });
+    assert_eq!(dead_port, retries("a.test:81", &[1, 2, 3]));
+    let mut hand = Hand::new(|_| {});
+    hand.root("http://a.test/", false);
+    let dead_host = holds(hand, |hand, job| {
+        hand.settle(job.id, failure(FailureClass::Connect))
+    });
+    assert_eq!(dead_host, retries("a.test", &[1, 2, 3]));
+    let mut hand = Hand::new(|_| {});
+    hand.root("http://a.test/", false);
+    let failing_page = holds(hand, |hand, job| hand.answer(job, 500));
+    assert_eq!(failing_page, retries("a.test", &[1, 2, 3]));
+}
