@@ -201,7 +201,7 @@ impl StoredJob {
         status.summary = self.summary(state.store, frontier)?;
         let least = status.summary.left;
         let is_long = status.queued > 0 && least.as_secs() > 0;
-        status.time_left = is_long.then(|| least.as_secs_f64());
+        status.time_left = is_long.then_some(least.as_secs_f64());
         Ok(status)
     }
 

@@ -147,9 +147,9 @@ fn hold_line(hold: &Hold, now: Duration, speed: &SpeedTip) -> String {
         HoldKind::Retry { tried: 0, .. } => {
             format!("{host} does not answer; asking again in {seconds:.0} s")
         }
-        HoldKind::Retry { tried, tries } => {
+        HoldKind::Retry { tried, most } => {
             let next = tried + 1;
-            format!("retrying {host} in {seconds:.0} s (try {next} of {tries})")
+            format!("retrying {host} in {seconds:.0} s (try {next} of {most})")
         }
         HoldKind::Delay(delay) => {
             format!(
@@ -311,7 +311,7 @@ mod tests {
         let delay = HoldKind::Delay(Duration::from_secs(5));
         check(delay, own, "waiting for the delay of 5.0 s on a.test");
         check(HoldKind::Parked, own, "a.test is left alone for 30 s more");
-        let retry = |tried| HoldKind::Retry { tried, tries: 4 };
+        let retry = |tried| HoldKind::Retry { tried, most: 4 };
         check(retry(2), own, "retrying a.test in 30 s (try 3 of 4)");
         check(
             retry(0),

@@ -211,7 +211,7 @@ fn views_are_made_again() {
     assert!(told(&run(&["rebuild", name])).contains("--output DIR"));
     let output = run(&["rebuild", name, "-o", into]);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    assert!(told(&output).contains("2 lines and 3 captures from 1 files"));
+    assert!(told(&output).contains("2 lines and 3 captures from 1 file"));
     assert!(told(&output).contains("answers alone"), "{}", told(&output));
     let urls = fs::read_to_string(made.join("urls.jsonl")).unwrap();
     assert_eq!(urls.lines().count(), 2);

@@ -61,8 +61,8 @@ impl SearchError {
 /// What the system said to the engine, if that was the trouble.
 fn io_cause(error: &TantivyError) -> Option<io::ErrorKind> {
     match error {
-        TantivyError::IoError(source) => Some(source.kind()),
-        TantivyError::LockFailure(LockError::IoError(source), _) => Some(source.kind()),
+        TantivyError::IoError(source)
+        | TantivyError::LockFailure(LockError::IoError(source), _) => Some(source.kind()),
         TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => {
             Some(io_error.kind())
         }

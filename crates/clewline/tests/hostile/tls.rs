@@ -12,7 +12,7 @@ use crate::trial::{Verdict, config, outcome, run};
 /// Names, certificates and a word of what is said about them.
 const BAD: [(&str, Certificate, &str); 5] = [
     ("expired.test", Certificate::Expired, "expired"),
-    ("early.test", Certificate::NotYetValid, "not valid yet"),
+    ("early.test", Certificate::NotYetValid, "not valid before "),
     (
         "self.test",
         Certificate::SelfSigned,
@@ -21,7 +21,7 @@ const BAD: [(&str, Certificate, &str); 5] = [
     (
         "other.test",
         Certificate::WrongHost,
-        "not valid for this host name",
+        "not for this host name but for ",
     ),
     (
         "stranger.test",
@@ -63,7 +63,7 @@ fn bad_certificates_fail_with_their_reason() {
     for (name, _, words) in BAD {
         let record = verdict.record(&web.tls_url(name, "/"));
         let error = record.error.as_deref().unwrap_or_default();
-        assert_eq!(outcome(record), "failed tls", "{name}");
+        assert_eq!(outcome(record), "failed certificate", "{name}");
         assert!(error.contains(words), "{name}: {error}");
     }
     let plain = web.url("plain.test", "/").replace("http:", "https:");
@@ -78,7 +78,7 @@ fn bad_certificates_fail_with_their_reason() {
 fn without_its_authority_even_a_sound_certificate_fails() {
     let (web, verdict) = crawl_all(|_, _| {});
     let record = verdict.record(&web.tls_url("valid.test", "/"));
-    assert_eq!(outcome(record), "failed tls");
+    assert_eq!(outcome(record), "failed certificate");
 }
 
 #[test]

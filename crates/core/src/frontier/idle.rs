@@ -105,8 +105,8 @@ impl<S: Store> Frontier<S> {
             HoldKind::Robots
         } else if is_retry || (is_parked && lane.host_failures > 0) {
             let tried = lane.head(until).map_or(0, |entry| entry.tries);
-            let tries = self.rules.limits.tries;
-            HoldKind::Retry { tried, tries }
+            let most = self.rules.limits.tries;
+            HoldKind::Retry { tried, most }
         } else if is_parked {
             HoldKind::Parked
         } else if lane.pace.is_one_at_a_time() {

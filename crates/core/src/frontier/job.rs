@@ -449,8 +449,8 @@ pub enum HoldKind {
     Retry {
         /// Tries of the next URL that were made; none if others of its host failed.
         tried: u32,
-        /// Tries that a URL has.
-        tries: u32,
+        /// Tries that a URL has at the most.
+        most: u32,
     },
     /// A fixed delay or Crawl-delay.
     Delay(Duration),

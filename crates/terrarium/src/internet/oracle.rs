@@ -174,7 +174,7 @@ impl<T: FnMut(String, Expectation)> Walk<'_, T> {
                 return Expectation::Unreachable("dns");
             }
             Fate::Refused => return Expectation::Unreachable("connect"),
-            Fate::BadCertificate => return Expectation::Unreachable("tls"),
+            Fate::BadCertificate => return Expectation::Unreachable("certificate"),
             Fate::Closed | Fate::RobotsBroken => return Expectation::RobotsDenied,
         }
         if self.read_robots.insert(spot.host.0)

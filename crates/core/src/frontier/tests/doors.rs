@@ -97,7 +97,7 @@ fn holds(mut hand: Hand, end: impl Fn(&mut Hand, &Job) -> Settled) -> Vec<(Strin
 }
 
 fn retries(host: &str, tried: &[u32]) -> Vec<(String, HoldKind)> {
-    let retry = |tried| HoldKind::Retry { tried, tries: 4 };
+    let retry = |tried| HoldKind::Retry { tried, most: 4 };
     let named = tried.iter().map(|tried| (host.to_owned(), retry(*tried)));
     named.collect()
 }
