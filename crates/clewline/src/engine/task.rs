@@ -543,9 +543,12 @@ async fn read_body(
     Ok(Reading {
         extracted,
         digest,
-        look: look.map(|look| match has_markup(response) {
-            true => look.finish(),
-            false => look::of_digest(digest),
+        look: look.map(|look| {
+            Box::new(if has_markup(response) {
+                look.finish()
+            } else {
+                look::of_digest(digest)
+            })
         }),
         body: kept.map(BytesMut::freeze),
         share,

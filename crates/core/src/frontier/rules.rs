@@ -19,6 +19,9 @@ use crate::url::CrawlUrl;
 use super::admit::repeats_segments;
 use super::pace::Moment;
 
+/// What survives a restart holds a host for so long at most, unless the settings ask for more.
+const LONGEST_GAP: Duration = Duration::from_hours(1);
+
 /// The usual wait between the tries for a robots.txt that could not be read.
 pub const ROBOTS_RETRY: Duration = Duration::from_mins(5);
 
@@ -171,7 +174,10 @@ impl Rules {
     /// host for longer than the longest park.
     pub(super) fn moment(&self, wall: u64, now: Moment) -> Moment {
         let moment = Moment::from_millis(wall.saturating_sub(self.epoch));
-        moment.min(now + self.host.politeness.longest_retry_after)
+        let politeness = &self.host.politeness;
+        let delay = politeness.host.delay.unwrap_or_default();
+        let longest = politeness.longest_retry_after.max(delay).max(LONGEST_GAP);
+        moment.min(now + longest)
     }
 
     /// The judgement of a URL by its text alone.

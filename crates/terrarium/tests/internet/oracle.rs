@@ -230,7 +230,7 @@ fn every_verdict_occurs() {
         "no-such-host",
         "unreachable: dns",
         "unreachable: connect",
-        "unreachable: tls",
+        "unreachable: certificate",
         "failed: reset",
         "failed: incomplete",
         "failed: headers-too-large",

@@ -75,7 +75,7 @@ fn a_pause_grows_while_others_are_refused_and_shrinks_when_they_are_not() {
         None,
         &politeness,
     ) {
-        Refusal::Pause(until) => (until - Moment::from_secs(second)).as_millis(),
+        Refusal::Pause(until) => until.saturating_sub(Moment::from_secs(second)).as_millis(),
         other => panic!("{other:?}"),
     };
     for (number, expected) in [(0, 2000), (1, 4000), (2, 8000), (3, 16_000)] {

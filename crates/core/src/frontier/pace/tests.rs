@@ -214,7 +214,7 @@ fn against_limit(rate: f64, speed: Speed, seconds: u64) -> (u32, u32, f64) {
     let mut paused_at = None;
     while now < end {
         pace.started(now);
-        tokens = (tokens + rate * (now - filled).as_secs_f64()).min(3.0);
+        tokens = (tokens + rate * now.saturating_sub(filled).as_secs_f64()).min(3.0);
         filled = now;
         let takes = tokens >= 1.0;
         tokens -= if takes { 1.0 } else { 0.0 };

@@ -363,7 +363,10 @@ fn retries_do_not_come_in_a_bundle_and_new_pages_come_first() {
         .flat_map(|times| times.iter().skip(1).copied())
         .collect();
     retries.sort_unstable();
-    let gap = retries.windows(2).map(|pair| pair[1] - pair[0]).min();
+    let gap = retries
+        .windows(2)
+        .map(|pair| pair[1].saturating_sub(pair[0]))
+        .min();
     assert_eq!(gap, Some(politeness.retry_delay / 100));
 }
 

@@ -31,17 +31,15 @@ const JUDGED: u8 = 8;
 /// Looks of the last eight that must bring something for a template that nobody vouches for.
 const PROVEN: u32 = 3;
 
-/// Points at which a template that grows out of itself is given up: 512 pages that are the same
-/// and bring ever more, 2,048 that are the same one after the other, or 4,096 that vary.
-const PATIENCE: u16 = 4096;
+/// Points at which a template that grows out of itself is given up: 2,048 pages that are the same
+/// and bring ever more, 8,192 that are the same one after the other, or 16,384 that vary.
+const PATIENCE: u16 = 16_384;
 /// Pages that brought something new, from which on a site is known to say different things on
-/// different pages. Before that, pages that are alike may be all there is …
+/// different pages. Before that nothing is given up: pages that are alike may be all there is.
 const SPEAKS: u32 = 32;
-/// … and it takes so many times as much to give anything up.
-const PATIENCE_WITH_SILENCE: u16 = 8;
 /// Points at which everything that nobody vouches for is given up on a site, and how much each
 /// page that brought something adds to them.
-const SITE_PATIENCE: u32 = 8192;
+const SITE_PATIENCE: u32 = 65_536;
 const PATIENCE_FOR_NEW: u32 = 32;
 
 /// Links to its kin, more than those that proved real, at which a template is suspect although
@@ -446,19 +444,14 @@ impl Learner {
 
     fn is_given_up(&self, id: u32) -> bool {
         let is_silent = id & 1 == 1;
-        let times = if self.new < SPEAKS {
-            PATIENCE_WITH_SILENCE
-        } else {
-            1
-        };
         let patience = SITE_PATIENCE.saturating_add(self.new.saturating_mul(PATIENCE_FOR_NEW));
-        let of_site = || self.barren >= patience * u32::from(times);
+        let of_site = || self.barren >= patience;
         let of_template = || {
             self.record(id)
-                .is_some_and(|record| record.points >= PATIENCE * times)
+                .is_some_and(|record| record.points >= PATIENCE)
         };
         let named = || self.given_up.iter().any(|given_up| given_up.id == id);
-        is_silent && (of_template() || of_site() || named())
+        is_silent && self.new >= SPEAKS && (of_template() || of_site() || named())
     }
 
     /// Puts a template among those that are given up.

@@ -96,6 +96,10 @@ pub(super) struct Sample<const MOST: usize> {
 impl<const MOST: usize> Sample<MOST> {
     /// Puts something beside a hash; answers what was there. None where it was not, and nothing
     /// at all where this hash is not kept.
+    #[expect(
+        clippy::option_option,
+        reason = "not kept, new, and known before are three answers"
+    )]
     pub(super) fn put(&mut self, hash: u32, beside: u32) -> Option<Option<u32>> {
         if !is_sampled(hash, self.level) {
             return None;

@@ -84,7 +84,7 @@ pub(super) struct Traps {
     /// Hosts that are not active may have suspects in the store.
     parked: bool,
     /// Sites in memory with templates that were given up.
-    with_traps: BTreeSet<u64>,
+    caught: BTreeSet<u64>,
     /// Templates that were given up, of sites in memory as they were before.
     named: Vec<Trap>,
 }
@@ -99,7 +99,7 @@ impl Default for Traps {
             born: 0,
             held: BTreeSet::new(),
             parked: false,
-            with_traps: BTreeSet::new(),
+            caught: BTreeSet::new(),
             named: Vec::new(),
         }
     }
@@ -133,7 +133,7 @@ impl<S: Store> Frontier<S> {
     /// The templates that were given up.
     pub fn traps(&self) -> Vec<Trap> {
         let mut traps = self.traps.named.clone();
-        for domain in &self.traps.with_traps {
+        for domain in &self.traps.caught {
             if let Some(site) = self.traps.sites.get(domain) {
                 site.tell(&mut traps);
             }
@@ -192,9 +192,8 @@ impl<S: Store> Frontier<S> {
             _ if entry.root => Source::Vouches,
             _ if site.learner.only_grows(&entry.url) => Source::Silent,
             Verdict::New => Source::Vouches,
-            Verdict::Varied | Verdict::Same => Source::Silent,
             Verdict::Unknown if standing(entry) == Source::Vouches => Source::Vouches,
-            Verdict::Unknown => Source::Silent,
+            Verdict::Unknown | Verdict::Varied | Verdict::Same => Source::Silent,
         };
         Ok(())
     }
@@ -212,7 +211,7 @@ impl<S: Store> Frontier<S> {
     }
 
     fn tell_trap(&mut self, host: HostId, domain: u64, trap: GivenUp) {
-        self.traps.with_traps.insert(domain);
+        self.traps.caught.insert(domain);
         let host = self.lane(host).host.clone();
         self.note(Note::Trap {
             host,
@@ -331,7 +330,7 @@ impl<S: Store> Frontier<S> {
             let row = self.store.load_lane(row::id(domain))?;
             let learner = row.as_ref().and_then(row::read).unwrap_or_default();
             if !learner.given_up().is_empty() {
-                self.traps.with_traps.insert(domain);
+                self.traps.caught.insert(domain);
             }
             let known = Known {
                 name: registrable(url.host()).into(),
@@ -370,7 +369,7 @@ impl<S: Store> Frontier<S> {
         }
         if let Some(site) = self.traps.sites.remove(&domain) {
             site.tell(&mut self.traps.named);
-            self.traps.with_traps.remove(&domain);
+            self.traps.caught.remove(&domain);
             if site.touched {
                 self.store.save_lane(row::id(domain), site.row())?;
             }

@@ -229,7 +229,7 @@ impl<S: Store> Frontier<S> {
             self.counts.withheld += 1;
             if let Some(site) = self.traps.sites.get_mut(&domain) {
                 site.learner.count_withheld(&entry.url, standing(&entry));
-                self.traps.with_traps.insert(domain);
+                self.traps.caught.insert(domain);
             }
             self.touch_site(domain);
             return self.store.push(entry);

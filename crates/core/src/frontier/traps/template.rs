@@ -99,9 +99,7 @@ fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// The first directory of a path, if it has one.
-pub(super) fn first_directory<'a, Text: Deref<Target = str>>(
-    url: &'a CrawlUrl<Text>,
-) -> Option<&'a str> {
+pub(super) fn first_directory<Text: Deref<Target = str>>(url: &CrawlUrl<Text>) -> Option<&str> {
     let (first, rest) = url.path().get(1..)?.split_once('/')?;
     (!first.is_empty() && (!rest.is_empty() || url.query().is_some())).then_some(first)
 }
@@ -265,10 +263,9 @@ pub(super) fn reduced<Text: Deref<Target = str>>(
     is_left_out: impl Fn(u32) -> bool,
 ) -> u64 {
     let mut left_out = [None; PLACES];
-    let mut count = 0;
-    for place in places(url).filter(|place| is_left_out(place.name)) {
-        left_out[count] = Some(place.at);
-        count += 1;
+    let places = places(url).filter(|place| is_left_out(place.name));
+    for (room, place) in left_out.iter_mut().zip(places) {
+        *room = Some(place.at);
     }
     let is_out = |at: At| left_out.contains(&Some(at));
     let host = if is_out(At::Label) {
