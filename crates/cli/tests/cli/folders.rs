@@ -258,13 +258,20 @@ fn a_folder_that_was_renamed_is_named_as_such() {
     let asked = Arc::new(AtomicBool::new(false));
     let (from, to) = (place.path("a.crawl"), place.path("b.crawl"));
     let rename = Arc::clone(&asked);
-    // The folder goes while the second page is fetched.
+    // The folder goes while a page is fetched, once something was committed: pages lead to more
+    // pages until then.
     let site = Site::new()
-        .pages([("/", "<a href=/a>a</a>")])
+        .pages([("/", "<a href=/a/1>a</a>")])
         .handler(move |request| {
-            if request.path() == "/a" && !rename.swap(true, Ordering::SeqCst) {
-                fs::rename(&from, &to).unwrap();
+            if !request.path().starts_with("/a/") || rename.load(Ordering::SeqCst) {
+                return Page::html("").into();
             }
+            if !from.join("state/witness").exists() {
+                let number: u32 = request.path()["/a/".len()..].parse().unwrap();
+                return Page::html(format!("<a href=/a/{}>a</a>", number + 1)).into();
+            }
+            rename.store(true, Ordering::SeqCst);
+            fs::rename(&from, &to).unwrap();
             Page::html("").into()
         });
     let web = web_of(site);

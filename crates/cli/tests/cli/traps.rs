@@ -10,7 +10,7 @@ use crate::place::{HOST, Place, web_of};
 /// A page, and a tree below `/cal/` in which each page leads to two more that say the same.
 fn endless_tree() -> Site {
     let stories: Vec<String> = ('a'..='t')
-        .flat_map(|first| ['u', 'v', 'w'].map(|second| format!("{first}{second}")))
+        .flat_map(|first| ('a'..='t').map(move |second| format!("{first}{second}x")))
         .collect();
     let links = stories
         .iter()
