@@ -271,8 +271,16 @@ mod tests {
             assert_eq!(found, expected, "{tables:?}");
         };
         let all = table("*", &[("X-Key", "all"), ("X-Other", "1")]);
-        check(&[all.clone()], false, &["X-Key: all", "X-Other: 1"]);
-        check(&[all.clone()], true, &["X-Key: general", "X-Other: 1"]);
+        check(
+            std::slice::from_ref(&all),
+            false,
+            &["X-Key: all", "X-Other: 1"],
+        );
+        check(
+            std::slice::from_ref(&all),
+            true,
+            &["X-Key: general", "X-Other: 1"],
+        );
         // The first name that matches counts.
         check(&[table("a.test", &[]), all.clone()], false, &[]);
         let others = [table("*.b.test", &[("X-B", "1")]), all];

@@ -161,7 +161,7 @@ fn no_more_sitemaps_are_asked_than_could_matter() {
                     .collect();
                 hand.page(&job, &children);
             }
-            Next::Start(job) if url_of(&job).ends_with(".xml") => {
+            Next::Start(job) if url_of(&job).contains("/map/") => {
                 maps += 1;
                 let page = format!("http://a.test/page/{maps}");
                 hand.page(&job, &[(page.as_str(), LinkKind::Sitemap)]);
