@@ -167,7 +167,8 @@ impl<S: Store> Frontier<S> {
             return Ok(None);
         }
         let errand = lane.errands.front().map(|errand| errand.url.clone());
-        if !lane.standing.is_trusted() && !self.may_have_slot(host) {
+        if !self.slots.has_room(lane.standing) {
+            self.wait_for_slot(host);
             return Ok(None);
         }
         match errand {
@@ -498,7 +499,7 @@ impl<S: Store> Frontier<S> {
     fn lease(&mut self, lane: HostId, launch: Launch, charged: Charged, now: Moment) -> Next {
         self.next_job += 1;
         self.counts.in_flight += 1;
-        let taken = self.take_slot(lane, &launch.errand);
+        let (taken, patience) = self.take_slot(lane, &launch.errand);
         self.await_flight(self.next_job, taken.standing(), now);
         self.flights.insert(
             self.next_job,
@@ -515,7 +516,7 @@ impl<S: Store> Frontier<S> {
         Next::Start(Job {
             id: JobId(self.next_job),
             work: launch.work,
-            patience: taken.patience(),
+            patience,
         })
     }
 
