@@ -156,7 +156,8 @@ impl Slots {
         !self.new_line.is_empty()
     }
 
-    fn start(&mut self, taken: Taken) {
+    /// A request starts.
+    pub(super) fn start(&mut self, taken: Taken) {
         match taken.standing {
             Standing::New => self.new += 1,
             Standing::Silent => self.silent += 1,
@@ -190,6 +191,17 @@ impl Lane {
             }
             _ => Patience::Full,
         }
+    }
+
+    /// What is charged for a request, and how long it may be silent.
+    pub(super) fn slot_for(&self, errand: &Errand) -> (Taken, Patience) {
+        let patience = self.patience(errand);
+        let taken = Taken {
+            standing: self.standing,
+            gives_way: patience == Patience::GivesWay,
+            answers: self.whole_answers,
+        };
+        (taken, patience)
     }
 
     /// What a job's end says about the host's manners.
@@ -275,19 +287,6 @@ impl<S: Store> Frontier<S> {
         }
         self.slots.turn = Turn::First;
         Ok(next)
-    }
-
-    /// Charges a request that is about to start.
-    pub(super) fn take_slot(&mut self, host: HostId, errand: &Errand) -> (Taken, Patience) {
-        let lane = self.lane(host);
-        let patience = lane.patience(errand);
-        let taken = Taken {
-            standing: lane.standing,
-            gives_way: patience == Patience::GivesWay,
-            answers: lane.whole_answers,
-        };
-        self.slots.start(taken);
-        (taken, patience)
     }
 
     /// Takes back the slot of a request that ended, and learns from how it ended.
