@@ -10,12 +10,12 @@ use std::slice::from_ref;
 
 use super::entry::{Entry, Origin};
 use super::group::Room;
-use super::job::{End, Finished, Job, JobId, Next, Work};
+use super::job::{End, Finished, Job, JobId, Next, Patience, Work};
 use super::lane::{Addresses, RobotsState};
 use super::pace::Moment;
 use super::robots::Judged;
 use super::schedule::Wake;
-use super::slots::Turn;
+use super::slots::{Taken, Turn};
 use super::store::Store;
 use super::suspects::Suspect;
 use super::{Errand, Flight, Frontier};
@@ -44,11 +44,12 @@ struct Launch {
     work: Work,
 }
 
-/// The groups that a job is charged to.
-#[derive(Clone, Copy, Default)]
+/// What a job is charged to: groups and a slot.
+#[derive(Clone, Copy)]
 struct Charged {
     domain: Option<u64>,
     address: Option<IpAddr>,
+    slot: (Taken, Patience),
 }
 
 impl<S: Store> Frontier<S> {
@@ -156,8 +157,9 @@ impl<S: Store> Frontier<S> {
             self.reschedule(host, now)?;
             return Ok(None);
         }
-        let lane = self.lane(host);
-        if !lane.standing.is_trusted() && !self.may_have_slot(host) {
+        let standing = self.lane(host).standing;
+        if !self.slots.has_room(standing) {
+            self.wait_for_slot(host);
             return Ok(None);
         }
         match errand {
@@ -323,12 +325,17 @@ impl<S: Store> Frontier<S> {
             _ => {
                 state.addresses = Addresses::Asking;
                 let errand = Errand::Resolve(Origin::of(url));
+                let charged = Charged {
+                    domain: None,
+                    address: None,
+                    slot: lane.slot_for(&errand),
+                };
                 let launch = Launch {
                     errand,
                     address: None,
                     work: Work::Resolve { url: url.clone() },
                 };
-                Ready::Resolve(self.lease(host, launch, Charged::default(), now))
+                Ready::Resolve(self.lease(host, launch, charged, now))
             }
         }
     }
@@ -380,6 +387,7 @@ impl<S: Store> Frontier<S> {
         let lane = self.lane(host);
         lane.in_flight += 1;
         lane.pace.started(now);
+        let slot = lane.slot_for(&launch.errand);
         let politeness = &lane.rules.politeness;
         let paces = (politeness.domain, politeness.address);
         let domain = Some(lane.domain).filter(|_| self.grouping.domains);
@@ -392,6 +400,7 @@ impl<S: Store> Frontier<S> {
         let charged = Charged {
             domain,
             address: limited,
+            slot,
         };
         self.lease(host, launch, charged, now)
     }
@@ -399,7 +408,8 @@ impl<S: Store> Frontier<S> {
     fn lease(&mut self, lane: HostId, launch: Launch, charged: Charged, now: Moment) -> Next {
         self.next_job += 1;
         self.counts.in_flight += 1;
-        let taken = self.take_slot(lane, &launch.errand);
+        let (taken, patience) = charged.slot;
+        self.slots.start(taken);
         self.await_flight(self.next_job, taken.standing(), now);
         self.flights.insert(
             self.next_job,
@@ -416,7 +426,7 @@ impl<S: Store> Frontier<S> {
         Next::Start(Job {
             id: JobId(self.next_job),
             work: launch.work,
-            patience: taken.patience(),
+            patience,
         })
     }
 
@@ -456,24 +466,6 @@ impl<S: Store> Frontier<S> {
             new_links: 0,
             error,
         }
-    }
-
-    fn page_budget_holds(&mut self, host: HostId, kind: LinkKind) -> bool {
-        if kind.is_requisite() {
-            return false;
-        }
-        let limits = &self.rules.limits;
-        if !counts_as_page(kind) && !self.pages_spent() {
-            return false;
-        }
-        let taken = self.counts.pages + self.pages_in_flight;
-        if limits.pages.is_some_and(|pages| taken >= pages) {
-            self.held_by_pages.insert(host);
-            return true;
-        }
-        let lane = self.lanes.get(&host).expect("a scheduled lane is there");
-        let most = lane.rules.pages.or(limits.pages_per_host);
-        most.is_some_and(|pages| lane.pages + lane.pages_in_flight >= pages)
     }
 }
 

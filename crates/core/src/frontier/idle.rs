@@ -1,14 +1,17 @@
 //! When nothing can start right now: what the crawl waits for, and whether it is over.
 //!
-//! Owns the end of the crawl, and what comes only then: URLs that are asked alone, and hosts whose robots.txt stayed out of reach. Those keep their URLs to the end of
+//! Owns the budgets, the end of the crawl, and what comes only then: URLs that are asked alone, and hosts whose robots.txt stayed out of reach. Those keep their URLs to the end of
 //! the run, so that a crawl that is resumed before it ended tries them again.
 
 use super::Frontier;
+use super::handout::counts_as_page;
 use super::job::{Budget, End, Hold, HoldKind, Next};
 use super::lane::{Lane, RobotsState};
 use super::pace::Moment;
 use super::schedule::Wake;
 use super::store::Store;
+use crate::key::HostId;
+use crate::link::LinkKind;
 
 impl<S: Store> Frontier<S> {
     /// Finds something that may be done after all, now that nothing else can.
@@ -36,6 +39,25 @@ impl<S: Store> Frontier<S> {
             .time
             .is_some_and(|time| now >= time)
             .then_some(Budget::Time)
+    }
+
+    /// Whether a budget of pages holds what is next on a host.
+    pub(super) fn page_budget_holds(&mut self, host: HostId, kind: LinkKind) -> bool {
+        if kind.is_requisite() {
+            return false;
+        }
+        let limits = &self.rules.limits;
+        if !counts_as_page(kind) && !self.pages_spent() {
+            return false;
+        }
+        let taken = self.counts.pages + self.pages_in_flight;
+        if limits.pages.is_some_and(|pages| taken >= pages) {
+            self.held_by_pages.insert(host);
+            return true;
+        }
+        let lane = self.lanes.get(&host).expect("a scheduled lane is there");
+        let most = lane.rules.pages.or(limits.pages_per_host);
+        most.is_some_and(|pages| lane.pages + lane.pages_in_flight >= pages)
     }
 
     pub(super) fn idle(&mut self) -> Next {

@@ -55,9 +55,12 @@ impl Latencies {
 
     /// The median of the last answers, once there are enough of them.
     pub(super) fn median(&self) -> Option<Duration> {
+        if !self.is_full() {
+            return None;
+        }
         let mut recent = self.recent;
         let (_, median, _) = recent.select_nth_unstable(WINDOW / 2);
-        self.is_full().then_some(micros(*median))
+        Some(micros(*median))
     }
 
     /// Whether the last answers took much longer than usual.

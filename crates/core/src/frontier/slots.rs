@@ -37,7 +37,7 @@ pub(super) enum Standing {
 
 impl Standing {
     /// Whether the host may have any slot that is free.
-    pub(super) const fn is_trusted(self) -> bool {
+    const fn is_trusted(self) -> bool {
         matches!(self, Self::Answered | Self::Proven)
     }
 }
@@ -55,7 +55,7 @@ pub(super) enum Turn {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Taken {
     standing: Standing,
-    patience: Patience,
+    gives_way: bool,
     /// How many whole answers the host had given when the request started.
     answers: u32,
 }
@@ -96,12 +96,11 @@ impl Slots {
     }
 
     /// Whether a host may have a slot, if one is free.
-    fn has_room(&self, standing: Standing) -> bool {
-        let has_share = self.free_share() > 0;
+    pub(super) fn has_room(&self, standing: Standing) -> bool {
         match standing {
             Standing::Answered | Standing::Proven => true,
-            Standing::New => has_share,
-            Standing::Silent => has_share && self.room_for_silent(self.turn) > 0,
+            Standing::New => self.free_share() > 0,
+            Standing::Silent => self.free_share() > 0 && self.room_for_silent(self.turn) > 0,
         }
     }
 
@@ -132,9 +131,6 @@ impl Slots {
 
     /// The next host in the line that may have a slot now.
     fn call(&mut self) -> Option<HostId> {
-        if self.new_line.is_empty() && self.silent_line.is_empty() {
-            return None;
-        }
         let first = |line: &VecDeque<(u64, HostId)>, standing| {
             let front = line.front().filter(|_| self.has_room(standing));
             front.map_or(u64::MAX, |(number, _)| *number)
@@ -160,13 +156,14 @@ impl Slots {
         !self.new_line.is_empty()
     }
 
-    fn start(&mut self, taken: Taken) {
+    /// A request starts.
+    pub(super) fn start(&mut self, taken: Taken) {
         match taken.standing {
             Standing::New => self.new += 1,
             Standing::Silent => self.silent += 1,
             Standing::Answered | Standing::Proven => {}
         }
-        self.yielding += usize::from(taken.patience == Patience::GivesWay);
+        self.yielding += usize::from(taken.gives_way);
     }
 
     fn end(&mut self, taken: Taken) {
@@ -175,7 +172,7 @@ impl Slots {
             Standing::Silent => self.silent -= 1,
             Standing::Answered | Standing::Proven => {}
         }
-        self.yielding -= usize::from(taken.patience == Patience::GivesWay);
+        self.yielding -= usize::from(taken.gives_way);
     }
 }
 
@@ -194,6 +191,17 @@ impl Lane {
             }
             _ => Patience::Full,
         }
+    }
+
+    /// What is charged for a request, and how long it may be silent.
+    pub(super) fn slot_for(&self, errand: &Errand) -> (Taken, Patience) {
+        let patience = self.patience(errand);
+        let taken = Taken {
+            standing: self.standing,
+            gives_way: patience == Patience::GivesWay,
+            answers: self.whole_answers,
+        };
+        (taken, patience)
     }
 
     /// What a job's end says about the host's manners.
@@ -250,19 +258,20 @@ impl<S: Store> Frontier<S> {
         self.slots.given + (self.slots.wanted() + due) as u64
     }
 
-    /// Whether a lane may have a slot; if not, it joins the line.
-    pub(super) fn may_have_slot(&mut self, host: HostId) -> bool {
-        let lane = self.lanes.get_mut(&host).expect("the lane is being asked");
-        let has_room = self.slots.has_room(lane.standing);
-        if !has_room && !lane.waits_for_slot {
-            lane.waits_for_slot = true;
-            self.slots.join(host, lane.standing);
+    /// A lane for which there is no room joins the line.
+    pub(super) fn wait_for_slot(&mut self, host: HostId) {
+        let lane = self.lane(host);
+        let standing = lane.standing;
+        if !std::mem::replace(&mut lane.waits_for_slot, true) {
+            self.slots.join(host, standing);
         }
-        has_room
     }
 
     /// Asks the lanes at the head of the line, as far as there is room for them.
     pub(super) fn serve_line(&mut self, turn: Turn, now: Moment) -> Result<Option<Next>, S::Error> {
+        if self.slots.new_line.is_empty() && self.slots.silent_line.is_empty() {
+            return Ok(None);
+        }
         self.slots.turn = turn;
         let mut next = None;
         while next.is_none()
@@ -280,23 +289,11 @@ impl<S: Store> Frontier<S> {
         Ok(next)
     }
 
-    /// Charges a request that is about to start.
-    pub(super) fn take_slot(&mut self, host: HostId, errand: &Errand) -> Taken {
-        let lane = self.lane(host);
-        let taken = Taken {
-            standing: lane.standing,
-            patience: lane.patience(errand),
-            answers: lane.whole_answers,
-        };
-        self.slots.start(taken);
-        taken
-    }
-
     /// Takes back the slot of a request that ended, and learns from how it ended.
     pub(super) fn give_slot_back(&mut self, flight: &Flight, ending: &Ending) {
         self.slots.end(flight.taken);
         if matches!(ending, Ending::CutShort { .. }) {
-            self.slots.given += u64::from(flight.taken.patience == Patience::GivesWay);
+            self.slots.given += u64::from(flight.taken.gives_way);
         }
         let Some(lane) = self.lanes.get_mut(&flight.lane) else {
             return;
@@ -309,10 +306,6 @@ impl<S: Store> Frontier<S> {
 }
 
 impl Taken {
-    pub(super) const fn patience(self) -> Patience {
-        self.patience
-    }
-
     pub(super) const fn standing(self) -> Standing {
         self.standing
     }
