@@ -8,7 +8,7 @@ use terrarium::traps::{Density, Family, TrapSite};
 use crate::family::{SEEDS, anywhere};
 use crate::links;
 
-/// What the first pages of a dense site's trap link to, pages first, as targets.
+/// The pages of the trap among the first ones of a walk.
 fn trap_pages(site: &TrapSite, far: usize) -> Vec<(String, String)> {
     let reached = anywhere(site, far).into_iter();
     reached

@@ -35,18 +35,13 @@ fn words(target: &str) -> Vec<&str> {
     last.split('-').filter(is_word).collect()
 }
 
-/// Three words, one of them from the address that was asked for.
+/// Three words, one of them from the address that was asked for, if it had any.
 fn similar_slug(asked: &[&str], dice: &mut Dice) -> String {
-    let mut slug = [0; 3].map(|_| ENGLISH.noun(dice));
+    let mut slug: Vec<&str> = (0..3).map(|_| ENGLISH.noun(dice)).collect();
     if !asked.is_empty() {
-        let kept = *dice.pick(asked);
         let place = dice.below(slug.len());
-        return (slug.iter().enumerate())
-            .map(|(index, word)| if index == place { kept } else { word })
-            .collect::<Vec<_>>()
-            .join("-");
+        slug[place] = asked[dice.below(asked.len())];
     }
-    slug.sort_unstable();
     slug.join("-")
 }
 
