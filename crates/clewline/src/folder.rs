@@ -4,17 +4,18 @@
 //! that does not carry the marker.
 
 mod check_line;
+mod lock;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub(crate) use self::lock::take_lock;
 use crate::config::Config;
 use crate::durable;
 use crate::failpoint::{Point, pass};
@@ -25,11 +26,6 @@ const FORMAT: u32 = 1;
 
 /// The file that makes a folder ours, and holds the configuration.
 pub(crate) const MARKER: &str = "job.toml";
-
-/// How often a lock that is held is tried again …
-const LOOKS: u32 = 20;
-/// … and after which time.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// Within the state: bytes that no commit knew, kept until the crawl is finished.
 pub(crate) const TAILS: &str = "tails";
@@ -453,50 +449,6 @@ fn make_private(folder: &Path) -> Result<(), FolderError> {
         fs::set_permissions(folder, private).map_err(|source| io_at(folder, source))?;
     }
     Ok(())
-}
-
-/// Takes the lock of a folder. The lock ends with its owner, however that ends.
-pub(crate) fn take_lock(path: &Path) -> Result<File, FolderError> {
-    let file = path.join(STATE).join("lock");
-    let open = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&file);
-    let mut lock = open.map_err(|source| io_at(&file, source))?;
-    match lock_patiently(&lock) {
-        Ok(()) => {
-            let owner = format!("process {}", std::process::id());
-            let written = lock
-                .set_len(0)
-                .and_then(|()| lock.write_all(owner.as_bytes()));
-            written.map_err(|source| io_at(&file, source))?;
-            Ok(lock)
-        }
-        Err(TryLockError::WouldBlock) => {
-            let mut owner = String::new();
-            lock.read_to_string(&mut owner).ok();
-            Err(FolderError::InUse {
-                path: path.into(),
-                owner,
-            })
-        }
-        Err(TryLockError::Error(source)) => Err(io_at(&file, source)),
-    }
-}
-
-/// Whoever only looks into a folder holds its lock for a moment, and is not in the way.
-fn lock_patiently(lock: &File) -> Result<(), TryLockError> {
-    let mut tried = lock.try_lock();
-    for _ in 0..LOOKS {
-        if !matches!(tried, Err(TryLockError::WouldBlock)) {
-            break;
-        }
-        std::thread::sleep(BETWEEN_LOOKS);
-        tried = lock.try_lock();
-    }
-    tried
 }
 
 /// Removes everything of an earlier crawl but the lock that is held.

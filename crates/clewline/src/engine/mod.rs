@@ -20,6 +20,7 @@ mod pausing;
 mod pointers;
 mod post;
 mod progress;
+mod reading;
 mod room;
 mod scribe;
 mod task;
