@@ -195,8 +195,11 @@ impl StoredJob {
         status.seconds = spent.unwrap_or_default().as_secs_f64();
         let frontier: FrontierState = state.note(FRONTIER_NOTE)?.unwrap_or_default();
         let counts = frontier.counts;
-        (status.done, status.withheld) = (counts.settled, counts.withheld);
-        status.queued = counts.todo() - counts.withheld.min(counts.todo());
+        status.done = counts.settled;
+        if self.config.scope.traps {
+            status.withheld = counts.withheld;
+        }
+        status.queued = counts.todo().saturating_sub(status.withheld);
         (status.pages, status.bytes, status.hosts_met) = (counts.pages, counts.wire, counts.hosts);
         status.summary = self.summary(state.store, frontier)?;
         let least = status.summary.left;

@@ -8,7 +8,7 @@
 use std::net::IpAddr;
 use std::slice::from_ref;
 
-use super::entry::{Entry, Origin};
+use super::entry::{Class, Entry, Origin};
 use super::group::Room;
 use super::job::{End, Finished, Job, JobId, Next, Patience, Work};
 use super::lane::{Addresses, RobotsState};
@@ -455,6 +455,7 @@ impl<S: Store> Frontier<S> {
         error: Option<Box<str>>,
     ) -> Finished {
         self.counts.settled += 1;
+        self.counts.withheld -= u64::from(entry.class == Class::Withheld);
         self.sitemap_ended(&entry);
         self.suspects.remove(&entry.key);
         if let Some(lane) = self.lanes.get_mut(&entry.key.host()) {

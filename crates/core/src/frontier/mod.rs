@@ -246,7 +246,10 @@ impl<S: Store> Frontier<S> {
 
     /// The counts so far.
     pub const fn counts(&self) -> Counts {
-        self.counts
+        Counts {
+            withheld: self.withheld(),
+            ..self.counts
+        }
     }
 
     /// Links that were refused at admission, by reason; one link counts as often as it is met.

@@ -417,7 +417,7 @@ impl<S: Store> Frontier<S> {
         };
         self.learn(host, &entry, &answer)?;
         let new = self.admit_links(&entry, &mut answer, now)?;
-        self.count_born(&entry);
+        self.count_born(host, &entry, new);
         Ok(self.done(entry, outcome, None, new))
     }
 

@@ -33,12 +33,15 @@ const JUDGED: u8 = 8;
 /// Looks of the last eight that must bring something for a template that nobody vouches for.
 const PROVEN: u32 = 3;
 
-/// Points at which a template that grows out of itself is given up: 2,048 pages that are the same
-/// and bring ever more, 8,192 that are the same one after the other, or 16,384 that vary.
-const PATIENCE: u16 = 16_384;
+/// Points at which a template that grows out of itself is given up: 4,096 pages that are the same
+/// and bring ever more, 8,192 that repeat others, 16,384 that vary and bring ever more, or 32,768
+/// that are the same and bring something to ask for.
+const PATIENCE: u16 = 32_768;
 /// Pages that brought something new, from which on a site is known to say different things on
-/// different pages. Before that nothing is given up: pages that are alike may be all there is.
-const SPEAKS: u32 = 32;
+/// different pages. Before that, pages that are alike may be all there is, and count so many times
+/// less.
+const SPEAKS: u32 = 8;
+const LITTLE_SAID: u16 = 4;
 /// Points at which everything that nobody vouches for is given up on a site, and how much each
 /// page that brought something adds to them.
 const SITE_PATIENCE: u32 = 65_536;
@@ -233,10 +236,10 @@ impl Learner {
     }
 
     /// Learns from a page that was fetched.
-    pub(super) fn learn(&mut self, page: &Fetched<'_>) -> Verdict {
+    pub(super) fn learn(&mut self, page: &Fetched<'_>, look: Option<&Look>) -> Verdict {
         self.pages = self.pages.saturating_add(1);
         self.note_directory(page.url);
-        let Some(look) = page.look else {
+        let Some(look) = look else {
             return Verdict::Unknown;
         };
         self.compare(page.url, look);
@@ -245,9 +248,6 @@ impl Learner {
         if verdict == Verdict::Unknown {
             return verdict;
         }
-        let is_own = page
-            .found_on
-            .is_some_and(|found_on| self.id(found_on, page.source) == id);
         if id == REPEATS && verdict == Verdict::New {
             self.doubt_places(page.url);
         }
@@ -261,11 +261,6 @@ impl Learner {
             self.credit(page, id);
         } else {
             self.trouble = (self.trouble + 2).min(8 * JUDGED);
-            let explodes = self.explodes(page.url);
-            self.charge(id, verdict, (is_own, explodes));
-        }
-        if self.is_given_up(id) {
-            self.name(id, page.url);
         }
         verdict
     }
@@ -425,23 +420,31 @@ impl Learner {
         }
     }
 
-    /// A page that brought nothing counts against a template that nobody vouches for: most where
-    /// the template grows out of itself.
-    fn charge(&mut self, id: u32, verdict: Verdict, (is_own, explodes): (bool, bool)) {
+    /// A page that said nothing new and still led to URLs that nobody knew counts against its
+    /// template, unless somebody vouched for it: most where the template grows out of itself.
+    /// A page that leads nowhere counts for nothing, however many there are: their number ends.
+    pub(super) fn charge(&mut self, page: &Fetched<'_>, verdict: Verdict) {
+        let id = self.id(page.url, page.source);
         if id & 1 == 0 {
             return;
         }
-        let explodes = explodes && id != REPEATS;
-        let (of_template, of_site) = match (verdict, is_own, explodes) {
-            (Verdict::Same, true, true) => (8, 8),
-            (Verdict::Same, true, false) | (Verdict::Varied, true, true) => (2, 2),
-            (Verdict::Varied, true, false) => (1, 1),
-            (Verdict::Same, false, _) => (1, 2),
-            _ => (0, 1),
+        let found_on = page.found_on.map(|found_on| self.id(found_on, page.source));
+        let grows = found_on == Some(id) && id != REPEATS && self.explodes(page.url);
+        let (of_template, of_site): (u16, u16) = match verdict {
+            Verdict::Same if grows => (8, 8),
+            Verdict::Same if id == REPEATS => (4, 4),
+            Verdict::Varied if grows => (2, 2),
+            Verdict::Same => (1, 2),
+            Verdict::Varied => (0, 1),
+            Verdict::New | Verdict::Unknown => return,
         };
+        let share = if self.new < SPEAKS { LITTLE_SAID } else { 1 };
         let record = self.record_mut(id);
-        record.points = record.points.saturating_add(of_template);
-        self.barren = self.barren.saturating_add(of_site);
+        record.points = record.points.saturating_add(of_template / share);
+        self.barren = self.barren.saturating_add(u32::from(of_site / share));
+        if self.is_given_up(id) {
+            self.name(id, page.url);
+        }
     }
 
     fn is_given_up(&self, id: u32) -> bool {
@@ -453,7 +456,7 @@ impl Learner {
                 .is_some_and(|record| record.points >= PATIENCE)
         };
         let named = || self.given_up.iter().any(|given_up| given_up.id == id);
-        is_silent && self.new >= SPEAKS && (of_template() || of_site() || named())
+        is_silent && (of_template() || of_site() || named())
     }
 
     /// Puts a template among those that are given up.
@@ -535,5 +538,4 @@ pub(super) struct Fetched<'a> {
     pub(super) url: &'a CrawlUrl,
     pub(super) found_on: Option<&'a CrawlUrl>,
     pub(super) source: Source,
-    pub(super) look: Option<&'a Look>,
 }

@@ -75,8 +75,8 @@ pub(super) struct Traps {
     touched: Vec<u64>,
     /// Who stands behind the links of the page that is being settled.
     speaking: Source,
-    /// Somebody looked at that page.
-    looked: bool,
+    /// What that page said.
+    said: Verdict,
     /// Links of that page to its kin that were let in and are not repeats.
     born: u32,
     /// Active hosts with suspects in the store.
@@ -95,7 +95,7 @@ impl Default for Traps {
             sites: KeyMap::default(),
             touched: Vec::new(),
             speaking: Source::Vouches,
-            looked: false,
+            said: Verdict::Unknown,
             born: 0,
             held: BTreeSet::new(),
             parked: false,
@@ -115,13 +115,21 @@ fn standing(entry: &Entry) -> Source {
     }
 }
 
+fn fetched(entry: &Entry) -> Fetched<'_> {
+    Fetched {
+        url: &entry.url,
+        found_on: entry.found_on.as_deref(),
+        source: standing(entry),
+    }
+}
+
 /// Whether an entry is asked for whatever is known of its site.
 fn is_exempt(entry: &Entry) -> bool {
     entry.root || entry.kind == LinkKind::Sitemap || !counts_as_page(entry.kind)
 }
 
 impl<S: Store> Frontier<S> {
-    /// The number of URLs that are withheld.
+    /// URLs that wait for nothing, because they are given up as parts of traps.
     pub(super) const fn withheld(&self) -> u64 {
         if self.rules.traps {
             self.counts.withheld
@@ -160,7 +168,7 @@ impl<S: Store> Frontier<S> {
         answer: &Answer,
     ) -> Result<(), S::Error> {
         self.traps.speaking = Source::Vouches;
-        (self.traps.looked, self.traps.born) = (false, 0);
+        (self.traps.said, self.traps.born) = (Verdict::Unknown, 0);
         if !self.rules.traps || !counts_as_page(entry.kind) || answer.status >= 300 {
             return Ok(());
         }
@@ -171,18 +179,9 @@ impl<S: Store> Frontier<S> {
         }
         let site = self.site(domain, &entry.url)?;
         site.meet(host);
-        let given_up = site.learner.given_up().len();
-        let verdict = site.learner.learn(&Fetched {
-            url: &entry.url,
-            found_on: entry.found_on.as_deref(),
-            source: standing(entry),
-            look: answer.look.as_deref(),
-        });
-        if let Some(new) = site.learner.given_up().get(given_up).cloned() {
-            self.tell_trap(host, domain, new);
-        }
+        let verdict = site.learner.learn(&fetched(entry), answer.look.as_deref());
         self.touch_site(domain);
-        self.traps.looked = verdict != Verdict::Unknown;
+        self.traps.said = verdict;
         let is_trusted = verdict == Verdict::Unknown && standing(entry) == Source::Vouches;
         if verdict == Verdict::New || is_trusted {
             self.lane(host).turns.brought_something(entry.class);
@@ -198,15 +197,24 @@ impl<S: Store> Frontier<S> {
         Ok(())
     }
 
-    /// The links of a page were let in, so many to its kin.
-    pub(super) fn count_born(&mut self, entry: &Entry) {
+    /// The links of a page were let in, so many of them new.
+    pub(super) fn count_born(&mut self, host: HostId, entry: &Entry, new: u32) {
         let born = std::mem::take(&mut self.traps.born);
-        if entry.root || !self.traps.looked {
+        let said = std::mem::replace(&mut self.traps.said, Verdict::Unknown);
+        if entry.root || said == Verdict::Unknown {
             return;
         }
         let domain = self.domain(entry);
-        if let Some(site) = self.traps.sites.get_mut(&domain) {
-            site.learner.brought(&entry.url, born);
+        let Some(site) = self.traps.sites.get_mut(&domain) else {
+            return;
+        };
+        let given_up = site.learner.given_up().len();
+        site.learner.brought(&entry.url, born);
+        if new > 0 {
+            site.learner.charge(&fetched(entry), said);
+        }
+        if let Some(trap) = site.learner.given_up().get(given_up).cloned() {
+            self.tell_trap(host, domain, trap);
         }
     }
 

@@ -182,27 +182,24 @@ impl<S: Store> Frontier<S> {
         most: usize,
         into: &mut VecDeque<Entry>,
     ) -> Result<(), S::Error> {
-        let classes = Class::ALL.into_iter();
-        for class in classes.take_while(|class| *class <= span.class) {
+        let mut classes = Class::ALL;
+        if !self.rules.traps {
+            // Whoever turns the detection off wants what was withheld, and new links may not end.
+            classes.reverse();
+        }
+        for class in classes.into_iter().filter(|class| *class <= span.class) {
             self.store.take(host, Span { class, ..span }, most, into)?;
             if into.is_empty() {
                 continue;
             }
-            if class == Class::Withheld {
-                self.count_returned(host, into);
+            if let Some(lane) = self.lanes.get_mut(&host)
+                && class == Class::Withheld
+            {
+                lane.queued += into.len() as u64;
             }
             break;
         }
         Ok(())
-    }
-
-    /// URLs that were withheld are asked for after all.
-    fn count_returned(&mut self, host: HostId, entries: &VecDeque<Entry>) {
-        let count = entries.len() as u64;
-        self.counts.withheld = self.counts.withheld.saturating_sub(count);
-        if let Some(lane) = self.lanes.get_mut(&host) {
-            lane.queued += count;
-        }
     }
 
     /// The first window of a host that is made active.
