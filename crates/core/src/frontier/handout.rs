@@ -143,7 +143,12 @@ impl<S: Store> Frontier<S> {
         let lane = self.lane(host);
         if lane.ended.is_some() {
             self.return_errands(host, now)?;
-            return Ok(self.drain_ended(host));
+            let next = self.drain_ended(host);
+            if next.is_none() {
+                // What waits may be deeper: the level has to know.
+                self.reschedule(host, now)?;
+            }
+            return Ok(next);
         }
         if lane.in_flight >= lane.pace.in_flight_limit() {
             return Ok(None);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clewline_core::frontier::{
-    Admission, Answer, End, Ending, Failure, Finished, Frontier, HostRules, Job, MemoryStore,
+    Admission, Answer, End, Ending, Failure, Finished, Frontier, HostRules, Job, Look, MemoryStore,
     Moment, Next, Offer, Offers, Patience, Rules, Settled, Settlement, Work,
 };
 use clewline_core::key::Keyer;
@@ -87,6 +87,16 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn page(number: u8) -> CrawlUrl {
     let host = HOSTS[usize::from(number / PAGES) % HOSTS.len()];
     CrawlUrl::parse(&format!("http://{host}/{}", number % PAGES)).expect("it is a URL")
+}
+
+/// Pages say one of four things, so that most look like parts of a trap.
+fn said(number: usize) -> Look {
+    let piece = 0x9e37_79b9_u32.wrapping_mul(1 + number as u32);
+    Look {
+        pieces: vec![piece],
+        text: u64::from(piece) << 32,
+        links: 0,
+    }
 }
 
 /// The first and the last host share an address.
@@ -309,6 +319,7 @@ impl Model {
             Fate::Withheld(seconds) => return self.withheld(work, seconds),
             Fate::CutShort => unreachable!("it was looked at first"),
             Fate::Fine(links) => {
+                answer.look = Some(Box::new(said(links.len())));
                 answer.links = links.into_iter().map(|link| self.offer(link)).collect();
             }
             Fate::Redirect(number) => {
@@ -471,4 +482,42 @@ fn a_host_that_ended_does_not_keep_the_robots_of_others() {
 #[test]
 fn a_shortage_of_this_machine_does_not_lose_the_robots_of_others() {
     redirected_robots(Vec::new(), vec![Step::Settle(0, Fate::Local)]);
+}
+
+#[test]
+fn a_late_link_of_a_level_is_not_left_behind() {
+    use Step::{Admit, Next, Settle, Sleep, Wait};
+    let fine = || Fate::Fine(Vec::new());
+    let steps = vec![
+        Admit(0),
+        Next,
+        Settle(0, Fate::Failed(FailureClass::DnsNotFound)),
+        Next,
+        Admit(8),
+        Next,
+        Settle(0, fine()),
+        Next,
+        Settle(0, Fate::CrawlDelay(120)),
+        Admit(4),
+        Next,
+        Wait(100),
+        Next,
+        Settle(0, fine()),
+        Next,
+        Sleep,
+        Next,
+        Settle(0, Fate::Redirect(0)),
+        Settle(0, fine()),
+        Next,
+        Next,
+        Settle(0, Fate::Local),
+        Sleep,
+        Next,
+        Settle(0, fine()),
+        Next,
+        Settle(0, Fate::Redirect(0)),
+        Next,
+        Settle(0, Fate::Fine(vec![1])),
+    ];
+    replay(Some(1), steps);
 }
