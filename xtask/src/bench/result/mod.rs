@@ -1,6 +1,7 @@
 //! What came out: printed, and kept if that was asked for.
 
 mod chart;
+mod readme;
 mod record;
 pub(crate) mod table;
 
@@ -43,7 +44,11 @@ pub(crate) fn publish(ground: &Ground, options: &Options, results: &Results) -> 
     let page = ground.workspace.root.join("docs/benchmarks.md");
     let results = format!("{}\n\n{}", record::caption(&record), tables);
     PASSAGE.rewrite(&page, &results)?;
-    say("kept in docs/benchmarks.md and docs/benchmarks");
+    // A race of a few rows only has nothing to quote.
+    if let Ok(figures) = readme::figures(&record) {
+        readme::PASSAGE.rewrite(&ground.workspace.root.join("README.md"), &figures)?;
+    }
+    say("kept in README.md, docs/benchmarks.md and docs/benchmarks");
     Ok(())
 }
 
