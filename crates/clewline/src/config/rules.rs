@@ -65,15 +65,15 @@ impl Wishes {
 
     fn tune(self, mut politeness: Politeness) -> Politeness {
         let host = &mut politeness.host;
+        let is_careful = host.load.is_some();
         if let Some(rate) = self.rate {
             host.first_rate = Some(rate);
             host.most_rate = Some(rate);
             host.load = None;
         }
         if let Some(most) = self.host_concurrency {
-            let grows = host.first_in_flight < host.most_in_flight;
             host.most_in_flight = most;
-            host.first_in_flight = if grows {
+            host.first_in_flight = if is_careful {
                 host.first_in_flight.min(most)
             } else {
                 most

@@ -271,6 +271,7 @@ impl Workshop {
             location: location.and_then(|location| url.join(&location).ok()),
             retry_after: pause_asked(response),
             first_byte: response.timings.first_byte.unwrap_or_default(),
+            connect: response.timings.connect.unwrap_or_default(),
             sent_at: response.timings.sent_at.map(|at| self.clock.moment(at)),
             ..Answer::default()
         }

@@ -10,24 +10,37 @@ use crate::crawl;
 /// Requests that may be under way to a host when its trouble begins.
 const UNDER_WAY: usize = 64;
 
+/// A host that refuses more than a hundred requests a second has few of them to refuse.
+fn check_busy(status: u16, retry_after: Option<u64>) {
+    let trouble = Trouble::Busy {
+        rate: 100,
+        status,
+        retry_after,
+        pages: 600,
+    };
+    let outcome = crawl(&trouble, |_| {});
+    let strain = Strain::of(&outcome.log, HOST);
+    let (all, refused) = (strain.requests(), strain.refused());
+    // The search for the rate costs some; a crawl that does not look for it has thousands.
+    assert!(
+        refused * 4 <= all,
+        "{trouble:?}: {refused} of {all} refused"
+    );
+}
+
 #[test]
-fn a_busy_host_is_asked_more_slowly() {
-    for (status, retry_after) in [(503, None), (429, None), (503, Some(1))] {
-        let trouble = Trouble::Busy {
-            rate: 100,
-            status,
-            retry_after,
-            pages: 600,
-        };
-        let outcome = crawl(&trouble, |_| {});
-        let strain = Strain::of(&outcome.log, HOST);
-        let (all, refused) = (strain.requests(), strain.refused());
-        // The search for the rate costs some; a crawl that does not look for it has thousands.
-        assert!(
-            refused * 4 <= all,
-            "{trouble:?}: {refused} of {all} refused"
-        );
-    }
+fn a_host_that_answers_503_is_asked_more_slowly() {
+    check_busy(503, None);
+}
+
+#[test]
+fn a_host_that_answers_429_is_asked_more_slowly() {
+    check_busy(429, None);
+}
+
+#[test]
+fn a_host_that_asks_for_pauses_gets_them_and_is_asked_more_slowly() {
+    check_busy(503, Some(1));
 }
 
 #[test]

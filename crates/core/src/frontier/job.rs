@@ -169,6 +169,8 @@ pub struct Answer {
     pub retry_after: Option<Duration>,
     /// Time to the first byte.
     pub first_byte: Duration,
+    /// Time until the connection stood; zero on one that was there.
+    pub connect: Duration,
     /// When the request left.
     pub sent_at: Option<Moment>,
     /// Bytes read from the network.

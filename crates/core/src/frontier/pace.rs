@@ -37,6 +37,10 @@ const PROBE_EVERY: Duration = Duration::from_secs(30);
 const FIRST_STRIDE: u32 = 10;
 /// … up to this.
 const LONGEST_STRIDE: u32 = 100;
+/// A connection that takes this long lost its first packet: systems send it again after a second.
+const LOST_PACKET: Duration = Duration::from_millis(900);
+/// Requests in flight that are not too many for any server.
+const FEW: u32 = 8;
 /// Gaps below this are no limit: no host is asked a thousand times a second.
 const NO_GAP: Duration = Duration::from_millis(1);
 
@@ -82,6 +86,8 @@ pub(super) struct Pace {
     /// What both would be without trouble: the settings, and robots.txt.
     usual: (Duration, Duration),
     in_flight_limit: u32,
+    /// When the server last had more connections than it takes at once, if ever.
+    crowded_at: Option<Moment>,
     one_at_a_time: bool,
     clean: u32,
     latencies: Latencies,
@@ -107,6 +113,7 @@ impl Pace {
             shortest_interval,
             usual: (interval, shortest_interval),
             in_flight_limit: host.first_in_flight,
+            crowded_at: None,
             one_at_a_time: host.delay.is_some(),
             clean: 0,
             latencies: Latencies::default(),
@@ -277,6 +284,19 @@ impl Pace {
         }
     }
 
+    /// A connection of a request that was handed out at `since` took this long. A server that is
+    /// handed more of them at once than it queues drops the rest, and each waits for seconds:
+    /// half of them are enough, and more come back one at a time.
+    pub(super) fn connected(&mut self, took: Duration, (since, now): (Moment, Moment)) {
+        let is_old = self.crowded_at.is_some_and(|at| since < at);
+        if took < LOST_PACKET || is_old || self.in_flight_limit <= FEW {
+            return;
+        }
+        self.crowded_at = Some(now);
+        self.in_flight_limit = (self.in_flight_limit / 2).max(FEW);
+        self.clean = 0;
+    }
+
     /// Most of what the host is asked fails: asks it one request at a time, and each one that
     /// fails doubles the gap. Requests that were in flight at the last step count no more. Answers
     /// whether a step was taken.
@@ -378,8 +398,11 @@ impl Pace {
     fn speed_up(&mut self, politeness: &Politeness, median: Duration, now: Moment) {
         self.clean = 0;
         let most = politeness.host.most_in_flight;
-        let half = self.in_flight_limit.div_ceil(2);
-        self.in_flight_limit = self.in_flight_limit.saturating_add(half).min(most);
+        let more = match self.crowded_at {
+            Some(_) => 1,
+            None => self.in_flight_limit.div_ceil(2),
+        };
+        self.in_flight_limit = self.in_flight_limit.saturating_add(more).min(most);
         // The load rule: rate times response time stays below a number.
         let by_load = politeness
             .host

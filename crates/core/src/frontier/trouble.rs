@@ -96,6 +96,8 @@ impl<S: Store> Frontier<S> {
         let span = (since, now);
         lane.pace
             .answered(&rules.politeness, answer.first_byte, span);
+        let asked_at = entry.attempts.asked_at;
+        lane.pace.connected(answer.connect, (asked_at, now));
         if was_probing && !lane.pace.is_probing() {
             lane.health.start_afresh();
         }

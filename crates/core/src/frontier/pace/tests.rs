@@ -298,3 +298,34 @@ fn a_refusal_can_be_taken_back() {
     assert_eq!(pace.in_flight_limit(), 4);
     assert_eq!(pace.learnt(), (Duration::ZERO, Duration::ZERO));
 }
+
+#[test]
+fn a_server_that_drops_connections_gets_fewer_at_once() {
+    let politeness = Politeness::loopback();
+    let mut pace = Pace::new(&politeness);
+    let mut now = Moment::ZERO;
+    let mut answers = |pace: &mut Pace, count: usize| {
+        for _ in 0..count {
+            now += Duration::from_millis(1);
+            pace.answered(&politeness, Duration::from_millis(2), (now, now));
+        }
+        now
+    };
+    assert_eq!(pace.in_flight_limit(), FEW);
+    let now = answers(&mut pace, 200);
+    assert_eq!(pace.in_flight_limit(), 64);
+    pace.connected(Duration::from_millis(300), (now, now));
+    assert_eq!(pace.in_flight_limit(), 64, "a long way is no loss");
+    let later = now + Duration::from_secs(1);
+    for _ in 0..20 {
+        pace.connected(Duration::from_millis(1012), (now, later));
+    }
+    assert_eq!(pace.in_flight_limit(), 32, "one burst counts once");
+    answers(&mut pace, 5 * WINDOW);
+    assert_eq!(pace.in_flight_limit(), 37);
+    for second in 2..9 {
+        let at = now + Duration::from_secs(second);
+        pace.connected(Duration::from_millis(1012), (at, at));
+    }
+    assert_eq!(pace.in_flight_limit(), FEW);
+}
