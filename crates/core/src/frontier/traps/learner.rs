@@ -7,6 +7,9 @@
 //! no more than [`Learner::BYTES`] as text; the same pages in the same order teach the same.
 
 mod bytes;
+mod record;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Deref;
 
@@ -16,8 +19,9 @@ use super::memory::{Pieces, Sample};
 use super::template::{first_directory, in_words, places, reduced, short, stem, template};
 use crate::url::CrawlUrl;
 
-/// Templates, stems, first directories, places and given-up templates that are remembered.
-const TEMPLATES: usize = 16;
+use record::Record;
+
+/// Stems, first directories, places and given-up templates that are remembered.
 const STEMS: usize = 24;
 const DIRECTORIES: usize = 10;
 const PLACES: usize = 8;
@@ -28,10 +32,16 @@ const FIRST_LOOKS: u8 = 16;
 /// One in so many is looked at after that, as long as the site shows nothing suspicious.
 const SPOT_CHECK: u32 = 16;
 
-/// Looks after which a template can be suspect; it is, if at most one of them brought something.
+/// Looks after which a template can be suspect; it is, if none of the last ones brought something.
 const JUDGED: u8 = 8;
 /// Looks of the last eight that must bring something for a template that nobody vouches for.
 const PROVEN: u32 = 3;
+/// Looks of the last eight that must bring something where somebody vouches for the template, so
+/// that it is trusted without, until it is judged.
+const TRUSTED: u32 = 4;
+/// Looks that must all bring something, up to the second number of them, for a template that is
+/// not blamed for its kin.
+const BLAMELESS: (u8, u8) = (4, 6);
 
 /// Points at which a template that grows out of itself is given up: 4,096 pages that are the same
 /// and bring ever more, 8,192 that repeat others, 16,384 that vary and bring ever more, or 32,768
@@ -54,9 +64,6 @@ const MOST_DEBT: u8 = 64;
 /// Links that one page pays for which proved real.
 const PAYS: u8 = 4;
 
-/// What one page is worth to the template of the page that it was found on.
-const CREDIT: u8 = 32;
-
 /// Comparisons without an other page after which a place is not looked at any more.
 const ALONE: u8 = 64;
 
@@ -74,38 +81,6 @@ pub(super) enum Verdict {
     Same,
     /// Nobody looked.
     Unknown,
-}
-
-/// A template, for one of the two kinds of links to it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Record {
-    id: u32,
-    looks: u8,
-    /// The last eight looks: a bit is set where one brought something.
-    recent: u8,
-    points: u16,
-    pages: u16,
-    /// The text of its last page.
-    text: u32,
-    /// Rises with pages of other templates that were found on its own and brought something, and
-    /// falls with each of its own.
-    credits: u8,
-}
-
-impl Record {
-    /// Whether its pages led to others lately that were worth it.
-    const fn is_useful(&self) -> bool {
-        self.credits >= CREDIT
-    }
-
-    fn look(&mut self, is_new: bool) {
-        self.looks = self.looks.saturating_add(1);
-        self.credits -= self.credits / 8;
-        self.recent = self.recent << 1 | u8::from(is_new);
-        if is_new {
-            self.points = 0;
-        }
-    }
 }
 
 /// Templates that grow out of each other.
@@ -199,31 +174,21 @@ impl Learner {
         }
     }
 
+    /// The template without the name of its first directory, where that counts and somebody
+    /// vouches for the URL. What was not judged yet is judged by it: a trap that makes up
+    /// directories has a new template on each page.
+    fn shape<Text: Deref<Target = str>>(
+        &self,
+        url: &CrawlUrl<Text>,
+        source: Source,
+    ) -> Option<u32> {
+        let has_one = source == Source::Vouches && self.is_literal(url);
+        has_one.then(|| template(url, false) & !1)
+    }
+
     fn is_literal<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
         let directory = first_directory(url).map(|name| short(name.as_bytes(), 0));
         directory.is_some_and(|name| self.directories.contains(&name))
-    }
-
-    fn record(&self, id: u32) -> Option<&Record> {
-        self.records.iter().find(|record| record.id == id)
-    }
-
-    /// The record of a template, made where it is new. The one that tells least goes for it.
-    fn record_mut(&mut self, id: u32) -> &mut Record {
-        let known = self.records.iter().position(|record| record.id == id);
-        let at = known.unwrap_or_else(|| {
-            if self.records.len() == TEMPLATES {
-                let worth = |record: &Record| (record.points, record.looks, record.pages);
-                let least = (0..TEMPLATES).min_by_key(|at| worth(&self.records[*at]));
-                self.records.swap_remove(least.unwrap_or(0));
-            }
-            self.records.push(Record {
-                id,
-                ..Record::default()
-            });
-            self.records.len() - 1
-        });
-        &mut self.records[at]
     }
 
     /// Whether a page is worth a closer look when it is fetched.
@@ -240,6 +205,7 @@ impl Learner {
         self.pages = self.pages.saturating_add(1);
         self.note_directory(page.url);
         let Some(look) = look else {
+            self.pass(page);
             return Verdict::Unknown;
         };
         self.compare(page.url, look);
@@ -251,9 +217,13 @@ impl Learner {
         if id == REPEATS && verdict == Verdict::New {
             self.doubt_places(page.url);
         }
+        self.count_asked(id);
         let record = self.record_mut(id);
         record.pages = record.pages.saturating_add(1);
         record.look(verdict == Verdict::New);
+        if let Some(shape) = self.shape(page.url, page.source) {
+            self.record_mut(shape).look(verdict == Verdict::New);
+        }
         if verdict == Verdict::New {
             self.new = self.new.saturating_add(1);
             self.trouble = self.trouble.saturating_sub(1);
@@ -263,6 +233,16 @@ impl Learner {
             self.trouble = (self.trouble + 2).min(8 * JUDGED);
         }
         verdict
+    }
+
+    /// A page went by that nobody looked at. It is one of its template's all the same, and where
+    /// somebody vouches for it, it speaks for the page that led to it.
+    fn pass(&mut self, page: &Fetched<'_>) {
+        let id = self.id(page.url, page.source);
+        self.count_asked(id);
+        if page.source == Source::Vouches {
+            self.credit(page, id);
+        }
     }
 
     fn note_directory(&mut self, url: &CrawlUrl) {
@@ -358,6 +338,14 @@ impl Learner {
         self.stem(page) == self.stem(link)
     }
 
+    /// A link of a page to its kin was let in.
+    pub(super) fn await_kin(&mut self, url: &CrawlUrl) {
+        let id = self.id(url, Source::Vouches);
+        for record in self.both_mut(id) {
+            record.waiting = record.waiting.saturating_add(1);
+        }
+    }
+
     /// The links of a page were let in, so many to its kin that are not repeats.
     pub(super) fn brought(&mut self, url: &CrawlUrl, links: u32) {
         let id = self.stem(url);
@@ -380,15 +368,21 @@ impl Learner {
         };
     }
 
-    /// Whether pages of a template lead to others that are worth it, whoever vouches for them.
-    fn is_useful(&self, id: u32) -> bool {
-        let mut records = self.records.iter();
-        records.any(|record| record.id | 1 == id | 1 && record.is_useful())
-    }
-
     /// Whether the links of a page need somebody else to vouch for them, whatever it says.
     pub(super) fn only_grows(&self, url: &CrawlUrl) -> bool {
-        self.explodes(url) && !self.is_useful(self.id(url, Source::Silent))
+        self.explodes(url) && !self.is_blameless(url)
+    }
+
+    /// Whether a template has no part in the growth of its kin: its pages lead to others that are
+    /// worth it, or they bring something themselves and few of them wait.
+    fn is_blameless<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
+        let (least, most) = BLAMELESS;
+        let is_small = |record: &Record| {
+            let all = u32::from(record.looks.min(most));
+            record.looks >= least && record.said_new() >= all && record.waiting < EXPLODES
+        };
+        let id = self.id(url, Source::Vouches);
+        self.both(id).any(|it| it.is_useful() || is_small(it))
     }
 
     /// Whether pages bring ever more links to their kin, of which few prove real.
@@ -398,24 +392,25 @@ impl Learner {
         stems.any(|stem| stem.id == id && stem.debt >= EXPLODES)
     }
 
-    /// A page that brought something speaks for the template of the page it was found on.
+    /// A page that brought something speaks for the template of the page it was found on, though
+    /// not for its kin: those that grow out of each other would speak for each other.
     fn credit(&mut self, page: &Fetched<'_>, own: u32) {
         let Some(found_on) = page.found_on else {
             return;
         };
         let id = self.id(found_on, Source::Vouches);
-        if id & !1 == own & !1 {
+        if id == own & !1 {
             return;
         }
         let stem = self.stem(found_on);
+        let is_kin = stem == self.stem(page.url);
         for known in self.stems.iter_mut().filter(|known| known.id == stem) {
             known.debt = known.debt.saturating_sub(PAYS);
         }
-        for record in &mut self.records {
-            if record.id & !1 == id {
-                record.recent = record.recent << 1 | 1;
-                record.points = 0;
-                record.credits = record.credits.saturating_add(CREDIT);
+        for record in self.both_mut(id) {
+            record.points = 0;
+            if !is_kin {
+                record.credit();
             }
         }
     }
@@ -488,17 +483,29 @@ impl Learner {
         if self.is_given_up(id) {
             return Class::Withheld;
         }
-        let (looks, recent) = self.record(id).map_or((0, 0), |it| (it.looks, it.recent));
+        let mut record = self.record(id).copied().unwrap_or_default();
+        if !record.is_judged()
+            && let Some(shape) = self.shape(url, source).and_then(|it| self.record(it))
+        {
+            record = *shape;
+        }
         let is_suspect = match source {
-            Source::Vouches => looks >= JUDGED && recent.count_ones() <= 1,
-            Source::Silent => recent.count_ones() < PROVEN,
+            Source::Vouches => record.is_judged() && record.said_new() == 0 && !record.is_useful(),
+            Source::Silent if !record.is_judged() && self.is_trusted(url) => false,
+            Source::Silent => record.said_new() < PROVEN,
             Source::Repeats => return Class::Repeat,
         };
-        if is_suspect || (self.explodes(url) && !self.is_useful(id)) {
+        if is_suspect || (self.explodes(url) && !self.is_blameless(url)) {
             Class::Suspect
         } else {
             Class::Normal
         }
+    }
+
+    /// Whether a template brings something where somebody vouches for it.
+    fn is_trusted<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
+        let record = self.record(self.id(url, Source::Vouches));
+        record.is_some_and(|it| it.is_judged() && it.said_new() >= TRUSTED)
     }
 
     /// Counts a URL that is withheld.

@@ -201,7 +201,7 @@ impl<S: Store> Frontier<S> {
     pub(super) fn count_born(&mut self, host: HostId, entry: &Entry, new: u32) {
         let born = std::mem::take(&mut self.traps.born);
         let said = std::mem::replace(&mut self.traps.said, Verdict::Unknown);
-        if entry.root || said == Verdict::Unknown {
+        if entry.root {
             return;
         }
         let domain = self.domain(entry);
@@ -239,12 +239,15 @@ impl<S: Store> Frontier<S> {
             return Ok(());
         }
         let domain = self.domain(entry);
-        let Some(site) = self.traps.sites.get(&domain) else {
+        let Some(site) = self.traps.sites.get_mut(&domain) else {
             return Ok(());
         };
         let source = entry.found_on.as_deref();
         let is_kin = source.is_some_and(|source| site.learner.are_kin(source, &entry.url));
-        self.traps.born += u32::from(is_kin);
+        if is_kin {
+            self.traps.born += 1;
+            site.learner.await_kin(&entry.url);
+        }
         if !site.learner.is_wary() {
             return Ok(());
         }

@@ -15,7 +15,7 @@ const SALT: u64 = 0x7472_6170_2073_6974;
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// Stands before the text of a learner; another number is another meaning.
-const VERSION: u8 = b'1';
+const VERSION: u8 = b'2';
 
 /// The row of a domain.
 pub(super) const fn id(domain: u64) -> HostId {

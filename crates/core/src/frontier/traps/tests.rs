@@ -12,12 +12,12 @@ use crate::key::Keyer;
 use crate::link::{Link, LinkKind};
 use crate::scope::{Reach, Scope};
 
-fn url(path: &str) -> CrawlUrl {
+pub(super) fn url(path: &str) -> CrawlUrl {
     CrawlUrl::parse(&format!("http://www.site.test{path}")).unwrap()
 }
 
 /// A look at pieces of text by name; a name with digits has one piece for all numbers.
-fn look(texts: &[&str]) -> Look {
+pub(super) fn look(texts: &[&str]) -> Look {
     let hash = |text: &str| xxh3_64(text.as_bytes());
     let words = texts
         .iter()

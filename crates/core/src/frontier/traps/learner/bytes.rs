@@ -4,7 +4,8 @@
 //! be learnt again.
 
 use super::super::memory::{Pieces, Sample, number};
-use super::{GivenUp, Learner, Record, Stem, Votes};
+use super::record::Record;
+use super::{GivenUp, Learner, Stem, Votes};
 
 impl Learner {
     pub(in super::super) fn to_bytes(&self) -> Vec<u8> {
@@ -25,7 +26,7 @@ impl Learner {
             bytes.extend(record.points.to_le_bytes());
             bytes.extend(record.pages.to_le_bytes());
             bytes.extend(record.text.to_le_bytes());
-            bytes.push(record.credits);
+            bytes.extend([record.credits, record.waiting]);
         }
         bytes.push(self.stems.len() as u8);
         for stem in &self.stems {
@@ -65,6 +66,7 @@ impl Learner {
                 pages: number(bytes, 2)? as u16,
                 text: word(bytes)?,
                 credits: number(bytes, 1)? as u8,
+                waiting: number(bytes, 1)? as u8,
             })
         })?;
         let stems = list(bytes, |bytes| {
