@@ -116,6 +116,11 @@ impl Scope {
         self.hosts.contains_key(without_www(host))
     }
 
+    /// Whether the user said by patterns which URLs are wanted.
+    pub const fn names_what_is_wanted(&self) -> bool {
+        self.include.is_some()
+    }
+
     /// The verdict for a URL that was named in this way. Roots are not judged.
     pub fn judge<Text: Deref<Target = str>>(
         &self,

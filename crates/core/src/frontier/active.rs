@@ -116,16 +116,18 @@ impl<S: Store> Frontier<S> {
 
     /// Remembers that a lane changed, and whether it has nothing to do.
     pub(super) fn touch(&mut self, host: HostId) -> Result<(), S::Error> {
-        let span = self.whole_span(host);
         let Some(lane) = self.lanes.get_mut(&host) else {
             return Ok(());
         };
-        if !lane.touched {
-            lane.touched = true;
+        if !std::mem::replace(&mut lane.touched, true) {
             self.touched.push(host);
         }
-        if !lane.resting && lane.is_idle() && self.store.waiting(host, span)? == Waiting::Nothing {
-            lane.resting = true;
+        if lane.resting || !lane.is_idle() {
+            return Ok(());
+        }
+        let span = self.whole_span(host);
+        if self.store.waiting(host, span)? == Waiting::Nothing {
+            self.lane(host).resting = true;
             self.resting.push_back(host);
         }
         Ok(())

@@ -14,6 +14,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::entry::{Attempts, Entry};
 use super::pace::Moment;
@@ -386,17 +387,16 @@ impl Kinds {
 }
 
 fn place(url: &CrawlUrl) -> (usize, u64) {
-    let path = url.path();
-    let mut segments = path.split('/').skip(1);
-    let first = segments.next().unwrap_or_default();
-    let more = segments.count();
+    let path = url.path().as_bytes();
+    let path = path.strip_prefix(b"/").unwrap_or(path);
+    let more = memchr::memchr_iter(b'/', path).count();
     // A name directly below the root is no folder.
-    let folder = if more > 0 { first } else { "" };
-    let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let ending = if ending.contains('/') { "" } else { ending };
-    let spread = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    let bytes = folder.bytes().chain([more as u8]).chain(ending.bytes());
-    let hash = bytes.fold(0x811c_9dc5, spread);
-    let hash = (hash ^ hash >> 15) as usize;
+    let folder = memchr::memchr(b'/', path).unwrap_or(0);
+    let ending = match memchr::memrchr2(b'.', b'/', path) {
+        Some(at) if path[at] == b'.' => &path[at + 1..],
+        _ => &[],
+    };
+    let hash = xxh3_64_with_seed(&path[..folder], more as u64) ^ xxh3_64_with_seed(ending, 1);
+    let hash = (hash ^ hash >> 32) as usize;
     (hash >> 6 & 3, 1 << (hash & 63))
 }

@@ -51,7 +51,7 @@ const PATIENCE: u16 = 32_768;
 /// different pages. Before that, pages that are alike may be all there is, and count so many times
 /// less.
 const SPEAKS: u32 = 8;
-const LITTLE_SAID: u16 = 4;
+const LONGER: u16 = 4;
 /// Points at which everything that nobody vouches for is given up on a site, and how much each
 /// page that brought something adds to them.
 const SITE_PATIENCE: u32 = 65_536;
@@ -166,7 +166,7 @@ impl Learner {
     }
 
     fn id<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>, source: Source) -> u32 {
-        let template = || template(url, self.is_literal(url)) & !1;
+        let template = || template(url, self.directory(url)) & !1;
         match source {
             Source::Vouches => template(),
             Source::Silent => template() | 1,
@@ -182,13 +182,14 @@ impl Learner {
         url: &CrawlUrl<Text>,
         source: Source,
     ) -> Option<u32> {
-        let has_one = source == Source::Vouches && self.is_literal(url);
-        has_one.then(|| template(url, false) & !1)
+        let has_one = source == Source::Vouches && self.directory(url).is_some();
+        has_one.then(|| template(url, None) & !1)
     }
 
-    fn is_literal<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
-        let directory = first_directory(url).map(|name| short(name.as_bytes(), 0));
-        directory.is_some_and(|name| self.directories.contains(&name))
+    /// The first directory of a URL, if it is one of few.
+    fn directory<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> Option<u32> {
+        let name = short(first_directory(url)?.as_bytes(), 0);
+        self.directories.contains(&name).then_some(name)
     }
 
     /// Whether a page is worth a closer look when it is fetched.
@@ -329,13 +330,9 @@ impl Learner {
         }
     }
 
-    fn stem<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> u32 {
-        stem(url, self.is_literal(url))
-    }
-
-    /// Whether a link leads to more of what its page is.
-    pub(super) fn are_kin(&self, page: &CrawlUrl, link: &CrawlUrl) -> bool {
-        self.stem(page) == self.stem(link)
+    /// What a URL has in common with its kin: links that lead to more of what their page is.
+    pub(super) fn stem<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> u32 {
+        stem(url, self.directory(url))
     }
 
     /// A link of a page to its kin was let in.
@@ -418,7 +415,8 @@ impl Learner {
     /// A page that said nothing new and still led to URLs that nobody knew counts against its
     /// template, unless somebody vouched for it: most where the template grows out of itself.
     /// A page that leads nowhere counts for nothing, however many there are: their number ends.
-    pub(super) fn charge(&mut self, page: &Fetched<'_>, verdict: Verdict) {
+    /// What the user asked for by name is given more time.
+    pub(super) fn charge(&mut self, page: &Fetched<'_>, verdict: Verdict, is_wanted: bool) {
         let id = self.id(page.url, page.source);
         if id & 1 == 0 {
             return;
@@ -433,7 +431,11 @@ impl Learner {
             Verdict::Varied => (0, 1),
             Verdict::New | Verdict::Unknown => return,
         };
-        let share = if self.new < SPEAKS { LITTLE_SAID } else { 1 };
+        let share = if is_wanted || self.new < SPEAKS {
+            LONGER
+        } else {
+            1
+        };
         let record = self.record_mut(id);
         record.points = record.points.saturating_add(of_template / share);
         self.barren = self.barren.saturating_add(u32::from(of_site / share));
@@ -459,7 +461,7 @@ impl Learner {
         let known = self.given_up.iter().position(|given_up| given_up.id == id);
         let at = known.or_else(|| {
             let alike = self.record(id).map_or(0, |record| u32::from(record.pages));
-            let template = in_words(url, self.is_literal(url));
+            let template = in_words(url, self.directory(url).is_some());
             (self.given_up.len() < GIVEN_UP).then(|| {
                 self.given_up.push(GivenUp {
                     id,

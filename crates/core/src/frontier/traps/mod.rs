@@ -16,6 +16,7 @@ mod template;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -77,8 +78,12 @@ pub(super) struct Traps {
     speaking: Source,
     /// What that page said.
     said: Verdict,
+    /// The page whose links are being let in, and its stem.
+    stem: Option<(Arc<CrawlUrl>, u32)>,
     /// Links of that page to its kin that were let in and are not repeats.
     born: u32,
+    /// A site has many hosts.
+    is_wide: bool,
     /// Active hosts with suspects in the store.
     held: BTreeSet<HostId>,
     /// Hosts that are not active may have suspects in the store.
@@ -96,7 +101,9 @@ impl Default for Traps {
             touched: Vec::new(),
             speaking: Source::Vouches,
             said: Verdict::Unknown,
+            stem: None,
             born: 0,
+            is_wide: false,
             held: BTreeSet::new(),
             parked: false,
             caught: BTreeSet::new(),
@@ -178,8 +185,9 @@ impl<S: Store> Frontier<S> {
             return Ok(());
         }
         let site = self.site(domain, &entry.url)?;
-        site.meet(host);
+        let has_many_hosts = site.meet(host);
         let verdict = site.learner.learn(&fetched(entry), answer.look.as_deref());
+        self.traps.is_wide |= has_many_hosts;
         self.touch_site(domain);
         self.traps.said = verdict;
         let is_trusted = verdict == Verdict::Unknown && standing(entry) == Source::Vouches;
@@ -211,7 +219,8 @@ impl<S: Store> Frontier<S> {
         let given_up = site.learner.given_up().len();
         site.learner.brought(&entry.url, born);
         if new > 0 {
-            site.learner.charge(&fetched(entry), said);
+            let is_wanted = self.rules.scope.names_what_is_wanted();
+            site.learner.charge(&fetched(entry), said, is_wanted);
         }
         if let Some(trap) = site.learner.given_up().get(given_up).cloned() {
             self.tell_trap(host, domain, trap);
@@ -242,8 +251,17 @@ impl<S: Store> Frontier<S> {
         let Some(site) = self.traps.sites.get_mut(&domain) else {
             return Ok(());
         };
-        let source = entry.found_on.as_deref();
-        let is_kin = source.is_some_and(|source| site.learner.are_kin(source, &entry.url));
+        let is_kin = entry.found_on.as_ref().is_some_and(|page| {
+            let stem = match &self.traps.stem {
+                Some((known, stem)) if Arc::ptr_eq(known, page) => *stem,
+                _ => {
+                    let stem = site.learner.stem(page);
+                    self.traps.stem = Some((Arc::clone(page), stem));
+                    stem
+                }
+            };
+            stem == site.learner.stem(&entry.url)
+        });
         if is_kin {
             self.traps.born += 1;
             site.learner.await_kin(&entry.url);
@@ -394,10 +412,12 @@ impl Known {
         row::write(&self.learner)
     }
 
-    fn meet(&mut self, host: HostId) {
+    /// A page of a host was fetched; whether the site has many.
+    fn meet(&mut self, host: HostId) -> bool {
         if self.hosts.len() < MANY_HOSTS && !self.hosts.contains(&host) {
             self.hosts.push(host);
         }
+        self.hosts.len() >= MANY_HOSTS
     }
 
     fn tell(&self, traps: &mut Vec<Trap>) {

@@ -83,6 +83,9 @@ impl<S: Store> Frontier<S> {
     /// On a site of many hosts repeats wait for all of them, and suspects of a host that brought
     /// nothing as well.
     fn last_class(&self, host: HostId) -> Class {
+        if !self.traps.is_wide {
+            return Class::Repeat;
+        }
         let Some(lane) = self.lanes.get(&host) else {
             return Class::Repeat;
         };

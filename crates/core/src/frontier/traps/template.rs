@@ -40,27 +40,9 @@ enum Kind {
 }
 
 impl Kind {
+    /// A value with a slash in it is judged by what stands before that.
     fn of(text: &[u8]) -> Self {
-        let digits = text.iter().filter(|byte| byte.is_ascii_digit()).count();
-        let letters = text.iter().filter(|byte| byte.is_ascii_alphabetic());
-        let letters = letters.count();
-        if digits == 0 {
-            return Self::Word;
-        }
-        if digits == text.len() {
-            return Self::Number;
-        }
-        if letters == 0 {
-            return Self::Date;
-        }
-        let turns = text
-            .windows(2)
-            .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit());
-        if text.len() >= 6 && turns.count() >= 2 {
-            Self::Mixed
-        } else {
-            Self::Word
-        }
+        Segment::<false>::begin(text, 0).kind()
     }
 
     const fn sign(self) -> &'static str {
@@ -104,24 +86,115 @@ pub(super) fn first_directory<Text: Deref<Target = str>>(url: &CrawlUrl<Text>) -
     (!first.is_empty() && (!rest.is_empty() || url.query().is_some())).then_some(first)
 }
 
-/// The hash of a URL's template. `is_literal` says whether its first directory is one of few.
-pub(super) fn template<Text: Deref<Target = str>>(url: &CrawlUrl<Text>, is_literal: bool) -> u32 {
-    let mut hash = 1;
-    let mut last = "";
-    for (place, segment) in segments(url.path()).enumerate() {
-        let segment = segment.split_once(';').map_or(segment, |(front, _)| front);
-        last = segment;
-        if place == 0 && is_literal {
-            hash = mix(hash, u64::from(short(segment.as_bytes(), 0)));
-        } else if place < SEGMENTS {
-            hash = mix(hash, Kind::of(segment.as_bytes()) as u64 + 1);
+/// What a byte is to the kind of a segment, as bits.
+const DIGIT: u8 = 1;
+const LETTER: u8 = 2;
+const OTHER: u8 = 4;
+const SLASH: u8 = 8;
+const SEMICOLON: u8 = 16;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [OTHER; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        classes[byte as usize] = match byte {
+            b'0'..=b'9' => DIGIT,
+            b'a'..=b'z' | b'A'..=b'Z' => LETTER,
+            b'/' => SLASH,
+            b';' => OTHER | SEMICOLON,
+            _ => OTHER,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// A segment of a path, read in one pass: every new link has a few. With `CUT` it ends before a
+/// `;`, though the path goes on behind it.
+struct Segment<const CUT: bool> {
+    from: usize,
+    to: usize,
+    /// Where the next one may begin.
+    next: usize,
+    /// The classes of its bytes.
+    seen: u8,
+    /// How often digits and others follow each other.
+    turns: u32,
+}
+
+impl<const CUT: bool> Segment<CUT> {
+    /// Reads what begins here, up to the next slash.
+    fn begin(path: &[u8], from: usize) -> Self {
+        let end = if CUT { SLASH | SEMICOLON } else { SLASH };
+        let (mut seen, mut turns, mut to, mut before) = (0, 0, from, None);
+        for byte in &path[from..] {
+            let class = CLASSES[usize::from(*byte)];
+            if class & end != 0 {
+                break;
+            }
+            seen |= class;
+            turns += u32::from((class ^ before.unwrap_or(class)) & DIGIT);
+            before = Some(class);
+            to += 1;
+        }
+        let behind = &path[to..];
+        let next = match behind.first() {
+            Some(b';') => to + memchr::memchr(b'/', behind).unwrap_or(behind.len()),
+            _ => to,
+        };
+        Self {
+            from,
+            to,
+            next: next + 1,
+            seen,
+            turns,
         }
     }
-    hash = mix(hash, u64::from(short(extension(last).as_bytes(), 1)));
+
+    fn kind(&self) -> Kind {
+        match self.seen & !SEMICOLON {
+            DIGIT => Kind::Number,
+            seen if seen & DIGIT == 0 => Kind::Word,
+            seen if seen & LETTER == 0 => Kind::Date,
+            _ if self.turns >= 2 && self.to - self.from >= 6 => Kind::Mixed,
+            _ => Kind::Word,
+        }
+    }
+}
+
+/// The hash of the kinds of a path's first segments, `most` of them, and its last one. With
+/// `first`, that stands for the first segment in place of its kind.
+fn outline<const CUT: bool>(path: &str, first: Option<u32>, most: usize, seed: u64) -> (u64, &str) {
+    let (mut hash, mut place, mut at, mut last) = (seed, 0, 0, "");
+    while at < path.len() {
+        let segment = Segment::<CUT>::begin(path.as_bytes(), at);
+        at = segment.next;
+        if at == segment.from + 1 {
+            continue;
+        }
+        last = &path[segment.from..segment.to];
+        match first {
+            Some(first) if place == 0 => hash = mix(hash, u64::from(first)),
+            _ if place < most => hash = mix(hash, segment.kind() as u64 + 1),
+            _ => {}
+        }
+        place += 1;
+    }
+    (hash, last)
+}
+
+/// The hash of a URL's template. `directory` is its first directory, if that is one of few.
+pub(super) fn template<Text: Deref<Target = str>>(
+    url: &CrawlUrl<Text>,
+    directory: Option<u32>,
+) -> u32 {
+    let (hash, last) = outline::<true>(url.path(), directory, SEGMENTS, 1);
+    let mut hash = mix(hash, u64::from(short(extension(last).as_bytes(), 1)));
     // The names in any order are the same names.
-    let names = url.query().into_iter().flat_map(parameters);
-    let names = names.map(|(name, _)| u64::from(short(name.as_bytes(), 2)));
-    hash = mix(hash, names.fold(0, u64::wrapping_add));
+    if let Some(query) = url.query() {
+        let names = parameters(query).map(|(name, _)| u64::from(short(name.as_bytes(), 2)));
+        hash = mix(hash, names.fold(0, u64::wrapping_add));
+    }
     (hash >> 32) as u32
 }
 
@@ -133,18 +206,10 @@ fn extension(segment: &str) -> &str {
 
 /// The hash of what a URL has in common with those that grow out of it: the shape of its path, as
 /// far as it is not deep, and the name of its file where parameters follow, whatever these are.
-pub(super) fn stem<Text: Deref<Target = str>>(url: &CrawlUrl<Text>, is_literal: bool) -> u32 {
-    let mut hash = 2;
-    let mut last = "";
-    let is_short = segments(url.path()).count() < 3;
-    for (place, segment) in segments(url.path()).enumerate() {
-        last = segment;
-        if place == 0 && is_literal && is_short {
-            hash = mix(hash, u64::from(short(segment.as_bytes(), 0)));
-        } else if place < DEEP {
-            hash = mix(hash, Kind::of(segment.as_bytes()) as u64 + 1);
-        }
-    }
+pub(super) fn stem<Text: Deref<Target = str>>(url: &CrawlUrl<Text>, directory: Option<u32>) -> u32 {
+    let path = url.path();
+    let directory = directory.filter(|_| segments(path).nth(2).is_none());
+    let (mut hash, last) = outline::<false>(path, directory, DEEP, 2);
     if url.query().is_some() {
         hash = mix(hash, u64::from(short(last.as_bytes(), 6)));
     }
@@ -325,7 +390,10 @@ mod tests {
     fn what_has_one_template() {
         let hash = |path: &str| {
             let url = url(path);
-            template(&url, first_directory(&url).is_some())
+            template(
+                &url,
+                first_directory(&url).map(|name| short(name.as_bytes(), 0)),
+            )
         };
         for (one, other, same) in [
             ("/calendar/2026/11", "/calendar/1999/1", true),

@@ -55,7 +55,7 @@ fn learn_and_grow(learner: &mut Learner, path: &str, found_on: &str, texts: &[&s
         found_on: Some(&found_on),
         source: Source::Silent,
     };
-    learner.charge(&page, said);
+    learner.charge(&page, said, false);
 }
 
 #[test]
@@ -445,6 +445,17 @@ fn real_pages_come_before_traps_and_the_crawl_ends() {
         let named: u64 = traps.iter().map(|trap| u64::from(trap.withheld)).sum();
         assert!(named > 0 && named <= counts.withheld, "{name}: {traps:?}");
     }
+}
+
+#[test]
+fn what_the_user_asked_for_by_name_is_given_more_time() {
+    let usual = crawl(rules(), calendar).asked.len();
+    let mut wanted = rules();
+    let include = ["site".to_owned()];
+    wanted.scope = Scope::new(Reach::Domain, false, &include, &[]).unwrap();
+    let wanted = crawl(wanted, calendar);
+    assert_eq!(wanted.end, End::Finished);
+    assert!(wanted.asked.len() > 3 * usual, "{}", wanted.asked.len());
 }
 
 #[test]
