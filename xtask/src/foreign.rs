@@ -14,8 +14,8 @@ use crate::stage::{Counts, Ending};
 use crate::{Workspace, cargo, skipped, tools};
 
 /// What is installed from `PyPI`: two readers of archives, the maker of an index's keys, a judge
-/// of packages, a replay server, and two readers of tables.
-const PACKAGES: [&str; 7] = [
+/// of packages, a replay server, two readers of tables, and one of zstd.
+const PACKAGES: [&str; 8] = [
     "warcio==1.8.1",
     "fastwarc==1.1.0",
     "surt==0.3.1",
@@ -23,6 +23,7 @@ const PACKAGES: [&str; 7] = [
     "pywb==2.10.0",
     "pyarrow==26.0.1",
     "duckdb==2.0.0",
+    "zstandard==0.25.0",
 ];
 /// Pages that are crawled and asked from every replay server.
 const PAGES: &str = "2000";
@@ -61,6 +62,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
     run(script("crawl.py")
         .arg(&clewline)
         .arg(workspace.target.join("foreign/crawl")))?;
+    run(script("zstd.py")
+        .arg(&clewline)
+        .arg(workspace.target.join("foreign/zstd")))?;
     run(script("views.py")
         .arg(&clewline)
         .arg(workspace.target.join("foreign/views"))
@@ -102,7 +106,7 @@ fn environment(workspace: &Workspace) -> Result<PathBuf> {
     let has_all = |python: &Path| {
         let command = [
             "-c",
-            "import warcio, fastwarc, surt, wacz, pywb, pyarrow, duckdb",
+            "import warcio, fastwarc, surt, wacz, pywb, pyarrow, duckdb, zstandard",
         ];
         let status = Command::new(python)
             .args(command)

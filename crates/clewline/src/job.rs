@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clewline_core::cookies::CookieJar;
 use clewline_core::frontier::{Frontier, FrontierState, Rules};
-use clewline_warc::Coding;
+use clewline_warc::{Coding, Level};
 use serde::de::DeserializeOwned;
 
 use crate::config::{Compression, Config, ConfigProblem};
@@ -270,7 +270,9 @@ fn archive_plan(folder: &JobFolder, config: &Config) -> Result<ArchivePlan, Craw
     Ok(ArchivePlan {
         name: name.to_string_lossy().into_owned(),
         coding: match config.output.archive.compression {
-            Compression::Gzip => Coding::Gzip,
+            Compression::Fast => Coding::Gzip(Level::Fast),
+            Compression::Balanced => Coding::Gzip(Level::Balanced),
+            Compression::Small => Coding::Gzip(Level::Small),
             Compression::Zstd => Coding::Zstd,
         },
         file_size: config.output.archive.file_size,

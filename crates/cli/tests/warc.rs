@@ -90,7 +90,7 @@ fn archive(path: &Path, coding: Coding) -> Vec<u64> {
 fn captures_are_printed() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("archive")).unwrap();
-    for coding in [Coding::Plain, Coding::Gzip, Coding::Zstd] {
+    for coding in Coding::ALL {
         let name = format!("archive/x{}", coding.suffix());
         let path = folder.path().join(&name);
         let lengths = archive(&path, coding);
@@ -137,7 +137,7 @@ fn records_are_listed_and_streamed() {
         folder.path().join("y.warc.gz"),
     );
     let lengths = archive(&plain, Coding::Plain);
-    archive(&packed, Coding::Gzip);
+    archive(&packed, Coding::default());
     let listed = succeeds(&["ls", "--json", plain.to_str().unwrap()]);
     let rows: Vec<serde_json::Value> = String::from_utf8(listed)
         .unwrap()
@@ -175,7 +175,7 @@ fn records_are_listed_and_streamed() {
 fn damage_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.warc.gz");
-    let lengths = archive(&path, Coding::Gzip);
+    let lengths = archive(&path, Coding::default());
     let name = path.to_str().unwrap();
     assert!(succeeds(&["verify", name]).is_empty());
     let mut bytes = fs::read(&path).unwrap();
@@ -204,7 +204,7 @@ fn damage_is_found() {
 fn views_are_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.warc.gz");
-    let lengths = archive(&path, Coding::Gzip);
+    let lengths = archive(&path, Coding::default());
     let (name, made) = (path.to_str().unwrap(), folder.path().join("made"));
     let into = made.to_str().unwrap();
     let told = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();

@@ -284,7 +284,7 @@ fn files_of_others_are_indexed_by_their_answers() {
         let id = RecordId::numbered([5; 16], number as u64);
         let block = Block::message(head.as_bytes()).bytes(&body);
         let draft = Draft::response(id, date, &url, block);
-        let mut encoder = Encoder::new(Coding::Gzip);
+        let mut encoder = Encoder::new(Coding::default());
         encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
     }
     let made = updated(place.path());

@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut spool = tempfile::tempfile()?;
     spool.write_all(&long[IN_MEMORY..])?;
     let mut lines = Vec::new();
-    for coding in [Coding::Plain, Coding::Gzip, Coding::Zstd] {
+    for coding in [Coding::Plain, Coding::default(), Coding::Zstd] {
         let name = format!("all{}", coding.suffix());
         let path = folder.join(&name);
         let mut file = File::create(&path)?;

@@ -8,6 +8,7 @@
 
 pub mod cdxj;
 mod chunked;
+mod dictionary;
 mod digest;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -22,11 +23,13 @@ pub mod verify;
 mod write;
 
 pub use chunked::{Dechunker, Framing};
+pub use dictionary::{Dictionary, samples};
 pub use digest::{Algorithm, Digest, Hasher};
 pub use id::RecordId;
 pub use kind::{Kind, Profile, Truncation};
 pub use moment::Moment;
 pub use surt::surt;
 pub use write::{
-    Block, Coding, Draft, Effort, Encoder, Examined, Original, Payload, WriteError, warc_fields,
+    Block, Coding, Draft, Effort, Encoder, Examined, Level, Original, Payload, WriteError,
+    warc_fields,
 };

@@ -13,6 +13,7 @@ mod reader;
 use std::io;
 
 pub use header::{Header, LONGEST_HEADER};
+pub(crate) use members::dictionary;
 pub use reader::{BlockReader, Ending, Reader};
 
 /// Why a record cannot be read. Offsets are positions in the file.

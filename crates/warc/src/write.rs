@@ -1,24 +1,30 @@
 //! Writing records.
 //!
 //! Owns the way from a draft to the bytes of a member: `draft` the header, `block` what follows
-//! it, `member` the compression, `repeats` what is looked for, `deflate` and `frame` how it is written. The same draft, its block in the same parts, gives the same bytes:
-//! nothing here reads a clock or a random number. Memory is bounded whatever the size of a block.
+//! it, `member` the compression, `gzip` and `frame` its forms by libraries, `fast` the cheapest
+//! gzip (`repeats` is what it looks for, `deflate` how it is written). The same draft, its block in
+//! the same parts, gives the same bytes: nothing here reads a clock or a random number. Memory is
+//! bounded whatever the size of a block.
 
 mod bits;
 mod block;
 mod deflate;
 mod draft;
+mod fast;
 mod frame;
+mod gzip;
 mod member;
 mod repeats;
 
 use std::io::{self, Write};
 
+use crate::dictionary::Dictionary;
+
 pub(crate) use block::PayloadHasher;
 pub use block::{Block, Examined, Payload};
 pub use draft::{Draft, Original, warc_fields};
 use member::Packer;
-pub use member::{Coding, Effort};
+pub use member::{Coding, Effort, Level};
 
 /// Why a record was not written. What is in the output by then is part of a record: cut it off.
 #[derive(Debug, thiserror::Error)]
@@ -46,15 +52,24 @@ pub enum WriteError {
 #[derive(Debug)]
 pub struct Encoder {
     packer: Packer,
-    /// The header, and the head of a message behind it.
+    /// The header and the head of a message behind it, or the whole record.
     record: Vec<u8>,
 }
 
 impl Encoder {
-    /// An encoder of this coding.
+    /// An encoder of this coding; zstd has no dictionary.
     pub fn new(coding: Coding) -> Self {
+        Self::of(Packer::new(coding))
+    }
+
+    /// An encoder of zstd for a file that begins with this dictionary.
+    pub fn with_dictionary(dictionary: Dictionary) -> Self {
+        Self::of(Packer::with_dictionary(dictionary))
+    }
+
+    const fn of(packer: Packer) -> Self {
         Self {
-            packer: Packer::new(coding),
+            packer,
             record: Vec::new(),
         }
     }
@@ -70,16 +85,28 @@ impl Encoder {
         let unread = |source| WriteError::Block { id, source };
         let failed = |source| WriteError::Output { id, source };
         let mut counted = Counted { out, written: 0 };
-        self.record.clear();
-        draft.header(&mut self.record).map_err(unread)?;
+        let record = &mut self.record;
+        record.clear();
+        draft.header(record).map_err(unread)?;
         let block = draft.block();
-        let length = (self.record.len() + END.len()) as u64 + block.length();
-        self.record.extend_from_slice(block.head());
+        let length = (record.len() + END.len()) as u64 + block.length();
+        record.extend_from_slice(block.head());
+        if self.packer.takes_whole(effort, length) {
+            let take = &mut |piece: &[u8]| {
+                record.extend_from_slice(piece);
+                true
+            };
+            block.each_body(take).map_err(unread)?;
+            record.extend_from_slice(END);
+            let written = self.packer.whole(effort, record, &mut counted);
+            written.map_err(failed)?;
+            return Ok(counted.written);
+        }
         let mut member = self
             .packer
             .begin(effort, length, &mut counted)
             .map_err(failed)?;
-        member.head(&self.record).map_err(failed)?;
+        member.head(record).map_err(failed)?;
         let mut refused = None;
         let read = block.each_body(&mut |piece| match member.body(piece) {
             Ok(()) => true,

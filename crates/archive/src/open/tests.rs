@@ -18,7 +18,7 @@ pub(crate) fn moment(digits: &str) -> Moment {
 /// Writes an archive of messages: URL, time, head and body.
 pub(crate) fn write(path: &Path, messages: &[(&str, &str, &[u8], &[u8])]) {
     let mut file = fs::File::create(path).unwrap();
-    let mut encoder = Encoder::new(Coding::Gzip);
+    let mut encoder = Encoder::new(Coding::default());
     for (number, (url, time, head, body)) in messages.iter().enumerate() {
         let id = RecordId::numbered([7; 16], number as u64);
         let block = Block::message(head).bytes(body);
@@ -135,7 +135,7 @@ fn a_revisit_leads_to_its_payload() {
     let folder = folder();
     let path = folder.path().join("a.warc.gz");
     let mut file = fs::File::create(&path).unwrap();
-    let mut encoder = Encoder::new(Coding::Gzip);
+    let mut encoder = Encoder::new(Coding::default());
     let id = |number| RecordId::numbered([8; 16], number);
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let digest = Digest::of(b"page");

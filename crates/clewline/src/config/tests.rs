@@ -124,6 +124,19 @@ fn written_and_read(config: &Config) -> Config {
 }
 
 #[test]
+fn the_compression_of_an_earlier_version_is_known() {
+    for (written, expected) in [
+        ("gzip", Compression::Balanced),
+        ("zstd", Compression::Zstd),
+        ("fast", Compression::Fast),
+    ] {
+        let text = format!("compression = \"{written}\"");
+        let archive: ArchiveConfig = toml::from_str(&text).unwrap();
+        assert_eq!(archive.compression, expected);
+    }
+}
+
+#[test]
 fn every_setting_is_read_back() {
     let config = unusual();
     let back = written_and_read(&config);

@@ -46,7 +46,12 @@ fn archive(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn what_a_crawl_wrote_comes_out_of_its_archive_again() {
-    for compression in [Compression::Gzip, Compression::Zstd] {
+    for compression in [
+        Compression::Fast,
+        Compression::Balanced,
+        Compression::Small,
+        Compression::Zstd,
+    ] {
         let web = site();
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("a.crawl");
@@ -108,7 +113,7 @@ fn what_others_archived_is_told_as_far_as_it_goes() {
         b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>t</title><a href=/b>b</a>";
     let moved = b"HTTP/1.1 302 No\r\nLocation: /c\r\n\r\n";
     let mut file = File::create(&path).unwrap();
-    let mut encoder = Encoder::new(Coding::Gzip);
+    let mut encoder = Encoder::new(Coding::default());
     let id = |number| RecordId::numbered([4; 16], number);
     for (number, target, message) in [
         (1, "http://a.test/a", &page[..]),

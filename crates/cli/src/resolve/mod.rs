@@ -109,6 +109,12 @@ impl Environment {
     }
 }
 
+const COMPRESSIONS: [(&str, Compression); 4] = [
+    ("fast", Compression::Fast),
+    ("balanced", Compression::Balanced),
+    ("small", Compression::Small),
+    ("zstd", Compression::Zstd),
+];
 const FORMATS: [(&str, Format); 2] = [("text", Format::Text), ("json", Format::Json)];
 const FAIL_ON: [(&str, FailOn); 3] = [
     ("broken", FailOn::Broken),
@@ -193,6 +199,7 @@ fn output(
     let folder = || named.unwrap_or_else(|| folder::name(&config.roots, date));
     let memory = written("memory", settings.memory.as_ref());
     let min_free = written("min-free", settings.min_free.as_ref());
+    let compression = written("warc-compression", settings.warc_compression.as_ref());
     let warc_size = written("warc-size", settings.warc_size.as_ref());
     let update_from = written("update-from", settings.update_from.as_ref());
     let update_from = reader.one(update_from, folder::earlier);
@@ -215,11 +222,9 @@ fn output(
             .map_or_else(MinFree::default, MinFree),
         archive: ArchiveConfig {
             write: !settings.no_archive,
-            compression: if settings.warc_zstd {
-                Compression::Zstd
-            } else {
-                Compression::Gzip
-            },
+            compression: reader
+                .choice(compression, &COMPRESSIONS)
+                .unwrap_or_default(),
             file_size: reader
                 .size(warc_size, &(1..=ArchiveConfig::LARGEST_FILE))
                 .unwrap_or(archive.file_size),

@@ -274,6 +274,12 @@ fn of_output(config: &Config, options: Options) -> Standings {
         Colour::Never => "never",
     };
     let archive = &config.output.archive;
+    let compression = match archive.compression {
+        Compression::Fast => "fast",
+        Compression::Balanced => "balanced",
+        Compression::Small => "small",
+        Compression::Zstd => "zstd",
+    };
     let verbose = match options.talk {
         Talk::Verbose(more) => more,
         Talk::Quiet | Talk::Normal => 0,
@@ -294,10 +300,7 @@ fn of_output(config: &Config, options: Options) -> Standings {
         ("memory", text(&show_size(config.output.memory.0))),
         ("min-free", text(&show_size(config.output.min_free.0))),
         ("no-archive", switch(!archive.write)),
-        (
-            "warc-zstd",
-            switch(archive.compression == Compression::Zstd),
-        ),
+        ("warc-compression", text(compression)),
         ("warc-size", text(&show_size(archive.file_size))),
         ("archive-secrets", switch(archive.keep_secrets)),
         ("update-from", path(archive.update_from.as_ref())),

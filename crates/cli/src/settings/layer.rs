@@ -68,11 +68,12 @@ const CONTRADICT: [(&str, &str); 4] = [
     ("quiet", "verbose"),
 ];
 
-/// Switches that are another way to write `scope`.
-const REACH_SWITCHES: [(&str, &str); 3] = [
-    ("no-parent", "path"),
-    ("lenient", "domain"),
-    ("strict", "host"),
+/// Switches that are another way to write a setting: the switch, the setting, its value.
+const SWITCHES: [(&str, &str, &str); 4] = [
+    ("no-parent", "scope", "path"),
+    ("lenient", "scope", "domain"),
+    ("strict", "scope", "host"),
+    ("warc-zstd", "warc-compression", "zstd"),
 ];
 
 /// Values by key, each with its origin.
@@ -123,22 +124,22 @@ impl Layer {
         self.values.get(key).is_some_and(says_something)
     }
 
-    /// Turns the switches for a reach into `scope` and names what cannot both be meant.
+    /// Turns switches into the settings that they stand for and names what cannot both be meant.
     pub(crate) fn tidy(&mut self, problems: &mut Vec<Problem>) {
-        for (switch, reach) in REACH_SWITCHES {
+        for (switch, key, meant) in SWITCHES {
             if !self.has(switch) {
                 continue;
             }
             let origin = self.origin(switch);
             let place = origin.place(switch);
             self.remove(switch);
-            let other = self.values.get("scope").and_then(Value::as_str);
-            match other.filter(|other| *other != reach) {
+            let other = self.values.get(key).and_then(Value::as_str);
+            match other.filter(|other| *other != meant) {
                 Some(other) => problems.push(Problem::new(
                     place,
-                    format!("means --scope {reach}, which contradicts --scope {other}; keep one"),
+                    format!("means --{key} {meant}, which contradicts --{key} {other}; keep one"),
                 )),
-                None => self.insert("scope", Value::from(reach), origin),
+                None => self.insert(key, Value::from(meant), origin),
             }
         }
         for (one, other) in CONTRADICT {
@@ -250,6 +251,26 @@ mod tests {
             Some("path")
         );
         assert!(problems.is_empty());
+    }
+
+    #[test]
+    fn a_switch_and_its_setting_replace_each_other_across_layers() {
+        let named = |compression: &str| vec![("warc-compression", Value::from(compression))];
+        let switch = vec![("warc-zstd", Value::from(true))];
+        for (above, below, expected) in [
+            (switch.clone(), named("small"), "zstd"),
+            (named("small"), switch.clone(), "small"),
+            (vec![], switch, "zstd"),
+        ] {
+            let (mut flags, mut lower) = (layer(&Origin::Flag, &above), layer(&file(), &below));
+            let mut problems = Vec::new();
+            flags.tidy(&mut problems);
+            lower.tidy(&mut problems);
+            let settings: Settings = flags.over(lower).read();
+            let found = settings.output.warc_compression;
+            assert_eq!(found.as_deref(), Some(expected));
+            assert!(problems.is_empty());
+        }
     }
 
     #[test]

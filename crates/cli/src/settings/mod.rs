@@ -295,7 +295,11 @@ pub(crate) struct OutputSettings {
     /// Do not keep the bytes of requests and answers
     #[arg(long)]
     pub(crate) no_archive: bool,
-    /// Compress the archive with zstd: smaller and faster, read by fewer tools
+    /// How to compress the archive: gzip with little, usual or more work, or zstd, which is much
+    /// smaller and read by fewer tools
+    #[arg(long, value_name = "HOW", value_parser = Choice(COMPRESSIONS))]
+    pub(crate) warc_compression: Option<String>,
+    /// The same as --warc-compression zstd
     #[arg(long)]
     pub(crate) warc_zstd: bool,
     /// Begin a new file of the archive at this size
@@ -379,6 +383,7 @@ pub(crate) struct HostSettings {
 
 pub(crate) const REACHES: &[&str] = &["page", "path", "host", "domain", "any"];
 pub(crate) const SPEEDS: &[&str] = &["gentle", "polite", "fast", "max"];
+pub(crate) const COMPRESSIONS: &[&str] = &["fast", "balanced", "small", "zstd"];
 pub(crate) const FORMATS: &[&str] = &["text", "json"];
 pub(crate) const FAIL_ON: &[&str] = &["broken", "error", "any"];
 pub(crate) const COLOURS: &[&str] = &["auto", "always", "never"];

@@ -167,7 +167,7 @@ fn records_become_captures() {
     ];
     let mut file = Vec::new();
     for draft in &drafts {
-        Encoder::new(Coding::Gzip)
+        Encoder::new(Coding::default())
             .encode(draft, Effort::Usual, &mut file)
             .unwrap();
     }

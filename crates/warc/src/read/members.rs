@@ -11,6 +11,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{DParameter, Decoder as Frames, InBuffer, Operation as _, OutBuffer};
 
 use super::ReadError;
+use crate::dictionary::MAGIC;
 
 /// Bytes of the file that are read at once.
 const RAW: usize = 64 * 1024;
@@ -27,8 +28,6 @@ const DICTIONARY: u64 = 16 * 1024 * 1024;
 
 const GZIP: [u8; 3] = [0x1f, 0x8b, 8];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// The skippable frame that holds a dictionary in a `.warc.zst`.
-const ZSTD_DICTIONARY: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
 
 /// How a file is packed, told by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -399,7 +398,7 @@ impl<R: Read> Members<R> {
         };
         self.advance(8);
         let mut left = u64::from(u32::from_le_bytes([head[4], head[5], head[6], head[7]]));
-        let is_dictionary = head[..4] == ZSTD_DICTIONARY && self.member == 0;
+        let is_dictionary = head[..4] == MAGIC && self.member == 0;
         let mut kept = (is_dictionary && left <= DICTIONARY).then(Vec::new);
         while left > 0 {
             if self.rest().is_empty() && !self.read_raw()? {
@@ -512,10 +511,10 @@ fn unpacked_dictionary(kept: Vec<u8>) -> io::Result<Vec<u8>> {
 }
 
 /// The dictionary at the start of a file, if there is one.
-pub(super) fn dictionary<R: Read>(input: R) -> Result<Vec<u8>, ReadError> {
+pub(crate) fn dictionary<R: Read>(input: R) -> Result<Vec<u8>, ReadError> {
     let mut members = Members::new(input, 0, Vec::new());
     let start = members.peek(4)?;
-    if start.starts_with(&ZSTD_DICTIONARY) {
+    if start.starts_with(&MAGIC) {
         members.skip_frame()?;
     }
     Ok(members.dictionary)

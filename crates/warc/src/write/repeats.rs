@@ -87,11 +87,6 @@ impl Finder {
         later
     }
 
-    /// What is in the window.
-    pub(super) fn filled(&self) -> &[u8] {
-        &self.window[..self.filled]
-    }
-
     /// Looks through the window.
     ///
     /// Every second or third place is looked up, and every one remembered: whether there is a

@@ -122,24 +122,34 @@ pub(crate) const WITH_KNOWN: &str = "clewline, 5 M URLs known";
 pub(crate) fn with_archive(ground: &Ground, coding: Coding) -> Contestant {
     let stores = "its job folder with archive";
     let crawl = clewline(ground, coding.name(), stores).with(&INTO_FOLDER);
-    match coding {
-        Coding::Gzip => crawl,
-        Coding::Zstd => crawl.with(&["--warc-zstd"]),
-    }
+    crawl.with(&["--warc-compression", coding.flag()])
 }
 
 /// How an archive is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coding {
-    Gzip,
+    Fast,
+    Balanced,
     Zstd,
 }
 
 impl Coding {
+    /// The codings that are raced: the cheapest gzip, the usual one, and the smallest of all.
+    pub(crate) const RACED: [Self; 3] = [Self::Fast, Self::Balanced, Self::Zstd];
+
+    const fn flag(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Balanced => "balanced",
+            Self::Zstd => "zstd",
+        }
+    }
+
     /// What a crawl with such an archive is called.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Gzip => "clewline, with archive gzip",
+            Self::Fast => "clewline, with archive fast",
+            Self::Balanced => "clewline, with archive",
             Self::Zstd => "clewline, with archive zstd",
         }
     }

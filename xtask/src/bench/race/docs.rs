@@ -181,7 +181,7 @@ impl Site<'_> {
         if variant.door == Door::Fast {
             let archive = |coding| contestant::with_archive(self.ground, coding).with(&ONE_SITE);
             all.push(contestant::packing(self.ground));
-            all.extend([Coding::Gzip, Coding::Zstd].map(archive));
+            all.extend(Coding::RACED.map(archive));
         }
         if self.options.rivals == Rivals::Race {
             // One connection that waits a tenth of a second each time says nothing new.

@@ -64,6 +64,48 @@ pub(crate) struct Sample {
     pub(crate) server: f64,
     pub(crate) coverage: Option<Coverage>,
     pub(crate) violations: Option<u64>,
+    pub(crate) left: Left,
+}
+
+/// What a run left on disk, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Left {
+    pub(crate) all: u64,
+    /// In WARC files.
+    pub(crate) archive: u64,
+}
+
+impl Left {
+    fn of(folder: &Path) -> Result<Self> {
+        let mut left = Self::default();
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                left = left.and(Self::of(&entry.path())?);
+                continue;
+            }
+            let size = entry.metadata()?.len();
+            left.all += size;
+            if entry.file_name().to_string_lossy().contains(".warc") {
+                left.archive += size;
+            }
+        }
+        Ok(left)
+    }
+
+    const fn and(self, other: Self) -> Self {
+        Self {
+            all: self.all + other.all,
+            archive: self.archive + other.archive,
+        }
+    }
+
+    const fn without(self, before: Self) -> Self {
+        Self {
+            all: self.all.saturating_sub(before.all),
+            archive: self.archive.saturating_sub(before.archive),
+        }
+    }
 }
 
 /// All that is known of a contestant on a site.
@@ -162,6 +204,21 @@ impl Row {
         self.spread(|sample| sample.cost.peak as f64 / 1024.0)
     }
 
+    /// Bytes left on disk for each page, if anything was left.
+    pub(crate) fn bytes_per_page(&self) -> Option<Spread> {
+        self.bytes(|left| left.all)
+    }
+
+    /// The same of WARC files alone.
+    pub(crate) fn archive_per_page(&self) -> Option<Spread> {
+        self.bytes(|left| left.archive)
+    }
+
+    fn bytes(&self, part: impl Fn(Left) -> u64) -> Option<Spread> {
+        self.spread(|sample| part(sample.left) as f64 / sample.requests.max(1) as f64)
+            .filter(|spread| spread.most > 0.0)
+    }
+
     pub(crate) fn requests(&self) -> Option<Spread> {
         self.spread(|sample| sample.requests as f64)
     }
@@ -227,6 +284,7 @@ impl Race<'_> {
         if let Some(begun) = &contestant.begun {
             copy(begun, self.blanks.disk)?;
         }
+        let before = self.left()?;
         let session = self.arena.open(&self.blanks)?;
         let cost = self.stopwatch.run(&contestant.command(&self.blanks))?;
         let account = session.close()?;
@@ -243,11 +301,16 @@ impl Race<'_> {
             server: account.server,
             coverage: account.coverage,
             violations: account.violations,
+            left: self.left()?.without(before),
         };
         if contestant.party == Party::Limit {
             self.without_failures()?;
         }
         Ok(sample)
+    }
+
+    fn left(&self) -> Result<Left> {
+        Ok(Left::of(self.blanks.out)?.and(Left::of(self.blanks.disk)?))
     }
 
     /// A limit that was reached by failing is none.
@@ -284,6 +347,19 @@ pub(super) fn empty(folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_is_counted_in_all_folders() {
+        let place = tempfile::tempdir().unwrap();
+        let below = place.path().join("archive");
+        fs::create_dir(&below).unwrap();
+        fs::write(below.join("a-00001.warc.gz"), [0; 30]).unwrap();
+        fs::write(place.path().join("urls.jsonl"), [0; 12]).unwrap();
+        let (all, archive) = (42, 30);
+        let left = Left::of(place.path()).unwrap();
+        assert_eq!(left, Left { all, archive });
+        assert_eq!(left.without(left), Left::default());
+    }
 
     #[test]
     fn medians() {

@@ -63,6 +63,8 @@ fn line(row: &Row, rows: &[Row]) -> Value {
             "server_seconds": sample.server,
             "peak_kib": sample.cost.peak,
             "requests": sample.requests,
+            "bytes_left": sample.left.all,
+            "archive_bytes": sample.left.archive,
             "complete": sample.cost.ended == Ended::Well,
         })
     });
@@ -75,6 +77,8 @@ fn line(row: &Row, rows: &[Row]) -> Value {
         "ideal_pages_per_second": row.ideal,
         "cpu_micros_per_page": spread(row.per_page()),
         "user_micros_per_page": spread(row.user_per_page()),
+        "bytes_per_page": spread(row.bytes_per_page()),
+        "archive_bytes_per_page": spread(row.archive_per_page()),
         "server_micros_per_page": spread(row.server_per_page()),
         "engine_micros_per_page": spread(row.engine_per_page()),
         "times_bare_client": ratio(row, rows),

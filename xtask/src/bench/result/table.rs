@@ -4,7 +4,7 @@ use super::super::race::checks::{Check, Kept};
 use super::super::race::contestant::Party;
 use super::super::race::round::{Row, Spread};
 
-const HEADINGS: [&str; 13] = [
+const HEADINGS: [&str; 14] = [
     "site",
     "who",
     "stores",
@@ -14,6 +14,7 @@ const HEADINGS: [&str; 13] = [
     "pages/s",
     "CPU µs/page [min–max]",
     "user",
+    "bytes/page (WARC)",
     "× bare",
     "server µs",
     "peak MiB",
@@ -21,7 +22,7 @@ const HEADINGS: [&str; 13] = [
 ];
 
 /// Columns that hold words.
-const WORDS: [usize; 4] = [0, 1, 2, 12];
+const WORDS: [usize; 4] = [0, 1, 2, 13];
 
 /// One line per contestant and site.
 pub(crate) fn markdown(rows: &[Row]) -> String {
@@ -95,6 +96,7 @@ fn cells(row: &Row, rows: &[Row]) -> Vec<String> {
         median(row.pages_per_second(), 0),
         range(row.per_page()),
         median(row.user_per_page(), 1),
+        bytes(row),
         times_bare(row, rows),
         median(row.server_per_page(), 0),
         median(row.peak(), 0),
@@ -112,6 +114,16 @@ fn range(spread: Option<Spread>) -> String {
             )
         },
     )
+}
+
+/// What is left on disk, and how much of it is the archive.
+fn bytes(row: &Row) -> String {
+    let Some(all) = row.bytes_per_page() else {
+        return "–".to_owned();
+    };
+    let archive = row.archive_per_page();
+    let archive = archive.map(|archive| format!(" ({:.0})", archive.median));
+    format!("{:.0}{}", all.median, archive.unwrap_or_default())
 }
 
 /// How many times the processor time of the bare client on the same site.
@@ -171,7 +183,7 @@ pub(crate) mod tests {
     use crate::bench::arena::Coverage;
     use crate::bench::measure::{Cost, Ended};
     use crate::bench::race::contestant::Contestant;
-    use crate::bench::race::round::Sample;
+    use crate::bench::race::round::{Left, Sample};
 
     /// A row with one run of 1,000 requests in a second.
     pub(crate) fn row(name: &str, party: Party, cpu: f64) -> Row {
@@ -196,6 +208,10 @@ pub(crate) mod tests {
             server: 0.03,
             coverage: None,
             violations: None,
+            left: Left {
+                all: 7000,
+                archive: 5000,
+            },
         });
         row
     }
@@ -220,6 +236,7 @@ pub(crate) mod tests {
             "1000",
             "60.0 [60.0–60.0]",
             "30.0",
+            "7 (5)",
             "3.0",
             "30",
             "2",

@@ -14,7 +14,7 @@ use std::io::{self, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use clewline_warc::{Block, Draft, Effort, Encoder, Moment};
+use clewline_warc::{Block, Dictionary, Draft, Effort, Encoder, Moment};
 
 use super::ArchivePlan;
 use super::group::Numbers;
@@ -73,6 +73,8 @@ pub(super) struct Files {
     complete: Vec<String>,
     /// Where the archive ends if no file is in progress.
     end: Position,
+    /// What the next file begins with.
+    dictionary: Option<Dictionary>,
 }
 
 #[derive(Debug)]
@@ -90,7 +92,13 @@ impl Files {
             current: None,
             complete: Vec::new(),
             end,
+            dictionary: None,
         }
+    }
+
+    /// Has all later files begin with a dictionary.
+    pub(super) fn use_dictionary(&mut self, dictionary: Dictionary) {
+        self.dictionary = Some(dictionary);
     }
 
     /// Ends a file that is full, and begins the next one if none is in progress.
@@ -116,8 +124,11 @@ impl Files {
         let mut appender = Appender::open(self.folder.join(format!("{name}{OPEN}")))?;
         let block = Block::plain(&plan.info);
         let draft = Draft::warcinfo(numbers.one(), date, &name, block);
-        let mut bytes = Vec::new();
-        Encoder::new(plan.coding)
+        let (mut encoder, mut bytes) = match &self.dictionary {
+            Some(found) => (Encoder::with_dictionary(found.clone()), found.frame()),
+            None => (Encoder::new(plan.coding), Vec::new()),
+        };
+        encoder
             .encode(&draft, Effort::Usual, &mut bytes)
             .map_err(io::Error::other)?;
         appender.write(&bytes)?;
@@ -150,7 +161,7 @@ impl Files {
     }
 
     /// Nothing more comes into the file in progress.
-    fn end(&mut self) -> io::Result<()> {
+    pub(super) fn end(&mut self) -> io::Result<()> {
         let end = self.sync()?;
         if let Some(current) = self.current.take() {
             self.end = end;

@@ -91,6 +91,11 @@ impl Group<'_> {
         }
     }
 
+    /// How many records it becomes.
+    pub(super) fn records(&self) -> usize {
+        2 * usize::from(self.exchange.is_some()) + usize::from(self.entry.is_some())
+    }
+
     /// Writes the records; answers the length of the first one if that is a capture.
     pub(super) fn encode(
         &self,

@@ -6,6 +6,7 @@
 //! to know how a record is written (`clewline-warc`) and what a crawl is. Invariant: what is
 //! cut and appended again stands there once, and every file is whole after a cut.
 
+mod dictionary;
 mod earlier;
 mod files;
 mod group;
@@ -21,13 +22,14 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clewline_warc::Coding;
+use clewline_warc::{Coding, Dictionary};
 
 use super::{Log, Offset};
 use crate::exchange::Exchange;
 use crate::failpoint::{Point, pass};
 use crate::record::Entry;
 
+use dictionary::Learner;
 use earlier::{Earlier, Known};
 use files::Files;
 pub use files::Position;
@@ -70,6 +72,7 @@ pub struct ArchiveLog {
     plan: ArchivePlan,
     files: Files,
     press: Press,
+    learner: Learner,
     numbers: Numbers,
     seen: Seen,
     earlier: Option<Earlier>,
@@ -82,19 +85,45 @@ impl ArchiveLog {
         let folder = folder.join(FOLDER);
         let end = Position::of(end);
         let index = Index::open(&folder, end)?;
-        Ok(Self {
+        let (learner, dictionary) = Learner::open(&folder, &plan)?;
+        let mut log = Self {
             earlier: Earlier::open(&plan.earlier, &folder)?,
             files: Files::new(folder, end),
             press: Press::new(plan.coding),
+            learner,
             numbers: Numbers::new(plan.seed),
             seen: index.seen()?,
             index,
             plan,
-        })
+        };
+        if let Some(dictionary) = dictionary {
+            log.use_dictionary(dictionary);
+        }
+        Ok(log)
+    }
+
+    /// Has all later records compressed with a dictionary. No file may be in progress.
+    fn use_dictionary(&mut self, dictionary: Dictionary) {
+        self.press.use_dictionary(&dictionary);
+        self.files.use_dictionary(dictionary);
+    }
+
+    /// Makes the dictionary once there is enough to learn from. This happens between two
+    /// batches, so that no record is compressed for another file than it goes to.
+    fn learn(&mut self) -> io::Result<()> {
+        if self.learner.is_due() {
+            self.files.end()?;
+            if let Some(dictionary) = self.learner.learn()? {
+                self.use_dictionary(dictionary);
+            }
+        }
+        Ok(())
     }
 
     /// Writes groups in their order, compressed in parallel.
     fn write(&mut self, groups: &[Group<'_>]) -> io::Result<()> {
+        self.learn()?;
+        self.learner.count(groups.iter().map(Group::records).sum());
         let Self {
             plan,
             files,

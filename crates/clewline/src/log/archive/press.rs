@@ -11,7 +11,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use clewline_warc::{Coding, Encoder};
+use clewline_warc::{Coding, Dictionary, Encoder};
 
 use super::group::Group;
 
@@ -108,6 +108,13 @@ impl Press {
         let workers = (0..cores.min(MOST_THREADS)).map(|_| Worker::new(coding));
         Self {
             workers: workers.collect(),
+        }
+    }
+
+    /// Compresses all later groups with a dictionary.
+    pub(super) fn use_dictionary(&mut self, dictionary: &Dictionary) {
+        for worker in &mut self.workers {
+            worker.encoder = Encoder::with_dictionary(dictionary.clone());
         }
     }
 

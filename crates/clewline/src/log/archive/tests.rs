@@ -1,5 +1,6 @@
 //! The archive as a log: order, rotation, and every state that a crash can leave behind.
 
+mod dictionary;
 mod index;
 
 use std::fs::{self, File};
@@ -23,7 +24,7 @@ const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
 fn plan(file_size: u64) -> ArchivePlan {
     ArchivePlan {
         name: "a.test".into(),
-        coding: Coding::Gzip,
+        coding: Coding::default(),
         file_size,
         info: b"software: test\r\n".to_vec(),
         seed: [7; 16],
@@ -242,7 +243,7 @@ fn a_revisit_is_coded_as_its_original() {
 
 /// Batches with a rotation in each, and the end after each.
 fn write_some(folder: &Path) -> Vec<(Offset, Vec<u8>)> {
-    let mut log = ArchiveLog::open(folder, plan(3_000), Offset(0)).unwrap();
+    let mut log = ArchiveLog::open(folder, plan(2_000), Offset(0)).unwrap();
     let mut ends = vec![(Offset(0), Vec::new())];
     let mut written = Vec::new();
     for number in 0..3 {
@@ -268,7 +269,7 @@ fn a_file_gets_its_name_with_the_batch_after_its_last() {
         names.retain(|name| !name.contains(".open"));
         names
     };
-    let mut log = ArchiveLog::open(place.path(), plan(3_000), Offset(0)).unwrap();
+    let mut log = ArchiveLog::open(place.path(), plan(2_000), Offset(0)).unwrap();
     let batch = |first: usize| (first..first + 6).map(|number| page(number, 3_000));
     log.keep(&[]).unwrap();
     log.append(&batch(0).collect::<Vec<_>>()).unwrap();
@@ -318,7 +319,7 @@ fn every_end_is_found_again_whatever_a_crash_left() {
             let left = names(&archive);
             assert!(!left.iter().any(|name| name.contains(".open")), "{left:?}");
             // The next run goes on in a file of its own.
-            let mut log = ArchiveLog::open(place.path(), plan(3_000), *end).unwrap();
+            let mut log = ArchiveLog::open(place.path(), plan(2_000), *end).unwrap();
             assert_eq!(log.sync().unwrap(), *end);
             log.append(&[page(99, 10)]).unwrap();
             let after = Position::of(log.sync().unwrap());
