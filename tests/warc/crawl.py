@@ -51,8 +51,6 @@ class Odd(socketserver.StreamRequestHandler):
 class Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     allow_reuse_address = True
-    # With the usual five, connections that come together are dropped, and a crawl tries once.
-    request_queue_size = 128
 
 
 def sha1(data):
