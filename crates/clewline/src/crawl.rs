@@ -33,7 +33,7 @@ use crate::folder::{EmptyFolder, FolderError, JobFolder, Standing, new_seed};
 use crate::job;
 use crate::log::{Log, Offset};
 use crate::page::Page;
-use crate::past::{self, Extent, Past};
+use crate::previous::{self, Extent, PreviousCrawl};
 use crate::report::{Report, StoppedBy, html};
 use crate::store::StoreError;
 use crate::stored::StoredJob;
@@ -314,7 +314,7 @@ fn frontier_in_memory(
 struct Shared {
     config: Config,
     spool: Option<Arc<Spool>>,
-    past: Option<Past>,
+    past: Option<PreviousCrawl>,
     fetcher: Arc<dyn Fetcher>,
     extractor: Arc<dyn Extractor>,
     observer: Observer,
@@ -387,10 +387,10 @@ fn begin<S: Store + Send + 'static>(
 
 /// The crawl that this one brings up to date. All crawls that it builds on must be there, and
 /// elsewhere.
-fn earlier_crawls(config: &Config) -> Result<Option<Past>, CrawlError> {
+fn earlier_crawls(config: &Config) -> Result<Option<PreviousCrawl>, CrawlError> {
     let archive = &config.output.archive;
     let open = |folder: &PathBuf, setting| {
-        let past = Past::open(folder, setting)?;
+        let past = PreviousCrawl::open(folder, setting)?;
         past.lies_apart_from(config.output.folder.as_deref(), setting)?;
         Ok(past)
     };
@@ -455,7 +455,7 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
     };
     let mut report = Report::build(path, tally, facts).map_err(at)?;
     if let (Some(path), Some(past)) = (path, earlier_crawls(&config)?) {
-        report.update = Some(past::compare(&past, path, extent).map_err(at)?);
+        report.update = Some(previous::compare(&past, path, extent).map_err(at)?);
     }
     drop(closing);
     let is_empty = standing == Standing::Unreached && report.tally.statuses.is_empty();

@@ -30,7 +30,7 @@ use crate::leases::Board;
 use crate::log::archive::{self, ArchiveLog, ArchivePlan, Position, Tails};
 use crate::log::{LinksLog, Log, Offset, UrlsLog, links, urls};
 use crate::memory::MemoryPlan;
-use crate::past::Past;
+use crate::previous::PreviousCrawl;
 use crate::store::DiskStore;
 use crate::witness::{Testimony, Witness};
 
@@ -258,7 +258,7 @@ pub(crate) fn open_logs(
 fn archive_plan(folder: &JobFolder, config: &Config) -> Result<ArchivePlan, CrawlError> {
     let earlier = config.output.archive.dedup_from.iter();
     let earlier: Result<_, ConfigProblem> = earlier
-        .map(|folder| Past::open(folder, "dedup-from").map(|past| past.index()))
+        .map(|folder| PreviousCrawl::open(folder, "dedup-from").map(|past| past.index()))
         .collect();
     let earlier = earlier.map_err(|problem| CrawlError::Config(vec![problem]))?;
     let name = folder.path().file_stem().unwrap_or_default();

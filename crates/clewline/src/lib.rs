@@ -21,7 +21,6 @@
 //! passed in.
 #![warn(missing_docs)]
 
-mod captured;
 mod clock;
 pub mod config;
 mod control;
@@ -49,7 +48,7 @@ pub mod measuring;
 mod memory;
 mod page;
 mod partial;
-mod past;
+mod previous;
 pub mod rebuild;
 pub mod record;
 pub mod report;
@@ -57,6 +56,7 @@ mod robots_file;
 pub mod status;
 mod store;
 mod stored;
+mod warc_metadata;
 pub mod why;
 mod witness;
 

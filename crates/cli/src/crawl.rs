@@ -11,6 +11,7 @@ use clewline::report::StoppedBy;
 use clewline::{Crawl, CrawlError, GRACE, Summary};
 
 use crate::advice;
+use crate::event_printer::EventPrinter;
 use crate::exit::ExitStatus;
 use crate::feeder::Feeder;
 use crate::message::{Speaker, shown};
@@ -18,7 +19,6 @@ use crate::paper::{self, Gathered};
 use crate::progress::{Board, Progress};
 use crate::resolve::{FailOn, Options, Resolved, Talk};
 use crate::stop::Stop;
-use crate::teller::Teller;
 use crate::views;
 
 /// Crawls, reports, and says how it ended.
@@ -91,12 +91,12 @@ fn watched(
     let stop = Stop::prepare()?;
     let board = Board::default();
     let progress = Progress::start(&board, options);
-    let mut teller = Teller::new(board, progress.voice(), options.talk, &config);
+    let mut event_printer = EventPrinter::new(board, progress.voice(), options.talk, &config);
     let kept = kept.clone();
     let output = config.output.clone();
     let crawl = Crawl::from_config(config).observe(move |event| {
         kept.take(&event);
-        teller.tell(&event);
+        event_printer.tell(&event);
     });
     let running = match crawl.run() {
         Ok(running) => running,

@@ -122,7 +122,7 @@ fn export_data(
         }
     };
     let folder = job::folder(named)?;
-    let mut tell = teller("exporting");
+    let mut tell = event_printer("exporting");
     let done = if arguments.output == Path::new(STREAM) {
         let mut out = BufWriter::new(stdout().lock());
         data::export(&folder, form, Output::Stream(&mut out), &options, &mut tell)
@@ -201,7 +201,7 @@ pub(crate) fn told(form: data::Form, done: &Exported) -> String {
 }
 
 /// Shows a terminal how far an export is; others see the end only.
-pub(crate) fn teller(doing: &str) -> impl FnMut(data::Progress) {
+pub(crate) fn event_printer(doing: &str) -> impl FnMut(data::Progress) {
     let mut line = PassingLine::on_stderr();
     move |progress| {
         line.show(|| {

@@ -4,6 +4,7 @@
 
 mod advice;
 mod crawl;
+mod event_printer;
 mod exit;
 mod export;
 mod feeder;
@@ -20,7 +21,6 @@ mod serve;
 mod settings;
 mod shell;
 mod stop;
-mod teller;
 mod views;
 mod warc;
 

@@ -98,7 +98,7 @@ pub(crate) fn search(arguments: &SearchArguments) -> Result<ExitStatus, Failure>
         .limit(usize::from(arguments.limit))
         .offset(usize::from(arguments.offset));
     let folder = job::folder(named)?;
-    let updated = clewline_search::update(&folder, &mut teller());
+    let updated = clewline_search::update(&folder, &mut event_printer());
     let opened = updated.and_then(|_| Index::open(&folder));
     // The folder that it lies in goes with it.
     let mut borrowed = None;
@@ -109,7 +109,7 @@ pub(crate) fn search(arguments: &SearchArguments) -> Result<ExitStatus, Failure>
             Index::open(&folder).map_err(failure)?
         }
         Err(error) if error.is_read_only() => {
-            let made = Borrowed::make(&folder, &mut teller()).map_err(failure)?;
+            let made = Borrowed::make(&folder, &mut event_printer()).map_err(failure)?;
             borrowed.insert(made).open().map_err(failure)?
         }
         opened => opened.map_err(failure)?,
@@ -147,7 +147,7 @@ pub(crate) fn index(arguments: &IndexArguments) -> Result<ExitStatus, Failure> {
     } else {
         clewline_search::update
     };
-    let updated = make(&folder, &mut teller()).map_err(failure)?;
+    let updated = make(&folder, &mut event_printer()).map_err(failure)?;
     let pages = Index::open(&folder).map_err(failure)?.pages();
     Speaker::new(Colour::Auto).note(&told(&updated, pages, began.elapsed()));
     Ok(ExitStatus::Done)
@@ -196,7 +196,7 @@ fn told(updated: &Updated, pages: u64, took: Duration) -> String {
 }
 
 /// Shows a terminal how far the index is; others see the end only.
-pub(crate) fn teller() -> impl FnMut(Progress) {
+pub(crate) fn event_printer() -> impl FnMut(Progress) {
     let mut line = PassingLine::on_stderr();
     move |progress| line.show(|| format!("indexing: {} pages", figures::count(progress.pages)))
 }

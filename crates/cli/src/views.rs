@@ -96,7 +96,7 @@ fn made(job: &Path, name: &str, rules: Option<&Path>) -> anyhow::Result<Option<S
     };
     let doing = format!("making {name}");
     let rules = rules.map(rules_in).transpose()?;
-    let mut tell = export::teller(&doing);
+    let mut tell = export::event_printer(&doing);
     let done = clewline_export::update(job, form, rules.as_ref(), &mut tell)?;
     let place = clewline_export::view_path(job, form);
     Ok(done.map(|done| format!("{}; {}", export::told(form, &done), place.display())))
@@ -105,7 +105,7 @@ fn made(job: &Path, name: &str, rules: Option<&Path>) -> anyhow::Result<Option<S
 /// Brings the index up to date. Whoever has it in hand at this moment, such as a search, brings
 /// it up to date as well, and so does the next one.
 fn index(job: &Path) -> anyhow::Result<Option<String>> {
-    match clewline_search::update(job, &mut search::teller()) {
+    match clewline_search::update(job, &mut search::event_printer()) {
         Ok(_) => {
             let pages = figures::plural(Index::open(job)?.pages(), "page");
             Ok(Some(format!("{INDEX}: {pages}")))

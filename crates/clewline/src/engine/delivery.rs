@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::mpsc::error::TrySendError;
 
-use super::held::Share;
+use super::memory_budget::Share;
 use crate::page::Page;
 
 /// Whether somebody still wants pages.

@@ -15,11 +15,11 @@ impl<S: Store + Send + 'static> Engine<S> {
     /// Crawls to the end. What stops it early is part of the outcome: what was done counts.
     pub(crate) fn run(mut self) -> Outcome {
         let ended = self.work().and_then(|stopped_by| {
-            self.crew.abandon();
+            self.task_pool.abandon();
             self.flush().map(|()| stopped_by)
         });
-        self.crew.abandon();
-        let closed = self.scribe.close();
+        self.task_pool.abandon();
+        let closed = self.log_writer.close();
         if let Some(board) = self.leases.take() {
             board.close();
         }
@@ -45,8 +45,8 @@ impl<S: Store + Send + 'static> Engine<S> {
         };
         let facts = RunFacts {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            seconds: self.keeping.spent(self.clock.now()).as_secs_f64(),
-            started_at: self.keeping.started_at,
+            seconds: self.resume_notes.spent(self.clock.now()).as_secs_f64(),
+            started_at: self.resume_notes.started_at,
             finished_at: timestamp(),
             folder: self.config.output.folder.clone(),
             roots: self

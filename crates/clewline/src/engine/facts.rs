@@ -14,7 +14,7 @@ use clewline_core::link::{Link, LinkKind};
 use clewline_core::outcome::Outcome;
 use clewline_core::url::CrawlUrl;
 
-use super::held::Share;
+use super::memory_budget::Share;
 use crate::clock::{rfc3339, timestamp};
 use crate::exchange::{Exchange, Unmodified};
 use crate::fetch::{Response, Timings};
@@ -23,7 +23,7 @@ use crate::record::{EarlierTry, Entry, FORMAT, OutcomeKind, PhaseMillis, Record}
 
 /// What a try brought to light.
 #[derive(Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct FetchFacts {
     /// The URL that was asked, if an answer came.
     pub(super) url: Option<CrawlUrl>,
     pub(super) status: Option<u16>,
@@ -107,7 +107,7 @@ fn earlier_try(one: &Try) -> EarlierTry {
 }
 
 /// The record of a URL that reached its end.
-pub(super) fn entry(finished: Finished, facts: Facts) -> Entry {
+pub(super) fn entry(finished: Finished, facts: FetchFacts) -> Entry {
     let Finished {
         entry,
         outcome,

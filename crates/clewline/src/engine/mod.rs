@@ -5,26 +5,26 @@
 //! hands out while there is room, commits what is written, and waits for the next event. It
 //! never parses; a page counts only when its record is durable.
 
-mod crew;
+mod batches;
+mod completions;
+mod control_state;
 mod delivery;
-mod desk;
 mod disk;
 mod ending;
 mod exchanges;
 mod facts;
-mod held;
-mod keeping;
-mod ledger;
+mod log_writer;
 mod look;
+mod memory_budget;
+mod page_links;
 mod pausing;
-mod pointers;
-mod post;
 mod progress;
 mod reading;
+mod resume_notes;
 mod room;
-mod scribe;
+mod suspend_detector;
 mod task;
-mod turns;
+mod task_pool;
 mod unchanged;
 
 use std::io;
@@ -53,33 +53,33 @@ use crate::folder::JobFolder;
 use crate::leases::Board;
 use crate::log::Log;
 use crate::page::Page;
-use crate::past::Past;
+use crate::previous::PreviousCrawl;
 use crate::record::{Entry, OutcomeKind, Record};
 use crate::report::{RunFacts, StoppedBy, Tally};
 use crate::witness::Witness;
 
-use crew::{Crew, Readiness};
+use batches::BATCH_SIZE;
+use completions::CompletionQueue;
+use control_state::ControlState;
+pub(crate) use control_state::{given_up, saying};
 use delivery::{Delivery, Reader};
-use desk::Desk;
-pub(crate) use desk::{given_up, saying};
 use disk::DiskWatch;
 use ending::Closing;
 use exchanges::Exchanges;
-use facts::Facts;
-use held::{Held, Share};
-use keeping::Keeping;
-pub(crate) use keeping::{
-    COOKIES_NOTE, Earlier, FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
-};
-use ledger::BATCH_SIZE;
+use facts::FetchFacts;
+use log_writer::{LogWriter, Word};
+use memory_budget::{MemoryBudget, Share};
 use pausing::Pausing;
-use post::Post;
 use progress::Meter;
 pub use progress::{Event, Progress};
+use resume_notes::ResumeNotes;
+pub(crate) use resume_notes::{
+    COOKIES_NOTE, Earlier, FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
+};
 use room::Room;
-use scribe::{Scribe, Word};
-use task::{Passport, Workshop};
-use turns::Turns;
+use suspend_detector::SuspendDetector;
+use task::{RequestExtras, TaskContext};
+use task_pool::{Readiness, TaskPool};
 
 /// How often progress is told.
 const PROGRESS_TIME: Duration = Duration::from_millis(100);
@@ -111,7 +111,7 @@ pub(crate) enum Message {
     /// Jobs have ended.
     Done(Vec<JobDone>),
     /// From the thread that writes.
-    Scribe(Word),
+    LogWriter(Word),
     /// Hand out nothing more; what is in flight has this long.
     Stop(Duration),
     /// The user of the library took a page.
@@ -124,7 +124,7 @@ pub(crate) enum Message {
 #[derive(Debug)]
 pub(crate) struct JobDone {
     settlement: Settlement,
-    facts: Facts,
+    facts: FetchFacts,
     set_cookies: Vec<Vec<u8>>,
     /// What the job holds of the memory until it is settled.
     share: Option<Share>,
@@ -137,7 +137,7 @@ pub(crate) struct Parts<S> {
     pub(crate) extractor: Arc<dyn Extractor>,
     pub(crate) logs: Vec<Box<dyn Log>>,
     pub(crate) spool: Option<Arc<Spool>>,
-    pub(crate) past: Option<Past>,
+    pub(crate) past: Option<PreviousCrawl>,
     pub(crate) cookies: CookieJar,
     pub(crate) frontier: Frontier<S>,
     pub(crate) earlier: Earlier,
@@ -174,10 +174,10 @@ pub(crate) struct Engine<S> {
     clock: Clock,
     frontier: Frontier<S>,
     cookies: CookieJar,
-    crew: Crew,
+    task_pool: TaskPool,
     /// How many slots are wanted, for the tasks to know.
     slots: SlotDemand,
-    scribe: Scribe,
+    log_writer: LogWriter,
     inbox: Receiver<Message>,
     batch: Vec<Entry>,
     /// The room of an earlier batch, for the next.
@@ -195,27 +195,27 @@ pub(crate) struct Engine<S> {
     failed_roots: Vec<(CrawlUrl, String)>,
     any_page_fetched: bool,
     resumed: bool,
-    keeping: Keeping,
+    resume_notes: ResumeNotes,
     no_room: bool,
     disk: DiskWatch,
-    held: Arc<Held>,
+    held: Arc<MemoryBudget>,
     leases: Option<Board>,
-    turns: Turns,
-    desk: Desk,
+    suspend_detector: SuspendDetector,
+    control_state: ControlState,
 }
 
 impl<S: Store> Engine<S> {
     pub(crate) fn new(parts: Parts<S>) -> Result<Self, EngineError> {
         let clock = Clock::start();
         let config = parts.config;
-        let held = Held::within(config.output.memory.0);
-        let post = Arc::new(Post::new(parts.outbox.clone()));
+        let held = MemoryBudget::within(config.output.memory.0);
+        let completions = Arc::new(CompletionQueue::new(parts.outbox.clone()));
         let slots = SlotDemand::default();
-        let workshop = Workshop {
+        let context = TaskContext {
             fetcher: parts.fetcher,
             extractor: parts.extractor,
             keyer: parts.frontier.rules().keyer.clone(),
-            familiar: parts.frontier.familiar(),
+            verdict_cache: parts.frontier.verdict_cache(),
             clock,
             robots_token: config.fetch.robots_token(),
             scope: config.scope.clone(),
@@ -225,18 +225,18 @@ impl<S: Store> Engine<S> {
             held: Arc::clone(&held),
             spool: parts.spool.clone(),
             past: parts.past,
-            post: Arc::clone(&post),
+            completions: Arc::clone(&completions),
             pausing: Pausing::by(&parts.frontier.rules().host.politeness),
             slots: slots.clone(),
         };
         let room = Room::of(descriptors::room_for(config.limits.concurrency as usize));
         Ok(Self {
-            scribe: Scribe::start(parts.logs, parts.witness, parts.outbox)
+            log_writer: LogWriter::start(parts.logs, parts.witness, parts.outbox)
                 .map_err(EngineError::Start)?,
             clock,
             frontier: parts.frontier,
             cookies: parts.cookies,
-            crew: Crew::start(workshop, &post).map_err(EngineError::Start)?,
+            task_pool: TaskPool::start(context, &completions).map_err(EngineError::Start)?,
             slots,
             inbox: parts.inbox,
             batch: Vec::new(),
@@ -248,7 +248,7 @@ impl<S: Store> Engine<S> {
             room,
             stop_at: None,
             observer: parts.observer,
-            keeping: Keeping::new(&parts.earlier),
+            resume_notes: ResumeNotes::new(&parts.earlier),
             tally: parts.earlier.tally,
             meter: Meter::default(),
             joined_hosts: Vec::new(),
@@ -257,11 +257,11 @@ impl<S: Store> Engine<S> {
             resumed: parts.earlier.resumed,
             repaired: parts.earlier.repaired,
             no_room: false,
-            desk: Desk::new(parts.folder),
+            control_state: ControlState::new(parts.folder),
             disk: DiskWatch::new(config.output.folder.as_deref(), config.output.min_free.0),
             held,
             leases: parts.leases,
-            turns: Turns::begin(clock.now(), slept()),
+            suspend_detector: SuspendDetector::begin(clock.now(), slept()),
             trusted: Trusted::new(&config.roots),
             config,
         })
@@ -309,7 +309,7 @@ impl<S: Store> Engine<S> {
             match next {
                 Next::Start(job) => self.start(job),
                 Next::Settled(finished) => {
-                    self.finished(*finished, Facts::default());
+                    self.finished(*finished, FetchFacts::default());
                     self.tell_progress(now);
                 }
                 Next::WaitUntil(at) => self.wait(now, Some(at))?,
@@ -327,8 +327,8 @@ impl<S: Store> Engine<S> {
         self.tell_notes();
         self.slots.publish(self.frontier.slots_wanted(now));
         // Only now, with everything handed out that may be, is it known what holds the crawl.
-        if until.is_some() && self.desk.hold.is_none() {
-            self.desk.hold = self.frontier.hold(now);
+        if until.is_some() && self.control_state.hold.is_none() {
+            self.control_state.hold = self.frontier.hold(now);
         }
         self.tell_progress(now);
         let progress_due = now + PROGRESS_TIME;
@@ -353,9 +353,9 @@ impl<S: Store> Engine<S> {
                     self.settle(done)?;
                 }
             }
-            Message::Scribe(word) => self.listen(word)?,
+            Message::LogWriter(word) => self.listen(word)?,
             Message::Stop(grace) => {
-                self.scribe.give_up();
+                self.log_writer.give_up();
                 let at = self.clock.now() + grace;
                 self.stop_at = Some(self.stop_at.map_or(at, |known| known.min(at)));
             }
@@ -369,18 +369,18 @@ impl<S: Store> Engine<S> {
     }
 
     fn start(&mut self, job: Job) {
-        let mut passport = match &job.work {
-            Work::Resolve { .. } => Passport::default(),
-            Work::Page { url, .. } | Work::Robots { url, .. } => self.passport(job.id, url),
+        let mut extras = match &job.work {
+            Work::Resolve { .. } => RequestExtras::default(),
+            Work::Page { url, .. } | Work::Robots { url, .. } => self.extras(job.id, url),
         };
         let in_flight = self.frontier.counts().in_flight;
         self.meter.started(in_flight, &job.work);
         if let Some(board) = &mut self.leases
             && let Some(key) = self.frontier.leased(job.id)
         {
-            passport.lease = Some(board.lend(job.id, key));
+            extras.lease = Some(board.lend(job.id, key));
         }
-        if self.crew.take_on(job, passport) == Readiness::Full {
+        if self.task_pool.take_on(job, extras) == Readiness::Full {
             self.send_out();
         }
     }
@@ -390,10 +390,10 @@ impl<S: Store> Engine<S> {
         if let Some(board) = &mut self.leases {
             board.write();
         }
-        self.crew.send_out();
+        self.task_pool.send_out();
     }
 
-    fn passport(&mut self, job: JobId, url: &CrawlUrl) -> Passport {
+    fn extras(&mut self, job: JobId, url: &CrawlUrl) -> RequestExtras {
         self.trusted.join(self.frontier.joined());
         let way = if self.frontier.is_for_root(job, self.clock.now()) {
             Way::Root
@@ -405,10 +405,10 @@ impl<S: Store> Engine<S> {
         } else {
             None
         };
-        Passport {
+        RequestExtras {
             cookie,
             credentials: self.trusted.includes(url, way),
-            ..Passport::default()
+            ..RequestExtras::default()
         }
     }
 
@@ -445,7 +445,7 @@ impl<S: Store> Engine<S> {
         Ok(())
     }
 
-    fn keep_cookies(&mut self, facts: &Facts, set_cookies: &[Vec<u8>]) -> bool {
+    fn keep_cookies(&mut self, facts: &FetchFacts, set_cookies: &[Vec<u8>]) -> bool {
         let Some(url) = facts.url.as_ref().filter(|_| self.config.fetch.cookies) else {
             return false;
         };
@@ -454,13 +454,13 @@ impl<S: Store> Engine<S> {
         for cookie in set_cookies {
             let change = self.cookies.store(CookieContext::of(url), cookie, now);
             accepted |= change == CookieChange::Accepted;
-            self.keeping.cookies_changed = true;
+            self.resume_notes.cookies_changed = true;
         }
         accepted
     }
 
     /// A URL reached its end: its record goes into the open batch.
-    fn finished(&mut self, finished: Finished, mut facts: Facts) {
+    fn finished(&mut self, finished: Finished, mut facts: FetchFacts) {
         let content = facts.content.take();
         let is_root = finished.entry.root;
         let entry = facts::entry(finished, facts);
@@ -529,18 +529,18 @@ impl<S: Store> Engine<S> {
         if !self.meter.is_due(now, PROGRESS_TIME) {
             return;
         }
-        let seen = self.desk.hold.take();
+        let seen = self.control_state.hold.take();
         let hold = self.frontier.hold(now).or(seen);
         let counts = self.frontier.counts();
         self.tally
-            .tick(self.keeping.spent(now), counts.in_flight as u32);
+            .tick(self.resume_notes.spent(now), counts.in_flight as u32);
         let mut progress = Progress {
             bytes_in_flight: self.held.bytes(),
             peak_bytes_in_flight: self.held.peak(),
             ..self.meter.measure(now, &self.tally, counts, hold)
         };
         progress.time_left = self.time_left(now, progress.pages_per_second);
-        self.desk.note(&mut progress);
+        self.control_state.note(&mut progress);
         (self.observer)(Event::Progress(&progress));
     }
 }

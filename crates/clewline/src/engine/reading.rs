@@ -9,11 +9,11 @@ use clewline_core::link::LinkKind;
 use clewline_core::outcome::FailureClass;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::facts::{self, Content, Facts};
-use super::held::{Share, TooMuch};
+use super::facts::{self, Content, FetchFacts};
 use super::look;
-use super::pointers::{self, Pointers};
-use super::task::{Target, Workshop};
+use super::memory_budget::{Share, TooMuch};
+use super::page_links::{self, PageLinks};
+use super::task::{Target, TaskContext};
 use crate::extract::{Extracted, Extraction, PageHead};
 use crate::fetch::{FetchFailure, Response};
 use crate::headers::Headers;
@@ -34,14 +34,14 @@ pub(super) struct Reading {
 }
 
 pub(super) async fn read_body(
-    workshop: &Workshop,
+    context: &TaskContext,
     target: &Target<'_>,
     response: &mut Response,
 ) -> Result<Reading, FetchFailure> {
     // Error pages link to the same places as all others, and redirects to one only.
     let reads_links = (200..300).contains(&response.status);
     let mut extraction: Option<Box<dyn Extraction>> = reads_links.then(|| {
-        workshop.extractor.begin(PageHead {
+        context.extractor.begin(PageHead {
             url: target.url,
             status: response.status,
             headers: &response.headers,
@@ -50,8 +50,8 @@ pub(super) async fn read_body(
     });
     let mut look = (reads_links && target.closely).then(|| look::Reader::new(target.url));
     let mut digest = Xxh3::new();
-    let mut kept = workshop.keep_content.then(BytesMut::new);
-    let mut share = workshop.held.share();
+    let mut kept = context.keep_content.then(BytesMut::new);
+    let mut share = context.held.share();
     let (mut size, mut turn) = (0, 0);
     while let Some(chunk) = response.body.chunk().await? {
         size += chunk.len();
@@ -138,10 +138,10 @@ pub(super) fn short_of_memory(response: &Response) -> FetchFailure {
 
 /// Takes over what the body told; answers what is held for it beyond the facts.
 pub(super) fn take_reading(
-    workshop: &Workshop,
+    context: &TaskContext,
     (source, read): (LinkKind, Reading),
     answer: &mut Answer,
-    facts: &mut Facts,
+    facts: &mut FetchFacts,
 ) -> Option<Share> {
     facts.digest = Some(facts::digest(read.digest));
     answer.look = read.look;
@@ -165,11 +165,11 @@ pub(super) fn take_reading(
         }
         None => Some(read.share),
     };
-    let pointers = Pointers {
+    let page_links = PageLinks {
         source,
         links: extracted.links,
         nofollow: extracted.nofollow,
     };
-    pointers::take(workshop, &pointers, answer, facts);
+    page_links::take(context, &page_links, answer, facts);
     share
 }

@@ -6,8 +6,8 @@
 
 use clewline_core::frontier::{Moment, Store};
 
+use super::batches::{BATCH_SIZE, BATCH_TIME, LINKS_PER_RECORD};
 use super::disk::Change;
-use super::ledger::{BATCH_SIZE, BATCH_TIME, LINKS_PER_RECORD};
 use super::{Engine, Event};
 use crate::clock::slept;
 
@@ -70,7 +70,7 @@ impl<S: Store> Engine<S> {
             && !self.delivery.is_behind()
             && !self.no_room
             && !self.disk.is_low()
-            && !self.desk.is_paused()
+            && !self.control_state.is_paused()
     }
 
     /// What waits in the open batch, in records or what weighs as much.
@@ -82,7 +82,7 @@ impl<S: Store> Engine<S> {
 
     /// Whether the open batch is full, and so is the queue before the logs.
     pub(super) fn are_logs_behind(&self) -> bool {
-        !self.scribe.has_room() && self.open_records() >= BATCH_SIZE
+        !self.log_writer.has_room() && self.open_records() >= BATCH_SIZE
     }
 
     /// When the open batch is to be handed over. While the scribe has no room for it there is no
@@ -90,12 +90,12 @@ impl<S: Store> Engine<S> {
     /// would take the processor from those who write.
     pub(super) fn batch_due(&self) -> Option<Moment> {
         let open = self.batch.len() + self.exchanges.count();
-        (open > 0 && self.scribe.has_room()).then(|| self.batch_since + BATCH_TIME)
+        (open > 0 && self.log_writer.has_room()).then(|| self.batch_since + BATCH_TIME)
     }
 
     /// What was in flight while this process was stopped is nobody's fault if it fails.
     pub(super) fn notice_stop(&mut self) {
-        if let Some(stopped) = self.turns.turn(self.clock.now(), slept()) {
+        if let Some(stopped) = self.suspend_detector.turn(self.clock.now(), slept()) {
             self.frontier.excuse(stopped);
             self.tell_notes();
         }

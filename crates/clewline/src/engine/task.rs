@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clewline_core::frontier::{
-    Answer, Ending, Failure, Familiar, Job, JobId, Patience, Settlement, Work,
+    Answer, Ending, Failure, Job, JobId, Patience, Settlement, VerdictCache, Work,
 };
 use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
@@ -18,10 +18,10 @@ use clewline_core::robots::Robots;
 use clewline_core::url::{CrawlUrl, redacted};
 use futures_util::FutureExt;
 
-use super::facts::{self, Facts, phases};
-use super::held::{Held, Share, TooMuch};
+use super::completions::CompletionQueue;
+use super::facts::{self, FetchFacts, phases};
+use super::memory_budget::{MemoryBudget, Share, TooMuch};
 use super::pausing::{Pausing, pause_asked};
-use super::post::Post;
 use super::reading::{read_body, short_of_memory, take_reading};
 use super::{JobDone, unchanged};
 use crate::clock::Clock;
@@ -32,7 +32,7 @@ use crate::fetch::{
     BodyTally, FetchFailure, Fetcher, GUESS_PATIENCE, Request, Response, Silence, SlotDemand,
 };
 use crate::leases::Lease;
-use crate::past::{self, Past};
+use crate::previous::{self, PreviousCrawl};
 use crate::robots_file::{self, RulesReader};
 
 /// The page is as it was (RFC 9110 section 15.4.5).
@@ -42,30 +42,30 @@ const NOT_MODIFIED: u16 = 304;
 const SITEMAP_BODY: u64 = 50 * 1024 * 1024;
 
 /// What all tasks of a crawl share.
-pub(super) struct Workshop {
+pub(super) struct TaskContext {
     pub(super) fetcher: Arc<dyn Fetcher>,
     pub(super) extractor: Arc<dyn Extractor>,
     pub(super) keyer: Keyer,
-    pub(super) familiar: Arc<Familiar>,
+    pub(super) verdict_cache: Arc<VerdictCache>,
     pub(super) clock: Clock,
     pub(super) robots_token: String,
     pub(super) scope: ScopeConfig,
     pub(super) max_body: u64,
     pub(super) timeout: Duration,
     pub(super) keep_content: bool,
-    pub(super) held: Arc<Held>,
+    pub(super) held: Arc<MemoryBudget>,
     /// An earlier crawl of the same pages.
-    pub(super) past: Option<Past>,
+    pub(super) past: Option<PreviousCrawl>,
     /// Where exchanges are kept; none without an archive.
     pub(super) spool: Option<Arc<Spool>>,
-    pub(super) post: Arc<Post>,
+    pub(super) completions: Arc<CompletionQueue>,
     pub(super) pausing: Pausing,
     pub(super) slots: SlotDemand,
 }
 
 /// What is added to a request on its way: secrets never pass through the frontier.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Passport {
+pub(super) struct RequestExtras {
     pub(super) cookie: Option<String>,
     pub(super) credentials: bool,
     /// The page's place on the board of what is in hand.
@@ -84,7 +84,7 @@ pub(super) struct Passport {
 /// What a piece of work brought.
 struct Done {
     ending: Ending,
-    facts: Facts,
+    facts: FetchFacts,
     set_cookies: Vec<Vec<u8>>,
     share: Option<Share>,
 }
@@ -93,7 +93,7 @@ impl Done {
     fn only(ending: Ending) -> Self {
         Self {
             ending,
-            facts: Facts::default(),
+            facts: FetchFacts::default(),
             set_cookies: Vec::new(),
             share: None,
         }
@@ -102,31 +102,31 @@ impl Done {
 
 /// A job's work and what it takes along. In one box, of which the functions below hold a
 /// reference: tens of thousands wait at a time, and a future keeps what it is given twice.
-struct Errand {
+struct TaskInput {
     work: Work,
-    passport: Passport,
+    extras: RequestExtras,
 }
 
 /// Does a job and sends its end to the engine.
 pub(super) fn run(
-    workshop: Arc<Workshop>,
+    context: Arc<TaskContext>,
     job: Job,
-    mut passport: Passport,
+    mut extras: RequestExtras,
 ) -> impl Future<Output = ()> + Send {
     let Job { id, work, patience } = job;
     match patience {
         Patience::Full => {}
-        Patience::GivesWay => passport.slots = Some(workshop.slots.clone()),
-        Patience::FirstByte(limit) => passport.first_byte = Some(limit),
+        Patience::GivesWay => extras.slots = Some(context.slots.clone()),
+        Patience::FirstByte(limit) => extras.first_byte = Some(limit),
     }
-    let errand = Box::new(Errand { work, passport });
+    let errand = Box::new(TaskInput { work, extras });
     async move {
-        let done = AssertUnwindSafe(perform(&workshop, errand))
+        let done = AssertUnwindSafe(perform(&context, errand))
             .catch_unwind()
             .await;
         let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&*panic))));
         let job_done = message(id, done);
-        workshop.post.leave(job_done, Instant::now());
+        context.completions.leave(job_done, Instant::now());
     }
 }
 
@@ -157,19 +157,19 @@ fn internal(panic: &(dyn std::any::Any + Send)) -> Failure {
     }
 }
 
-async fn perform(workshop: &Workshop, mut errand: Box<Errand>) -> Done {
-    let spool = workshop.spool.as_ref();
+async fn perform(context: &TaskContext, mut errand: Box<TaskInput>) -> Done {
+    let spool = context.spool.as_ref();
     let recording = spool.map(|spool| Recording::new(Arc::clone(spool)));
-    let Errand { work, passport } = &mut *errand;
-    passport.recording.clone_from(&recording);
-    passport.patience = work.is_guess().then_some(GUESS_PATIENCE);
-    passport.spaced = work.is_spaced();
+    let TaskInput { work, extras } = &mut *errand;
+    extras.recording.clone_from(&recording);
+    extras.patience = work.is_guess().then_some(GUESS_PATIENCE);
+    extras.spaced = work.is_spaced();
     let mut done = match work {
         Work::Resolve { url } => {
-            let silence = Silence::begin(passport.slots.take());
-            return Done::only(resolve(workshop, url, silence).await);
+            let silence = Silence::begin(extras.slots.take());
+            return Done::only(resolve(context, url, silence).await);
         }
-        Work::Robots { url, address, .. } => fetch_robots(workshop, url, *address, passport).await,
+        Work::Robots { url, address, .. } => fetch_robots(context, url, *address, extras).await,
         Work::Page {
             url,
             address,
@@ -183,7 +183,7 @@ async fn perform(workshop: &Workshop, mut errand: Box<Errand>) -> Done {
                 kind: *kind,
                 closely: *closely,
             };
-            fetch_page(workshop, target, passport).await
+            fetch_page(context, target, extras).await
         }
     };
     if let (Work::Page { url, .. }, Some(_)) = (errand.work, done.facts.status) {
@@ -198,8 +198,8 @@ async fn perform(workshop: &Workshop, mut errand: Box<Errand>) -> Done {
     done
 }
 
-async fn resolve(workshop: &Workshop, url: &CrawlUrl, mut silence: Silence) -> Ending {
-    if workshop.fetcher.proxied(url) {
+async fn resolve(context: &TaskContext, url: &CrawlUrl, mut silence: Silence) -> Ending {
+    if context.fetcher.proxied(url) {
         let ttl = Duration::from_hours(24);
         return Ending::Resolved {
             addresses: Vec::new(),
@@ -207,7 +207,7 @@ async fn resolve(workshop: &Workshop, url: &CrawlUrl, mut silence: Silence) -> E
             trusted: false,
         };
     }
-    let resolving = workshop.fetcher.resolve(url.host(), url.port());
+    let resolving = context.fetcher.resolve(url.host(), url.port());
     match silence.watch(resolving).await.flatten() {
         Ok(found) => {
             let (addresses, ttl, trusted) = (found.addresses, found.ttl, found.trusted);
@@ -217,7 +217,7 @@ async fn resolve(workshop: &Workshop, url: &CrawlUrl, mut silence: Silence) -> E
                 trusted,
             }
         }
-        Err(failure) => workshop.ending(&failure),
+        Err(failure) => context.ending(&failure),
     }
 }
 
@@ -230,7 +230,7 @@ pub(super) struct Target<'a> {
     pub(super) closely: bool,
 }
 
-impl Workshop {
+impl TaskContext {
     /// What a failure means to the frontier.
     fn ending(&self, failure: &FetchFailure) -> Ending {
         let sent_at = failure.timings.sent_at.map(|at| self.clock.moment(at));
@@ -248,9 +248,9 @@ impl Workshop {
     }
 
     fn failed(&self, failure: &FetchFailure, started: Instant) -> Done {
-        let facts = Facts {
+        let facts = FetchFacts {
             timings: phases(&failure.timings, started.elapsed()),
-            ..Facts::default()
+            ..FetchFacts::default()
         };
         Done {
             ending: self.ending(failure),
@@ -279,55 +279,58 @@ impl Workshop {
 }
 
 async fn fetch_robots(
-    workshop: &Workshop,
+    context: &TaskContext,
     url: &CrawlUrl,
     address: Option<IpAddr>,
-    passport: &mut Passport,
+    extras: &mut RequestExtras,
 ) -> Done {
     let started = Instant::now();
     let request = Request {
         url: url.clone(),
         address,
-        cookie: passport.cookie.take(),
-        credentials: passport.credentials,
+        cookie: extras.cookie.take(),
+        credentials: extras.credentials,
         condition: None,
         max_body: robots_file::LONGEST,
-        timeout: workshop.timeout,
-        patience: passport.patience,
-        spaced: passport.spaced,
-        recording: passport.recording.take(),
-        pauses: Some(workshop.pausing.pauses.clone()),
-        slots: passport.slots.take(),
-        first_byte: passport.first_byte,
+        timeout: context.timeout,
+        patience: extras.patience,
+        spaced: extras.spaced,
+        recording: extras.recording.take(),
+        pauses: Some(context.pausing.pauses.clone()),
+        slots: extras.slots.take(),
+        first_byte: extras.first_byte,
     };
-    let response = match workshop.fetcher.fetch(request).await {
+    let response = match context.fetcher.fetch(request).await {
         Ok(response) => response,
-        Err(failure) => return workshop.failed(&failure, started),
+        Err(failure) => return context.failed(&failure, started),
     };
-    workshop.pausing.heed(&response, url);
-    Box::pin(read_robots(workshop, url, response, started)).await
+    context.pausing.heed(&response, url);
+    Box::pin(read_robots(context, url, response, started)).await
 }
 
 async fn read_robots(
-    workshop: &Workshop,
+    context: &TaskContext,
     url: &CrawlUrl,
     mut response: Response,
     started: Instant,
 ) -> Done {
-    let mut answer = workshop.answer(&response, url);
+    let mut answer = context.answer(&response, url);
     if (200..300).contains(&response.status) {
-        match read_rules(workshop, &mut response).await {
+        match read_rules(context, &mut response).await {
             Ok(rules) => answer.robots = Some(Box::new(rules)),
-            Err(failure) => return workshop.failed(&failure, started),
+            Err(failure) => return context.failed(&failure, started),
         }
     }
     answer.wire = response.body.tally().wire;
     Done::only(Ending::Answered(Box::new(answer)))
 }
 
-async fn read_rules(workshop: &Workshop, response: &mut Response) -> Result<Robots, FetchFailure> {
-    let mut reader = RulesReader::new(response, &workshop.robots_token)?;
-    let mut share = workshop.held.share();
+async fn read_rules(
+    context: &TaskContext,
+    response: &mut Response,
+) -> Result<Robots, FetchFailure> {
+    let mut reader = RulesReader::new(response, &context.robots_token)?;
+    let mut share = context.held.share();
     while let Some(chunk) = response.body.chunk().await? {
         reader.feed(&chunk);
         if share.hold(reader.held() as u64) == Err(TooMuch) {
@@ -337,50 +340,50 @@ async fn read_rules(workshop: &Workshop, response: &mut Response) -> Result<Robo
     Ok(reader.finish(response.body.tally()))
 }
 
-async fn fetch_page(workshop: &Workshop, target: Target<'_>, passport: &mut Passport) -> Done {
+async fn fetch_page(context: &TaskContext, target: Target<'_>, extras: &mut RequestExtras) -> Done {
     let started = Instant::now();
     let is_sitemap = target.kind == LinkKind::SitemapFile;
-    let earlier = unchanged::held(workshop, &target).await;
+    let earlier = unchanged::held(context, &target).await;
     let request = Request {
         url: target.url.clone(),
         address: target.address,
-        cookie: passport.cookie.take(),
-        credentials: passport.credentials,
+        cookie: extras.cookie.take(),
+        credentials: extras.credentials,
         condition: earlier.as_ref().map(|earlier| earlier.condition.clone()),
         max_body: if is_sitemap {
             SITEMAP_BODY
         } else {
-            workshop.max_body
+            context.max_body
         },
-        timeout: workshop.timeout,
-        patience: passport.patience,
-        spaced: passport.spaced,
-        recording: passport.recording.take(),
-        pauses: Some(workshop.pausing.pauses.clone()),
-        slots: passport.slots.take(),
-        first_byte: passport.first_byte,
+        timeout: context.timeout,
+        patience: extras.patience,
+        spaced: extras.spaced,
+        recording: extras.recording.take(),
+        pauses: Some(context.pausing.pauses.clone()),
+        slots: extras.slots.take(),
+        first_byte: extras.first_byte,
     };
-    let response = match workshop.fetcher.fetch(request).await {
+    let response = match context.fetcher.fetch(request).await {
         Ok(response) => response,
-        Err(failure) => return workshop.failed(&failure, started),
+        Err(failure) => return context.failed(&failure, started),
     };
-    workshop.pausing.heed(&response, target.url);
-    if let Some(lease) = &passport.lease {
+    context.pausing.heed(&response, target.url);
+    if let Some(lease) = &extras.lease {
         lease.reading();
     }
     // Boxed, because reading needs far more room than the wait before it.
-    Box::pin(read_page(workshop, target, response, started, earlier)).await
+    Box::pin(read_page(context, target, response, started, earlier)).await
 }
 
 /// Takes an answer to its end; `earlier` is what was known of the page when it was asked for.
 async fn read_page(
-    workshop: &Workshop,
+    context: &TaskContext,
     target: Target<'_>,
     mut response: Response,
     started: Instant,
-    earlier: Option<Box<past::Held>>,
+    earlier: Option<Box<previous::Held>>,
 ) -> Done {
-    let mut answer = workshop.answer(&response, target.url);
+    let mut answer = context.answer(&response, target.url);
     let mut facts = head_facts(&response, &answer);
     let set_cookies = response
         .headers
@@ -391,10 +394,10 @@ async fn read_page(
     let earlier = earlier.filter(|_| response.status == NOT_MODIFIED);
     if let Some(earlier) = earlier {
         if let Err(failure) = drain(&mut response).await {
-            return workshop.failed(&failure, started);
+            return context.failed(&failure, started);
         }
-        unchanged::take(workshop, &target, *earlier, &mut answer, &mut facts).await;
-    } else if !workshop.scope.accepts(facts.content_type.as_deref())
+        unchanged::take(context, &target, *earlier, &mut answer, &mut facts).await;
+    } else if !context.scope.accepts(facts.content_type.as_deref())
         && !is_redirect_status(response.status)
     {
         answer.unread = Some(SkipReason::ContentType);
@@ -403,11 +406,11 @@ async fn read_page(
             .as_ref()
             .map(|kind| format!("its type is {kind}"));
     } else {
-        let read = match read_body(workshop, &target, &mut response).await {
+        let read = match read_body(context, &target, &mut response).await {
             Ok(read) => read,
-            Err(failure) => return workshop.failed(&failure, started),
+            Err(failure) => return context.failed(&failure, started),
         };
-        share = take_reading(workshop, (target.kind, read), &mut answer, &mut facts);
+        share = take_reading(context, (target.kind, read), &mut answer, &mut facts);
     }
     let tally = response.body.tally();
     count(&tally, &mut answer, &mut facts);
@@ -429,13 +432,13 @@ async fn drain(response: &mut Response) -> Result<(), FetchFailure> {
     Ok(())
 }
 
-fn count(tally: &BodyTally, answer: &mut Answer, facts: &mut Facts) {
+fn count(tally: &BodyTally, answer: &mut Answer, facts: &mut FetchFacts) {
     answer.wire = tally.wire;
     facts.decoded = tally.decoded;
     facts.truncated = tally.truncated;
 }
 
-fn head_facts(response: &Response, answer: &Answer) -> Facts {
+fn head_facts(response: &Response, answer: &Answer) -> FetchFacts {
     let content_type = response.headers.text("content-type").map(|value| {
         value
             .split(';')
@@ -452,7 +455,7 @@ fn head_facts(response: &Response, answer: &Answer) -> Facts {
     let problem = unusable
         .as_ref()
         .map(|_| "the redirect's target cannot be followed".to_owned());
-    Facts {
+    FetchFacts {
         status: Some(response.status),
         address: response.address,
         content_type: content_type.filter(|text| !text.is_empty()),
@@ -462,7 +465,7 @@ fn head_facts(response: &Response, answer: &Answer) -> Facts {
             .map(std::borrow::Cow::into_owned),
         problem: problem.or_else(|| facts::unknown_authentication(response)),
         redirect_to: unusable.map(|location| redacted(&location).into_owned()),
-        ..Facts::default()
+        ..FetchFacts::default()
     }
 }
 
@@ -470,7 +473,7 @@ fn head_facts(response: &Response, answer: &Answer) -> Facts {
 mod tests {
     use super::*;
 
-    fn room<F: Future>(_: impl Fn(Arc<Workshop>, Job, Passport) -> F) -> usize {
+    fn room<F: Future>(_: impl Fn(Arc<TaskContext>, Job, RequestExtras) -> F) -> usize {
         size_of::<F>()
     }
 

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use clewline_core::frontier::Answer;
 use clewline_core::link::LinkKind;
 
-use super::facts::Facts;
-use super::pointers::{self, Pointers};
-use super::task::{Target, Workshop};
-use crate::past::{Held, Known};
+use super::facts::FetchFacts;
+use super::page_links::{self, PageLinks};
+use super::task::{Target, TaskContext};
+use crate::previous::{Held, Known};
 
 /// What an earlier crawl holds of a URL. What cannot be read is asked for as if it were new, and
 /// so are sitemaps: how they were announced is not in an archive.
-pub(super) async fn held(workshop: &Workshop, target: &Target<'_>) -> Option<Box<Held>> {
-    let past = workshop.past.clone();
+pub(super) async fn held(context: &TaskContext, target: &Target<'_>) -> Option<Box<Held>> {
+    let past = context.past.clone();
     let past = past.filter(|_| target.kind != LinkKind::SitemapFile)?;
     let url = target.url.clone();
     let asked = tokio::task::spawn_blocking(move || past.last(&url).ok().flatten());
@@ -25,16 +25,16 @@ pub(super) async fn held(workshop: &Workshop, target: &Target<'_>) -> Option<Box
 
 /// Takes a page as it was.
 pub(super) async fn take(
-    workshop: &Workshop,
+    context: &TaskContext,
     target: &Target<'_>,
     held: Held,
     answer: &mut Answer,
-    facts: &mut Facts,
+    facts: &mut FetchFacts,
 ) {
     answer.unmodified = true;
     facts.unmodified = Some(held.original.clone());
-    let (url, extractor) = (target.url.clone(), Arc::clone(&workshop.extractor));
-    let limit = workshop.max_body;
+    let (url, extractor) = (target.url.clone(), Arc::clone(&context.extractor));
+    let limit = context.max_body;
     let read = tokio::task::spawn_blocking(move || held.known(&url, &*extractor, limit));
     let Some(known) = read.await.ok().flatten() else {
         let problem = "it has not changed, but the earlier crawl does not say where it links to";
@@ -53,10 +53,10 @@ pub(super) async fn take(
     facts.title = extracted.title;
     facts.canonical = extracted.canonical;
     facts.noindex = extracted.noindex;
-    let pointers = Pointers {
+    let page_links = PageLinks {
         source: target.kind,
         links: extracted.links,
         nofollow: extracted.nofollow,
     };
-    pointers::take(workshop, &pointers, answer, facts);
+    page_links::take(context, &page_links, answer, facts);
 }

@@ -14,7 +14,7 @@ use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
 use super::collect::{Ending, Reference};
 use super::element::{Attributes, Findings, STYLE_BYTES, TITLE_BYTES};
 use super::find::find_either;
-use super::lately::Lately;
+use super::recent_links::RecentLinks;
 use super::tokenizer::{Attribute, Name, Namespace, Sink, StartTag, TextOf, Tokenizer};
 
 /// The pieces in which bytes are decoded.
@@ -28,7 +28,7 @@ pub(super) struct HtmlPass {
     decoder: Option<Decoder>,
     encoding: &'static Encoding,
     text: Vec<u8>,
-    lately: Lately,
+    lately: RecentLinks,
 }
 
 impl HtmlPass {
@@ -41,7 +41,7 @@ impl HtmlPass {
             decoder,
             encoding,
             text: Vec::new(),
-            lately: Lately::default(),
+            lately: RecentLinks::default(),
         }
     }
 
@@ -98,7 +98,7 @@ struct Reading<'a> {
     findings: &'a mut Findings,
     encoding: &'static Encoding,
     text: &'a mut Vec<u8>,
-    lately: &'a mut Lately,
+    lately: &'a mut RecentLinks,
 }
 
 impl Reading<'_> {
@@ -110,7 +110,7 @@ impl Reading<'_> {
 
     /// An anchor that has nothing but its reference: if it was met lately, it says nothing new.
     fn plain_anchor(&mut self, tag: &StartTag<'_>, reference: &[u8]) {
-        let mark = Lately::mark(reference, self.findings.collector.seed());
+        let mark = RecentLinks::mark(reference, self.findings.collector.seed());
         if self.lately.holds(mark) {
             return;
         }

@@ -13,11 +13,11 @@ mod feed;
 mod find;
 mod header_links;
 mod html;
-mod lately;
 mod media;
 #[cfg(any(test, feature = "oracle"))]
 pub(crate) mod oracle;
 mod page;
+mod recent_links;
 mod relation;
 mod sitemap;
 mod tokenizer;

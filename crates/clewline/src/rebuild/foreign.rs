@@ -15,11 +15,11 @@ use clewline_core::url::CrawlUrl;
 use clewline_warc::Moment;
 use clewline_warc::read::Header;
 
-use crate::captured::{self, Captured};
 use crate::clock::rfc3339;
 use crate::config::{ExtractConfig, FetchConfig};
 use crate::extract::PageExtractor;
 use crate::record::{Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
+use crate::warc_metadata::{self, Captured};
 
 /// Reads answers that somebody else archived.
 pub struct Foreign {
@@ -52,7 +52,7 @@ impl Foreign {
         let url = CrawlUrl::parse(header.target()?).ok()?;
         let date = header.date()?;
         let limit = FetchConfig::default().max_body;
-        let found = captured::answer(&url, block, &self.extractor, limit);
+        let found = warc_metadata::answer(&url, block, &self.extractor, limit);
         let found = found.ok().flatten()?;
         Some(entry(url, date, header.length(), found, &self.keys))
     }

@@ -19,12 +19,12 @@ use tempfile::TempDir;
 
 use super::foreign::Foreign;
 use super::{Existing, RebuildError, Rebuilt, is_ours};
-use crate::captured;
 use crate::config::Config;
 use crate::log::archive::{self, KEY_SEED, SORTED};
 use crate::log::{LinksLog, Log as _, links, urls};
 use crate::record::Entry;
 use crate::report::{Report, RunFacts, Tally, html};
+use crate::warc_metadata;
 use crate::{durable, escape};
 
 /// The page for people.
@@ -184,7 +184,7 @@ impl Making {
             (Kind::WarcInfo, _) => *origin = self.begin_file(reader),
             (Kind::Metadata, Origin::Ours) => {
                 // A block that cannot be read is told by the end of its record.
-                if let Ok(Some(noted)) = captured::metadata(reader.block()) {
+                if let Ok(Some(noted)) = warc_metadata::metadata(reader.block()) {
                     let links = noted.links.iter();
                     let links = links.map(|link| (self.foreign.keys.key(&link.url), link.kind));
                     let entry = Entry {

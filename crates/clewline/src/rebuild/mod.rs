@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use clewline_core::link::Link;
 use thiserror::Error;
 
-use crate::captured;
 use crate::stored::{JobError, JobStanding, StoredJob};
+use crate::warc_metadata;
 pub use foreign::Foreign;
 use making::Making;
 
@@ -89,7 +89,7 @@ pub fn is_ours(info: &str) -> bool {
 
 /// The links that the block of a metadata record names; none if no crawl of ours wrote it.
 pub fn outlinks(block: impl BufRead) -> io::Result<Vec<Link>> {
-    Ok(captured::metadata(block)?.map_or(Vec::new(), |noted| noted.links))
+    Ok(warc_metadata::metadata(block)?.map_or(Vec::new(), |noted| noted.links))
 }
 
 /// Makes everything again from these files, into a folder.

@@ -4,13 +4,13 @@
 //! batch is open while the frontier works on it, then sealed, then durable; what is not durable
 //! yet is answered from memory. It refuses to know when anything is due.
 
+mod as_store;
 mod database;
 mod fresh;
 mod hot;
 mod packing;
 mod queue;
 mod runs;
-mod seam;
 mod survey;
 #[cfg(test)]
 mod tests;

@@ -110,7 +110,7 @@ impl<S: Store> Frontier<S> {
         let (url, kind) = (&offer.link.url, offer.link.kind);
         self.rules.judge_text(url)?;
         if let Err(reason) = self.rules.scope.judge(url, kind) {
-            self.familiar.note_refusal(offer.key, kind, reason);
+            self.verdict_cache.note_refusal(offer.key, kind, reason);
             return Err(reason);
         }
         self.judge_depth(depth)
@@ -307,7 +307,7 @@ impl<S: Store> Frontier<S> {
     pub(super) fn join_scope(&mut self, root: &CrawlUrl) -> Joined {
         let joined = self.rules.scope.join(root);
         if joined != Joined::Nothing {
-            self.familiar.forget_refusals();
+            self.verdict_cache.forget_refusals();
         }
         joined
     }

@@ -183,7 +183,7 @@ impl Origin {
 
 /// A request for some origin's robots.txt; the first one, or a hop of its redirects.
 #[derive(Debug, Clone)]
-pub struct RobotsErrand {
+pub struct RobotsFetch {
     /// What is requested.
     pub url: CrawlUrl,
     /// Whose robots.txt it is.

@@ -18,7 +18,7 @@ use super::schedule::Wake;
 use super::slots::{Taken, Turn};
 use super::store::Store;
 use super::suspects::Suspect;
-use super::{Errand, Flight, Frontier};
+use super::{Flight, Frontier, JobKind};
 use crate::address::AddressPolicy;
 use crate::key::HostId;
 use crate::link::LinkKind;
@@ -39,7 +39,7 @@ enum Ready {
 
 /// A request about to start.
 struct Launch {
-    errand: Errand,
+    errand: JobKind,
     address: Option<IpAddr>,
     work: Work,
 }
@@ -191,7 +191,7 @@ impl<S: Store> Frontier<S> {
                     guessed: waiting.is_some_and(Entry::guesses),
                     spaced: lane.pace.is_one_at_a_time(),
                 };
-                let errand = Errand::Robots(Box::new(errand));
+                let errand = JobKind::Robots(Box::new(errand));
                 Ok(Some(self.start(
                     host,
                     Launch {
@@ -282,7 +282,7 @@ impl<S: Store> Frontier<S> {
             self.pages_in_flight += 1;
             self.lane(host).pages_in_flight += 1;
         }
-        let errand = Errand::Page(Box::new(entry));
+        let errand = JobKind::Page(Box::new(entry));
         Ok(Some(self.start(
             host,
             Launch {
@@ -329,7 +329,7 @@ impl<S: Store> Frontier<S> {
             Addresses::Asking => Ready::No,
             _ => {
                 state.addresses = Addresses::Asking;
-                let errand = Errand::Resolve(Origin::of(url));
+                let errand = JobKind::Resolve(Origin::of(url));
                 let charged = Charged {
                     domain: None,
                     address: None,
@@ -384,9 +384,9 @@ impl<S: Store> Frontier<S> {
     /// Starts a request and charges it to lane, domain and address.
     fn start(&mut self, host: HostId, mut launch: Launch, now: Moment) -> Next {
         match &mut launch.errand {
-            Errand::Page(entry) => entry.attempts.asked_at = now,
-            Errand::Robots(errand) => errand.asked_at = now,
-            Errand::Resolve(_) => {}
+            JobKind::Page(entry) => entry.attempts.asked_at = now,
+            JobKind::Robots(errand) => errand.asked_at = now,
+            JobKind::Resolve(_) => {}
         }
         let limited = launch.address.filter(|address| self.is_limited(*address));
         let lane = self.lane(host);

@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::entry::{Entry, Origin, RobotsErrand};
+use super::entry::{Entry, Origin, RobotsFetch};
 use super::health::Health;
 use super::outage::Onset;
 use super::pace::{Moment, Pace};
@@ -177,7 +177,7 @@ pub(super) struct Lane {
     /// All of them are: none lay in the store when the lane was made.
     pub(super) counted: bool,
     pub(super) window: VecDeque<Entry>,
-    pub(super) errands: VecDeque<RobotsErrand>,
+    pub(super) errands: VecDeque<RobotsFetch>,
     pub(super) origins: Vec<OriginState>,
     pub(super) host_failures: u32,
     pub(super) address_turn: usize,
@@ -387,7 +387,7 @@ impl Lane {
     }
 
     /// Takes the errand that is next.
-    pub(super) fn take_errand(&mut self) -> Option<RobotsErrand> {
+    pub(super) fn take_errand(&mut self) -> Option<RobotsFetch> {
         pop(&mut self.errands)
     }
 

@@ -11,7 +11,6 @@ mod admit;
 mod change;
 mod entry;
 mod fallback;
-mod familiar;
 mod group;
 mod handout;
 mod health;
@@ -40,6 +39,7 @@ mod tests;
 mod traffic;
 mod traps;
 mod trouble;
+mod verdict_cache;
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::net::IpAddr;
@@ -47,8 +47,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use entry::{Attempts, Chain, Class, Entry, Origin, RobotsErrand, Ticket, Try};
-pub use familiar::Familiar;
+pub use entry::{Attempts, Chain, Class, Entry, Origin, RobotsFetch, Ticket, Try};
 pub use health::HealthRow;
 pub use job::{
     Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Look,
@@ -63,6 +62,7 @@ pub use store::{
 pub use summary::{Cause, HostSummary, Summary, Wait};
 pub use suspects::Suspicion;
 pub use traps::{GivenUp, Site, Trap};
+pub use verdict_cache::VerdictCache;
 
 use group::Groups;
 use lane::Lane;
@@ -88,17 +88,17 @@ const SITEMAP_NESTING: u8 = 2;
 
 /// What a job in flight is about.
 #[derive(Debug)]
-enum Errand {
+enum JobKind {
     Resolve(Origin),
     Page(Box<Entry>),
-    Robots(Box<RobotsErrand>),
+    Robots(Box<RobotsFetch>),
 }
 
 /// A job in flight and what it is charged to.
 #[derive(Debug)]
 struct Flight {
     lane: HostId,
-    errand: Errand,
+    errand: JobKind,
     domain: Option<u64>,
     address: Option<IpAddr>,
     since: Moment,
@@ -139,7 +139,7 @@ impl Counts {
 pub struct Frontier<S> {
     rules: Rules,
     store: S,
-    familiar: Arc<Familiar>,
+    verdict_cache: Arc<VerdictCache>,
     /// In boxes, because a map has room for up to twice as many as there are.
     lanes: KeyMap<HostId, Box<Lane>>,
     domains: Groups<u64>,
@@ -212,7 +212,7 @@ impl<S: Store> Frontier<S> {
             slots: Slots::new(rules.limits.concurrency),
             rules,
             store,
-            familiar: Arc::default(),
+            verdict_cache: Arc::default(),
             lanes: KeyMap::default(),
             domains: Groups::new(),
             addresses: Groups::new(),
@@ -272,8 +272,8 @@ impl<S: Store> Frontier<S> {
 
     /// What it knows and refuses, for those who make offers: a link to what is known need not be
     /// offered, and one that is refused need only be counted, unless it is marked nofollow.
-    pub fn familiar(&self) -> Arc<Familiar> {
-        Arc::clone(&self.familiar)
+    pub fn verdict_cache(&self) -> Arc<VerdictCache> {
+        Arc::clone(&self.verdict_cache)
     }
 
     /// Hears of jobs that are about to be settled, so that the store can look up the links of
@@ -296,7 +296,7 @@ impl<S: Store> Frontier<S> {
     fn is_known(&mut self, key: Key) -> Result<bool, S::Error> {
         let known = self.store.contains(key)?;
         if known {
-            self.familiar.note(key);
+            self.verdict_cache.note(key);
         }
         Ok(known)
     }
@@ -304,7 +304,7 @@ impl<S: Store> Frontier<S> {
     /// Makes a key known that was not.
     fn know(&mut self, key: Key) -> Result<(), S::Error> {
         self.store.add(key)?;
-        self.familiar.note(key);
+        self.verdict_cache.note(key);
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::job::{Ending, Failure, JobId, Next, Note};
 use super::pace::{Moment, Pace};
 use super::store::{KeyMap, Store};
-use super::{Errand, Flight, Frontier};
+use super::{Flight, Frontier, JobKind};
 use crate::key::{HostId, Key};
 use crate::outcome::{FailureClass, Retry};
 
@@ -235,8 +235,8 @@ impl<S: Store> Frontier<S> {
             return Ok(());
         }
         let charged = match &flight.errand {
-            Errand::Page(entry) => Some(entry.key),
-            Errand::Resolve(_) | Errand::Robots(_) => lane.head(now).map(|head| head.key),
+            JobKind::Page(entry) => Some(entry.key),
+            JobKind::Resolve(_) | JobKind::Robots(_) => lane.head(now).map(|head| head.key),
         };
         let domain = lane.domain;
         if let Some(onset) = &mut lane.onset {

@@ -4,7 +4,7 @@
 //! not known. It refuses to know how rules are written and matched; `crate::robots` does.
 
 use super::Frontier;
-use super::entry::{Origin, RobotsErrand};
+use super::entry::{Origin, RobotsFetch};
 use super::job::Next;
 use super::lane::RobotsState;
 use super::pace::Moment;
@@ -114,7 +114,7 @@ impl<S: Store> Frontier<S> {
         now: Moment,
     ) -> Result<Judged, S::Error> {
         let robots_url = url.with_path("/robots.txt");
-        self.lane(host).errands.push_back(RobotsErrand {
+        self.lane(host).errands.push_back(RobotsFetch {
             url: robots_url.clone(),
             for_lane: host,
             for_origin: Origin::of(url),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::entry::{Entry, Origin, RobotsErrand};
+use super::entry::{Entry, Origin, RobotsFetch};
 use super::handout::counts_as_page;
 use super::job::{Admission, Answer, Ending, Failure, Note, Settled, Settlement};
 use super::lane::{LaneEnd, RobotsState};
@@ -14,7 +14,7 @@ use super::pace::Moment;
 use super::schedule::Wake;
 use super::store::Store;
 use super::trouble::Meaning;
-use super::{Errand, Flight, Frontier};
+use super::{Flight, Frontier, JobKind};
 use crate::key::HostId;
 use crate::outcome::{
     FailureClass, Outcome, Retry, SkipReason, is_redirect_status, is_refusal_status,
@@ -49,12 +49,12 @@ impl<S: Store> Frontier<S> {
         self.weigh(settlement.job, &flight, &mut ending, now)?;
         self.give_slot_back(&flight, &ending);
         let settled = match (flight.errand, ending) {
-            (Errand::Resolve(origin), ending) => self.resolved(host, origin, ending, now)?,
-            (Errand::Robots(errand), ending) => {
+            (JobKind::Resolve(origin), ending) => self.resolved(host, origin, ending, now)?,
+            (JobKind::Robots(errand), ending) => {
                 self.count_wire(host, &ending);
                 self.robots_settled(host, &errand, ending, now)?
             }
-            (Errand::Page(mut entry), ending) => {
+            (JobKind::Page(mut entry), ending) => {
                 entry.wire += self.count_wire(host, &ending);
                 let was_spent = self.pages_spent();
                 let settled = self.page_settled(host, *entry, ending, now)?;
@@ -79,11 +79,11 @@ impl<S: Store> Frontier<S> {
         let Some(lane) = self.lanes.get_mut(&flight.lane) else {
             return;
         };
-        if matches!(flight.errand, Errand::Resolve(_)) {
+        if matches!(flight.errand, JobKind::Resolve(_)) {
             return;
         }
         lane.in_flight -= 1;
-        if let Errand::Page(entry) = &flight.errand
+        if let JobKind::Page(entry) = &flight.errand
             && counts_as_page(entry.kind)
         {
             lane.pages_in_flight -= 1;
@@ -128,7 +128,7 @@ impl<S: Store> Frontier<S> {
     fn robots_settled(
         &mut self,
         host: HostId,
-        errand: &RobotsErrand,
+        errand: &RobotsFetch,
         ending: Ending,
         now: Moment,
     ) -> Result<Settled, S::Error> {
@@ -168,7 +168,7 @@ impl<S: Store> Frontier<S> {
             && let Some(target) = answer.location
         {
             self.send_errand(
-                RobotsErrand {
+                RobotsFetch {
                     hops_left: errand.hops_left - 1,
                     url: target,
                     ..errand.clone()
@@ -185,7 +185,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Sends a robots errand on to the lane of its URL's host.
-    fn send_errand(&mut self, errand: RobotsErrand, now: Moment) -> Result<(), S::Error> {
+    fn send_errand(&mut self, errand: RobotsFetch, now: Moment) -> Result<(), S::Error> {
         let key = self.rules.keyer.key(&errand.url);
         let host = self.lane_of(&errand.url, key.host(), now)?;
         let lane = self.lane(host);
@@ -195,7 +195,7 @@ impl<S: Store> Frontier<S> {
 
     fn robots_known(
         &mut self,
-        errand: &RobotsErrand,
+        errand: &RobotsFetch,
         robots: Box<Robots>,
         now: Moment,
     ) -> Result<(), S::Error> {
@@ -235,7 +235,7 @@ impl<S: Store> Frontier<S> {
 
     pub(super) fn robots_unreachable(
         &mut self,
-        errand: &RobotsErrand,
+        errand: &RobotsFetch,
         now: Moment,
     ) -> Result<(), S::Error> {
         let again_at = now + self.rules.robots_retry;
@@ -259,7 +259,7 @@ impl<S: Store> Frontier<S> {
     pub(super) fn errand_failed(
         &mut self,
         host: HostId,
-        errand: &RobotsErrand,
+        errand: &RobotsFetch,
         failure: &Failure,
         now: Moment,
     ) -> Result<Settled, S::Error> {

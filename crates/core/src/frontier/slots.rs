@@ -17,7 +17,7 @@ use super::job::{Ending, Patience};
 use super::lane::Lane;
 use super::pace::Moment;
 use super::store::Store;
-use super::{Errand, Flight, Frontier, Next};
+use super::{Flight, Frontier, JobKind, Next};
 use crate::key::HostId;
 use crate::outcome::{FailureClass, Retry};
 
@@ -178,14 +178,14 @@ impl Slots {
 
 impl Lane {
     /// How long the next request of this host may be silent.
-    fn patience(&self, errand: &Errand) -> Patience {
-        let was_cut = matches!(errand, Errand::Page(entry) if entry.was_cut);
+    fn patience(&self, errand: &JobKind) -> Patience {
+        let was_cut = matches!(errand, JobKind::Page(entry) if entry.was_cut);
         match (self.standing, errand) {
             _ if was_cut => Patience::Full,
             (Standing::New | Standing::Answered, _) => Patience::GivesWay,
             // A host that slows down must not be asked for everything twice: so after one
             // request that was cut short, the others have their full time.
-            (Standing::Proven, Errand::Page(_)) if self.keeps_time => {
+            (Standing::Proven, JobKind::Page(_)) if self.keeps_time => {
                 let limit = self.pace.first_byte_limit();
                 limit.map_or(Patience::Full, Patience::FirstByte)
             }
@@ -194,7 +194,7 @@ impl Lane {
     }
 
     /// What is charged for a request, and how long it may be silent.
-    pub(super) fn slot_for(&self, errand: &Errand) -> (Taken, Patience) {
+    pub(super) fn slot_for(&self, errand: &JobKind) -> (Taken, Patience) {
         let patience = self.patience(errand);
         let taken = Taken {
             standing: self.standing,
@@ -209,7 +209,7 @@ impl Lane {
         let proven = self.standing == Standing::Proven;
         match ending {
             Ending::Answered(answer) => {
-                let whole = matches!(flight.errand, Errand::Page(_)) && answer.unread.is_none();
+                let whole = matches!(flight.errand, JobKind::Page(_)) && answer.unread.is_none();
                 self.whole_answers = self.whole_answers.wrapping_add(whole.into());
                 if whole {
                     let limit = self.pace.first_byte_limit();

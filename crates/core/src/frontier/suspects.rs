@@ -7,7 +7,7 @@
 use super::job::{JobId, Next};
 use super::pace::Moment;
 use super::store::Store;
-use super::{Errand, Frontier};
+use super::{Frontier, JobKind};
 use crate::key::{HostId, Key};
 use crate::outcome::{FailureClass, Outcome};
 use crate::url::CrawlUrl;
@@ -43,8 +43,8 @@ impl<S: Store> Frontier<S> {
     /// The page that a job in flight is about.
     pub fn leased(&self, job: JobId) -> Option<Key> {
         match &self.flights.get(&job.0)?.errand {
-            Errand::Page(entry) => Some(entry.key),
-            Errand::Resolve(_) | Errand::Robots(_) => None,
+            JobKind::Page(entry) => Some(entry.key),
+            JobKind::Resolve(_) | JobKind::Robots(_) => None,
         }
     }
 
@@ -52,13 +52,13 @@ impl<S: Store> Frontier<S> {
     /// robots.txt of one.
     pub fn is_for_root(&self, job: JobId, now: Moment) -> bool {
         match self.flights.get(&job.0).map(|flight| &flight.errand) {
-            Some(Errand::Page(entry)) => entry.root,
-            Some(Errand::Robots(errand)) => {
+            Some(JobKind::Page(entry)) => entry.root,
+            Some(JobKind::Robots(errand)) => {
                 let lane = self.lanes.get(&errand.for_lane);
                 lane.and_then(|lane| lane.head(now))
                     .is_some_and(|head| head.root)
             }
-            Some(Errand::Resolve(_)) | None => false,
+            Some(JobKind::Resolve(_)) | None => false,
         }
     }
 

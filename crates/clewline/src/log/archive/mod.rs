@@ -6,6 +6,7 @@
 //! to know how a record is written (`clewline-warc`) and what a crawl is. Invariant: what is
 //! cut and appended again stands there once, and every file is whole after a cut.
 
+mod compressor_pool;
 mod dictionary;
 mod earlier;
 mod files;
@@ -13,7 +14,6 @@ mod group;
 mod index;
 mod info;
 mod loss;
-mod press;
 mod seen;
 #[cfg(test)]
 mod tests;
@@ -29,6 +29,7 @@ use crate::exchange::Exchange;
 use crate::failpoint::{Point, pass};
 use crate::record::Entry;
 
+use compressor_pool::{CompressorPool, Pressed};
 use dictionary::Learner;
 use earlier::{Earlier, Known};
 use files::Files;
@@ -40,7 +41,6 @@ use index::Index;
 pub(crate) use index::{SORTED, write_line};
 pub(crate) use info::{KEY_SEED, info};
 pub(crate) use loss::{MISSING, Repaired, beyond, fault, repair};
-use press::{Press, Pressed};
 use seen::{Holder, Seen, has_payload};
 
 /// The archive's place in a job folder.
@@ -71,7 +71,7 @@ pub struct ArchivePlan {
 pub struct ArchiveLog {
     plan: ArchivePlan,
     files: Files,
-    press: Press,
+    compressors: CompressorPool,
     learner: Learner,
     numbers: Numbers,
     seen: Seen,
@@ -89,7 +89,7 @@ impl ArchiveLog {
         let mut log = Self {
             earlier: Earlier::open(&plan.earlier, &folder)?,
             files: Files::new(folder, end),
-            press: Press::new(plan.coding),
+            compressors: CompressorPool::new(plan.coding),
             learner,
             numbers: Numbers::new(plan.seed),
             seen: index.seen()?,
@@ -104,7 +104,7 @@ impl ArchiveLog {
 
     /// Has all later records compressed with a dictionary. No file may be in progress.
     fn use_dictionary(&mut self, dictionary: Dictionary) {
-        self.press.use_dictionary(&dictionary);
+        self.compressors.use_dictionary(&dictionary);
         self.files.use_dictionary(dictionary);
     }
 
@@ -127,12 +127,12 @@ impl ArchiveLog {
         let Self {
             plan,
             files,
-            press,
+            compressors,
             numbers,
             index,
             ..
         } = self;
-        press.run(groups, &mut |group, pressed| {
+        compressors.run(groups, &mut |group, pressed| {
             files.make_room(plan, numbers)?;
             let start = files.position();
             let capture = match pressed {

@@ -26,7 +26,7 @@ fn refusal(hand: &Hand, url: &str, kind: LinkKind) -> Option<SkipReason> {
         .rules()
         .keyer
         .key(&CrawlUrl::parse(url).unwrap());
-    hand.frontier.familiar().refuses(key, kind)
+    hand.frontier.verdict_cache().refuses(key, kind)
 }
 
 #[test]

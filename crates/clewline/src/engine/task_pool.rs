@@ -11,8 +11,8 @@ use std::sync::Arc;
 use clewline_core::frontier::Job;
 use tokio::runtime::Runtime;
 
-use super::post::Post;
-use super::task::{self, Passport, Workshop};
+use super::completions::CompletionQueue;
+use super::task::{self, RequestExtras, TaskContext};
 
 /// Jobs that are given to the threads at once, at the most.
 const BATCH: usize = 32;
@@ -27,32 +27,35 @@ pub(super) enum Readiness {
 }
 
 /// The threads and what they are about to get.
-pub(super) struct Crew {
+pub(super) struct TaskPool {
     /// None once the tasks were abandoned.
     runtime: Option<Runtime>,
-    workshop: Arc<Workshop>,
-    waiting: Vec<(Job, Passport)>,
+    context: Arc<TaskContext>,
+    waiting: Vec<(Job, RequestExtras)>,
 }
 
-impl Crew {
+impl TaskPool {
     /// Starts the threads; each delivers the post before it rests.
-    pub(super) fn start(workshop: Workshop, post: &Arc<Post>) -> io::Result<Self> {
-        let post = Arc::clone(post);
+    pub(super) fn start(
+        context: TaskContext,
+        completions: &Arc<CompletionQueue>,
+    ) -> io::Result<Self> {
+        let completions = Arc::clone(completions);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .thread_name("clewline-tasks")
-            .on_thread_park(move || post.deliver())
+            .on_thread_park(move || completions.deliver())
             .enable_all()
             .build()?;
         Ok(Self {
             runtime: Some(runtime),
-            workshop: Arc::new(workshop),
+            context: Arc::new(context),
             waiting: Vec::with_capacity(BATCH),
         })
     }
 
     /// Takes a job on, for the next time something is sent out.
-    pub(super) fn take_on(&mut self, job: Job, passport: Passport) -> Readiness {
-        self.waiting.push((job, passport));
+    pub(super) fn take_on(&mut self, job: Job, extras: RequestExtras) -> Readiness {
+        self.waiting.push((job, extras));
         if self.waiting.len() >= BATCH {
             Readiness::Full
         } else {
@@ -65,22 +68,22 @@ impl Crew {
         let Some(runtime) = &self.runtime else {
             return self.waiting.clear();
         };
-        let workshop = &self.workshop;
+        let context = &self.context;
         match self.waiting.len() {
             0 => {}
             1 => {
-                for (job, passport) in self.waiting.drain(..) {
-                    runtime.spawn(task::run(Arc::clone(workshop), job, passport));
+                for (job, extras) in self.waiting.drain(..) {
+                    runtime.spawn(task::run(Arc::clone(context), job, extras));
                 }
             }
             _ => {
                 let jobs = std::mem::replace(&mut self.waiting, Vec::with_capacity(BATCH));
-                let workshop = Arc::clone(workshop);
+                let context = Arc::clone(context);
                 // Spawned from within, they go to the queue of a thread that is awake, and
                 // from there to others that look for work.
                 runtime.spawn(async move {
-                    for (job, passport) in jobs {
-                        tokio::spawn(task::run(Arc::clone(&workshop), job, passport));
+                    for (job, extras) in jobs {
+                        tokio::spawn(task::run(Arc::clone(&context), job, extras));
                     }
                 });
             }

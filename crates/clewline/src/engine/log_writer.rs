@@ -62,14 +62,14 @@ pub(crate) enum Word {
 }
 
 /// The engine's end of the scribe.
-pub(super) struct Scribe {
+pub(super) struct LogWriter {
     batches: Option<SyncSender<Batch>>,
     thread: Option<JoinHandle<io::Result<()>>>,
     unwritten: usize,
     give_up: Arc<AtomicBool>,
 }
 
-impl Scribe {
+impl LogWriter {
     pub(super) fn start(
         logs: Vec<Box<dyn Log>>,
         witness: Option<Witness>,
@@ -77,7 +77,7 @@ impl Scribe {
     ) -> io::Result<Self> {
         let (batches, queue) = sync_channel(QUEUE);
         let give_up = Arc::new(AtomicBool::new(false));
-        let mut desk = Desk {
+        let mut control_state = WriterThread {
             logs,
             offsets: Vec::new(),
             witness,
@@ -86,7 +86,7 @@ impl Scribe {
         };
         let thread = std::thread::Builder::new()
             .name("clewline-logs".into())
-            .spawn(move || desk.write_batches(&queue))?;
+            .spawn(move || control_state.write_batches(&queue))?;
         Ok(Self {
             batches: Some(batches),
             thread: Some(thread),
@@ -142,7 +142,7 @@ impl Scribe {
 #[derive(Debug)]
 pub(super) struct EngineGone;
 
-struct Desk {
+struct WriterThread {
     logs: Vec<Box<dyn Log>>,
     offsets: Vec<(&'static str, u64)>,
     witness: Option<Witness>,
@@ -150,7 +150,7 @@ struct Desk {
     give_up: Arc<AtomicBool>,
 }
 
-impl Desk {
+impl WriterThread {
     fn write_batches(&mut self, queue: &Receiver<Batch>) -> io::Result<()> {
         match self
             .logs
@@ -180,7 +180,7 @@ impl Desk {
 
     fn say(&self, word: Word) {
         // An engine that is gone needs no words.
-        self.engine.send(Message::Scribe(word)).ok();
+        self.engine.send(Message::LogWriter(word)).ok();
     }
 
     /// Writes a batch, as often as it takes while only room is lacking.

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use clewline_warc::cdxj::{Capture, LONGEST_LINE};
 
-use super::Past;
+use super::PreviousCrawl;
 use crate::log::archive;
 use crate::report::Update;
 
@@ -44,7 +44,7 @@ pub(crate) enum Extent {
 }
 
 /// Compares the archive of a job folder with an earlier one.
-pub(crate) fn compare(past: &Past, folder: &Path, extent: Extent) -> io::Result<Update> {
+pub(crate) fn compare(past: &PreviousCrawl, folder: &Path, extent: Extent) -> io::Result<Update> {
     let now = folder.join(archive::FOLDER).join(archive::SORTED);
     let mut before = Keys::open(&past.index())?.peekable();
     let mut after = Keys::open(&now)?.peekable();
@@ -264,7 +264,7 @@ mod tests {
                 ("a", 200, "1"),
             ],
         );
-        let past = Past::open(&old, "update-from").unwrap();
+        let past = PreviousCrawl::open(&old, "update-from").unwrap();
         let compared = |extent| {
             let update = compare(&past, &new, extent).unwrap();
             let told = |list: &crate::report::Listed| {
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn an_archive_without_an_index_is_refused() {
         let place = tempfile::tempdir().unwrap();
-        let problem = Past::open(place.path(), "update-from").unwrap_err();
+        let problem = PreviousCrawl::open(place.path(), "update-from").unwrap_err();
         assert!(problem.to_string().contains("warc rebuild"), "{problem}");
     }
 }

@@ -24,14 +24,14 @@ const NOTHING: u64 = 0;
 
 /// Tables of keys that are known and of links that are refused.
 #[derive(Debug)]
-pub struct Familiar {
+pub struct VerdictCache {
     places: Box<[AtomicU64]>,
     refused: Box<[AtomicU64]>,
     /// Whether anything stands among what is refused.
     refuses: AtomicBool,
 }
 
-impl Default for Familiar {
+impl Default for VerdictCache {
     fn default() -> Self {
         let empty = |places| (0..places).map(|_| AtomicU64::new(NOTHING)).collect();
         Self {
@@ -42,7 +42,7 @@ impl Default for Familiar {
     }
 }
 
-impl Familiar {
+impl VerdictCache {
     /// Whether a key is known for sure; what is not found here may be known all the same.
     pub fn knows(&self, key: Key) -> bool {
         let mark = mark(key);
@@ -111,31 +111,34 @@ mod tests {
 
     #[test]
     fn forgets_but_does_not_invent() {
-        let familiar = Familiar::default();
+        let verdict_cache = VerdictCache::default();
         let key = |number: u128| Key::from_bytes((number | 7 << 64).to_be_bytes());
         for number in 1..3 * PLACES as u128 {
-            assert!(!familiar.knows(key(number)));
-            familiar.note(key(number));
-            assert!(familiar.knows(key(number)));
+            assert!(!verdict_cache.knows(key(number)));
+            verdict_cache.note(key(number));
+            assert!(verdict_cache.knows(key(number)));
         }
-        assert!(!familiar.knows(key(1)), "the table is smaller than that");
-        familiar.note(key(0));
-        assert!(!familiar.knows(key(0)), "it looks like nothing");
+        assert!(
+            !verdict_cache.knows(key(1)),
+            "the table is smaller than that"
+        );
+        verdict_cache.note(key(0));
+        assert!(!verdict_cache.knows(key(0)), "it looks like nothing");
     }
 
     #[test]
     fn refusals_are_of_one_kind_and_end_with_the_scope() {
-        let familiar = Familiar::default();
+        let verdict_cache = VerdictCache::default();
         let (image, anchor) = (LinkKind::Image, LinkKind::Anchor);
         for (number, reason) in (1..).zip(SkipReason::ALL) {
             let key = Key::from_number(number * 0x1234_5678_9abc_def1);
-            assert_eq!(familiar.refuses(key, image), None);
-            familiar.note_refusal(key, image, *reason);
-            assert_eq!(familiar.refuses(key, image), Some(*reason));
-            assert_eq!(familiar.refuses(key, anchor), None);
-            assert!(!familiar.knows(key));
-            familiar.forget_refusals();
-            assert_eq!(familiar.refuses(key, image), None);
+            assert_eq!(verdict_cache.refuses(key, image), None);
+            verdict_cache.note_refusal(key, image, *reason);
+            assert_eq!(verdict_cache.refuses(key, image), Some(*reason));
+            assert_eq!(verdict_cache.refuses(key, anchor), None);
+            assert!(!verdict_cache.knows(key));
+            verdict_cache.forget_refusals();
+            assert_eq!(verdict_cache.refuses(key, image), None);
         }
     }
 }

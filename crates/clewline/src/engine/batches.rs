@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clewline_core::frontier::{Moment, Sealed, Store};
 
-use super::scribe::{Batch, Word, Written};
+use super::log_writer::{Batch, Word, Written};
 use super::{Engine, EngineError, Event, Message, state};
 
 /// A batch is handed to the logs after this time …
@@ -26,14 +26,14 @@ impl<S: Store> Engine<S> {
         let open = self.open_records();
         // While the scribe is at work, what fills the memory is what it writes: to hand over the
         // little that came since would make it sync for that alone.
-        let pressed = self.scribe.unwritten() == 0 && self.exchanges.press();
+        let pressed = self.log_writer.unwritten() == 0 && self.exchanges.press();
         let due = now >= self.batch_since + BATCH_TIME || open >= size || pressed;
-        if open == 0 || !due || !self.scribe.has_room() {
+        if open == 0 || !due || !self.log_writer.has_room() {
             return Ok(());
         }
         let frontier = self.frontier.state();
         let notes = self
-            .keeping
+            .resume_notes
             .notes(now, &frontier, &self.cookies, &self.tally)
             .map_err(state)?;
         let mut sealed = self.frontier.seal(notes).map_err(state)?;
@@ -49,7 +49,7 @@ impl<S: Store> Engine<S> {
             exchanges: self.exchanges.take(),
             commit,
         };
-        self.scribe.write(batch).ok();
+        self.log_writer.write(batch).ok();
         Ok(())
     }
 
@@ -71,18 +71,18 @@ impl<S: Store> Engine<S> {
 
     /// A batch is durable: now it counts.
     fn commit(&mut self, mut written: Written) {
-        self.scribe.written();
+        self.log_writer.written();
         self.frontier.committed();
         for entry in &written.entries {
             self.tally.add(&entry.record);
             (self.observer)(Event::Settled(&entry.record));
         }
-        self.desk.committed(&written.offsets);
+        self.control_state.committed(&written.offsets);
         let urls = written
             .offsets
             .iter()
             .find(|(name, _)| *name == crate::log::urls::NAME);
-        self.keeping.tally_offset = urls.map_or(0, |(_, offset)| *offset);
+        self.resume_notes.tally_offset = urls.map_or(0, |(_, offset)| *offset);
         written.entries.clear();
         if written.entries.capacity() <= SPARE {
             self.spare = written.entries;
@@ -94,12 +94,12 @@ impl<S: Store> Engine<S> {
         loop {
             self.hand_batch_over(self.clock.now(), 1)?;
             let open = self.batch.len() + self.exchanges.count();
-            if open == 0 && self.scribe.unwritten() == 0 {
+            if open == 0 && self.log_writer.unwritten() == 0 {
                 return Ok(());
             }
             match self.inbox.recv() {
-                Ok(Message::Scribe(word)) => self.listen(word)?,
-                Ok(Message::Stop(_)) => self.scribe.give_up(),
+                Ok(Message::LogWriter(word)) => self.listen(word)?,
+                Ok(Message::Stop(_)) => self.log_writer.give_up(),
                 // Jobs that end now stay open: they belong to nobody's batch.
                 Ok(_) => {}
                 Err(_) => return Ok(()),

@@ -13,12 +13,12 @@ const LONGEST_TURN: Duration = Duration::from_secs(2);
 
 /// Looks at the clocks once a turn.
 #[derive(Debug)]
-pub(super) struct Turns {
+pub(super) struct SuspendDetector {
     last: Moment,
     asleep: Duration,
 }
 
-impl Turns {
+impl SuspendDetector {
     /// Begins now; `asleep` is how long the machine slept so far.
     pub(super) const fn begin(now: Moment, asleep: Duration) -> Self {
         Self { last: now, asleep }
@@ -40,11 +40,17 @@ mod tests {
     #[test]
     fn long_gaps_and_sleep_are_noticed_once() {
         let seconds = Duration::from_secs;
-        let mut turns = Turns::begin(seconds(0), seconds(100));
-        assert_eq!(turns.turn(seconds(1), seconds(100)), None);
-        assert_eq!(turns.turn(seconds(61), seconds(100)), Some(seconds(60)));
-        assert_eq!(turns.turn(seconds(62), seconds(100)), None);
-        assert_eq!(turns.turn(seconds(62), seconds(3700)), Some(seconds(3600)));
-        assert_eq!(turns.turn(seconds(63), seconds(3700)), None);
+        let mut suspend_detector = SuspendDetector::begin(seconds(0), seconds(100));
+        assert_eq!(suspend_detector.turn(seconds(1), seconds(100)), None);
+        assert_eq!(
+            suspend_detector.turn(seconds(61), seconds(100)),
+            Some(seconds(60))
+        );
+        assert_eq!(suspend_detector.turn(seconds(62), seconds(100)), None);
+        assert_eq!(
+            suspend_detector.turn(seconds(62), seconds(3700)),
+            Some(seconds(3600))
+        );
+        assert_eq!(suspend_detector.turn(seconds(63), seconds(3700)), None);
     }
 }

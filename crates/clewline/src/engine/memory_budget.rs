@@ -13,7 +13,7 @@ use crate::memory::MemoryPlan;
 
 /// The account of a crawl.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct MemoryBudget {
     bytes: AtomicU64,
     most: AtomicU64,
     bound: u64,
@@ -22,7 +22,7 @@ pub(super) struct Held {
 /// What one task holds; given back when it is dropped.
 #[derive(Debug)]
 pub(super) struct Share {
-    held: Arc<Held>,
+    held: Arc<MemoryBudget>,
     bytes: u64,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Share {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooMuch;
 
-impl Held {
+impl MemoryBudget {
     /// As much as a crawl with this memory may have under way.
     pub(super) fn within(memory: u64) -> Arc<Self> {
         Arc::new(Self {
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_bound_holds_but_for_the_last_one() {
-        let held = Held::within(16_000);
+        let held = MemoryBudget::within(16_000);
         let (mut first, mut second) = (held.share(), held.share());
         assert_eq!(first.hold(1200), Ok(()));
         assert!(held.has_room());

@@ -30,7 +30,7 @@ const LONGEST: Duration = Duration::from_millis(4);
 
 /// Ends on their way to the engine.
 #[derive(Debug)]
-pub(super) struct Post {
+pub(super) struct CompletionQueue {
     ended: Mutex<Ended>,
     engine: Sender<Message>,
 }
@@ -45,7 +45,7 @@ struct Ended {
     enough: usize,
 }
 
-impl Post {
+impl CompletionQueue {
     pub(super) fn new(engine: Sender<Message>) -> Self {
         Self {
             ended: Mutex::new(Ended {
@@ -116,7 +116,7 @@ mod tests {
 
     use clewline_core::frontier::{Answer, JobId, Settlement};
 
-    use super::super::facts::Facts;
+    use super::super::facts::FetchFacts;
     use super::*;
 
     fn done(number: usize) -> JobDone {
@@ -134,7 +134,7 @@ mod tests {
                 job: JobId(number as u64),
                 ending,
             },
-            facts: Facts::default(),
+            facts: FetchFacts::default(),
             set_cookies: Vec::new(),
             share: None,
         }
@@ -151,16 +151,16 @@ mod tests {
     #[test]
     fn many_ends_are_one_message_and_none_is_left_behind() {
         let (outbox, inbox) = channel();
-        let post = Post::new(outbox);
+        let completions = CompletionQueue::new(outbox);
         let now = Instant::now();
         for round in 0..2 {
-            post.deliver();
-            (0..2 * BATCH + 3).for_each(|number| post.leave(done(number), now));
+            completions.deliver();
+            (0..2 * BATCH + 3).for_each(|number| completions.leave(done(number), now));
             let whole = batches(&inbox);
             let sizes: Vec<usize> = whole.iter().map(Vec::len).collect();
             assert_eq!(sizes, [1, 2, 4, 8, 16, BATCH], "round {round}");
-            post.deliver();
-            post.deliver();
+            completions.deliver();
+            completions.deliver();
             let all: Vec<u64> = whole.into_iter().chain(batches(&inbox)).flatten().collect();
             assert_eq!(all, (0..2 * BATCH as u64 + 3).collect::<Vec<_>>());
         }
@@ -169,10 +169,10 @@ mod tests {
     #[test]
     fn no_end_waits_for_many_that_come_slowly() {
         let (outbox, inbox) = channel();
-        let post = Post::new(outbox);
+        let completions = CompletionQueue::new(outbox);
         let begun = Instant::now();
         // Busy threads: many are enough.
-        (0..BATCH).for_each(|number| post.leave(done(number), begun));
+        (0..BATCH).for_each(|number| completions.leave(done(number), begun));
         batches(&inbox);
         for (number, after, is_told) in [
             (0, Duration::ZERO, false),
@@ -182,7 +182,7 @@ mod tests {
             (4, LONGEST * 2, false),
             (5, LONGEST * 5 / 2, true),
         ] {
-            post.leave(done(number), begun + after);
+            completions.leave(done(number), begun + after);
             assert_eq!(!batches(&inbox).is_empty(), is_told, "{number}");
         }
     }
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_server_that_asks_for_a_pause_is_heard_at_once() {
         let (outbox, inbox) = channel();
-        let post = Post::new(outbox);
+        let completions = CompletionQueue::new(outbox);
         let now = Instant::now();
         let answered = |status, retry_after| {
             Ending::Answered(Box::new(Answer {
@@ -212,7 +212,7 @@ mod tests {
             (5, answered(404, None), false),
             (6, withheld, true),
         ] {
-            post.leave(ended(number, ending), now);
+            completions.leave(ended(number, ending), now);
             assert_eq!(!batches(&inbox).is_empty(), is_urgent, "{number}");
         }
     }

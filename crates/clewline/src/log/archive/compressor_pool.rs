@@ -38,7 +38,7 @@ pub(super) type Taker<'a> = &'a mut dyn FnMut(&Group<'_>, Pressed<'_>) -> io::Re
 
 /// The compressors; at least one.
 #[derive(Debug)]
-pub(super) struct Press {
+pub(super) struct CompressorPool {
     workers: Vec<Worker>,
 }
 
@@ -76,7 +76,7 @@ impl Worker {
         self.made.shrink_to(STRIP);
     }
 
-    fn press(&mut self, index: usize, group: &Group<'_>) -> io::Result<()> {
+    fn compressors(&mut self, index: usize, group: &Group<'_>) -> io::Result<()> {
         let start = self.made.len();
         let capture = group.encode(&mut self.encoder, &mut self.made)?;
         self.pieces.push(Piece {
@@ -102,7 +102,7 @@ impl Worker {
     }
 }
 
-impl Press {
+impl CompressorPool {
     pub(super) fn new(coding: Coding) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let workers = (0..cores.min(MOST_THREADS)).map(|_| Worker::new(coding));
@@ -160,7 +160,7 @@ fn press_together(workers: &mut [Worker], groups: &[Group<'_>], take: Taker<'_>)
             let Some(group) = groups.get(index) else {
                 return Ok(());
             };
-            worker.press(index, group)?;
+            worker.compressors(index, group)?;
         }
     };
     thread::scope(|scope| {

@@ -53,7 +53,7 @@ impl Default for Earlier {
 
 /// What was kept, and when.
 #[derive(Debug)]
-pub(super) struct Keeping {
+pub(super) struct ResumeNotes {
     /// Time that earlier runs spent.
     pub(super) spent: Duration,
     /// When the first run began.
@@ -66,7 +66,7 @@ pub(super) struct Keeping {
     tally_kept: Moment,
 }
 
-impl Keeping {
+impl ResumeNotes {
     pub(super) fn new(earlier: &Earlier) -> Self {
         Self {
             spent: earlier.spent,

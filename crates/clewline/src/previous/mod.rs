@@ -16,12 +16,12 @@ use clewline_warc::http::{self, Head};
 use clewline_warc::read::{Header, ReadError, Reader};
 use clewline_warc::{Digest, Kind, Moment};
 
-use crate::captured;
 use crate::config::ConfigProblem;
 use crate::exchange::Unmodified;
 use crate::extract::{Extracted, Extractor};
 use crate::fetch::Condition;
 use crate::log::archive;
+use crate::warc_metadata;
 
 pub(crate) use compare::{Extent, compare};
 
@@ -30,7 +30,7 @@ const BEHIND: usize = 3;
 
 /// The archive of an earlier crawl.
 #[derive(Debug, Clone)]
-pub(crate) struct Past {
+pub(crate) struct PreviousCrawl {
     folder: PathBuf,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Known {
 
 type Input = Reader<BufReader<File>>;
 
-impl Past {
+impl PreviousCrawl {
     /// Opens the archive in a job folder, or a folder of WARC files with an index.
     pub(crate) fn open(folder: &Path, setting: &'static str) -> Result<Self, ConfigProblem> {
         let archive = folder.join(archive::FOLDER);
@@ -216,7 +216,7 @@ impl Held {
 
     fn read_body(&self, url: &CrawlUrl, extractor: &dyn Extractor, limit: u64) -> Option<Known> {
         let (_, mut reader) = self.payload.as_ref()?.record()?;
-        let found = captured::answer(url, reader.block(), extractor, limit);
+        let found = warc_metadata::answer(url, reader.block(), extractor, limit);
         let found = found.ok().flatten()?;
         reader.end().ok()?;
         let content_type = found.headers.text("content-type").map(|value| {
@@ -242,7 +242,7 @@ impl Held {
             if header.kind() != Kind::Metadata || header.target() != Some(url.as_str()) {
                 continue;
             }
-            let noted = captured::metadata(reader.block()).ok().flatten()?;
+            let noted = warc_metadata::metadata(reader.block()).ok().flatten()?;
             return Some(Known {
                 extracted: Extracted {
                     links: noted.links.into_iter().collect(),

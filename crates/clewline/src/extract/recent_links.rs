@@ -14,17 +14,17 @@ const PLACES: usize = 256;
 
 /// The table; an empty place holds zero.
 #[derive(Debug)]
-pub(super) struct Lately {
+pub(super) struct RecentLinks {
     marks: [u64; PLACES],
 }
 
-impl Default for Lately {
+impl Default for RecentLinks {
     fn default() -> Self {
         Self { marks: [0; PLACES] }
     }
 }
 
-impl Lately {
+impl RecentLinks {
     /// The fingerprint of a reference, the fragment left out: no two links differ by it. After
     /// an ampersand a number sign may be part of a character; then all of it counts.
     pub(super) fn mark(reference: &[u8], seed: u64) -> u64 {
@@ -62,15 +62,15 @@ mod tests {
             ("", "#", false),
         ] {
             let [left_mark, right_mark] =
-                [left, right].map(|reference| Lately::mark(reference.as_bytes(), 3));
+                [left, right].map(|reference| RecentLinks::mark(reference.as_bytes(), 3));
             assert_eq!(left_mark == right_mark, same, "{left} {right}");
         }
-        assert_ne!(Lately::mark(b"a", 3), Lately::mark(b"a", 4));
+        assert_ne!(RecentLinks::mark(b"a", 3), RecentLinks::mark(b"a", 4));
     }
 
     #[test]
     fn forgets_but_does_not_invent() {
-        let mut lately = Lately::default();
+        let mut lately = RecentLinks::default();
         for mark in 0..1000 {
             assert!(!lately.holds(mark));
             lately.note(mark);

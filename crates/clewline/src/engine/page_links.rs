@@ -4,17 +4,17 @@
 //! need not see. Invariant: the logs hear of every link; the frontier is spared only those that
 //! it would answer with "known" and count nowhere, and those whose refusal is counted here.
 
-use clewline_core::frontier::{Answer, Familiar, Offers, Refusals};
+use clewline_core::frontier::{Answer, Offers, Refusals, VerdictCache};
 use clewline_core::key::{Key, Keyer};
 use clewline_core::link::{Link, LinkKind, Links};
 use clewline_core::url::CrawlUrl;
 
-use super::facts::Facts;
-use super::task::Workshop;
-use crate::captured;
+use super::facts::FetchFacts;
+use super::task::TaskContext;
+use crate::warc_metadata;
 
 /// The links of a page.
-pub(super) struct Pointers {
+pub(super) struct PageLinks {
     /// How the page itself was named.
     pub(super) source: LinkKind,
     pub(super) links: Links,
@@ -24,35 +24,35 @@ pub(super) struct Pointers {
 
 /// Hands the links of a page on, to the frontier and to the logs.
 pub(super) fn take(
-    workshop: &Workshop,
-    pointers: &Pointers,
+    context: &TaskContext,
+    page_links: &PageLinks,
     answer: &mut Answer,
-    facts: &mut Facts,
+    facts: &mut FetchFacts,
 ) {
     // Written here, because the addresses are here and the task has a processor of its own.
-    let kept = workshop.spool.as_ref();
-    facts.outlinks = kept.map(|_| captured::outlinks(&pointers.links, pointers.nofollow));
-    facts.links = named(&workshop.keyer, &pointers.links);
-    answer.nofollow = pointers.nofollow;
-    (answer.links, answer.refused) = offers(pointers, &facts.links, &workshop.familiar);
+    let kept = context.spool.as_ref();
+    facts.outlinks = kept.map(|_| warc_metadata::outlinks(&page_links.links, page_links.nofollow));
+    facts.links = named(&context.keyer, &page_links.links);
+    answer.nofollow = page_links.nofollow;
+    (answer.links, answer.refused) = offers(page_links, &facts.links, &context.verdict_cache);
 }
 
 /// What the frontier must see, and the count of what it would refuse. It sees links that are not
 /// to be followed, which are counted, known or not, and all those of pages that are only parts of
 /// others.
 fn offers(
-    pointers: &Pointers,
+    page_links: &PageLinks,
     named: &[(Key, LinkKind)],
-    familiar: &Familiar,
+    verdict_cache: &VerdictCache,
 ) -> (Offers, Refusals) {
-    let may_spare = !pointers.nofollow && !pointers.source.is_requisite();
+    let may_spare = !page_links.nofollow && !page_links.source.is_requisite();
     let (mut offers, mut refused) = (Offers::default(), Refusals::default());
-    for (link, (key, kind)) in pointers.links.iter().zip(named) {
+    for (link, (key, kind)) in page_links.links.iter().zip(named) {
         if may_spare && !link.nofollow {
-            if familiar.knows(*key) {
+            if verdict_cache.knows(*key) {
                 continue;
             }
-            if let Some(reason) = familiar.refuses(*key, *kind) {
+            if let Some(reason) = verdict_cache.refuses(*key, *kind) {
                 refused.count(reason);
                 continue;
             }
@@ -122,12 +122,12 @@ mod tests {
         assert!(keys[0] == keys[2] && keys[0] != keys[1]);
         let offered = |source: LinkKind, nofollow: bool| {
             let links = links.clone();
-            let pointers = Pointers {
+            let page_links = PageLinks {
                 source,
                 links,
                 nofollow,
             };
-            let (offers, refused) = offers(&pointers, &named, &frontier.familiar());
+            let (offers, refused) = offers(&page_links, &named, &frontier.verdict_cache());
             assert_eq!(refused, Refusals::default());
             let offers = offers.iter().map(|offer| (offer.key, offer.link.nofollow));
             offers.collect::<Vec<_>>()
@@ -147,14 +147,14 @@ mod tests {
         let mut frontier = Frontier::new(rules, MemoryStore::default());
         let root = link("http://a.test/").url;
         frontier.admit_root(root, false, Moment::ZERO).unwrap();
-        let pointers = Pointers {
+        let page_links = PageLinks {
             source: LinkKind::Anchor,
             links: Links::from_iter([link("http://b.test/"), link("http://c.test/")]),
             nofollow: false,
         };
-        let named = named(&keyer, &pointers.links);
-        let familiar = frontier.familiar();
-        let (mut first, mut refused) = offers(&pointers, &named, &familiar);
+        let named = named(&keyer, &page_links.links);
+        let verdict_cache = frontier.verdict_cache();
+        let (mut first, mut refused) = offers(&page_links, &named, &verdict_cache);
         assert_eq!((first.len(), refused), (2, Refusals::default()));
         while let Next::Start(job) = frontier.next(Moment::ZERO).unwrap() {
             let ending = match job.work {
@@ -175,7 +175,7 @@ mod tests {
         }
         refused.count(SkipReason::OutOfScope);
         refused.count(SkipReason::OutOfScope);
-        let (again, counted) = offers(&pointers, &named, &familiar);
+        let (again, counted) = offers(&page_links, &named, &verdict_cache);
         assert_eq!((again.len(), counted), (0, refused));
     }
 }

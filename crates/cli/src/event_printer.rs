@@ -22,7 +22,7 @@ use crate::resolve::Talk;
 const HOLD_SHOWN: Duration = Duration::from_secs(2);
 
 /// Tells a person what happens.
-pub(crate) struct Teller {
+pub(crate) struct EventPrinter {
     board: Board,
     voice: Voice,
     talk: Talk,
@@ -31,7 +31,7 @@ pub(crate) struct Teller {
     last_url: Option<String>,
 }
 
-impl Teller {
+impl EventPrinter {
     pub(crate) fn new(board: Board, voice: Voice, talk: Talk, config: &Config) -> Self {
         Self {
             board,

@@ -22,7 +22,7 @@ use crate::status::{Figures, MOST_HOSTS, State, Status, time_left};
 const KEPT_PER_LANE: Duration = Duration::from_micros(50);
 
 /// What the engine keeps for whoever asks.
-pub(super) struct Desk {
+pub(super) struct ControlState {
     /// What held the crawl since progress was told: at a rate as high as that of telling, the
     /// two could always miss each other.
     pub(super) hold: Option<Hold>,
@@ -33,7 +33,7 @@ pub(super) struct Desk {
     folder: Option<Arc<JobFolder>>,
 }
 
-impl Desk {
+impl ControlState {
     pub(super) fn new(folder: Option<Arc<JobFolder>>) -> Self {
         Self {
             hold: None,
@@ -86,7 +86,7 @@ impl<S: Store> Engine<S> {
     }
 
     fn pause(&mut self, paused: bool) {
-        if std::mem::replace(&mut self.desk.paused, paused) != paused {
+        if std::mem::replace(&mut self.control_state.paused, paused) != paused {
             (self.observer)(Event::Told(if paused {
                 "paused; `clewline ctl continue` goes on"
             } else {
@@ -103,7 +103,7 @@ impl<S: Store> Engine<S> {
         let mut rules = config.rules(0).map_err(state)?;
         if let Some(time) = &mut rules.limits.time {
             // The budget covers all runs, the frontier's clock only this one.
-            *time = time.saturating_sub(self.keeping.spent);
+            *time = time.saturating_sub(self.resume_notes.spent);
         }
         let now = self.clock.now();
         self.frontier.adopt(&rules, now).map_err(state)?;
@@ -112,10 +112,10 @@ impl<S: Store> Engine<S> {
             self.room = Room::of(descriptors::room_for(number as usize));
         }
         self.config = config;
-        self.desk.summary = None;
+        self.control_state.summary = None;
         (self.observer)(Event::Told(&format!("{change} from now on")));
         let kept = self
-            .desk
+            .control_state
             .folder
             .as_ref()
             .map(|folder| folder.keep(&self.config));
@@ -130,12 +130,12 @@ impl<S: Store> Engine<S> {
         let counts = self.frontier.counts();
         let state = if self.stop_at.is_some() {
             State::Stopping
-        } else if self.desk.paused {
+        } else if self.control_state.paused {
             State::Paused
         } else {
             State::Running
         };
-        let progress = &self.desk.progress;
+        let progress = &self.control_state.progress;
         let (pages_per_second, bytes_per_second) =
             (progress.pages_per_second, progress.bytes_per_second);
         Status {
@@ -152,7 +152,7 @@ impl<S: Store> Engine<S> {
             hosts_met: counts.hosts,
             failed: self.tally.outcomes.failed,
             broken: self.tally.broken,
-            seconds: self.keeping.spent(now).as_secs_f64(),
+            seconds: self.resume_notes.spent(now).as_secs_f64(),
             pages_per_second,
             bytes_per_second,
             time_left: self
@@ -165,11 +165,11 @@ impl<S: Store> Engine<S> {
 
     fn summary(&mut self, now: Moment) -> &Summary {
         let kept = KEPT_PER_LANE.saturating_mul(self.frontier.active() as u32);
-        let last = self.desk.summary.take();
+        let last = self.control_state.summary.take();
         let fresh = last.filter(|(made, _)| now < *made + kept);
         let frontier = &self.frontier;
         let (_, summary) = self
-            .desk
+            .control_state
             .summary
             .insert(fresh.unwrap_or_else(|| (now, frontier.summary(now, MOST_HOSTS))));
         summary
@@ -185,7 +185,7 @@ impl<S: Store> Engine<S> {
 
     /// Why nothing new is started, where the hosts are not the reason.
     fn held(&self) -> Option<String> {
-        let why = if self.desk.paused {
+        let why = if self.control_state.paused {
             "paused by hand"
         } else if self.no_room {
             "nothing can be written for lack of room on the disk"
@@ -220,7 +220,7 @@ impl<S: Store> Engine<S> {
             trap,
             joined: self.frontier.state().joined,
             ends: self
-                .desk
+                .control_state
                 .ends
                 .iter()
                 .map(|(name, end)| ((*name).to_owned(), *end))
