@@ -1,6 +1,6 @@
 //! Batches: from the open one to what counts.
 //!
-//! Owns the moment at which a batch is sealed and handed to the scribe, and what is done when it
+//! Owns the moment at which a batch is sealed and handed to the log writer, and what is done when it
 //! is durable. Invariant: a record counts only after its batch was written, and everything that
 //! was settled before a batch was sealed is in it or in an earlier one.
 
@@ -21,10 +21,10 @@ const SPARE: usize = 2 * BATCH_SIZE;
 pub(super) const LINKS_PER_RECORD: usize = 32;
 
 impl<S: Store> Engine<S> {
-    /// Seals the open batch and hands it to the scribe, when it is time and there is room.
+    /// Seals the open batch and hands it to the log writer, when it is time and there is room.
     pub(super) fn hand_batch_over(&mut self, now: Moment, size: usize) -> Result<(), EngineError> {
         let open = self.open_records();
-        // While the scribe is at work, what fills the memory is what it writes: to hand over the
+        // While the log writer is at work, what fills the memory is what it writes: to hand over the
         // little that came since would make it sync for that alone.
         let pressed = self.log_writer.unwritten() == 0 && self.exchanges.press();
         let due = now >= self.batch_since + BATCH_TIME || open >= size || pressed;
@@ -43,7 +43,7 @@ impl<S: Store> Engine<S> {
         });
         let entries = std::mem::replace(&mut self.batch, std::mem::take(&mut self.spare));
         self.batch_links = 0;
-        // A scribe that is gone has said why; that word is on its way.
+        // A log writer that is gone has said why; that word is on its way.
         let batch = Batch {
             entries,
             exchanges: self.exchanges.take(),

@@ -1,4 +1,4 @@
-//! The scribe: writes batches to the logs and commits them, in order, on a thread of its own.
+//! The log writer: writes batches to the logs and commits them, in order, on a thread of its own.
 //!
 //! Owns the logs while a crawl runs. A batch is appended to every log, the logs are synced, and
 //! only then the store's part of the batch becomes durable, together with the offsets of the
@@ -48,7 +48,7 @@ pub(crate) struct Written {
     pub(super) offsets: Vec<(&'static str, u64)>,
 }
 
-/// What the scribe says.
+/// What the log writer says.
 #[derive(Debug)]
 pub(crate) enum Word {
     /// A batch is durable.
@@ -61,7 +61,7 @@ pub(crate) enum Word {
     Failed(Box<dyn Error + Send + Sync>),
 }
 
-/// The engine's end of the scribe.
+/// The engine's end of the log writer.
 pub(super) struct LogWriter {
     batches: Option<SyncSender<Batch>>,
     thread: Option<JoinHandle<io::Result<()>>>,
@@ -138,7 +138,7 @@ impl LogWriter {
     }
 }
 
-/// The scribe's thread has ended, and said why before.
+/// The log writer's thread has ended, and said why before.
 #[derive(Debug)]
 pub(super) struct EngineGone;
 

@@ -340,7 +340,7 @@ impl<S: Store> Engine<S> {
         match word {
             Ok(message) => self.take(message),
             Err(RecvTimeoutError::Timeout) => Ok(()),
-            Err(RecvTimeoutError::Disconnected) => unreachable!("the workshop holds a sender"),
+            Err(RecvTimeoutError::Disconnected) => unreachable!("the task context holds a sender"),
         }
     }
 

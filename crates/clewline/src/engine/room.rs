@@ -85,8 +85,8 @@ impl<S: Store> Engine<S> {
         !self.log_writer.has_room() && self.open_records() >= BATCH_SIZE
     }
 
-    /// When the open batch is to be handed over. While the scribe has no room for it there is no
-    /// such moment: the scribe's word ends the wait, and asking again and again until it comes
+    /// When the open batch is to be handed over. While the log writer has no room for it there is no
+    /// such moment: the log writer's word ends the wait, and asking again and again until it comes
     /// would take the processor from those who write.
     pub(super) fn batch_due(&self) -> Option<Moment> {
         let open = self.batch.len() + self.exchanges.count();

@@ -119,9 +119,9 @@ pub(super) fn run(
         Patience::GivesWay => extras.slots = Some(context.slots.clone()),
         Patience::FirstByte(limit) => extras.first_byte = Some(limit),
     }
-    let errand = Box::new(TaskInput { work, extras });
+    let input = Box::new(TaskInput { work, extras });
     async move {
-        let done = AssertUnwindSafe(perform(&context, errand))
+        let done = AssertUnwindSafe(perform(&context, input))
             .catch_unwind()
             .await;
         let done = done.unwrap_or_else(|panic| Done::only(Ending::Failed(internal(&*panic))));
@@ -157,10 +157,10 @@ fn internal(panic: &(dyn std::any::Any + Send)) -> Failure {
     }
 }
 
-async fn perform(context: &TaskContext, mut errand: Box<TaskInput>) -> Done {
+async fn perform(context: &TaskContext, mut input: Box<TaskInput>) -> Done {
     let spool = context.spool.as_ref();
     let recording = spool.map(|spool| Recording::new(Arc::clone(spool)));
-    let TaskInput { work, extras } = &mut *errand;
+    let TaskInput { work, extras } = &mut *input;
     extras.recording.clone_from(&recording);
     extras.patience = work.is_guess().then_some(GUESS_PATIENCE);
     extras.spaced = work.is_spaced();
@@ -186,7 +186,7 @@ async fn perform(context: &TaskContext, mut errand: Box<TaskInput>) -> Done {
             fetch_page(context, target, extras).await
         }
     };
-    if let (Work::Page { url, .. }, Some(_)) = (errand.work, done.facts.status) {
+    if let (Work::Page { url, .. }, Some(_)) = (input.work, done.facts.status) {
         done.facts.url = Some(url);
     }
     let unmodified = done.facts.unmodified.take();

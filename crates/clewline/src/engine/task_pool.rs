@@ -1,4 +1,4 @@
-//! The crew: the threads on which jobs are done.
+//! The task pool: the threads on which jobs are done.
 //!
 //! Owns the runtime of the tasks and the jobs that were handed out and not yet given to it. Jobs
 //! are given in batches, because each gift from outside may wake a thread. Refuses to know what
@@ -35,7 +35,7 @@ pub(super) struct TaskPool {
 }
 
 impl TaskPool {
-    /// Starts the threads; each delivers the post before it rests.
+    /// Starts the threads; each delivers its results before it rests.
     pub(super) fn start(
         context: TaskContext,
         completions: &Arc<CompletionQueue>,

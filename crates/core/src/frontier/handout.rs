@@ -39,7 +39,7 @@ enum Ready {
 
 /// A request about to start.
 struct Launch {
-    errand: JobKind,
+    kind: JobKind,
     address: Option<IpAddr>,
     work: Work,
 }
@@ -142,7 +142,7 @@ impl<S: Store> Frontier<S> {
         self.fill(host)?;
         let lane = self.lane(host);
         if lane.ended.is_some() {
-            self.return_errands(host, now)?;
+            self.return_robots_fetches(host, now)?;
             let next = self.drain_ended(host);
             if next.is_none() {
                 // What waits may be deeper: the level has to know.
@@ -153,12 +153,13 @@ impl<S: Store> Frontier<S> {
         if lane.in_flight >= lane.pace.in_flight_limit() {
             return Ok(None);
         }
-        if lane.pace.next_at() > now || (lane.errands.is_empty() && lane.head(now).is_none()) {
+        if lane.pace.next_at() > now || (lane.robots_fetches.is_empty() && lane.head(now).is_none())
+        {
             self.reschedule(host, now)?;
             return Ok(None);
         }
-        let errand = lane.errands.front().map(|errand| errand.url.clone());
-        if errand.is_none() && self.reconsider(host, now)? {
+        let fetch = lane.robots_fetches.front().map(|fetch| fetch.url.clone());
+        if fetch.is_none() && self.reconsider(host, now)? {
             self.reschedule(host, now)?;
             return Ok(None);
         }
@@ -167,13 +168,13 @@ impl<S: Store> Frontier<S> {
             self.wait_for_slot(host);
             return Ok(None);
         }
-        match errand {
-            Some(url) => self.try_errand(host, &url, now),
+        match fetch {
+            Some(url) => self.try_robots_fetch(host, &url, now),
             None => self.try_head(host, now),
         }
     }
 
-    pub(super) fn try_errand(
+    pub(super) fn try_robots_fetch(
         &mut self,
         host: HostId,
         url: &CrawlUrl,
@@ -182,48 +183,48 @@ impl<S: Store> Frontier<S> {
         match self.ready(host, url, now) {
             Ready::Yes(address) if self.may_start(host, address, now) => {
                 let lane = self.lane(host);
-                let errand = lane.take_errand();
-                let errand = errand.expect("the errand was at the front a moment ago");
-                let waiting = lane.head(now).filter(|_| errand.for_lane == host);
+                let fetch = lane.take_robots_fetch();
+                let fetch = fetch.expect("the robots fetch was at the front a moment ago");
+                let waiting = lane.head(now).filter(|_| fetch.for_lane == host);
                 let work = Work::Robots {
                     url: url.clone(),
                     address,
                     guessed: waiting.is_some_and(Entry::guesses),
                     spaced: lane.pace.is_one_at_a_time(),
                 };
-                let errand = JobKind::Robots(Box::new(errand));
+                let kind = JobKind::Robots(Box::new(fetch));
                 Ok(Some(self.start(
                     host,
                     Launch {
-                        errand,
+                        kind,
                         address,
                         work,
                     },
                     now,
                 )))
             }
-            Ready::Private(why) => self.abandon_errand(host, why, now),
+            Ready::Private(why) => self.abandon_robots_fetch(host, why, now),
             Ready::Resolve(next) => Ok(Some(next)),
             Ready::Yes(_) | Ready::No => Ok(None),
         }
     }
 
     /// No address of this lane may be asked for a robots.txt.
-    fn abandon_errand(
+    fn abandon_robots_fetch(
         &mut self,
         host: HostId,
         why: Box<str>,
         now: Moment,
     ) -> Result<Option<Next>, S::Error> {
         let lane = self.lane(host);
-        let Some(errand) = lane.take_errand() else {
+        let Some(fetch) = lane.take_robots_fetch() else {
             return Ok(None);
         };
-        if errand.for_lane == host {
-            lane.origin(errand.for_origin).robots = RobotsState::Unknown;
+        if fetch.for_lane == host {
+            lane.origin(fetch.for_origin).robots = RobotsState::Unknown;
             return Ok(self.refuse_address(host, why, now));
         }
-        self.robots_unreachable(&errand, now)?;
+        self.robots_unreachable(&fetch, now)?;
         self.reschedule(host, now)?;
         Ok(None)
     }
@@ -282,11 +283,11 @@ impl<S: Store> Frontier<S> {
             self.pages_in_flight += 1;
             self.lane(host).pages_in_flight += 1;
         }
-        let errand = JobKind::Page(Box::new(entry));
+        let kind = JobKind::Page(Box::new(entry));
         Ok(Some(self.start(
             host,
             Launch {
-                errand,
+                kind,
                 address,
                 work,
             },
@@ -329,14 +330,14 @@ impl<S: Store> Frontier<S> {
             Addresses::Asking => Ready::No,
             _ => {
                 state.addresses = Addresses::Asking;
-                let errand = JobKind::Resolve(Origin::of(url));
+                let kind = JobKind::Resolve(Origin::of(url));
                 let charged = Charged {
                     domain: None,
                     address: None,
-                    slot: lane.slot_for(&errand),
+                    slot: lane.slot_for(&kind),
                 };
                 let launch = Launch {
-                    errand,
+                    kind,
                     address: None,
                     work: Work::Resolve { url: url.clone() },
                 };
@@ -383,16 +384,16 @@ impl<S: Store> Frontier<S> {
 
     /// Starts a request and charges it to lane, domain and address.
     fn start(&mut self, host: HostId, mut launch: Launch, now: Moment) -> Next {
-        match &mut launch.errand {
+        match &mut launch.kind {
             JobKind::Page(entry) => entry.attempts.asked_at = now,
-            JobKind::Robots(errand) => errand.asked_at = now,
+            JobKind::Robots(fetch) => fetch.asked_at = now,
             JobKind::Resolve(_) => {}
         }
         let limited = launch.address.filter(|address| self.is_limited(*address));
         let lane = self.lane(host);
         lane.in_flight += 1;
         lane.pace.started(now);
-        let slot = lane.slot_for(&launch.errand);
+        let slot = lane.slot_for(&launch.kind);
         let politeness = &lane.rules.politeness;
         let paces = (politeness.domain, politeness.address);
         let domain = Some(lane.domain).filter(|_| self.grouping.domains);
@@ -420,7 +421,7 @@ impl<S: Store> Frontier<S> {
             self.next_job,
             Flight {
                 lane,
-                errand: launch.errand,
+                kind: launch.kind,
                 domain: charged.domain,
                 address: charged.address,
                 since: now,
@@ -435,11 +436,11 @@ impl<S: Store> Frontier<S> {
         })
     }
 
-    /// A lane that has ended runs no errands; the lanes that sent them must not wait for ever.
-    fn return_errands(&mut self, host: HostId, now: Moment) -> Result<(), S::Error> {
-        for errand in std::mem::take(&mut self.lane(host).errands) {
-            if errand.for_lane != host {
-                self.robots_unreachable(&errand, now)?;
+    /// A lane that has ended runs no robots fetches; the lanes that sent them must not wait for ever.
+    fn return_robots_fetches(&mut self, host: HostId, now: Moment) -> Result<(), S::Error> {
+        for fetch in std::mem::take(&mut self.lane(host).robots_fetches) {
+            if fetch.for_lane != host {
+                self.robots_unreachable(&fetch, now)?;
             }
         }
         Ok(())

@@ -177,7 +177,7 @@ pub(super) struct Lane {
     /// All of them are: none lay in the store when the lane was made.
     pub(super) counted: bool,
     pub(super) window: VecDeque<Entry>,
-    pub(super) errands: VecDeque<RobotsFetch>,
+    pub(super) robots_fetches: VecDeque<RobotsFetch>,
     pub(super) origins: Vec<OriginState>,
     pub(super) host_failures: u32,
     pub(super) address_turn: usize,
@@ -228,7 +228,7 @@ impl Lane {
             queued: 0,
             counted: true,
             window: VecDeque::new(),
-            errands: VecDeque::new(),
+            robots_fetches: VecDeque::new(),
             origins: Vec::new(),
             host_failures: 0,
             address_turn: 0,
@@ -386,9 +386,9 @@ impl Lane {
         parts.map(|delayed| delayed.due).min()
     }
 
-    /// Takes the errand that is next.
-    pub(super) fn take_errand(&mut self) -> Option<RobotsFetch> {
-        pop(&mut self.errands)
+    /// Takes the robots fetch that is next.
+    pub(super) fn take_robots_fetch(&mut self) -> Option<RobotsFetch> {
+        pop(&mut self.robots_fetches)
     }
 
     /// Takes any entry, due or not, for a lane that has ended.
@@ -428,7 +428,7 @@ impl Lane {
         self.in_flight == 0
             && self.window.is_empty()
             && self.delayed.is_empty()
-            && self.errands.is_empty()
+            && self.robots_fetches.is_empty()
             && self.set_aside.is_empty()
             && !self.waits_in_group
             && !self.waits_for_slot

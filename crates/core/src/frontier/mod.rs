@@ -98,7 +98,7 @@ enum JobKind {
 #[derive(Debug)]
 struct Flight {
     lane: HostId,
-    errand: JobKind,
+    kind: JobKind,
     domain: Option<u64>,
     address: Option<IpAddr>,
     since: Moment,
@@ -350,8 +350,9 @@ impl<S: Store> Frontier<S> {
         if lane.ended.is_none() && lane.in_flight >= lane.pace.in_flight_limit() {
             return Ok(());
         }
-        let queued = !lane.window.is_empty() || !lane.errands.is_empty();
-        let has_page_only = lane.ended.is_none() && lane.errands.is_empty() && self.only_parts();
+        let queued = !lane.window.is_empty() || !lane.robots_fetches.is_empty();
+        let has_page_only =
+            lane.ended.is_none() && lane.robots_fetches.is_empty() && self.only_parts();
         let work = if has_page_only {
             let part = self.part_ahead(host, now)?;
             if part.is_none() {

@@ -234,7 +234,7 @@ impl<S: Store> Frontier<S> {
         if !lane.answered || failure.connected {
             return Ok(());
         }
-        let charged = match &flight.errand {
+        let charged = match &flight.kind {
             JobKind::Page(entry) => Some(entry.key),
             JobKind::Resolve(_) | JobKind::Robots(_) => lane.head(now).map(|head| head.key),
         };

@@ -55,8 +55,8 @@ impl<S: Store> Frontier<S> {
             }
             Ending::Failed(failure) => {
                 lane.origin(origin).addresses = Addresses::Unknown;
-                if let Some(errand) = lane.take_errand() {
-                    return self.errand_failed(host, &errand, &failure, now);
+                if let Some(fetch) = lane.take_robots_fetch() {
+                    return self.robots_fetch_failed(host, &fetch, &failure, now);
                 }
                 if failure.local {
                     return Ok(Settled::Prepared);

@@ -114,14 +114,14 @@ impl<S: Store> Frontier<S> {
         now: Moment,
     ) -> Result<Judged, S::Error> {
         let robots_url = url.with_path("/robots.txt");
-        self.lane(host).errands.push_back(RobotsFetch {
+        self.lane(host).robots_fetches.push_back(RobotsFetch {
             url: robots_url.clone(),
             for_lane: host,
             for_origin: Origin::of(url),
             hops_left: ROBOTS_HOPS,
             asked_at: now,
         });
-        let next = self.try_errand(host, &robots_url, now)?;
+        let next = self.try_robots_fetch(host, &robots_url, now)?;
         Ok(next.map_or(Judged::NotYet, Judged::First))
     }
 }

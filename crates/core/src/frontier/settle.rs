@@ -48,11 +48,11 @@ impl<S: Store> Frontier<S> {
         let mut ending = settlement.ending;
         self.weigh(settlement.job, &flight, &mut ending, now)?;
         self.give_slot_back(&flight, &ending);
-        let settled = match (flight.errand, ending) {
+        let settled = match (flight.kind, ending) {
             (JobKind::Resolve(origin), ending) => self.resolved(host, origin, ending, now)?,
-            (JobKind::Robots(errand), ending) => {
+            (JobKind::Robots(fetch), ending) => {
                 self.count_wire(host, &ending);
-                self.robots_settled(host, &errand, ending, now)?
+                self.robots_settled(host, &fetch, ending, now)?
             }
             (JobKind::Page(mut entry), ending) => {
                 entry.wire += self.count_wire(host, &ending);
@@ -79,11 +79,11 @@ impl<S: Store> Frontier<S> {
         let Some(lane) = self.lanes.get_mut(&flight.lane) else {
             return;
         };
-        if matches!(flight.errand, JobKind::Resolve(_)) {
+        if matches!(flight.kind, JobKind::Resolve(_)) {
             return;
         }
         lane.in_flight -= 1;
-        if let JobKind::Page(entry) = &flight.errand
+        if let JobKind::Page(entry) = &flight.kind
             && counts_as_page(entry.kind)
         {
             lane.pages_in_flight -= 1;
@@ -128,21 +128,21 @@ impl<S: Store> Frontier<S> {
     fn robots_settled(
         &mut self,
         host: HostId,
-        errand: &RobotsFetch,
+        fetch: &RobotsFetch,
         ending: Ending,
         now: Moment,
     ) -> Result<Settled, S::Error> {
         let answer = match ending {
             Ending::Answered(answer) => answer,
-            Ending::Failed(failure) => return self.errand_failed(host, errand, &failure, now),
+            Ending::Failed(failure) => return self.robots_fetch_failed(host, fetch, &failure, now),
             Ending::Withheld { until, .. } => {
                 let lane = self.lane(host);
                 lane.leave_alone(until);
-                lane.errands.push_front(errand.clone());
+                lane.robots_fetches.push_front(fetch.clone());
                 return Ok(Settled::Prepared);
             }
             Ending::CutShort { .. } => {
-                self.lane(host).errands.push_front(errand.clone());
+                self.lane(host).robots_fetches.push_front(fetch.clone());
                 return Ok(Settled::Prepared);
             }
             Ending::Resolved { .. } => unreachable!("a request is not answered with addresses"),
@@ -156,22 +156,22 @@ impl<S: Store> Frontier<S> {
                 lane.pace.park_until(now + pause);
             }
             return self
-                .robots_unreachable(errand, now)
+                .robots_unreachable(fetch, now)
                 .map(|()| Settled::Prepared);
         }
         lane.host_failures = 0;
-        lane.origin(Origin::of(&errand.url)).answered = true;
-        let span = (errand.asked_at, now);
+        lane.origin(Origin::of(&fetch.url)).answered = true;
+        let span = (fetch.asked_at, now);
         lane.pace.answered(&politeness, answer.first_byte, span);
         if is_redirect_status(answer.status)
-            && errand.hops_left > 0
+            && fetch.hops_left > 0
             && let Some(target) = answer.location
         {
-            self.send_errand(
+            self.send_robots_fetch(
                 RobotsFetch {
-                    hops_left: errand.hops_left - 1,
+                    hops_left: fetch.hops_left - 1,
                     url: target,
-                    ..errand.clone()
+                    ..fetch.clone()
                 },
                 now,
             )?;
@@ -180,26 +180,26 @@ impl<S: Store> Frontier<S> {
         // Everything else, an endless chain of redirects too, is "there is none": allowed.
         let robots = answer.robots.filter(|_| matches!(answer.status, 200..=299));
         let robots = robots.unwrap_or_else(|| Box::new(Robots::allow_all()));
-        self.robots_known(errand, robots, now)?;
+        self.robots_known(fetch, robots, now)?;
         Ok(Settled::Prepared)
     }
 
-    /// Sends a robots errand on to the lane of its URL's host.
-    fn send_errand(&mut self, errand: RobotsFetch, now: Moment) -> Result<(), S::Error> {
-        let key = self.rules.keyer.key(&errand.url);
-        let host = self.lane_of(&errand.url, key.host(), now)?;
+    /// Sends a robots fetch on to the lane of its URL's host.
+    fn send_robots_fetch(&mut self, fetch: RobotsFetch, now: Moment) -> Result<(), S::Error> {
+        let key = self.rules.keyer.key(&fetch.url);
+        let host = self.lane_of(&fetch.url, key.host(), now)?;
         let lane = self.lane(host);
-        lane.errands.push_back(errand);
+        lane.robots_fetches.push_back(fetch);
         self.reschedule(host, now)
     }
 
     fn robots_known(
         &mut self,
-        errand: &RobotsFetch,
+        fetch: &RobotsFetch,
         robots: Box<Robots>,
         now: Moment,
     ) -> Result<(), S::Error> {
-        let host = errand.for_lane;
+        let host = fetch.for_lane;
         let lane = self.lane(host);
         let politeness = lane.rules.politeness.clone();
         let delay = robots
@@ -208,9 +208,9 @@ impl<S: Store> Frontier<S> {
         let sitemaps: Vec<String> = robots.sitemaps().to_vec();
         let until = self.rules.wall(now + ROBOTS_TTL);
         self.store
-            .save_robots(host, errand.for_origin, &robots, until)?;
+            .save_robots(host, fetch.for_origin, &robots, until)?;
         let lane = self.lane(host);
-        let state = lane.origin(errand.for_origin);
+        let state = lane.origin(fetch.for_origin);
         state.robots_tries = 0;
         state.robots = RobotsState::Known {
             robots,
@@ -224,7 +224,7 @@ impl<S: Store> Frontier<S> {
             Some(delay) => lane.pace.obey_delay(delay),
             None => {}
         }
-        let listed_in = Arc::new(errand.url.clone());
+        let listed_in = Arc::new(fetch.url.clone());
         for sitemap in sitemaps {
             if let Ok(url) = CrawlUrl::parse(&sitemap) {
                 self.offer_sitemap(url, Some(Arc::clone(&listed_in)), now)?;
@@ -235,12 +235,12 @@ impl<S: Store> Frontier<S> {
 
     pub(super) fn robots_unreachable(
         &mut self,
-        errand: &RobotsFetch,
+        fetch: &RobotsFetch,
         now: Moment,
     ) -> Result<(), S::Error> {
         let again_at = now + self.rules.robots_retry;
-        let lane = self.lane(errand.for_lane);
-        let state = lane.origin(errand.for_origin);
+        let lane = self.lane(fetch.for_lane);
+        let state = lane.origin(fetch.for_origin);
         state.robots_tries += 1;
         state.robots = if state.robots_tries >= ROBOTS_TRIES {
             RobotsState::GivenUp
@@ -253,25 +253,25 @@ impl<S: Store> Frontier<S> {
             until: again_at,
             why: "robots.txt could not be read",
         });
-        self.reschedule(errand.for_lane, now)
+        self.reschedule(fetch.for_lane, now)
     }
 
-    pub(super) fn errand_failed(
+    pub(super) fn robots_fetch_failed(
         &mut self,
         host: HostId,
-        errand: &RobotsFetch,
+        fetch: &RobotsFetch,
         failure: &Failure,
         now: Moment,
     ) -> Result<Settled, S::Error> {
-        let own = errand.for_lane == host;
+        let own = fetch.for_lane == host;
         let host_class =
             failure.class.retry() == Retry::Host || failure.class == FailureClass::DnsNotFound;
         if failure.local || (own && host_class) {
             // The lane that waits for the rules begins anew; a hop ran in another lane.
-            let lane = self.lane(errand.for_lane);
-            lane.origin(errand.for_origin).robots = RobotsState::Unknown;
+            let lane = self.lane(fetch.for_lane);
+            lane.origin(fetch.for_origin).robots = RobotsState::Unknown;
             if failure.local {
-                self.reschedule(errand.for_lane, now)?;
+                self.reschedule(fetch.for_lane, now)?;
                 return Ok(Settled::Prepared);
             }
             if failure.class == FailureClass::DnsNotFound {
@@ -280,7 +280,7 @@ impl<S: Store> Frontier<S> {
             }
             return self.head_failed(host, failure, now);
         }
-        self.robots_unreachable(errand, now)
+        self.robots_unreachable(fetch, now)
             .map(|()| Settled::Prepared)
     }
 

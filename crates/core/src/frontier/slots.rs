@@ -178,9 +178,9 @@ impl Slots {
 
 impl Lane {
     /// How long the next request of this host may be silent.
-    fn patience(&self, errand: &JobKind) -> Patience {
-        let was_cut = matches!(errand, JobKind::Page(entry) if entry.was_cut);
-        match (self.standing, errand) {
+    fn patience(&self, kind: &JobKind) -> Patience {
+        let was_cut = matches!(kind, JobKind::Page(entry) if entry.was_cut);
+        match (self.standing, kind) {
             _ if was_cut => Patience::Full,
             (Standing::New | Standing::Answered, _) => Patience::GivesWay,
             // A host that slows down must not be asked for everything twice: so after one
@@ -194,8 +194,8 @@ impl Lane {
     }
 
     /// What is charged for a request, and how long it may be silent.
-    pub(super) fn slot_for(&self, errand: &JobKind) -> (Taken, Patience) {
-        let patience = self.patience(errand);
+    pub(super) fn slot_for(&self, kind: &JobKind) -> (Taken, Patience) {
+        let patience = self.patience(kind);
         let taken = Taken {
             standing: self.standing,
             gives_way: patience == Patience::GivesWay,
@@ -209,7 +209,7 @@ impl Lane {
         let proven = self.standing == Standing::Proven;
         match ending {
             Ending::Answered(answer) => {
-                let whole = matches!(flight.errand, JobKind::Page(_)) && answer.unread.is_none();
+                let whole = matches!(flight.kind, JobKind::Page(_)) && answer.unread.is_none();
                 self.whole_answers = self.whole_answers.wrapping_add(whole.into());
                 if whole {
                     let limit = self.pace.first_byte_limit();

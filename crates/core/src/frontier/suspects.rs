@@ -42,7 +42,7 @@ impl<S: Store> Frontier<S> {
 
     /// The page that a job in flight is about.
     pub fn leased(&self, job: JobId) -> Option<Key> {
-        match &self.flights.get(&job.0)?.errand {
+        match &self.flights.get(&job.0)?.kind {
             JobKind::Page(entry) => Some(entry.key),
             JobKind::Resolve(_) | JobKind::Robots(_) => None,
         }
@@ -51,10 +51,10 @@ impl<S: Store> Frontier<S> {
     /// Whether a job in flight asks for a root, for a hop of a root's own redirects, or for the
     /// robots.txt of one.
     pub fn is_for_root(&self, job: JobId, now: Moment) -> bool {
-        match self.flights.get(&job.0).map(|flight| &flight.errand) {
+        match self.flights.get(&job.0).map(|flight| &flight.kind) {
             Some(JobKind::Page(entry)) => entry.root,
-            Some(JobKind::Robots(errand)) => {
-                let lane = self.lanes.get(&errand.for_lane);
+            Some(JobKind::Robots(fetch)) => {
+                let lane = self.lanes.get(&fetch.for_lane);
                 lane.and_then(|lane| lane.head(now))
                     .is_some_and(|head| head.root)
             }

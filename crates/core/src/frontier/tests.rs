@@ -571,7 +571,7 @@ fn depth_is_the_shortest_path() {
         match world.frontier.next(now).unwrap() {
             Next::Start(job) => {
                 if let Work::Page { .. } = &job.work
-                    && let JobKind::Page(entry) = &world.frontier.flights[&job.id.0].errand
+                    && let JobKind::Page(entry) = &world.frontier.flights[&job.id.0].kind
                 {
                     depths.push(entry.depth);
                 }

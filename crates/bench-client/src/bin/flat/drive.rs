@@ -86,7 +86,7 @@ impl Drive {
                 let outbox = outbox.clone();
                 move || answer(web, &questions, &outbox)
             })?,
-            thread("flat-scribe", move || write(&queue, &outbox))?,
+            thread("flat-writer", move || write(&queue, &outbox))?,
         ];
         Ok(Self {
             frontier,
@@ -247,8 +247,11 @@ impl Drive {
         }
         let notes = frontier_notes(&self.frontier.state());
         let sealed = self.frontier.seal(notes)?;
-        let batches = self.batches.as_ref().context("the scribe is closed")?;
-        batches.send(sealed).ok().context("the scribe has died")?;
+        let batches = self.batches.as_ref().context("the log writer is closed")?;
+        batches
+            .send(sealed)
+            .ok()
+            .context("the log writer has died")?;
         self.unwritten += 1;
         self.settled = 0;
         self.sealed_at = Instant::now();
