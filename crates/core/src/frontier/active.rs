@@ -105,9 +105,7 @@ impl<S: Store> Frontier<S> {
         host: HostId,
         now: Moment,
     ) -> Result<bool, S::Error> {
-        let has_room = self.lanes.contains_key(&host)
-            || self.lanes.len() < self.rules.active_lanes
-            || self.put_one_aside()?;
+        let has_room = self.lanes.contains_key(&host) || self.has_room_for_lane()?;
         if has_room {
             self.lane_of(url, host, now)?;
         }
@@ -131,6 +129,11 @@ impl<S: Store> Frontier<S> {
             self.resting.push_back(host);
         }
         Ok(())
+    }
+
+    /// Whether another host may become active, in the place of one that has nothing to do if need be.
+    pub(super) fn has_room_for_lane(&mut self) -> Result<bool, S::Error> {
+        Ok(self.lanes.len() < self.rules.active_lanes || self.put_one_aside()?)
     }
 
     /// Puts the lane aside that has had nothing to do for the longest time.
@@ -161,7 +164,7 @@ impl<S: Store> Frontier<S> {
             if !self.hosts_wait {
                 return Ok(());
             }
-            if self.lanes.len() >= self.rules.active_lanes && !self.put_one_aside()? {
+            if !self.has_room_for_lane()? {
                 return Ok(());
             }
             if !self.take_in_host(self.intake_span(), now)? {

@@ -104,6 +104,21 @@ fn address_of(host: &str) -> IpAddr {
     }
 }
 
+/// All pages of every third host say the same, as those of a trap do.
+fn look_of(url: &CrawlUrl) -> Look {
+    let of_host = xxhash_rust::xxh3::xxh3_64(url.host().as_bytes());
+    let text = if of_host.is_multiple_of(3) {
+        of_host
+    } else {
+        xxhash_rust::xxh3::xxh3_64(url.as_str().as_bytes())
+    };
+    Look {
+        pieces: vec![(text >> 32) as u32],
+        text,
+        links: 0,
+    }
+}
+
 impl World {
     fn new(setup: Setup) -> Self {
         let keyer = setup.rules.keyer.clone();
@@ -269,6 +284,7 @@ impl World {
             status: 200,
             first_byte: took,
             wire: 1000,
+            look: Some(Box::new(look_of(url))),
             ..Answer::default()
         };
         if self.troubles && self.dice.chance(5) {

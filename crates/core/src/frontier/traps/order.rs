@@ -263,7 +263,7 @@ impl<S: Store> Frontier<S> {
             any |= self.release_host(host, now)?;
         }
         for _ in 0..INTAKE {
-            if !self.traps.parked || self.lanes.len() >= self.rules.active_lanes {
+            if !self.traps.parked || !self.has_room_for_lane()? {
                 break;
             }
             let span = Span {
