@@ -76,7 +76,9 @@ impl Reader {
     }
 
     pub(super) fn feed(&mut self, bytes: &[u8]) {
-        for byte in bytes {
+        let mut rest = bytes;
+        while let Some((byte, behind)) = rest[self.idle(rest)..].split_first() {
+            rest = behind;
             match self.at {
                 At::Text => self.text(*byte),
                 At::Tag(quote) => self.tag(*byte, quote),
@@ -90,6 +92,18 @@ impl Reader {
                 At::Raw => self.raw(*byte),
             }
         }
+    }
+
+    /// How many of these bytes change nothing: most of a page is attributes and scripts.
+    fn idle(&self, rest: &[u8]) -> usize {
+        let next = match self.at {
+            At::Tag(Some(quote)) => memchr::memchr(quote, rest),
+            At::Tag(None) if self.has_name => memchr::memchr3(b'>', b'"', b'\'', rest),
+            At::Comment(0) => memchr::memchr(b'-', rest),
+            At::Raw if self.named == 0 => memchr::memchr(b'<', rest),
+            _ => Some(0),
+        };
+        next.unwrap_or(rest.len())
     }
 
     fn text(&mut self, byte: u8) {
