@@ -29,12 +29,6 @@ const GIVEN_UP: usize = 4;
 
 /// Pages of a template that are looked at closely, whatever they show.
 const FIRST_LOOKS: u8 = 16;
-/// Looks of the last eight that brought something, from which on a template needs no more than
-/// those, whatever other templates of its site are like.
-const GOOD: u32 = 6;
-/// One in so many is looked at of a template whose pages bring something now and then, on a site
-/// that shows something suspicious.
-const OFTEN: u32 = 4;
 /// One in so many is looked at after that, as long as the site shows nothing suspicious.
 const SPOT_CHECK: u32 = 16;
 
@@ -198,20 +192,13 @@ impl Learner {
         self.directories.contains(&name).then_some(name)
     }
 
-    /// Whether a page is worth a closer look when it is fetched. What nobody vouches for always
-    /// is, and so is a template of which little is known or whose pages bring little; of the
-    /// others it is a few, because a look takes as long as reading the links.
+    /// Whether a page is worth a closer look when it is fetched.
     pub(super) fn wants_look(&self, url: &CrawlUrl, source: Source) -> bool {
-        if source != Source::Vouches || self.pages.is_multiple_of(SPOT_CHECK) {
-            return true;
-        }
-        let shape = || self.record(self.shape(url, source)?);
-        let Some(record) = self.record(self.id(url, source)).or_else(shape) else {
-            return true;
-        };
-        let brings = record.recent.count_ones();
-        let is_doubtful = brings <= 1 || (brings < GOOD && self.pages.is_multiple_of(OFTEN));
-        record.looks < FIRST_LOOKS || (self.trouble >= JUDGED && is_doubtful)
+        let record = self.record(self.id(url, source));
+        self.trouble >= JUDGED
+            || source != Source::Vouches
+            || record.is_none_or(|record| record.looks < FIRST_LOOKS)
+            || self.pages.is_multiple_of(SPOT_CHECK)
     }
 
     /// Learns from a page that was fetched.
