@@ -4,7 +4,7 @@
 //! refuses to know which. Invariant: no line ends in a space, no two blank lines follow each
 //! other, and the text is at most a constant factor longer than what was fed.
 
-use crate::math::{Formula, Layout, Piece, TexUse, pieces};
+use crate::math::{Formula, Layout, MathPiece, TexUse, pieces};
 use crate::raised::raised;
 use crate::scan::decoded;
 use crate::tag::Tag;
@@ -89,8 +89,8 @@ impl TextWriter {
         }
         for piece in pieces(&text, self.tex) {
             match piece {
-                Piece::Words(words) => self.words(words),
-                Piece::Formula(formula) => self.formula(&formula),
+                MathPiece::Words(words) => self.words(words),
+                MathPiece::Formula(formula) => self.formula(&formula),
             }
         }
     }

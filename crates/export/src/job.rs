@@ -106,6 +106,15 @@ impl Job {
         let opened = Rc::new(Archive::open(&self.archives)?);
         Ok(Rc::clone(self.opened.get_or_init(|| opened)))
     }
+
+    /// The archive, and what makes keys of the URLs in it; nothing if the keys of the job cannot be
+    /// made again.
+    pub(crate) fn archive_with_keys(&self) -> Result<Option<(Rc<Archive>, &Keyer)>, ExportError> {
+        let Some(keyer) = &self.keyer else {
+            return Ok(None);
+        };
+        Ok(Some((self.archive()?, keyer)))
+    }
 }
 
 /// Records up to the commit, each with the place where its line begins.

@@ -26,11 +26,9 @@ pub(crate) struct Outlinks<'a> {
 impl<'a> Outlinks<'a> {
     /// Nothing if the keys of the job cannot be made again.
     pub(crate) fn of_job(job: &'a Job) -> Result<Option<Self>, ExportError> {
-        let Some(keyer) = &job.keyer else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
-            archive: job.archive()?,
+        let found = job.archive_with_keys()?;
+        Ok(found.map(|(archive, keyer)| Self {
+            archive,
             keyer,
             page: None,
             urls: HashMap::new(),

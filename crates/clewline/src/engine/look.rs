@@ -35,7 +35,7 @@ enum At {
 
 /// Reads a page.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct LookReader {
     own: Vec<u64>,
     at: At,
     name: [u8; NAME],
@@ -52,7 +52,7 @@ pub(super) struct Reader {
     links: u64,
 }
 
-impl Reader {
+impl LookReader {
     pub(super) fn new(url: &CrawlUrl) -> Self {
         let address = url.as_str().as_bytes();
         let words = address.split(|byte| !is_letter(*byte));
@@ -253,10 +253,10 @@ mod tests {
 
     fn look(path: &str, page: &str) -> Look {
         let url = CrawlUrl::parse(&format!("http://a.test{path}")).unwrap();
-        let mut whole = Reader::new(&url);
+        let mut whole = LookReader::new(&url);
         whole.feed(page.as_bytes());
         let whole = whole.finish();
-        let mut cut = Reader::new(&url);
+        let mut cut = LookReader::new(&url);
         page.bytes().for_each(|byte| cut.feed(&[byte]));
         assert_eq!(cut.finish(), whole, "{page}");
         whole

@@ -25,7 +25,7 @@ const LARGE_BODY: usize = 1024 * 1024;
 const TURN: usize = 128 * 1024;
 
 /// What the body told.
-pub(super) struct Reading {
+pub(super) struct BodyReading {
     extracted: Option<Extracted>,
     digest: u128,
     body: Option<Bytes>,
@@ -37,7 +37,7 @@ pub(super) async fn read_body(
     context: &TaskContext,
     target: &Target<'_>,
     response: &mut Response,
-) -> Result<Reading, FetchFailure> {
+) -> Result<BodyReading, FetchFailure> {
     // Error pages link to the same places as all others, and redirects to one only.
     let reads_links = (200..300).contains(&response.status);
     let mut extraction: Option<Box<dyn Extraction>> = reads_links.then(|| {
@@ -48,7 +48,7 @@ pub(super) async fn read_body(
             sitemap: target.kind == LinkKind::SitemapFile,
         })
     });
-    let mut look = (reads_links && target.closely).then(|| look::Reader::new(target.url));
+    let mut look = (reads_links && target.closely).then(|| look::LookReader::new(target.url));
     let mut digest = Xxh3::new();
     let mut kept = context.keep_content.then(BytesMut::new);
     let mut share = context.held.share();
@@ -89,7 +89,7 @@ pub(super) async fn read_body(
         extraction => extraction.map(Extraction::finish),
     };
     let digest = digest.digest128();
-    Ok(Reading {
+    Ok(BodyReading {
         extracted,
         digest,
         look: look.map(|look| {
@@ -139,7 +139,7 @@ pub(super) fn short_of_memory(response: &Response) -> FetchFailure {
 /// Takes over what the body told; answers what is held for it beyond the facts.
 pub(super) fn take_reading(
     context: &TaskContext,
-    (source, read): (LinkKind, Reading),
+    (source, read): (LinkKind, BodyReading),
     answer: &mut Answer,
     facts: &mut FetchFacts,
 ) -> Option<Share> {

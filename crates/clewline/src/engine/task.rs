@@ -231,6 +231,30 @@ pub(super) struct Target<'a> {
 }
 
 impl TaskContext {
+    /// What is sent to an address; it takes from the extras what can be used once.
+    fn request(
+        &self,
+        (url, address): (&CrawlUrl, Option<IpAddr>),
+        max_body: u64,
+        extras: &mut RequestExtras,
+    ) -> Request {
+        Request {
+            url: url.clone(),
+            address,
+            cookie: extras.cookie.take(),
+            credentials: extras.credentials,
+            condition: None,
+            max_body,
+            timeout: self.timeout,
+            patience: extras.patience,
+            spaced: extras.spaced,
+            recording: extras.recording.take(),
+            pauses: Some(self.pausing.pauses.clone()),
+            slots: extras.slots.take(),
+            first_byte: extras.first_byte,
+        }
+    }
+
     /// What a failure means to the frontier.
     fn ending(&self, failure: &FetchFailure) -> Ending {
         let sent_at = failure.timings.sent_at.map(|at| self.clock.moment(at));
@@ -285,21 +309,7 @@ async fn fetch_robots(
     extras: &mut RequestExtras,
 ) -> Done {
     let started = Instant::now();
-    let request = Request {
-        url: url.clone(),
-        address,
-        cookie: extras.cookie.take(),
-        credentials: extras.credentials,
-        condition: None,
-        max_body: robots_file::LONGEST,
-        timeout: context.timeout,
-        patience: extras.patience,
-        spaced: extras.spaced,
-        recording: extras.recording.take(),
-        pauses: Some(context.pausing.pauses.clone()),
-        slots: extras.slots.take(),
-        first_byte: extras.first_byte,
-    };
+    let request = context.request((url, address), robots_file::LONGEST, extras);
     let response = match context.fetcher.fetch(request).await {
         Ok(response) => response,
         Err(failure) => return context.failed(&failure, started),
@@ -342,27 +352,13 @@ async fn read_rules(
 
 async fn fetch_page(context: &TaskContext, target: Target<'_>, extras: &mut RequestExtras) -> Done {
     let started = Instant::now();
-    let is_sitemap = target.kind == LinkKind::SitemapFile;
     let earlier = unchanged::held(context, &target).await;
-    let request = Request {
-        url: target.url.clone(),
-        address: target.address,
-        cookie: extras.cookie.take(),
-        credentials: extras.credentials,
-        condition: earlier.as_ref().map(|earlier| earlier.condition.clone()),
-        max_body: if is_sitemap {
-            SITEMAP_BODY
-        } else {
-            context.max_body
-        },
-        timeout: context.timeout,
-        patience: extras.patience,
-        spaced: extras.spaced,
-        recording: extras.recording.take(),
-        pauses: Some(context.pausing.pauses.clone()),
-        slots: extras.slots.take(),
-        first_byte: extras.first_byte,
+    let max_body = match target.kind {
+        LinkKind::SitemapFile => SITEMAP_BODY,
+        _ => context.max_body,
     };
+    let mut request = context.request((target.url, target.address), max_body, extras);
+    request.condition = earlier.as_ref().map(|earlier| earlier.condition.clone());
     let response = match context.fetcher.fetch(request).await {
         Ok(response) => response,
         Err(failure) => return context.failed(&failure, started),

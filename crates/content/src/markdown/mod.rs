@@ -13,7 +13,7 @@ mod tests;
 use url::Url;
 
 use crate::drawing;
-use crate::math::{Formula, Layout, Piece, pieces};
+use crate::math::{Formula, Layout, MathPiece, pieces};
 use crate::scan::decoded;
 use crate::selection::Selection;
 use crate::tag::Tag;
@@ -243,8 +243,8 @@ impl Writer<'_, '_> {
         let text = decoded(raw);
         for piece in pieces(&text, self.tree.tex) {
             match piece {
-                Piece::Words(words) => self.sheet.text(words),
-                Piece::Formula(formula) => self.formula(Some(&formula)),
+                MathPiece::Words(words) => self.sheet.text(words),
+                MathPiece::Formula(formula) => self.formula(Some(&formula)),
             }
         }
     }

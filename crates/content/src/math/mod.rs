@@ -15,7 +15,7 @@ use crate::scan::{Attributes, any_word, decoded};
 use crate::tag::Tag;
 use crate::tree::{NodeId, Tree};
 
-pub(crate) use signs::{Piece, TexUse, pieces};
+pub(crate) use signs::{MathPiece, TexUse, pieces};
 
 /// Classes of images whose text is TeX: Sphinx, `MediaWiki`, `WordPress`.
 const IMAGE_CLASSES: [&str; 5] = [

@@ -41,14 +41,14 @@ impl TexUse {
 
 /// A piece of a text.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'t> {
+pub(crate) enum MathPiece<'t> {
     Words(&'t str),
     Formula(Formula),
 }
 
 /// The pieces of a text, in order.
-pub(crate) fn pieces(text: &str, tex: TexUse) -> Pieces<'_> {
-    Pieces {
+pub(crate) fn pieces(text: &str, tex: TexUse) -> MathPieces<'_> {
+    MathPieces {
         rest: text,
         next: None,
         tex,
@@ -57,18 +57,18 @@ pub(crate) fn pieces(text: &str, tex: TexUse) -> Pieces<'_> {
 
 /// Yields the pieces of a text.
 #[derive(Debug)]
-pub(crate) struct Pieces<'t> {
+pub(crate) struct MathPieces<'t> {
     rest: &'t str,
     next: Option<Formula>,
     tex: TexUse,
 }
 
-impl<'t> Iterator for Pieces<'t> {
-    type Item = Piece<'t>;
+impl<'t> Iterator for MathPieces<'t> {
+    type Item = MathPiece<'t>;
 
-    fn next(&mut self) -> Option<Piece<'t>> {
+    fn next(&mut self) -> Option<MathPiece<'t>> {
         if let Some(formula) = self.next.take() {
-            return Some(Piece::Formula(formula));
+            return Some(MathPiece::Formula(formula));
         }
         let rest = self.rest;
         if rest.is_empty() {
@@ -81,16 +81,16 @@ impl<'t> Iterator for Pieces<'t> {
                 Ok((formula, length)) => {
                     self.rest = &rest[start + length..];
                     if start == 0 {
-                        return Some(Piece::Formula(formula));
+                        return Some(MathPiece::Formula(formula));
                     }
                     self.next = Some(formula);
-                    return Some(Piece::Words(&rest[..start]));
+                    return Some(MathPiece::Words(&rest[..start]));
                 }
                 Err(passed) => at = start + passed,
             }
         }
         self.rest = "";
-        Some(Piece::Words(rest))
+        Some(MathPiece::Words(rest))
     }
 }
 

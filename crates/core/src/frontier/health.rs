@@ -89,7 +89,7 @@ pub(super) enum Blame {
 
 /// What a refusal means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum HostRefusal {
     /// Only the page: the host goes on.
     Page,
     /// The page after all: what the host was slowed down by for it is taken back.
@@ -236,7 +236,7 @@ impl Health {
         tried: &Tried,
         retry_after: Option<Duration>,
         politeness: &Politeness,
-    ) -> Refusal {
+    ) -> HostRefusal {
         let longest = politeness.longest_retry_after;
         let is_own = self.is_own(tried);
         self.refusals.few = self.are_refusals_few();
@@ -250,19 +250,19 @@ impl Health {
                 let is_known = is_own || self.was_paused_after(tried);
                 self.pause(tried);
                 if is_known {
-                    Refusal::Known(Some(until))
+                    HostRefusal::Known(Some(until))
                 } else {
-                    Refusal::Pause(until)
+                    HostRefusal::Pause(until)
                 }
             }
             None if is_own => self.refused_again(tried),
-            None if self.was_paused_after(tried) => Refusal::Known(None),
-            None if self.refusals.few && self.is_presumed_own() => Refusal::Page,
+            None if self.was_paused_after(tried) => HostRefusal::Known(None),
+            None if self.refusals.few && self.is_presumed_own() => HostRefusal::Page,
             None => {
                 let pause = self.next_pause(politeness);
                 self.pause(tried);
                 self.refusals.pause = pause;
-                Refusal::Pause(tried.now + pause)
+                HostRefusal::Pause(tried.now + pause)
             }
         }
     }
@@ -324,26 +324,26 @@ impl Health {
     }
 
     /// A page was refused again while others were answered.
-    fn refused_again(&mut self, tried: &Tried) -> Refusal {
+    fn refused_again(&mut self, tried: &Tried) -> HostRefusal {
         self.refusals.own = self.refusals.own.saturating_add(1);
         if self.refusals.by == Some(tried.key) {
             self.refusals.by = None;
-            Refusal::PageAfterAll
+            HostRefusal::PageAfterAll
         } else {
-            Refusal::Page
+            HostRefusal::Page
         }
     }
 
-    fn refused_too_long(&mut self, tried: &Tried, longest: Duration) -> Refusal {
+    fn refused_too_long(&mut self, tried: &Tried, longest: Duration) -> HostRefusal {
         if self.long_waits.own || self.was_paused_after(tried) {
-            return Refusal::TooLong(None);
+            return HostRefusal::TooLong(None);
         }
         self.pause(tried);
         self.long_waits.rounds += 1;
         if self.long_waits.rounds >= LONG_WAITS {
-            Refusal::GiveUp
+            HostRefusal::GiveUp
         } else {
-            Refusal::TooLong(Some(tried.now + longest))
+            HostRefusal::TooLong(Some(tried.now + longest))
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Frontier;
 use super::entry::{Entry, Origin};
-use super::health::{Blame, Refusal, Tried};
+use super::health::{Blame, HostRefusal, Tried};
 use super::job::{Answer, Failure, Note, Settled};
 use super::lane::LaneEnd;
 use super::pace::{Moment, RateMatters};
@@ -135,15 +135,15 @@ impl<S: Store> Frontier<S> {
             .health
             .refused(&tried, answer.retry_after, &rules.politeness);
         match refusal {
-            Refusal::Page | Refusal::Known(None) => {}
-            Refusal::PageAfterAll => lane.pace.take_back_refusal(),
-            Refusal::Known(Some(until)) => lane.leave_alone(until),
-            Refusal::Pause(until) => self.pause(host, until, now),
-            Refusal::TooLong(_) | Refusal::GiveUp => {
+            HostRefusal::Page | HostRefusal::Known(None) => {}
+            HostRefusal::PageAfterAll => lane.pace.take_back_refusal(),
+            HostRefusal::Known(Some(until)) => lane.leave_alone(until),
+            HostRefusal::Pause(until) => self.pause(host, until, now),
+            HostRefusal::TooLong(_) | HostRefusal::GiveUp => {
                 return Ok(self.refused_too_long(host, entry, &answer, refusal));
             }
         }
-        if is_own || refusal == Refusal::Page {
+        if is_own || refusal == HostRefusal::Page {
             entry.attempts.excused = 0;
         } else {
             entry.attempts.excuse(self.rules.limits.tries);
@@ -189,12 +189,12 @@ impl<S: Store> Frontier<S> {
         host: HostId,
         entry: Entry,
         answer: &Answer,
-        refusal: Refusal,
+        refusal: HostRefusal,
     ) -> Settled {
         let after = answer.retry_after.unwrap_or_default().as_secs();
         let why = format!("the host asked to come back in {after} s");
         let lane = self.lane(host);
-        if let Refusal::TooLong(Some(until)) = refusal {
+        if let HostRefusal::TooLong(Some(until)) = refusal {
             lane.leave_alone(until);
             let host = lane.host.clone();
             self.note(Note::Parked {
@@ -202,7 +202,7 @@ impl<S: Store> Frontier<S> {
                 until,
                 why: "it asked to come back much later",
             });
-        } else if refusal == Refusal::GiveUp {
+        } else if refusal == HostRefusal::GiveUp {
             let end = LaneEnd::skip(SkipReason::RetryAfter, why.as_str());
             self.end_lane(host, end);
         }

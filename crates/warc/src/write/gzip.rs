@@ -39,7 +39,7 @@ impl Level {
     }
 }
 
-pub(super) struct Gzip {
+pub(super) struct GzipEncoder {
     level: Level,
     whole: Compressor,
     /// Made with the first record that needs it.
@@ -53,7 +53,7 @@ struct Stream {
     effort: Effort,
 }
 
-impl Gzip {
+impl GzipEncoder {
     pub(super) fn new(level: Level) -> Self {
         let known = CompressionLvl::new(level.of_whole()).expect("libdeflate has these levels");
         Self {

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use super::fast::Fast;
 use super::frame::Zstd;
-use super::gzip::Gzip;
+use super::gzip::GzipEncoder;
 use crate::dictionary::Dictionary;
 
 /// A record up to this size is compressed at once.
@@ -79,7 +79,7 @@ pub enum Effort {
 pub(super) enum Packer {
     Plain,
     Fast(Box<Fast>),
-    Gzip(Box<Gzip>),
+    Gzip(Box<GzipEncoder>),
     Zstd(Box<Zstd>),
 }
 
@@ -99,7 +99,7 @@ impl Packer {
         match coding {
             Coding::Plain => Self::Plain,
             Coding::Gzip(Level::Fast) => Self::Fast(Box::new(Fast::new())),
-            Coding::Gzip(level) => Self::Gzip(Box::new(Gzip::new(level))),
+            Coding::Gzip(level) => Self::Gzip(Box::new(GzipEncoder::new(level))),
             Coding::Zstd => Self::Zstd(Box::new(Zstd::new(None))),
         }
     }

@@ -23,7 +23,7 @@ const STRIP: usize = 4 << 20;
 const LEAST: usize = 128 << 10;
 
 /// What a group became.
-pub(super) enum Pressed<'a> {
+pub(super) enum Compressed<'a> {
     /// Its records, and the length of the first one if it is a capture.
     Ready {
         bytes: &'a [u8],
@@ -34,7 +34,7 @@ pub(super) enum Pressed<'a> {
 }
 
 /// Takes groups, one after the other.
-pub(super) type Taker<'a> = &'a mut dyn FnMut(&Group<'_>, Pressed<'_>) -> io::Result<()>;
+pub(super) type Taker<'a> = &'a mut dyn FnMut(&Group<'_>, Compressed<'_>) -> io::Result<()>;
 
 /// The compressors; at least one.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Worker {
         self.clear();
         let capture = group.encode(&mut self.encoder, &mut self.made)?;
         let bytes = &self.made;
-        take(group, Pressed::Ready { bytes, capture })
+        take(group, Compressed::Ready { bytes, capture })
     }
 }
 
@@ -125,13 +125,13 @@ impl CompressorPool {
             let (now, later) = groups.split_at(count.max(1));
             groups = later;
             match &mut self.workers[..] {
-                [worker, ..] if count == 0 => take(first, Pressed::Large(&mut worker.encoder))?,
+                [worker, ..] if count == 0 => take(first, Compressed::Large(&mut worker.encoder))?,
                 [worker, others @ ..] if count == 1 || size < LEAST || others.is_empty() => {
                     for group in now {
                         worker.hand_on(group, take)?;
                     }
                 }
-                workers => press_together(workers, now, take)?,
+                workers => compress_together(workers, now, take)?,
             }
         }
         Ok(())
@@ -151,7 +151,11 @@ fn strip(groups: &[Group<'_>]) -> (usize, usize) {
     (count, total)
 }
 
-fn press_together(workers: &mut [Worker], groups: &[Group<'_>], take: Taker<'_>) -> io::Result<()> {
+fn compress_together(
+    workers: &mut [Worker],
+    groups: &[Group<'_>],
+    take: Taker<'_>,
+) -> io::Result<()> {
     let next = AtomicUsize::new(0);
     let work = |worker: &mut Worker| -> io::Result<()> {
         worker.clear();
@@ -183,7 +187,7 @@ fn press_together(workers: &mut [Worker], groups: &[Group<'_>], take: Taker<'_>)
     made.sort_unstable_by_key(|(piece, _)| piece.index);
     for (group, (piece, bytes)) in groups.iter().zip(made) {
         let capture = piece.capture;
-        take(group, Pressed::Ready { bytes, capture })?;
+        take(group, Compressed::Ready { bytes, capture })?;
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ const OF_FILE: u64 = 32;
 
 /// Waits until there is enough to learn from.
 #[derive(Debug)]
-pub(super) struct Learner {
+pub(super) struct DictionaryTrainer {
     folder: PathBuf,
     /// The largest dictionary that is made.
     size: usize,
@@ -41,7 +41,7 @@ enum Stage {
     Over,
 }
 
-impl Learner {
+impl DictionaryTrainer {
     /// Looks at what earlier runs left: a dictionary, or records to learn from.
     pub(super) fn open(
         folder: &Path,

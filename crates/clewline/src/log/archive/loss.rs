@@ -29,7 +29,7 @@ const SIZES: &str = "sizes.txt";
 
 /// A file that is not as the last commit saw it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct ArchiveFault {
     pub(crate) path: PathBuf,
     pub(crate) what: String,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Repaired {
 }
 
 /// The first file of an archive that is missing, or shorter than it was.
-pub(crate) fn fault(folder: &Path, end: Position) -> io::Result<Option<Fault>> {
+pub(crate) fn fault(folder: &Path, end: Position) -> io::Result<Option<ArchiveFault>> {
     let files = list(folder)?;
     let (sizes, known) = (Sizes::read(folder)?, known_missing(folder)?);
     for serial in 1..=end.serial {
@@ -55,7 +55,7 @@ pub(crate) fn fault(folder: &Path, end: Position) -> io::Result<Option<Fault>> {
                 continue;
             }
             let name = sizes.name_of(serial);
-            return Ok(Some(Fault {
+            return Ok(Some(ArchiveFault {
                 path: folder.join(name.unwrap_or_else(|| format!("…-{serial:05}.warc.gz"))),
                 what: "the file is gone".to_owned(),
             }));
@@ -69,7 +69,7 @@ pub(crate) fn fault(folder: &Path, end: Position) -> io::Result<Option<Fault>> {
         };
         if found < expected && !known.contains(&serial) {
             let what = format!("it has {found} bytes where the last commit saw {expected}");
-            return Ok(Some(Fault { path, what }));
+            return Ok(Some(ArchiveFault { path, what }));
         }
     }
     Ok(None)

@@ -29,8 +29,8 @@ use crate::exchange::Exchange;
 use crate::failpoint::{Point, pass};
 use crate::record::Entry;
 
-use compressor_pool::{CompressorPool, Pressed};
-use dictionary::Learner;
+use compressor_pool::{Compressed, CompressorPool};
+use dictionary::DictionaryTrainer;
 use earlier::{Earlier, Known};
 use files::Files;
 pub use files::Position;
@@ -72,7 +72,7 @@ pub struct ArchiveLog {
     plan: ArchivePlan,
     files: Files,
     compressors: CompressorPool,
-    learner: Learner,
+    learner: DictionaryTrainer,
     numbers: Numbers,
     seen: Seen,
     earlier: Option<Earlier>,
@@ -85,7 +85,7 @@ impl ArchiveLog {
         let folder = folder.join(FOLDER);
         let end = Position::of(end);
         let index = Index::open(&folder, end)?;
-        let (learner, dictionary) = Learner::open(&folder, &plan)?;
+        let (learner, dictionary) = DictionaryTrainer::open(&folder, &plan)?;
         let mut log = Self {
             earlier: Earlier::open(&plan.earlier, &folder)?,
             files: Files::new(folder, end),
@@ -136,12 +136,12 @@ impl ArchiveLog {
             files.make_room(plan, numbers)?;
             let start = files.position();
             let capture = match pressed {
-                Pressed::Ready { bytes, capture } => {
+                Compressed::Ready { bytes, capture } => {
                     pass(Point::ArchiveHandOver);
                     files.write_all(bytes)?;
                     capture
                 }
-                Pressed::Large(encoder) => group.encode(encoder, files)?,
+                Compressed::Large(encoder) => group.encode(encoder, files)?,
             };
             if let Some(length) = capture {
                 index.note(group, files.name(), start.offset, length);

@@ -75,7 +75,7 @@ fn a_pause_grows_while_others_are_refused_and_shrinks_when_they_are_not() {
         None,
         &politeness,
     ) {
-        Refusal::Pause(until) => until.saturating_sub(Moment::from_secs(second)).as_millis(),
+        HostRefusal::Pause(until) => until.saturating_sub(Moment::from_secs(second)).as_millis(),
         other => panic!("{other:?}"),
     };
     for (number, expected) in [(0, 2000), (1, 4000), (2, 8000), (3, 16_000)] {
@@ -87,7 +87,7 @@ fn a_pause_grows_while_others_are_refused_and_shrinks_when_they_are_not() {
     assert_eq!(pause(&mut health, 11, now), 8000);
     // What was handed out before the pause tells nothing new.
     let late = health.refused(&tried(12, now - 1), None, &politeness);
-    assert_eq!(late, Refusal::Known(None));
+    assert_eq!(late, HostRefusal::Known(None));
     for number in 20..40 {
         now += 700;
         pause(&mut health, number, now);
@@ -100,20 +100,20 @@ fn a_page_that_is_refused_while_others_are_answered_pauses_its_host_once() {
     let (mut health, politeness) = (Health::default(), politeness());
     (0..30).for_each(|number| health.answered(&tried(number, 1)));
     let first = health.refused(&tried(99, 2), None, &politeness);
-    assert_eq!(first, Refusal::Pause(Moment::from_secs(4)));
+    assert_eq!(first, HostRefusal::Pause(Moment::from_secs(4)));
     health.answered(&tried(40, 5));
     let second = health.refused(&again(99, 2, 6), None, &politeness);
-    assert_eq!(second, Refusal::PageAfterAll);
+    assert_eq!(second, HostRefusal::PageAfterAll);
     let third = health.refused(&again(99, 6, 7), None, &politeness);
-    assert_eq!(third, Refusal::Page, "it is known by now");
+    assert_eq!(third, HostRefusal::Page, "it is known by now");
     health.answered(&tried(41, 9));
     // The next pages that are refused are presumed to be of the same sort, unless many come.
     for number in [98, 96] {
         let other = health.refused(&tried(number, 10), None, &politeness);
-        assert_eq!(other, Refusal::Page);
+        assert_eq!(other, HostRefusal::Page);
     }
     let in_row = health.refused(&tried(97, 11), None, &politeness);
-    assert!(matches!(in_row, Refusal::Pause(_)), "{in_row:?}");
+    assert!(matches!(in_row, HostRefusal::Pause(_)), "{in_row:?}");
 }
 
 #[test]
@@ -121,10 +121,10 @@ fn a_named_time_is_kept_whoever_says_it() {
     let (mut health, politeness) = (Health::default(), politeness());
     let after = Some(Duration::from_mins(5));
     let first = health.refused(&tried(1, 10), after, &politeness);
-    assert_eq!(first, Refusal::Pause(Moment::from_secs(310)));
+    assert_eq!(first, HostRefusal::Pause(Moment::from_secs(310)));
     health.answered(&tried(2, 320));
     let own = health.refused(&again(1, 10, 330), after, &politeness);
-    assert_eq!(own, Refusal::Known(Some(Moment::from_secs(630))));
+    assert_eq!(own, HostRefusal::Known(Some(Moment::from_secs(630))));
 }
 
 #[test]
@@ -141,12 +141,12 @@ fn more_patience_than_there_is_costs_a_few_requests() {
         };
         let refusal = health.refused(&tried, year, &politeness);
         let expected = match round {
-            3 => Refusal::GiveUp,
-            _ => Refusal::TooLong(Some(now + limit)),
+            3 => HostRefusal::GiveUp,
+            _ => HostRefusal::TooLong(Some(now + limit)),
         };
         assert_eq!(refusal, expected);
         let late = health.refused(&self::tried(50 + round, 9), year, &politeness);
-        assert_eq!(late, Refusal::TooLong(None), "it was on its way");
+        assert_eq!(late, HostRefusal::TooLong(None), "it was on its way");
         now += limit;
     }
 }
@@ -159,14 +159,14 @@ fn a_probe_that_is_answered_binds_long_waits_to_their_pages() {
     health.answered(&tried(2, 5));
     let refusal = health.refused(&tried(3, 700), year, &politeness);
     let until = Moment::from_secs(700) + politeness.longest_retry_after;
-    let expected = Refusal::TooLong(Some(until));
+    let expected = HostRefusal::TooLong(Some(until));
     assert_eq!(refusal, expected, "the answer was on its way before");
     health.answered(&tried(4, 1400));
     let mut restored = Health::default();
     restored.restore(health.row());
     for mut health in [health, restored] {
         let refusal = health.refused(&tried(5, 1500), year, &politeness);
-        assert_eq!(refusal, Refusal::TooLong(None));
+        assert_eq!(refusal, HostRefusal::TooLong(None));
     }
 }
 

@@ -15,11 +15,11 @@ use std::ops::Deref;
 
 use super::super::entry::Class;
 use super::super::job::Look;
-use super::memory::{Pieces, Sample};
+use super::memory::{PieceFilter, Sample};
 use super::template::{first_directory, in_words, places, reduced, short, stem, template};
 use crate::url::CrawlUrl;
 
-use record::Record;
+use record::TemplateRecord;
 
 /// Stems, first directories, places and given-up templates that are remembered.
 const STEMS: usize = 24;
@@ -71,7 +71,7 @@ const ALONE: u8 = 64;
 const REPEATS: u32 = 0xffff_ffff;
 
 /// What the text of a page brought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Pieces of text that no page said before.
     New,
@@ -80,6 +80,7 @@ pub(super) enum Verdict {
     /// A text that was there before, but for what stands in its own URL.
     Same,
     /// Nobody looked.
+    #[default]
     Unknown,
 }
 
@@ -124,9 +125,10 @@ pub struct GivenUp {
 }
 
 /// Who stands behind a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Source {
     /// A page that brought something, a sitemap or the user.
+    #[default]
     Vouches,
     /// A page that brought nothing.
     Silent,
@@ -143,11 +145,11 @@ pub(super) struct Learner {
     trouble: u8,
     /// Points of all templates that nobody vouches for since a page brought something.
     barren: u32,
-    pieces: Pieces,
+    pieces: PieceFilter,
     texts: Sample<8>,
     pairs: Sample<28>,
     directories: Vec<u32>,
-    records: Vec<Record>,
+    records: Vec<TemplateRecord>,
     stems: Vec<Stem>,
     votes: Vec<Votes>,
     given_up: Vec<GivenUp>,
@@ -374,7 +376,7 @@ impl Learner {
     /// worth it, or they bring something themselves and few of them wait.
     fn is_blameless<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
         let (least, most) = BLAMELESS;
-        let is_small = |record: &Record| {
+        let is_small = |record: &TemplateRecord| {
             let all = u32::from(record.looks.min(most));
             record.looks >= least && record.said_new() >= all && record.waiting < EXPLODES
         };

@@ -19,14 +19,14 @@ fn is_sampled(hash: u32, level: u8) -> bool {
 
 /// Pieces of text that were met: two generations of a Bloom filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Pieces {
+pub(super) struct PieceFilter {
     /// The generation that is being filled, and the one before it.
     bits: Vec<u64>,
     count: u16,
     level: u8,
 }
 
-impl Pieces {
+impl PieceFilter {
     /// Meets the pieces of a page, of which none comes twice: how many are kept at all, and how
     /// many of those are new.
     pub(super) fn meet(&mut self, pieces: &[u32]) -> (usize, usize) {
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn pieces_are_new_once_and_known_at_a_distance() {
-        let mut pieces = Pieces::default();
+        let mut pieces = PieceFilter::default();
         let mut invented = 0;
         for number in 0..20_000 {
             let (kept, new) = pieces.meet(&[hash(number)]);
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn both_survive_being_written() {
-        let (mut pieces, mut sample) = (Pieces::default(), Sample::<20>::default());
+        let (mut pieces, mut sample) = (PieceFilter::default(), Sample::<20>::default());
         let mut bytes = Vec::new();
         for number in 0..500 {
             pieces.meet(&[hash(number)]);
@@ -196,9 +196,9 @@ mod tests {
         pieces.write(&mut bytes);
         sample.write(&mut bytes);
         let mut rest = &bytes[..];
-        assert_eq!(Pieces::read(&mut rest), Some(pieces));
+        assert_eq!(PieceFilter::read(&mut rest), Some(pieces));
         assert_eq!(Sample::read(&mut rest), Some(sample));
         assert!(rest.is_empty());
-        assert_eq!(Pieces::read(&mut &bytes[..9]), None);
+        assert_eq!(PieceFilter::read(&mut &bytes[..9]), None);
     }
 }

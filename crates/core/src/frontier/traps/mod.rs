@@ -70,7 +70,7 @@ struct Known {
 }
 
 /// What a frontier knows of traps.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Traps {
     sites: KeyMap<u64, Box<Known>>,
     touched: Vec<u64>,
@@ -92,24 +92,6 @@ pub(super) struct Traps {
     caught: BTreeSet<u64>,
     /// Templates that were given up, of sites in memory as they were before.
     named: Vec<Trap>,
-}
-
-impl Default for Traps {
-    fn default() -> Self {
-        Self {
-            sites: KeyMap::default(),
-            touched: Vec::new(),
-            speaking: Source::Vouches,
-            said: Verdict::Unknown,
-            stem: None,
-            born: 0,
-            is_wide: false,
-            held: BTreeSet::new(),
-            parked: false,
-            caught: BTreeSet::new(),
-            named: Vec::new(),
-        }
-    }
 }
 
 fn standing(entry: &Entry) -> Source {
@@ -187,20 +169,19 @@ impl<S: Store> Frontier<S> {
         let site = self.site(domain, &entry.url)?;
         let has_many_hosts = site.meet(host);
         let verdict = site.learner.learn(&fetched(entry), answer.look.as_deref());
+        let only_grows = !entry.root && site.learner.only_grows(&entry.url);
         self.traps.is_wide |= has_many_hosts;
         self.touch_site(domain);
-        self.traps.said = verdict;
         let is_trusted = verdict == Verdict::Unknown && standing(entry) == Source::Vouches;
-        if verdict == Verdict::New || is_trusted {
+        let brought_something = verdict == Verdict::New || is_trusted;
+        if brought_something {
             self.lane(host).turns.brought_something(entry.class);
         }
-        let site = self.site(domain, &entry.url)?;
-        self.traps.speaking = match verdict {
-            _ if entry.root => Source::Vouches,
-            _ if site.learner.only_grows(&entry.url) => Source::Silent,
-            Verdict::New => Source::Vouches,
-            Verdict::Unknown if standing(entry) == Source::Vouches => Source::Vouches,
-            Verdict::Unknown | Verdict::Varied | Verdict::Same => Source::Silent,
+        self.traps.said = verdict;
+        self.traps.speaking = if entry.root || (brought_something && !only_grows) {
+            Source::Vouches
+        } else {
+            Source::Silent
         };
         Ok(())
     }
@@ -269,10 +250,8 @@ impl<S: Store> Frontier<S> {
         if !site.learner.is_wary() {
             return Ok(());
         }
-        entry.repeat = match self.repeat_key(domain, entry) {
-            Some(key) => self.store.contains(key)?,
-            None => false,
-        };
+        let key = self.repeat_key(domain, entry);
+        entry.repeat = holds(&mut self.store, key)?;
         self.traps.born -= u32::from(entry.repeat && is_kin);
         if let Some(site) = self.traps.sites.get(&domain) {
             entry.class = site.learner.class(&entry.url, standing(entry));
@@ -304,10 +283,8 @@ impl<S: Store> Frontier<S> {
         if is_settled || head.tries > 0 || is_exempt(head) {
             return Ok(false);
         }
-        let repeat = match self.repeat_key(lane.domain, head) {
-            Some(key) => self.store.contains(key)?,
-            None => false,
-        };
+        let key = self.repeat_key(lane.domain, head);
+        let repeat = holds(&mut self.store, key)?;
         let standing = if repeat {
             Source::Repeats
         } else {
@@ -436,6 +413,11 @@ impl Known {
             }
         }
     }
+}
+
+/// Whether a store knows a key, if there is one.
+fn holds<S: Store>(store: &mut S, key: Option<Key>) -> Result<bool, S::Error> {
+    key.map_or(Ok(false), |key| store.contains(key))
 }
 
 /// The registrable domain of a URL as it is known in lanes.

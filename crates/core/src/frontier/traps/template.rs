@@ -262,7 +262,7 @@ pub(super) fn in_words<Text: Deref<Target = str>>(
 /// A place of a URL whose value may not matter: a parameter, a segment or the name before the
 /// registrable domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct UrlPlace {
     /// What it is called on every page of the site.
     pub(super) name: u32,
     /// Its value has no meaning to people, as names of sessions have none.
@@ -282,10 +282,10 @@ enum At {
 /// The places of a URL whose values may not matter.
 pub(super) fn places<Text: Deref<Target = str>>(
     url: &CrawlUrl<Text>,
-) -> impl Iterator<Item = Place> {
+) -> impl Iterator<Item = UrlPlace> {
     let host = url.host();
     let has_label = registrable(host).len() < host.len();
-    let label = has_label.then_some(Place {
+    let label = has_label.then_some(UrlPlace {
         name: short(b"label", 3),
         is_opaque: true,
         at: At::Label,
@@ -295,21 +295,21 @@ pub(super) fn places<Text: Deref<Target = str>>(
         .filter_map(|(place, segment)| {
             let (front, behind) = segment.split_once(';').unwrap_or((segment, ""));
             if let Some((name, value)) = behind.split_once('=') {
-                return Some(Place {
+                return Some(UrlPlace {
                     name: short(name.as_bytes(), 4),
                     is_opaque: Kind::of(value.as_bytes()) == Kind::Mixed,
                     at: At::Behind(place),
                 });
             }
             let kind = Kind::of(front.as_bytes());
-            kind.varies().then_some(Place {
+            kind.varies().then_some(UrlPlace {
                 name: short(kind.sign().as_bytes(), 5 + place as u64),
                 is_opaque: kind == Kind::Mixed,
                 at: At::Segment(place),
             })
         });
     let in_query = url.query().into_iter().flat_map(parameters).enumerate();
-    let in_query = in_query.map(|(place, (name, value))| Place {
+    let in_query = in_query.map(|(place, (name, value))| UrlPlace {
         name: short(name.as_bytes(), 4),
         is_opaque: Kind::of(value.as_bytes()) == Kind::Mixed,
         at: At::Parameter(place),

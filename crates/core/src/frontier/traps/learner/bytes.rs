@@ -3,8 +3,8 @@
 //! Owns the order of its figures. Bytes that do not read are as good as none: what was learnt can
 //! be learnt again.
 
-use super::super::memory::{Pieces, Sample, number};
-use super::record::Record;
+use super::super::memory::{PieceFilter, Sample, number};
+use super::record::TemplateRecord;
 use super::{GivenUp, Learner, Stem, Votes};
 
 impl Learner {
@@ -53,12 +53,12 @@ impl Learner {
         let bytes = &mut bytes;
         let (pages, new, barren) = (word(bytes)?, word(bytes)?, word(bytes)?);
         let trouble = number(bytes, 1)? as u8;
-        let pieces = Pieces::read(bytes)?;
+        let pieces = PieceFilter::read(bytes)?;
         let texts = Sample::read(bytes)?;
         let pairs = Sample::read(bytes)?;
         let directories = list(bytes, word)?;
         let records = list(bytes, |bytes| {
-            Some(Record {
+            Some(TemplateRecord {
                 id: word(bytes)?,
                 looks: number(bytes, 1)? as u8,
                 recent: number(bytes, 1)? as u8,

@@ -20,7 +20,7 @@ const USEFUL: u8 = 96;
 
 /// A template, for one of the two kinds of links to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct TemplateRecord {
     pub(super) id: u32,
     pub(super) looks: u8,
     /// The last eight looks: a bit is set where one brought something.
@@ -36,7 +36,7 @@ pub(super) struct Record {
     pub(super) waiting: u8,
 }
 
-impl Record {
+impl TemplateRecord {
     /// Whether it was looked at often enough for a judgement.
     pub(super) const fn is_judged(&self) -> bool {
         self.looks >= JUDGED
@@ -66,29 +66,29 @@ impl Record {
 }
 
 impl Learner {
-    pub(super) fn record(&self, id: u32) -> Option<&Record> {
+    pub(super) fn record(&self, id: u32) -> Option<&TemplateRecord> {
         self.records.iter().find(|record| record.id == id)
     }
 
     /// The records of a template, whoever vouches for its pages.
-    pub(super) fn both(&self, id: u32) -> impl Iterator<Item = &Record> {
+    pub(super) fn both(&self, id: u32) -> impl Iterator<Item = &TemplateRecord> {
         let records = self.records.iter();
         records.filter(move |record| record.id | 1 == id | 1)
     }
 
-    pub(super) fn both_mut(&mut self, id: u32) -> impl Iterator<Item = &mut Record> {
+    pub(super) fn both_mut(&mut self, id: u32) -> impl Iterator<Item = &mut TemplateRecord> {
         let records = self.records.iter_mut();
         records.filter(move |record| record.id | 1 == id | 1)
     }
 
     /// The record of a template, made where it is new.
-    pub(super) fn record_mut(&mut self, id: u32) -> &mut Record {
+    pub(super) fn record_mut(&mut self, id: u32) -> &mut TemplateRecord {
         let known = self.records.iter().position(|record| record.id == id);
         let record = match known {
             Some(at) => self.records.remove(at),
-            None => Record {
+            None => TemplateRecord {
                 id,
-                ..Record::default()
+                ..TemplateRecord::default()
             },
         };
         if self.records.len() == TEMPLATES {
@@ -104,7 +104,7 @@ impl Learner {
     /// know another one.
     fn forget_one(&mut self) {
         let young = self.records.iter().filter(|it| !it.is_judged()).count();
-        let may_go = |record: &Record| young <= YOUNG || !record.is_judged();
+        let may_go = |record: &TemplateRecord| young <= YOUNG || !record.is_judged();
         let places = (0..self.records.len()).filter(|at| may_go(&self.records[*at]));
         let first = places.min_by_key(|at| self.records[*at].points / HELD_BY);
         self.records.remove(first.unwrap_or(0));
