@@ -38,7 +38,7 @@ pub fn frontier_on_disk(
     let note = store.note(FRONTIER_NOTE)?;
     let mut frontier = Frontier::new(rules, store);
     if let Some(note) = note {
-        let damaged = |_| StoreError::Damaged("the state of the frontier");
+        let damaged = |_| StoreError::damaged("the state of the frontier");
         let state: FrontierState = serde_json::from_slice(&note).map_err(damaged)?;
         frontier.restore(state);
     }

@@ -181,7 +181,7 @@ impl Store for DiskStore {
             return Ok(Some(row.clone()));
         }
         let bytes = self.database.get(Space::Lanes, &host.0.to_be_bytes())?;
-        let damaged = |_| StoreError::Damaged("a row of a host");
+        let damaged = |_| StoreError::damaged("a row of a host");
         bytes
             .map(|bytes| serde_json::from_slice(&bytes).map_err(damaged))
             .transpose()
@@ -207,7 +207,7 @@ impl Store for DiskStore {
             Some((_, bytes)) => Some(bytes.clone()),
             None => self.database.get(Space::Robots, &key)?,
         };
-        let damaged = |_| StoreError::Damaged("a robots.txt");
+        let damaged = |_| StoreError::damaged("a robots.txt");
         bytes
             .map(|bytes| serde_json::from_slice(&bytes).map_err(damaged))
             .transpose()
@@ -220,7 +220,7 @@ impl Store for DiskStore {
         robots: &Robots,
         until: u64,
     ) -> Result<(), StoreError> {
-        let damaged = |_| StoreError::Damaged("a robots.txt");
+        let damaged = |_| StoreError::damaged("a robots.txt");
         let bytes = serde_json::to_vec(&(robots, until)).map_err(damaged)?;
         self.open.robots.push((robots_key(host, origin), bytes));
         Ok(())

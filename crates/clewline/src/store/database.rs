@@ -76,8 +76,36 @@ pub enum StoreError {
     #[error("the state in {} is damaged: its parts are of different commits", .0.display())]
     Mixed(PathBuf),
     /// It was read, but makes no sense.
-    #[error("the state is damaged: {0}")]
-    Damaged(&'static str),
+    #[error("the state{} is damaged: {what}", named(path.as_deref()))]
+    Damaged {
+        /// What makes no sense.
+        what: &'static str,
+        /// The folder or the file, where it is known.
+        path: Option<PathBuf>,
+    },
+}
+
+impl StoreError {
+    /// Something was read that makes no sense.
+    pub(crate) const fn damaged(what: &'static str) -> Self {
+        Self::Damaged { what, path: None }
+    }
+
+    /// The same, with the place of the damage if it has none yet.
+    pub(super) fn within(self, folder: &Path) -> Self {
+        match self {
+            Self::Damaged { what, path: None } => Self::Damaged {
+                what,
+                path: Some(folder.into()),
+            },
+            other => other,
+        }
+    }
+}
+
+fn named(path: Option<&Path>) -> String {
+    path.map(|path| format!(" in {}", path.display()))
+        .unwrap_or_default()
 }
 
 /// What the storage engine says, without its own names for things.

@@ -72,7 +72,7 @@ impl FreshKeys {
         if is_sound {
             Ok(fresh)
         } else {
-            Err(StoreError::Damaged("a row of keys"))
+            Err(StoreError::damaged("a row of keys"))
         }
     }
 

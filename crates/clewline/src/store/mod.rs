@@ -175,6 +175,10 @@ impl Sealed for SealedBatch {
 impl DiskStore {
     /// Opens the state in a folder, or makes it.
     pub(crate) fn open(path: &Path, keyer: Keyer, plan: MemoryPlan) -> Result<Self, StoreError> {
+        Self::open_parts(path, keyer, plan).map_err(|error| error.within(path))
+    }
+
+    fn open_parts(path: &Path, keyer: Keyer, plan: MemoryPlan) -> Result<Self, StoreError> {
         let database = Arc::new(Database::open(path, plan)?);
         let batch = match database.get(Space::Meta, BATCH.as_bytes())? {
             Some(bytes) => number(&bytes)?,
@@ -311,7 +315,7 @@ impl DiskStore {
     ) -> Result<(), StoreError> {
         let key = place.key(host);
         let bytes = self.database.get(Space::Queue, &key)?;
-        let bytes = bytes.ok_or(StoreError::Damaged("a row of the queue is missing"))?;
+        let bytes = bytes.ok_or(StoreError::damaged("a row of the queue is missing"))?;
         let (row, from) = match what {
             ToRead::Rest { row, from } => (row, from),
             ToRead::Whole => (self.begin_read_row(host, place)?, 0),
@@ -438,7 +442,7 @@ impl DiskStore {
 fn number(bytes: &[u8]) -> Result<u64, StoreError> {
     let bytes = bytes
         .try_into()
-        .map_err(|_| StoreError::Damaged("a number"))?;
+        .map_err(|_| StoreError::damaged("a number"))?;
     Ok(u64::from_be_bytes(bytes))
 }
 

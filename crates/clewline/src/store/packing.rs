@@ -124,7 +124,7 @@ pub(super) fn unpack(
     keyer: &Keyer,
     is_wanted: impl FnMut(u32) -> bool,
 ) -> Result<Vec<Entry>, StoreError> {
-    let damaged = StoreError::Damaged("a row of the queue");
+    let damaged = StoreError::damaged("a row of the queue");
     read_row(bytes, (row, rank), keyer, is_wanted).ok_or(damaged)
 }
 

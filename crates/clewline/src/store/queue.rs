@@ -217,7 +217,7 @@ impl HostQueue {
             let Some(key) = database.first(Space::Queue, &from.key(host), &end)? else {
                 return Ok(None);
             };
-            let (_, place) = Place::read(&key).ok_or(StoreError::Damaged("a key of the queue"))?;
+            let (_, place) = Place::read(&key).ok_or(StoreError::damaged("a key of the queue"))?;
             let is_taken = self
                 .taken
                 .get(&place.rank)

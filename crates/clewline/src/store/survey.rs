@@ -47,7 +47,7 @@ impl DiskStore {
         key: &[u8],
         bytes: &[u8],
     ) -> Result<Option<(HostId, CrawlUrl, u64)>, StoreError> {
-        let damaged = StoreError::Damaged("a key of the queue");
+        let damaged = StoreError::damaged("a key of the queue");
         let (host, place) = Place::read(key).ok_or(damaged)?;
         if place.rank.class() == Class::Withheld {
             return Ok(None);

@@ -44,6 +44,7 @@ const BETWEEN_LOOKS: u64 = 1 << 16;
 /// Of the room that is left for filters, a new one takes at most three quarters: shorter runs
 /// come after it.
 const FILTER_SHARE: (u64, u64) = (3, 4);
+const DAMAGE: &str = "a run of keys is not what was written";
 /// Bytes that a merge leaves free on the disk.
 const LEFT_FREE: u64 = 256 * 1024 * 1024;
 
@@ -94,7 +95,7 @@ impl List {
         if rest.is_empty() {
             Ok(Self(listings.iter().map(Listing::from_bytes).collect()))
         } else {
-            Err(StoreError::Damaged("the list of the runs of keys"))
+            Err(StoreError::damaged("the list of the runs of keys"))
         }
     }
 }
@@ -111,7 +112,9 @@ impl Runs {
         durable::make_folder(folder).map_err(failed)?;
         let mut runs = Vec::new();
         for listing in &list.0 {
-            runs.push(Arc::new(Run::open(folder, *listing).map_err(failed)?));
+            let run = Run::open(folder, *listing);
+            let file = run::path(folder, listing.number);
+            runs.push(Arc::new(run.map_err(|error| failed_to_read(&file, error))?));
         }
         remove_unlisted(folder, &list).map_err(failed)?;
         let highest = list.0.iter().map(|listing| listing.number).max();
@@ -152,7 +155,7 @@ impl Runs {
         let mut known = vec![false; keys.len()];
         for run in &state.runs {
             run.mark_known(asked, &mut known, kept)
-                .map_err(|error| failed_to_read(&self.shelf.folder, error))?;
+                .map_err(|error| failed_to_read(&run.path, error))?;
         }
         for (key, known) in keys.iter().zip(known) {
             each(*key, known);
@@ -163,7 +166,7 @@ impl Runs {
     /// Makes a run of keys that are durable elsewhere until a commit names it.
     pub(super) fn add(&self, keys: &KeySet<Key>) -> Result<(), StoreError> {
         if self.shelf.damaged.load(Ordering::Relaxed) {
-            return Err(StoreError::Damaged("a run of keys"));
+            return Err(StoreError::damaged(DAMAGE).within(&self.shelf.folder));
         }
         if small_tables().is_some() {
             self.rest();
@@ -423,15 +426,15 @@ fn is_damage(error: &io::Error) -> bool {
     matches!(error.kind(), InvalidData | NotFound | UnexpectedEof)
 }
 
-fn failed_to_read(folder: &Path, error: io::Error) -> StoreError {
+fn failed_to_read(path: &Path, error: io::Error) -> StoreError {
     if is_damage(&error) {
-        return StoreError::Damaged("a run of keys");
+        return StoreError::damaged(DAMAGE).within(path);
     }
     if error.kind() == io::ErrorKind::Unsupported {
-        return StoreError::Earlier(folder.into());
+        return StoreError::Earlier(path.into());
     }
     StoreError::Read {
-        path: folder.into(),
+        path: path.into(),
         source: Box::new(error.into()),
     }
 }

@@ -91,7 +91,7 @@ fn refused(foot: &[u8; FOOT]) -> io::Error {
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) listing: Listing,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     file: File,
     index: Index,
     filter: Filter,

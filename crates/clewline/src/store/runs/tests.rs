@@ -152,7 +152,12 @@ fn no_changed_byte_is_taken_for_a_key() {
             let mut kept = KeptBlocks::new();
             runs.look_up(&asked, &mut kept, |_, is_known| assert!(is_known))
         });
-        matches!(answers, Err(StoreError::Damaged(_)))
+        let Err(error) = answers else { return false };
+        assert!(
+            error.to_string().contains(&*path.to_string_lossy()),
+            "{error} names the file"
+        );
+        matches!(error, StoreError::Damaged { .. })
     };
     assert!(!is_refused(&sound));
     for at in (0..sound.len()).step_by(7) {
@@ -169,9 +174,9 @@ fn no_changed_byte_is_taken_for_a_key() {
     assert!(matches!(earlier, Err(StoreError::Earlier(_))));
     fs::remove_file(&path).unwrap();
     let missing = Runs::open(place.path(), Some(&row), PLAN);
-    assert!(matches!(missing, Err(StoreError::Damaged(_))));
+    assert!(matches!(missing, Err(StoreError::Damaged { .. })));
     let torn = Runs::open(place.path(), Some(&row[1..]), PLAN);
-    assert!(matches!(torn, Err(StoreError::Damaged(_))));
+    assert!(matches!(torn, Err(StoreError::Damaged { .. })));
 }
 
 #[test]
@@ -188,7 +193,7 @@ fn damage_that_a_merge_finds_is_told() {
     }
     runs.rest();
     let next = runs.add(&keys(100..110));
-    assert!(matches!(next, Err(StoreError::Damaged(_))));
+    assert!(matches!(next, Err(StoreError::Damaged { .. })));
     assert_eq!(
         files(place.path()),
         TOGETHER,
