@@ -29,7 +29,7 @@ use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
 use crate::failpoint::{Point, pass};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
-use crate::folder::{EmptyFolder, FolderError, JobFolder, Standing, new_seed};
+use crate::folder::{EmptyFolder, FolderError, JobFolder, Remedy, Standing, new_seed};
 use crate::job;
 use crate::log::{Log, Offset};
 use crate::page::Page;
@@ -69,11 +69,25 @@ pub enum CrawlError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The state of the crawl.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+    #[error("{source}")]
+    Store {
+        /// What is wrong with it.
+        source: StoreError,
+        /// What helps.
+        remedy: Remedy,
+    },
     /// The crawl could not go on.
     #[error(transparent)]
     Engine(#[from] EngineError),
+}
+
+impl From<StoreError> for CrawlError {
+    fn from(source: StoreError) -> Self {
+        Self::Store {
+            source,
+            remedy: Remedy::StartAfresh,
+        }
+    }
 }
 
 /// What can be wrong with a cookie file.

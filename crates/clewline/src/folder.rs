@@ -130,6 +130,8 @@ pub enum Remedy {
     GoWithout,
     /// To make the file again from the archive.
     MakeAgain,
+    /// To make the whole state again from the archive.
+    RemakeState,
     /// To put the folder's own file back.
     PutBack,
 }

@@ -7,6 +7,7 @@
 
 mod identity;
 mod repair;
+mod state;
 mod tail;
 
 use std::fs;
@@ -47,6 +48,15 @@ pub(crate) struct OpenJob {
     pub(crate) leases: Board,
 }
 
+/// How far the state of a job that goes on is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// As far as it and the logs agree.
+    Checked,
+    /// It was made from the archive a moment ago.
+    Remade,
+}
+
 /// Opens the state and the logs of a job folder.
 pub(crate) fn open(
     folder: &JobFolder,
@@ -55,9 +65,66 @@ pub(crate) fn open(
 ) -> Result<OpenJob, CrawlError> {
     let plan = MemoryPlan::of(config.output.memory.0);
     rules.active_lanes = plan.active_lanes();
+    let taken_up = take_up(folder, config, rules.clone(), Trust::Checked);
+    match taken_up.map_err(|error| with_remedy(error, folder, config)) {
+        Err(error) if config.output.repair && asks_for_new_state(&error) => {
+            let told = state::make_again(folder, config, &rules)?;
+            let mut job = take_up(folder, config, rules, Trust::Remade)?;
+            job.earlier.repaired.insert(0, told);
+            Ok(job)
+        }
+        other => other,
+    }
+}
+
+/// What helps against a damaged state: the archive holds what it is made of.
+const fn lost_state(config: &Config, otherwise: Remedy) -> Remedy {
+    if config.output.archive.write {
+        Remedy::RemakeState
+    } else {
+        otherwise
+    }
+}
+
+/// Damage of the state alone is no reason to start afresh where there is an archive.
+fn with_remedy(error: CrawlError, folder: &JobFolder, config: &Config) -> CrawlError {
+    let remedy = lost_state(config, Remedy::StartAfresh);
+    match error {
+        CrawlError::Store { source, .. } if source.is_damage() => {
+            CrawlError::Store { source, remedy }
+        }
+        CrawlError::Folder(FolderError::Damaged {
+            path,
+            what,
+            remedy: Remedy::StartAfresh,
+        }) if path == folder.state_path() => FolderError::Damaged { path, what, remedy }.into(),
+        other => other,
+    }
+}
+
+const fn asks_for_new_state(error: &CrawlError) -> bool {
+    matches!(
+        error,
+        CrawlError::Store {
+            remedy: Remedy::RemakeState,
+            ..
+        } | CrawlError::Folder(FolderError::Damaged {
+            remedy: Remedy::RemakeState,
+            ..
+        })
+    )
+}
+
+fn take_up(
+    folder: &JobFolder,
+    config: &Config,
+    mut rules: Rules,
+    trust: Trust,
+) -> Result<OpenJob, CrawlError> {
+    let plan = MemoryPlan::of(config.output.memory.0);
     let state = folder.state_path();
     let testimony = Testimony::read(&state).map_err(|source| io_at(&state, source))?;
-    prepare(folder, testimony.as_ref())?;
+    prepare(folder, config, testimony.as_ref())?;
     let store = DiskStore::open(&folder.store_path(), rules.keyer.clone(), plan)?;
     durable::sync_folder(&state).map_err(|source| io_at(&state, source))?;
     let leases = Board::open(&state).map_err(|source| io_at(&state, source))?;
@@ -83,8 +150,15 @@ pub(crate) fn open(
         keyer: &rules.keyer,
     };
     identity.check_owner()?;
-    if !config.output.repair {
-        identity.check_age()?;
+    let goes_back = config.output.repair && !config.output.archive.write;
+    if trust == Trust::Checked && config.output.repair {
+        store.check()?;
+    }
+    if trust == Trust::Checked && !goes_back {
+        identity.check_age(lost_state(config, Remedy::GoBack))?;
+        if let Some(testimony) = &testimony {
+            check_commits(folder, &store, config, testimony)?;
+        }
     }
     let (witness, repaired) = if config.output.repair {
         let told = repair::logs(folder, &store, config)?;
@@ -93,7 +167,8 @@ pub(crate) fn open(
         let witness = Witness::open(&state).map_err(|source| io_at(&state, source))?;
         (witness, told)
     } else {
-        (cut_back(folder, &store, config, testimony)?, Vec::new())
+        let witness = cut_back(folder, &store, config, testimony.is_some())?;
+        (witness, Vec::new())
     };
     pass(Point::RecoveryEnds);
     let end = Offset(store.offset(archive::NAME)?.unwrap_or(0));
@@ -126,7 +201,11 @@ pub(crate) fn open(
 
 /// A kill while the store was made leaves a part of it that cannot be opened. As long as no log
 /// has begun, nothing was committed to it and it is made again; after that it must be there.
-fn prepare(folder: &JobFolder, testimony: Option<&Testimony>) -> Result<(), FolderError> {
+fn prepare(
+    folder: &JobFolder,
+    config: &Config,
+    testimony: Option<&Testimony>,
+) -> Result<(), FolderError> {
     let store = folder.store_path();
     let logged = fs::metadata(folder.path().join(urls::FILE)).is_ok_and(|file| file.len() > 0);
     let has_begun = logged || testimony.is_none_or(|testimony| !testimony.is_empty());
@@ -137,7 +216,7 @@ fn prepare(folder: &JobFolder, testimony: Option<&Testimony>) -> Result<(), Fold
         return Err(FolderError::Damaged {
             path: store,
             what: "the state is missing".into(),
-            remedy: Remedy::StartAfresh,
+            remedy: lost_state(config, Remedy::StartAfresh),
         });
     }
     Ok(())
@@ -148,26 +227,27 @@ fn cut_back(
     folder: &JobFolder,
     store: &DiskStore,
     config: &Config,
-    testimony: Option<Testimony>,
+    is_witnessed: bool,
 ) -> Result<Witness, CrawlError> {
     let state = folder.state_path();
-    let testimony = testimony.ok_or_else(|| FolderError::Damaged {
-        path: Witness::path(&state),
-        what: "it does not say up to where the crawl was durable".into(),
-        remedy: Remedy::GoBack,
-    })?;
+    if !is_witnessed {
+        return Err(CrawlError::Folder(FolderError::Damaged {
+            path: Witness::path(&state),
+            what: "it does not say up to where the crawl was durable".into(),
+            remedy: Remedy::GoBack,
+        }));
+    }
     let mut ends = Vec::new();
     for (name, file) in [(urls::NAME, urls::FILE), (links::NAME, links::FILE)] {
         let end = LogEnd {
             path: folder.path().join(file),
             committed: store.offset(name)?.unwrap_or(0),
-            witnessed: testimony.offset(name),
         };
         let tail = end.tail().map_err(|error| error.with(lost_log(config)))?;
         end.may_be_cut(tail)?;
         ends.push((end, tail));
     }
-    let archived = archive_end(folder, store, config, &testimony)?;
+    let archived = archive_end(folder, store, config)?;
     for (end, tail) in ends.iter().filter(|(_, tail)| *tail > 0) {
         end.cut(*tail, &state)?;
     }
@@ -177,12 +257,11 @@ fn cut_back(
     Ok(Witness::open(&state).map_err(|source| io_at(&state, source))?)
 }
 
-/// Where the last commit saw the archive end; refused where a later one was witnessed.
+/// Where the last commit saw the archive end.
 fn archive_end(
     folder: &JobFolder,
     store: &DiskStore,
     config: &Config,
-    testimony: &Testimony,
 ) -> Result<Position, CrawlError> {
     let committed = store.offset(archive::NAME)?.unwrap_or(0);
     let end = Position::of(Offset(committed));
@@ -195,20 +274,41 @@ fn archive_end(
         }));
     }
     let tail = archive::tail_after(&path, end).map_err(|source| io_at(&path, source))?;
-    let what = if committed < testimony.offset(archive::NAME) {
-        "more of it was committed than the state knows of: the state is damaged and stands at an \
-         older commit"
-            .to_owned()
-    } else if tail > longest_tail(config) {
-        format!("{tail} bytes follow the last commit, too many to cut")
-    } else {
-        return Ok(end);
-    };
-    Err(CrawlError::Folder(FolderError::Damaged {
-        path,
-        what,
-        remedy: Remedy::GoBack,
-    }))
+    if tail > longest_tail(config) {
+        return Err(CrawlError::Folder(FolderError::Damaged {
+            path,
+            what: format!("{tail} bytes follow the last commit, too many to cut"),
+            remedy: Remedy::GoBack,
+        }));
+    }
+    Ok(end)
+}
+
+/// Refuses a state that stands at an older commit than the last one that was witnessed.
+fn check_commits(
+    folder: &JobFolder,
+    store: &DiskStore,
+    config: &Config,
+    testimony: &Testimony,
+) -> Result<(), CrawlError> {
+    let logs = [
+        (urls::NAME, urls::FILE),
+        (links::NAME, links::FILE),
+        (archive::NAME, archive::FOLDER),
+    ];
+    for (name, file) in logs {
+        let committed = store.offset(name)?.unwrap_or(0);
+        if committed < testimony.offset(name) {
+            return Err(CrawlError::Folder(FolderError::Damaged {
+                path: folder.path().join(file),
+                what: "more of it was committed than the state knows of: the state is damaged \
+                       and stands at an older commit"
+                    .into(),
+                remedy: lost_state(config, Remedy::GoBack),
+            }));
+        }
+    }
+    Ok(())
 }
 
 /// What helps against the loss of a log: the archive holds its lines.

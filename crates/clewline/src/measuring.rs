@@ -9,7 +9,7 @@ use clewline_core::frontier::{Frontier, FrontierState, Rules};
 use clewline_core::url::CrawlUrl;
 
 use crate::crawl::Crawl;
-use crate::engine::FRONTIER_NOTE;
+use crate::engine::{FRONTIER_NOTE, LookReader};
 use crate::fetch::http1::{HeadLimits, HeadReader, HeadStep};
 use crate::memory::MemoryPlan;
 use crate::store::StoreError;
@@ -23,6 +23,13 @@ pub fn response_head(bytes: &[u8]) -> Option<(u16, usize)> {
         Ok(HeadStep::Complete(head)) => Some((head.status, head.raw_len)),
         _ => None,
     }
+}
+
+/// Looks at the text of a page that arrives in pieces; answers its hash.
+pub fn look_at<'a>(url: &CrawlUrl, pieces: impl Iterator<Item = &'a [u8]>) -> u64 {
+    let mut reader = LookReader::new(url);
+    pieces.for_each(|piece| reader.feed(piece));
+    reader.finish().text
 }
 
 /// The frontier over the state in a folder, where the last durable batch left it; `memory` is

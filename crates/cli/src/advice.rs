@@ -47,7 +47,7 @@ pub(crate) fn on_refusal(error: &CrawlError) -> (ExitStatus, Vec<String>) {
         CrawlError::Folder(FolderError::Damaged { remedy, .. }) => {
             (ExitStatus::Stuck, help_against(*remedy))
         }
-        CrawlError::Store(_) => (ExitStatus::Stuck, help_against(Remedy::StartAfresh)),
+        CrawlError::Store { remedy, .. } => (ExitStatus::Stuck, help_against(*remedy)),
         CrawlError::Folder(FolderError::Foreign(_)) => (
             ExitStatus::Usage,
             "name another folder with --output; what is not clewline's is never replaced",
@@ -107,6 +107,10 @@ const fn help_against(remedy: Remedy) -> &'static str {
              what is lost in archive/missing.txt, which -i takes to ask it again"
         }
         Remedy::MakeAgain => "the same command with --repair makes it again from the archive",
+        Remedy::RemakeState => {
+            "the same command with --repair makes the state again from the archive, and fetches \
+             only what is not there yet"
+        }
         Remedy::PutBack => {
             "nothing was changed: put the folder's own file back, or start afresh with --overwrite"
         }
@@ -125,14 +129,18 @@ pub(crate) fn on_error(error: &EngineError, report: &Report) -> Vec<String> {
         if !folder.exists() {
             return vec![has_vanished(folder)];
         }
-        let folder = folder.display();
-        hints.push(if is_about_state(error) {
-            format!(
-                "the state in {folder}/state may be damaged: the same command tries again, \
-                 --overwrite starts afresh"
-            )
-        } else {
+        hints.push(if !is_about_state(error) {
+            let folder = folder.display();
             format!("is there room left on the disk of {folder}? --output names another place")
+        } else if folder.join("archive").exists() {
+            help_against(Remedy::RemakeState).to_owned()
+        } else {
+            let state = folder.join("state");
+            format!(
+                "the state in {} may be damaged: the same command tries again, --overwrite starts \
+                 afresh",
+                state.display()
+            )
         });
     }
     hints.push("what was written until then is whole and can be read".to_owned());

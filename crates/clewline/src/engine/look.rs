@@ -35,7 +35,7 @@ enum At {
 
 /// Reads a page.
 #[derive(Debug)]
-pub(super) struct LookReader {
+pub(crate) struct LookReader {
     own: Vec<u64>,
     at: At,
     name: [u8; NAME],
@@ -53,13 +53,16 @@ pub(super) struct LookReader {
 }
 
 impl LookReader {
-    pub(super) fn new(url: &CrawlUrl) -> Self {
+    pub(crate) fn new(url: &CrawlUrl) -> Self {
         let address = url.as_str().as_bytes();
-        let words = address.split(|byte| !is_letter(*byte));
+        let words = address.split(|byte| FOLDED[usize::from(*byte)] == 0);
         let words = words.filter(|word| !word.is_empty()).take(OWN_WORDS);
         Self {
             own: words
-                .map(|word| word.iter().fold(BASIS, |hash, byte| letter(hash, *byte)))
+                .map(|word| {
+                    let letters = word.iter().map(|byte| FOLDED[usize::from(*byte)]);
+                    letters.fold(BASIS, letter)
+                })
                 .collect(),
             at: At::Text,
             name: [0; NAME],
@@ -75,12 +78,18 @@ impl LookReader {
         }
     }
 
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        while let Some((byte, behind)) = rest[self.idle(rest)..].split_first() {
+        loop {
+            if self.at == At::Text {
+                rest = self.text(rest);
+            }
+            let Some((byte, behind)) = rest[self.idle(rest)..].split_first() else {
+                return;
+            };
             rest = behind;
             match self.at {
-                At::Text => self.text(*byte),
+                At::Text => {}
                 At::Tag(quote) => self.tag(*byte, quote),
                 At::Comment(dashes) => {
                     self.at = match byte {
@@ -106,17 +115,23 @@ impl LookReader {
         next.unwrap_or(rest.len())
     }
 
-    fn text(&mut self, byte: u8) {
-        if is_letter(byte) {
-            self.word = letter(self.word, byte);
-            self.has_digit |= byte.is_ascii_digit();
-            return;
+    /// Reads up to the next tag, and answers what follows the bracket that opens it.
+    fn text<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        for (at, byte) in bytes.iter().enumerate() {
+            let folded = FOLDED[usize::from(*byte)];
+            if folded != 0 {
+                self.word = letter(self.word, folded);
+                self.has_digit |= byte.is_ascii_digit();
+                continue;
+            }
+            self.end_word();
+            if *byte == b'<' {
+                self.end_piece();
+                self.begin_tag();
+                return &bytes[at + 1..];
+            }
         }
-        self.end_word();
-        if byte == b'<' {
-            self.end_piece();
-            self.begin_tag();
-        }
+        &[]
     }
 
     fn begin_tag(&mut self) {
@@ -214,7 +229,7 @@ impl LookReader {
         self.pieces.truncate(Look::PIECES);
     }
 
-    pub(super) fn finish(mut self) -> Look {
+    pub(crate) fn finish(mut self) -> Look {
         self.end_word();
         self.end_piece();
         self.keep_smallest();
@@ -235,12 +250,24 @@ pub(super) fn of_digest(digest: u128) -> Look {
     }
 }
 
-const fn is_letter(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte >= 0x80
-}
+/// Letters and digits in lower case, and 0 for everything that stands between words.
+const FOLDED: [u8; 256] = {
+    let mut folded = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let letter = byte as u8;
+        if letter.is_ascii_alphanumeric() || letter >= 0x80 {
+            folded[byte] = letter.to_ascii_lowercase();
+        }
+        byte += 1;
+    }
+    folded
+};
 
-fn letter(hash: u64, byte: u8) -> u64 {
-    (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(PRIME)
+/// One more letter of a word. Shifts and sums are quick and tell short words apart; [`mix`] makes
+/// a hash of them.
+const fn letter(word: u64, folded: u8) -> u64 {
+    word.wrapping_mul(257).wrapping_add(folded as u64)
 }
 
 fn mix(hash: u64, word: u64) -> u64 {

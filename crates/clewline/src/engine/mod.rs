@@ -68,6 +68,7 @@ use ending::Closing;
 use exchanges::Exchanges;
 use facts::FetchFacts;
 use log_writer::{LogWriter, Word};
+pub(crate) use look::LookReader;
 use memory_budget::{MemoryBudget, Share};
 use pausing::Pausing;
 use progress::Meter;

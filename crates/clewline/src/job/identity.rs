@@ -58,7 +58,7 @@ impl Identity<'_> {
     }
 
     /// Refuses a state that is older than the logs, which it would cut.
-    pub(super) fn check_age(&self) -> Result<(), CrawlError> {
+    pub(super) fn check_age(&self, remedy: Remedy) -> Result<(), CrawlError> {
         let known: Option<String> = read_note(self.store, self.folder.path(), JOB_NOTE)?;
         // Releases that noted no job closed files of the archive before the commit.
         if known.is_none() {
@@ -68,7 +68,7 @@ impl Identity<'_> {
             CrawlError::Folder(FolderError::Damaged {
                 path,
                 what: "it holds more than the state knows of: the state is an older one".into(),
-                remedy: Remedy::GoBack,
+                remedy,
             })
         };
         let committed = self.store.offset(urls::NAME)?.unwrap_or(0);

@@ -53,10 +53,7 @@ pub(super) fn logs(
         if !config.output.archive.write || repaired.end == Position::default() {
             return Err(damage.into());
         }
-        let made = rebuild::logs(path, folder.seed()).map_err(|error| match error {
-            rebuild::RebuildError::Io { path, source } => io_at(&path, source),
-            other => io_at(path, std::io::Error::other(other.to_string())),
-        })?;
+        let made = rebuild::logs(path, folder.seed())?;
         told.push(format!(
             "{} was made again from the archive: {}",
             path.join(urls::FILE).display(),
@@ -84,7 +81,6 @@ fn cut_whole(folder: &JobFolder, store: &DiskStore) -> Result<Option<FolderError
         let end = LogEnd {
             path: path.join(file),
             committed: store.offset(name)?.unwrap_or(0),
-            witnessed: 0,
         };
         match end.tail() {
             Ok(0) => {}
@@ -102,7 +98,8 @@ fn cut_whole(folder: &JobFolder, store: &DiskStore) -> Result<Option<FolderError
         }
     }
     let blocks = path.join(links::FILE);
-    if blocks.exists() {
+    // A log that was cut to its beginning has no header; it gets one when it is opened.
+    if length_of(&blocks)? > 0 {
         let read =
             LinksReader::open(path).and_then(|mut links| links.try_for_each(|one| one.map(drop)));
         if let Err(error) = read {
@@ -112,7 +109,7 @@ fn cut_whole(folder: &JobFolder, store: &DiskStore) -> Result<Option<FolderError
     Ok(None)
 }
 
-fn length_of(path: &Path) -> Result<u64, FolderError> {
+pub(super) fn length_of(path: &Path) -> Result<u64, FolderError> {
     match fs::metadata(path) {
         Ok(file) => Ok(file.len()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
@@ -120,7 +117,7 @@ fn length_of(path: &Path) -> Result<u64, FolderError> {
     }
 }
 
-fn counted(count: usize, what: &str) -> String {
+pub(super) fn counted(count: usize, what: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {what}{ending}")
 }

@@ -21,8 +21,6 @@ pub(super) struct LogEnd {
     pub(super) path: PathBuf,
     /// Where the store's last commit saw it end.
     pub(super) committed: u64,
-    /// Where the witness saw it end.
-    pub(super) witnessed: u64,
 }
 
 impl LogEnd {
@@ -44,14 +42,6 @@ impl LogEnd {
 
     /// Refuses to cut more than a batch.
     pub(super) fn may_be_cut(&self, tail: u64) -> Result<(), FolderError> {
-        if self.committed < self.witnessed {
-            let what = format!(
-                "{} bytes of it were committed, but the state knows only of {}: the state is \
-                 damaged and stands at an older commit",
-                self.witnessed, self.committed
-            );
-            return Err(self.damaged(what, Remedy::GoBack));
-        }
         if tail > LONGEST_TAIL {
             let what = format!("{tail} bytes follow the last commit, too many to cut");
             return Err(self.damaged(what, Remedy::GoBack));
@@ -109,11 +99,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("log");
         fs::write(&path, [0; 100]).unwrap();
-        let check = |committed, witnessed, expected: Result<u64, Remedy>| {
+        let check = |committed, expected: Result<u64, Remedy>| {
             let end = LogEnd {
                 path: path.clone(),
                 committed,
-                witnessed,
             };
             let judged = end
                 .tail()
@@ -122,16 +111,14 @@ mod tests {
                 FolderError::Damaged { remedy, .. } => remedy,
                 other => panic!("{other}"),
             });
-            assert_eq!(judged, expected, "{committed} {witnessed}");
+            assert_eq!(judged, expected, "{committed}");
         };
-        check(100, 100, Ok(0));
-        check(90, 90, Ok(10));
-        check(90, 80, Ok(10));
-        check(90, 91, Err(Remedy::GoBack));
-        check(101, 90, Err(Remedy::StartAfresh));
+        check(100, Ok(0));
+        check(90, Ok(10));
+        check(101, Err(Remedy::StartAfresh));
         let long = File::create(&path).unwrap();
         long.set_len(LONGEST_TAIL + 2).unwrap();
-        check(1, 0, Err(Remedy::GoBack));
-        check(2, 0, Ok(LONGEST_TAIL));
+        check(1, Err(Remedy::GoBack));
+        check(2, Ok(LONGEST_TAIL));
     }
 }

@@ -9,14 +9,17 @@
 mod foreign;
 mod making;
 
-use std::io::{self, BufRead};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clewline_core::link::Link;
+use clewline_warc::Kind;
+use clewline_warc::read::Reader;
 use thiserror::Error;
 
 use crate::stored::{JobError, JobStanding, StoredJob};
-use crate::warc_metadata;
+use crate::warc_metadata::{self, Noted};
 pub use foreign::Foreign;
 use making::Making;
 
@@ -109,20 +112,49 @@ pub fn rebuild(
 /// Makes `urls.jsonl` and `links/` of a job again from its archive, which ends where the job's
 /// last commit ends; says how many lines there are.
 pub(crate) fn logs(folder: &Path, seed: u64) -> Result<usize, RebuildError> {
-    let archive = folder.join(crate::log::archive::FOLDER);
-    let entries = std::fs::read_dir(&archive).map_err(|source| RebuildError::Io {
-        path: archive.clone(),
-        source,
-    })?;
-    let files: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| crate::log::archive::serial_of(path).is_some())
-        .collect();
+    let files = files_of(folder)?;
     let mut making = Making::begin(folder, Existing::Replaced, Some(seed))?;
     for file in in_order(&files) {
         making.read(file)?;
     }
     making.finish_logs()
+}
+
+/// Hands on every line that a job's archive holds, with the links of its page, in the order of
+/// the crawl. What can't be read is passed over.
+pub(crate) fn each_line<E: From<RebuildError>>(
+    folder: &Path,
+    mut each: impl FnMut(Noted) -> Result<(), E>,
+) -> Result<(), E> {
+    let files = files_of(folder)?;
+    for file in in_order(&files) {
+        let input = File::open(file).map_err(|source| RebuildError::Io {
+            path: file.clone(),
+            source,
+        })?;
+        let mut reader = Reader::new(BufReader::new(input));
+        while let Some(next) = reader.next_record() {
+            if next.is_ok_and(|header| header.kind() == Kind::Metadata)
+                && let Ok(Some(noted)) = warc_metadata::metadata(reader.block())
+            {
+                each(noted)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The files of a job's archive.
+fn files_of(folder: &Path) -> Result<Vec<PathBuf>, RebuildError> {
+    let archive = folder.join(crate::log::archive::FOLDER);
+    let entries = std::fs::read_dir(&archive).map_err(|source| RebuildError::Io {
+        path: archive.clone(),
+        source,
+    })?;
+    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    Ok(paths
+        .filter(|path| crate::log::archive::serial_of(path).is_some())
+        .collect())
 }
 
 /// What the keys of the job in a folder are seeded with, if there is a job. Only one that came to

@@ -91,6 +91,22 @@ impl StoreError {
         Self::Damaged { what, path: None }
     }
 
+    /// Whether what is on disk is to blame, and not the room on it or the right to read it.
+    pub(crate) fn is_damage(&self) -> bool {
+        match self {
+            Self::Open { source, .. } | Self::Read { source, .. } => {
+                !matches!(**source, fjall::Error::Locked | fjall::Error::Poisoned)
+                    && io_cause(source).is_none_or(|error| is_damage(error.kind()))
+            }
+            Self::Write(_) => false,
+            Self::Broken(_)
+            | Self::Incomplete(_)
+            | Self::Earlier(_)
+            | Self::Mixed(_)
+            | Self::Damaged { .. } => true,
+        }
+    }
+
     /// The same, with the place of the damage if it has none yet.
     pub(super) fn within(self, folder: &Path) -> Self {
         match self {
@@ -110,16 +126,12 @@ fn named(path: Option<&Path>) -> String {
 
 /// What the storage engine says, without its own names for things.
 fn plain(error: &fjall::Error) -> String {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<std::io::Error>() {
-            return match error.kind() {
-                std::io::ErrorKind::NotFound => "one of its files is missing".to_owned(),
-                std::io::ErrorKind::UnexpectedEof => "one of its files is too short".to_owned(),
-                _ => error.to_string(),
-            };
-        }
-        cause = error.source();
+    if let Some(error) = io_cause(error) {
+        return match error.kind() {
+            std::io::ErrorKind::NotFound => "one of its files is missing".to_owned(),
+            std::io::ErrorKind::UnexpectedEof => "one of its files is too short".to_owned(),
+            _ => error.to_string(),
+        };
     }
     match error {
         fjall::Error::Locked => "another process works with it",
@@ -127,6 +139,19 @@ fn plain(error: &fjall::Error) -> String {
         _ => "one of its files is damaged",
     }
     .to_owned()
+}
+
+/// The system's own error at the bottom of one of the storage engine's.
+fn io_cause(error: &fjall::Error) -> Option<&std::io::Error> {
+    let first: &(dyn std::error::Error + 'static) = error;
+    let mut causes = std::iter::successors(Some(first), |error| error.source());
+    causes.find_map(|error| error.downcast_ref())
+}
+
+/// Whether a file that can't be read is a damaged one.
+pub(super) const fn is_damage(kind: std::io::ErrorKind) -> bool {
+    use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+    matches!(kind, InvalidData | NotFound | UnexpectedEof)
 }
 
 /// The parts of the database.
@@ -142,6 +167,16 @@ pub(super) enum Space {
     Robots,
     /// Everything there is one of.
     Meta,
+}
+
+impl Space {
+    pub(super) const ALL: [Self; 5] = [
+        Self::Queue,
+        Self::Progress,
+        Self::Lanes,
+        Self::Robots,
+        Self::Meta,
+    ];
 }
 
 /// One change: a value, or its removal.

@@ -206,6 +206,14 @@ impl DiskStore {
         })
     }
 
+    /// Reads everything once: damage that lies where nobody has looked yet is told.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        for space in Space::ALL {
+            self.database.scan(space, |_, _| true)?;
+        }
+        self.runs.check()
+    }
+
     /// Whether a state was made there, whole or damaged.
     pub(crate) fn is_there(path: &Path) -> bool {
         database::is_there(path)

@@ -283,7 +283,7 @@ pub(crate) struct OutputSettings {
     /// Go on with an unfinished crawl although its scope is another one now
     #[arg(long)]
     pub(crate) rescope: bool,
-    /// Go on from the last commit that is left of a damaged state
+    /// Repair a damaged job from its archive, then go on
     #[arg(long)]
     pub(crate) repair: bool,
     /// Memory for active hosts, answers under way, and caches and buffers of the state

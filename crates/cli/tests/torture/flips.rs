@@ -11,10 +11,11 @@ use mutate::Dice;
 use tempfile::TempDir;
 use terrarium::LiveWeb;
 
+use crate::archive;
 use crate::graph::Graph;
-use crate::ledger::{outputs, witnessed};
+use crate::ledger::{Kill, outputs, witnessed};
 use crate::replica::copy_folder;
-use crate::run::{Moment, command, ended, kill_at, number};
+use crate::run::{Moment, command, ended, kill_at, number, run_of, runs};
 use fieldwork::files;
 
 /// A crawl that was killed half-way, to be damaged again and again.
@@ -203,6 +204,55 @@ fn damage_is_refused_by_name_or_recovered_from() {
     }
     eprintln!("{refused} refused, {finished} finished");
     assert!(refused > 0, "no damage was noticed at all");
+}
+
+/// What is done to the state of a crawl, so that only its archive is left to go on from.
+fn lose_state(folder: &Path, what: &str) {
+    let state = folder.join("state");
+    match what {
+        "store" => fs::remove_dir_all(state.join("store")).unwrap(),
+        "store and witness" => {
+            fs::remove_dir_all(state.join("store")).unwrap();
+            fs::remove_file(state.join("witness")).unwrap();
+        }
+        "store and logs" => {
+            fs::remove_dir_all(state.join("store")).unwrap();
+            Damage::Cut { length: 100 }.apply(&folder.join("urls.jsonl"));
+            fs::remove_file(folder.join("links/00000.links")).unwrap();
+        }
+        _ => {
+            for file in files(&state.join("store/keys")) {
+                Damage::Flip { byte: 9, bit: 3 }.apply(&file);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_state_is_made_again_from_the_archive() {
+    let patient = Patient::new();
+    let whole = patient.folder("whole");
+    for what in ["store", "store and witness", "store and logs", "keys"] {
+        let folder = patient.folder("lost");
+        copy_folder(&whole, &folder);
+        let committed = Kill::of(&folder).committed;
+        lose_state(&folder, what);
+        let (output, talk) = ended(patient.crawl(&folder, &[]).spawn().unwrap());
+        assert_eq!(output.status.code(), Some(3), "{what}: {talk}");
+        assert!(talk.contains("makes the state again"), "{what}: {talk}");
+        let first_run = runs();
+        patient.repair(&folder, what);
+        let log = patient.web.log();
+        let after = log.iter().filter(|hit| run_of(hit) >= first_run);
+        let again: Vec<&str> = after
+            .map(|hit| hit.target.as_str())
+            .filter(|path| committed.contains(*path))
+            .collect();
+        assert!(committed.len() > 100, "{what}: {}", committed.len());
+        assert_eq!(again, [""; 0], "{what}: asked again");
+        archive::check(&folder);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(crate) struct Kill {
     /// The number of the next run: requests of those before were on their way or answered.
     next_run: usize,
     /// Paths whose records were committed.
-    committed: BTreeSet<String>,
+    pub(crate) committed: BTreeSet<String>,
     /// Files of the archive that were closed, with their digests.
     closed: BTreeMap<String, String>,
 }

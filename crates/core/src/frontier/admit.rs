@@ -233,7 +233,7 @@ impl<S: Store> Frontier<S> {
         }
     }
 
-    fn entry(&self, link: Link, key: Key) -> Entry {
+    pub(super) fn entry(&self, link: Link, key: Key) -> Entry {
         Entry {
             url: link.url,
             key,

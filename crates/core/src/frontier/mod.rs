@@ -23,6 +23,7 @@ mod outage;
 mod pace;
 mod parts;
 mod redirects;
+mod replay;
 mod resolve;
 mod robots;
 mod rules;
@@ -54,6 +55,7 @@ pub use job::{
     Next, Note, Offer, Offers, Patience, Refusals, Settled, Settlement, Work,
 };
 pub use pace::Moment;
+pub use replay::SettledUrl;
 pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules, matches_host};
 pub use store::{
     KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Span, Store,

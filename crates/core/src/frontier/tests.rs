@@ -7,6 +7,7 @@ mod outage;
 mod parts;
 mod pauses;
 mod refusals;
+mod replay;
 mod slots;
 mod suspects;
 mod trouble;

@@ -23,7 +23,7 @@ struct Path {
     run: fn(usize),
 }
 
-const PATHS: [Path; 6] = [
+const PATHS: [Path; 7] = [
     Path {
         name: "link",
         what: "canonicalise and fingerprint eight links",
@@ -33,6 +33,11 @@ const PATHS: [Path; 6] = [
         name: "page",
         what: "extract a page of 27 KB with 107 links",
         run: page::run,
+    },
+    Path {
+        name: "look",
+        what: "compare the text of the same page with others",
+        run: page::look,
     },
     Path {
         name: "admit",

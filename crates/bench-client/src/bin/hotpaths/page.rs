@@ -14,9 +14,22 @@ const LINKS: usize = 107;
 /// Bytes that arrive at once.
 const CHUNK: usize = 16 * 1024;
 
+fn url() -> CrawlUrl {
+    CrawlUrl::parse("http://docs.example.org/api/base/io/reader.html")
+        .expect("the URL is a constant that parses")
+}
+
+pub(crate) fn look(rounds: usize) {
+    let url = url();
+    let page = page();
+    for _ in 0..rounds {
+        let pieces = black_box(page.as_bytes()).chunks(CHUNK);
+        black_box(clewline::measuring::look_at(&url, pieces));
+    }
+}
+
 pub(crate) fn run(rounds: usize) {
-    let url = CrawlUrl::parse("http://docs.example.org/api/base/io/reader.html")
-        .expect("the URL is a constant that parses");
+    let url = url();
     let mut headers = Headers::default();
     headers.push("Content-Type", b"text/html; charset=utf-8");
     let extractor = PageExtractor::new(&ExtractConfig::default(), "clewline");

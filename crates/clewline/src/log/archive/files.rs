@@ -275,6 +275,18 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<Found>> {
     Ok(found)
 }
 
+/// Where an archive ends, as far as its files tell: behind the last one that holds something.
+pub(crate) fn last_end(folder: &Path) -> io::Result<Position> {
+    for file in list(folder)?.iter().rev() {
+        let offset = fs::metadata(file.path(folder))?.len();
+        if offset > 0 {
+            let serial = file.serial;
+            return Ok(Position { serial, offset });
+        }
+    }
+    Ok(Position::default())
+}
+
 /// Takes an archive back to an end that it once had. Later files go first, so that whoever is
 /// interrupted here finds the same work again.
 pub(crate) fn take_back(folder: &Path, end: Position, tails: Tails<'_>) -> io::Result<()> {

@@ -34,7 +34,7 @@ use dictionary::DictionaryTrainer;
 use earlier::{Earlier, Known};
 use files::Files;
 pub use files::Position;
-pub(crate) use files::{Tails, serial_of, tail_after, take_back};
+pub(crate) use files::{Tails, last_end, serial_of, tail_after, take_back};
 use group::{Group, Numbers};
 pub(crate) use group::{LINE_FIELD, OUTLINK_FIELD};
 use index::Index;

@@ -26,7 +26,7 @@ use std::thread::{self, JoinHandle};
 use clewline_core::frontier::KeySet;
 use clewline_core::key::Key;
 
-use super::database::StoreError;
+use super::database::{StoreError, is_damage};
 use super::hot::mark;
 use crate::disk::free_bytes;
 use crate::durable;
@@ -159,6 +159,19 @@ impl Runs {
         }
         for (key, known) in keys.iter().zip(known) {
             each(*key, known);
+        }
+        Ok(())
+    }
+
+    /// Reads every run to its end; damage is named by its file.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        for run in &self.shelf.read().runs {
+            let mut keys = run.keys();
+            while keys
+                .next()
+                .map_err(|error| failed_to_read(&run.path, error))?
+                .is_some()
+            {}
         }
         Ok(())
     }
@@ -298,7 +311,7 @@ impl Shelf {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => {
-                    if is_damage(&error) {
+                    if is_damage(error.kind()) {
                         self.damaged.store(true, Ordering::Relaxed);
                     }
                     return;
@@ -421,13 +434,8 @@ fn remove_unlisted(folder: &Path, list: &List) -> io::Result<()> {
     Ok(())
 }
 
-fn is_damage(error: &io::Error) -> bool {
-    use io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
-    matches!(error.kind(), InvalidData | NotFound | UnexpectedEof)
-}
-
 fn failed_to_read(path: &Path, error: io::Error) -> StoreError {
-    if is_damage(&error) {
+    if is_damage(error.kind()) {
         return StoreError::damaged(DAMAGE).within(path);
     }
     if error.kind() == io::ErrorKind::Unsupported {
