@@ -95,7 +95,7 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
     let arguments = arguments.iter().flat_map(|(name, value)| [*name, *value]);
     let result = match &options.result {
         Some(file) => serde_json::from_slice(&fs::read(file).context(file.clone())?)?,
-        None => measure(workspace, "release", &arguments.collect::<Vec<_>>())?,
+        None => measure(workspace, "dist", &arguments.collect::<Vec<_>>())?,
     };
     let table = table(&result)?;
     say(&table);

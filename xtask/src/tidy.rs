@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 13] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 12] = [
     (
         "core",
         "dependencies",
@@ -101,14 +101,12 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 13] = [
         &[
             "terrarium",
             "clewline-cli",
-            "clewline-content",
             "clewline-archive",
             "clewline-export",
             "clewline-search",
             "clewline-serve",
         ],
     ),
-    ("cli", "", &["clewline-core"]),
     (
         "terrarium",
         "",

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clewline::core::frontier::{
+use clewline_core::frontier::{
     Answer, Ending, HostRules, JobId, Moment, Offers, Rules, Settlement,
 };
-use clewline::core::key::Keyer;
-use clewline::core::politeness::{GroupPace, Politeness, Speed};
-use clewline::core::scope::{Reach, Scope};
+use clewline_core::key::Keyer;
+use clewline_core::politeness::{GroupPace, Politeness, Speed};
+use clewline_core::scope::{Reach, Scope};
 
 /// Politeness is not what is measured: by then everything is due.
 pub const NOW: Moment = Duration::from_secs(1);

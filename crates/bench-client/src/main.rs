@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use clap::Parser;
 use clewline::config::FetchConfig;
-use clewline::core::url::CrawlUrl;
 use clewline::fetch::{FetchFailure, Fetcher, HttpFetcher, Request};
+use clewline_core::url::CrawlUrl;
 use tokio::sync::OnceCell;
 
 use pack::Packing;

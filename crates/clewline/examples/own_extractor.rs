@@ -3,9 +3,8 @@
 #![expect(clippy::print_stdout, reason = "the lines are what the program is for")]
 
 use clewline::config::ExtractConfig;
-use clewline::core::link::{Link, LinkKind};
-use clewline::core::url::CrawlUrl;
 use clewline::extract::{Extracted, Extraction, Extractor, PageExtractor, PageHead};
+use clewline::{CrawlUrl, Link, LinkKind};
 
 /// Reads Markdown itself and leaves everything else to the crawler's own extractor.
 struct WithMarkdown(PageExtractor);

@@ -6,7 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use clewline_core::cookies::{CookieFileError, CookieJar};
@@ -29,12 +28,13 @@ use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
 use crate::failpoint::{Point, pass};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
-use crate::folder::{EmptyFolder, FolderError, JobFolder, Remedy, Standing, new_seed};
+use crate::folder::{FolderError, JobFolder, Remedy, Standing, new_seed};
 use crate::job;
 use crate::log::{Log, Offset};
 use crate::page::Page;
 use crate::previous::{self, Extent, PreviousCrawl};
 use crate::report::{Report, StoppedBy, html};
+use crate::running::{Pages, Running, Summary};
 use crate::store::StoreError;
 use crate::stored::StoredJob;
 
@@ -159,9 +159,22 @@ impl Crawl {
         self
     }
 
-    /// How far it goes.
-    pub const fn reach(mut self, reach: Reach) -> Self {
+    /// How far it goes; the default is the hosts of the roots.
+    pub const fn scope(mut self, reach: Reach) -> Self {
         self.config.scope.reach = reach;
+        self
+    }
+
+    /// Fetches only URLs that match this pattern, or another one that is included. Patterns are
+    /// those of `--include`; one that makes no sense is reported by [`Crawl::start`].
+    pub fn include(mut self, pattern: &str) -> Self {
+        self.config.scope.include.push(pattern.to_owned());
+        self
+    }
+
+    /// Fetches no URL that matches this pattern.
+    pub fn exclude(mut self, pattern: &str) -> Self {
+        self.config.scope.exclude.push(pattern.to_owned());
         self
     }
 
@@ -485,96 +498,4 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
         empty_folder: readable.filter(|_| is_empty).and_then(JobFolder::as_empty),
         error,
     })
-}
-
-/// What a crawl leaves to say.
-#[derive(Debug)]
-pub struct Summary {
-    /// What happened, counted.
-    pub report: Report,
-    /// The roots and why they failed, if no page could be fetched.
-    pub failed_roots: Vec<(CrawlUrl, String)>,
-    /// The job folder, if this run made it and nobody answered: it holds nothing worth keeping.
-    pub empty_folder: Option<EmptyFolder>,
-    /// What the crawl could not go on after.
-    pub error: Option<EngineError>,
-}
-
-/// A crawl at work.
-#[derive(Debug)]
-pub struct Running {
-    control: Control,
-    result: oneshot::Receiver<Result<Summary, CrawlError>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Running {
-    /// A handle to steer it with.
-    pub fn control(&self) -> Control {
-        self.control.clone()
-    }
-
-    /// Waits for the end.
-    pub async fn finish(mut self) -> Result<Summary, CrawlError> {
-        let summary = (&mut self.result).await;
-        self.summary(summary.ok())
-    }
-
-    /// Waits for the end, outside of any asynchronous runtime.
-    pub fn wait(mut self) -> Result<Summary, CrawlError> {
-        let result = std::mem::replace(&mut self.result, oneshot::channel().1);
-        let summary = result.blocking_recv();
-        self.summary(summary.ok())
-    }
-
-    /// The engine's thread has said its last word; if it panicked, so does the caller.
-    fn summary(
-        &mut self,
-        summary: Option<Result<Summary, CrawlError>>,
-    ) -> Result<Summary, CrawlError> {
-        match (summary, self.thread.take().map(JoinHandle::join)) {
-            (_, Some(Err(panic))) => std::panic::resume_unwind(panic),
-            (Some(summary), _) => summary,
-            (None, _) => unreachable!("the engine's thread answers before it ends"),
-        }
-    }
-}
-
-/// The pages of a crawl, as they come. Dropping it stops the crawl.
-#[derive(Debug)]
-pub struct Pages {
-    receiver: pages_channel::Receiver<Page>,
-    handle: Option<Running>,
-}
-
-impl Pages {
-    /// The next page; none when the crawl has ended.
-    pub async fn next(&mut self) -> Option<Page> {
-        let page = self.receiver.recv().await;
-        if let Some(running) = &self.handle {
-            running.control.taken();
-        }
-        page
-    }
-
-    /// A handle to steer it with.
-    pub fn control(&self) -> Option<Control> {
-        self.handle.as_ref().map(Running::control)
-    }
-
-    /// Stops taking pages, ends the crawl if it still runs, and reports.
-    pub async fn finish(mut self) -> Result<Summary, CrawlError> {
-        self.receiver.close();
-        let running = self.handle.take().expect("only finishing takes the handle");
-        running.control.stop(Duration::ZERO);
-        running.finish().await
-    }
-}
-
-impl Drop for Pages {
-    fn drop(&mut self) {
-        if let Some(running) = &self.handle {
-            running.control.stop(Duration::ZERO);
-        }
-    }
 }

@@ -15,6 +15,9 @@
 //! # }
 //! ```
 //!
+//! [`Pages`] is a stream, too, for those who have `StreamExt` at hand. With the feature `content`
+//! a [`Page`] gives its main text as Markdown and its elements by CSS selectors.
+//!
 //! A slow reader slows the crawl down, nothing is written to disk unless a
 //! [folder](Crawl::folder) is named, and dropping the pages stops the crawl. Own ways to
 //! [fetch](fetch::Fetcher), to [extract](extract::Extractor) and to [log](log::Log) can be
@@ -53,6 +56,7 @@ pub mod rebuild;
 pub mod record;
 pub mod report;
 mod robots_file;
+mod running;
 pub mod status;
 mod store;
 mod stored;
@@ -60,12 +64,15 @@ mod warc_metadata;
 pub mod why;
 mod witness;
 
-pub use clewline_core as core;
+pub use clewline_core::link::{Link, LinkKind};
+pub use clewline_core::outcome::{FailureClass, SkipReason};
+pub use clewline_core::url::{CrawlUrl, UrlError};
 pub use control::{Change, Control, ControlError, RobotsSaying};
-pub use crawl::{CookieProblem, Crawl, CrawlError, GRACE, Pages, Running, Summary};
+pub use crawl::{CookieProblem, Crawl, CrawlError, GRACE};
 pub use engine::{EngineError, Event, Progress};
 pub use folder::{EmptyFolder, FolderError, Remedy};
 pub use headers::Headers;
 pub use page::Page;
+pub use running::{Pages, Running, Summary};
 pub use store::StoreError;
 pub use stored::{JobError, JobStanding, StoredJob};

@@ -1,6 +1,8 @@
 //! A page as the users of the library see it.
 
 use bytes::Bytes;
+#[cfg(feature = "content")]
+use clewline_content::{Content, ContentLimits, Refusal, SelectError, SelectedElement};
 use clewline_core::link::Link;
 use clewline_core::url::CrawlUrl;
 
@@ -41,5 +43,26 @@ impl Page {
         let label = self.record.charset.as_deref().unwrap_or("utf-8");
         let encoding = encoding_rs::Encoding::for_label(label.as_bytes());
         encoding.unwrap_or(encoding_rs::UTF_8).decode(&self.body).0
+    }
+}
+
+/// What a page says, with the feature `content`.
+#[cfg(feature = "content")]
+impl Page {
+    /// The main text of the page as Markdown, with absolute links.
+    pub fn markdown(&self) -> Result<String, Refusal> {
+        let content = self.content()?;
+        Ok(content.main.map(|main| main.markdown).unwrap_or_default())
+    }
+
+    /// Everything that can be read off the page: metadata, plain text, main text, Markdown.
+    pub fn content(&self) -> Result<Content, Refusal> {
+        let url = url::Url::parse(self.url().as_str()).expect("what was fetched has a URL");
+        Content::of(&self.text(), &url, &ContentLimits::default())
+    }
+
+    /// The elements that a CSS selector matches, in the order of the page.
+    pub fn select(&self, selector: &str) -> Result<Vec<SelectedElement>, SelectError> {
+        clewline_content::select(&self.text(), selector, &ContentLimits::default())
     }
 }

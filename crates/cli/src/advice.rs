@@ -8,10 +8,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::SystemTime;
 
-use clewline::core::outcome::{FailureClass, SkipReason};
-use clewline::core::url::CrawlUrl;
 use clewline::report::{Broken, Report, StoppedBy};
 use clewline::{CrawlError, EngineError, FolderError, Remedy, StoreError};
+use clewline_core::outcome::{FailureClass, SkipReason};
+use clewline_core::url::CrawlUrl;
 
 use crate::exit::ExitStatus;
 use crate::message::shown;

@@ -6,13 +6,13 @@
 use std::time::Duration;
 
 use clewline::config::{Config, Reach};
-use clewline::core::address::Nearness;
-use clewline::core::domain::without_www;
-use clewline::core::frontier::{Hold, HoldKind, Note};
-use clewline::core::politeness::Politeness;
 use clewline::record::{OutcomeKind, Record};
 use clewline::report::figures;
 use clewline::{Event, Progress};
+use clewline_core::address::Nearness;
+use clewline_core::domain::without_www;
+use clewline_core::frontier::{Hold, HoldKind, Note};
+use clewline_core::politeness::Politeness;
 
 use crate::progress::{Board, Snapshot, Voice};
 use crate::resolve::Talk;

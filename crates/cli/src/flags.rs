@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use clap::builder::PossibleValue;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use clewline::core::address::Cidr;
+use clewline_core::address::Cidr;
 
 use crate::export::{EXPORT_HELP, ExportArguments};
 use crate::resolve::show::{Standing, defaults};

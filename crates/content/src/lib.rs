@@ -38,6 +38,6 @@ pub use limits::{ContentLimits, Refusal};
 pub use links::{LinkElement, PageLink, page_links};
 pub use metadata::{Heading, Metadata};
 pub use pool::{Answer, Readers};
-pub use rules::{Items, RuleError, Rules};
+pub use rules::{Items, RuleError, Rules, SelectError, SelectedElement, select};
 pub use text::words;
 pub use url::Url;

@@ -7,12 +7,12 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use clewline::core::key::{Key, Keyer};
-use clewline::core::link::LinkKind;
-use clewline::core::url::CrawlUrl;
 use clewline::log::Offset;
 use clewline_archive::Archive;
 use clewline_content::{ContentLimits, LinkElement, PageLink, page_links};
+use clewline_core::key::{Key, Keyer};
+use clewline_core::link::LinkKind;
+use clewline_core::url::CrawlUrl;
 
 use crate::bodies::body_of;
 use crate::error::ExportError;

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use clewline::core::url::CrawlUrl;
+use clewline_core::url::CrawlUrl;
 
 use crate::anchors::Said;
 use crate::filter::outcome_name;

@@ -179,7 +179,7 @@ impl Groups {
 
 #[cfg(test)]
 mod tests {
-    use clewline::core::url::CrawlUrl;
+    use clewline_core::url::CrawlUrl;
 
     use super::*;
     use crate::urls::samples::record;

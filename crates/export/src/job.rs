@@ -9,12 +9,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use clewline::core::key::Keyer;
 use clewline::log::urls::{self, Records, records_from};
 use clewline::log::{LinksReader, Offset, links};
 use clewline::record::Record;
 use clewline::{JobError, JobStanding, StoredJob};
 use clewline_archive::{Archive, is_archive};
+use clewline_core::key::Keyer;
 
 use crate::error::ExportError;
 

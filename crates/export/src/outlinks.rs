@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use clewline::core::key::{Key, Keyer};
 use clewline::rebuild;
 use clewline_archive::Archive;
+use clewline_core::key::{Key, Keyer};
 
 use crate::error::ExportError;
 use crate::job::Job;

@@ -8,9 +8,9 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
-use clewline::core::key::Key;
 use clewline::log::Offset;
 use clewline::record::Record;
+use clewline_core::key::Key;
 use serde::Deserialize;
 
 use crate::error::ExportError;

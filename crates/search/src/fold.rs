@@ -8,8 +8,8 @@
 
 use std::collections::HashMap;
 
-use clewline::core::url::CrawlUrl;
 use clewline_content::Fingerprint;
+use clewline_core::url::CrawlUrl;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Words that a page has for its near fingerprint to mean something.

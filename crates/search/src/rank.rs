@@ -11,10 +11,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use clewline::core::key::Key;
-use clewline::core::rank::page_rank;
 use clewline::log::LinksReader;
 use clewline::log::links;
+use clewline_core::key::Key;
+use clewline_core::rank::page_rank;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::SearchError;

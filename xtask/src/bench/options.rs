@@ -17,7 +17,7 @@ cargo xtask bench --install-rivals     install the crawlers to race against
   --no-rivals         only the bare client and Clewline
   --rival NAME=COMMAND
                       one more rival; {url}, {out} and {in_flight} are filled in
-  --build PROFILE     Cargo profile of what is measured [default: release, instructions: ci]
+  --build PROFILE     Cargo profile of what is measured [default: dist, instructions: ci]
   --bless             with --instructions: store the new counts
 ";
 
@@ -139,7 +139,7 @@ impl Options {
         let usual = if matches!(self.mode, Mode::Instructions(_)) {
             "ci"
         } else {
-            "release"
+            "dist"
         };
         self.build.as_deref().unwrap_or(usual)
     }
@@ -180,7 +180,7 @@ mod tests {
             let options = parsed(line).unwrap();
             assert_eq!((&options.mode, options.build()), (&mode, build), "{line}");
         };
-        check("", Mode::Race, "release");
+        check("", Mode::Race, "dist");
         check("--quick --build dev", Mode::Race, "dev");
         check(
             "--bless --instructions",
@@ -188,7 +188,7 @@ mod tests {
             "ci",
         );
         check("--instructions", Mode::Instructions(Purpose::Check), "ci");
-        check("--profile", Mode::Profile, "release");
+        check("--profile", Mode::Profile, "dist");
     }
 
     #[test]

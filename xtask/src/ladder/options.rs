@@ -10,7 +10,7 @@ cargo xtask ladder [OPTIONS]     measure every rung and print the table: about s
   --pages N        pages of the site [default: 2000]
   --tasks N        requests in flight while it is crawled [default: 100]
   --hold N         requests that are to wait at once [default: 10000]
-  --build PROFILE  Cargo profile of what is measured [default: release]
+  --build PROFILE  Cargo profile of what is measured [default: dist]
 ";
 
 /// Everything that was asked for.
@@ -32,7 +32,7 @@ impl Options {
             pages: 2000,
             tasks: 100,
             hold: 10_000,
-            build: "release".to_owned(),
+            build: "dist".to_owned(),
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {

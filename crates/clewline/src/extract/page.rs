@@ -51,7 +51,7 @@ impl PageExtractor {
     /// use clewline::config::ExtractConfig;
     /// use clewline::extract::{Extractor, PageExtractor, PageHead};
     ///
-    /// let url = clewline::core::url::CrawlUrl::parse("http://example.com/a/").unwrap();
+    /// let url = clewline::CrawlUrl::parse("http://example.com/a/").unwrap();
     /// let mut headers = clewline::Headers::default();
     /// headers.push("Content-Type", b"text/html; charset=utf-8");
     /// let extractor = PageExtractor::new(&ExtractConfig::default(), "clewline");

@@ -1,8 +1,8 @@
 //! Where links are found: elements, headers, feeds, sitemaps; and which of them are followed.
 
-use clewline::core::link::LinkKind;
-use clewline::core::outcome::SkipReason;
 use clewline::record::OutcomeKind;
+use clewline_core::link::LinkKind;
+use clewline_core::outcome::SkipReason;
 use terrarium::{Coding, Page, Site, Web, encode, links, sitemap, sitemap_index};
 
 use super::support::{Crawled, crawl};

@@ -1,5 +1,6 @@
 //! The library as its users meet it: pages as a stream, parts of one's own, and the examples.
 
+mod content;
 mod examples;
 mod own;
 
@@ -209,7 +210,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_asked() {
         CrawlError::Root(..)
     ));
     let web = Web::new().site("a.test", Site::new()).start();
-    let unbounded = crawl_of(&web, "a.test/").reach(clewline::config::Reach::Any);
+    let unbounded = crawl_of(&web, "a.test/").scope(clewline::config::Reach::Any);
     let wrong = unbounded.configure(|config| config.scope.exclude = vec!["(".into()]);
     match error(wrong) {
         CrawlError::Config(problems) => {

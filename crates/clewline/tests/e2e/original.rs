@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use clewline::config::Reach;
-use clewline::core::link::LinkKind;
-use clewline::core::outcome::{FailureClass, SkipReason};
 use clewline::log::urls;
 use clewline::record::OutcomeKind;
+use clewline_core::link::LinkKind;
+use clewline_core::outcome::{FailureClass, SkipReason};
 use serde_json::Value;
 use terrarium::{Page, Reply, Site, Web, links, numbered_links};
 

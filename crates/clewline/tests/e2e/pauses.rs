@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use clewline::Crawl;
-use clewline::core::url::CrawlUrl;
 use clewline::fetch::{
     Body, BodyTally, FetchFailure, Fetcher, HttpFetcher, Request, Resolution, Response,
 };
+use clewline_core::url::CrawlUrl;
 use futures_util::future::BoxFuture;
 use terrarium::{Page, Reply, Site, Step, Web};
 use tokio::sync::Semaphore;

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use clewline::config::{HostOverride, Reach, Speed};
-use clewline::core::address::Nearness;
-use clewline::core::frontier::Note;
-use clewline::core::outcome::SkipReason;
 use clewline::record::OutcomeKind;
 use clewline::report::StoppedBy;
+use clewline_core::address::Nearness;
+use clewline_core::frontier::Note;
+use clewline_core::outcome::SkipReason;
 use terrarium::{LiveWeb, Log, Page, Reply, Site, Web, links, numbered_links};
 
 use super::support::{Crawled, check_gaps, crawl, millis};

@@ -1,7 +1,7 @@
 //! Redirects, hop by hop, and the cookies that are handed out on the way.
 
-use clewline::core::link::LinkKind;
 use clewline::record::OutcomeKind;
+use clewline_core::link::LinkKind;
 use terrarium::{Log, Page, Reply, Site, Web, links};
 
 use super::support::crawl;

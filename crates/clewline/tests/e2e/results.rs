@@ -7,11 +7,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use clewline::config::{Config, Secret};
-use clewline::core::link::LinkKind;
 use clewline::log::LinksReader;
 use clewline::record::{OutcomeKind, Record};
 use clewline::report::StoppedBy;
 use clewline::{CrawlError, FolderError};
+use clewline_core::link::LinkKind;
 use terrarium::{LiveWeb, Page, Reply, Site, Web, links};
 
 use super::support::{config, crawl, millis, place_of, records_in, refusal};

@@ -3,10 +3,10 @@
 mod budgets;
 
 use clewline::config::{Config, Reach, Root};
-use clewline::core::frontier::Note;
-use clewline::core::link::LinkKind;
-use clewline::core::outcome::SkipReason;
 use clewline::record::OutcomeKind;
+use clewline_core::frontier::Note;
+use clewline_core::link::LinkKind;
+use clewline_core::outcome::SkipReason;
 use terrarium::{LiveWeb, Page, Site, Web, links, sitemap};
 
 use super::support::{config, crawl, millis, run};

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use clewline::config::{Config, Root, Speed};
-use clewline::core::frontier::Note;
-use clewline::core::outcome::{FailureClass, SkipReason};
-use clewline::core::url::CrawlUrl;
 use clewline::log::{records, urls};
 use clewline::record::{OutcomeKind, Record};
 use clewline::report::{Report, StoppedBy};
 use clewline::{Crawl, CrawlError, Event, Summary};
+use clewline_core::frontier::Note;
+use clewline_core::outcome::{FailureClass, SkipReason};
+use clewline_core::url::CrawlUrl;
 use tempfile::TempDir;
 use terrarium::{Hit, LiveWeb, Log};
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use clewline::Crawl;
 use clewline::config::{Config, Reach};
-use clewline::core::url::CrawlUrl;
 use clewline::fetch::{FetchFailure, Fetcher, HttpFetcher, Request, Resolution, Response};
+use clewline_core::url::CrawlUrl;
 use futures_util::future::BoxFuture;
 use terrarium::{Dns, LiveWeb, Page, Site, Web};
 

@@ -2,8 +2,8 @@
 
 use clewline::Crawl;
 use clewline::config::ExtractConfig;
-use clewline::core::outcome::SkipReason;
 use clewline::extract::{Extracted, Extraction, Extractor, PageExtractor, PageHead};
+use clewline_core::outcome::SkipReason;
 use terrarium::{Page, Web};
 
 use crate::trial::{Case, beside, check, config, crawl, run};

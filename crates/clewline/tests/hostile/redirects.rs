@@ -3,8 +3,8 @@
 use clewline::Crawl;
 use clewline::CrawlError;
 use clewline::config::Reach;
-use clewline::core::outcome::SkipReason;
-use clewline::core::url::UrlError;
+use clewline_core::outcome::SkipReason;
+use clewline_core::url::UrlError;
 use terrarium::{Page, Reply, Site, Web};
 
 use crate::trial::{Case, beside, check, crawl};

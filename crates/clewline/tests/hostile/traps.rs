@@ -1,8 +1,8 @@
 //! Endless sites: the bounds end them, and the real pages are not crowded out.
 
 use clewline::Crawl;
-use clewline::core::outcome::SkipReason;
 use clewline::report::StoppedBy;
+use clewline_core::outcome::SkipReason;
 use terrarium::{Page, Request, Site, Web, links};
 
 use crate::trial::{beside, config, crawl, run, run_at_most};

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use clewline::config::{Config, Reach, Root, Speed};
-use clewline::core::address::Cidr;
 use clewline::log::{records, urls};
 use clewline::record::OutcomeKind;
 use clewline::{Crawl, Summary};
+use clewline_core::address::Cidr;
 use terrarium::{
     Comparison, Internet, InternetConfig, Limit, LiveInternet, OracleRules, Profile, RefereeRules,
     Seen,

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use clewline::Crawl;
 use clewline::config::{Config, Reach, Root, Speed};
-use clewline::core::address::Cidr;
+use clewline_core::address::Cidr;
 use terrarium::LiveWeb;
 use terrarium::traps::Found;
 

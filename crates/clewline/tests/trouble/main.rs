@@ -11,9 +11,9 @@ mod silence;
 use std::time::Duration;
 
 use clewline::config::{Config, Reach, Root, Speed};
-use clewline::core::address::Cidr;
 use clewline::report::StoppedBy;
 use clewline::{Crawl, Summary};
+use clewline_core::address::Cidr;
 use terrarium::trouble::{Order, Trouble};
 use terrarium::{LiveWeb, Log, Web};
 

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use clewline::core::outcome::SkipReason;
 use clewline::inspect::{
     CharsetSource, Hop, JudgedLink, LinkVerdict, Remark, RobotsFile, RobotsState,
 };
 use clewline::report::figures;
+use clewline_core::outcome::SkipReason;
 
 use crate::message::shown;
 

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use clewline::StoredJob;
 use clewline::config::Root;
-use clewline::core::url::CrawlUrl;
 use clewline::record::{OutcomeKind, Record};
 use clewline::report::figures::plural;
 use clewline::why::{Fate, Hop, Why};
+use clewline_core::url::CrawlUrl;
 
 use crate::exit::ExitStatus;
 use crate::flags::WhyArguments;

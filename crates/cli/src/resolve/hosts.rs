@@ -76,7 +76,7 @@ fn host_pattern(text: &str) -> Result<String, &'static str> {
         Some(host) => ("*.", host),
         None => ("", text),
     };
-    clewline::core::url::parse_host(host)
+    clewline_core::url::parse_host(host)
         .map(|host| format!("{prefix}{host}"))
         .ok_or("is not a host name; write it without scheme, port and path")
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clewline::config::{ExtractConfig, FetchConfig, PolitenessConfig, Reach, ScopeConfig};
-use clewline::core::limits::Limits;
-use clewline::core::politeness::Speed;
+use clewline_core::limits::Limits;
+use clewline_core::politeness::Speed;
 
 use super::read::{Reader, items, written};
 use super::wire;

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, stdin};
 
 use clewline::config::Root;
-use clewline::core::url::UrlError;
+use clewline_core::url::UrlError;
 
 use super::read::quote;
 use crate::flags;

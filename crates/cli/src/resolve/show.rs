@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clewline::config::{Compression, Config, HostOverride, Reach, Secret};
-use clewline::core::frontier::ROBOTS_RETRY;
-use clewline::core::politeness::Politeness;
+use clewline_core::frontier::ROBOTS_RETRY;
+use clewline_core::politeness::Politeness;
 
 use super::{FailOn, Format, Options, Resolved, Talk};
 use crate::message::{Colour, shown};

@@ -2,9 +2,9 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clewline::config::{ScopeConfig, Secret};
-use clewline::core::address::Cidr;
-use clewline::core::limits::Limits;
-use clewline::core::politeness::Speed;
+use clewline_core::address::Cidr;
+use clewline_core::limits::Limits;
+use clewline_core::politeness::Speed;
 
 use std::path::PathBuf;
 

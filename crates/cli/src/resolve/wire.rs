@@ -6,8 +6,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use clewline::config::Secret;
-use clewline::core::address::Cidr;
-use clewline::core::url::CrawlUrl;
+use clewline_core::address::Cidr;
+use clewline_core::url::CrawlUrl;
 
 type Read<T> = Result<T, &'static str>;
 
@@ -194,7 +194,7 @@ pub(crate) fn private_range(text: &str) -> Result<Vec<Cidr>, String> {
     }
     text.parse()
         .map(|range| vec![range])
-        .map_err(|error: clewline::core::address::CidrError| error.to_string())
+        .map_err(|error: clewline_core::address::CidrError| error.to_string())
 }
 
 #[cfg(test)]

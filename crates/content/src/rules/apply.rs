@@ -73,7 +73,7 @@ impl Rules {
     }
 }
 
-fn parsed(
+pub(super) fn parsed(
     html: &str,
     limits: &ContentLimits,
     deadline: &mut Deadline,
@@ -198,7 +198,7 @@ impl Taker {
     }
 }
 
-fn folded(text: &str) -> String {
+pub(super) fn folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -6,6 +6,7 @@
 
 mod apply;
 mod parse;
+mod select;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use apply::Items;
 pub use parse::RuleError;
+pub use select::{SelectError, SelectedElement, select};
 
 /// Rules in the order in which they were written.
 #[derive(Debug, Clone)]

@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use clewline::core::url::CrawlUrl;
 use clewline_content::Speed;
+use clewline_core::url::CrawlUrl;
 
 use crate::draft::{Draft, DraftFile};
 use crate::error::ExportError;

@@ -9,12 +9,12 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 
-use clewline::core::key::Key;
-use clewline::core::link::LinkKind;
-use clewline::core::rank::page_rank;
 use clewline::escape;
 use clewline::log::links;
 use clewline::record::Record;
+use clewline_core::key::Key;
+use clewline_core::link::LinkKind;
+use clewline_core::rank::page_rank;
 
 use crate::draft::{Draft, DraftFile};
 use crate::error::ExportError;

@@ -27,8 +27,8 @@ pub(crate) fn publish(ground: &Ground, options: &Options, results: &Results) -> 
     let tables = table::markdown(&results.rows) + &table::checks(&results.checks);
     say(&format!("\n{tables}"));
     say(&record::caption(&record));
-    if options.care == Care::Quick || ground.profile() != "release" {
-        say("not to be quoted: a quick run, or not the release build");
+    if options.care == Care::Quick || ground.profile() != "dist" {
+        say("not to be quoted: a quick run, or not the dist build");
     }
     let text = serde_json::to_string_pretty(&record)? + "\n";
     let picture = chart::svg(&results.rows, "docs");

@@ -14,12 +14,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use clewline::core::frontier::{
+use clewline::measuring::{DiskStore, SealedBatch, frontier_notes};
+use clewline_core::frontier::{
     Answer, Counts, Ending, Frontier, Job, JobId, Moment, Next, Sealed as _, Settled, Settlement,
     Work,
 };
-use clewline::core::url::CrawlUrl;
-use clewline::measuring::{DiskStore, SealedBatch, frontier_notes};
+use clewline_core::url::CrawlUrl;
 
 use super::gauge::WEB_THREAD;
 use super::web::{Brought, Web, address};

@@ -18,11 +18,11 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
-use clewline::core::frontier::{Counts, HostRules, Moment, Next, Rules};
-use clewline::core::key::{Key, Keyer};
-use clewline::core::politeness::Politeness;
-use clewline::core::scope::{Reach, Scope};
 use clewline::measuring::frontier_on_disk;
+use clewline_core::frontier::{Counts, HostRules, Moment, Next, Rules};
+use clewline_core::key::{Key, Keyer};
+use clewline_core::politeness::Politeness;
+use clewline_core::scope::{Reach, Scope};
 use serde_json::{Value, json};
 
 use drive::Drive;

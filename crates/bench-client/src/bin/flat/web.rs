@@ -9,10 +9,10 @@
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
 
-use clewline::core::frontier::{JobId, Offers};
-use clewline::core::key::Keyer;
-use clewline::core::link::{Link, LinkKind};
-use clewline::core::url::CrawlUrl;
+use clewline_core::frontier::{JobId, Offers};
+use clewline_core::key::Keyer;
+use clewline_core::link::{Link, LinkKind};
+use clewline_core::url::CrawlUrl;
 
 /// Links of a page.
 const LINKS: u64 = 100;

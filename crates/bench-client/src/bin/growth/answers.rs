@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use clewline::Headers;
-use clewline::core::url::CrawlUrl;
 use clewline::fetch::{
     Body, BodyTally, FetchFailure, Fetcher, Request, Resolution, Response, Timings,
 };
+use clewline_core::url::CrawlUrl;
 use futures_util::future::{BoxFuture, ready};
 
 use super::known::{Known, address};

@@ -10,9 +10,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use clewline::Crawl;
 use clewline::config::{Config, Reach, Speed};
-use clewline::core::url::CrawlUrl;
 use clewline::measuring::knowing;
 use clewline::report::StoppedBy;
+use clewline_core::url::CrawlUrl;
 use serde_json::Value;
 
 use super::answers::{Answers, Plan};
@@ -47,7 +47,7 @@ fn crawl(
     let all = (ROOTS + plan.with_new()) as u64;
     let answers = Answers::new(plan, web);
     let crawl = Crawl::from_config(Config::default())
-        .reach(Reach::Any)
+        .scope(Reach::Any)
         .speed(Speed::Max)
         // Where what is known is taken for new, there would be no end.
         .max_pages(all + 1)

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use clewline::core::frontier::{
+use clewline_core::frontier::{
     Ending, Frontier, Job, JobId, MemoryStore, Moment, Next, Offers, Settlement, Store, Work,
 };
-use clewline::core::url::CrawlUrl;
+use clewline_core::url::CrawlUrl;
 use frontier_alone::{NOW, answered, rules};
 use serde_json::{Value, json};
 

@@ -7,10 +7,10 @@
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
 
-use clewline::core::frontier::{Offer, Offers};
-use clewline::core::key::{Key, Keyer};
-use clewline::core::link::{Link, LinkKind};
-use clewline::core::url::CrawlUrl;
+use clewline_core::frontier::{Offer, Offers};
+use clewline_core::key::{Key, Keyer};
+use clewline_core::link::{Link, LinkKind};
+use clewline_core::url::CrawlUrl;
 use frontier_alone::keyer;
 
 /// URLs of a host that is known.

@@ -9,10 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use clewline::core::frontier::{
+use clewline::measuring::{DiskStore, frontier_notes, frontier_on_disk};
+use clewline_core::frontier::{
     Frontier, JobId, MemoryStore, Moment, Next, Sealed as _, Settled, Store, Work,
 };
-use clewline::measuring::{DiskStore, frontier_notes, frontier_on_disk};
 use frontier_alone::{NOW, answered, rules};
 use serde_json::{Value, json};
 

@@ -7,12 +7,12 @@ use std::hint::black_box;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use clewline::core::frontier::{
+use clewline_core::frontier::{
     Ending, Frontier, JobId, MemoryStore, Moment, Next, Offer, Offers, Settlement, Work,
 };
-use clewline::core::key::Keyer;
-use clewline::core::link::{Link, LinkKind};
-use clewline::core::url::CrawlUrl;
+use clewline_core::key::Keyer;
+use clewline_core::link::{Link, LinkKind};
+use clewline_core::url::CrawlUrl;
 use frontier_alone::{NOW, answered, rules};
 
 const HOSTS: usize = 50;

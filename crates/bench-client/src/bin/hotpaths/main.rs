@@ -10,8 +10,8 @@ mod page;
 use std::hint::black_box;
 
 use anyhow::{Context, Result, bail};
-use clewline::core::key::Keyer;
-use clewline::core::url::CrawlUrl;
+use clewline_core::key::Keyer;
+use clewline_core::url::CrawlUrl;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -5,8 +5,8 @@ use std::hint::black_box;
 
 use clewline::Headers;
 use clewline::config::ExtractConfig;
-use clewline::core::url::CrawlUrl;
 use clewline::extract::{Extractor, PageExtractor, PageHead};
+use clewline_core::url::CrawlUrl;
 
 /// `<a href>` of the page, as many as the mean page of the documentation site has.
 const LINKS: usize = 107;

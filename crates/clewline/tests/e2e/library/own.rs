@@ -8,9 +8,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use clewline::config::Speed;
-use clewline::core::link::{Link, LinkKind};
-use clewline::core::outcome::FailureClass;
-use clewline::core::url::CrawlUrl;
 use clewline::extract::{Extracted, Extraction, Extractor, PageHead};
 use clewline::fetch::{
     Body, BodyTally, FetchFailure, Fetcher, Request, Resolution, Response, Timings,
@@ -19,6 +16,9 @@ use clewline::log::{Log, Offset};
 use clewline::record::Entry;
 use clewline::report::StoppedBy;
 use clewline::{Crawl, EngineError, Event, Headers};
+use clewline_core::link::{Link, LinkKind};
+use clewline_core::outcome::FailureClass;
+use clewline_core::url::CrawlUrl;
 use futures_util::future::{BoxFuture, ready};
 use terrarium::{Page, Site, Web, numbered_links};
 
