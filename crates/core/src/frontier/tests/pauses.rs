@@ -140,3 +140,89 @@ fn a_request_that_may_be_lost_keeps_its_distance() {
         assert_eq!(outcome_of(hand.answer(&job, 200)), Outcome::Fetched);
     }
 }
+
+/// Starts of the pages of one host whose answers take so long, counted from the first.
+fn starts(hand: &mut Hand, answer: Duration) -> Vec<Duration> {
+    let mut starts: Vec<Moment> = Vec::new();
+    while hand.frontier.counts().todo() > 0 {
+        let job = hand.job("93.0.0.1");
+        starts.push(hand.now);
+        // Even when the distance is kept, there is never a second one in flight.
+        let limit = hand.now + answer;
+        while let Next::WaitUntil(at) = hand.next("93.0.0.1") {
+            if at >= limit {
+                break;
+            }
+            hand.now = at;
+        }
+        hand.now = limit;
+        assert!(
+            matches!(hand.next("93.0.0.1"), Next::Waiting),
+            "one at a time"
+        );
+        hand.answer(&job, 200);
+    }
+    starts.iter().map(|start| *start - starts[0]).collect()
+}
+
+#[test]
+fn a_delay_is_kept_from_start_to_start_and_one_at_a_time() {
+    let millis = Duration::from_millis;
+    for (answer, expected) in [(millis(300), [0, 400, 800]), (millis(900), [0, 900, 1800])] {
+        let mut hand = Hand::new(|rules| {
+            let rules = Arc::make_mut(&mut rules.host);
+            rules.politeness.host.delay = Some(millis(400));
+        });
+        for page in 0..3 {
+            hand.root(&format!("http://a.test/{page}"), false);
+        }
+        assert_eq!(
+            starts(&mut hand, answer),
+            expected.map(millis),
+            "{answer:?}"
+        );
+    }
+}
+
+#[test]
+fn a_crawl_delay_means_one_at_a_time() {
+    let mut hand = Hand::new(ask_robots);
+    for page in 0..3 {
+        hand.root(&format!("http://a.test/{page}"), false);
+    }
+    let job = hand.job("93.0.0.1");
+    assert!(matches!(job.work, Work::Robots { .. }));
+    let robots = Robots::parse(b"User-agent: *\nCrawl-delay: 2\n", &["clewline"]);
+    let answer = Answer {
+        status: 200,
+        robots: Some(Box::new(robots)),
+        ..Answer::default()
+    };
+    hand.settle(job.id, Ending::Answered(Box::new(answer)));
+    let seconds = [0, 5, 10].map(Duration::from_secs);
+    assert_eq!(starts(&mut hand, Duration::from_secs(5)), seconds);
+}
+
+#[test]
+fn a_pause_of_one_host_holds_no_other() {
+    let mut hand = Hand::new(|rules| {
+        rules.scope = Scope::new(Reach::Any, false, &[], &[]).unwrap();
+    });
+    hand.root("http://a.test/", false);
+    hand.root("http://b.test/", false);
+    let first = hand.job("93.0.0.1");
+    assert_eq!(url_of(&first), "http://a.test/");
+    let answer = Answer {
+        status: 503,
+        retry_after: Some(PAUSE),
+        ..Answer::default()
+    };
+    hand.settle(first.id, Ending::Answered(Box::new(answer)));
+    let before = hand.now;
+    let other = hand.job("93.0.0.2");
+    assert_eq!((url_of(&other), hand.now), ("http://b.test/", before));
+    hand.answer(&other, 200);
+    let again = hand.job("93.0.0.1");
+    assert_eq!(url_of(&again), "http://a.test/");
+    assert!(hand.now >= before + PAUSE, "{:?}", hand.now);
+}
