@@ -56,21 +56,21 @@ impl<'a> TagAttributes<'a> {
     pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let mut at = 0;
         std::iter::from_fn(move || {
-            let place = Place::find(self.text.as_bytes(), at)?;
-            at = place.next;
-            Some((self.text.get(place.name)?, self.text.get(place.value)?))
+            let written = Written::find(self.text.as_bytes(), at)?;
+            at = written.next;
+            Some((self.text.get(written.name)?, self.text.get(written.value)?))
         })
     }
 }
 
 /// Where an attribute lies.
-struct Place {
+struct Written {
     name: Range<usize>,
     value: Range<usize>,
     next: usize,
 }
 
-impl Place {
+impl Written {
     /// The attribute that begins at or after `at`.
     fn find(bytes: &[u8], at: usize) -> Option<Self> {
         let rest = bytes.get(at..)?;

@@ -46,12 +46,12 @@ pub struct Tokens<'a> {
     at: usize,
     tag: Tag,
     namespaces: Namespaces,
-    content: Content,
+    following: Following,
 }
 
 /// What the last start tag says about what follows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Content {
+enum Following {
     Markup,
     Raw(RawText),
     PlainText,
@@ -65,7 +65,7 @@ impl<'a> Tokens<'a> {
             at: 0,
             tag: Tag::new(),
             namespaces: Namespaces::default(),
-            content: Content::Markup,
+            following: Following::Markup,
         }
     }
 
@@ -118,12 +118,12 @@ impl<'a> Tokens<'a> {
             bytes: &bytes[start..end],
         };
         let (_, next) = self.namespaces.start(&tag);
-        self.content = match next {
-            Next::Data | Next::Raw(RawText::Noscript) => Content::Markup,
-            Next::Raw(text) => Content::Raw(text),
-            Next::PlainText => Content::PlainText,
+        self.following = match next {
+            Next::Data | Next::Raw(RawText::Noscript) => Following::Markup,
+            Next::Raw(text) => Following::Raw(text),
+            Next::PlainText => Following::PlainText,
         };
-        let begins_raw_text = matches!(self.content, Content::Raw(_));
+        let begins_raw_text = matches!(self.following, Following::Raw(_));
         let text = self.slice(start + name_length(&bytes[start..end]), end - 1);
         let attributes = TagAttributes::new(text, self.tag.is_self_closing, begins_raw_text);
         Some(MarkupToken::Start(name, attributes))
@@ -167,11 +167,11 @@ impl<'a> Iterator for Tokens<'a> {
     type Item = MarkupToken<'a>;
 
     fn next(&mut self) -> Option<MarkupToken<'a>> {
-        match self.content {
-            Content::Markup => {}
-            Content::PlainText => return self.plain_text(),
-            Content::Raw(text) => {
-                self.content = Content::Markup;
+        match self.following {
+            Following::Markup => {}
+            Following::PlainText => return self.plain_text(),
+            Following::Raw(text) => {
+                self.following = Following::Markup;
                 return Some(self.raw(text));
             }
         }
