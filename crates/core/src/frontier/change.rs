@@ -44,8 +44,8 @@ impl<S: Store> Frontier<S> {
         };
         let delay = crawl_delay(lane);
         lane.pace.change(&lane.rules.politeness, delay, now);
-        let has_work = lane.scheduled.is_some() || !lane.window.is_empty();
-        if has_work && !lane.waits_in_group && !lane.waits_for_slot {
+        let has_work = lane.place.scheduled().is_some() || !lane.window.is_empty();
+        if has_work && !lane.place.is_waiting() {
             let at = lane.pace.next_at().max(now);
             self.schedule_lane(host, at);
         }

@@ -13,6 +13,7 @@ use super::group::Room;
 use super::job::{End, Finished, Job, JobId, Next, Patience, Work};
 use super::lane::{Addresses, RobotsState};
 use super::pace::Moment;
+use super::place::LanePlace;
 use super::robots::Judged;
 use super::schedule::Wake;
 use super::slots::{Taken, Turn};
@@ -96,7 +97,7 @@ impl<S: Store> Frontier<S> {
         };
         if let Some(host) = woken.lane {
             if let Some(lane) = self.lanes.get_mut(&host) {
-                lane.waits_in_group = false;
+                lane.place.move_to(LanePlace::Nowhere);
             }
             self.schedule_lane(host, now);
         }
@@ -115,10 +116,10 @@ impl<S: Store> Frontier<S> {
         let Some(lane) = self.lanes.get_mut(&host) else {
             return Ok(None);
         };
-        if lane.scheduled != Some(at) {
+        if lane.place.scheduled() != Some(at) {
             return Ok(None);
         }
-        lane.scheduled = None;
+        lane.place.move_to(LanePlace::Nowhere);
         self.ask_lane(host, now)
     }
 
@@ -354,7 +355,7 @@ impl<S: Store> Frontier<S> {
         if self.grouping.domains {
             let room = self.domains.room(key, domain, now);
             if room != Room::Free {
-                self.lane(host).waits_in_group = true;
+                self.lane(host).place.move_to(LanePlace::InGroup);
                 if let Some(at) = self.domains.wait(key, host, room) {
                     self.schedule.add(at, Wake::Domain(key));
                 }
@@ -368,8 +369,7 @@ impl<S: Store> Frontier<S> {
         if room == Room::Free {
             return true;
         }
-        let lane = self.lane(host);
-        lane.waits_in_group = true;
+        self.lane(host).place.move_to(LanePlace::InGroup);
         if let Some(at) = self.addresses.wait(address, host, room) {
             self.schedule.add(at, Wake::Address(address));
         }

@@ -78,7 +78,7 @@ impl<S: Store> Frontier<S> {
                 Wake::Lane(host) => self
                     .lanes
                     .get(&host)
-                    .is_none_or(|lane| lane.scheduled != Some(at)),
+                    .is_none_or(|lane| lane.place.scheduled() != Some(at)),
                 _ => false,
             };
             if !outdated {

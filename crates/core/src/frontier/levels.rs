@@ -124,7 +124,7 @@ impl<S: Store> Frontier<S> {
             Wake::Lane(host) => {
                 let lane = self.lanes.get(&host);
                 lane.is_none_or(|lane| {
-                    lane.standing == Standing::Silent || lane.scheduled.is_none()
+                    lane.standing == Standing::Silent || lane.place.scheduled().is_none()
                 })
             }
             Wake::Domain(_) | Wake::Address(_) => false,

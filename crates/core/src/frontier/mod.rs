@@ -22,6 +22,7 @@ mod levels;
 mod outage;
 mod pace;
 mod parts;
+mod place;
 mod redirects;
 mod resolve;
 mod robots;
@@ -70,7 +71,7 @@ use levels::Waits;
 use outage::Outage;
 use redirects::Redirects;
 use rules::Grouping;
-use schedule::{Schedule, Wake};
+use schedule::Schedule;
 use slots::{Slots, Taken};
 use traps::Traps;
 
@@ -336,61 +337,6 @@ impl<S: Store> Frontier<S> {
         const MOST: usize = 1024;
         if self.notes.len() < MOST {
             self.notes.push_back(note);
-        }
-    }
-
-    /// Puts a lane into the schedule at the earliest moment at which it could start something.
-    fn reschedule(&mut self, host: HostId, now: Moment) -> Result<(), S::Error> {
-        let Some(lane) = self.lanes.get(&host) else {
-            return Ok(());
-        };
-        if lane.waits_in_group || lane.waits_for_slot {
-            return Ok(());
-        }
-        if lane.ended.is_none() && lane.in_flight >= lane.pace.in_flight_limit() {
-            return Ok(());
-        }
-        let queued = !lane.window.is_empty() || !lane.robots_fetches.is_empty();
-        let has_page_only =
-            lane.ended.is_none() && lane.robots_fetches.is_empty() && self.only_parts();
-        let work = if has_page_only {
-            let part = self.part_ahead(host, now)?;
-            if part.is_none() {
-                self.held_by_pages.insert(host);
-            }
-            part
-        } else if queued {
-            Some(now)
-        } else {
-            let delayed = lane.first_delayed();
-            match self.store.waiting(host, self.span(host))? {
-                Waiting::Ready => Some(now),
-                Waiting::Deeper => {
-                    self.held_by_level.insert(host);
-                    delayed
-                }
-                Waiting::Nothing => delayed,
-            }
-        };
-        let (Some(work), Some(lane)) = (work, self.lanes.get(&host)) else {
-            return Ok(());
-        };
-        let at = if lane.ended.is_some() {
-            now
-        } else {
-            work.max(lane.pace.next_at())
-        };
-        self.schedule_lane(host, at);
-        Ok(())
-    }
-
-    fn schedule_lane(&mut self, host: HostId, at: Moment) {
-        let Some(lane) = self.lanes.get_mut(&host) else {
-            return;
-        };
-        if lane.scheduled.is_none_or(|known| at < known) {
-            lane.scheduled = Some(at);
-            self.schedule.add(at, Wake::Lane(host));
         }
     }
 }

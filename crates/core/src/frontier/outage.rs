@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use super::job::{Ending, Failure, JobId, Next, Note};
 use super::pace::{Moment, Pace};
+use super::place::LanePlace;
 use super::store::{KeyMap, Store};
 use super::{Flight, Frontier, JobKind};
 use crate::key::{HostId, Key};
@@ -335,12 +336,11 @@ impl<S: Store> Frontier<S> {
         pause.lanes.retain(|known| *known != host);
         pause.lanes.push_back(host);
         if let Some(lane) = self.lanes.get_mut(&host) {
-            if lane.waits_in_group {
+            if lane.place.is_in_group() {
                 return Ok(None);
             }
             // The line for slots is not served while the network is away.
-            lane.waits_for_slot = false;
-            lane.scheduled = None;
+            lane.place.move_to(LanePlace::Nowhere);
         }
         let next = self.ask_lane(host, now)?;
         if let Some(Next::Start(job)) = &next

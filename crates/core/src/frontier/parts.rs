@@ -8,6 +8,7 @@
 
 use super::Frontier;
 use super::pace::Moment;
+use super::place::LanePlace;
 use super::store::{Span, Store};
 use crate::key::HostId;
 
@@ -63,7 +64,10 @@ impl<S: Store> Frontier<S> {
     pub(super) fn sift(&mut self, now: Moment) -> Result<(), S::Error> {
         let hosts: Vec<HostId> = self.lanes.keys().copied().collect();
         for host in hosts {
-            self.lane(host).scheduled = None;
+            let place = &mut self.lane(host).place;
+            if place.scheduled().is_some() {
+                place.move_to(LanePlace::Nowhere);
+            }
             self.reschedule(host, now)?;
         }
         Ok(())

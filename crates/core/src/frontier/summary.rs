@@ -220,14 +220,14 @@ impl<S: Store> Frontier<S> {
             (Cause::InFlight, None)
         } else if next_at.is_some() {
             (Cause::Rate, next_at)
-        } else if lane.waits_in_group {
+        } else if lane.place.is_in_group() {
             (Cause::Shared, None)
         } else if self.held_by_pages.contains(&host) {
             (Cause::Budget, None)
         } else if self.held_by_level.contains(&host) {
             (Cause::Level, None)
         } else {
-            (Cause::Turn, lane.scheduled.filter(|at| *at > now))
+            (Cause::Turn, lane.place.scheduled().filter(|at| *at > now))
         }
     }
 
