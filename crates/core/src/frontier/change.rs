@@ -23,7 +23,7 @@ impl<S: Store> Frontier<S> {
         self.rules.host = Arc::clone(&other.host);
         self.rules.hosts.clone_from(&other.hosts);
         // What is in flight and was not counted is not counted when it ends, either.
-        self.grouping = self.rules.grouping();
+        self.shared.count(self.rules.grouping());
         let hosts: Vec<HostId> = self.lanes.keys().copied().collect();
         for host in hosts {
             self.retune(host, now);
@@ -32,7 +32,7 @@ impl<S: Store> Frontier<S> {
     }
 
     fn retune(&mut self, host: HostId, now: Moment) {
-        let is_root = self.root_hosts.contains(&host);
+        let is_root = self.roots.are_on(host);
         let Some(lane) = self.lanes.get_mut(&host) else {
             return;
         };

@@ -11,11 +11,12 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::Frontier;
+use super::flights::{Flight, JobKind};
 use super::job::{Ending, Failure, JobId, Next, Note};
 use super::pace::{Moment, Pace};
 use super::place::LanePlace;
 use super::store::{KeyMap, Store};
-use super::{Flight, Frontier, JobKind};
 use crate::key::{HostId, Key};
 use crate::outcome::{FailureClass, Retry};
 
@@ -123,9 +124,7 @@ const fn concerns_network(class: FailureClass) -> bool {
 impl<S: Store> Frontier<S> {
     /// This process was stopped: what was in flight may fail without it being anybody's fault.
     pub fn excuse(&mut self, stopped: Duration) {
-        for flight in self.flights.values_mut() {
-            flight.excused = true;
-        }
+        self.flights.excuse();
         self.note(Note::Stopped { stopped });
     }
 

@@ -90,7 +90,7 @@ impl<S: Store> Frontier<S> {
         let work = if has_page_only {
             let part = self.part_ahead(host, now)?;
             if part.is_none() {
-                self.held_by_pages.insert(host);
+                self.page_budget.hold(host);
             }
             part
         } else if queued {
@@ -100,7 +100,7 @@ impl<S: Store> Frontier<S> {
             match self.store.waiting(host, self.span(host))? {
                 Waiting::Ready => Some(now),
                 Waiting::Deeper => {
-                    self.held_by_level.insert(host);
+                    self.levels.hold(host);
                     delayed
                 }
                 Waiting::Nothing => delayed,

@@ -13,12 +13,13 @@
 
 use std::collections::VecDeque;
 
+use super::flights::{Flight, JobKind};
 use super::job::{Ending, Patience};
 use super::lane::Lane;
 use super::pace::Moment;
 use super::place::LanePlace;
 use super::store::Store;
-use super::{Flight, Frontier, JobKind, Next};
+use super::{Frontier, Next};
 use crate::key::HostId;
 use crate::outcome::{FailureClass, Retry};
 
