@@ -67,7 +67,7 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 12] = [
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
     ),
     (
-        "markup",
+        "html",
         "",
         &[
             "clewline",

@@ -9,7 +9,7 @@ use std::io::{self, BufReader, Read};
 use clewline_warc::cdxj::Capture;
 use clewline_warc::http::{self, Head};
 use clewline_warc::read::{ReadError, Reader};
-use clewline_warc::{Kind, Moment};
+use clewline_warc::{Kind, MediaType, Moment};
 
 use crate::open::{Archive, Held};
 use crate::section::Section;
@@ -176,8 +176,9 @@ impl Content {
     /// The media type without parameters, in lower case; empty if none is told.
     pub fn media_type(&self) -> String {
         let named = self.content_type().unwrap_or_default();
-        let essence = named.split([';', ',']).next().unwrap_or_default();
-        essence.trim().to_ascii_lowercase()
+        MediaType::parse(named.as_bytes())
+            .essence()
+            .unwrap_or_default()
     }
 
     /// The block as it was recorded, the head apart.

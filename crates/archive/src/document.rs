@@ -5,6 +5,7 @@
 
 use std::io::{self, Cursor, Read};
 
+use clewline_warc::MediaType;
 use url::Url;
 
 use crate::rewrite::{self, Banner, Document, Guide};
@@ -63,8 +64,8 @@ pub(crate) fn read(mut stream: Box<dyn Read>, told: Option<String>) -> io::Resul
 }
 
 fn form(kind: &str) -> Form {
-    let essence = kind.split([';', ',']).next().unwrap_or_default();
-    match essence.trim().to_ascii_lowercase().as_str() {
+    let essence = MediaType::parse(kind.as_bytes()).essence();
+    match essence.as_deref().unwrap_or_default() {
         "text/html" | "application/xhtml+xml" => Form::Page,
         "text/css" => Form::Sheet,
         _ => Form::Other,

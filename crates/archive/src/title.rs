@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::io::Read as _;
 use std::rc::Rc;
 
+use clewline_html::references::decoded_text;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use lol_html::html_content::{TextChunk, TextType};
 use lol_html::{
@@ -49,7 +50,7 @@ fn titled(start: &[u8], told: Option<&'static Encoding>) -> Option<String> {
         }
         _ => read(start, told),
     };
-    let text = htmlize::unescape(raw);
+    let text = decoded_text(raw);
     let mut title = String::new();
     for word in text.split_whitespace() {
         if !title.is_empty() {

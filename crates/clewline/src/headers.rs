@@ -1,12 +1,16 @@
 //! Header fields as they were received.
 //!
 //! Owns the fields of one message: their order, the case of their names, their duplicates and
-//! the bytes of their values. Refuses to know what any field means, and what is a legal name.
+//! the bytes of their values. Refuses to know what is a legal name, and
+//! what a field means, but for Content-Type.
 //! Invariant: `fields` are consecutive ranges that cover `buffer`, and the name part of each is
 //! the bytes of a `str`.
 
 use std::borrow::Cow;
 use std::fmt;
+
+use clewline_warc::MediaType;
+use percent_encoding::percent_encode_byte;
 
 /// Fields whose values are credentials, and must not reach a log by way of `Debug`.
 const SECRET: [&str; 4] = [
@@ -85,6 +89,12 @@ impl Headers {
         })
     }
 
+    /// The media type that Content-Type names, without parameters and in lower case.
+    pub(crate) fn media_type(&self) -> Option<String> {
+        let value = self.text("content-type")?;
+        MediaType::parse(value.as_bytes()).essence()
+    }
+
     /// The values of all fields of this name, in order.
     pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         self.fields.iter().filter_map(move |field| {
@@ -116,12 +126,10 @@ impl Headers {
 }
 
 fn push_escaped(mut text: String, byte: u8) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     if byte.is_ascii() {
         text.push(char::from(byte));
     } else {
-        text.push('%');
-        text.extend([byte >> 4, byte & 15].map(|digit| char::from(DIGITS[usize::from(digit)])));
+        text.push_str(percent_encode_byte(byte));
     }
     text
 }

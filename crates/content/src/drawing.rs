@@ -4,8 +4,11 @@
 //! it; one without is told of as a diagram, unless it is as small as an icon or called one. It
 //! refuses to know how text is written. Invariant: at most one word that the page does not have.
 
-use crate::scan::{Attributes, any_word, decoded};
+use clewline_html::TagAttributes;
+use clewline_html::references::decoded_text;
+
 use crate::tag::Tag;
+use crate::token::any_word;
 use crate::tree::{NodeId, Tree};
 
 /// Drawings up to this width and height are icons.
@@ -28,7 +31,7 @@ pub(crate) fn trace(tree: &Tree<'_>, id: NodeId) -> Option<String> {
     }
 }
 
-fn is_silent(attributes: Attributes<'_>) -> bool {
+fn is_silent(attributes: TagAttributes<'_>) -> bool {
     let is = |name, values: &[&str]| {
         let value = attributes.value(name);
         value.is_some_and(|value| values.contains(&value.trim()))
@@ -43,7 +46,7 @@ fn label(tree: &Tree<'_>, id: NodeId) -> Option<String> {
             .children(id)
             .find(|child| tree.node(*child).tag == tag)?;
         let texts = tree.children(element).map(|text| tree.node(text).text);
-        tidy(&decoded(&texts.collect::<String>()))
+        tidy(&decoded_text(&texts.collect::<String>()))
     };
     let named = tree.node(id).attributes.value("aria-label");
     named
@@ -77,7 +80,7 @@ fn is_icon(tree: &Tree<'_>, id: NodeId) -> bool {
 }
 
 /// Width and height, in pixels or in units of the drawing.
-fn size(attributes: Attributes<'_>) -> Option<(f64, f64)> {
+fn size(attributes: TagAttributes<'_>) -> Option<(f64, f64)> {
     let length = |name| {
         let value = attributes.value(name)?;
         match value.trim().strip_suffix("em") {

@@ -22,13 +22,13 @@ mod pool;
 mod raised;
 mod reading;
 mod rules;
-mod scan;
 mod selection;
 mod skim;
 mod tag;
 #[cfg(test)]
 mod tests;
 mod text;
+mod token;
 mod tree;
 
 pub use content::{Content, MainContent, Speed};

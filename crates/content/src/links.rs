@@ -4,12 +4,14 @@
 //! links a crawl follows is the crawler's business. Invariants: one pass over the page; texts are
 //! one line and bounded, and so is the number of links.
 
+use clewline_html::TagAttributes;
+use clewline_html::references::decoded_text;
 use url::Url;
 
 use crate::limits::{ContentLimits, Deadline, Refusal};
 use crate::metadata::tidy;
-use crate::scan::{Attributes, Scanner, Token, decoded};
 use crate::tag::Tag;
+use crate::token::{Scanner, Token};
 
 /// Links that are kept of a page.
 const MOST_LINKS: usize = 100_000;
@@ -97,13 +99,13 @@ impl Gathered {
             }
             Token::Close(Tag::A) => self.end_anchor(),
             Token::Open(tag, attributes) => self.open(tag, attributes),
-            Token::Text(text) => self.words(&decoded(text)),
+            Token::Text(text) => self.words(&decoded_text(text)),
             Token::Close(tag) if tag.is_block() => self.words(" "),
             _ => {}
         }
     }
 
-    fn open(&mut self, tag: Tag, attributes: Attributes<'_>) {
+    fn open(&mut self, tag: Tag, attributes: TagAttributes<'_>) {
         let link = match tag {
             Tag::Base if self.base.is_none() => {
                 self.base = attributes.value("href").map(String::from);
@@ -170,7 +172,7 @@ impl Gathered {
 
 /// A link of an element, if it has a target.
 fn written(
-    attributes: Attributes<'_>,
+    attributes: TagAttributes<'_>,
     target: &str,
     element: LinkElement,
     text: Option<&str>,

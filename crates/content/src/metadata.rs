@@ -6,14 +6,16 @@
 
 use std::collections::BTreeMap;
 
+use clewline_html::TagAttributes;
+use clewline_html::references::decoded_text;
 use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
 use crate::date::normalised_date;
 use crate::json_ld;
-use crate::scan::{Attributes, any_word, decoded};
 use crate::tag::Tag;
+use crate::token::any_word;
 
 /// Characters that are kept of one value.
 const LONGEST_VALUE: usize = 2000;
@@ -74,7 +76,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub(crate) fn open(&mut self, tag: Tag, attributes: Attributes<'_>) {
+    pub(crate) fn open(&mut self, tag: Tag, attributes: TagAttributes<'_>) {
         self.is_json_ld = false;
         match tag {
             Tag::Html => keep(
@@ -108,7 +110,7 @@ impl Collector {
     /// Takes text with its character references as written.
     pub(crate) fn text(&mut self, raw: &str) {
         if self.heading.is_some() {
-            self.words(&decoded(raw));
+            self.words(&decoded_text(raw));
         }
     }
 
@@ -123,7 +125,7 @@ impl Collector {
 
     pub(crate) fn raw(&mut self, tag: Tag, text: &str) {
         match tag {
-            Tag::Title => keep(&mut self.found.html_title, Some(&decoded(text))),
+            Tag::Title => keep(&mut self.found.html_title, Some(&decoded_text(text))),
             Tag::Script if self.is_json_ld => json_ld::collect(text, &mut self.found.json_ld),
             _ => {}
         }
@@ -173,14 +175,14 @@ impl Collector {
         found
     }
 
-    fn link(&mut self, attributes: Attributes<'_>) {
+    fn link(&mut self, attributes: TagAttributes<'_>) {
         let relation = attributes.value("rel").unwrap_or_default();
         if any_word(&relation, |word| word.eq_ignore_ascii_case("canonical")) {
             keep(&mut self.canonical, attributes.value("href").as_deref());
         }
     }
 
-    fn meta(&mut self, attributes: Attributes<'_>) {
+    fn meta(&mut self, attributes: TagAttributes<'_>) {
         let Some(content) = attributes.value("content") else {
             return;
         };

@@ -5,9 +5,11 @@
 //! few passes over the nodes, so the time is linear; a choice that would lose nearly all of the
 //! page is not taken.
 
+use clewline_html::TagAttributes;
+
 use crate::math;
-use crate::scan::{Attributes, any_word};
 use crate::tag::Tag;
+use crate::token::any_word;
 use crate::tree::{NodeId, Tree};
 
 /// Words of a class or an id that name the machinery around a content.
@@ -205,7 +207,7 @@ fn mark(tree: &Tree<'_>, id: NodeId) -> Mark {
     }
 }
 
-fn by_attributes(tag: Tag, attributes: Attributes<'_>) -> Mark {
+fn by_attributes(tag: Tag, attributes: TagAttributes<'_>) -> Mark {
     let mut mark = Mark::Content;
     let (mut by_id, mut is_section) = (false, false);
     for (name, value) in attributes.iter() {

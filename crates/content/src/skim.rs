@@ -4,13 +4,15 @@
 //! formulas and drawings. It refuses to know of the main content. Invariant: no element is held
 //! beyond the one that hides what is in it, so that a missing end tag costs little.
 
+use clewline_html::TagAttributes;
+
 use crate::drawing;
 use crate::limits::{ContentLimits, Deadline, Refusal};
 use crate::math::{self, Formula, TexUse};
 use crate::metadata::Collector;
-use crate::scan::{Attributes, Scanner, Token};
 use crate::tag::Tag;
 use crate::text::TextWriter;
+use crate::token::{Scanner, Token};
 use crate::tree::{NodeId, Tree};
 
 /// Reads a page from its beginning to its end.
@@ -24,7 +26,7 @@ pub(crate) fn skim(
         collector: Collector::default(),
         writer: TextWriter::new(tex),
         hidden: None,
-        script: Attributes::default(),
+        script: TagAttributes::default(),
         tex,
     };
     let mut scanner = Scanner::new(html);
@@ -66,7 +68,7 @@ struct Pass<'a> {
     writer: TextWriter,
     hidden: Option<Hidden>,
     /// The attributes of the last script.
-    script: Attributes<'a>,
+    script: TagAttributes<'a>,
     tex: TexUse,
 }
 
@@ -76,7 +78,7 @@ impl<'a> Pass<'a> {
         let tex = self.tex;
         match (token, &mut self.hidden) {
             (Token::Open(tag, attributes), Some(hidden))
-                if tag == hidden.tag && !(is_foreign(tag) && attributes.closes) =>
+                if tag == hidden.tag && !(is_foreign(tag) && attributes.is_self_closing()) =>
             {
                 hidden.open += 1;
             }
@@ -127,7 +129,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn open(&mut self, tag: Tag, attributes: Attributes<'a>) {
+    fn open(&mut self, tag: Tag, attributes: TagAttributes<'a>) {
         self.collector.open(tag, attributes);
         self.writer.open(tag);
         match tag {
@@ -166,14 +168,14 @@ const fn is_foreign(tag: Tag) -> bool {
 
 /// Whether the stream leaves out what is in the element. Others that people do not read have
 /// end tags which are often missing: a page must not vanish behind one.
-fn hides(tag: Tag, attributes: Attributes<'_>, tex: TexUse) -> bool {
+fn hides(tag: Tag, attributes: TagAttributes<'_>, tex: TexUse) -> bool {
     match tag {
         Tag::Script | Tag::Style | Tag::Title | Tag::Template | Tag::Noscript => true,
-        Tag::Svg | Tag::Math => !attributes.closes,
+        Tag::Svg | Tag::Math => !attributes.is_self_closing(),
         Tag::Span | Tag::Div if tex == TexUse::Rendered => {
             let class = attributes.value("class");
             class.is_some_and(|class| math::is_rendering(&class))
         }
-        _ => tag.is_raw(),
+        _ => attributes.begins_raw_text(),
     }
 }

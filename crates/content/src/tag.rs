@@ -1,10 +1,9 @@
 //! The elements of HTML that this crate treats in a way of their own.
 //!
 //! Owns which names are known and what kind of element each is. It refuses to know of
-//! attributes. Invariant: an unknown name is [`Tag::Other`], which is inline and never raw.
+//! attributes. Invariant: an unknown name is [`Tag::Other`], which is inline.
 
-/// The longest name in the table; longer ones are unknown.
-const LONGEST_NAME: usize = 14;
+use clewline_html::Name;
 
 macro_rules! tags {
     ($($tag:ident $name:literal)*) => {
@@ -19,19 +18,21 @@ macro_rules! tags {
         }
 
         impl Tag {
-            /// The element of this name, in any case of letters.
-            pub(crate) fn of(name: &[u8]) -> Self {
-                let mut lower = [0; LONGEST_NAME];
-                let Some(lower) = lower.get_mut(..name.len()) else {
-                    return Self::Other;
-                };
-                lower.copy_from_slice(name);
-                lower.make_ascii_lowercase();
-                match &*lower {
-                    $($name => Self::$tag,)*
+            /// The element of this name.
+            pub(crate) const fn named(name: Name) -> Self {
+                match name {
+                    $(known::$tag => Self::$tag,)*
                     _ => Self::Other,
                 }
             }
+        }
+
+        /// The names of the elements, under those of the elements.
+        #[expect(non_upper_case_globals, reason = "one list for the elements and their names")]
+        mod known {
+            use clewline_html::Name;
+
+            $(pub(super) const $tag: Name = Name::new($name);)*
         }
     };
 }
@@ -78,21 +79,6 @@ impl Tag {
                 | Self::Source
                 | Self::Track
                 | Self::Wbr
-        )
-    }
-
-    /// Its content is text up to its own end tag, whatever stands in it.
-    pub(crate) const fn is_raw(self) -> bool {
-        matches!(
-            self,
-            Self::Script
-                | Self::Style
-                | Self::Title
-                | Self::Textarea
-                | Self::Iframe
-                | Self::Noembed
-                | Self::Noframes
-                | Self::Xmp
         )
     }
 
@@ -225,7 +211,7 @@ mod tests {
             ("my-element", Tag::Other),
             ("", Tag::Other),
         ] {
-            assert_eq!(Tag::of(name.as_bytes()), tag, "{name}");
+            assert_eq!(Tag::named(Name::new(name.as_bytes())), tag, "{name}");
         }
     }
 }

@@ -4,9 +4,10 @@
 //! refuses to know which. Invariant: no line ends in a space, no two blank lines follow each
 //! other, and the text is at most a constant factor longer than what was fed.
 
+use clewline_html::references::decoded_text;
+
 use crate::math::{Formula, Layout, MathPiece, TexUse, pieces};
 use crate::raised::raised;
-use crate::scan::decoded;
 use crate::tag::Tag;
 
 /// Raised texts in raised texts that are marked.
@@ -80,7 +81,7 @@ impl TextWriter {
 
     /// Adds text with its character references as written.
     pub(crate) fn text(&mut self, raw: &str) {
-        let text = decoded(raw);
+        let text = decoded_text(raw);
         if self.preformatted > 0 {
             return self.lines(&text);
         }
@@ -234,7 +235,7 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::{Scanner, Token};
+    use crate::token::{Scanner, Token};
 
     fn plain(html: &str) -> String {
         let mut writer = TextWriter::new(TexUse::Unknown);

@@ -5,10 +5,12 @@
 //! costs more than its tag. It refuses to know what is worth reading. Invariant: nodes lie in
 //! document order, a parent before its children; depth and count stay below the limits.
 
+use clewline_html::TagAttributes;
+
 use crate::limits::{ContentLimits, Deadline, Refusal};
 use crate::math::TexUse;
-use crate::scan::{Attributes, Scanner, Token};
 use crate::tag::Tag;
+use crate::token::{Scanner, Token};
 
 /// A place in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,7 +29,7 @@ impl NodeId {
 #[derive(Debug)]
 pub(crate) struct Node<'a> {
     pub(crate) tag: Tag,
-    pub(crate) attributes: Attributes<'a>,
+    pub(crate) attributes: TagAttributes<'a>,
     /// Of a text, with its character references as written.
     pub(crate) text: &'a str,
     pub(crate) parent: NodeId,
@@ -61,7 +63,7 @@ impl<'a> Tree<'a> {
         };
         builder.tree.nodes.push(Node {
             tag: Tag::Html,
-            attributes: Attributes::default(),
+            attributes: TagAttributes::default(),
             text: "",
             parent: NodeId::ROOT,
             first: None,
@@ -106,7 +108,7 @@ impl<'a> Builder<'a, '_> {
     fn take(&mut self, token: Token<'a>) -> Result<(), Refusal> {
         match token {
             Token::Text(text) | Token::Raw(_, text) => {
-                self.append(Tag::Text, Attributes::default(), text)?;
+                self.append(Tag::Text, TagAttributes::default(), text)?;
             }
             Token::Close(tag) => self.close(tag),
             // What they say about the page is in the metadata; as nodes they would hold it all.
@@ -114,7 +116,7 @@ impl<'a> Builder<'a, '_> {
             Token::Open(tag, attributes) => {
                 self.end_before(tag);
                 let id = self.append(tag, attributes, "")?;
-                if tag.is_void() || (attributes.closes && self.is_foreign(tag)) {
+                if tag.is_void() || (attributes.is_self_closing() && self.is_foreign(tag)) {
                     return Ok(());
                 }
                 if self.open.len() >= self.limits.deepest {
@@ -136,7 +138,7 @@ impl<'a> Builder<'a, '_> {
     fn append(
         &mut self,
         tag: Tag,
-        attributes: Attributes<'a>,
+        attributes: TagAttributes<'a>,
         text: &'a str,
     ) -> Result<NodeId, Refusal> {
         let most = self.limits.most_nodes.min(u32::MAX as usize);
@@ -203,7 +205,7 @@ impl<'a> Builder<'a, '_> {
         if matches!(tag, Tag::Other) {
             return self.close_inline(tag);
         }
-        if !tag.is_block() && !tag.is_boundary() && !tag.is_raw() {
+        if !tag.is_block() && !tag.is_boundary() {
             return self.close_inline(tag);
         }
         self.end_one_of(&[tag], &[]);

@@ -7,9 +7,11 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::ops::Deref;
 
+use data_encoding::HEXLOWER;
+use percent_encoding::percent_encode_byte;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -59,12 +61,8 @@ impl Key {
 
     /// The bytes in hexadecimal. Every line of a log has one, so it is not left to `write!`.
     fn digits(&self) -> [u8; 32] {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut digits = [0; 32];
-        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
-            pair[0] = DIGITS[usize::from(byte >> 4)];
-            pair[1] = DIGITS[usize::from(byte & 15)];
-        }
+        HEXLOWER.encode_mut(&self.0, &mut digits);
         digits
     }
 
@@ -237,7 +235,7 @@ fn normalise_escapes(part: &str, out: &mut String) {
                 rest = &rest[at + 3..];
             }
             Some(byte) => {
-                write!(out, "%{byte:02X}").expect("writing to a string does not fail");
+                out.push_str(percent_encode_byte(byte));
                 rest = &rest[at + 3..];
             }
             None => {

@@ -7,6 +7,8 @@ mod body;
 
 pub use body::{PayloadReader, decoded, payload, split};
 
+use crate::media_type::MediaType;
+
 /// Whether a head says that its body is chunked: the last transfer coding counts.
 pub(crate) fn is_chunked(head: &[u8]) -> bool {
     Head::parse(head).is_chunked()
@@ -160,8 +162,7 @@ impl<'a> Head<'a> {
     /// The media type without its parameters, in lower case.
     pub fn media_type(&self) -> Option<String> {
         let text = self.text("content-type")?;
-        let essence = text.split([';', ',']).next()?.trim().to_ascii_lowercase();
-        (!essence.is_empty()).then_some(essence)
+        MediaType::parse(text.as_bytes()).essence()
     }
 }
 

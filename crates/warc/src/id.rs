@@ -6,6 +6,7 @@
 use std::fmt;
 
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
+use data_encoding::HEXLOWER;
 
 /// The identifier of a record: a UUID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,14 +50,13 @@ fn hex(byte: u8) -> Option<u8> {
 
 impl RecordId {
     /// `urn:uuid:` and the UUID, without the brackets of a header field. Each record names
-    /// three: digits are set by hand, as formatting sixteen numbers shows.
+    /// three, so it is not left to `format!`.
     pub(crate) fn text(self) -> [u8; 45] {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = *b"urn:uuid:00000000-0000-0000-0000-000000000000";
-        let places = (9..text.len()).filter(|place| !matches!(place, 17 | 22 | 27 | 32));
-        let halves = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        for (place, half) in places.zip(halves) {
-            text[place] = DIGITS[usize::from(half)];
+        // The groups of a UUID: where they stand in the text, and of which bytes.
+        for (place, bytes) in [(9, 0..4), (18, 4..6), (23, 6..8), (28, 8..10), (33, 10..16)] {
+            let end = place + 2 * bytes.len();
+            HEXLOWER.encode_mut(&self.0[bytes], &mut text[place..end]);
         }
         text
     }

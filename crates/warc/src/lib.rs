@@ -15,6 +15,7 @@ pub mod fuzzing;
 pub mod http;
 mod id;
 mod kind;
+mod media_type;
 mod moment;
 pub mod read;
 mod surt;
@@ -22,11 +23,12 @@ mod text;
 pub mod verify;
 mod write;
 
-pub use chunked::{Dechunker, Framing};
+pub use chunked::{ChunkError, ChunkReader, ChunkRun, Dechunker, Framing};
 pub use dictionary::{Dictionary, samples};
 pub use digest::{Algorithm, Digest, Hasher};
 pub use id::RecordId;
 pub use kind::{Kind, Profile, Truncation};
+pub use media_type::MediaType;
 pub use moment::Moment;
 pub use surt::surt;
 pub use write::{

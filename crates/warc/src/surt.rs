@@ -7,6 +7,8 @@
 
 use std::fmt::Write as _;
 
+use percent_encoding::percent_encode_byte;
+
 /// The key of a URL.
 ///
 /// ```
@@ -237,7 +239,7 @@ fn push_escaped(bytes: &[u8], out: &mut String) {
         if byte.is_ascii_graphic() && !matches!(byte, b'#' | b'%') {
             out.push(char::from(byte));
         } else {
-            write!(out, "%{byte:02X}").expect("a string takes all text");
+            out.push_str(percent_encode_byte(byte));
         }
     }
 }

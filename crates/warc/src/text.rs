@@ -6,10 +6,11 @@
 //! gets a dash for each character that a name can't hold. Invariant: what comes out holds no
 //! carriage return, line feed or other control character.
 
+use percent_encoding::percent_encode_byte;
+
 /// Appends a URI. Bytes that are not printable ASCII and the angle brackets, which older writers
 /// put around URIs, are percent-encoded; all else stays as it is.
 pub(crate) fn push_uri(uri: &str, out: &mut Vec<u8>) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let stays = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>');
     if all(uri, stays) {
         return out.extend_from_slice(uri.as_bytes());
@@ -18,9 +19,7 @@ pub(crate) fn push_uri(uri: &str, out: &mut Vec<u8>) {
         if stays(byte) {
             out.push(byte);
         } else {
-            out.push(b'%');
-            out.push(HEX[usize::from(byte >> 4)]);
-            out.push(HEX[usize::from(byte & 15)]);
+            out.extend_from_slice(percent_encode_byte(byte).as_bytes());
         }
     }
 }

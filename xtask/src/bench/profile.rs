@@ -71,7 +71,7 @@ const PROGRAM: [(&str, &[&str]); 11] = [
     ),
     (
         "tokenizer",
-        &["extract::tokenizer", "memchr", "encoding_rs", "htmlize"],
+        &["clewline_html", "memchr", "encoding_rs", "htmlize"],
     ),
     (
         "resolve",
@@ -300,7 +300,7 @@ mod tests {
             assert_eq!(purpose(&symbols[0]), expected, "{line}");
         };
         check(
-            "12.50%\tclewline\t[.] clewline::extract::tokenizer::tag::Tag::scan",
+            "12.50%\tclewline\t[.] clewline_html::tokenizer::tag::Tag::scan",
             "tokenizer",
         );
         check(

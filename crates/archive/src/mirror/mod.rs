@@ -18,6 +18,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write as _};
 use std::path::{Path, PathBuf};
 
+use clewline_html::references::escaped_text;
 use clewline_warc::cdxj::Capture;
 use url::Url;
 
@@ -218,7 +219,7 @@ impl Mirror<'_> {
             <h1>Mirror</h1>\n<ul>\n"
             .to_owned();
         for (name, url) in &self.listed {
-            let url = htmlize::escape_text(url.as_str());
+            let url = escaped_text(url.as_str());
             writeln!(html, "<li><a href=\"{name}\">{url}</a>").expect("a string takes all text");
         }
         html.push_str("</ul>\n");

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use clewline_html::references::attribute_value;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use lol_html::html_content::{ContentType, DocumentEnd, Element, TextChunk, TextType};
 use lol_html::{
@@ -278,7 +279,7 @@ fn replace(element: &mut Element<'_, '_>, name: &str, other: impl FnOnce(&str) -
     let Some(raw) = element.get_attribute(name) else {
         return;
     };
-    let value = htmlize::unescape_attribute(raw);
+    let value = attribute_value(raw);
     if let Some(other) = other(&value).filter(|other| *other != value) {
         let escaped = other.replace('&', "&amp;");
         element
@@ -317,7 +318,7 @@ fn base(element: &mut Element<'_, '_>, state: &mut State, guide: &dyn Guide) {
     let Some(raw) = element.get_attribute("href") else {
         return;
     };
-    let raw = htmlize::unescape_attribute(raw);
+    let raw = attribute_value(raw);
     if state.base.is_none() {
         state.base = state.page.join(raw.trim()).ok();
     }

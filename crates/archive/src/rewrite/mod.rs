@@ -7,6 +7,7 @@
 mod html;
 mod put;
 
+use clewline_warc::MediaType;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use url::Url;
 
@@ -65,10 +66,8 @@ pub(crate) fn refresh(value: &str, url: &Url, guide: &dyn Guide) -> Option<Strin
 
 /// The encoding that a content type names.
 pub(crate) fn encoding_in(kind: &str) -> Option<&'static Encoding> {
-    let lower = kind.to_ascii_lowercase();
-    let (_, label) = lower.split_once("charset=")?;
-    let label = label.split(';').next()?.trim_matches(['"', '\'', ' ']);
-    Encoding::for_label(label.as_bytes())
+    let label = MediaType::parse(kind.as_bytes()).charset()?;
+    Encoding::for_label(label)
 }
 
 #[cfg(test)]

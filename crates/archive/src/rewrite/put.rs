@@ -1,13 +1,13 @@
 //! Other references in the place of those in small languages.
 //!
 //! Owns how a reference is written into a style sheet, a `srcset` and a refresh. Refuses to know
-//! how they are found (`clewline-markup`) and where they lead. Invariant: what is not a reference
+//! how they are found (`clewline-html`) and where they lead. Invariant: what is not a reference
 //! is copied byte for byte, and what is put in cannot end its string.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use clewline_markup::{css, refresh, srcset};
+use clewline_html::{css, refresh, srcset};
 
 /// A text that is copied with pieces of it replaced, in order.
 struct Rewriting<'a> {

@@ -13,6 +13,7 @@ use clewline_core::key::Key;
 use clewline_core::link::{Link, LinkKind};
 use clewline_core::outcome::Outcome;
 use clewline_core::url::CrawlUrl;
+use data_encoding::HEXLOWER;
 
 use super::memory_budget::Share;
 use crate::clock::{rfc3339, timestamp};
@@ -70,14 +71,9 @@ pub(super) fn phases(timings: &Timings, total: Duration) -> PhaseMillis {
 
 /// A digest as it stands in a record. Every page has one, so it is not left to `format!`.
 pub(super) fn digest(digest: u128) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity("xxh3:".len() + 32);
     text.push_str("xxh3:");
-    for byte in digest.to_be_bytes() {
-        for digit in [byte >> 4, byte & 15] {
-            text.push(char::from(DIGITS[usize::from(digit)]));
-        }
-    }
+    HEXLOWER.encode_append(&digest.to_be_bytes(), &mut text);
     text
 }
 

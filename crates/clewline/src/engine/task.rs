@@ -435,14 +435,6 @@ fn count(tally: &BodyTally, answer: &mut Answer, facts: &mut FetchFacts) {
 }
 
 fn head_facts(response: &Response, answer: &Answer) -> FetchFacts {
-    let content_type = response.headers.text("content-type").map(|value| {
-        value
-            .split(';')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_ascii_lowercase()
-    });
     let location = response
         .headers
         .reference("location")
@@ -454,7 +446,7 @@ fn head_facts(response: &Response, answer: &Answer) -> FetchFacts {
     FetchFacts {
         status: Some(response.status),
         address: response.address,
-        content_type: content_type.filter(|text| !text.is_empty()),
+        content_type: response.headers.media_type(),
         last_modified: response
             .headers
             .text("last-modified")

@@ -105,10 +105,7 @@ impl Recorder {
         exchange.response.reserve(room);
         exchange.status = status;
         exchange.codings = Head::parse(raw).codings();
-        exchange.media_type = headers.text("content-type").map(|value| {
-            let essence = value.split(';').next().unwrap_or_default();
-            essence.trim().to_ascii_lowercase()
-        });
+        exchange.media_type = headers.media_type();
         if draft.push(raw) {
             draft.block.update(raw);
         }

@@ -13,13 +13,13 @@ use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher, RandomState};
 
 use clewline_core::link::{Link, LinkKind, Links};
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT, with_two_slashes};
-use clewline_markup::css;
+use clewline_html::css;
+use clewline_html::find::find;
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::charset;
-use super::find::find;
 
 /// Schemes that are so frequent and so long that they are counted and never stored.
 const NEVER_FETCHED: [&str; 4] = ["data:", "javascript:", "mailto:", "tel:"];

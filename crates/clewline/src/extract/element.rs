@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use clewline_core::link::LinkKind;
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT, with_two_slashes};
-use clewline_markup::{refresh, srcset};
+use clewline_html::references::decoded_text;
+use clewline_html::{Attribute, Name, Namespace, refresh, srcset};
 use encoding_rs::UTF_8;
 use url::Url;
 
@@ -18,7 +19,6 @@ use super::collect::{Collector, Ending, Reference};
 use super::directives::Directives;
 use super::html::HtmlPass;
 use super::relation;
-use super::tokenizer::{Attribute, Name, Namespace};
 
 /// The longest title, in characters.
 const TITLE_LIMIT: usize = 1000;
@@ -125,7 +125,7 @@ impl Findings {
             return;
         }
         let mut folded = String::with_capacity(raw.len().min(TITLE_LIMIT));
-        for word in htmlize::unescape(raw).split_whitespace() {
+        for word in decoded_text(raw).split_whitespace() {
             if !folded.is_empty() {
                 folded.push(' ');
             }

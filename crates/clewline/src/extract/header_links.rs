@@ -4,7 +4,7 @@
 //! what the relations mean. Invariant: linear in the value; what does not parse is skipped.
 
 use clewline_core::link::LinkKind;
-use clewline_markup::refresh;
+use clewline_html::refresh;
 
 use super::collect::{Against, Collector, Reference};
 use super::relation;

@@ -9,13 +9,13 @@
 use std::borrow::Cow;
 
 use clewline_core::link::LinkKind;
+use clewline_html::references::attribute_value;
+use clewline_html::{Attribute, Name, Namespace, StartTag, TagSink, TextOf, Tokenizer};
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
 
 use super::collect::{Ending, Reference};
 use super::element::{Attributes, Findings, STYLE_BYTES, TITLE_BYTES};
-use super::find::find_either;
 use super::recent_links::RecentLinks;
-use super::tokenizer::{Attribute, Name, Namespace, Sink, StartTag, TextOf, Tokenizer};
 
 /// The pieces in which bytes are decoded.
 const PIECE: usize = 16 * 1024;
@@ -129,7 +129,7 @@ impl Reading<'_> {
     }
 }
 
-impl Sink for Reading<'_> {
+impl TagSink for Reading<'_> {
     fn start(&mut self, tag: &StartTag<'_>, namespace: Namespace) {
         if tag.is_cut() {
             self.findings.problem.get_or_insert(TOO_LONG);
@@ -193,11 +193,6 @@ impl Attributes for Values<'_> {
     fn value(&self, attribute: Attribute) -> Option<Cow<'_, str>> {
         let bytes = self.tag.value(attribute)?;
         let text = self.encoding.decode_without_bom_handling(bytes).0;
-        if find_either(0, b'&', bytes).is_none() {
-            return Some(text);
-        }
-        // Section 13.2.5.36 for NUL, 13.2.5.72 for references.
-        let text = text.replace('\0', "\u{fffd}");
-        Some(Cow::Owned(htmlize::unescape_attribute(text).into_owned()))
+        Some(attribute_value(text))
     }
 }

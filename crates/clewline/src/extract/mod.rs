@@ -10,7 +10,6 @@ mod collect;
 mod directives;
 mod element;
 mod feed;
-mod find;
 mod header_links;
 mod html;
 mod media;
@@ -20,7 +19,6 @@ mod page;
 mod recent_links;
 mod relation;
 mod sitemap;
-mod tokenizer;
 mod xml;
 
 use clewline_core::link::Links;

@@ -9,6 +9,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use clewline_core::url::CrawlUrl;
+use clewline_html::references::attribute_value;
+use clewline_html::{Attribute, Name, Namespace};
 use encoding_rs::{Encoding, UTF_8};
 use lol_html::html_content::{Element, TextChunk, TextType};
 use lol_html::{AsciiCompatibleEncoding, HtmlRewriter, Settings, doc_text, element, text};
@@ -18,7 +20,6 @@ use super::collect::{Bounds, Collector};
 use super::element::{Attributes, Findings};
 use super::html::HtmlPass;
 use super::page::conclude;
-use super::tokenizer::{Attribute, Name, Namespace};
 
 const BOUNDS: Bounds = Bounds {
     links: 100_000,
@@ -204,9 +205,7 @@ struct Values<'a, 'b, 'c>(&'a Element<'b, 'c>);
 impl Attributes for Values<'_, '_, '_> {
     fn value(&self, attribute: Attribute) -> Option<Cow<'_, str>> {
         let raw = self.0.get_attribute(attribute.text())?;
-        // It leaves out what HTML section 13.2.5.36 does to NUL.
-        let raw = raw.replace('\0', "\u{fffd}");
-        Some(Cow::Owned(htmlize::unescape_attribute(raw).into_owned()))
+        Some(attribute_value(raw))
     }
 }
 

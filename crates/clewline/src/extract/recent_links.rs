@@ -5,9 +5,8 @@
 //! written, so it refuses to know encodings and what a reference means. Invariant: what is held
 //! was noted; what was noted may be forgotten.
 
+use clewline_html::find::find_either;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
-
-use super::find::find_either;
 
 /// Fingerprints that are remembered.
 const PLACES: usize = 256;
@@ -27,6 +26,7 @@ impl Default for RecentLinks {
 impl RecentLinks {
     /// The fingerprint of a reference, the fragment left out: no two links differ by it. After
     /// an ampersand a number sign may be part of a character; then all of it counts.
+    #[inline]
     pub(super) fn mark(reference: &[u8], seed: u64) -> u64 {
         let end = match find_either(b'#', b'&', reference) {
             // White space before the fragment is part of the URL, but at its end it is not.

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 
 use clewline_core::link::LinkKind;
+use clewline_html::{Attribute as Wanted, Name, Namespace};
 use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::attributes::Attribute;
@@ -15,7 +16,6 @@ use quick_xml::events::{BytesPI, BytesStart, Event};
 
 use super::collect::Collector;
 use super::element::{Attributes, Findings};
-use super::tokenizer::{Attribute as Wanted, Name, Namespace};
 
 /// How many namespaces can be entered before any is left.
 const DEEPEST: usize = 4096;

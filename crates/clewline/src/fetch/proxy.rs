@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use clewline_core::address::Cidr;
 use clewline_core::url::{CrawlUrl, Scheme, host_ip};
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 use super::client::FetchSetupError;
@@ -234,24 +235,8 @@ fn is_within(host: &str, domain: &str) -> bool {
 
 /// Undoes percent-encoding; none if the result is not text.
 fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let escaped = match rest {
-            [b'%', high, low, ..] => char::from(*high)
-                .to_digit(16)
-                .zip(char::from(*low).to_digit(16)),
-            _ => None,
-        };
-        if let Some((high, low)) = escaped {
-            bytes.push((high * 16 + low) as u8);
-            rest = &rest[3..];
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    String::from_utf8(bytes).ok()
+    let decoded = percent_decode_str(text).decode_utf8().ok()?;
+    Some(decoded.into_owned())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use clewline_core::robots::Robots;
 use clewline_core::url::CrawlUrl;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::fields::{charset_source, content_type, shown};
+use super::fields::{charset_source, shown};
 use super::robots::RobotsState;
 use super::visit::Visit;
 use super::{Hop, HopFailure, PageFacts, Phases};
@@ -234,7 +234,7 @@ impl Visit<'_> {
         url: &CrawlUrl,
         response: &mut Response,
     ) -> Result<(Reading, End), FetchFailure> {
-        let content_type = content_type(&response.headers);
+        let content_type = response.headers.media_type();
         let is_redirect = is_redirect_status(response.status);
         let mut extracted = Extracted::default();
         let mut body = BytesMut::new();

@@ -2,6 +2,7 @@
 //!
 //! Owns what is a secret in an answer. It refuses to know requests.
 
+use clewline_warc::MediaType;
 use encoding_rs::Encoding;
 
 use super::CharsetSource;
@@ -10,26 +11,15 @@ use crate::headers::Headers;
 /// What stands instead of a secret.
 const SECRET: &str = "(secret)";
 
-/// The media type without its parameters, lower-case.
-pub(super) fn content_type(headers: &Headers) -> Option<String> {
-    let text = headers.text("content-type")?;
-    let media = text.split(';').next().unwrap_or_default().trim();
-    (!media.is_empty()).then(|| media.to_ascii_lowercase())
-}
-
 /// What decided about the encoding, as far as it can be told from outside the extractor.
 pub(super) fn charset_source(charset: &str, headers: &Headers, body: &[u8]) -> CharsetSource {
     let names = |encoding: &'static Encoding| encoding.name() == charset;
     if Encoding::for_bom(body).is_some_and(|(encoding, _)| names(encoding)) {
         return CharsetSource::ByteOrderMark;
     }
-    let text = headers.text("content-type").unwrap_or_default();
-    let label = text.split(';').skip(1).find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        let value = value.trim().trim_matches('"');
-        name.trim().eq_ignore_ascii_case("charset").then_some(value)
-    });
-    let declared = label.and_then(|label| Encoding::for_label(label.as_bytes()));
+    let value = headers.get("content-type").unwrap_or_default();
+    let label = MediaType::parse(value).charset();
+    let declared = label.and_then(Encoding::for_label);
     if declared.is_some_and(names) {
         CharsetSource::ContentType
     } else {

@@ -219,13 +219,9 @@ impl Held {
         let found = warc_metadata::answer(url, reader.block(), extractor, limit);
         let found = found.ok().flatten()?;
         reader.end().ok()?;
-        let content_type = found.headers.text("content-type").map(|value| {
-            let essence = value.split(';').next().unwrap_or_default();
-            essence.trim().to_ascii_lowercase()
-        });
         Some(Known {
             digest: Some(format!("xxh3:{:032x}", found.digest)),
-            content_type: content_type.filter(|text| !text.is_empty()),
+            content_type: found.headers.media_type(),
             charset: found.extracted.charset.map(str::to_owned),
             extracted: found.extracted,
         })

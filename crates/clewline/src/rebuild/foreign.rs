@@ -66,11 +66,7 @@ fn entry(url: CrawlUrl, date: Moment, wire: u64, found: Captured, keys: &Keyer) 
         .reference("location")
         .filter(|_| is_redirect_status(found.status))
         .and_then(|location| url.join(&location).ok());
-    let media_type = text("content-type").and_then(|value| {
-        let essence = value.split(';').next().unwrap_or_default();
-        let essence = essence.trim().to_ascii_lowercase();
-        (!essence.is_empty()).then_some(essence)
-    });
+    let media_type = headers.media_type();
     let extracted = found.extracted;
     let links: Vec<_> = extracted
         .links

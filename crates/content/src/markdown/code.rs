@@ -3,10 +3,12 @@
 //! Owns how long a fence must be and where pages name a language. Invariant: what stands in
 //! code is never escaped, and its fence never occurs in it.
 
+use clewline_html::TagAttributes;
+use clewline_html::references::decoded_text;
+
 use super::Writer;
 use crate::math::Formula;
 use crate::raised::raised;
-use crate::scan::{Attributes, decoded};
 use crate::tag::Tag;
 use crate::tree::NodeId;
 
@@ -91,7 +93,7 @@ impl Writer<'_, '_> {
             let node = self.tree.node(child);
             match node.tag {
                 _ if self.selection.is_dropped(child) => {}
-                Tag::Text => text.push_str(&decoded(node.text)),
+                Tag::Text => text.push_str(&decoded_text(node.text)),
                 Tag::Br => text.push('\n'),
                 Tag::Sup | Tag::Sub => text.push_str(&self.plain_raised(child)),
                 Tag::Math | Tag::Script => {
@@ -114,7 +116,7 @@ impl Writer<'_, '_> {
     }
 }
 
-fn named_language(attributes: Attributes<'_>) -> Option<String> {
+fn named_language(attributes: TagAttributes<'_>) -> Option<String> {
     if attributes.is_empty() {
         return None;
     }

@@ -10,11 +10,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use clewline_html::references::decoded_text;
 use url::Url;
 
 use crate::drawing;
 use crate::math::{Formula, Layout, MathPiece, pieces};
-use crate::scan::decoded;
 use crate::selection::Selection;
 use crate::tag::Tag;
 use crate::tree::{NodeId, Tree};
@@ -92,7 +92,7 @@ impl Writer<'_, '_> {
         let tree = self.tree;
         let node = tree.node(id);
         match node.tag {
-            Tag::Text if self.inside.code => self.span(&decoded(node.text)),
+            Tag::Text if self.inside.code => self.span(&decoded_text(node.text)),
             Tag::Text => self.words(node.text),
             Tag::Math | Tag::Script => self.formula(Formula::of_node(tree, id).as_ref()),
             Tag::Svg => self.drawing(id),
@@ -240,7 +240,7 @@ impl Writer<'_, '_> {
 
     /// Text with its character references as written, and the formulas in it.
     fn words(&mut self, raw: &str) {
-        let text = decoded(raw);
+        let text = decoded_text(raw);
         for piece in pieces(&text, self.tree.tex) {
             match piece {
                 MathPiece::Words(words) => self.sheet.text(words),

@@ -4,7 +4,8 @@
 //! refuses to know of annotations. Invariant: only what stands in a token is written, so stray
 //! text adds nothing, and the recursion is as deep as the tree.
 
-use crate::scan::decoded;
+use clewline_html::references::decoded_text;
+
 use crate::tag::Tag;
 use crate::tree::{NodeId, Tree};
 
@@ -66,7 +67,7 @@ fn token(tree: &Tree<'_>, id: NodeId) -> String {
     for child in tree.children(id) {
         let node = tree.node(child);
         if node.tag == Tag::Text {
-            text.push_str(&decoded(node.text));
+            text.push_str(&decoded_text(node.text));
         } else {
             text.push_str(&token(tree, child));
         }

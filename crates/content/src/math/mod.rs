@@ -11,8 +11,11 @@ mod signs;
 #[cfg(test)]
 mod tests;
 
-use crate::scan::{Attributes, any_word, decoded};
+use clewline_html::TagAttributes;
+use clewline_html::references::decoded_text;
+
 use crate::tag::Tag;
+use crate::token::any_word;
 use crate::tree::{NodeId, Tree};
 
 pub(crate) use signs::{MathPiece, TexUse, pieces};
@@ -80,7 +83,7 @@ impl Formula {
     }
 
     /// TeX in a script, as `MathJax` 2 has it.
-    pub(crate) fn of_script(attributes: Attributes<'_>, text: &str) -> Option<Self> {
+    pub(crate) fn of_script(attributes: TagAttributes<'_>, text: &str) -> Option<Self> {
         if !is_tex_script(attributes) {
             return None;
         }
@@ -89,7 +92,7 @@ impl Formula {
     }
 
     /// TeX as the text of an image.
-    pub(crate) fn of_image(attributes: Attributes<'_>) -> Option<Self> {
+    pub(crate) fn of_image(attributes: TagAttributes<'_>) -> Option<Self> {
         if attributes.is_empty() {
             return None;
         }
@@ -128,7 +131,7 @@ impl Formula {
 }
 
 /// Whether a script holds a formula.
-pub(crate) fn is_tex_script(attributes: Attributes<'_>) -> bool {
+pub(crate) fn is_tex_script(attributes: TagAttributes<'_>) -> bool {
     let kind = attributes.value("type");
     kind.is_some_and(|kind| kind.trim_start().starts_with("math/tex"))
 }
@@ -176,7 +179,7 @@ fn annotation(tree: &Tree<'_>, id: NodeId) -> Option<String> {
         match node.tag {
             Tag::Annotation if is_tex() => {
                 let texts = tree.children(child).map(|text| tree.node(text).text);
-                Some(decoded(&texts.collect::<String>()).into_owned())
+                Some(decoded_text(&texts.collect::<String>()).into_owned())
             }
             Tag::Text | Tag::Annotation | Tag::AnnotationXml => None,
             _ => annotation(tree, child),

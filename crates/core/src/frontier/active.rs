@@ -5,6 +5,8 @@
 //! when it is put aside, and at every seal for all lanes that were touched, so that neither
 //! turns the crawl impolite.
 
+use std::collections::VecDeque;
+
 use super::lane::Lane;
 use super::pace::Moment;
 use super::store::{Span, Store, Waiting};
@@ -16,6 +18,29 @@ use crate::url::CrawlUrl;
 /// Waiting hosts that are taken in at a time.
 const INTAKE: usize = 256;
 
+/// The comings and goings of lanes.
+#[derive(Debug, Default)]
+pub(super) struct Residents {
+    /// Lanes that changed since the last seal.
+    touched: Vec<HostId>,
+    /// Lanes that had nothing to do when they were looked at, the first one first.
+    resting: VecDeque<HostId>,
+    /// Hosts that are not active may have work in the store.
+    do_hosts_wait: bool,
+}
+
+impl Residents {
+    /// A host that is not active has work.
+    pub(super) const fn let_wait(&mut self) {
+        self.do_hosts_wait = true;
+    }
+
+    /// Whether a host that is not active may have work.
+    pub(super) const fn do_hosts_wait(&self) -> bool {
+        self.do_hosts_wait
+    }
+}
+
 impl<S: Store> Frontier<S> {
     /// Goes on where an earlier run stopped.
     pub fn restore(&mut self, state: FrontierState) {
@@ -24,27 +49,18 @@ impl<S: Store> Frontier<S> {
         for (reason, count) in state.refused {
             self.refused[reason.place()] = count;
         }
-        for url in &state.joined {
-            self.join_scope(url);
-        }
-        self.joined = state.joined;
+        self.restore_joined(state.joined);
         self.sitemaps_todo = state.sitemaps_todo;
         if self.rules.limits.depth.is_some() {
-            self.level = state.level;
+            self.levels.restore(state.level);
         }
-        self.hosts_wait = true;
+        self.residents.let_wait();
         self.recall_traps(state.traps);
-    }
-
-    /// A root of an earlier run that is not to be fetched again.
-    pub fn know_root(&mut self, url: &CrawlUrl) {
-        self.join_scope(url);
-        self.root_hosts.insert(self.rules.keyer.key(url).host());
     }
 
     /// Closes the open batch: saves what was touched, and what else the caller has to keep.
     pub fn seal(&mut self, notes: Vec<(&'static str, Vec<u8>)>) -> Result<S::Sealed, S::Error> {
-        for host in std::mem::take(&mut self.touched) {
+        for host in std::mem::take(&mut self.residents.touched) {
             if let Some(lane) = self.lanes.get_mut(&host) {
                 lane.touched = false;
                 let row = lane.row(|moment| self.rules.wall(moment));
@@ -70,8 +86,8 @@ impl<S: Store> Frontier<S> {
         FrontierState {
             counts: self.counts,
             refused: self.refused().filter(|(_, count)| *count > 0).collect(),
-            joined: self.joined.clone(),
-            level: self.level,
+            joined: self.joined().to_vec(),
+            level: self.levels.level(),
             sitemaps_todo: self.sitemaps_todo,
             traps: self.traps(),
         }
@@ -92,7 +108,7 @@ impl<S: Store> Frontier<S> {
                 Some(row) => lane.restore(row, now, |wall| self.rules.moment(wall, now)),
                 None => self.counts.hosts += 1,
             }
-            lane.counted = !self.hosts_wait;
+            lane.counted = !self.residents.do_hosts_wait;
             self.lanes.insert(host, Box::new(lane));
         }
         Ok(host)
@@ -118,7 +134,7 @@ impl<S: Store> Frontier<S> {
             return Ok(());
         };
         if !std::mem::replace(&mut lane.touched, true) {
-            self.touched.push(host);
+            self.residents.touched.push(host);
         }
         if lane.resting || !lane.is_idle() {
             return Ok(());
@@ -126,7 +142,7 @@ impl<S: Store> Frontier<S> {
         let span = self.whole_span(host);
         if self.store.waiting(host, span)? == Waiting::Nothing {
             self.lane(host).resting = true;
-            self.resting.push_back(host);
+            self.residents.resting.push_back(host);
         }
         Ok(())
     }
@@ -138,7 +154,7 @@ impl<S: Store> Frontier<S> {
 
     /// Puts the lane aside that has had nothing to do for the longest time.
     fn put_one_aside(&mut self) -> Result<bool, S::Error> {
-        while let Some(host) = self.resting.pop_front() {
+        while let Some(host) = self.residents.resting.pop_front() {
             let span = self.whole_span(host);
             let Some(lane) = self.lanes.get_mut(&host) else {
                 continue;
@@ -161,14 +177,14 @@ impl<S: Store> Frontier<S> {
     /// Takes in hosts that wait in the store, as far as there is room.
     pub(super) fn take_in_hosts(&mut self, now: Moment) -> Result<(), S::Error> {
         for _ in 0..INTAKE {
-            if !self.hosts_wait {
+            if !self.residents.do_hosts_wait {
                 return Ok(());
             }
             if !self.has_room_for_lane()? {
                 return Ok(());
             }
             if !self.take_in_host(self.intake_span(), now)? {
-                self.hosts_wait = false;
+                self.residents.do_hosts_wait = false;
                 return Ok(());
             }
         }

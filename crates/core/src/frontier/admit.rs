@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::entry::{Attempts, Chain, Class, Entry, Ticket};
-use super::job::{Admission, Answer, Note, Offer};
+use super::job::{Admission, Answer, Offer};
 use super::lane::RobotsState;
 use super::pace::Moment;
 use super::store::Store;
@@ -14,7 +14,6 @@ use super::{Frontier, Origin, SITEMAP_NESTING};
 use crate::key::Key;
 use crate::link::{Link, LinkKind};
 use crate::outcome::SkipReason;
-use crate::scope::Joined;
 use crate::url::CrawlUrl;
 
 impl<S: Store> Frontier<S> {
@@ -27,7 +26,7 @@ impl<S: Store> Frontier<S> {
     ) -> Result<Admission, S::Error> {
         let key = self.rules.keyer.key(&url);
         self.join_scope(&url);
-        self.root_hosts.insert(key.host());
+        self.roots.add(key.host());
         let mut entry = self.entry(Link::new(url, LinkKind::Root), key);
         entry.root = true;
         entry.guessed_scheme = guessed_scheme;
@@ -288,28 +287,9 @@ impl<S: Store> Frontier<S> {
             self.lane(host).queued += 1;
             self.reschedule(host, now)?;
         } else {
-            self.hosts_wait = true;
+            self.residents.let_wait();
         }
         Ok(Admission::Accepted)
-    }
-
-    /// A root's redirects ended on this page: its host joins the roots.
-    pub(super) fn join_root(&mut self, entry: &Entry) {
-        if self.join_scope(&entry.url) == Joined::Host {
-            self.joined.push(entry.url.clone());
-            self.note(Note::HostJoined {
-                host: entry.url.host().into(),
-            });
-        }
-    }
-
-    /// Widens the scope by a root.
-    pub(super) fn join_scope(&mut self, root: &CrawlUrl) -> Joined {
-        let joined = self.rules.scope.join(root);
-        if joined != Joined::Nothing {
-            self.verdict_cache.forget_refusals();
-        }
-        joined
     }
 
     fn count_refusal(&mut self, verdict: Admission) {

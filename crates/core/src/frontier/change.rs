@@ -23,7 +23,7 @@ impl<S: Store> Frontier<S> {
         self.rules.host = Arc::clone(&other.host);
         self.rules.hosts.clone_from(&other.hosts);
         // What is in flight and was not counted is not counted when it ends, either.
-        self.grouping = self.rules.grouping();
+        self.shared.count(self.rules.grouping());
         let hosts: Vec<HostId> = self.lanes.keys().copied().collect();
         for host in hosts {
             self.retune(host, now);
@@ -32,7 +32,7 @@ impl<S: Store> Frontier<S> {
     }
 
     fn retune(&mut self, host: HostId, now: Moment) {
-        let is_root = self.root_hosts.contains(&host);
+        let is_root = self.roots.are_on(host);
         let Some(lane) = self.lanes.get_mut(&host) else {
             return;
         };
@@ -44,8 +44,8 @@ impl<S: Store> Frontier<S> {
         };
         let delay = crawl_delay(lane);
         lane.pace.change(&lane.rules.politeness, delay, now);
-        let has_work = lane.scheduled.is_some() || !lane.window.is_empty();
-        if has_work && !lane.waits_in_group && !lane.waits_for_slot {
+        let has_work = lane.place.scheduled().is_some() || !lane.window.is_empty();
+        if has_work && !lane.place.is_waiting() {
             let at = lane.pace.next_at().max(now);
             self.schedule_lane(host, at);
         }

@@ -6,8 +6,10 @@
 
 use std::collections::VecDeque;
 use std::hash::Hash;
+use std::net::IpAddr;
 
 use super::pace::Moment;
+use super::rules::Grouping;
 use super::store::KeyMap;
 use crate::key::HostId;
 use crate::politeness::{GroupPace, Rate};
@@ -24,11 +26,18 @@ struct Group {
     wake_at: Option<Moment>,
 }
 
-/// Whether a group may start a request.
+/// A group of hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum GroupKey {
+    /// The hosts of a registrable domain, by its fingerprint.
+    Domain(u64),
+    /// The hosts at an address.
+    Address(IpAddr),
+}
+
+/// Why a group may not start a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Room {
-    /// Yes.
-    Free,
     /// Not before this moment.
     At(Moment),
     /// Not before a request of the group has ended.
@@ -44,30 +53,101 @@ pub(super) struct Woken {
     pub(super) again: Option<Moment>,
 }
 
+/// All groups of both kinds, and which of them are counted.
+#[derive(Debug)]
+pub(super) struct SharedLimits {
+    domains: Groups<u64>,
+    addresses: Groups<IpAddr>,
+    grouping: Grouping,
+}
+
+impl SharedLimits {
+    pub(super) fn new(grouping: Grouping) -> Self {
+        Self {
+            domains: Groups::new(),
+            addresses: Groups::new(),
+            grouping,
+        }
+    }
+
+    /// From now on these are counted.
+    pub(super) const fn count(&mut self, grouping: Grouping) {
+        self.grouping = grouping;
+    }
+
+    pub(super) const fn counts_domains(&self) -> bool {
+        self.grouping.domains
+    }
+
+    pub(super) const fn counts_addresses(&self) -> bool {
+        self.grouping.addresses
+    }
+
+    /// What keeps a group from starting a request; nothing, if it may.
+    pub(super) fn room(&self, group: GroupKey, pace: GroupPace, now: Moment) -> Option<Room> {
+        match group {
+            GroupKey::Domain(key) => self.domains.room(key, pace, now),
+            GroupKey::Address(key) => self.addresses.room(key, pace, now),
+        }
+    }
+
+    /// A request of the group starts.
+    pub(super) fn start(&mut self, group: GroupKey, pace: GroupPace, now: Moment) {
+        match group {
+            GroupKey::Domain(key) => self.domains.start(key, pace, now),
+            GroupKey::Address(key) => self.addresses.start(key, pace, now),
+        }
+    }
+
+    /// A request of the group has ended; answers when to wake it, if lanes wait.
+    pub(super) fn end(&mut self, group: GroupKey, now: Moment) -> Option<Moment> {
+        match group {
+            GroupKey::Domain(key) => self.domains.end(key, now),
+            GroupKey::Address(key) => self.addresses.end(key, now),
+        }
+    }
+
+    /// A lane waits for this group; answers when to wake the group, if that is not known yet.
+    pub(super) fn wait(&mut self, group: GroupKey, lane: HostId, room: Room) -> Option<Moment> {
+        match group {
+            GroupKey::Domain(key) => self.domains.wait(key, lane, room),
+            GroupKey::Address(key) => self.addresses.wait(key, lane, room),
+        }
+    }
+
+    /// The group's wake-up is due: the lane that may try now, and the next wake-up.
+    pub(super) fn wake(&mut self, group: GroupKey, at: Moment) -> Woken {
+        match group {
+            GroupKey::Domain(key) => self.domains.wake(key, at),
+            GroupKey::Address(key) => self.addresses.wake(key, at),
+        }
+    }
+}
+
 /// All groups of one kind.
 #[derive(Debug)]
-pub(super) struct Groups<K: Eq + Hash + Copy> {
+struct Groups<K: Eq + Hash + Copy> {
     groups: KeyMap<K, Group>,
     sweep_at: usize,
 }
 
 impl<K: Eq + Hash + Copy> Groups<K> {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         Self {
             groups: KeyMap::default(),
             sweep_at: FIRST_SWEEP,
         }
     }
 
-    pub(super) fn room(&self, key: K, pace: GroupPace, now: Moment) -> Room {
+    fn room(&self, key: K, pace: GroupPace, now: Moment) -> Option<Room> {
         match self.groups.get(&key) {
-            Some(group) if group.in_flight >= pace.in_flight => Room::Full,
-            Some(group) if group.next_at > now => Room::At(group.next_at),
-            _ => Room::Free,
+            Some(group) if group.in_flight >= pace.in_flight => Some(Room::Full),
+            Some(group) if group.next_at > now => Some(Room::At(group.next_at)),
+            _ => None,
         }
     }
 
-    pub(super) fn start(&mut self, key: K, pace: GroupPace, now: Moment) {
+    fn start(&mut self, key: K, pace: GroupPace, now: Moment) {
         self.sweep(now);
         let group = self.groups.entry(key).or_default();
         group.in_flight += 1;
@@ -75,8 +155,7 @@ impl<K: Eq + Hash + Copy> Groups<K> {
         group.next_at = now + pace.rate.map_or(Moment::ZERO, Rate::interval);
     }
 
-    /// A request of the group has ended; answers when to wake it, if lanes wait.
-    pub(super) fn end(&mut self, key: K, now: Moment) -> Option<Moment> {
+    fn end(&mut self, key: K, now: Moment) -> Option<Moment> {
         let group = self.groups.get_mut(&key)?;
         group.in_flight = group.in_flight.saturating_sub(1);
         if group.waiters.is_empty() {
@@ -85,19 +164,16 @@ impl<K: Eq + Hash + Copy> Groups<K> {
         arm(group, now)
     }
 
-    /// A lane waits for this group; answers when to wake the group, if that is not known yet.
-    pub(super) fn wait(&mut self, key: K, lane: HostId, room: Room) -> Option<Moment> {
+    fn wait(&mut self, key: K, lane: HostId, room: Room) -> Option<Moment> {
         let group = self.groups.entry(key).or_default();
         group.waiters.push_back(lane);
         match room {
             Room::Full => None,
             Room::At(at) => arm(group, at),
-            Room::Free => arm(group, Moment::ZERO),
         }
     }
 
-    /// The group's wake-up is due: the lane that may try now, and the next wake-up.
-    pub(super) fn wake(&mut self, key: K, at: Moment) -> Woken {
+    fn wake(&mut self, key: K, at: Moment) -> Woken {
         let Some(group) = self.groups.get_mut(&key) else {
             return Woken::default();
         };

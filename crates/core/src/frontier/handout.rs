@@ -8,17 +8,20 @@
 use std::net::IpAddr;
 use std::slice::from_ref;
 
+use super::Frontier;
 use super::entry::{Class, Entry, Origin};
-use super::group::Room;
-use super::job::{End, Finished, Job, JobId, Next, Patience, Work};
+use super::flights::{Flight, JobKind};
+use super::group::GroupKey;
+use super::job::{End, Finished, Job, Next, Patience, Work};
 use super::lane::{Addresses, RobotsState};
 use super::pace::Moment;
+use super::page_budget::counts_as_page;
+use super::place::LanePlace;
 use super::robots::Judged;
 use super::schedule::Wake;
 use super::slots::{Taken, Turn};
 use super::store::Store;
 use super::suspects::Suspect;
-use super::{Flight, Frontier, JobKind};
 use crate::address::AddressPolicy;
 use crate::key::HostId;
 use crate::link::LinkKind;
@@ -64,7 +67,7 @@ impl<S: Store> Frontier<S> {
                     Next::Waiting
                 });
             }
-            if self.alone {
+            if self.suspects.is_one_alone() {
                 return Ok(Next::Waiting);
             }
             if let Some(next) = self.look_for_network(now)? {
@@ -91,12 +94,11 @@ impl<S: Store> Frontier<S> {
     fn woken(&mut self, at: Moment, wake: Wake, now: Moment) -> Result<Option<Next>, S::Error> {
         let woken = match wake {
             Wake::Lane(host) => return self.wake_lane(host, at, now),
-            Wake::Domain(key) => self.domains.wake(key, at),
-            Wake::Address(key) => self.addresses.wake(key, at),
+            Wake::Group(group) => self.shared.wake(group, at),
         };
         if let Some(host) = woken.lane {
             if let Some(lane) = self.lanes.get_mut(&host) {
-                lane.waits_in_group = false;
+                lane.place.move_to(LanePlace::Nowhere);
             }
             self.schedule_lane(host, now);
         }
@@ -115,10 +117,10 @@ impl<S: Store> Frontier<S> {
         let Some(lane) = self.lanes.get_mut(&host) else {
             return Ok(None);
         };
-        if lane.scheduled != Some(at) {
+        if lane.place.scheduled() != Some(at) {
             return Ok(None);
         }
-        lane.scheduled = None;
+        lane.place.move_to(LanePlace::Nowhere);
         self.ask_lane(host, now)
     }
 
@@ -280,7 +282,7 @@ impl<S: Store> Frontier<S> {
             spaced: self.lane(host).pace.is_one_at_a_time(),
         };
         if counts_as_page(kind) {
-            self.pages_in_flight += 1;
+            self.page_budget.started();
             self.lane(host).pages_in_flight += 1;
         }
         let kind = JobKind::Page(Box::new(entry));
@@ -349,37 +351,29 @@ impl<S: Store> Frontier<S> {
     /// Whether domain and address have room; if not, the lane waits for them.
     fn may_start(&mut self, host: HostId, address: Option<IpAddr>, now: Moment) -> bool {
         let lane = self.lane(host);
-        let (domain, address_pace) = (lane.rules.politeness.domain, lane.rules.politeness.address);
+        let politeness = &lane.rules.politeness;
+        let (domain, address_pace) = (politeness.domain, politeness.address);
         let key = lane.domain;
-        if self.grouping.domains {
-            let room = self.domains.room(key, domain, now);
-            if room != Room::Free {
-                self.lane(host).waits_in_group = true;
-                if let Some(at) = self.domains.wait(key, host, room) {
-                    self.schedule.add(at, Wake::Domain(key));
+        let address = address.filter(|address| self.is_limited(*address));
+        let address = address.map(|address| (GroupKey::Address(address), address_pace));
+        let domain = (GroupKey::Domain(key), domain);
+        let domain = self.shared.counts_domains().then_some(domain);
+        for (group, pace) in domain.into_iter().chain(address) {
+            if let Some(room) = self.shared.room(group, pace, now) {
+                self.lane(host).place.move_to(LanePlace::InGroup);
+                if let Some(at) = self.shared.wait(group, host, room) {
+                    self.schedule.add(at, Wake::Group(group));
                 }
                 return false;
             }
         }
-        let Some(address) = address.filter(|address| self.is_limited(*address)) else {
-            return true;
-        };
-        let room = self.addresses.room(address, address_pace, now);
-        if room == Room::Free {
-            return true;
-        }
-        let lane = self.lane(host);
-        lane.waits_in_group = true;
-        if let Some(at) = self.addresses.wait(address, host, room) {
-            self.schedule.add(at, Wake::Address(address));
-        }
-        false
+        true
     }
 
     /// Whether requests to an address are counted.
     pub(super) fn is_limited(&self, address: IpAddr) -> bool {
         let mut shared = self.rules.shared_addresses.iter();
-        self.grouping.addresses && !shared.any(|range| range.contains(address))
+        self.shared.counts_addresses() && !shared.any(|range| range.contains(address))
     }
 
     /// Starts a request and charges it to lane, domain and address.
@@ -396,12 +390,12 @@ impl<S: Store> Frontier<S> {
         let slot = lane.slot_for(&launch.kind);
         let politeness = &lane.rules.politeness;
         let paces = (politeness.domain, politeness.address);
-        let domain = Some(lane.domain).filter(|_| self.grouping.domains);
+        let domain = Some(lane.domain).filter(|_| self.shared.counts_domains());
         if let Some(domain) = domain {
-            self.domains.start(domain, paces.0, now);
+            self.shared.start(GroupKey::Domain(domain), paces.0, now);
         }
         if let Some(address) = limited {
-            self.addresses.start(address, paces.1, now);
+            self.shared.start(GroupKey::Address(address), paces.1, now);
         }
         let charged = Charged {
             domain,
@@ -412,25 +406,21 @@ impl<S: Store> Frontier<S> {
     }
 
     fn lease(&mut self, lane: HostId, launch: Launch, charged: Charged, now: Moment) -> Next {
-        self.next_job += 1;
         self.counts.in_flight += 1;
         let (taken, patience) = charged.slot;
         self.slots.start(taken);
-        self.await_flight(self.next_job, taken.standing(), now);
-        self.flights.insert(
-            self.next_job,
-            Flight {
-                lane,
-                kind: launch.kind,
-                domain: charged.domain,
-                address: charged.address,
-                since: now,
-                taken,
-                excused: false,
-            },
-        );
+        let id = self.flights.add(Flight {
+            lane,
+            kind: launch.kind,
+            domain: charged.domain,
+            address: charged.address,
+            since: now,
+            taken,
+            excused: false,
+        });
+        self.await_flight(id, taken.standing(), now);
         Next::Start(Job {
-            id: JobId(self.next_job),
+            id,
             work: launch.work,
             patience,
         })
@@ -463,7 +453,7 @@ impl<S: Store> Frontier<S> {
         self.counts.settled += 1;
         self.counts.withheld -= u64::from(entry.class == Class::Withheld);
         self.sitemap_ended(&entry);
-        self.suspects.remove(&entry.key);
+        self.suspects.clear(entry.key);
         if let Some(lane) = self.lanes.get_mut(&entry.key.host()) {
             lane.queued = lane.queued.saturating_sub(1);
         }
@@ -487,9 +477,4 @@ fn permitted(policy: &AddressPolicy, addresses: &[IpAddr], turn: usize) -> Ready
         Some(address) => Ready::Yes(Some(*address)),
         None => Ready::Private(format!("{first} is not a public address").into()),
     }
-}
-
-/// Sitemaps and parts of pages do not count as pages.
-pub(super) fn counts_as_page(kind: LinkKind) -> bool {
-    kind != LinkKind::SitemapFile && !kind.is_requisite()
 }

@@ -4,14 +4,11 @@
 //! the run, so that a crawl that is resumed before it ended tries them again.
 
 use super::Frontier;
-use super::handout::counts_as_page;
 use super::job::{Budget, End, Hold, HoldKind, Next};
 use super::lane::{Lane, RobotsState};
 use super::pace::Moment;
 use super::schedule::Wake;
 use super::store::Store;
-use crate::key::HostId;
-use crate::link::LinkKind;
 
 impl<S: Store> Frontier<S> {
     /// Finds something that may be done after all, now that nothing else can.
@@ -41,32 +38,13 @@ impl<S: Store> Frontier<S> {
             .then_some(Budget::Time)
     }
 
-    /// Whether a budget of pages holds what is next on a host.
-    pub(super) fn page_budget_holds(&mut self, host: HostId, kind: LinkKind) -> bool {
-        if kind.is_requisite() {
-            return false;
-        }
-        let limits = &self.rules.limits;
-        if !counts_as_page(kind) && !self.pages_spent() {
-            return false;
-        }
-        let taken = self.counts.pages + self.pages_in_flight;
-        if limits.pages.is_some_and(|pages| taken >= pages) {
-            self.held_by_pages.insert(host);
-            return true;
-        }
-        let lane = self.lanes.get(&host).expect("a scheduled lane is there");
-        let most = lane.rules.pages.or(limits.pages_per_host);
-        most.is_some_and(|pages| lane.pages + lane.pages_in_flight >= pages)
-    }
-
     pub(super) fn idle(&mut self) -> Next {
         let wake = self.first_wake().map(|(at, _)| at);
-        match wake.into_iter().chain(self.waits.look_at()).min() {
+        match wake.into_iter().chain(self.levels.look_at()).min() {
             Some(at) => Next::WaitUntil(at),
             None if !self.flights.is_empty() => Next::Waiting,
             None if self.counts.todo() <= self.withheld() => Next::Done(End::Finished),
-            None if !self.held_by_pages.is_empty() => Next::Done(End::Budget(Budget::Pages)),
+            None if self.page_budget.holds_any() => Next::Done(End::Budget(Budget::Pages)),
             None => Next::Done(End::Budget(Budget::PagesPerHost)),
         }
     }
@@ -78,7 +56,7 @@ impl<S: Store> Frontier<S> {
                 Wake::Lane(host) => self
                     .lanes
                     .get(&host)
-                    .is_none_or(|lane| lane.scheduled != Some(at)),
+                    .is_none_or(|lane| lane.place.scheduled() != Some(at)),
                 _ => false,
             };
             if !outdated {

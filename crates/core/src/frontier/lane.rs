@@ -12,6 +12,7 @@ use super::entry::{Entry, Origin, RobotsFetch};
 use super::health::Health;
 use super::outage::Onset;
 use super::pace::{Moment, Pace};
+use super::place::Whereabouts;
 use super::rules::HostRules;
 use super::slots::Standing;
 use super::store::{LaneRow, RowEnd};
@@ -160,7 +161,7 @@ fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
 /// One host.
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each marks that the lane stands in one of the frontier's lists"
+    reason = "facts of a host that do not exclude each other; where it is in hand is its place"
 )]
 #[derive(Debug)]
 pub(super) struct Lane {
@@ -183,9 +184,7 @@ pub(super) struct Lane {
     pub(super) address_turn: usize,
     pub(super) resolved_before: bool,
     pub(super) ended: Option<LaneEnd>,
-    pub(super) scheduled: Option<Moment>,
-    pub(super) waits_in_group: bool,
-    pub(super) waits_for_slot: bool,
+    pub(super) place: Whereabouts,
     pub(super) touched: bool,
     pub(super) resting: bool,
     /// It answered in this run, or gave pages in an earlier one.
@@ -234,9 +233,7 @@ impl Lane {
             address_turn: 0,
             resolved_before: false,
             ended: None,
-            scheduled: None,
-            waits_in_group: false,
-            waits_for_slot: false,
+            place: Whereabouts::NEW,
             touched: false,
             resting: false,
             answered: false,
@@ -430,8 +427,7 @@ impl Lane {
             && self.delayed.is_empty()
             && self.robots_fetches.is_empty()
             && self.set_aside.is_empty()
-            && !self.waits_in_group
-            && !self.waits_for_slot
+            && !self.place.is_waiting()
             && self.origins.iter().all(OriginState::is_settled)
     }
 

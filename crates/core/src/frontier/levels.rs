@@ -7,14 +7,17 @@
 //! others led to meanwhile keeps the depth it was given. Invariant: a level does not end while
 //! something of it could start, or was started a moment ago.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::Frontier;
+use super::flights::Flights;
+use super::job::JobId;
 use super::pace::Moment;
 use super::schedule::Wake;
 use super::slots::Standing;
-use super::store::{KeyMap, Store};
+use super::store::Store;
+use crate::key::HostId;
 
 /// A level waits so long for the answer of a host that has not given a page yet …
 const NEW_PATIENCE: Duration = Duration::from_secs(2);
@@ -25,16 +28,16 @@ const PARKED_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Requests in flight that a level waits for, in the order of their starts.
 #[derive(Debug, Default)]
-struct Awaited(VecDeque<(Moment, u64)>);
+struct Awaited(VecDeque<(Moment, JobId)>);
 
 impl Awaited {
-    fn add(&mut self, until: Moment, job: u64) {
+    fn add(&mut self, until: Moment, job: JobId) {
         self.0.push_back((until, job));
     }
 
     /// Forgets those at both ends that are over; until when the level waits for the others.
-    fn until<T>(&mut self, flights: &KeyMap<u64, T>, now: Moment) -> Option<Moment> {
-        let is_over = |(until, job): &(Moment, u64)| *until <= now || !flights.contains_key(job);
+    fn until(&mut self, flights: &Flights, now: Moment) -> Option<Moment> {
+        let is_over = |(until, job): &(Moment, JobId)| *until <= now || flights.get(*job).is_none();
         while self.0.front().is_some_and(is_over) {
             self.0.pop_front();
         }
@@ -45,9 +48,12 @@ impl Awaited {
     }
 }
 
-/// What the level waits for.
-#[derive(Debug, Default)]
-pub(super) struct Waits {
+/// The level that is handed out, what it waits for, and who waits for the next one.
+#[derive(Debug)]
+pub(super) struct Levels {
+    level: u32,
+    /// Hosts with URLs of the next level.
+    held: BTreeSet<HostId>,
     new: Awaited,
     proven: Awaited,
     /// Until then a host keeps the level waiting that will be asked again.
@@ -56,7 +62,40 @@ pub(super) struct Waits {
     look_at: Option<Moment>,
 }
 
-impl Waits {
+impl Levels {
+    /// Depth is the shortest path only if levels are handed out in order; without a limit of
+    /// depth all URLs are of one level.
+    pub(super) fn new(deepest: Option<u32>) -> Self {
+        Self {
+            level: deepest.map_or(u32::MAX, |_| 0),
+            held: BTreeSet::new(),
+            new: Awaited::default(),
+            proven: Awaited::default(),
+            later: Moment::ZERO,
+            look_at: None,
+        }
+    }
+
+    /// The depth of the level, of URLs that may be handed out.
+    pub(super) const fn level(&self) -> u32 {
+        self.level
+    }
+
+    /// Goes on with the level of an earlier run.
+    pub(super) const fn restore(&mut self, level: u32) {
+        self.level = level;
+    }
+
+    /// A host has URLs of the next level; whether that is news.
+    pub(super) fn hold(&mut self, host: HostId) -> bool {
+        self.held.insert(host)
+    }
+
+    /// Whether a host waits for the next level.
+    pub(super) fn holds(&self, host: HostId) -> bool {
+        self.held.contains(&host)
+    }
+
     /// When to look again whether the level is over, if nothing happens before.
     pub(super) const fn look_at(&self) -> Option<Moment> {
         self.look_at
@@ -65,13 +104,13 @@ impl Waits {
 
 impl<S: Store> Frontier<S> {
     /// Notes a request that the level waits for. A silent host had its time.
-    pub(super) fn await_flight(&mut self, job: u64, standing: Standing, now: Moment) {
+    pub(super) fn await_flight(&mut self, job: JobId, standing: Standing, now: Moment) {
         if self.rules.limits.depth.is_none() {
             return;
         }
         let (awaited, patience) = match standing {
-            Standing::New | Standing::Answered => (&mut self.waits.new, NEW_PATIENCE),
-            Standing::Proven => (&mut self.waits.proven, PROVEN_PATIENCE),
+            Standing::New | Standing::Answered => (&mut self.levels.new, NEW_PATIENCE),
+            Standing::Proven => (&mut self.levels.proven, PROVEN_PATIENCE),
             Standing::Silent => return,
         };
         awaited.until(&self.flights, now);
@@ -80,28 +119,28 @@ impl<S: Store> Frontier<S> {
 
     /// Goes on to the next level where nothing of this one can be done soon.
     pub(super) fn next_level(&mut self, now: Moment) -> Result<bool, S::Error> {
-        self.waits.look_at = None;
-        if self.held_by_level.is_empty() || self.does_level_wait(now) {
+        self.levels.look_at = None;
+        if self.levels.held.is_empty() || self.does_level_wait(now) {
             return Ok(false);
         }
-        self.level += 1;
-        self.hosts_wait = true;
-        for host in std::mem::take(&mut self.held_by_level) {
+        self.levels.level += 1;
+        self.residents.let_wait();
+        for host in std::mem::take(&mut self.levels.held) {
             self.reschedule(host, now)?;
         }
         Ok(true)
     }
 
     fn does_level_wait(&mut self, now: Moment) -> bool {
-        let new = self.waits.new.until(&self.flights, now);
-        let proven = self.waits.proven.until(&self.flights, now);
-        self.waits.look_at = new.max(proven);
-        self.waits.look_at.is_some() || self.slots.are_wanted_by_new() || self.is_one_due_soon(now)
+        let new = self.levels.new.until(&self.flights, now);
+        let proven = self.levels.proven.until(&self.flights, now);
+        self.levels.look_at = new.max(proven);
+        self.levels.look_at.is_some() || self.slots.are_wanted_by_new() || self.is_one_due_soon(now)
     }
 
     /// Whether a host that is not silent will be asked soon.
     fn is_one_due_soon(&mut self, now: Moment) -> bool {
-        if now < self.waits.later {
+        if now < self.levels.later {
             return true;
         }
         let soon = now + PARKED_PATIENCE;
@@ -114,7 +153,7 @@ impl<S: Store> Frontier<S> {
         let wakes = self.schedule.iter();
         let others = wakes.filter(|(at, wake)| *at < soon && !self.is_silent(*wake));
         let first = others.map(|(at, _)| at).min();
-        self.waits.later = first.unwrap_or_default();
+        self.levels.later = first.unwrap_or_default();
         first.is_some()
     }
 
@@ -124,10 +163,10 @@ impl<S: Store> Frontier<S> {
             Wake::Lane(host) => {
                 let lane = self.lanes.get(&host);
                 lane.is_none_or(|lane| {
-                    lane.standing == Standing::Silent || lane.scheduled.is_none()
+                    lane.standing == Standing::Silent || lane.place.scheduled().is_none()
                 })
             }
-            Wake::Domain(_) | Wake::Address(_) => false,
+            Wake::Group(_) => false,
         }
     }
 }

@@ -11,6 +11,7 @@ mod admit;
 mod change;
 mod entry;
 mod fallback;
+mod flights;
 mod group;
 mod handout;
 mod health;
@@ -21,11 +22,14 @@ mod latency;
 mod levels;
 mod outage;
 mod pace;
+mod page_budget;
 mod parts;
+mod place;
 mod redirects;
 mod replay;
 mod resolve;
 mod robots;
+mod roots;
 mod rules;
 mod schedule;
 mod seen;
@@ -42,8 +46,7 @@ mod traps;
 mod trouble;
 mod verdict_cache;
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
-use std::net::IpAddr;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -66,14 +69,18 @@ pub use suspects::Suspicion;
 pub use traps::{GivenUp, Site, Trap};
 pub use verdict_cache::VerdictCache;
 
-use group::Groups;
+use active::Residents;
+use flights::Flights;
+use group::SharedLimits;
 use lane::Lane;
-use levels::Waits;
+use levels::Levels;
 use outage::Outage;
+use page_budget::PageBudget;
 use redirects::Redirects;
-use rules::Grouping;
-use schedule::{Schedule, Wake};
-use slots::{Slots, Taken};
+use roots::RootHosts;
+use schedule::Schedule;
+use slots::Slots;
+use suspects::Suspects;
 use traps::Traps;
 
 use crate::key::{HostId, Key};
@@ -87,27 +94,6 @@ const LARGEST_WINDOW: usize = 64;
 
 /// Sitemap indexes above a sitemap.
 const SITEMAP_NESTING: u8 = 2;
-
-/// What a job in flight is about.
-#[derive(Debug)]
-enum JobKind {
-    Resolve(Origin),
-    Page(Box<Entry>),
-    Robots(Box<RobotsFetch>),
-}
-
-/// A job in flight and what it is charged to.
-#[derive(Debug)]
-struct Flight {
-    lane: HostId,
-    kind: JobKind,
-    domain: Option<u64>,
-    address: Option<IpAddr>,
-    since: Moment,
-    taken: Taken,
-    /// The process was stopped meanwhile.
-    excused: bool,
-}
 
 /// Counts that always add up: `admitted = settled + todo`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,38 +130,23 @@ pub struct Frontier<S> {
     verdict_cache: Arc<VerdictCache>,
     /// In boxes, because a map has room for up to twice as many as there are.
     lanes: KeyMap<HostId, Box<Lane>>,
-    domains: Groups<u64>,
-    addresses: Groups<IpAddr>,
-    grouping: Grouping,
+    shared: SharedLimits,
     schedule: Schedule,
     slots: Slots,
-    flights: KeyMap<u64, Flight>,
-    next_job: u64,
+    flights: Flights,
     counts: Counts,
-    pages_in_flight: u64,
+    page_budget: PageBudget,
     refused: Vec<u64>,
-    root_hosts: HashSet<HostId>,
-    held_by_pages: BTreeSet<HostId>,
-    /// Entries that were taken from the store in search of parts.
-    passed_over: usize,
-    level: u32,
-    waits: Waits,
-    held_by_level: BTreeSet<HostId>,
+    roots: RootHosts,
+    levels: Levels,
     notes: VecDeque<Note>,
-    touched: Vec<HostId>,
-    resting: VecDeque<HostId>,
-    hosts_wait: bool,
-    joined: Vec<CrawlUrl>,
+    residents: Residents,
     /// Where redirects of this run led, to find those that lead in a circle.
     redirects: Redirects,
     /// Sitemap files that are admitted and not settled; unknown after a run that did not count.
     sitemaps_todo: Option<u64>,
     outage: Outage,
-    suspects: KeyMap<Key, Suspicion>,
-    /// Hosts with URLs that wait until nothing is in flight.
-    aside: BTreeSet<HostId>,
-    /// What is in flight must stay alone.
-    alone: bool,
+    suspects: Suspects,
     /// Hosts whose robots.txt was given up.
     without_robots: BTreeSet<HostId>,
     traps: Traps,
@@ -203,44 +174,26 @@ pub struct FrontierState {
 impl<S: Store> Frontier<S> {
     /// An empty frontier over a store.
     pub fn new(rules: Rules, store: S) -> Self {
-        // Depth is the shortest path only if levels are handed out in order (`levels.rs`).
-        let level = if rules.limits.depth.is_some() {
-            0
-        } else {
-            u32::MAX
-        };
         Self {
-            grouping: rules.grouping(),
+            shared: SharedLimits::new(rules.grouping()),
             slots: Slots::new(rules.limits.concurrency),
+            levels: Levels::new(rules.limits.depth),
             rules,
             store,
             verdict_cache: Arc::default(),
             lanes: KeyMap::default(),
-            domains: Groups::new(),
-            addresses: Groups::new(),
             schedule: Schedule::default(),
-            flights: KeyMap::default(),
-            next_job: 0,
+            flights: Flights::default(),
             counts: Counts::default(),
-            pages_in_flight: 0,
+            page_budget: PageBudget::default(),
             refused: vec![0; SkipReason::ALL.len()],
-            root_hosts: HashSet::new(),
-            held_by_pages: BTreeSet::new(),
-            passed_over: 0,
-            level,
-            waits: Waits::default(),
-            held_by_level: BTreeSet::new(),
+            roots: RootHosts::default(),
             notes: VecDeque::new(),
-            touched: Vec::new(),
-            resting: VecDeque::new(),
-            hosts_wait: false,
-            joined: Vec::new(),
+            residents: Residents::default(),
             redirects: Redirects::default(),
             sitemaps_todo: Some(0),
             outage: Outage::default(),
-            suspects: KeyMap::default(),
-            aside: BTreeSet::new(),
-            alone: false,
+            suspects: Suspects::default(),
             without_robots: BTreeSet::new(),
             traps: Traps::default(),
         }
@@ -338,61 +291,6 @@ impl<S: Store> Frontier<S> {
         const MOST: usize = 1024;
         if self.notes.len() < MOST {
             self.notes.push_back(note);
-        }
-    }
-
-    /// Puts a lane into the schedule at the earliest moment at which it could start something.
-    fn reschedule(&mut self, host: HostId, now: Moment) -> Result<(), S::Error> {
-        let Some(lane) = self.lanes.get(&host) else {
-            return Ok(());
-        };
-        if lane.waits_in_group || lane.waits_for_slot {
-            return Ok(());
-        }
-        if lane.ended.is_none() && lane.in_flight >= lane.pace.in_flight_limit() {
-            return Ok(());
-        }
-        let queued = !lane.window.is_empty() || !lane.robots_fetches.is_empty();
-        let has_page_only =
-            lane.ended.is_none() && lane.robots_fetches.is_empty() && self.only_parts();
-        let work = if has_page_only {
-            let part = self.part_ahead(host, now)?;
-            if part.is_none() {
-                self.held_by_pages.insert(host);
-            }
-            part
-        } else if queued {
-            Some(now)
-        } else {
-            let delayed = lane.first_delayed();
-            match self.store.waiting(host, self.span(host))? {
-                Waiting::Ready => Some(now),
-                Waiting::Deeper => {
-                    self.held_by_level.insert(host);
-                    delayed
-                }
-                Waiting::Nothing => delayed,
-            }
-        };
-        let (Some(work), Some(lane)) = (work, self.lanes.get(&host)) else {
-            return Ok(());
-        };
-        let at = if lane.ended.is_some() {
-            now
-        } else {
-            work.max(lane.pace.next_at())
-        };
-        self.schedule_lane(host, at);
-        Ok(())
-    }
-
-    fn schedule_lane(&mut self, host: HostId, at: Moment) {
-        let Some(lane) = self.lanes.get_mut(&host) else {
-            return;
-        };
-        if lane.scheduled.is_none_or(|known| at < known) {
-            lane.scheduled = Some(at);
-            self.schedule.add(at, Wake::Lane(host));
         }
     }
 }

@@ -11,10 +11,12 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::Frontier;
+use super::flights::{Flight, JobKind};
 use super::job::{Ending, Failure, JobId, Next, Note};
 use super::pace::{Moment, Pace};
+use super::place::LanePlace;
 use super::store::{KeyMap, Store};
-use super::{Flight, Frontier, JobKind};
 use crate::key::{HostId, Key};
 use crate::outcome::{FailureClass, Retry};
 
@@ -122,9 +124,7 @@ const fn concerns_network(class: FailureClass) -> bool {
 impl<S: Store> Frontier<S> {
     /// This process was stopped: what was in flight may fail without it being anybody's fault.
     pub fn excuse(&mut self, stopped: Duration) {
-        for flight in self.flights.values_mut() {
-            flight.excused = true;
-        }
+        self.flights.excuse();
         self.note(Note::Stopped { stopped });
     }
 
@@ -335,12 +335,11 @@ impl<S: Store> Frontier<S> {
         pause.lanes.retain(|known| *known != host);
         pause.lanes.push_back(host);
         if let Some(lane) = self.lanes.get_mut(&host) {
-            if lane.waits_in_group {
+            if lane.place.is_in_group() {
                 return Ok(None);
             }
             // The line for slots is not served while the network is away.
-            lane.waits_for_slot = false;
-            lane.scheduled = None;
+            lane.place.move_to(LanePlace::Nowhere);
         }
         let next = self.ask_lane(host, now)?;
         if let Some(Next::Start(job)) = &next

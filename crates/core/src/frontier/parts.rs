@@ -3,29 +3,16 @@
 //! Owns what a crawl with parts of pages still asks for once a page budget is spent: what the
 //! fetched pages are made of goes ahead of pages that may not be fetched any more. Those are
 //! passed over and stay unsettled, for a run with a larger budget. It refuses to know which
-//! budget it was. Invariant: not more than [`MOST_PASSED_OVER`] are held in memory for that; parts
-//! that wait behind so many pages are left to a later run as well.
+//! budget it was. Invariant: not more than the page budget allows are held in memory for that;
+//! parts that wait behind so many pages are left to a later run as well.
 
 use super::Frontier;
 use super::pace::Moment;
+use super::place::LanePlace;
 use super::store::{Span, Store};
 use crate::key::HostId;
 
-/// Entries of all lanes that are taken from the store in search of parts.
-const MOST_PASSED_OVER: usize = 100_000;
-
 impl<S: Store> Frontier<S> {
-    /// Whether no page may be fetched any more, whatever becomes of those in flight.
-    pub(super) fn pages_spent(&self) -> bool {
-        let pages = self.rules.limits.pages;
-        pages.is_some_and(|pages| self.counts.pages >= pages)
-    }
-
-    /// Whether a crawl without a budget for pages goes on with parts of pages.
-    pub(super) fn only_parts(&self) -> bool {
-        self.rules.scope.takes_requisites() && self.pages_spent()
-    }
-
     /// Brings the parts that wait in a lane, whose head may not be fetched, before its pages; says
     /// when the first of them is due, if there are any.
     pub(super) fn part_ahead(
@@ -47,15 +34,15 @@ impl<S: Store> Frontier<S> {
                 return Ok(Some(now));
             }
             looked = lane.window.len();
-            if self.passed_over < MOST_PASSED_OVER {
-                let span = Span::normal(self.level);
+            if self.page_budget.may_pass_over() {
+                let span = Span::normal(self.levels.level());
                 self.store.take(host, span, most, &mut lane.window)?;
             }
             let taken = lane.window.len() - looked;
             if taken == 0 {
                 return Ok(lane.first_delayed_part());
             }
-            self.passed_over += taken;
+            self.page_budget.pass_over(taken);
         }
     }
 
@@ -63,7 +50,10 @@ impl<S: Store> Frontier<S> {
     pub(super) fn sift(&mut self, now: Moment) -> Result<(), S::Error> {
         let hosts: Vec<HostId> = self.lanes.keys().copied().collect();
         for host in hosts {
-            self.lane(host).scheduled = None;
+            let place = &mut self.lane(host).place;
+            if place.scheduled().is_some() {
+                place.move_to(LanePlace::Nowhere);
+            }
             self.reschedule(host, now)?;
         }
         Ok(())

@@ -40,7 +40,7 @@ impl<S: Store> Frontier<S> {
                 let literal = host_ip(&lane.host).filter(|_| addresses.is_empty());
                 let first_time = !std::mem::replace(&mut lane.resolved_before, true);
                 let until = now + ttl.max(SHORTEST_USE);
-                let of_root = first_time && self.root_hosts.contains(&host);
+                let of_root = first_time && self.roots.are_on(host);
                 if trusted || of_root {
                     for address in addresses.iter().copied().chain(literal) {
                         self.rules.addresses.trust(address);

@@ -5,8 +5,8 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::net::IpAddr;
 
+use super::group::GroupKey;
 use super::pace::Moment;
 use crate::key::HostId;
 
@@ -14,8 +14,7 @@ use crate::key::HostId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wake {
     Lane(HostId),
-    Domain(u64),
-    Address(IpAddr),
+    Group(GroupKey),
 }
 
 /// A wake-up: its moment, its number and who it is for.

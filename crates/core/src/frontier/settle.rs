@@ -6,15 +6,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Frontier;
 use super::entry::{Entry, Origin, RobotsFetch};
-use super::handout::counts_as_page;
+use super::flights::{Flight, JobKind};
+use super::group::GroupKey;
 use super::job::{Admission, Answer, Ending, Failure, Note, Settled, Settlement};
 use super::lane::{LaneEnd, RobotsState};
 use super::pace::Moment;
+use super::page_budget::counts_as_page;
 use super::schedule::Wake;
 use super::store::Store;
 use super::trouble::Meaning;
-use super::{Flight, Frontier, JobKind};
 use crate::key::HostId;
 use crate::outcome::{
     FailureClass, Outcome, Retry, SkipReason, is_redirect_status, is_refusal_status,
@@ -35,13 +37,10 @@ impl<S: Store> Frontier<S> {
     /// # Panics
     /// If the job was settled before: a lease ends once.
     pub fn settle(&mut self, settlement: Settlement, now: Moment) -> Result<Settled, S::Error> {
-        let flight = self
-            .flights
-            .remove(&settlement.job.0)
-            .expect("a lease is settled once");
+        let flight = self.flights.take(settlement.job);
         self.counts.in_flight -= 1;
         if self.flights.is_empty() {
-            self.alone = false;
+            self.suspects.end_alone();
         }
         let host = flight.lane;
         self.release(&flight, now);
@@ -87,17 +86,14 @@ impl<S: Store> Frontier<S> {
             && counts_as_page(entry.kind)
         {
             lane.pages_in_flight -= 1;
-            self.pages_in_flight -= 1;
+            self.page_budget.ended();
         }
-        if let Some(domain) = flight.domain
-            && let Some(at) = self.domains.end(domain, now)
-        {
-            self.schedule.add(at, Wake::Domain(domain));
-        }
-        if let Some(address) = flight.address
-            && let Some(at) = self.addresses.end(address, now)
-        {
-            self.schedule.add(at, Wake::Address(address));
+        let domain = flight.domain.map(GroupKey::Domain);
+        let address = flight.address.map(GroupKey::Address);
+        for group in domain.into_iter().chain(address) {
+            if let Some(at) = self.shared.end(group, now) {
+                self.schedule.add(at, Wake::Group(group));
+            }
         }
     }
 
@@ -115,14 +111,6 @@ impl<S: Store> Frontier<S> {
             lane.pace.sent(at);
         }
         wire
-    }
-
-    /// Lanes that waited for the page budget look again.
-    pub(super) fn release_held(&mut self, now: Moment) -> Result<(), S::Error> {
-        for host in std::mem::take(&mut self.held_by_pages) {
-            self.reschedule(host, now)?;
-        }
-        Ok(())
     }
 
     fn robots_settled(

@@ -13,11 +13,13 @@
 
 use std::collections::VecDeque;
 
+use super::flights::{Flight, JobKind};
 use super::job::{Ending, Patience};
 use super::lane::Lane;
 use super::pace::Moment;
+use super::place::LanePlace;
 use super::store::Store;
-use super::{Flight, Frontier, JobKind, Next};
+use super::{Frontier, Next};
 use crate::key::HostId;
 use crate::outcome::{FailureClass, Retry};
 
@@ -262,9 +264,8 @@ impl<S: Store> Frontier<S> {
     pub(super) fn wait_for_slot(&mut self, host: HostId) {
         let lane = self.lane(host);
         let standing = lane.standing;
-        if !std::mem::replace(&mut lane.waits_for_slot, true) {
-            self.slots.join(host, standing);
-        }
+        lane.place.move_to(LanePlace::InLine);
+        self.slots.join(host, standing);
     }
 
     /// Asks the lanes at the head of the line, as far as there is room for them.
@@ -279,9 +280,8 @@ impl<S: Store> Frontier<S> {
         {
             // One that answered meanwhile left the line, and only its number is still there.
             if let Some(lane) = self.lanes.get_mut(&host)
-                && std::mem::take(&mut lane.waits_for_slot)
+                && lane.place.leave_line()
             {
-                lane.scheduled = None;
                 next = self.ask_lane(host, now)?;
             }
         }
@@ -300,7 +300,7 @@ impl<S: Store> Frontier<S> {
         };
         lane.judge(flight, ending);
         if lane.standing.is_trusted() {
-            lane.waits_for_slot = false;
+            lane.place.leave_line();
         }
     }
 }

@@ -121,7 +121,7 @@ impl<S: Store> Frontier<S> {
         let mut uncounted = self.lanes.iter().filter(|(_, lane)| !lane.counted);
         // What is not counted lies on the only host that may have it.
         let only = match (uncounted.next(), uncounted.next()) {
-            (Some((host, _)), None) if !self.hosts_wait => Some(*host),
+            (Some((host, _)), None) if !self.residents.do_hosts_wait() => Some(*host),
             _ => None,
         };
         for (host, lane) in &self.lanes {
@@ -220,14 +220,14 @@ impl<S: Store> Frontier<S> {
             (Cause::InFlight, None)
         } else if next_at.is_some() {
             (Cause::Rate, next_at)
-        } else if lane.waits_in_group {
+        } else if lane.place.is_in_group() {
             (Cause::Shared, None)
-        } else if self.held_by_pages.contains(&host) {
+        } else if self.page_budget.holds(host) {
             (Cause::Budget, None)
-        } else if self.held_by_level.contains(&host) {
+        } else if self.levels.holds(host) {
             (Cause::Level, None)
         } else {
-            (Cause::Turn, lane.scheduled.filter(|at| *at > now))
+            (Cause::Turn, lane.place.scheduled().filter(|at| *at > now))
         }
     }
 

@@ -4,13 +4,15 @@
 //! so that the next death is its own; one that is guilty is not asked any more. It refuses to
 //! know how the suspicion arose. Invariant: while a watched URL is in flight, it is alone.
 
+use std::collections::BTreeSet;
+
+use super::Frontier;
+use super::flights::JobKind;
 use super::job::{JobId, Next};
 use super::pace::Moment;
-use super::store::Store;
-use super::{Frontier, JobKind};
+use super::store::{KeyMap, Store};
 use crate::key::{HostId, Key};
 use crate::outcome::{FailureClass, Outcome};
-use crate::url::CrawlUrl;
 
 /// How much a URL is suspected to kill the crawler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +25,37 @@ pub enum Suspicion {
 
 /// What is said of a URL that is not asked any more.
 const GUILTY: &str = "the crawler died three times while it read this page";
+
+/// The URLs under suspicion.
+#[derive(Debug, Default)]
+pub(super) struct Suspects {
+    known: KeyMap<Key, Suspicion>,
+    /// Hosts with URLs that wait until nothing is in flight.
+    aside: BTreeSet<HostId>,
+    /// A watched URL is in flight, and nothing may start beside it.
+    is_one_alone: bool,
+}
+
+impl Suspects {
+    /// Whether a watched URL is in flight, beside which nothing may start.
+    pub(super) const fn is_one_alone(&self) -> bool {
+        self.is_one_alone
+    }
+
+    /// Nothing is in flight any more.
+    pub(super) const fn end_alone(&mut self) {
+        self.is_one_alone = false;
+    }
+
+    /// A URL has reached its end.
+    pub(super) fn clear(&mut self, key: Key) {
+        self.known.remove(&key);
+    }
+
+    fn about(&self, key: Key) -> Option<Suspicion> {
+        self.known.get(&key).copied()
+    }
+}
 
 /// What suspicion makes of the head of a lane.
 pub(super) enum Suspect {
@@ -37,12 +70,12 @@ pub(super) enum Suspect {
 impl<S: Store> Frontier<S> {
     /// Puts a URL under suspicion.
     pub fn suspect(&mut self, key: Key, suspicion: Suspicion) {
-        self.suspects.insert(key, suspicion);
+        self.suspects.known.insert(key, suspicion);
     }
 
     /// The page that a job in flight is about.
     pub fn leased(&self, job: JobId) -> Option<Key> {
-        match &self.flights.get(&job.0)?.kind {
+        match &self.flights.get(job)?.kind {
             JobKind::Page(entry) => Some(entry.key),
             JobKind::Resolve(_) | JobKind::Robots(_) => None,
         }
@@ -51,7 +84,7 @@ impl<S: Store> Frontier<S> {
     /// Whether a job in flight asks for a root, for a hop of a root's own redirects, or for the
     /// robots.txt of one.
     pub fn is_for_root(&self, job: JobId, now: Moment) -> bool {
-        match self.flights.get(&job.0).map(|flight| &flight.kind) {
+        match self.flights.get(job).map(|flight| &flight.kind) {
             Some(JobKind::Page(entry)) => entry.root,
             Some(JobKind::Robots(fetch)) => {
                 let lane = self.lanes.get(&fetch.for_lane);
@@ -62,18 +95,13 @@ impl<S: Store> Frontier<S> {
         }
     }
 
-    /// The pages with which hosts joined the roots, the first one first.
-    pub fn joined(&self) -> &[CrawlUrl] {
-        &self.joined
-    }
-
     /// Judges the head of a lane.
     pub(super) fn examine(&mut self, host: HostId, now: Moment) -> Result<Suspect, S::Error> {
-        let suspicion = if self.suspects.is_empty() {
+        let suspicion = if self.suspects.known.is_empty() {
             None
         } else {
             let head = self.lanes.get(&host).and_then(|lane| lane.head(now));
-            head.and_then(|head| self.suspects.get(&head.key).copied())
+            head.and_then(|head| self.suspects.about(head.key))
         };
         match suspicion {
             Some(Suspicion::Guilty) => {
@@ -85,7 +113,7 @@ impl<S: Store> Frontier<S> {
             Some(Suspicion::Watched) if !self.flights.is_empty() => {
                 let entry = self.take_head(host, now);
                 self.lane(host).set_aside.push_back(entry);
-                self.aside.insert(host);
+                self.suspects.aside.insert(host);
                 self.reschedule(host, now)?;
                 Ok(Suspect::Aside)
             }
@@ -95,7 +123,8 @@ impl<S: Store> Frontier<S> {
 
     /// A URL is about to be asked: from here on it is alone, if it is watched.
     pub(super) fn guard(&mut self, key: Key) {
-        self.alone = !self.suspects.is_empty() && self.suspects.contains_key(&key);
+        let suspects = &mut self.suspects;
+        suspects.is_one_alone = !suspects.known.is_empty() && suspects.known.contains_key(&key);
     }
 
     /// While nothing is in flight, one lane gets back what was set aside.
@@ -103,7 +132,7 @@ impl<S: Store> Frontier<S> {
         if !self.flights.is_empty() {
             return Ok(false);
         }
-        let Some(host) = self.aside.pop_first() else {
+        let Some(host) = self.suspects.aside.pop_first() else {
             return Ok(false);
         };
         if let Some(lane) = self.lanes.get_mut(&host) {

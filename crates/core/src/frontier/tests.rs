@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use mutate::Dice;
 
+use super::flights::JobKind;
 use super::*;
 use crate::key::Keyer;
 use crate::link::{Link, LinkKind};
@@ -588,7 +589,7 @@ fn depth_is_the_shortest_path() {
         match world.frontier.next(now).unwrap() {
             Next::Start(job) => {
                 if let Work::Page { .. } = &job.work
-                    && let JobKind::Page(entry) = &world.frontier.flights[&job.id.0].kind
+                    && let JobKind::Page(entry) = &world.frontier.flights.get(job.id).unwrap().kind
                 {
                     depths.push(entry.depth);
                 }

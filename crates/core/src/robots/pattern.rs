@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::percent_encode_byte;
 use serde::{Deserialize, Serialize};
 
 use super::MAX_VERDICT_STEPS;
@@ -51,7 +52,6 @@ const fn is_escaped_in_urls(byte: u8) -> bool {
 }
 
 fn escape(bytes: &[u8], is_escaped: impl Fn(u8) -> bool) -> Cow<'_, str> {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     if !bytes.iter().any(|byte| is_escaped(*byte))
         && let Ok(text) = std::str::from_utf8(bytes)
     {
@@ -60,8 +60,7 @@ fn escape(bytes: &[u8], is_escaped: impl Fn(u8) -> bool) -> Cow<'_, str> {
     let mut escaped = Vec::with_capacity(bytes.len() * 2);
     for &byte in bytes {
         if is_escaped(byte) {
-            escaped.push(b'%');
-            escaped.extend([byte >> 4, byte & 15].map(|nibble| DIGITS[usize::from(nibble)]));
+            escaped.extend_from_slice(percent_encode_byte(byte).as_bytes());
         } else {
             escaped.push(byte);
         }

@@ -1,10 +1,11 @@
 //! Where the body of a response ends, and which of its bytes are payload.
 //!
-//! Owns the rules of RFC 9112 section 6.3 and the chunked coding (section 7.1). Refuses to know
+//! Owns the rules of RFC 9112 section 6.3; chunks are read by `clewline-warc`. Refuses to know
 //! content codings and limits on size: the driver counts. Invariant: `advance` makes progress on
 //! every byte it is given until the body is done, and holds no byte back.
 
-use super::chunked::{Chunked, Found};
+use clewline_warc::{ChunkError, ChunkReader, ChunkRun};
+
 use super::{FramingError, Method, ResponseHead};
 
 /// What a part of the wire amounts to.
@@ -30,7 +31,7 @@ pub(crate) struct BodyReader {
 #[derive(Debug)]
 enum Framing {
     Length { left: u64 },
-    Chunked(Chunked),
+    Chunked(ChunkReader),
     UntilClose,
 }
 
@@ -48,7 +49,7 @@ impl BodyReader {
             reusable &= head.headers.get("content-length").is_none()
                 && head.version_minor > 0
                 && naming == Naming::Once;
-            Framing::Chunked(Chunked::new(head.trailer_room))
+            Framing::Chunked(ChunkReader::new(head.trailer_room))
         } else {
             // A coding that says nothing (`identity`, empty) is forgiven once, not trusted.
             reusable &= head.headers.get("transfer-encoding").is_none();
@@ -80,7 +81,7 @@ impl BodyReader {
                     (taken, &input[..taken])
                 }
                 Framing::Chunked(chunked) => {
-                    let Found { consumed, data } = chunked.advance(input)?;
+                    let ChunkRun { consumed, data } = chunked.advance(input)?;
                     self.done = chunked.is_done();
                     self.reusable &= !chunked.is_sloppy();
                     (consumed, &input[data])
@@ -126,6 +127,15 @@ impl BodyReader {
     /// if bytes arrived that this reader was not given.
     pub(crate) fn reusable(&self) -> bool {
         self.done && self.reusable && !matches!(self.framing, Framing::UntilClose)
+    }
+}
+
+impl From<ChunkError> for FramingError {
+    fn from(error: ChunkError) -> Self {
+        match error {
+            ChunkError::Malformed => Self::Chunk,
+            ChunkError::TrailerTooLong => Self::HeadTooLarge,
+        }
     }
 }
 

@@ -10,7 +10,6 @@
 //! body is read to the close or refused, and the connection is never used again.
 
 mod body;
-mod chunked;
 mod head;
 mod request;
 #[cfg(test)]

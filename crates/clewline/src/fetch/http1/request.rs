@@ -4,6 +4,8 @@
 //! have, and what a URL is beyond its characters. Invariant: nothing it writes can end a line
 //! before the writer does, so a URL or a value can't smuggle in a second request.
 
+use percent_encoding::percent_encode_byte;
+
 /// The methods a crawler uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
@@ -96,10 +98,7 @@ fn write_target(out: &mut Vec<u8>, target: Target<'_>) {
         if byte.is_ascii_graphic() {
             out.push(byte);
         } else {
-            const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-            out.push(b'%');
-            out.push(DIGITS[usize::from(byte >> 4)]);
-            out.push(DIGITS[usize::from(byte & 15)]);
+            out.extend_from_slice(percent_encode_byte(byte).as_bytes());
         }
     }
 }

@@ -23,9 +23,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Frontier;
 use super::entry::Entry;
-use super::handout::counts_as_page;
 use super::job::{Answer, Note};
 use super::pace::Moment;
+use super::page_budget::counts_as_page;
 use super::store::{KeyMap, LaneRow, Store};
 use crate::domain::registrable;
 use crate::key::{HostId, Key};

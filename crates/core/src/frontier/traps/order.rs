@@ -76,7 +76,7 @@ impl<S: Store> Frontier<S> {
         };
         Span {
             class,
-            deepest: self.level,
+            deepest: self.levels.level(),
         }
     }
 
@@ -93,7 +93,7 @@ impl<S: Store> Frontier<S> {
         let has_many = site.is_some_and(|site| site.hosts.len() >= MANY_HOSTS);
         if !has_many || lane.turns.released || lane.ended.is_some() {
             Class::Repeat
-        } else if lane.turns.brought || self.root_hosts.contains(&host) {
+        } else if lane.turns.brought || self.roots.are_on(host) {
             Class::Suspect
         } else {
             Class::Normal
@@ -116,7 +116,7 @@ impl<S: Store> Frontier<S> {
             } else {
                 Class::Withheld
             },
-            deepest: self.level,
+            deepest: self.levels.level(),
         }
     }
 
@@ -268,7 +268,7 @@ impl<S: Store> Frontier<S> {
             }
             let span = Span {
                 class: Class::Repeat,
-                deepest: self.level,
+                deepest: self.levels.level(),
             };
             self.traps.parked = self.take_in_host(span, now)?;
             any |= self.traps.parked;
@@ -279,7 +279,7 @@ impl<S: Store> Frontier<S> {
     fn release_host(&mut self, host: HostId, now: Moment) -> Result<bool, S::Error> {
         let span = Span {
             class: Class::Repeat,
-            deepest: self.level,
+            deepest: self.levels.level(),
         };
         if self.last_class(host) == Class::Repeat {
             return Ok(false);
@@ -290,7 +290,7 @@ impl<S: Store> Frontier<S> {
                 self.lane(host).turns.released = true;
                 true
             }
-            Waiting::Deeper => self.held_by_level.insert(host),
+            Waiting::Deeper => self.levels.hold(host),
         };
         self.traps.held.insert(host);
         self.reschedule(host, now)?;

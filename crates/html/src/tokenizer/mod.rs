@@ -4,6 +4,8 @@
 //! `declaration`s, and `namespace`s, which say which of them may. Refuses to know what elements
 //! mean, to build a tree, and to decode: it works on the bytes of any encoding in which markup
 //! is ASCII. It follows HTML section 13.2.5; what would take a tree is approximated.
+//! There are two faces to the same states: [`Tokenizer`] reads a page that streams by, for its
+//! links; `tokens` reads a page that lies in memory, for all that it says.
 //! `noscript` is text to whoever takes scripts for granted, and pages are made for such; but a
 //! crawler runs no scripts, so that what the text holds goes through a tokenizer of its own.
 //! Invariant: however the document is cut into pieces, the tokens are the same; each byte is
@@ -16,15 +18,18 @@ mod namespace;
 mod plain;
 mod raw;
 mod tag;
-
+mod tag_attributes;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
-pub(super) use attribute::Attribute;
-pub(super) use name::Name;
-pub(super) use namespace::Namespace;
+pub use attribute::Attribute;
+pub use name::Name;
+pub use namespace::Namespace;
+pub use tag_attributes::TagAttributes;
+pub use tokens::{MarkupToken, Tokens};
 
-use super::find::find;
+use crate::find::find;
 use declaration::{Declaration, Sections};
 use namespace::{Namespaces, Next};
 use raw::{Raw, RawText};
@@ -38,14 +43,17 @@ const CARRY_KEPT: usize = 16 * 1024;
 
 /// A text that is handed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TextOf {
+pub enum TextOf {
+    /// The title of the page.
     Title,
+    /// A style sheet.
     Style,
 }
 
-/// Takes what is found.
-pub(super) trait Sink {
-    /// A start tag, and where its element belongs.
+/// Takes what a [`Tokenizer`] finds.
+pub trait TagSink {
+    /// A start tag, and where its element belongs. A tag none of whose attributes has a name of
+    /// [`Attribute`] may be left out.
     fn start(&mut self, tag: &StartTag<'_>, namespace: Namespace);
 
     /// A piece of a text.
@@ -57,35 +65,41 @@ pub(super) trait Sink {
 
 /// A start tag with its attributes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StartTag<'a> {
+pub struct StartTag<'a> {
     tag: &'a Tag,
     bytes: &'a [u8],
 }
 
 impl<'a> StartTag<'a> {
-    pub(super) const fn name(&self) -> Name {
+    /// The name of its element.
+    #[inline]
+    pub const fn name(&self) -> Name {
         self.tag.name
     }
 
     /// The value of an attribute as it is written; empty, if it has none.
-    pub(super) fn value(&self, attribute: Attribute) -> Option<&'a [u8]> {
+    #[inline]
+    pub fn value(&self, attribute: Attribute) -> Option<&'a [u8]> {
         let span = self.tag.values.span(attribute)?;
         self.bytes.get(span)
     }
 
     /// The same of an attribute beside which there is none that is looked at.
-    pub(super) fn only_value(&self, attribute: Attribute) -> Option<&'a [u8]> {
+    #[inline]
+    pub fn only_value(&self, attribute: Attribute) -> Option<&'a [u8]> {
         let is_only = self.tag.values.is_only(attribute);
         self.value(attribute).filter(|_| is_only)
     }
 
     /// Whether none of the attributes that are looked at is there.
-    pub(super) const fn is_bare(&self) -> bool {
+    #[inline]
+    pub const fn is_bare(&self) -> bool {
         self.tag.values.is_empty()
     }
 
     /// Whether an attribute that is looked at lies too far from the beginning to be read.
-    pub(super) const fn is_cut(&self) -> bool {
+    #[inline]
+    pub const fn is_cut(&self) -> bool {
         self.tag.is_cut
     }
 
@@ -96,7 +110,7 @@ impl<'a> StartTag<'a> {
 
 /// What `noscript` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Noscript {
+pub(crate) enum Noscript {
     /// Text, with a tokenizer of its own.
     Text,
     /// An element like others: within such a text.
@@ -117,9 +131,27 @@ enum State {
     PlainText,
 }
 
-/// Reads one document.
+/// Reads one document in pieces, of whatever length.
+///
+/// ```
+/// use clewline_html::{Attribute, Namespace, StartTag, TagSink, TextOf, Tokenizer};
+/// struct Links(Vec<Vec<u8>>);
+/// impl TagSink for Links {
+///     fn start(&mut self, tag: &StartTag<'_>, _: Namespace) {
+///         self.0.extend(tag.value(Attribute::Href).map(<[u8]>::to_vec));
+///     }
+///     fn text(&mut self, _: TextOf, _: &[u8]) {}
+///     fn end_text(&mut self, _: TextOf) {}
+/// }
+/// let mut links = Links(Vec::new());
+/// let mut tokenizer = Tokenizer::new();
+/// tokenizer.feed(b"<a hre", &mut links);
+/// tokenizer.feed(b"f='x'>", &mut links);
+/// tokenizer.finish(&mut links);
+/// assert_eq!(links.0, [b"x"]);
+/// ```
 #[derive(Debug)]
-pub(super) struct Tokenizer {
+pub struct Tokenizer {
     state: State,
     tag: Tag,
     /// The beginning of a start tag that an earlier piece did not end.
@@ -132,12 +164,19 @@ pub(super) struct Tokenizer {
     inner: Option<Box<Tokenizer>>,
 }
 
+impl Default for Tokenizer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Tokenizer {
-    pub(super) fn new() -> Self {
+    /// Before the first byte of a document.
+    pub fn new() -> Self {
         Self::with(Noscript::Text)
     }
 
-    fn with(noscript: Noscript) -> Self {
+    pub(crate) fn with(noscript: Noscript) -> Self {
         Self {
             state: State::Data,
             tag: Tag::new(),
@@ -150,7 +189,7 @@ impl Tokenizer {
     }
 
     /// The next bytes of the document.
-    pub(super) fn feed(&mut self, piece: &[u8], sink: &mut impl Sink) {
+    pub fn feed(&mut self, piece: &[u8], sink: &mut impl TagSink) {
         let mut at = 0;
         while at < piece.len() {
             at = match &self.state {
@@ -166,7 +205,7 @@ impl Tokenizer {
     }
 
     /// The document has ended; a tag that it cuts off is none.
-    pub(super) fn finish(mut self, sink: &mut impl Sink) {
+    pub fn finish(mut self, sink: &mut impl TagSink) {
         if let State::Raw(raw) = &mut self.state {
             let mut reader = Reader::of(raw.text, self.noscript, &mut self.inner);
             raw.finish(|bytes| reader.take(bytes, sink));
@@ -176,7 +215,7 @@ impl Tokenizer {
         }
     }
 
-    fn data(&mut self, piece: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
+    fn data(&mut self, piece: &[u8], mut at: usize, sink: &mut impl TagSink) -> usize {
         if self.namespaces.depth() == 0 && self.foreign_style.is_none() {
             at = self.run(piece, at, sink);
         }
@@ -193,7 +232,8 @@ impl Tokenizer {
     /// Reads on while there is nothing but text, and tags of the usual form that ask nothing of
     /// the tokenizer. That is most of every page, so it needs no state. Answers the place of
     /// what is something else, outside of SVG and `MathML`, where this may not be called.
-    fn run(&mut self, piece: &[u8], mut at: usize, sink: &mut impl Sink) -> usize {
+    #[inline]
+    fn run(&mut self, piece: &[u8], mut at: usize, sink: &mut impl TagSink) -> usize {
         while let Some(found) = find(b'<', &piece[at..]) {
             let open = at + found;
             let next = match piece[open..].first_chunk::<END_TAG>() {
@@ -214,7 +254,8 @@ impl Tokenizer {
     }
 
     /// A start tag, if it has the usual form; answers from where to look for the next tag.
-    fn plain_tag(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> Option<usize> {
+    #[inline]
+    fn plain_tag(&mut self, piece: &[u8], at: usize, sink: &mut impl TagSink) -> Option<usize> {
         let end = match self.tag.scan_plain(&piece[at..])? {
             // As above.
             PlainTag::Name => return Some(at),
@@ -230,22 +271,18 @@ impl Tokenizer {
         Some(end)
     }
 
-    fn text(&self, bytes: &[u8], sink: &mut impl Sink) {
+    fn text(&self, bytes: &[u8], sink: &mut impl TagSink) {
         if self.foreign_style.is_some() {
             sink.text(TextOf::Style, bytes);
         }
     }
 
-    fn tag_open(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+    fn tag_open(&mut self, piece: &[u8], at: usize, sink: &mut impl TagSink) -> usize {
         match piece[at] {
             byte if byte.is_ascii_alphabetic() => return self.begin(Way::Start, piece, at, sink),
             b'/' => self.state = State::EndTagOpen,
             b'!' => {
-                let sections = if self.namespaces.is_foreign() {
-                    Sections::Allowed
-                } else {
-                    Sections::Bogus
-                };
+                let sections = Sections::within(&self.namespaces);
                 self.state = State::Declaration(Declaration::Open(sections));
             }
             b'?' => self.state = State::Declaration(Declaration::Bogus),
@@ -258,7 +295,7 @@ impl Tokenizer {
         at + 1
     }
 
-    fn end_tag_open(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+    fn end_tag_open(&mut self, piece: &[u8], at: usize, sink: &mut impl TagSink) -> usize {
         match piece[at] {
             byte if byte.is_ascii_alphabetic() => self.begin(Way::End, piece, at, sink),
             b'>' => {
@@ -272,13 +309,13 @@ impl Tokenizer {
         }
     }
 
-    fn begin(&mut self, way: Way, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+    fn begin(&mut self, way: Way, piece: &[u8], at: usize, sink: &mut impl TagSink) -> usize {
         self.tag.begin(way, at);
         self.state = State::Tag;
         self.tag(piece, at, sink)
     }
 
-    fn tag(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+    fn tag(&mut self, piece: &[u8], at: usize, sink: &mut impl TagSink) -> usize {
         let start = self.tag.start;
         let Some(end) = self.tag.scan(piece, at) else {
             self.carry(&piece[start..]);
@@ -290,7 +327,7 @@ impl Tokenizer {
     }
 
     /// A tag is complete, of which these bytes are the last or all.
-    fn complete(&mut self, bytes: &[u8], sink: &mut impl Sink) {
+    fn complete(&mut self, bytes: &[u8], sink: &mut impl TagSink) {
         self.state = State::Data;
         if self.foreign_style.is_some() {
             sink.end_text(TextOf::Style);
@@ -312,7 +349,7 @@ impl Tokenizer {
     }
 
     /// A start tag is complete, of which these bytes are the last or all.
-    fn start(&mut self, bytes: &[u8], sink: &mut impl Sink) {
+    fn start(&mut self, bytes: &[u8], sink: &mut impl TagSink) {
         let is_carried = !self.carried.is_empty();
         if is_carried {
             self.carry(bytes);
@@ -350,7 +387,7 @@ impl Tokenizer {
         }
     }
 
-    fn declaration(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+    fn declaration(&mut self, piece: &[u8], at: usize, sink: &mut impl TagSink) -> usize {
         let State::Declaration(declaration) = &mut self.state else {
             return at;
         };
@@ -367,7 +404,7 @@ impl Tokenizer {
         end
     }
 
-    fn raw(&mut self, piece: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+    fn raw(&mut self, piece: &[u8], at: usize, sink: &mut impl TagSink) -> usize {
         let State::Raw(raw) = &mut self.state else {
             return at;
         };
@@ -400,7 +437,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn take(&mut self, bytes: &[u8], sink: &mut impl Sink) {
+    fn take(&mut self, bytes: &[u8], sink: &mut impl TagSink) {
         match self {
             Self::Nobody => {}
             Self::Sink(of) => sink.text(*of, bytes),
@@ -410,7 +447,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn end(self, sink: &mut impl Sink) {
+    fn end(self, sink: &mut impl TagSink) {
         match self {
             Self::Nobody => {}
             Self::Sink(of) => sink.end_text(of),

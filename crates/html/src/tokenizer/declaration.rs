@@ -7,6 +7,8 @@
 
 use memchr::memchr;
 
+use super::namespace::Namespaces;
+
 const CDATA: &[u8] = b"[CDATA[";
 
 /// Whether `<![CDATA[` begins a section here.
@@ -15,6 +17,17 @@ pub(super) enum Sections {
     Allowed,
     /// In HTML it begins a bogus comment.
     Bogus,
+}
+
+impl Sections {
+    /// What holds in the namespace that the tokenizer is in.
+    pub(super) fn within(namespaces: &Namespaces) -> Self {
+        if namespaces.is_foreign() {
+            Self::Allowed
+        } else {
+            Self::Bogus
+        }
+    }
 }
 
 /// How far a declaration was read.

@@ -16,11 +16,14 @@ const DEEPEST: usize = 4096;
 
 /// Where an element belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::extract) enum Namespace {
+pub enum Namespace {
+    /// HTML itself.
     Html,
     /// HTML within a `template`, which is no part of the document.
     Template,
+    /// SVG within HTML.
     Svg,
+    /// `MathML` within HTML.
     MathMl,
 }
 
@@ -42,6 +45,7 @@ const SWITCHES: u64 = Name::bits(&[
 ]);
 
 /// Whether a start tag of this name may ask something of the tokenizer in HTML.
+#[inline]
 pub(super) const fn may_switch(name: Name) -> bool {
     name.bit() & SWITCHES != 0
 }

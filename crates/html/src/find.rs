@@ -9,7 +9,7 @@ use memchr::{memchr, memchr2};
 /// Where the first byte of this value is.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-pub(super) fn find(needle: u8, bytes: &[u8]) -> Option<usize> {
+pub fn find(needle: u8, bytes: &[u8]) -> Option<usize> {
     use memchr::arch::x86_64::sse2::memchr::One;
     // All processors of this kind have what it takes, so this becomes part of the caller.
     match One::new(needle) {
@@ -21,7 +21,7 @@ pub(super) fn find(needle: u8, bytes: &[u8]) -> Option<usize> {
 /// Where the first byte of this value is.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-pub(super) fn find(needle: u8, bytes: &[u8]) -> Option<usize> {
+pub fn find(needle: u8, bytes: &[u8]) -> Option<usize> {
     /// How many words are looked at before the vector search takes over.
     const WORDS: usize = 4;
     const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
@@ -42,7 +42,7 @@ pub(super) fn find(needle: u8, bytes: &[u8]) -> Option<usize> {
 
 /// Where the first byte of either value is.
 #[inline]
-pub(super) fn find_either(one: u8, other: u8, bytes: &[u8]) -> Option<usize> {
+pub fn find_either(one: u8, other: u8, bytes: &[u8]) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     if let Some(search) = memchr::arch::x86_64::sse2::memchr::Two::new(one, other) {
         return search.find(bytes);

@@ -5,10 +5,10 @@
 //! anything. Invariant: a tag may be cut anywhere and goes on where it was cut; every byte is
 //! looked at once; an attribute that ends more than [`LIMIT`] bytes into its tag is not there.
 
-use super::super::find::find;
 use super::attribute::{Attribute, Values};
 use super::name::{Building, Name};
 use super::{namespace, plain};
+use crate::find::find;
 
 /// How far into a tag attributes are read, in bytes. The tag itself may be of any length.
 pub(super) const LIMIT: usize = 1024 * 1024;
@@ -111,6 +111,7 @@ impl Tag {
     /// Reads a start tag from its name on, in one go, if it has the usual form and all of it is
     /// there: a short name that asks nothing of the tokenizer, and attributes with values in
     /// quotes. If it has another form, it must be begun.
+    #[inline]
     pub(super) fn scan_plain(&mut self, bytes: &[u8]) -> Option<PlainTag> {
         let (name, mut at) = plain::name(bytes)?;
         if namespace::may_switch(name) {
@@ -246,6 +247,7 @@ impl Tag {
     }
 
     /// Notes where the value of the present attribute lies, if anybody looks at it.
+    #[inline]
     const fn note_value(&mut self, start: usize, end: usize) {
         let Some(attribute) = self.attribute else {
             return;
@@ -259,6 +261,7 @@ impl Tag {
 }
 
 /// An attribute with its value in quotes, if anybody looks at it, and where the value lies.
+#[inline]
 fn plain_attribute(bytes: &[u8]) -> Option<(Option<Attribute>, usize, usize)> {
     if let Some((attribute, start)) = plain::usual_attribute(bytes) {
         let length = find(b'"', &bytes[start..])?;
@@ -273,7 +276,8 @@ fn plain_attribute(bytes: &[u8]) -> Option<(Option<Attribute>, usize, usize)> {
     Some((Attribute::named(name), start, start + length))
 }
 
-const fn is_space(byte: u8) -> bool {
+#[inline]
+pub(super) const fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ')
 }
 
@@ -281,6 +285,6 @@ pub(super) const fn ends_name(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ' | b'/' | b'>')
 }
 
-const fn ends_value(byte: u8) -> bool {
+pub(super) const fn ends_value(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | 0x0c | b'\r' | b' ' | b'>')
 }

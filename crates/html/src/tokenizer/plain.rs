@@ -19,6 +19,7 @@ pub(super) fn name(bytes: &[u8]) -> Option<(Name, usize)> {
     Some((Name::of_window(window, length), length))
 }
 
+#[inline]
 fn name_length(window: &[u8; WINDOW]) -> Option<usize> {
     let (words, _) = window.as_chunks::<8>();
     // Nearly all names are shorter than a word.
@@ -85,6 +86,7 @@ pub(super) const fn is_end_tag(bytes: [u8; 8]) -> bool {
 
 /// Marks the bytes below `0`, and those from `<` to `?`; behind a byte that is marked rightly, the
 /// next one may be marked wrongly.
+#[inline]
 const fn stops(word: u64) -> u64 {
     let below_digits = word.wrapping_sub(0x30 * LOW) & !word;
     // From `<` to `?` only the two lowest bits differ.
@@ -96,6 +98,7 @@ const fn stops(word: u64) -> u64 {
 /// The first byte that could end a name: all that do are below `0`, or `=` or `>`. What else is
 /// there may well belong to a name; then this is not the place to tell. Only the dash is told:
 /// names are full of it.
+#[inline]
 const fn first_stop(word: u64) -> Option<usize> {
     let dashes = word ^ (0x2d * LOW);
     let dashes = dashes.wrapping_sub(LOW) & !dashes;

@@ -6,69 +6,67 @@
 
 use super::name::Name;
 
-/// An attribute by what it is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(in crate::extract) enum Attribute {
-    As,
-    Background,
-    Color,
-    Content,
-    Data,
-    DataLazy,
-    DataLazySrc,
-    DataLazySrcset,
-    DataOriginal,
-    DataSrc,
-    DataSrcset,
-    Encoding,
-    Face,
-    Href,
-    HttpEquiv,
-    ImageSrcset,
-    Name,
-    Poster,
-    Rel,
-    Size,
-    Src,
-    Srcdoc,
-    Srcset,
-    Style,
-    Type,
-    XlinkHref,
+/// The attributes, their names as constants and as they are written.
+macro_rules! attributes {
+    ($($attribute:ident $name:ident $text:literal,)+) => {
+        /// An attribute whose value a [`StartTag`](super::StartTag) tells.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Attribute {
+            $(#[doc = concat!("`", $text, "`.")] $attribute,)+
+        }
+
+        /// The bits of all their names.
+        const LOOKED_AT: u64 = Name::bits(&[$(Name::$name),+]);
+
+        const COUNT: usize = [$(Attribute::$attribute),+].len();
+
+        impl Attribute {
+            fn looked_up(name: Name) -> Option<Self> {
+                Some(match name {
+                    $(Name::$name => Self::$attribute,)+
+                    _ => return None,
+                })
+            }
+
+            /// The name as it is written in markup.
+            pub const fn text(self) -> &'static str {
+                match self {
+                    $(Self::$attribute => $text,)+
+                }
+            }
+        }
+    };
 }
 
-/// The bits of all their names.
-const LOOKED_AT: u64 = Name::bits(&[
-    Name::AS,
-    Name::BACKGROUND,
-    Name::COLOR,
-    Name::CONTENT,
-    Name::DATA,
-    Name::DATA_LAZY,
-    Name::DATA_LAZY_SRC,
-    Name::DATA_LAZY_SRCSET,
-    Name::DATA_ORIGINAL,
-    Name::DATA_SRC,
-    Name::DATA_SRCSET,
-    Name::ENCODING,
-    Name::FACE,
-    Name::HREF,
-    Name::HTTP_EQUIV,
-    Name::IMAGESRCSET,
-    Name::NAME,
-    Name::POSTER,
-    Name::REL,
-    Name::SIZE,
-    Name::SRC,
-    Name::SRCDOC,
-    Name::SRCSET,
-    Name::STYLE,
-    Name::TYPE,
-    Name::XLINK_HREF,
-]);
-
-const COUNT: usize = Attribute::XlinkHref as usize + 1;
+attributes! {
+    As AS "as",
+    Background BACKGROUND "background",
+    Color COLOR "color",
+    Content CONTENT "content",
+    Data DATA "data",
+    DataLazy DATA_LAZY "data-lazy",
+    DataLazySrc DATA_LAZY_SRC "data-lazy-src",
+    DataLazySrcset DATA_LAZY_SRCSET "data-lazy-srcset",
+    DataOriginal DATA_ORIGINAL "data-original",
+    DataSrc DATA_SRC "data-src",
+    DataSrcset DATA_SRCSET "data-srcset",
+    Encoding ENCODING "encoding",
+    Face FACE "face",
+    Href HREF "href",
+    HttpEquiv HTTP_EQUIV "http-equiv",
+    ImageSrcset IMAGESRCSET "imagesrcset",
+    Name NAME "name",
+    Poster POSTER "poster",
+    Rel REL "rel",
+    Size SIZE "size",
+    Src SRC "src",
+    Srcdoc SRCDOC "srcdoc",
+    Srcset SRCSET "srcset",
+    Style STYLE "style",
+    Type TYPE "type",
+    XlinkHref XLINK_HREF "xlink:href",
+}
 
 impl Attribute {
     #[inline]
@@ -81,66 +79,7 @@ impl Attribute {
         if name.bit() & LOOKED_AT == 0 {
             return None;
         }
-        Some(match name {
-            Name::AS => Self::As,
-            Name::BACKGROUND => Self::Background,
-            Name::COLOR => Self::Color,
-            Name::CONTENT => Self::Content,
-            Name::DATA => Self::Data,
-            Name::DATA_LAZY => Self::DataLazy,
-            Name::DATA_LAZY_SRC => Self::DataLazySrc,
-            Name::DATA_LAZY_SRCSET => Self::DataLazySrcset,
-            Name::DATA_ORIGINAL => Self::DataOriginal,
-            Name::DATA_SRC => Self::DataSrc,
-            Name::DATA_SRCSET => Self::DataSrcset,
-            Name::ENCODING => Self::Encoding,
-            Name::FACE => Self::Face,
-            Name::HTTP_EQUIV => Self::HttpEquiv,
-            Name::IMAGESRCSET => Self::ImageSrcset,
-            Name::NAME => Self::Name,
-            Name::POSTER => Self::Poster,
-            Name::REL => Self::Rel,
-            Name::SIZE => Self::Size,
-            Name::SRC => Self::Src,
-            Name::SRCDOC => Self::Srcdoc,
-            Name::SRCSET => Self::Srcset,
-            Name::STYLE => Self::Style,
-            Name::TYPE => Self::Type,
-            Name::XLINK_HREF => Self::XlinkHref,
-            _ => return None,
-        })
-    }
-
-    /// The name as it is written in markup.
-    pub(in crate::extract) const fn text(self) -> &'static str {
-        match self {
-            Self::As => "as",
-            Self::Background => "background",
-            Self::Color => "color",
-            Self::Content => "content",
-            Self::Data => "data",
-            Self::DataLazy => "data-lazy",
-            Self::DataLazySrc => "data-lazy-src",
-            Self::DataLazySrcset => "data-lazy-srcset",
-            Self::DataOriginal => "data-original",
-            Self::DataSrc => "data-src",
-            Self::DataSrcset => "data-srcset",
-            Self::Encoding => "encoding",
-            Self::Face => "face",
-            Self::Href => "href",
-            Self::HttpEquiv => "http-equiv",
-            Self::ImageSrcset => "imagesrcset",
-            Self::Name => "name",
-            Self::Poster => "poster",
-            Self::Rel => "rel",
-            Self::Size => "size",
-            Self::Src => "src",
-            Self::Srcdoc => "srcdoc",
-            Self::Srcset => "srcset",
-            Self::Style => "style",
-            Self::Type => "type",
-            Self::XlinkHref => "xlink:href",
-        }
+        Self::looked_up(name)
     }
 
     const fn bit(self) -> u32 {
@@ -163,20 +102,24 @@ impl Values {
         }
     }
 
+    #[inline]
     pub(super) const fn clear(&mut self) {
         self.filled = 0;
     }
 
+    #[inline]
     pub(super) const fn is_empty(&self) -> bool {
         self.filled == 0
     }
 
     /// Whether this attribute is there and no other.
+    #[inline]
     pub(super) const fn is_only(&self, attribute: Attribute) -> bool {
         self.filled == attribute.bit()
     }
 
     /// Notes where a value lies, unless there is one of this name.
+    #[inline]
     pub(super) const fn note(&mut self, attribute: Attribute, span: (u32, u32)) {
         if self.filled & attribute.bit() == 0 {
             self.filled |= attribute.bit();
@@ -184,6 +127,7 @@ impl Values {
         }
     }
 
+    #[inline]
     pub(super) fn span(&self, attribute: Attribute) -> Option<std::ops::Range<usize>> {
         let is_there = self.filled & attribute.bit() != 0;
         let (start, end) = self.spans[attribute as usize];

@@ -1,6 +1,6 @@
 //! Tests of the tokenizer alone: documents and the tokens they are made of.
 
-use super::{Attribute, Namespace, Sink, StartTag, TextOf, Tokenizer, tag};
+use super::{Attribute, MarkupToken, Namespace, StartTag, TagSink, TextOf, Tokenizer, Tokens, tag};
 
 /// Writes down what it is told: `<href>` for a start tag, texts as they are.
 #[derive(Default)]
@@ -9,7 +9,7 @@ struct Script {
     text: String,
 }
 
-impl Sink for Script {
+impl TagSink for Script {
     fn start(&mut self, tag: &StartTag<'_>, _namespace: Namespace) {
         let shown = |attribute: Attribute| {
             let value = tag.value(attribute)?;
@@ -257,4 +257,106 @@ fn what_is_carried_is_bounded() {
     tokenizer.feed(b"'><a href=y>", &mut script);
     assert_eq!(script.tokens, ["cut", "href=y"]);
     assert!(tokenizer.carried.is_empty());
+}
+
+fn shown(html: &str) -> Vec<String> {
+    let show = |token| match token {
+        MarkupToken::Text(text) => format!("{text:?}"),
+        MarkupToken::Raw(_, text) => format!("raw {text:?}"),
+        MarkupToken::Start(_, attributes) => {
+            let pairs = attributes
+                .iter()
+                .map(|(name, value)| format!(" {name}={value}"));
+            format!("<{}>", pairs.collect::<String>())
+        }
+        MarkupToken::End(_) => "</>".to_owned(),
+    };
+    Tokens::new(html).map(show).collect()
+}
+
+#[test]
+fn a_whole_page_falls_into_tokens() {
+    for (html, expected) in [
+        ("a<b>c</b>", &["\"a\"", "<>", "\"c\"", "</>"][..]),
+        ("a < b <3", &["\"a < b <3\""]),
+        (
+            "<p class='a b' hidden id=x/y>",
+            &["< class=a b hidden= id=x/y>"],
+        ),
+        (
+            "<a title=it's href=\"a>b\">x",
+            &["< title=it's href=a>b>", "\"x\""],
+        ),
+        ("<a =x=1>", &["< =x=1>"]),
+        ("<br/>x", &["<>", "\"x\""]),
+        ("<!-- <b> -->x<!-->y<!--->z", &["\"x\"", "\"y\"", "\"z\""]),
+        (
+            "<!doctype html><?php x?>a</3>b</>c",
+            &["\"a\"", "\"b\"", "\"c\""],
+        ),
+        (
+            "<SCRIPT>if (a</b) '</scripts>'</Script >x",
+            &["<>", "raw \"if (a</b) '</scripts>'\"", "</>", "\"x\""],
+        ),
+        (
+            "<script><!--<script></script>--></script>x",
+            &["<>", "raw \"<!--<script></script>-->\"", "</>", "\"x\""],
+        ),
+        (
+            "<title>a &amp; <b></title>",
+            &["<>", "raw \"a &amp; <b>\"", "</>"],
+        ),
+        (
+            "<svg><title>a<b></title>",
+            &["<>", "<>", "\"a\"", "<>", "</>"],
+        ),
+        ("<svg><![CDATA[<b>]]>x", &["<>", "\"x\""]),
+        ("<noscript><p>x", &["<>", "<>", "\"x\""]),
+        ("<plaintext>a<b>", &["<>", "\"a<b>\""]),
+        ("<plaintext>", &["<>"]),
+        ("a<b", &["\"a\""]),
+        ("a<b x='", &["\"a\""]),
+        ("a<!-- b", &["\"a\""]),
+        ("<style>x", &["<>", "raw \"x\""]),
+        ("<style>x</sty", &["<>", "raw \"x</sty\""]),
+        ("<", &["\"<\""]),
+        ("</", &[]),
+        ("", &[]),
+    ] {
+        assert_eq!(shown(html), expected, "{html}");
+    }
+}
+
+#[test]
+fn a_slash_closes_a_tag_only_before_the_bracket() {
+    for (html, expected) in [
+        ("<path d='M0/'/>", true),
+        ("<path/>", true),
+        ("<path d=1 />", true),
+        ("<path d=1 / >", false),
+        ("<path d=1/>", false),
+        ("<path d='/'>", false),
+    ] {
+        // A tag before it that is closed must leave no trace.
+        let html = format!("<g/>{html}");
+        let Some(MarkupToken::Start(_, attributes)) = Tokens::new(&html).nth(1) else {
+            panic!("no tag");
+        };
+        assert_eq!(attributes.is_self_closing(), expected, "{html}");
+    }
+}
+
+#[test]
+fn the_first_attribute_of_a_name_counts_and_is_decoded() {
+    let mut tokens = Tokens::new("<a HREF='?a&amp;b' href=2><br />");
+    let Some(MarkupToken::Start(_, attributes)) = tokens.next() else {
+        panic!("no tag");
+    };
+    assert_eq!(attributes.value("href").as_deref(), Some("?a&b"));
+    assert_eq!(attributes.value("title"), None);
+    assert!(!attributes.is_empty());
+    let Some(MarkupToken::Start(_, attributes)) = tokens.next() else {
+        panic!("no tag");
+    };
+    assert!(attributes.is_empty());
 }
