@@ -6,9 +6,9 @@
 
 use super::Frontier;
 use super::entry::Entry;
-use super::handout::counts_as_page;
 use super::job::{Answer, Offers};
 use super::pace::Moment;
+use super::page_budget::counts_as_page;
 use super::store::Store;
 use crate::key::Key;
 use crate::link::{Link, LinkKind};
