@@ -109,6 +109,7 @@ pub(super) fn entry(finished: Finished, facts: FetchFacts) -> Entry {
         outcome,
         new_links,
         error,
+        ..
     } = finished;
     let (kind, redirect, reason, failure) = match outcome {
         Outcome::Fetched => (OutcomeKind::Fetched, None, None, None),

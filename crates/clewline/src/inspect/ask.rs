@@ -3,15 +3,13 @@
 //! Owns reading an answer and writing it down. It refuses to know what is asked next.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use clewline_core::cookies::{CookieChange, CookieContext};
-use clewline_core::frontier::{Answer, Failure, Offer, Offers, Store};
-use clewline_core::key::Key;
-use clewline_core::link::{Link, Links};
+use clewline_core::frontier::{Answer, Failure, Offer, Offers};
+use clewline_core::link::Link;
 use clewline_core::outcome::{SkipReason, is_redirect_status};
 use clewline_core::robots::Robots;
 use clewline_core::url::CrawlUrl;
@@ -33,8 +31,6 @@ pub(super) struct Reading {
     pub(super) facts: PageFacts,
     pub(super) links: Vec<Link>,
     pub(super) body: Bytes,
-    /// Keys of links that were known before the page was settled.
-    pub(super) known: HashSet<Key>,
 }
 
 /// A request whose answer is still being read.
@@ -223,6 +219,7 @@ impl Visit<'_> {
         answer.cookie = open.hop.cookies_kept > 0;
         answer.nofollow = reading.facts.nofollow;
         answer.links = self.offers(&reading.links);
+        answer.verdicts = Some(Vec::new());
         answer.unread = (reading.facts.digest.is_none()).then_some(SkipReason::ContentType);
         self.reading = Some(reading);
         self.hops.push(open.end(end));
@@ -288,7 +285,6 @@ impl Visit<'_> {
         };
         let reading = Reading {
             facts,
-            known: self.known(&extracted.links),
             links: extracted.links.to_vec(),
             body: body.freeze(),
         };
@@ -302,14 +298,6 @@ impl Visit<'_> {
             link: link.clone(),
         };
         links.iter().map(offer).collect()
-    }
-
-    fn known(&mut self, links: &Links) -> HashSet<Key> {
-        let keyer = &self.frontier.rules().keyer;
-        let mut keys: HashSet<_> = links.iter().map(|link| keyer.key(&link.url)).collect();
-        let store = self.frontier.store();
-        keys.retain(|key| store.contains(*key) == Ok(true));
-        keys
     }
 
     fn keep_cookies(&mut self, url: &CrawlUrl, headers: &Headers) -> u32 {

@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 
 use clewline_core::cookies::CookieJar;
 use clewline_core::frontier::{
-    Answer, Ending, Failure, Finished, Frontier, HoldKind, HostRules, Job, JobId, MemoryStore,
-    Moment, Next, Note, Rules, Settled, Settlement, Work,
+    Admission, Answer, Ending, Failure, Finished, Frontier, HoldKind, HostRules, Job, JobId,
+    MemoryStore, Moment, Next, Note, Rules, Settled, Settlement, Work,
 };
 use clewline_core::limits::Limits;
 use clewline_core::outcome::{FailureClass, Outcome, Retry, SkipReason, is_redirect_status};
 use clewline_core::url::CrawlUrl;
 
 use super::ask::{Reading, millis};
-use super::judge::{Offered, judge};
+use super::judge::judge;
 use super::robots::RobotsFile;
 use super::{Conclusion, FORMAT, Hop, Inspection, Remark};
 use crate::clock::Clock;
@@ -53,6 +53,8 @@ pub(super) struct Visit<'a> {
     pub(super) hops: Vec<Hop>,
     /// The last page that was read.
     pub(super) reading: Option<Reading>,
+    /// What the frontier said to each of its links.
+    verdicts: Vec<Admission>,
     /// The rules as configured; those of the frontier always ask for robots.txt.
     pub(super) configured: Rules,
     /// By how much the frontier's time runs ahead, because pauses were cut short.
@@ -96,6 +98,7 @@ impl<'a> Visit<'a> {
             resolve_time: None,
             hops: Vec::new(),
             reading: None,
+            verdicts: Vec::new(),
             configured,
             ahead: Duration::ZERO,
             at: root.url.clone(),
@@ -121,7 +124,7 @@ impl<'a> Visit<'a> {
         self.conclude(root, conclusion)
     }
 
-    fn conclude(mut self, root: &Root, conclusion: Conclusion) -> Inspection {
+    fn conclude(self, root: &Root, conclusion: Conclusion) -> Inspection {
         let is_read = match conclusion {
             Conclusion::Fetched => true,
             Conclusion::Skipped { reason, .. } => reason == SkipReason::ContentType,
@@ -141,15 +144,8 @@ impl<'a> Visit<'a> {
             body: bytes::Bytes::new(),
         };
         if let Some(reading) = self.reading.filter(|_| is_read) {
-            let keyer = &self.configured.keyer;
-            let links = reading.links.into_iter();
-            let offered = Offered {
-                links: links.map(|link| (keyer.key(&link.url), link)).collect(),
-                known: reading.known,
-                nofollow: reading.facts.nofollow,
-                sitemaps: self.configured.sitemaps,
-            };
-            inspection.links = judge(offered, &mut self.frontier, &self.files);
+            let sitemaps = self.configured.sitemaps;
+            inspection.links = judge(reading.links, &self.verdicts, sitemaps, &self.files);
             inspection.page = Some(reading.facts);
             inspection.body = reading.body;
         }
@@ -245,7 +241,10 @@ impl<'a> Visit<'a> {
             self.note_host_failure(&tried, step, failure);
         }
         match (settled, failure) {
-            (Settled::Done(finished), _) => self.finished(&finished),
+            (Settled::Done(mut finished), _) => {
+                self.verdicts = std::mem::take(&mut finished.verdicts);
+                self.finished(&finished)
+            }
             // It set a cookie and leads to itself: it is asked again with that.
             (Settled::Again(_), None) if self.is_redirected() => None,
             (Settled::Again(_), None) => {

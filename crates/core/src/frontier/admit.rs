@@ -62,6 +62,9 @@ impl<S: Store> Frontier<S> {
             };
             new += u32::from(verdict == Admission::Accepted);
             self.count_refusal(verdict);
+            if let Some(verdicts) = &mut answer.verdicts {
+                verdicts.push(verdict);
+            }
         }
         for (count, refused) in self.refused.iter_mut().zip(answer.refused.counts()) {
             *count += u64::from(refused);

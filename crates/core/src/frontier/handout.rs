@@ -461,6 +461,7 @@ impl<S: Store> Frontier<S> {
             entry,
             outcome,
             new_links: 0,
+            verdicts: Vec::new(),
             error,
         }
     }

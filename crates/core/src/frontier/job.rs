@@ -191,6 +191,9 @@ pub struct Answer {
     pub unmodified: bool,
     /// What a closer look at the text told, where one was asked for.
     pub look: Option<Box<Look>>,
+    /// The verdict on each link, in their order, if whoever answers brings a list for it: see
+    /// [`Finished::verdicts`].
+    pub verdicts: Option<Vec<Admission>>,
 }
 
 /// What a closer look at the text of a page told, without words of its own URL.
@@ -304,6 +307,8 @@ pub struct Finished {
     pub outcome: Outcome,
     /// Links that were new and queued.
     pub new_links: u32,
+    /// The verdict on each link of the answer, where [`Answer::verdicts`] asked for it.
+    pub verdicts: Vec<Admission>,
     /// The failure or the refusal in words.
     pub error: Option<Box<str>>,
 }

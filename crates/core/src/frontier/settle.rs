@@ -406,7 +406,10 @@ impl<S: Store> Frontier<S> {
         self.learn(host, &entry, &answer)?;
         let new = self.admit_links(&entry, &mut answer, now)?;
         self.count_born(host, &entry, new);
-        Ok(self.done(entry, outcome, None, new))
+        let mut finished = self.finish(entry, outcome, None);
+        finished.new_links = new;
+        finished.verdicts = answer.verdicts.unwrap_or_default();
+        Ok(Settled::Done(Box::new(finished)))
     }
 
     pub(super) fn done(
