@@ -120,6 +120,9 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 12] = [
     ),
 ];
 
+/// Crates below `lab` and `learn`.
+const LABORATORY: [&str; 5] = ["bench-client", "fieldwork", "ladder", "mutate", "terrarium"];
+
 /// Modules of the library, and what they must not import from beside them.
 const MODULES: [(&str, &[&str]); 4] = [
     ("fetch", &["extract", "log", "engine", "crawl"]),
@@ -131,9 +134,10 @@ const MODULES: [(&str, &[&str]); 4] = [
 /// A rule: its name, and what breaks it.
 type Rule = (&'static str, fn(&[Source]) -> Vec<String>);
 
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     ("the core is pure", impure_core),
     ("crates depend downwards", upward_dependencies),
+    ("the product needs no laboratory", laboratory_in_product),
     ("modules keep apart", entangled_modules),
     ("files are short", long_files),
     ("modules say what they own", silent_modules),
@@ -174,15 +178,34 @@ fn impure_core(sources: &[Source]) -> Vec<String> {
 fn upward_dependencies(sources: &[Source]) -> Vec<String> {
     let mut broken = Vec::new();
     for (name, section, forbidden) in DEPENDENCIES {
-        let path = format!("crates/{name}/Cargo.toml");
-        let Some(manifest) = sources.iter().find(|source| source.path == path) else {
-            broken.push(format!("{path} is missing"));
+        let end = format!("/{name}/Cargo.toml");
+        let Some(manifest) = sources.iter().find(|source| source.path.ends_with(&end)) else {
+            broken.push(format!("{name} has no manifest"));
             continue;
         };
         for (found_in, dependency) in imports::dependencies(&manifest.text) {
             let counts = section.is_empty() || section == found_in;
             if counts && forbidden.contains(&dependency.as_str()) {
+                let path = &manifest.path;
                 broken.push(format!("{path}: [{found_in}] names {dependency}"));
+            }
+        }
+    }
+    broken
+}
+
+/// What people run must not need what only tests and benchmarks need.
+fn laboratory_in_product(sources: &[Source]) -> Vec<String> {
+    let is_manifest = |path: &str| path.starts_with("crates/") && path.ends_with("/Cargo.toml");
+    let mut broken = Vec::new();
+    for manifest in sources.iter().filter(|source| is_manifest(&source.path)) {
+        let needed = imports::dependencies(&manifest.text)
+            .into_iter()
+            .filter(|(section, _)| *section != "dev-dependencies");
+        for (section, dependency) in needed {
+            if LABORATORY.contains(&dependency.as_str()) {
+                let path = &manifest.path;
+                broken.push(format!("{path}: [{section}] names {dependency}"));
             }
         }
     }

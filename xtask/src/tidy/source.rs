@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 /// Folders with sources, below the root.
-const FOLDERS: [&str; 2] = ["crates", "xtask"];
+const FOLDERS: [&str; 4] = ["crates", "lab", "learn", "xtask"];
 
 /// A file of the workspace.
 pub(super) struct Source {

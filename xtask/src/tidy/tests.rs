@@ -53,9 +53,14 @@ fn each_rule_can_be_broken() {
         &[],
     );
     check(
-        "crates/cli/Cargo.toml",
+        "crates/serve/Cargo.toml",
         "[dev-dependencies]\nclewline-core = \"1\"\n",
         &upward,
+    );
+    check(
+        "crates/cli/Cargo.toml",
+        "[dependencies]\nmutate = \"1\"\n",
+        &["the product needs no laboratory"],
     );
     check(
         "crates/clewline/Cargo.toml",
