@@ -59,8 +59,9 @@ impl EventPrinter {
             }
             Event::Repaired(word) => self.voice.note(word),
             Event::NoRoom(why) => {
-                let line =
-                    format!("paused, nothing can be written ({why}); make room and it goes on");
+                let line = format!(
+                    "paused: nothing can be written ({why}); free some space and the crawl continues"
+                );
                 self.voice.note(&line);
             }
             Event::Told(word) if self.talk != Talk::Quiet => self.voice.note(word),
@@ -96,7 +97,7 @@ impl EventPrinter {
             broken: progress.broken,
             eta: progress.time_left,
             waiting: if progress.paused {
-                Some("paused; `clewline ctl continue` goes on".to_owned())
+                Some("paused; `clewline ctl continue` continues it".to_owned())
             } else {
                 hold.map(|(_, hold)| hold_line(hold, now, &self.speed))
             },
@@ -206,11 +207,11 @@ fn note_line(note: &Note) -> String {
         } => format!("given up as a trap on {host}: {template}, {alike} pages alike"),
         Note::NetworkAway { hosts } => format!(
             "paused: {hosts} hosts failed at once, so the network seems to be away; \
-             the crawl goes on when it is back"
+             the crawl continues when it is back"
         ),
         Note::NetworkBack { after } => {
             format!(
-                "the crawl goes on after a pause of {:.0} s",
+                "the crawl continues after a pause of {:.0} s",
                 after.as_secs_f64()
             )
         }

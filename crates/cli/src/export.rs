@@ -30,10 +30,11 @@ Filters:
   Fields: status, depth, host, type, url, outcome, fetched; since, after, before
   Operators: = != < <= > >= and, with a regular expression, ~ !~
 
-What is written appears at its place when it is whole. Pages that are one under several
-URLs are left out of markdown, text and sitemap; tables name them in duplicate_of.
+Output appears under its name only when it is complete. Pages that are the same under
+several URLs are written once to markdown, text and sitemap; tables name them in
+duplicate_of.
 
-Exit codes: 0 done; 1 something could not be read and is told; 2 usage; 3 not exported.";
+Exit codes: 0 done; 1 something could not be read (it is listed); 2 usage; 3 not exported.";
 
 /// Forms of a crawl: as data, or for viewers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl ValueEnum for Form {
             Self::Data(form) => (form.name(), form.about()),
             Self::Mirror => (
                 "mirror",
-                "A folder that browsers open, with links from file to file",
+                "A local copy to open in a browser, with links between the files",
             ),
             Self::Wacz => (
                 "wacz",
@@ -80,16 +81,16 @@ pub(crate) struct ExportArguments {
     /// The folder or file to write; `-` is standard output, for forms that are one text
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
-    /// Only URLs for which this holds; may be given more than once
+    /// Only export URLs that match this filter; repeatable
     #[arg(long = "where", value_name = "FILTER")]
     filters: Vec<String>,
-    /// Write pages that are one under several URLs as often as they were fetched
+    /// Keep pages that are the same under several URLs
     #[arg(long)]
     no_fold: bool,
-    /// Make items of pages by the rules in this file, for jsonl and parquet
+    /// Extract items with the rules in this file, for jsonl and parquet
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
-    /// Replace what is there
+    /// Replace an existing file or folder
     #[arg(long)]
     overwrite: bool,
 }

@@ -29,7 +29,7 @@ A web crawler that never loses its place.
 Usage: clewline [crawl] URL… [OPTIONS]
 
   clewline example.com                      crawl a site into example.com.crawl/
-  clewline example.com/docs/ --no-parent    only what lies below a folder
+  clewline example.com/docs/ --no-parent    only below a folder
   clewline localhost:3000 --fail-on broken  find broken links of your own site
   clewline resume                           go on with the crawl that is here
   clewline status                           how the newest crawl here stands
@@ -43,8 +43,8 @@ More: clewline -h for the usual flags, clewline --help for all of them.
 const EXAMPLES: &str = "\
 Examples:
   clewline example.com                      crawl a site into example.com.crawl/
-  clewline example.com/docs/ --no-parent    only what lies below a folder
-  clewline example.com -n 100 --list        a hundred pages, one line for each
+  clewline example.com/docs/ --no-parent    only below a folder
+  clewline example.com -n 100 --list        a hundred pages, one line per URL
   clewline localhost:3000 --fail-on broken  find broken links of your own site
 
 These are the usual flags; clewline --help has all of them.";
@@ -52,8 +52,8 @@ These are the usual flags; clewline --help has all of them.";
 const NOTES: &str = "\
 Examples:
   clewline example.com                      crawl a site into example.com.crawl/
-  clewline example.com/docs/ --no-parent    only what lies below a folder
-  clewline example.com -n 100 --list        a hundred pages, one line for each
+  clewline example.com/docs/ --no-parent    only below a folder
+  clewline example.com -n 100 --list        a hundred pages, one line per URL
   clewline example.com -d 2 -p -o copy      two links deep, with images and styles
   clewline localhost:3000 --fail-on broken  find broken links of your own site
   clewline -i roots.txt --speed gentle      many sites, slowly
@@ -144,9 +144,9 @@ Passwords and values of header fields are not kept: give them again.
 Exit codes: as those of a crawl; 0 also where the crawl was finished before.";
 
 const STATUS_HELP: &str = "\
-A running crawl answers for itself; the state of another one is looked at, and not
-changed. The time left is that of what is queued now, at the pace of the last seconds
-and not less than politeness asks for.";
+A running crawl answers itself; for any other, the stored state is read and not
+changed. The time left is an estimate for what is queued now, at the pace of the last
+seconds.";
 
 const WHY_HELP: &str = "\
 Shows where the URL was found, what it is known as, the verdict with the rule or the
@@ -159,8 +159,8 @@ Orders:
   rate 5/s, delay 2s, concurrency 50, host-concurrency 4
   max-pages 1000, max-pages-per-host 100, max-bytes 1G, max-time 2h; or `unlimited`
 
-They count at once. Figures are kept in job.toml and count in later runs, too; a
-pause ends with the run. rate and delay replace each other.
+Orders take effect immediately. Figures are saved to job.toml for later runs; a pause
+ends with the run. rate and delay replace each other.
 
 Exit codes: 0 done; 2 usage; 3 no crawl runs there, or it does not answer.";
 
@@ -192,7 +192,7 @@ const HELP: &str = "Help";
 /// What to do.
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Crawl; the verb may be left out
+    /// Crawl a site (the default command)
     #[command(
         disable_help_flag = true,
         max_term_width = 100,
@@ -200,13 +200,13 @@ pub(crate) enum Verb {
         after_long_help = NOTES
     )]
     Crawl(Box<CrawlArguments>),
-    /// Fetch one page and show what happens on the way
+    /// Fetch one page and show every step
     #[command(max_term_width = 100, after_help = INSPECT_HELP)]
     Inspect(Box<InspectArguments>),
-    /// Go on with a crawl, with what its folder knows
+    /// Continue an unfinished crawl
     #[command(max_term_width = 100, after_help = RESUME_HELP)]
     Resume(Box<ResumeArguments>),
-    /// Show how a crawl stands, whether it runs or not
+    /// Show the state of a crawl, running or not
     #[command(after_help = STATUS_HELP)]
     Status(StatusArguments),
     /// Show what happened to a URL, and why
@@ -218,16 +218,16 @@ pub(crate) enum Verb {
     /// Search the pages of a crawl
     #[command(override_usage = "clewline search [DIR] QUERY [OPTIONS]", after_help = SEARCH_HELP)]
     Search(SearchArguments),
-    /// Make or update the index that search uses
+    /// Build or update the search index
     #[command(after_help = INDEX_HELP)]
     Index(IndexArguments),
     /// List, read and verify archives: WARC files, or the archive of a crawl
     #[command(max_term_width = 100)]
     Warc(WarcArguments),
-    /// Show an archive in a browser: pages at their time, or a proxy with the exact bytes
+    /// Replay an archive in the browser, or as a proxy with the exact bytes
     #[command(max_term_width = 100, after_help = SERVE_HELP)]
     Serve(ServeArguments),
-    /// Write a crawl in another form: tables, Markdown, a folder to browse, a WACZ file
+    /// Export a crawl as tables, Markdown, a local copy or a WACZ file
     #[command(max_term_width = 100, after_help = EXPORT_HELP)]
     Export(ExportArguments),
     /// Print completions for a shell
@@ -250,7 +250,7 @@ pub(crate) struct CrawlArguments {
     /// Always on: here only so that wget's habit gets an answer
     #[arg(short, long, hide = true)]
     pub(crate) recursive: bool,
-    /// Print the usual flags (-h) or all of them (--help)
+    /// Print the common options (-h) or all of them (--help)
     #[arg(short, long, action = ArgAction::Help, help_heading = HELP)]
     help: Option<bool>,
 }
@@ -262,10 +262,10 @@ pub(crate) struct Sources {
     /// Read this file instead of ./clewline.toml
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Read no file
+    /// Do not read a configuration file
     #[arg(long, conflicts_with = "config")]
     pub(crate) no_config: bool,
-    /// Print every setting with its origin, and end
+    /// Print every setting and where it comes from, then exit
     #[arg(long)]
     pub(crate) show_config: bool,
 }
@@ -273,15 +273,15 @@ pub(crate) struct Sources {
 /// One page and the settings that concern a single request.
 #[derive(Args)]
 pub(crate) struct InspectArguments {
-    /// The page: a URL, or a file of HTML
+    /// A URL, or an HTML file
     #[arg(value_name = "URL|FILE")]
     pub(crate) url: String,
-    /// Print the body; what happened then goes to standard error
+    /// Print the body, and the steps to standard error
     #[arg(long)]
     pub(crate) body: bool,
     #[command(flatten)]
     pub(crate) content: ContentArguments,
-    /// How to print what happened
+    /// How to print the steps
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
     pub(crate) format: Option<String>,
     #[command(flatten)]
@@ -299,16 +299,16 @@ pub(crate) struct InspectArguments {
 /// What is shown of a page's content.
 #[derive(Args)]
 pub(crate) struct ContentArguments {
-    /// Print the main content as Markdown; what happened then goes to standard error
+    /// Print the main content as Markdown, and the steps to standard error
     #[arg(long, conflicts_with_all = ["body", "text", "rules"])]
     pub(crate) markdown: bool,
-    /// Print the main content as plain text; what happened then goes to standard error
+    /// Print the main content as plain text, and the steps to standard error
     #[arg(long, conflicts_with_all = ["body", "rules"])]
     pub(crate) text: bool,
-    /// Print the items that the rules in this file make of the page, as JSON
+    /// Print the items that the rules in this file find, as JSON
     #[arg(long, value_name = "FILE", conflicts_with = "body")]
     pub(crate) rules: Option<PathBuf>,
-    /// With --markdown or --text: all of the page, not only its main content
+    /// With --markdown or --text, print the whole page, not only its main content
     #[arg(long, conflicts_with = "rules")]
     pub(crate) whole: bool,
 }
@@ -316,7 +316,7 @@ pub(crate) struct ContentArguments {
 /// A job and the flags that go over its configuration.
 #[derive(Args)]
 pub(crate) struct ResumeArguments {
-    /// The job folder; without it, the newest one here
+    /// The job folder [default: the newest one here]
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
@@ -338,7 +338,7 @@ pub(crate) struct ResumeArguments {
 /// A job to look at.
 #[derive(Args)]
 pub(crate) struct StatusArguments {
-    /// The job folder; without it, the newest one here
+    /// The job folder [default: the newest one here]
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// Print it as JSON
@@ -349,7 +349,7 @@ pub(crate) struct StatusArguments {
 /// A job and a URL of it.
 #[derive(Args)]
 pub(crate) struct WhyArguments {
-    /// The job folder, without which it is the newest one here, and the URL
+    /// The job folder [default: the newest one here] and the URL
     #[arg(value_name = "DIR URL", required = true, num_args = 1..=2)]
     pub(crate) words: Vec<String>,
     /// Print it as JSON
@@ -360,7 +360,7 @@ pub(crate) struct WhyArguments {
 /// A job and what it is told.
 #[derive(Args)]
 pub(crate) struct CtlArguments {
-    /// The job folder, without which it is the newest one here, the order and its value
+    /// The job folder [default: the newest one here], the order and its value
     #[arg(value_name = "DIR ORDER VALUE", required = true, num_args = 1..=3,
           allow_negative_numbers = true)]
     pub(crate) words: Vec<String>,

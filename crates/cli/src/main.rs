@@ -126,7 +126,7 @@ fn run_crawl(arguments: &CrawlArguments) -> Result<ExitStatus, Failure> {
         return write_out(&show::show(&resolved));
     }
     if resolved.config.roots.is_empty() {
-        let problem = Problem::new("URL", "is missing: where shall the crawl begin?");
+        let problem = Problem::new("URL", "is missing: nothing to crawl");
         let hint = "clewline example.com, or --input-file with one URL per line";
         return Err(Failure::Usage(vec![problem.with_hint(hint)]));
     }

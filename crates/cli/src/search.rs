@@ -23,27 +23,27 @@ use crate::{Failure, job, write_out};
 
 pub(crate) const SEARCH_HELP: &str = "\
 Query:
-  hash map               pages with any of the words, those with all of them first
+  hash map               pages with any of the words; those with all come first
   \"hash map\"             a phrase
   +hash -legacy          required, refused; also AND, OR, NOT and parentheses
-  wor*  word~  word~2    words that begin so; words that differ in one or two letters
+  wor*  word~  word~2    words with this prefix; words one or two letters off
   title:x heading:x body:x url:x
   host:example.com (with its subdomains)  lang:de  type:html
   after:2026-11-01  before:2027           when the page was fetched
 
-Case and accents do not count, words are not stemmed. The index is brought up to date
-before each search. A query that begins with - goes behind --.
+Case and accents are ignored; words are not stemmed. The index is updated before each
+search. Put a query that starts with - after --.
 
 Exit codes: 0 done, found or not; 2 usage; 3 it could not be searched.";
 
 pub(crate) const INDEX_HELP: &str = "\
-The index lies in the folder index/ of the job and is made from its archive, as far as
-that is committed, also while the crawl runs. It may be removed at any time.";
+The index is in the job's folder index/ and is built from its archive, even while the
+crawl runs. You can delete it at any time.";
 
 /// A job and what is looked for in it.
 #[derive(Args)]
 pub(crate) struct SearchArguments {
-    /// The job folder, without which it is the newest one here, and the query
+    /// The job folder [default: the newest one here] and the query
     #[arg(value_name = "DIR QUERY", required = true, num_args = 1..)]
     words: Vec<String>,
     /// How to print the results [text, json, jsonl]
@@ -57,7 +57,7 @@ pub(crate) struct SearchArguments {
     #[arg(long, value_name = "N", default_value = "0",
           value_parser = clap::value_parser!(u16).range(0..=1000))]
     offset: u16,
-    /// Show every page for itself, also those that are alike
+    /// Show near duplicates, too
     #[arg(long)]
     no_fold: bool,
 }
@@ -65,10 +65,10 @@ pub(crate) struct SearchArguments {
 /// A job whose index is made.
 #[derive(Args)]
 pub(crate) struct IndexArguments {
-    /// The job folder; without it, the newest one here
+    /// The job folder [default: the newest one here]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Make it anew
+    /// Rebuild it from scratch
     #[arg(long)]
     rebuild: bool,
 }

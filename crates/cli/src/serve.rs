@@ -24,8 +24,8 @@ use crate::stop::Stop;
 const PORT: u16 = 8020;
 
 pub(crate) const SERVE_HELP: &str = "\
-Lists what was captured, and shows pages as they were. The folder of a crawl can be searched,
-at /search and, as JSON, at /api/search: its index is brought up to date at the start.";
+Lists the captures and replays pages as they were. A crawl can also be searched, at /search
+and, as JSON, at /api/search; the index is updated at the start.";
 
 /// What to serve, and where.
 #[derive(Args)]
@@ -33,19 +33,19 @@ pub(crate) struct ServeArguments {
     /// The folder of a crawl, folders of WARC files, WARC or WACZ files
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// Listen on this port; any that is free with 0 [default: 8020]
+    /// Listen on this port; 0 picks a free one [default: 8020]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// Listen on this address of the machine, for others to see
+    /// Listen on this address, so that others can connect
     #[arg(long, value_name = "ADDRESS[:PORT]", default_value = "127.0.0.1", value_parser = bind)]
     bind: Bind,
-    /// Be an HTTP proxy that answers with the recorded bytes
+    /// Run as an HTTP proxy that returns the recorded bytes
     #[arg(long)]
     proxy: bool,
-    /// What the proxy shows: captures closest to this time, such as 2026 or 20261115
+    /// Show the captures closest to this time, such as 2026 or 20261115
     #[arg(long, value_name = "TIME", requires = "proxy", value_parser = moment)]
     at: Option<Moment>,
-    /// Let scripts of pages run; they may send you to the live web
+    /// Allow page scripts to run (they may navigate to the live web)
     #[arg(long, conflicts_with = "proxy")]
     scripts: bool,
 }

@@ -109,7 +109,7 @@ pub struct ScopeConfig {
     pub include: Vec<String>,
     /// Regular expressions of which none may match.
     pub exclude: Vec<String>,
-    /// Also fetch what pages are made of: images, styles, scripts, fonts, media.
+    /// Also fetch images, styles, scripts and fonts, media.
     pub page_requisites: bool,
     /// Media types that are read whole, `text/*`; empty is all.
     pub accept_types: Vec<String>,
@@ -167,7 +167,7 @@ pub struct PolitenessConfig {
     pub delay: Option<Duration>,
     /// Requests per second and host at the most.
     pub rate: Option<f64>,
-    /// Requests in flight per host at the most.
+    /// Maximum number of parallel requests per host at the most.
     pub host_concurrency: Option<u32>,
     /// Ignore Crawl-delay lines.
     pub ignore_crawl_delay: bool,
@@ -219,7 +219,7 @@ pub struct HostHeaders {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FetchConfig {
-    /// The whole User-Agent, instead of our own.
+    /// Replace the whole User-Agent.
     pub user_agent: Option<String>,
     /// A URL or mail address of the operator, put into our User-Agent.
     pub contact: Option<String>,
@@ -254,16 +254,16 @@ pub struct FetchConfig {
     pub cookies: bool,
     /// A Netscape cookies.txt to begin with.
     pub cookie_file: Option<PathBuf>,
-    /// Longest time for a whole answer.
+    /// Maximum time for a complete response.
     pub timeout: Duration,
-    /// Longest time for a connection, TLS included.
+    /// Maximum time to connect, including TLS.
     pub connect_timeout: Duration,
     /// Longest time from a request to the first byte of its answer. A host that usually answers
     /// far sooner is given up sooner, which does not count as a try.
     pub first_byte_timeout: Duration,
     /// Largest body, decoded or on the wire; the rest is cut off and marked.
     pub max_body: u64,
-    /// Largest response head.
+    /// Maximum size of response headers.
     pub max_head: usize,
     /// Bytes per second, averaged over ten seconds, below which an answer is given up.
     pub min_rate: u64,
@@ -354,15 +354,15 @@ impl Default for ExtractConfig {
 pub struct OutputConfig {
     /// The job folder; none leaves nothing on disk.
     pub folder: Option<PathBuf>,
-    /// Replace a job folder that is there.
+    /// Replace an existing job folder.
     pub overwrite: bool,
     /// Keep the state in memory only: a stopped crawl cannot be resumed.
     pub in_memory: bool,
-    /// Go on with an unfinished crawl although its scope is another one now.
+    /// Continue an unfinished crawl with a changed scope.
     pub rescope: bool,
     /// Go on from the last commit that is left, although the state is damaged behind it.
     pub repair: bool,
-    /// Memory for active hosts, answers under way, and caches and buffers of the state.
+    /// Memory to use for active hosts, responses and caches.
     pub memory: Memory,
     /// The crawl pauses while less than this is free on the disk.
     pub min_free: MinFree,

@@ -155,9 +155,9 @@ fn obeyed(order: Order, job: &StoredJob) -> Result<String, Failure> {
             .pause()
             .map(|()| "paused until `clewline ctl continue`".to_owned()),
         Order::Continue => job.go_on().map(|()| "going on".to_owned()),
-        Order::Stop => job
-            .stop()
-            .map(|()| "stopping: what is in flight may finish; `clewline resume` goes on".into()),
+        Order::Stop => job.stop().map(|()| {
+            "stopping: requests in flight may finish; `clewline resume` continues later".into()
+        }),
         Order::Change(change) => job
             .change(change)
             .map(|()| format!("{change}, from now on and in later runs (job.toml)")),

@@ -99,7 +99,7 @@ pub(crate) fn tell(error: JobError, colour: Colour) -> ExitStatus {
         JobError::NoJob(_) => (ExitStatus::Usage, "a crawl makes one: clewline URL"),
         JobError::NotRunning(_) => (
             ExitStatus::Stuck,
-            "clewline resume goes on with it, with other figures if flags give them",
+            "clewline resume continues it, with new limits if you give flags",
         ),
         JobError::Ending(_) => (ExitStatus::Stuck, "ask again in a moment"),
         JobError::Refused(_) => (ExitStatus::Usage, "clewline ctl --help has examples"),

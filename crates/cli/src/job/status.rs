@@ -89,7 +89,7 @@ fn state(status: &Status) -> String {
     let ended = status.ended.as_deref().map(shown);
     match (status.state, ended) {
         (State::Running, _) => "running".into(),
-        (State::Paused, _) => "paused; `clewline ctl continue` goes on".into(),
+        (State::Paused, _) => "paused; `clewline ctl continue` continues it".into(),
         (State::Stopping, _) => "stopping".into(),
         (State::Finished, _) => "finished".into(),
         (State::Unreached, _) => "not running; none of its roots was fetched".into(),

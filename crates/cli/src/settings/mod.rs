@@ -48,10 +48,10 @@ pub(crate) struct Settings {
 #[command(next_help_heading = "Roots")]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct InputSettings {
-    /// Where to begin; without a scheme https is tried, then http
+    /// Where to start; without a scheme, https is tried first, then http
     #[arg(value_name = "URL", display_order = 0)]
     pub(crate) url: Vec<String>,
-    /// More roots, one per line, `#` begins a comment; `-` is standard input
+    /// Read more roots from a file, one per line; `#` starts a comment, `-` is standard input
     #[arg(short, long, value_name = "FILE")]
     pub(crate) input_file: Vec<String>,
 }
@@ -61,37 +61,37 @@ pub(crate) struct InputSettings {
 #[serde(default, rename_all = "kebab-case")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub(crate) struct ScopeSettings {
-    /// How far to go from the roots
+    /// How far to follow links from the roots
     #[arg(long, value_name = "REACH", value_parser = Choice(REACHES))]
     pub(crate) scope: Option<String>,
-    /// Stay at or below the roots' folders; the same as `--scope path`
+    /// Stay at or below the roots' folders (same as `--scope path`)
     #[arg(long)]
     pub(crate) no_parent: bool,
-    /// Cover the roots' whole domains; the same as `--scope domain`
+    /// Include the roots' whole domains (same as `--scope domain`)
     #[arg(long)]
     pub(crate) lenient: bool,
-    /// Stay on the roots' hosts; the same as `--scope host`
+    /// Stay on the roots' hosts (same as `--scope host`)
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Only URLs that match one of these regular expressions
+    /// Only follow URLs that match this regular expression; repeatable
     #[arg(long, value_name = "REGEX", alias = "accept-regex")]
     pub(crate) include: Vec<String>,
-    /// No URL that matches one of these regular expressions
+    /// Skip URLs that match this regular expression; repeatable
     #[arg(long, value_name = "REGEX", alias = "reject-regex")]
     pub(crate) exclude: Vec<String>,
-    /// Links away from a root at the most; 0 is the roots alone
+    /// Maximum number of links away from a root; 0 fetches only the roots
     #[arg(short, long, value_name = "N", alias = "level")]
     pub(crate) depth: Option<String>,
-    /// Also fetch what pages are made of: images, styles, scripts, fonts
+    /// Also fetch images, styles, scripts and fonts
     #[arg(short, long)]
     pub(crate) page_requisites: bool,
-    /// With --page-requisites, leave out images that scripts load later (`data-src` and the like)
+    /// With --page-requisites, skip images that scripts load later (such as `data-src`)
     #[arg(long)]
     pub(crate) no_lazy_images: bool,
-    /// Media types to read whole, `text/*,application/pdf`
+    /// Media types to download completely, `text/*,application/pdf`
     #[arg(long, value_name = "TYPES")]
     pub(crate) accept_types: Vec<String>,
-    /// Query parameters that do not change a page, `utm_*,sid`
+    /// Ignore these query parameters, `utm_*,sid`
     #[arg(long, value_name = "NAMES")]
     pub(crate) drop_params: Vec<String>,
     /// Do not read sitemaps
@@ -100,10 +100,10 @@ pub(crate) struct ScopeSettings {
     /// Follow links marked nofollow
     #[arg(long)]
     pub(crate) follow_nofollow: bool,
-    /// Do not obey robots.txt; for your own sites
+    /// Ignore robots.txt; only for your own sites
     #[arg(long)]
     pub(crate) ignore_robots: bool,
-    /// Fetch everything, even URLs that look like a trap without end
+    /// Also fetch URLs that look like an endless trap
     #[arg(long)]
     pub(crate) no_trap_detection: bool,
 }
@@ -116,28 +116,28 @@ pub(crate) struct ScopeSettings {
     reason = "the fields are named as their flags"
 )]
 pub(crate) struct BudgetSettings {
-    /// Pages to fetch in all, not their parts; sitemaps are read only while they could matter
+    /// Stop after this many pages; images and other parts do not count
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) max_pages: Option<String>,
-    /// Pages to fetch per host
+    /// Maximum number of pages per host
     #[arg(long, value_name = "N")]
     pub(crate) max_pages_per_host: Option<String>,
-    /// Bytes to read from the network, `500M`
+    /// Stop after this much network traffic, `500M`
     #[arg(long, value_name = "SIZE", alias = "quota")]
     pub(crate) max_bytes: Option<String>,
-    /// Time from the start, `1h30m`
+    /// Stop after this time, `1h30m`
     #[arg(long, value_name = "TIME")]
     pub(crate) max_time: Option<String>,
-    /// Links to take from one page
+    /// Maximum number of links to take from a page
     #[arg(long, value_name = "N")]
     pub(crate) max_links: Option<String>,
-    /// Bytes of the longest URL to follow
+    /// Skip URLs longer than this many bytes
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_url: Option<String>,
-    /// How often one path segment may occur in a URL; guards against traps
+    /// Skip URLs in which a path segment occurs more often than this
     #[arg(long, value_name = "N")]
     pub(crate) max_repeats: Option<String>,
-    /// Failures of a host in a row after which the rest of its queue is given up
+    /// Give up a host after this many failures in a row
     #[arg(long, value_name = "N")]
     pub(crate) max_host_failures: Option<String>,
 }
@@ -146,37 +146,37 @@ pub(crate) struct BudgetSettings {
 #[command(next_help_heading = "Politeness")]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct PaceSettings {
-    /// How hard hosts may be asked; fast and max are for your own
+    /// How fast to ask a host; use fast and max only on your own sites
     #[arg(long, value_name = "SPEED", value_parser = Choice(SPEEDS))]
     pub(crate) speed: Option<String>,
-    /// Fixed time between requests to a host, one at a time, `500ms`
+    /// Wait this long between requests to a host, one at a time, `500ms`
     #[arg(long, value_name = "TIME", alias = "wait")]
     pub(crate) delay: Option<String>,
-    /// Requests to a host at the most, `5/s`, `30/m`
+    /// Maximum request rate per host, `5/s`, `30/m`
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
-    /// Requests in flight in all, a quarter of them for hosts that have answered
+    /// Maximum number of parallel requests; a quarter is reserved for hosts that have answered
     #[arg(long, value_name = "N", alias = "max_tasks")]
     pub(crate) concurrency: Option<String>,
-    /// Requests in flight per host
+    /// Maximum number of parallel requests per host
     #[arg(long, value_name = "N")]
     pub(crate) host_concurrency: Option<String>,
-    /// Do not obey Crawl-delay in robots.txt; for your own sites
+    /// Ignore Crawl-delay in robots.txt; only for your own sites
     #[arg(long)]
     pub(crate) ignore_crawl_delay: bool,
-    /// Tries per URL
+    /// Maximum number of attempts per URL
     #[arg(short, long, value_name = "N", alias = "max_tries")]
     pub(crate) tries: Option<String>,
-    /// Time before the second try; doubles with each further one
+    /// Wait this long before the second attempt; doubles each time
     #[arg(long, value_name = "TIME")]
     pub(crate) retry_delay: Option<String>,
-    /// Longest Retry-After that is waited for; after that time another URL is tried
+    /// Wait at most this long for a Retry-After, then try another URL
     #[arg(long, value_name = "TIME")]
     pub(crate) max_retry_after: Option<String>,
-    /// Time before a robots.txt that could not be had is asked for again
+    /// Wait this long before asking again for a robots.txt that failed
     #[arg(long, value_name = "TIME")]
     pub(crate) robots_retry: Option<String>,
-    /// Address ranges, such as a CDN's, that many unrelated hosts share
+    /// Address ranges shared by many unrelated hosts, such as a CDN's
     #[arg(long, value_name = "CIDR")]
     pub(crate) shared_addresses: Vec<String>,
 }
@@ -185,43 +185,43 @@ pub(crate) struct PaceSettings {
 #[command(next_help_heading = "Requests")]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct RequestSettings {
-    /// The whole User-Agent, instead of our own
+    /// Replace the whole User-Agent
     #[arg(short = 'A', long, value_name = "TEXT")]
     pub(crate) user_agent: Option<String>,
-    /// A URL or mail address of yours, put into our User-Agent
+    /// Your URL or email address, added to the User-Agent
     #[arg(long, value_name = "CONTACT")]
     pub(crate) contact: Option<String>,
-    /// Send another header field, `Name: value`, to the roots' origins (as `--user`)
+    /// Send this header, `Name: value`, to the roots' origins only
     #[arg(short = 'H', long, value_name = "FIELD")]
     pub(crate) header: Vec<String>,
-    /// Name and password, sent to the roots' origins only
+    /// Send this name and password to the roots' origins only
     #[arg(short, long, value_name = "USER:PASS")]
     pub(crate) user: Option<String>,
-    /// Begin with the cookies of a cookies.txt
+    /// Load cookies from a cookies.txt file
     #[arg(short = 'b', long, value_name = "FILE", alias = "load-cookies")]
     pub(crate) cookies: Option<String>,
-    /// Neither keep nor send cookies
+    /// Disable cookies
     #[arg(long)]
     pub(crate) no_cookies: bool,
-    /// Longest time for a whole answer
+    /// Maximum time for a complete response
     #[arg(short = 'T', long, value_name = "TIME")]
     pub(crate) timeout: Option<String>,
-    /// Longest time for a connection, TLS included
+    /// Maximum time to connect, including TLS
     #[arg(long, value_name = "TIME")]
     pub(crate) connect_timeout: Option<String>,
-    /// Longest time from a request to the first byte; `--timeout` where only that is given
+    /// Maximum time until the first byte of a response
     #[arg(long, value_name = "TIME")]
     pub(crate) first_byte_timeout: Option<String>,
-    /// Largest body; the rest is cut off and marked
+    /// Truncate bodies at this size
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_body: Option<String>,
-    /// Redirects to follow in a row
+    /// Maximum number of redirects in a row
     #[arg(long, value_name = "N", alias = "max_redirect")]
     pub(crate) max_redirects: Option<String>,
-    /// Largest response head
+    /// Maximum size of response headers
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_head: Option<String>,
-    /// Bytes per second below which an answer is given up; 0 waits for ever
+    /// Give up responses slower than this many bytes per second; 0 never does
     #[arg(long, value_name = "SIZE")]
     pub(crate) min_rate: Option<String>,
 }
@@ -230,32 +230,32 @@ pub(crate) struct RequestSettings {
 #[command(next_help_heading = "Network")]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct NetworkSettings {
-    /// Go through a proxy, `http://host:3128` or `socks5://host:1080`
+    /// Use a proxy, `http://host:3128` or `socks5://host:1080`
     #[arg(short = 'x', long, value_name = "URL")]
     pub(crate) proxy: Option<String>,
-    /// Hosts to ask without the proxy, `localhost,.example.com`
+    /// Do not use the proxy for these hosts, `localhost,.example.com`
     #[arg(long, value_name = "HOSTS")]
     pub(crate) noproxy: Vec<String>,
     /// Accept any certificate
     #[arg(short = 'k', long, alias = "no-check-certificate")]
     pub(crate) insecure: bool,
-    /// More certificate authorities, a PEM file
+    /// Trust the certificate authorities in this PEM file as well
     #[arg(long, value_name = "FILE", alias = "ca-certificate")]
     pub(crate) cacert: Option<String>,
-    /// Answer for a name, as in curl: `HOST:PORT:ADDRESS[,ADDRESS]`
+    /// Use this address for a host, as in curl: `HOST:PORT:ADDRESS[,ADDRESS]`
     #[arg(long, value_name = "ENTRY")]
     pub(crate) resolve: Vec<String>,
-    /// Connect elsewhere, as in curl: `HOST1:PORT1:HOST2:PORT2`
+    /// Connect to another host, as in curl: `HOST1:PORT1:HOST2:PORT2`
     #[arg(long, value_name = "ENTRY")]
     pub(crate) connect_to: Vec<String>,
-    /// Ask this DNS server, `9.9.9.9` or `127.0.0.1:5353`
+    /// Use this DNS server, `9.9.9.9` or `127.0.0.1:5353`
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) dns: Option<String>,
     /// Allow private addresses, all of them or a range
     #[arg(long, value_name = "CIDR", num_args = 0..=1, require_equals = true,
           default_missing_value = ALL_PRIVATE)]
     pub(crate) allow_private: Vec<String>,
-    /// Idle connections to keep in all
+    /// Maximum number of idle connections to keep
     #[arg(long, value_name = "N")]
     pub(crate) idle_connections: Option<String>,
 }
@@ -271,56 +271,56 @@ pub(crate) struct OutputSettings {
     /// The job folder
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<String>,
-    /// Replace a job folder that is there
+    /// Replace an existing job folder
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Leave nothing on disk
+    /// Write nothing to disk
     #[arg(long)]
     pub(crate) no_output: bool,
-    /// Keep the state in memory only; a stopped crawl cannot be resumed
+    /// Keep the state in memory only; the crawl cannot be resumed
     #[arg(long)]
     pub(crate) in_memory: bool,
-    /// Go on with an unfinished crawl although its scope is another one now
+    /// Continue an unfinished crawl with a changed scope
     #[arg(long)]
     pub(crate) rescope: bool,
-    /// Repair a damaged job from its archive, then go on
+    /// Repair a damaged job from its archive, then continue
     #[arg(long)]
     pub(crate) repair: bool,
-    /// Memory for active hosts, answers under way, and caches and buffers of the state
+    /// Memory to use for active hosts, responses and caches
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
-    /// Pause while less than this is free on the disk
+    /// Pause while less disk space than this is free
     #[arg(long, value_name = "SIZE")]
     pub(crate) min_free: Option<String>,
-    /// Do not keep the bytes of requests and answers
+    /// Do not write a WARC archive
     #[arg(long)]
     pub(crate) no_archive: bool,
     /// How to compress the archive: gzip with little, usual or more work, or zstd, which is much
     /// smaller and read by fewer tools
     #[arg(long, value_name = "HOW", value_parser = Choice(COMPRESSIONS))]
     pub(crate) warc_compression: Option<String>,
-    /// The same as --warc-compression zstd
+    /// Same as --warc-compression zstd
     #[arg(long)]
     pub(crate) warc_zstd: bool,
-    /// Begin a new file of the archive at this size
+    /// Start a new WARC file at this size
     #[arg(long, value_name = "SIZE")]
     pub(crate) warc_size: Option<String>,
-    /// Keep cookies, passwords and values of --header in the archive's request records
+    /// Store cookies, passwords and --header values in the archive
     #[arg(long)]
     pub(crate) archive_secrets: bool,
-    /// Ask only for what has changed since the crawl in this folder
+    /// Only fetch what changed since the crawl in this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) update_from: Option<String>,
-    /// Do not store again what the crawl in this folder stored
+    /// Do not store what the crawl in this folder already stored
     #[arg(long, value_name = "DIR")]
     pub(crate) dedup_from: Vec<String>,
-    /// Make views of the crawl when a run ends, `markdown,parquet,index`; the index grows meanwhile
+    /// Export when the crawl ends, `markdown,parquet,index`; the index grows during the crawl
     #[arg(long, value_name = "FORMS")]
     pub(crate) to: Vec<String>,
-    /// Make items of pages by the rules in this file, in the views jsonl and parquet
+    /// Extract items with the rules in this file, for jsonl and parquet
     #[arg(long, value_name = "FILE")]
     pub(crate) rules: Option<String>,
-    /// Print one line for each URL at the end
+    /// Print one line per URL at the end
     #[arg(long)]
     pub(crate) list: bool,
     /// How to print the report
@@ -335,10 +335,10 @@ pub(crate) struct OutputSettings {
 #[command(next_help_heading = "Messages")]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct ConsoleSettings {
-    /// No progress and no notes; report and errors stay
+    /// Hide progress and notes; keep the report and errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Tell each URL as it is done; twice with details
+    /// Print each URL when it is done; -vv adds details
     #[arg(short, long, action = ArgAction::Count)]
     pub(crate) verbose: u8,
     /// When to use colour; auto obeys `NO_COLOR`

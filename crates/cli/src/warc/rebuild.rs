@@ -60,7 +60,7 @@ fn advised(error: RebuildError) -> anyhow::Error {
     let advice = match &error {
         RebuildError::Exists(_) => "--overwrite replaces it, --output DIR writes elsewhere",
         RebuildError::Unfinished(_) => {
-            "`clewline resume` goes on with it; --output DIR writes elsewhere"
+            "`clewline resume` continues it; --output DIR writes elsewhere"
         }
         _ => return error.into(),
     };

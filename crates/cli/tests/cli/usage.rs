@@ -233,7 +233,7 @@ fn roots_that_cannot_be() {
     );
     check_usage(
         &["crawl"],
-        "error: URL: is missing: where shall the crawl begin?\n\n\
+        "error: URL: is missing: nothing to crawl\n\n\
          hint: clewline example.com, or --input-file with one URL per line\n",
     );
     check_usage(

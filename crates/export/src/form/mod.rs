@@ -29,9 +29,9 @@ pub enum Form {
     /// A folder with the tables `pages`, `links` and `items`; a name that ends in `.parquet`
     /// makes the first alone.
     Parquet,
-    /// A folder with a Markdown file for each page.
+    /// A folder with one Markdown file per page.
     Markdown,
-    /// A folder with a text file for each page.
+    /// A folder with one text file per page.
     Text,
     /// A folder of `1.html`, `2.html` and so on: URL, depth, content.
     Numbered,
@@ -75,11 +75,11 @@ impl Form {
     /// What it is, in a line of help.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Jsonl => "An object for each URL, with the text of pages",
-            Self::Csv => "A row for each URL",
+            Self::Jsonl => "One object per URL, with the text of pages",
+            Self::Csv => "One row per URL",
             Self::Parquet => "A folder with the tables pages, links and items",
-            Self::Markdown => "A folder with a Markdown file for each page",
-            Self::Text => "A folder with a text file for each page",
+            Self::Markdown => "A folder with one Markdown file per page",
+            Self::Text => "A folder with one text file per page",
             Self::Numbered => "A folder of 1.html, 2.html …: URL, depth, content",
             Self::Sitemap => "A sitemap; an index of several above 50,000 URLs",
             Self::Graph => "A folder with the pages and links as tables and as a graph, with ranks",
