@@ -3,6 +3,7 @@
 //! Owns the list of forms and what is said of them. It refuses to know how a form is made; the
 //! crates `clewline-archive` (forms for viewers) and `clewline-export` (data) do.
 
+use std::cell::RefCell;
 use std::io::{BufWriter, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -16,11 +17,10 @@ use clewline_export::{self as data, ExportError, Exported, Filter, Fold, Options
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
 use crate::progress::PassingLine;
+use crate::progress::render::amount;
 use crate::settings::problem::Problem;
 use crate::{Failure, job, views};
 
-/// Characters of the bar.
-const BAR: u64 = 30;
 /// What stands for standard output.
 const STREAM: &str = "-";
 
@@ -123,7 +123,8 @@ fn export_data(
         }
     };
     let folder = job::folder(named)?;
-    let mut tell = event_printer("exporting");
+    let line = PassingLine::on_stderr(&format!("exporting {form}"));
+    let mut tell = event_printer(line);
     let done = if arguments.output == Path::new(STREAM) {
         let mut out = BufWriter::new(stdout().lock());
         data::export(&folder, form, Output::Stream(&mut out), &options, &mut tell)
@@ -202,13 +203,14 @@ pub(crate) fn told(form: data::Form, done: &Exported) -> String {
 }
 
 /// Shows a terminal how far an export is; others see the end only.
-pub(crate) fn event_printer(doing: &str) -> impl FnMut(data::Progress) {
-    let mut line = PassingLine::on_stderr();
+pub(crate) fn event_printer(mut line: PassingLine) -> impl FnMut(data::Progress) {
     move |progress| {
-        line.show(|| {
-            let full = (progress.read * BAR / progress.length.max(1)).min(BAR) as usize;
-            let (full, rest) = ("#".repeat(full), ".".repeat(BAR as usize - full));
-            format!("{doing} [{full}{rest}] {}", figures::count(progress.rows))
+        line.show(progress.read, Some(progress.length), || {
+            let pages = figures::plural(progress.rows, "page");
+            match progress.part {
+                data::Part::Links => format!("{pages}, links"),
+                _ => pages,
+            }
         });
     }
 }
@@ -241,21 +243,32 @@ fn export_archive(arguments: &ExportArguments, existing: Existing) -> Result<Exi
     let archive = Archive::open(paths)?;
     let speaker = Speaker::new(Colour::Auto);
     let mut has_complaints = false;
+    let line = RefCell::new(PassingLine::on_stderr("exporting"));
     let mut complain = |text: &str| {
         has_complaints = true;
+        line.borrow_mut().clear();
         speaker.note(&shown(text));
     };
     archive.complaints().iter().for_each(|text| complain(text));
     let output = &arguments.output;
     let summary = if arguments.form == Form::Mirror {
-        let counts = mirror::export(&archive, output, existing, &mut complain)?;
+        let mut tell = |files: u64| {
+            let mut line = line.borrow_mut();
+            line.show(files, None, || figures::plural(files, "file"));
+        };
+        let counts = mirror::export(&archive, output, existing, &mut complain, &mut tell)?;
         let files = figures::plural(counts.files, "file");
         format!("{files}; open {}", counts.entry.display())
     } else {
-        let counts = wacz::export(&archive, output, existing)?;
+        let mut tell = |done: u64, of: u64| {
+            let mut line = line.borrow_mut();
+            line.show(done, Some(of), || amount(done as f64));
+        };
+        let counts = wacz::export(&archive, output, existing, &mut tell)?;
         let captures = figures::plural(counts.captures, "capture");
         format!("{captures}, {}", figures::plural(counts.pages, "page"))
     };
+    drop(line);
     speaker.note(&shown(&summary));
     Ok(if has_complaints {
         ExitStatus::Threshold

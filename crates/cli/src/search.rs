@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use clewline::report::{Ink, figures};
 use clewline_search::{
-    Borrowed, Folding, Hit, Index, Progress, Query, Results, SearchError, Updated,
+    Borrowed, Folding, Freshness, Hit, Index, Progress, Query, Results, SearchError, Updated,
 };
 
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
 use crate::nearest::nearest;
 use crate::progress::PassingLine;
+use crate::resolve::Talk;
 use crate::settings::problem::Problem;
 use crate::{Failure, job, write_out};
 
@@ -98,21 +99,22 @@ pub(crate) fn search(arguments: &SearchArguments) -> Result<ExitStatus, Failure>
         .limit(usize::from(arguments.limit))
         .offset(usize::from(arguments.offset));
     let folder = job::folder(named)?;
-    let updated = clewline_search::update(&folder, &mut event_printer());
-    let opened = updated.and_then(|_| Index::open(&folder));
+    let opened = clewline_search::open_updated(&folder, &mut event_printer(Talk::default()));
     // The folder that it lies in goes with it.
     let mut borrowed = None;
     let index = match opened {
-        Err(error @ SearchError::Busy(_)) => {
-            let text = format!("{error}; what is indexed already is searched");
-            Speaker::new(Colour::Auto).note(&text);
-            Index::open(&folder).map_err(failure)?
+        Ok((index, Freshness::Current)) => index,
+        Ok((index, Freshness::Behind)) => {
+            let text = "another process writes to the index; what is indexed already is searched";
+            Speaker::new(Colour::Auto).note(text);
+            index
         }
         Err(error) if error.is_read_only() => {
-            let made = Borrowed::make(&folder, &mut event_printer()).map_err(failure)?;
+            let made =
+                Borrowed::make(&folder, &mut event_printer(Talk::default())).map_err(failure)?;
             borrowed.insert(made).open().map_err(failure)?
         }
-        opened => opened.map_err(failure)?,
+        Err(error) => return Err(failure(error)),
     };
     let results = index.search(&query).map_err(failure)?;
     let status = print(&results, arguments)?;
@@ -147,7 +149,7 @@ pub(crate) fn index(arguments: &IndexArguments) -> Result<ExitStatus, Failure> {
     } else {
         clewline_search::update
     };
-    let updated = make(&folder, &mut event_printer()).map_err(failure)?;
+    let updated = make(&folder, &mut event_printer(Talk::default())).map_err(failure)?;
     let pages = Index::open(&folder).map_err(failure)?.pages();
     Speaker::new(Colour::Auto).note(&told(&updated, pages, began.elapsed()));
     Ok(ExitStatus::Done)
@@ -196,9 +198,13 @@ fn told(updated: &Updated, pages: u64, took: Duration) -> String {
 }
 
 /// Shows a terminal how far the index is; others see the end only.
-pub(crate) fn event_printer() -> impl FnMut(Progress) {
-    let mut line = PassingLine::on_stderr();
-    move |progress| line.show(|| format!("indexing: {} pages", figures::count(progress.pages)))
+pub(crate) fn event_printer(talk: Talk) -> impl FnMut(Progress) {
+    let mut line = PassingLine::for_talk("indexing", talk);
+    move |progress| {
+        line.show(progress.seen, None, || {
+            figures::plural(progress.pages, "page")
+        });
+    }
 }
 
 fn print(results: &Results, arguments: &SearchArguments) -> Result<ExitStatus, Failure> {

@@ -17,6 +17,7 @@ use clewline_search::{Index, SearchError};
 use crate::exit::ExitStatus;
 use crate::feeder::Feeder;
 use crate::message::{Speaker, shown};
+use crate::progress::PassingLine;
 use crate::resolve::{Options, Talk};
 use crate::{export, search};
 
@@ -71,7 +72,7 @@ pub(crate) fn update(job: &Path, output: &OutputConfig, options: Options) -> Exi
     let speaker = Speaker::new(options.colour);
     let mut status = ExitStatus::Done;
     for name in &output.views {
-        match made(job, name, output.rules.as_deref()) {
+        match made(job, name, output.rules.as_deref(), options.talk) {
             Ok(text) => {
                 if let Some(text) = text.filter(|_| options.talk != Talk::Quiet) {
                     speaker.note(&shown(&text));
@@ -90,13 +91,18 @@ pub(crate) fn update(job: &Path, output: &OutputConfig, options: Options) -> Exi
 }
 
 /// Makes a view; answers what there is to say.
-fn made(job: &Path, name: &str, rules: Option<&Path>) -> anyhow::Result<Option<String>> {
+fn made(
+    job: &Path,
+    name: &str,
+    rules: Option<&Path>,
+    talk: Talk,
+) -> anyhow::Result<Option<String>> {
     let Some(form) = Form::of_name(name) else {
-        return index(job);
+        return index(job, talk);
     };
     let doing = format!("making {name}");
     let rules = rules.map(rules_in).transpose()?;
-    let mut tell = export::event_printer(&doing);
+    let mut tell = export::event_printer(PassingLine::for_talk(&doing, talk));
     let done = clewline_export::update(job, form, rules.as_ref(), &mut tell)?;
     let place = clewline_export::view_path(job, form);
     Ok(done.map(|done| format!("{}; {}", export::told(form, &done), place.display())))
@@ -104,8 +110,8 @@ fn made(job: &Path, name: &str, rules: Option<&Path>) -> anyhow::Result<Option<S
 
 /// Brings the index up to date. Whoever has it in hand at this moment, such as a search, brings
 /// it up to date as well, and so does the next one.
-fn index(job: &Path) -> anyhow::Result<Option<String>> {
-    match clewline_search::update(job, &mut search::event_printer()) {
+fn index(job: &Path, talk: Talk) -> anyhow::Result<Option<String>> {
+    match clewline_search::update(job, &mut search::event_printer(talk)) {
         Ok(_) => {
             let pages = figures::plural(Index::open(job)?.pages(), "page");
             Ok(Some(format!("{INDEX}: {pages}")))

@@ -9,6 +9,7 @@ mod list;
 mod rebuild;
 mod screen;
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read, Write, stdout};
 use std::path::{Path, PathBuf};
@@ -18,11 +19,13 @@ use clewline::report::figures::plural;
 use clewline_archive::{archive_in, warcs_in};
 use clewline_warc::Kind;
 use clewline_warc::http::{self, Head};
-use clewline_warc::read::{Header, Reader};
+use clewline_warc::read::{Header, Reader, Watched};
 use clewline_warc::verify::Verifier;
 
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
+use crate::progress::PassingLine;
+use crate::progress::render::amount;
 use crate::settings::problem::Problem;
 use crate::{Failure, job};
 pub(crate) use arguments::WarcArguments;
@@ -204,22 +207,53 @@ fn copy_record(
     out.write_all(b"\r\n\r\n")
 }
 
+/// How much of some files was read.
+struct FileProgress {
+    line: PassingLine,
+    read: u64,
+    length: u64,
+}
+
+impl FileProgress {
+    fn new(doing: &str, files: &[PathBuf]) -> Self {
+        let length = |file: &PathBuf| file.metadata().map_or(0, |facts| facts.len());
+        Self {
+            line: PassingLine::on_stderr(doing),
+            read: 0,
+            length: files.iter().map(length).sum(),
+        }
+    }
+
+    fn add(&mut self, count: u64) {
+        self.read += count;
+        let read = self.read;
+        self.line
+            .show(read, Some(self.length), || amount(read as f64));
+    }
+}
+
 fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitStatus> {
     let mut verifier = Verifier::default();
     let mut out = Screen::new(stdout());
     let (mut findings, mut refused) = (0_u64, None);
     let files = files(&arguments.paths)?;
+    let progress = RefCell::new(FileProgress::new("verifying", &files));
     for path in &files {
         let mut tell = |finding: clewline_warc::verify::Finding| {
             findings += 1;
+            progress.borrow_mut().line.clear();
             let place = place(path, finding.offset);
             let line = writeln!(out, "{place}: {}", finding.fault);
             refused = refused.take().or(line.err());
         };
         verifier
-            .verify(open(path)?, &mut tell)
+            .verify(
+                Watched::new(open(path)?, &mut |count| progress.borrow_mut().add(count)),
+                &mut tell,
+            )
             .with_context(|| format!("cannot read {}", path.display()))?;
     }
+    drop(progress);
     if let Some(error) = refused {
         return Err(error.into());
     }

@@ -113,10 +113,11 @@ impl Content {
         deadline.look()?;
         let metadata = collector.finish(url);
         let told = main.as_ref().map_or(text.as_str(), |main| &main.text);
+        let (fingerprint, words) = Fingerprint::with_count(&text);
         Ok(Self {
             language: declared(&metadata).or_else(|| detected(told)),
-            words: words(&text).count(),
-            fingerprint: Fingerprint::of(&text),
+            words,
+            fingerprint,
             metadata,
             text,
             main,

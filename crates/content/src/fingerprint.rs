@@ -29,31 +29,53 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// The fingerprints of a text, in one pass over its words.
     pub fn of(text: &str) -> Self {
+        Self::with_count(text).0
+    }
+
+    /// The fingerprints of a text, and how many words it has.
+    pub(crate) fn with_count(text: &str) -> (Self, usize) {
         let mut exact = Xxh3::new();
-        let mut weights = [0_i32; 64];
+        let mut tally = BitTally::default();
         let mut last = [0_u64; SHINGLE];
         let mut count = 0_usize;
-        let mut lower = String::new();
+        let mut lower = String::with_capacity(2 * TOGETHER);
         for word in words(text) {
-            lower.clear();
-            lower.extend(word.chars().flat_map(char::to_lowercase));
+            let begin = lower.len();
+            push_lower(word, &mut lower);
             lower.push(' ');
-            exact.update(lower.as_bytes());
             last.rotate_left(1);
-            last[SHINGLE - 1] = xxh3_64(lower.as_bytes());
+            last[SHINGLE - 1] = xxh3_64(&lower.as_bytes()[begin..]);
+            if lower.len() >= TOGETHER {
+                exact.update(lower.as_bytes());
+                lower.clear();
+            }
             count += 1;
             if count >= SHINGLE {
-                add(shingle(&last), &mut weights);
+                tally.add(shingle(&last));
             }
         }
         if count < SHINGLE {
-            add(shingle(&last), &mut weights);
+            tally.add(shingle(&last));
         }
-        let near = (0..64).filter(|bit| weights[*bit] > 0);
-        Self {
+        exact.update(lower.as_bytes());
+        let fingerprint = Self {
             exact: exact.digest(),
-            near: near.fold(0, |sum, bit| sum | 1 << bit),
-        }
+            near: tally.majority(),
+        };
+        (fingerprint, count)
+    }
+}
+
+/// Bytes of words that are hashed together, which is faster than one by one.
+const TOGETHER: usize = 1024;
+
+fn push_lower(word: &str, out: &mut String) {
+    if word.is_ascii() {
+        let begin = out.len();
+        out.push_str(word);
+        out[begin..].make_ascii_lowercase();
+    } else {
+        out.extend(word.chars().flat_map(char::to_lowercase));
     }
 }
 
@@ -65,10 +87,34 @@ fn shingle(words: &[u64; SHINGLE]) -> u64 {
     xxh3_64(&bytes)
 }
 
-fn add(hash: u64, weights: &mut [i32; 64]) {
-    for (bit, weight) in weights.iter_mut().enumerate() {
-        // +1 for a set bit, -1 for another, without a branch.
-        *weight += ((hash >> bit & 1) as i32) * 2 - 1;
+/// Counts for each of 64 bits in how many numbers it is set: plane n holds bit n of all 64 counts,
+/// so that a number is added to all of them with a few operations.
+#[derive(Debug, Default)]
+struct BitTally {
+    planes: [u64; 32],
+    added: u64,
+}
+
+impl BitTally {
+    fn add(&mut self, number: u64) {
+        self.added += 1;
+        let mut carry = number;
+        for plane in &mut self.planes {
+            if carry == 0 {
+                return;
+            }
+            (*plane, carry) = (*plane ^ carry, *plane & carry);
+        }
+    }
+
+    /// The bits that are set in more than half of the numbers.
+    fn majority(&self) -> u64 {
+        let count = |bit: u32| {
+            let planes = self.planes.iter().rev();
+            planes.fold(0, |sum: u64, plane| sum << 1 | (plane >> bit & 1))
+        };
+        let bits = (0..64).filter(|bit| 2 * count(*bit) > self.added);
+        bits.fold(0, |sum, bit| sum | 1 << bit)
     }
 }
 
@@ -126,6 +172,43 @@ fn join(first: &mut [usize], left: usize, right: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bits_are_counted_as_one_by_one() {
+        let mut tally = BitTally::default();
+        let mut weights = [0_i64; 64];
+        let mut number = 1_u64;
+        for round in 0..1000 {
+            number = number
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(round % 64)
+                ^ 7;
+            tally.add(number);
+            for (bit, weight) in weights.iter_mut().enumerate() {
+                *weight += ((number >> bit & 1) as i64) * 2 - 1;
+            }
+            let expected = (0..64).filter(|bit| weights[*bit] > 0);
+            let expected = expected.fold(0_u64, |sum, bit| sum | 1 << bit);
+            assert_eq!(tally.majority(), expected, "{round}");
+        }
+    }
+
+    /// Fingerprints are kept, so they must never change.
+    #[test]
+    fn fingerprints_stay_as_they_are() {
+        let long = "Ärger über Öl, 東京 and ASCII Words 42! ".repeat(60);
+        for (text, exact, near) in [
+            ("", 0x2d06_8005_38d3_94c2, 0x743d_f94e_e4c7_8a2a),
+            (
+                "The quick, brown FOX",
+                0xa530_e886_f55a_3d8f,
+                0x0088_0010_0024_8a56,
+            ),
+            (&long, 0xe2e1_f54c_b307_61fb, 0x7a5e_9ee1_fd5a_5058),
+        ] {
+            assert_eq!(Fingerprint::of(text), Fingerprint { exact, near }, "{text}");
+        }
+    }
 
     #[test]
     fn exact_sees_words_only() {

@@ -218,18 +218,43 @@ pub(crate) const fn is_ideograph(character: char) -> bool {
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+        rest = &rest[run(
+            rest,
+            |byte| !byte.is_ascii_alphanumeric(),
+            |c| !c.is_alphanumeric(),
+        )..];
         let first = rest.chars().next()?;
         let end = if is_ideograph(first) {
             first.len_utf8()
         } else {
-            let ends = |c: char| !c.is_alphanumeric() || is_ideograph(c);
-            rest.find(ends).unwrap_or(rest.len())
+            let is_within = |c: char| c.is_alphanumeric() && !is_ideograph(c);
+            run(rest, u8::is_ascii_alphanumeric, is_within)
         };
         let (word, after) = rest.split_at(end);
         rest = after;
         Some(word)
     })
+}
+
+/// How long the run of characters at the front is. Most are ASCII, for which a byte tells; both
+/// questions must have the same answer for them.
+fn run(text: &str, is_byte: impl Fn(&u8) -> bool, is_other: impl Fn(char) -> bool) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        if byte.is_ascii() {
+            if !is_byte(byte) {
+                break;
+            }
+            at += 1;
+            continue;
+        }
+        match text[at..].chars().next().filter(|c| is_other(*c)) {
+            Some(c) => at += c.len_utf8(),
+            None => break,
+        }
+    }
+    at
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! refuses to know how a form looks.
 
 use std::io::Write;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use clewline::log::Offset;
@@ -19,6 +20,7 @@ use crate::fold::{Fold, Folded};
 use crate::form::Form;
 use crate::form::duplicates::NearCount;
 use crate::job::Job;
+use crate::ordered::threads;
 use crate::pages::{Found, Need, Page, Pages};
 use crate::urls::Urls;
 
@@ -38,6 +40,8 @@ pub struct Options {
     pub fold: Fold,
     /// Rules that make items of pages, for `jsonl` and `parquet`.
     pub rules: Option<Rules>,
+    /// Threads that read pages; without it as many as there are cores. What is written is the same.
+    pub threads: Option<NonZero<usize>>,
 }
 
 /// Where it is written.
@@ -52,12 +56,24 @@ pub enum Output<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Bytes of records that were read.
+    /// Bytes of the log that were read.
     pub read: u64,
-    /// Bytes of records that there are.
+    /// Bytes of the log that there are.
     pub length: u64,
     /// Rows or documents that were written.
     pub rows: u64,
+    /// Which log that is.
+    pub part: Part,
+}
+
+/// What of a job is being exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// Records of URLs, and their pages.
+    Pages,
+    /// Links.
+    Links,
 }
 
 /// What was done.
@@ -128,7 +144,8 @@ impl<'a> Work<'a> {
     /// The pages that are exported.
     pub(crate) fn pages(&self, need: Need) -> Result<Pages<'a>, ExportError> {
         let rules = self.options.rules.as_ref();
-        Pages::new(self.job, &self.options.filters, need, rules)
+        let threads = threads(self.options.threads);
+        Pages::new(self.job, &self.options.filters, need, rules, threads)
     }
 
     /// Which pages are duplicates.
@@ -163,8 +180,19 @@ impl<'a> Work<'a> {
                 read: read.0,
                 length: self.job.urls_end.0,
                 rows: self.done.rows,
+                part: Part::Pages,
             });
         }
+    }
+
+    /// The same for links, by the place in their log.
+    pub(crate) fn tell_of_links(&mut self, place: u64) {
+        (self.tell)(Progress {
+            read: place,
+            length: self.job.links_end.0,
+            rows: self.done.rows,
+            part: Part::Links,
+        });
     }
 
     /// Marks a folder as an export, and gives it its name.

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use clewline::log::urls::{self, Records, records_from};
 use clewline::log::{LinksReader, Offset, links};
@@ -31,7 +31,7 @@ pub(crate) struct Job {
     /// This folder, and those of earlier crawls that it refers to.
     archives: Vec<PathBuf>,
     /// The archives, once they are wanted.
-    opened: OnceCell<Rc<Archive>>,
+    opened: OnceCell<Arc<Archive>>,
 }
 
 impl Job {
@@ -99,17 +99,17 @@ impl Job {
     }
 
     /// The archive, with those of earlier crawls that it refers to.
-    pub(crate) fn archive(&self) -> Result<Rc<Archive>, ExportError> {
+    pub(crate) fn archive(&self) -> Result<Arc<Archive>, ExportError> {
         if let Some(opened) = self.opened.get() {
-            return Ok(Rc::clone(opened));
+            return Ok(Arc::clone(opened));
         }
-        let opened = Rc::new(Archive::open(&self.archives)?);
-        Ok(Rc::clone(self.opened.get_or_init(|| opened)))
+        let opened = Arc::new(Archive::open(&self.archives)?);
+        Ok(Arc::clone(self.opened.get_or_init(|| opened)))
     }
 
     /// The archive, and what makes keys of the URLs in it; nothing if the keys of the job cannot be
     /// made again.
-    pub(crate) fn archive_with_keys(&self) -> Result<Option<(Rc<Archive>, &Keyer)>, ExportError> {
+    pub(crate) fn archive_with_keys(&self) -> Result<Option<(Arc<Archive>, &Keyer)>, ExportError> {
         let Some(keyer) = &self.keyer else {
             return Ok(None);
         };

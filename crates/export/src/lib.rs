@@ -32,7 +32,9 @@ mod filter;
 mod fold;
 mod form;
 mod job;
+mod link_rows;
 mod names;
+mod ordered;
 mod outlinks;
 mod pages;
 mod soft_404;
@@ -42,7 +44,7 @@ mod words;
 
 pub use clewline_archive::Existing;
 pub use error::ExportError;
-pub use export::{Exported, Options, Output, Progress, export};
+pub use export::{Exported, Options, Output, Part, Progress, export};
 pub use filter::{Filter, FilterError};
 pub use fold::Fold;
 pub use form::Form;

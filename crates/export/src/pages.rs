@@ -1,29 +1,25 @@
 //! Records with what their pages say, in the order of the log.
 //!
-//! Owns the reading of bodies and the threads that read pages. Invariants: the order is that of
-//! the log, however many threads there are; at most [`WINDOW`] pages for each thread are held.
+//! Owns what is done for a page: reading its body out of the archive, and what the body says.
+//! Invariants: the order is that of the log, however many threads there are; a page that breaks
+//! the reader costs that page only.
 
-use std::collections::VecDeque;
 use std::num::NonZero;
-use std::rc::Rc;
-use std::sync::mpsc::Receiver;
-use std::thread;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
 
 use clewline::log::Offset;
 use clewline::record::Record;
 use clewline_archive::Archive;
-use clewline_content::{Answer, ContentLimits, Items, Readers, Rules, Speed};
+use clewline_content::{Content, ContentLimits, Items, Refusal, Rules, Speed};
 
 use crate::bodies::body_of;
 use crate::error::ExportError;
 use crate::filter::Filter;
 use crate::job::{CommittedRecords, Job};
+use crate::ordered::Ordered;
 use crate::words::{Media, Words, text_of};
-
-/// Pages that are held for each thread.
-const WINDOW: usize = 4;
-/// Threads that read pages.
-const MOST_THREADS: usize = 64;
 
 /// How much of a page is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +54,15 @@ pub(crate) struct Page {
 }
 
 impl Page {
+    const fn new(place: Offset, record: Record) -> Self {
+        Self {
+            record,
+            place,
+            found: Found::Nothing,
+            items: None,
+        }
+    }
+
     /// What it says, if it could be read.
     pub(crate) fn words(&self) -> Option<&Words> {
         match &self.found {
@@ -101,44 +106,37 @@ impl Iterator for Filtered<'_> {
 /// Reads pages.
 pub(crate) struct Pages<'a> {
     records: Filtered<'a>,
-    archive: Option<Rc<Archive>>,
-    readers: Option<Readers>,
-    need: Need,
-    rules: Option<&'a Rules>,
-    waiting: VecDeque<Waiting>,
-    most_waiting: usize,
-}
-
-struct Waiting {
-    page: Page,
-    answer: Option<Receiver<Answer>>,
+    /// Nothing where records are all that is wanted.
+    readers: Option<Ordered<(Offset, Record), Page>>,
+    path: &'a Path,
 }
 
 impl<'a> Pages<'a> {
     /// Begins to read. Without a need for bodies the archive is not opened.
     pub(crate) fn new(
-        job: &Job,
+        job: &'a Job,
         filters: &'a [Filter],
         need: Need,
-        rules: Option<&'a Rules>,
+        rules: Option<&Rules>,
+        threads: NonZero<usize>,
     ) -> Result<Self, ExportError> {
-        let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        let threads = NonZero::new(threads.min(MOST_THREADS)).unwrap_or(NonZero::<usize>::MIN);
         let readers = match need {
-            Need::Words(_) => Some(Readers::start(threads, ContentLimits::default())),
-            Need::Record | Need::Body => None,
+            Need::Record => None,
+            Need::Body | Need::Words(_) => {
+                let reader = PageReader {
+                    archive: job.archive()?,
+                    need,
+                    rules: rules.cloned(),
+                };
+                let started =
+                    Ordered::start(threads, move |(place, record)| reader.read(place, record));
+                Some(started.map_err(ExportError::input(&job.path))?)
+            }
         };
         Ok(Self {
             records: Filtered::new(job, filters)?,
-            archive: match need {
-                Need::Record => None,
-                Need::Body | Need::Words(_) => Some(job.archive()?),
-            },
-            readers: readers.transpose().map_err(ExportError::input(&job.path))?,
-            need,
-            rules,
-            waiting: VecDeque::new(),
-            most_waiting: threads.get().saturating_mul(WINDOW),
+            readers,
+            path: &job.path,
         })
     }
 
@@ -146,81 +144,72 @@ impl<'a> Pages<'a> {
     pub(crate) fn offset(&self) -> Offset {
         self.records.offset()
     }
-
-    fn begin(&self, place: Offset, record: Record) -> Waiting {
-        let mut waiting = Waiting {
-            page: Page {
-                record,
-                place,
-                found: Found::Nothing,
-                items: None,
-            },
-            answer: None,
-        };
-        let media = Media::of(&waiting.page.record).filter(|_| self.need != Need::Record);
-        let Some(media) = media else {
-            return waiting;
-        };
-        let record = &waiting.page.record;
-        let body = self
-            .archive
-            .as_deref()
-            .ok_or_else(|| "there is no archive".to_owned());
-        let body = match body.and_then(|archive| body_of(archive, record)) {
-            Ok(body) => body,
-            Err(why) => {
-                waiting.page.found = Found::Unreadable(why);
-                return waiting;
-            }
-        };
-        match self.need {
-            Need::Record => {}
-            Need::Body => waiting.page.found = Found::Body(body),
-            Need::Words(speed) => self.read(&mut waiting, &body, media, speed),
-        }
-        waiting
-    }
-
-    /// Hands a page to the threads; what is no page is read at once.
-    fn read(&self, waiting: &mut Waiting, body: &[u8], media: Media, speed: Speed) {
-        let page = &mut waiting.page;
-        let text = text_of(body, page.record.charset.as_deref());
-        let readers = self.readers.as_ref().filter(|_| media == Media::Html);
-        let Some(readers) = readers else {
-            page.found = Found::Words(Box::new(Words::of_text(&text, media)));
-            return;
-        };
-        let url = page.record.url.to_url();
-        if let Some(rules) = self.rules {
-            // A page that has no items because it is too much to read says so by its words.
-            page.items = rules.items(&text, &url, &ContentLimits::default()).ok();
-        }
-        waiting.answer = Some(readers.read(text, url, speed));
-    }
 }
 
 impl Iterator for Pages<'_> {
     type Item = Result<Page, ExportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.waiting.len() < self.most_waiting {
+        let Some(readers) = &mut self.readers else {
+            let next = self.records.next()?;
+            return Some(next.map(|(place, record)| Page::new(place, record)));
+        };
+        while readers.has_room() {
             match self.records.next() {
                 None => break,
-                Some(Ok((place, record))) => {
-                    let waiting = self.begin(place, record);
-                    self.waiting.push_back(waiting);
-                }
+                Some(Ok(found)) => readers.push(found),
                 Some(Err(error)) => return Some(Err(error)),
             }
         }
-        let Waiting { mut page, answer } = self.waiting.pop_front()?;
-        if let Some(answer) = answer {
-            page.found = match answer.recv() {
-                Ok(Ok(content)) => Found::Words(Box::new(Words::of_page(content))),
-                Ok(Err(refusal)) => Found::Unreadable(refusal.to_string()),
-                Err(_) => Found::Unreadable("the threads that read pages ended".to_owned()),
-            };
+        let page = readers.next()?;
+        Some(page.map_err(ExportError::input(self.path)))
+    }
+}
+
+/// Reads one page after the other, on any thread.
+struct PageReader {
+    archive: Arc<Archive>,
+    need: Need,
+    rules: Option<Rules>,
+}
+
+impl PageReader {
+    fn read(&self, place: Offset, record: Record) -> Page {
+        let mut page = Page::new(place, record);
+        let Some(media) = Media::of(&page.record) else {
+            return page;
+        };
+        page.found = match body_of(&self.archive, &page.record) {
+            Err(why) => Found::Unreadable(why),
+            Ok(body) => match self.need {
+                Need::Record => Found::Nothing,
+                Need::Body => Found::Body(body),
+                Need::Words(speed) => self.words(&mut page, &body, media, speed),
+            },
+        };
+        page
+    }
+
+    fn words(&self, page: &mut Page, body: &[u8], media: Media, speed: Speed) -> Found {
+        let text = text_of(body, page.record.charset.as_deref());
+        if media != Media::Html {
+            return Found::Words(Box::new(Words::of_text(&text, media)));
         }
-        Some(Ok(page))
+        let url = page.record.url.to_url();
+        let limits = ContentLimits::default();
+        // A bug that one page among millions finds must not end the export of the rest. Nothing is
+        // shared with the reading, so nothing can be left half done.
+        let read = AssertUnwindSafe(|| {
+            // A page that has no items because it is too much to read says so by its words.
+            let rules = self.rules.as_ref();
+            let items = rules.and_then(|rules| rules.items(&text, &url, &limits).ok());
+            (items, Content::read(&text, &url, speed, &limits))
+        });
+        let (items, content) = catch_unwind(read).unwrap_or((None, Err(Refusal::Broken)));
+        page.items = items;
+        match content {
+            Ok(content) => Found::Words(Box::new(Words::of_page(content))),
+            Err(refusal) => Found::Unreadable(refusal.to_string()),
+        }
     }
 }

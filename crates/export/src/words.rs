@@ -93,8 +93,8 @@ impl Words {
             published: metadata.published,
             modified: metadata.modified,
             headings: headings.collect::<Vec<_>>().join("\n"),
-            text: printable(&text),
-            markdown: printable(&markdown),
+            text: printable(text),
+            markdown: printable(markdown),
             count,
             all: content.words,
             exact: content.fingerprint.exact,
@@ -105,7 +105,7 @@ impl Words {
     /// Of a text without markup, or with Markdown's.
     pub(crate) fn of_text(text: &str, media: Media) -> Self {
         let fingerprint = Fingerprint::of(text);
-        let text = printable(text);
+        let text = printable(text.to_owned());
         let count = words(&text).count();
         Self {
             markdown: match media {
@@ -123,9 +123,9 @@ impl Words {
 }
 
 /// Text without controls other than lines and tabs: files are looked at in terminals, too.
-fn printable(text: &str) -> String {
-    let is_kept = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-    text.chars().filter(is_kept).collect()
+fn printable(mut text: String) -> String {
+    text.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
+    text
 }
 
 /// Plain text as a block that Markdown leaves alone.

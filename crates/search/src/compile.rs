@@ -18,10 +18,6 @@ use crate::query::{Clause, Filter, Form, Place, Sign, Text};
 use crate::schema::{ADDRESS_BOOST, Fields, HEADINGS_BOOST, TITLE_BOOST};
 use crate::words::{begins_unspaced, is_single_unspaced, query_words};
 
-/// More than a word can score in all fields together, in an index of any size: BM25 stays below
-/// 2.2 times the logarithm of the number of pages.
-const BEYOND_SCORE: f32 = 512.0;
-
 /// Words that a phrase prefix may go on with.
 const MOST_EXPANSIONS: u32 = 200;
 
@@ -29,10 +25,12 @@ type Boxed = Box<dyn EngineQuery>;
 
 /// A query as the engine takes it.
 pub(crate) struct Compiled {
-    pub(crate) query: Boxed,
-    /// What the score of a page that holds all words has on top, which no sum of scores reaches;
-    /// nothing if there are not several words.
-    pub(crate) all_words: Option<f32>,
+    /// Pages that match. For words without filters it is one union of terms, of which the engine
+    /// finds the best without looking at all pages.
+    pub(crate) some: Boxed,
+    /// Those of them that hold all words, with the same scores; nothing if there are not several
+    /// words.
+    pub(crate) all: Option<Boxed>,
 }
 
 /// The engine's query for a whole query.
@@ -42,20 +40,16 @@ pub(crate) fn compile(clause: &Clause, fields: &Fields) -> Compiled {
         Clause::List(items) => sought(items).collect(),
         _ => Vec::new(),
     };
-    if sought.len() < 2 {
-        return Compiled {
-            query: some,
-            all_words: None,
-        };
-    }
-    let all = sought.iter().map(|clause| part(clause, fields)).collect();
-    let bonus = BEYOND_SCORE * sought.iter().map(|clause| count(clause)).sum::<usize>() as f32;
-    let all = ConstScoreQuery::new(Box::new(BooleanQuery::intersection(all)), bonus);
-    let query = BooleanQuery::new(vec![(Occur::Must, some), (Occur::Should, Box::new(all))]);
-    Compiled {
-        query: Box::new(query),
-        all_words: Some(bonus),
-    }
+    let all = (sought.len() > 1).then(|| {
+        let words = sought.iter().map(|clause| part(clause, fields)).collect();
+        let words = ConstScoreQuery::new(Box::new(BooleanQuery::intersection(words)), 0.0);
+        let both = vec![
+            (Occur::Must, some.box_clone()),
+            (Occur::Must, Box::new(words) as Boxed),
+        ];
+        Box::new(BooleanQuery::new(both)) as Boxed
+    });
+    Compiled { some, all }
 }
 
 fn sought(items: &[(Sign, Clause)]) -> impl Iterator<Item = &Clause> {
@@ -65,26 +59,31 @@ fn sought(items: &[(Sign, Clause)]) -> impl Iterator<Item = &Clause> {
         .filter(|clause| !matches!(clause, Clause::Filter(_)))
 }
 
-/// Words that add to a score.
-fn count(clause: &Clause) -> usize {
+fn part(clause: &Clause, fields: &Fields) -> Boxed {
     match clause {
-        Clause::Text(text) => query_words(&text.words).len(),
-        Clause::Filter(_) => 0,
-        Clause::Any(clauses) => clauses.iter().map(count).sum(),
-        Clause::List(items) => sought(items).map(count).sum(),
+        Clause::Text(_) | Clause::Any(_) => union(choices(clause, fields)),
+        Clause::Filter(filter) => narrow(filter, fields),
+        Clause::List(items) => list(items, fields),
     }
 }
 
-fn part(clause: &Clause, fields: &Fields) -> Boxed {
+/// What a clause is a choice of, as one flat list: its score is the sum over those that match.
+fn choices(clause: &Clause, fields: &Fields) -> Vec<Boxed> {
     match clause {
         Clause::Text(text) => words(text, fields),
-        Clause::Filter(filter) => narrow(filter, fields),
         Clause::Any(clauses) => {
-            let choices = clauses.iter().map(|clause| part(clause, fields)).collect();
-            Box::new(BooleanQuery::union(choices))
+            let each = clauses.iter().flat_map(|clause| choices(clause, fields));
+            each.collect()
         }
-        Clause::List(items) => list(items, fields),
+        Clause::Filter(_) | Clause::List(_) => vec![part(clause, fields)],
     }
+}
+
+fn union(mut choices: Vec<Boxed>) -> Boxed {
+    if choices.len() == 1 {
+        return choices.remove(0);
+    }
+    Box::new(BooleanQuery::union(choices))
 }
 
 /// Filters and required clauses must match; of the wanted ones any, unless one is required.
@@ -93,16 +92,18 @@ fn list(items: &[(Sign, Clause)], fields: &Fields) -> Boxed {
     let mut wanted: Vec<Boxed> = Vec::new();
     let mut requires_words = false;
     for (sign, clause) in items {
-        let query = part(clause, fields);
         let is_filter = matches!(clause, Clause::Filter(_));
         match sign {
-            Sign::Refused => parts.push((Occur::MustNot, query)),
-            Sign::Wanted if !is_filter => wanted.push(query),
+            Sign::Refused => parts.push((Occur::MustNot, part(clause, fields))),
+            Sign::Wanted if !is_filter => wanted.extend(choices(clause, fields)),
             Sign::Wanted | Sign::Required => {
                 requires_words |= !is_filter;
-                parts.push((Occur::Must, query));
+                parts.push((Occur::Must, part(clause, fields)));
             }
         }
+    }
+    if parts.is_empty() && !wanted.is_empty() {
+        return union(wanted);
     }
     if !wanted.is_empty() {
         let occur = if requires_words {
@@ -110,7 +111,7 @@ fn list(items: &[(Sign, Clause)], fields: &Fields) -> Boxed {
         } else {
             Occur::Must
         };
-        parts.push((occur, Box::new(BooleanQuery::union(wanted))));
+        parts.push((occur, union(wanted)));
     }
     if parts.iter().all(|(occur, _)| *occur == Occur::MustNot) {
         let all = ConstScoreQuery::new(Box::new(AllQuery), 0.0);
@@ -119,7 +120,7 @@ fn list(items: &[(Sign, Clause)], fields: &Fields) -> Boxed {
     Box::new(BooleanQuery::new(parts))
 }
 
-fn words(text: &Text, fields: &Fields) -> Boxed {
+fn words(text: &Text, fields: &Fields) -> Vec<Boxed> {
     let tokens = query_words(&text.words);
     let places: &[(Field, f32)] = match text.place {
         Some(Place::Title) => &[(fields.title, 1.0)],
@@ -133,17 +134,11 @@ fn words(text: &Text, fields: &Fields) -> Boxed {
             (fields.address, ADDRESS_BOOST),
         ],
     };
-    let mut choices: Vec<Boxed> = places
-        .iter()
-        .map(|&(field, boost)| {
-            let query = in_field(&tokens, text.form, field);
-            Box::new(BoostQuery::new(query, boost)) as Boxed
-        })
-        .collect();
-    if choices.len() == 1 {
-        return choices.remove(0);
-    }
-    Box::new(BooleanQuery::union(choices))
+    let choices = places.iter().map(|&(field, boost)| {
+        let query = in_field(&tokens, text.form, field);
+        Box::new(BoostQuery::new(query, boost)) as Boxed
+    });
+    choices.collect()
 }
 
 fn in_field(tokens: &[Token], form: Form, field: Field) -> Boxed {

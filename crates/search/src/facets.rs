@@ -40,7 +40,28 @@ impl Counts {
 
 pub(crate) struct SegmentCounter {
     total: u64,
-    columns: [Option<(StrColumn, Vec<u64>)>; COLUMNS.len()],
+    columns: [Option<ColumnCounter>; COLUMNS.len()],
+}
+
+/// Counts the values of one column; every page has at most one.
+struct ColumnCounter {
+    column: StrColumn,
+    counts: Vec<u64>,
+    /// The ordinals of a block of pages.
+    ordinals: Vec<Option<u64>>,
+}
+
+impl ColumnCounter {
+    fn count(&mut self, documents: &[DocId]) {
+        self.ordinals.clear();
+        self.ordinals.resize(documents.len(), None);
+        self.column.ords().first_vals(documents, &mut self.ordinals);
+        for ordinal in self.ordinals.iter().flatten() {
+            if let Some(count) = self.counts.get_mut(*ordinal as usize) {
+                *count += 1;
+            }
+        }
+    }
 }
 
 impl Collector for Counter {
@@ -55,9 +76,10 @@ impl Collector for Counter {
         let mut columns = [const { None }; COLUMNS.len()];
         for (column, name) in columns.iter_mut().zip(COLUMNS) {
             let found = segment.fast_fields().str(name)?;
-            *column = found.map(|column| {
-                let counts = vec![0; column.num_terms()];
-                (column, counts)
+            *column = found.map(|column| ColumnCounter {
+                counts: vec![0; column.num_terms()],
+                ordinals: Vec::new(),
+                column,
             });
         }
         Ok(SegmentCounter { total: 0, columns })
@@ -86,13 +108,13 @@ impl SegmentCollector for SegmentCounter {
     type Fruit = tantivy::Result<Counts>;
 
     fn collect(&mut self, document: DocId, _: Score) {
-        self.total += 1;
-        for (column, counts) in self.columns.iter_mut().flatten() {
-            for ordinal in column.term_ords(document) {
-                if let Some(count) = counts.get_mut(ordinal as usize) {
-                    *count += 1;
-                }
-            }
+        self.collect_block(&[document]);
+    }
+
+    fn collect_block(&mut self, documents: &[DocId]) {
+        self.total += documents.len() as u64;
+        for column in self.columns.iter_mut().flatten() {
+            column.count(documents);
         }
     }
 
@@ -102,7 +124,7 @@ impl SegmentCollector for SegmentCounter {
             ..Counts::default()
         };
         for (values, column) in out.values.iter_mut().zip(self.columns) {
-            let Some((column, counts)) = column else {
+            let Some(ColumnCounter { column, counts, .. }) = column else {
                 continue;
             };
             let mut met: Vec<(u64, u64)> = (0..).zip(counts).filter(|row| row.1 > 0).collect();

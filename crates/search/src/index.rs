@@ -2,24 +2,26 @@
 //!
 //! Owns the order of results: what the engine scores is weighed with the rank of each page,
 //! pages with all words before the others, those that are alike once. It refuses to write. Invariant:
-//! a search costs a pass over the matches and a bounded number of pages beyond that.
+//! a search costs a pass over the matches that counts and does not score them, and a bounded number
+//! of pages beyond that; the best are found without scoring all, where the query allows it.
 
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tantivy::collector::TopDocs;
+use tantivy::query::Query as EngineQuery;
 use tantivy::schema::{Field, Value as _};
 use tantivy::{DocAddress, IndexReader, ReloadPolicy, Searcher, TantivyDocument};
 
 use crate::FOLDER;
-use crate::compile::compile;
+use crate::compile::{Compiled, compile};
 use crate::error::SearchError;
 use crate::facets::{Counter, Counts};
 use crate::fold::{Folded, Likeness, fold, unfolded};
@@ -227,10 +229,10 @@ impl Index {
         let searcher = self.reader.searcher();
         let wanted = (query.offset + query.limit).min(MOST_RESULTS);
         let weighed = (wanted * WEIGHED_PER_RESULT).max(LEAST_WEIGHED);
-        let top = TopDocs::with_limit(weighed).order_by_score();
         let compiled = compile(&query.clause, &self.fields);
-        let (found, counts) = searcher.search(&compiled.query, &(top, Counter))?;
-        let candidates = self.weigh(&searcher, &found, compiled.all_words)?;
+        let found = best(&searcher, &compiled, weighed)?;
+        let counts = searcher.search(&compiled.some, &Counter)?;
+        let candidates = self.weigh(&searcher, &found)?;
         let sought = Sought::of(&query.clause);
         let pages = candidates.into_iter().map(|page| (page.likeness, page));
         let folded = match query.folding {
@@ -247,12 +249,7 @@ impl Index {
     }
 
     /// Multiplies scores with the weights of ranks, and sorts by them.
-    fn weigh(
-        &self,
-        searcher: &Searcher,
-        found: &[(f32, DocAddress)],
-        all_words: Option<f32>,
-    ) -> tantivy::Result<Vec<Candidate>> {
+    fn weigh(&self, searcher: &Searcher, found: &[Scored]) -> tantivy::Result<Vec<Candidate>> {
         let mut columns = Vec::new();
         for segment in searcher.segment_readers() {
             let fast = segment.fast_fields();
@@ -266,26 +263,29 @@ impl Index {
         }
         let mut candidates: Vec<Candidate> = found
             .iter()
-            .map(|&(score, address)| {
-                let columns = &columns[address.segment_ord as usize];
-                let [key, digest, near, variant] = columns
-                    .each_ref()
-                    .map(|column| column.first(address.doc_id).unwrap_or(0));
-                let own = all_words.map_or(Some(score), |bonus| {
-                    Some(score - bonus).filter(|own| *own >= 0.0)
-                });
-                Candidate {
-                    has_all_words: own.is_some(),
-                    score: own.unwrap_or(score) * self.ranks.weight(key),
-                    key,
-                    likeness: Likeness {
-                        digest,
-                        near,
-                        address: variant,
-                    },
-                    address,
-                }
-            })
+            .map(
+                |&Scored {
+                     has_all_words,
+                     score,
+                     address,
+                 }| {
+                    let columns = &columns[address.segment_ord as usize];
+                    let [key, digest, near, variant] = columns
+                        .each_ref()
+                        .map(|column| column.first(address.doc_id).unwrap_or(0));
+                    Candidate {
+                        has_all_words,
+                        score: score * self.ranks.weight(key),
+                        key,
+                        likeness: Likeness {
+                            digest,
+                            near,
+                            address: variant,
+                        },
+                        address,
+                    }
+                },
+            )
             .collect();
         candidates.sort_by(better);
         Ok(candidates)
@@ -331,6 +331,38 @@ impl std::fmt::Debug for Index {
             .field("folder", &self.folder)
             .finish_non_exhaustive()
     }
+}
+
+/// A page with the engine's score.
+#[derive(Debug, Clone, Copy)]
+struct Scored {
+    has_all_words: bool,
+    score: f32,
+    address: DocAddress,
+}
+
+/// The best pages: those with all words, and then others as long as there is room.
+fn best(searcher: &Searcher, compiled: &Compiled, most: usize) -> tantivy::Result<Vec<Scored>> {
+    let top = |query: &dyn EngineQuery, has_all_words| {
+        let found = searcher.search(query, &TopDocs::with_limit(most).order_by_score())?;
+        let scored = found.into_iter().map(move |(score, address)| Scored {
+            has_all_words,
+            score,
+            address,
+        });
+        tantivy::Result::Ok(scored)
+    };
+    let Some(all) = &compiled.all else {
+        return Ok(top(&*compiled.some, true)?.collect());
+    };
+    let mut found: Vec<Scored> = top(&**all, true)?.collect();
+    if found.len() < most {
+        let known: HashSet<DocAddress> = found.iter().map(|page| page.address).collect();
+        let others = top(&*compiled.some, false)?;
+        found.extend(others.filter(|page| !known.contains(&page.address)));
+        found.truncate(most);
+    }
+    Ok(found)
 }
 
 /// Pages with all words first, then by score; equals in the order in which they were indexed.

@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use clewline::log::LinksReader;
@@ -140,9 +140,11 @@ impl Ranks {
         }
         let sum = xxh3_64(&bytes);
         bytes.extend_from_slice(&sum.to_le_bytes());
-        let new = folder.join(format!("{FILE}.new"));
-        fs::write(&new, bytes)?;
-        fs::rename(new, folder.join(FILE))
+        // Several processes may do so at once.
+        let mut new = tempfile::NamedTempFile::new_in(folder)?;
+        new.write_all(&bytes)?;
+        new.persist(folder.join(FILE))?;
+        Ok(())
     }
 }
 

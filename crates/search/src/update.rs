@@ -6,7 +6,8 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{fs, io};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 use clewline::log::Offset;
 use clewline::log::archive::Position;
@@ -17,13 +18,19 @@ use crate::error::SearchError;
 use crate::index::Index;
 use crate::rank::Ranks;
 use crate::source::{Archive, Change, Source, Step};
-use crate::writer::{Room, Standing, Writer};
+use crate::writer::{Room, Standing, Writer, WriterLock};
 
 /// Settled URLs before the first commit. Each further one waits for as many as there were before
 /// it, so that a crash costs half of the work at most …
 const FIRST_COMMIT: u64 = 250;
 /// … and for no more than these.
 const COMMIT_EVERY: u64 = 20_000;
+/// How long the first pages of another process are waited for, …
+const PATIENCE: Duration = Duration::from_mins(1);
+/// files that are gone for this long, …
+const SHORT_PATIENCE: Duration = Duration::from_secs(2);
+/// … and how long it is between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
 /// Settled URLs between two words about the progress.
 const TELL_EVERY: u64 = 100;
 
@@ -64,14 +71,56 @@ pub fn update(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Updated, Sea
         Onward::GoOn
     })?;
     if Ranks::load(&folder).is_behind(job, archive.growth) {
-        Ranks::of_job(job)?
-            .save(&folder)
-            .map_err(|source| SearchError::Io {
+        match Ranks::of_job(job)?.save(&folder) {
+            // Another process has begun the index anew, and makes its ranks when that is done.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            saved => saved.map_err(|source| SearchError::Io {
                 path: folder,
                 source,
-            })?;
+            })?,
+        }
     }
     Ok(updated)
+}
+
+/// How current an index is that was opened to be searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freshness {
+    /// It was brought up to date.
+    Current,
+    /// Another process is at that; it was opened as it stands.
+    Behind,
+}
+
+/// Brings the index of a job folder up to date and opens it. While another process writes to it,
+/// what is there is opened; if there is nothing yet, it is waited for.
+pub fn open_updated(
+    job: &Path,
+    tell: &mut dyn FnMut(Progress),
+) -> Result<(Index, Freshness), SearchError> {
+    let began = Instant::now();
+    loop {
+        let freshness = match update(job, tell) {
+            Ok(_) => Freshness::Current,
+            Err(SearchError::Busy(_)) => Freshness::Behind,
+            Err(error) => return Err(error),
+        };
+        match Index::open(job) {
+            Err(error) if began.elapsed() < patience(&error) => thread::sleep(PAUSE),
+            opened => return opened.map(|index| (index, freshness)),
+        }
+    }
+}
+
+/// How long an error may be due to another process.
+const fn patience(error: &SearchError) -> Duration {
+    match error {
+        // It has not committed yet.
+        SearchError::NoIndex(_) | SearchError::Busy(_) => PATIENCE,
+        // It began the index anew while its files were opened; otherwise this is damage.
+        SearchError::Engine { .. } => SHORT_PATIENCE,
+        _ => Duration::ZERO,
+    }
 }
 
 /// An index of a job whose folder cannot be written, in a folder of its own that goes with it.
@@ -143,7 +192,8 @@ pub fn feed(job: &Path, is_over: &AtomicBool) -> Result<Updated, SearchError> {
 /// Makes the index of a job folder anew.
 pub fn rebuild(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Updated, SearchError> {
     Archive::of_job(job)?;
-    Writer::begin(&job.join(FOLDER), Room::ALONE)?.close()?;
+    let lock = WriterLock::take(&job.join(FOLDER))?;
+    Writer::begin(lock, Room::ALONE)?.close()?;
     update(job, tell)
 }
 
@@ -162,14 +212,22 @@ fn catch_up(
     room: Room,
     tell: &mut dyn FnMut(Progress) -> Onward,
 ) -> Result<Updated, SearchError> {
-    let standing = Standing::read(folder)
-        .filter(|standing| archive.holds(&standing.file, Position::of(Offset(standing.position))));
+    let fits = |standing: &Standing| {
+        archive.holds(&standing.file, Position::of(Offset(standing.position)))
+    };
+    let is_done = |standing: &Standing| standing.position == archive.end().offset().0;
+    if Standing::read(folder).is_some_and(|standing| fits(&standing) && is_done(&standing)) {
+        return Ok(Updated::default());
+    }
+    let lock = WriterLock::take(folder)?;
+    // Another process may have written until now.
+    let standing = Standing::read(folder).filter(fits);
     let mut updated = match &standing {
-        Some(standing) if standing.position == archive.end().offset().0 => Updated::default(),
-        Some(standing) => go_on(archive, Writer::open(folder, room)?, standing, tell)?,
+        Some(standing) if is_done(standing) => Updated::default(),
+        Some(standing) => go_on(archive, Writer::open(lock, room)?, standing, tell)?,
         None => {
             let start = Standing::new(String::new(), 0);
-            go_on(archive, Writer::begin(folder, room)?, &start, tell)?
+            go_on(archive, Writer::begin(lock, room)?, &start, tell)?
         }
     };
     updated.is_new = standing.is_none();

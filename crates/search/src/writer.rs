@@ -1,9 +1,10 @@
 //! Writing the index.
 //!
-//! Owns the engine's writer, where the index stands, and when an index is begun anew. Invariant:
-//! what a commit holds and the place that it names go together, or neither is there.
+//! Owns the engine's writer, where the index stands, and when an index is begun anew. Invariants:
+//! what a commit holds and the place that it names go together, or neither is there; whoever
+//! changes anything in the folder holds its lock, which stays when everything else is removed.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,59 @@ use crate::document::Document;
 use crate::error::SearchError;
 use crate::schema::{Fields, VERSION};
 use crate::words;
+
+/// The file that is locked by whoever writes.
+const LOCK: &str = "writing.lock";
+
+/// The right to write to an index, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct WriterLock {
+    folder: PathBuf,
+    _file: File,
+}
+
+impl WriterLock {
+    /// Takes the right, unless another has it.
+    pub(crate) fn take(folder: &Path) -> Result<Self, SearchError> {
+        let io = |source| SearchError::Io {
+            path: folder.to_owned(),
+            source,
+        };
+        fs::create_dir_all(folder).map_err(io)?;
+        let mut options = File::options();
+        let options = options.create(true).truncate(false).write(true);
+        let file = options.open(folder.join(LOCK)).map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self {
+                folder: folder.to_owned(),
+                _file: file,
+            }),
+            Err(TryLockError::WouldBlock) => Err(SearchError::Busy(folder.to_owned())),
+            Err(TryLockError::Error(source)) => Err(io(source)),
+        }
+    }
+
+    /// Removes everything but the lock: another one that is made in its place would not be known
+    /// to whoever has opened this one.
+    fn clear(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            if entry.file_name() == LOCK {
+                continue;
+            }
+            let removed = if entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path())
+            } else {
+                fs::remove_file(entry.path())
+            };
+            match removed {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
 
 /// What writing may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +144,7 @@ fn teach(index: &tantivy::Index) {
 
 /// Writes an index. There is one writer at a time.
 pub(crate) struct Writer {
-    folder: PathBuf,
+    lock: WriterLock,
     fields: Fields,
     engine: IndexWriter,
     reader: IndexReader,
@@ -98,39 +152,31 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Opens the index in a folder, or begins one.
-    pub(crate) fn open(folder: &Path, room: Room) -> Result<Self, SearchError> {
-        match open_engine(folder) {
-            Ok(index) => Self::new(folder, &index, room),
-            Err(_) => Self::begin(folder, room),
+    pub(crate) fn open(lock: WriterLock, room: Room) -> Result<Self, SearchError> {
+        match open_engine(&lock.folder) {
+            Ok(index) => Self::new(lock, &index, room),
+            Err(_) => Self::begin(lock, room),
         }
     }
 
     /// Begins an index; what is in the folder is removed.
-    pub(crate) fn begin(folder: &Path, room: Room) -> Result<Self, SearchError> {
-        let io = |source| SearchError::Io {
-            path: folder.to_owned(),
+    pub(crate) fn begin(lock: WriterLock, room: Room) -> Result<Self, SearchError> {
+        let folder = &lock.folder;
+        lock.clear().map_err(|source| SearchError::Io {
+            path: folder.clone(),
             source,
-        };
-        // Whoever writes now would be left with files that are gone.
-        if let Ok(index) = open_engine(folder) {
-            drop(Self::new(folder, &index, room)?);
-        }
-        match fs::remove_dir_all(folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(error)),
-            _ => {}
-        }
-        fs::create_dir_all(folder).map_err(io)?;
+        })?;
         let failed = |source| engine_error(folder, source);
         let directory = MmapDirectory::open(folder).map_err(|source| failed(source.into()))?;
         let (schema, _) = Fields::schema();
         let index = tantivy::Index::create(directory, schema, tantivy::IndexSettings::default())
             .map_err(failed)?;
         teach(&index);
-        Self::new(folder, &index, room)
+        Self::new(lock, &index, room)
     }
 
-    fn new(folder: &Path, index: &tantivy::Index, room: Room) -> Result<Self, SearchError> {
-        let failed = |source| engine_error(folder, source);
+    fn new(lock: WriterLock, index: &tantivy::Index, room: Room) -> Result<Self, SearchError> {
+        let failed = |source| engine_error(&lock.folder, source);
         let (_, fields) = Fields::schema();
         let writer = index
             .writer_with_num_threads(room.threads, room.memory)
@@ -141,7 +187,7 @@ impl Writer {
             .try_into()
             .map_err(failed)?;
         Ok(Self {
-            folder: folder.to_owned(),
+            lock,
             fields,
             engine: writer,
             reader,
@@ -155,7 +201,7 @@ impl Writer {
         self.engine
             .add_document(self.fields.encode(&document))
             .map(|_| ())
-            .map_err(|source| engine_error(&self.folder, source))
+            .map_err(|source| engine_error(&self.lock.folder, source))
     }
 
     /// Takes a page out.
@@ -166,9 +212,9 @@ impl Writer {
 
     /// Makes everything durable, together with the place that it reaches to.
     pub(crate) fn commit(&mut self, standing: &Standing) -> Result<(), SearchError> {
-        let failed = |source| engine_error(&self.folder, source);
+        let failed = |source| engine_error(&self.lock.folder, source);
         let payload = serde_json::to_string(standing).map_err(|error| SearchError::Io {
-            path: self.folder.clone(),
+            path: self.lock.folder.clone(),
             source: error.into(),
         })?;
         let mut commit = self.engine.prepare_commit().map_err(failed)?;
@@ -193,10 +239,10 @@ impl Writer {
 
     /// Ends when segments that are being joined are.
     pub(crate) fn close(self) -> Result<(), SearchError> {
-        let folder = self.folder;
-        self.engine
+        let Self { lock, engine, .. } = self;
+        engine
             .wait_merging_threads()
-            .map_err(|source| engine_error(&folder, source))
+            .map_err(|source| engine_error(&lock.folder, source))
     }
 }
 

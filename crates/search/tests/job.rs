@@ -7,8 +7,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
-use clewline_search::{FOLDER, Index, Query, Results, SearchError, Updated, rebuild, update};
+use clewline_search::{
+    FOLDER, Freshness, Index, Query, Results, SearchError, Updated, open_updated, rebuild, update,
+};
 use clewline_warc::{Block, Coding, Draft, Effort, Encoder, Moment, RecordId};
 use fieldwork::{HOST, config, crawl, crawled};
 use terrarium::{LiveWeb, Page, Reply, Request, Site, Web, links};
@@ -95,6 +99,72 @@ fn what_was_crawled_is_found() {
     );
     let linked = search(&folder, "url:tree");
     assert_eq!(linked.hits[0].inlinks, 2, "the root and /hash");
+}
+
+/// A page is ranked by the links that people follow to it, whatever else names it.
+#[test]
+fn ranks_count_only_links_that_people_follow() {
+    let shown = "<img src=/shown><script src=/shown></script><link rel=stylesheet href=/shown>\
+                 <link rel=alternate href=/shown><link rel=icon href=/shown>\
+                 <video src=/shown></video><style>p { background: url(/shown) }</style>";
+    let page = |title: &str, body: &str| Page::html(format!("<title>{title}</title><p>{body}"));
+    let mut site = Site::new()
+        .page("/shown", page("shown", "target"))
+        .page("/followed", page("followed", "target"));
+    let names: Vec<String> = (0..8).map(|number| format!("/p{number}")).collect();
+    let all = names.iter().map(String::as_str);
+    site = site.page("/", Page::html(links(all.chain(["/shown", "/followed"]))));
+    for name in &names {
+        let body = format!("{name} {shown} <a href=/followed>f</a><a href=/followed>again</a>");
+        site = site.page(name, page(name, &body));
+    }
+    let (_place, folder) = crawled(&Web::new().site(HOST, site).start());
+    updated(&folder);
+    let results = search(&folder, "target");
+    let hit = |title: &str| results.hits.iter().find(|hit| hit.title == title).unwrap();
+    assert_eq!(
+        hit("followed").inlinks,
+        9,
+        "the root and eight pages, each once"
+    );
+    assert_eq!(hit("shown").inlinks, 1, "the root alone");
+    assert_eq!(results.hits[0].title, "followed");
+    assert!(hit("followed").score > hit("shown").score);
+}
+
+/// Whoever searches gets an answer while others make the index, bring it up to date and begin it
+/// anew.
+#[test]
+fn searches_do_not_fail_while_indexers_compete() {
+    let (_place, folder) = crawled(&web());
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for number in 0..3 {
+            let (folder, is_over) = (&folder, &is_over);
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    let done = match number {
+                        0 => update(folder, &mut |_| {}),
+                        _ => rebuild(folder, &mut |_| {}),
+                    };
+                    match done {
+                        Ok(_) | Err(SearchError::Busy(_)) => {}
+                        Err(error) => panic!("indexer {number}: {error}"),
+                    }
+                }
+            });
+        }
+        for _ in 0..40 {
+            let (index, _) = open_updated(&folder, &mut |_| {}).unwrap();
+            // What is there may be nothing yet, but it can be asked.
+            index.search(&Query::parse("balanced").unwrap()).unwrap();
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let (index, freshness) = open_updated(&folder, &mut |_| {}).unwrap();
+    assert_eq!(freshness, Freshness::Current);
+    let results = index.search(&Query::parse("balanced").unwrap()).unwrap();
+    assert_eq!(results.total, 2);
 }
 
 #[test]

@@ -9,12 +9,14 @@
 mod header;
 mod members;
 mod reader;
+mod watched;
 
 use std::io;
 
 pub use header::{Header, LONGEST_HEADER};
 pub(crate) use members::dictionary;
 pub use reader::{BlockReader, Ending, Reader};
+pub use watched::Watched;
 
 /// Why a record cannot be read. Offsets are positions in the file.
 #[derive(Debug, thiserror::Error)]

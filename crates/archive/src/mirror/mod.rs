@@ -74,12 +74,14 @@ pub struct Mirrored {
     pub entry: PathBuf,
 }
 
-/// Writes a mirror; what cannot be read is told and left out.
+/// Writes a mirror; what cannot be read is told and left out. `tell` hears the number of files so
+/// far.
 pub fn export(
     archive: &Archive,
     folder: &Path,
     existing: Existing,
     complain: &mut dyn FnMut(&str),
+    tell: &mut dyn FnMut(u64),
 ) -> Result<Mirrored, MirrorError> {
     let output = |source| MirrorError::Output {
         path: folder.to_owned(),
@@ -102,7 +104,10 @@ pub fn export(
         listed: Vec::new(),
         files: 0,
     };
-    archive.each(|_, held| mirror.take(&held, complain))?;
+    archive.each(|_, held| {
+        tell(mirror.files);
+        mirror.take(&held, complain)
+    })?;
     mirror.write_entry()?;
     let files = mirror.files;
     part.install().map_err(output)?;

@@ -33,14 +33,23 @@ fn mirrored(folder: &Path) -> PathBuf {
     let archive = Archive::open(&[path]).unwrap();
     let out = folder.join("out");
     let mut complaints = Vec::new();
-    let done = export(&archive, &out, Existing::Keep, &mut |text| {
+    let mut told = 0;
+    let mut complain = |text: &str| {
         complaints.push(text.to_owned());
-    });
+    };
+    let done = export(
+        &archive,
+        &out,
+        Existing::Keep,
+        &mut complain,
+        &mut |files| told = files,
+    );
+    assert!((1..=4).contains(&told), "{told}");
     assert_eq!(done.unwrap().files, 4);
     assert!(complaints.is_empty(), "{complaints:?}");
-    let again = export(&archive, &out, Existing::Keep, &mut |_| {});
+    let again = export(&archive, &out, Existing::Keep, &mut |_| {}, &mut |_| {});
     assert!(matches!(again, Err(MirrorError::Occupied { .. })));
-    export(&archive, &out, Existing::Replace, &mut |_| {}).unwrap();
+    export(&archive, &out, Existing::Replace, &mut |_| {}, &mut |_| {}).unwrap();
     out
 }
 
@@ -87,6 +96,7 @@ fn replaced(folder: &Path, urls: &[&str]) {
         &archive,
         &folder.join("out"),
         Existing::Replace,
+        &mut |_| {},
         &mut |_| {},
     )
     .unwrap();
@@ -175,14 +185,14 @@ fn a_planted_link_is_not_followed() {
     let path = place.path().join("c.warc.gz");
     write(&path, &[("https://a.test/", "2020", HTML, b"text")]);
     let archive = Archive::open(&[path]).unwrap();
-    let error = export(&archive, &out, Existing::Replace, &mut |_| {}).unwrap_err();
+    let error = export(&archive, &out, Existing::Replace, &mut |_| {}, &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("symbolic link"), "{error}");
     assert!(error.to_string().contains("a.test"), "{error}");
     assert_eq!(files_below(&outside), [""; 0]);
     // The same for the folder in which the mirror grows.
     fs::remove_file(out.join("a.test")).unwrap();
     std::os::unix::fs::symlink(&outside, out.join(".clewline-part")).unwrap();
-    export(&archive, &out, Existing::Replace, &mut |_| {}).unwrap();
+    export(&archive, &out, Existing::Replace, &mut |_| {}, &mut |_| {}).unwrap();
     assert_eq!(files_below(&outside), [""; 0]);
     assert_eq!(files_below(&out), ["a.test/index.html", "index.html"]);
 }
@@ -208,7 +218,7 @@ fn a_mirror_has_its_names_only_when_it_is_whole() {
         .unwrap();
     assert_eq!(seen.len(), 2, "a killed mirror left this: {seen:?}");
     // What is left of it is no reason to refuse, and goes.
-    export(&archive, &out, Existing::Keep, &mut |_| {}).unwrap();
+    export(&archive, &out, Existing::Keep, &mut |_| {}, &mut |_| {}).unwrap();
     let found = files_below(&out);
     assert!(!found.iter().any(|name| name.contains("part")), "{found:?}");
     assert_eq!(found.len(), 3, "{found:?}");

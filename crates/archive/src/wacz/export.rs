@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest;
 use clewline_warc::cdxj::{self, Capture};
-use clewline_warc::read::Reader;
+use clewline_warc::read::{Reader, Watched};
 use clewline_warc::{Digest, Moment};
 use serde_json::{Value, json};
 
@@ -60,19 +60,24 @@ pub struct Packed {
     pub pages: u64,
 }
 
-/// Writes a package.
-pub fn export(archive: &Archive, path: &Path, existing: Existing) -> Result<Packed, ExportError> {
+/// Writes a package. `tell` hears how many bytes of how many were packed.
+pub fn export(
+    archive: &Archive,
+    path: &Path,
+    existing: Existing,
+    tell: &mut dyn FnMut(u64, u64),
+) -> Result<Packed, ExportError> {
     if existing == Existing::Keep && path.exists() {
         let path = path.to_owned();
         return Err(ExportError::Occupied { path });
     }
-    written(archive, path).map_err(|source| ExportError::Output {
+    written(archive, path, tell).map_err(|source| ExportError::Output {
         path: path.to_owned(),
         source,
     })
 }
 
-fn written(archive: &Archive, path: &Path) -> io::Result<Packed> {
+fn written(archive: &Archive, path: &Path, tell: &mut dyn FnMut(u64, u64)) -> io::Result<Packed> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
@@ -84,9 +89,16 @@ fn written(archive: &Archive, path: &Path) -> io::Result<Packed> {
         resources: Vec::new(),
     };
     let names = names_of(archive.places());
+    let total = archive.places().iter().map(|place| place.length).sum();
+    let mut done = 0;
+    let mut packed = |count| {
+        done += count;
+        tell(done, total);
+    };
     for (place, name) in archive.places().iter().zip(&names) {
-        let length = whole_length(place)?;
-        package.add(&format!("{ARCHIVE}{name}"), place.open()?.take(length))?;
+        let contents = place.open()?.take(whole_length(place)?);
+        let contents = Watched::new(contents, &mut packed);
+        package.add(&format!("{ARCHIVE}{name}"), contents)?;
     }
     let lines = Lines::of(archive, &names, folder)?;
     package.add_index(lines.sorted)?;
@@ -342,13 +354,13 @@ mod tests {
         write(&other, &[("http://b.test/", "2021", HEAD, titled)]);
         let archive = Archive::open(&[path, other]).unwrap();
         let [first, second] = ["x.wacz", "y.wacz"].map(|name| folder.path().join(name));
-        let packed = export(&archive, &first, Existing::Keep).unwrap();
+        let packed = export(&archive, &first, Existing::Keep, &mut |_, _| {}).unwrap();
         assert_eq!((packed.captures, packed.pages), (2501, 2501));
-        export(&archive, &second, Existing::Keep).unwrap();
+        export(&archive, &second, Existing::Keep, &mut |_, _| {}).unwrap();
         assert!(fs::read(&first).unwrap() == fs::read(&second).unwrap());
-        let refused = export(&archive, &first, Existing::Keep);
+        let refused = export(&archive, &first, Existing::Keep, &mut |_, _| {});
         assert!(matches!(refused, Err(ExportError::Occupied { .. })));
-        export(&archive, &first, Existing::Replace).unwrap();
+        export(&archive, &first, Existing::Replace, &mut |_, _| {}).unwrap();
 
         // All members are stored as they are.
         let package = fs::read(&first).unwrap();

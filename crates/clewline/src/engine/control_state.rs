@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clewline_core::frontier::{Hold, Moment, Origin, Site, Store, Summary};
 use clewline_core::key::HostId;
+use clewline_core::robots::Robots;
 use clewline_core::url::CrawlUrl;
 
 use super::{Engine, EngineError, Event, Progress, Room, state};
@@ -247,13 +248,16 @@ pub(crate) fn saying<S: Store>(
     host: HostId,
     url: &CrawlUrl,
 ) -> Result<Option<RobotsSaying>, S::Error> {
-    let Some((robots, _)) = store.load_robots(host, Origin::of(url))? else {
-        return Ok(None);
-    };
+    let stored = store.load_robots(host, Origin::of(url))?;
+    Ok(stored.map(|(robots, _)| says(&robots, url)))
+}
+
+/// What a robots.txt says of a URL.
+pub(crate) fn says(robots: &Robots, url: &CrawlUrl) -> RobotsSaying {
     let verdict = robots.verdict(url.path_and_query());
-    Ok(Some(RobotsSaying {
+    RobotsSaying {
         allowed: verdict.allowed,
         line: verdict.rule.map(|rule| rule.line),
         text: verdict.rule.map(|rule| rule.text.to_owned()),
-    }))
+    }
 }

@@ -61,7 +61,7 @@ use crate::witness::Witness;
 use batches::BATCH_SIZE;
 use completions::CompletionQueue;
 use control_state::ControlState;
-pub(crate) use control_state::{given_up, saying};
+pub(crate) use control_state::{given_up, saying, says};
 use delivery::{Delivery, Reader};
 use disk::DiskWatch;
 use ending::Closing;

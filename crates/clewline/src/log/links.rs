@@ -9,7 +9,7 @@
 //! of a hundred links to its own host costs about ten bytes a link.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read as _};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use clewline_core::key::Key;
@@ -106,7 +106,7 @@ fn encode(source: Key, links: &[(u128, LinkKind)], block: &mut Vec<u8>) {
     block.clear();
     block.extend_from_slice(&[0; 8]);
     block.extend_from_slice(source.as_bytes());
-    push_varint(links.len(), block);
+    push_varint(links.len() as u64, block);
     let mut before = source.number();
     for (target, kind) in links {
         let shared = (before ^ target).leading_zeros() as usize / 8;
@@ -143,7 +143,7 @@ fn decode(bytes: &[u8], before: u128) -> Option<(LinkKind, u128, usize)> {
 }
 
 /// Little-endian base 128, seven bits a byte, the high bit set on all but the last.
-fn push_varint(mut number: usize, out: &mut Vec<u8>) {
+pub(crate) fn push_varint(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -180,7 +180,10 @@ fn check_header(path: &Path, file: &mut impl io::Read) -> io::Result<()> {
 pub struct LinksReader {
     file: BufReader<File>,
     path: PathBuf,
+    /// The place of the block that is read.
     at: u64,
+    /// The place behind the last block that was read whole.
+    after: u64,
     payload: Vec<u8>,
     read: usize,
     left: usize,
@@ -201,6 +204,7 @@ impl LinksReader {
             file,
             path,
             at: HEADER.len() as u64,
+            after: HEADER.len() as u64,
             payload: Vec::new(),
             read: 0,
             left: 0,
@@ -218,6 +222,26 @@ impl LinksReader {
         self
     }
 
+    /// Begins at a block that was once found at this place.
+    pub(crate) fn from(mut self, place: u64) -> io::Result<Self> {
+        let place = place.max(HEADER.len() as u64);
+        self.file
+            .seek(SeekFrom::Start(place))
+            .map_err(|error| named(&self.path, &error))?;
+        self.after = place;
+        Ok(self)
+    }
+
+    /// The place of the next block.
+    pub const fn place(&self) -> u64 {
+        self.after
+    }
+
+    /// The page whose links the next block holds; nothing at the end.
+    pub(crate) fn source(&mut self) -> io::Result<Option<Key>> {
+        Ok(self.block()?.then_some(self.source))
+    }
+
     fn row(&mut self) -> io::Result<Option<(Key, Key, LinkKind)>> {
         while self.left == 0 {
             if !self.block()? {
@@ -232,27 +256,33 @@ impl LinksReader {
     /// Hands every link on, as the iterator does and much faster: there are hundreds of them for
     /// a page.
     pub(crate) fn each(mut self, mut use_link: impl FnMut(Key, Key, LinkKind)) -> io::Result<()> {
-        while self.block()? {
-            let mut rest = &self.payload[self.read..];
-            let mut before = self.before;
-            for _ in 0..self.left {
-                let link = decode(rest, before);
-                let (kind, target, length) = link.ok_or_else(|| self.damaged("holds no link"))?;
-                rest = &rest[length..];
-                before = target;
-                use_link(self.source, Key::from_number(target), kind);
-            }
-        }
+        while self.each_of_block(&mut use_link)? {}
         Ok(())
+    }
+
+    /// Hands on the links of the next block; false at the end.
+    pub(crate) fn each_of_block(
+        &mut self,
+        mut use_link: impl FnMut(Key, Key, LinkKind),
+    ) -> io::Result<bool> {
+        if !self.block()? {
+            return Ok(false);
+        }
+        let mut rest = &self.payload[self.read..];
+        let mut before = self.before;
+        for _ in 0..self.left {
+            let link = decode(rest, before);
+            let (kind, target, length) = link.ok_or_else(|| self.damaged("holds no link"))?;
+            rest = &rest[length..];
+            before = target;
+            use_link(self.source, Key::from_number(target), kind);
+        }
+        Ok(true)
     }
 
     /// Reads the next block; false at the end of the file.
     fn block(&mut self) -> io::Result<bool> {
-        self.at += if self.payload.is_empty() {
-            0
-        } else {
-            8 + self.payload.len() as u64
-        };
+        self.at = self.after;
         if self.at >= self.end {
             return Ok(false);
         }
@@ -277,6 +307,7 @@ impl LinksReader {
         if check_sum(&self.payload).to_le_bytes() != sum {
             return Err(self.damaged("does not match its check sum"));
         }
+        self.after = self.at + 8 + length as u64;
         self.open_block()
     }
 

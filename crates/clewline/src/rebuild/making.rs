@@ -13,7 +13,7 @@ use std::time::Duration;
 use clewline_core::key::Keyer;
 use clewline_core::url::CrawlUrl;
 use clewline_warc::cdxj::{self, Capture};
-use clewline_warc::read::{Header, ReadError, Reader};
+use clewline_warc::read::{Header, ReadError, Reader, Watched};
 use clewline_warc::{Kind, Moment};
 use tempfile::TempDir;
 
@@ -26,6 +26,9 @@ use crate::record::Entry;
 use crate::report::{Report, RunFacts, Tally, html};
 use crate::warc_metadata;
 use crate::{durable, escape};
+
+/// A file that is read, by somebody who tells how far.
+type Input<'a> = BufReader<Watched<'a, File>>;
 
 /// The page for people.
 const REPORT: &str = "report.html";
@@ -116,9 +119,13 @@ impl Making {
     }
 
     /// Reads a file of the archive. What is damaged in it is passed over, and told.
-    pub(super) fn read(&mut self, path: &Path) -> Result<(), RebuildError> {
+    pub(super) fn read(
+        &mut self,
+        path: &Path,
+        tell: &mut dyn FnMut(u64),
+    ) -> Result<(), RebuildError> {
         let input = File::open(path).map_err(at(path))?;
-        let mut reader = Reader::new(BufReader::new(input));
+        let mut reader = Reader::new(BufReader::new(Watched::new(input, tell)));
         let mut origin = Origin::Foreign;
         self.answers = false;
         while let Some(next) = reader.next_record() {
@@ -143,7 +150,8 @@ impl Making {
     /// was told before.
     fn derive(&mut self, path: &Path) -> Result<(), RebuildError> {
         let input = File::open(path).map_err(at(path))?;
-        let mut reader = Reader::new(BufReader::new(input));
+        let mut untold = |_| {};
+        let mut reader = Reader::new(BufReader::new(Watched::new(input, &mut untold)));
         let mut origin = Origin::Foreign;
         while let Some(next) = reader.next_record() {
             let Ok(header) = next else { continue };
@@ -162,7 +170,7 @@ impl Making {
         &mut self,
         path: &Path,
         header: &Header,
-        reader: &mut Reader<BufReader<File>>,
+        reader: &mut Reader<Input<'_>>,
     ) -> Result<(), RebuildError> {
         let Some(entry) = self.foreign.entry(header, reader.block()) else {
             return Ok(());
@@ -177,7 +185,7 @@ impl Making {
         &mut self,
         path: &Path,
         header: &Header,
-        reader: &mut Reader<BufReader<File>>,
+        reader: &mut Reader<Input<'_>>,
         origin: &mut Origin,
     ) -> Result<Result<(), ReadError>, RebuildError> {
         match (header.kind(), &origin) {
@@ -205,7 +213,7 @@ impl Making {
     }
 
     /// The keys of what follows a warcinfo record, and whose it is.
-    fn begin_file(&mut self, reader: &mut Reader<BufReader<File>>) -> Origin {
+    fn begin_file(&mut self, reader: &mut Reader<Input<'_>>) -> Origin {
         let mut block = Vec::new();
         // As far as it can be read.
         reader
@@ -260,7 +268,7 @@ impl Making {
         &mut self,
         path: &Path,
         header: &Header,
-        reader: &mut Reader<BufReader<File>>,
+        reader: &mut Reader<Input<'_>>,
     ) -> Result<Result<(), ReadError>, RebuildError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".open").unwrap_or(&name);

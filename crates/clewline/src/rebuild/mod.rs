@@ -95,16 +95,18 @@ pub fn outlinks(block: impl BufRead) -> io::Result<Vec<Link>> {
     Ok(warc_metadata::metadata(block)?.map_or(Vec::new(), |noted| noted.links))
 }
 
-/// Makes everything again from these files, into a folder.
+/// Makes everything again from these files, into a folder. `tell` hears how many more bytes of
+/// the files were read; files that no crawl of ours made are read twice, and told once.
 pub fn rebuild(
     files: &[PathBuf],
     folder: &Path,
     existing: Existing,
+    tell: &mut dyn FnMut(u64),
 ) -> Result<Rebuilt, RebuildError> {
     let seed = seed_of(folder)?;
     let mut making = Making::begin(folder, existing, seed)?;
     for file in in_order(files) {
-        making.read(file)?;
+        making.read(file, tell)?;
     }
     making.finish()
 }
@@ -115,7 +117,7 @@ pub(crate) fn logs(folder: &Path, seed: u64) -> Result<usize, RebuildError> {
     let files = files_of(folder)?;
     let mut making = Making::begin(folder, Existing::Replaced, Some(seed))?;
     for file in in_order(&files) {
-        making.read(file)?;
+        making.read(file, &mut |_| {})?;
     }
     making.finish_logs()
 }

@@ -12,7 +12,7 @@ use clewline_core::robots::Robots;
 
 use super::database::{Change, Space, StoreError};
 use super::queue::{Place, Rank, Rest};
-use super::{BATCH, DiskStore, OpenBatch, SealedBatch, Waits, fresh, robots_key};
+use super::{BATCH, DiskStore, OpenBatch, SealedBatch, Waits, fresh, read_robots, robots_key};
 
 /// What a row of the open batch takes in memory beside its entries, in entries: where every link
 /// is on another host, it is most of what a batch takes.
@@ -207,10 +207,7 @@ impl Store for DiskStore {
             Some((_, bytes)) => Some(bytes.clone()),
             None => self.database.get(Space::Robots, &key)?,
         };
-        let damaged = |_| StoreError::damaged("a robots.txt");
-        bytes
-            .map(|bytes| serde_json::from_slice(&bytes).map_err(damaged))
-            .transpose()
+        bytes.map(|bytes| read_robots(&bytes)).transpose()
     }
 
     fn save_robots(

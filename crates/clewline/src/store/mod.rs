@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use clewline_core::frontier::{Class, Entry, KeyMap, KeySet, LaneRow, Origin, Sealed};
 use clewline_core::key::{HostId, Key, Keyer};
+use clewline_core::robots::Robots;
 use clewline_core::url::Scheme;
 
 use database::{Change, Database, Space};
@@ -447,6 +448,11 @@ impl DiskStore {
     }
 }
 
+/// Reads a row with a robots.txt.
+pub(crate) fn read_robots(bytes: &[u8]) -> Result<(Robots, u64), StoreError> {
+    serde_json::from_slice(bytes).map_err(|_| StoreError::damaged("a robots.txt"))
+}
+
 fn number(bytes: &[u8]) -> Result<u64, StoreError> {
     let bytes = bytes
         .try_into()
@@ -454,7 +460,8 @@ fn number(bytes: &[u8]) -> Result<u64, StoreError> {
     Ok(u64::from_be_bytes(bytes))
 }
 
-fn robots_key(host: HostId, origin: Origin) -> Vec<u8> {
+/// The key of a row with a robots.txt.
+pub(crate) fn robots_key(host: HostId, origin: Origin) -> Vec<u8> {
     let mut key = host.0.to_be_bytes().to_vec();
     key.push(u8::from(origin.scheme == Scheme::Https));
     key.extend_from_slice(&origin.port.to_be_bytes());

@@ -1,6 +1,6 @@
-//! The queues of a crawl that does not run, counted.
+//! The queues and the robots.txt files of a crawl that does not run.
 //!
-//! Owns the pass over all rows of all queues, for whoever looks at a job from outside. It reads
+//! Owns the passes over all rows of them, for whoever looks at a job from outside. It reads
 //! and changes nothing; the pass is bounded in rows, and says whether it saw all of them.
 
 use clewline_core::frontier::{Class, KeyMap};
@@ -16,6 +16,20 @@ use super::{DiskStore, Row};
 const MOST_ROWS: usize = 200_000;
 
 impl DiskStore {
+    /// The rows of all robots.txt files; nothing if they have more bytes than this.
+    pub(crate) fn robots_rows(
+        &self,
+        most: usize,
+    ) -> Result<Option<Vec<(Vec<u8>, Vec<u8>)>>, StoreError> {
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        self.database.scan(Space::Robots, |key, value| {
+            bytes += key.len() + value.len();
+            rows.push((key.to_vec(), value.to_vec()));
+            bytes <= most
+        })?;
+        Ok((bytes <= most).then_some(rows))
+    }
+
     /// The hosts with the longest queues: a URL of each and how many wait.
     pub(crate) fn survey(&self, most: usize) -> Result<Vec<(CrawlUrl, u64)>, StoreError> {
         let mut queues: KeyMap<HostId, (CrawlUrl, u64)> = KeyMap::default();

@@ -5,13 +5,14 @@
 //! the state of one that does not is looked at under the folder's lock.
 
 mod judge;
+mod lookup;
 mod search;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 
-use clewline_core::frontier::{FrontierState, HostSummary, Rules, Store as _};
+use clewline_core::frontier::{FrontierState, HostSummary, Origin, Rules, Store as _};
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::SkipReason;
@@ -21,14 +22,16 @@ use serde::Serialize;
 use crate::control::protocol::{Answer, Request};
 use crate::control::server::ask;
 use crate::control::{RobotsSaying, Sight};
-use crate::engine::{FRONTIER_NOTE, given_up, saying};
+use crate::engine::{FRONTIER_NOTE, given_up, saying, says};
 use crate::folder::io_at;
 use crate::log::{links, urls};
 use crate::record::{OutcomeKind, Record};
 use crate::status::OpenState;
+use crate::store::{read_robots, robots_key};
 use crate::stored::{JobError, JobStanding, StoredJob};
 
-use search::{Logs, Sources};
+use lookup::{FinishedState, Lookup, LookupPlan, MOST_COPIED};
+use search::{Logs, Sources, ends};
 
 /// Hops of a chain of redirects that are followed in each direction.
 const MOST_HOPS: usize = 20;
@@ -120,6 +123,10 @@ pub struct Why {
 impl StoredJob {
     /// The whole trail of a URL.
     pub fn why(&self, url: &CrawlUrl) -> Result<Why, JobError> {
+        self.why_with(url, LookupPlan::default())
+    }
+
+    fn why_with(&self, url: &CrawlUrl, plan: LookupPlan) -> Result<Why, JobError> {
         let mut rules = self.rules()?;
         let sight = self.sight(url, &rules)?;
         for root in self
@@ -131,9 +138,17 @@ impl StoredJob {
         {
             rules.scope.join(root);
         }
-        let logs = Logs::new(&self.path, &rules.keyer, &sight.ends);
-        self.trail(url, &rules, &sight, &logs)
-            .map_err(|source| io_at(&self.path, source).into())
+        let ends = ends(&self.path, &sight.ends);
+        let lookup = Lookup::open(&self.path, &rules.keyer, ends, plan);
+        let logs = Logs::new(&self.path, &rules.keyer, ends, lookup);
+        let trail = self.trail(url, &rules, &sight, &logs).or_else(|_| {
+            // Whatever is wrong with the lookup, the logs themselves are right, or say what is
+            // wrong with them.
+            Lookup::remove(&self.path);
+            let logs = Logs::new(&self.path, &rules.keyer, ends, Lookup::default());
+            self.trail(url, &rules, &sight, &logs)
+        });
+        trail.map_err(|source| io_at(&self.path, source).into())
     }
 
     fn trail(
@@ -174,13 +189,17 @@ impl StoredJob {
             why.before.reverse();
             why.after = chain(&record, logs, rules, after)?;
         } else if sight.seen {
-            let is_withheld = sight.trap.is_some() && rules.traps;
-            why.fate = if is_withheld {
-                Fate::Withheld
-            } else {
-                Fate::Queued
+            // Only when nothing waits any more is it certain that this URL does not.
+            let is_over = self.standing == JobStanding::Finished;
+            let trap = sight.trap.as_ref().filter(|_| rules.traps);
+            (why.fate, why.rule) = match trap {
+                Some(trap) if is_over => (Fate::Withheld, Some(trap.clone())),
+                Some(trap) => {
+                    let rule = format!("URLs like it were {trap}, so it may be withheld");
+                    (Fate::Queued, Some(rule))
+                }
+                None => (Fate::Queued, None),
             };
-            why.rule = sight.trap.clone().filter(|_| is_withheld);
         } else {
             judge::refuse(&mut why, &self.config, rules, &sources);
         }
@@ -195,7 +214,11 @@ impl StoredJob {
             Err(JobError::NotRunning(_)) => {}
             Err(error) => return Err(error),
         }
+        let key = rules.keyer.key(url);
         let is_over = self.standing == JobStanding::Finished;
+        if is_over && let Some(kept) = FinishedState::read(&self.path) {
+            return kept.sight(key, url);
+        }
         let state = match OpenState::open(self) {
             // The logs of a crawl that is over say all but what robots.txt said.
             Err(error) if is_over && error.is_read_only() => None,
@@ -204,11 +227,13 @@ impl StoredJob {
         let Some(mut state) = state else {
             return Ok(Sight::default());
         };
-        let key = rules.keyer.key(url);
         let frontier: FrontierState = state.note(FRONTIER_NOTE)?.unwrap_or_default();
         let mut ends = Vec::new();
         for log in [urls::NAME, links::NAME] {
             ends.push((log.to_owned(), state.store.offset(log)?.unwrap_or(0)));
+        }
+        if is_over && frontier.counts.todo() == 0 {
+            keep_finished(self, &state, &frontier, &ends)?;
         }
         Ok(Sight {
             seen: state.store.contains(key)?,
@@ -219,6 +244,39 @@ impl StoredJob {
             trap: given_up(&state.store, url)?,
         })
     }
+}
+
+impl FinishedState {
+    /// Every URL that was let in has a record, and so nothing needs to be said of others.
+    fn sight(self, key: Key, url: &CrawlUrl) -> Result<Sight, JobError> {
+        let row = self.robots(&robots_key(key.host(), Origin::of(url)));
+        let robots = row.map(read_robots).transpose()?;
+        Ok(Sight {
+            robots: robots.map(|(robots, _)| says(&robots, url)),
+            joined: self.joined,
+            ends: self.ends,
+            ..Sight::default()
+        })
+    }
+}
+
+/// Copies what is asked of a state, so that it need not be opened for the next question.
+fn keep_finished(
+    job: &StoredJob,
+    state: &OpenState,
+    frontier: &FrontierState,
+    ends: &[(String, u64)],
+) -> Result<(), JobError> {
+    if let Some(robots) = state.store.robots_rows(MOST_COPIED)? {
+        let copy = FinishedState {
+            joined: frontier.joined.clone(),
+            ends: ends.to_vec(),
+            robots,
+        };
+        // Without the copy the next question takes longer, and that is all.
+        copy.keep(&job.path).ok();
+    }
+    Ok(())
 }
 
 /// Keys of pages whose records say more: the sources, and the page it was found on.

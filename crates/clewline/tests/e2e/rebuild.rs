@@ -67,7 +67,7 @@ fn what_a_crawl_wrote_comes_out_of_its_archive_again() {
         crawl(Some(10));
         let files = archive(&folder);
         assert!(matches!(
-            rebuild(&files, &folder, Existing::Replaced),
+            rebuild(&files, &folder, Existing::Replaced, &mut |_| {}),
             Err(RebuildError::Unfinished(_))
         ));
         let report = crawl(None).report;
@@ -77,7 +77,7 @@ fn what_a_crawl_wrote_comes_out_of_its_archive_again() {
 
         let elsewhere = place.path().join("b");
         fs::create_dir_all(elsewhere.join("archive")).unwrap();
-        let rebuilt = rebuild(&files, &elsewhere, Existing::Kept).unwrap();
+        let rebuilt = rebuild(&files, &elsewhere, Existing::Kept, &mut |_| {}).unwrap();
         assert_eq!(rebuilt.lines, report.tally.done);
         assert_eq!((rebuilt.derived, rebuilt.faults), (0, 0), "{rebuilt:?}");
         for (name, before) in MADE.iter().zip(&before) {
@@ -88,7 +88,7 @@ fn what_a_crawl_wrote_comes_out_of_its_archive_again() {
         let left = fs::read_dir(&elsewhere).unwrap().count();
         assert_eq!(left, 4, "nothing else is left");
 
-        let refused = rebuild(&files, &folder, Existing::Kept);
+        let refused = rebuild(&files, &folder, Existing::Kept, &mut |_| {});
         assert!(
             matches!(refused, Err(RebuildError::Exists(_))),
             "{refused:?}"
@@ -97,7 +97,7 @@ fn what_a_crawl_wrote_comes_out_of_its_archive_again() {
             fs::remove_file(folder.join(name)).unwrap();
         }
         fs::remove_file(folder.join("report.html")).unwrap();
-        rebuild(&files, &folder, Existing::Kept).unwrap();
+        rebuild(&files, &folder, Existing::Kept, &mut |_| {}).unwrap();
         for (name, before) in MADE.iter().zip(&before) {
             assert!(fs::read(folder.join(name)).unwrap() == *before, "{name}");
         }
@@ -126,7 +126,7 @@ fn what_others_archived_is_told_as_far_as_it_goes() {
         encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
     }
     let folder = place.path().join("made");
-    let rebuilt = rebuild(&[path], &folder, Existing::Kept).unwrap();
+    let rebuilt = rebuild(&[path], &folder, Existing::Kept, &mut |_| {}).unwrap();
     assert_eq!(
         (rebuilt.lines, rebuilt.derived, rebuilt.captures),
         (0, 2, 3)

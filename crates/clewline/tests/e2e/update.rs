@@ -193,7 +193,13 @@ fn what_has_not_changed_is_not_sent_again_and_leads_on() {
     );
 
     let made = town.place.path().join("made");
-    let rebuilt = rebuild(&files(&town.folder("second")), &made, Existing::Kept).unwrap();
+    let rebuilt = rebuild(
+        &files(&town.folder("second")),
+        &made,
+        Existing::Kept,
+        &mut |_| {},
+    )
+    .unwrap();
     assert_eq!(rebuilt.faults, 0);
     for (name, original) in [
         ("urls.jsonl", "urls.jsonl"),

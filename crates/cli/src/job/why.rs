@@ -153,7 +153,7 @@ fn verdict(why: &Why) -> String {
             OutcomeKind::Unmodified => "unmodified".into(),
             OutcomeKind::Fetched => "fetched".into(),
         },
-        (Fate::Queued, _) => "queued, not settled yet".into(),
+        (Fate::Queued, _) => format!("queued, not settled yet{rule}"),
         (Fate::Withheld, _) => format!("withheld{rule}; `resume --no-trap-detection` fetches it"),
         (Fate::Refused, _) => {
             let reason = why.reason.map_or("", |reason| reason.about());

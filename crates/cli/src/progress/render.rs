@@ -51,16 +51,47 @@ pub(super) fn render(snapshot: &Snapshot, width: usize, in_colour: bool) -> Vec<
 
 /// How much of what is known is done; more may be found.
 fn bar(line: Line, snapshot: &Snapshot) -> String {
-    let left = left(snapshot);
+    let left = left(snapshot.eta);
     let columns = line.left.saturating_sub(left.chars().count() + GAP.len());
-    let columns = columns.min(LONGEST_BAR);
     let known = snapshot.done + snapshot.queued + snapshot.in_flight;
     let share = snapshot.done as f64 / known.max(1) as f64;
-    let filled = ((share * columns as f64) as usize).min(columns);
-    line.part(Ink::Good, &"━".repeat(filled))
-        .joined(Ink::Faint, &"─".repeat(columns - filled))
+    line.bar(share, columns).part(Ink::Faint, &left).finish()
+}
+
+/// A long piece of work that is no crawl.
+pub(super) struct Work<'a> {
+    pub(super) doing: &'a str,
+    /// How much is done, if that is known.
+    pub(super) share: Option<f64>,
+    /// What there is so far, such as `1,234 pages`.
+    pub(super) count: &'a str,
+    pub(super) elapsed: Duration,
+}
+
+/// The line of a long piece of work, no wider than `width`.
+pub(super) fn work(work: &Work<'_>, width: usize, in_colour: bool) -> String {
+    let left = left(work.share.and_then(|share| time_left(share, work.elapsed)));
+    let mut line = Line::new(width.max(NARROWEST), in_colour).part(Ink::Plain, work.doing);
+    if let Some(share) = work.share {
+        let taken = work.count.chars().count() + left.chars().count() + 3 * GAP.len();
+        let columns = line.left.saturating_sub(taken).min(LONGEST_BAR / 2);
+        line = line.bar(share, columns);
+    }
+    line.part(Ink::Strong, work.count)
         .part(Ink::Faint, &left)
         .finish()
+}
+
+/// Before that a forecast is a guess.
+const FORECAST_FROM: Duration = Duration::from_secs(2);
+
+fn time_left(share: f64, elapsed: Duration) -> Option<Duration> {
+    let is_known = elapsed >= FORECAST_FROM && share > 0.0;
+    let total = Duration::try_from_secs_f64(elapsed.as_secs_f64() / share).ok();
+    total
+        .filter(|_| is_known)
+        .map(|total| total.saturating_sub(elapsed))
+        .filter(|left| left.as_secs() > 0)
 }
 
 /// The same in one line, for logs.
@@ -72,7 +103,7 @@ pub(super) fn line(snapshot: &Snapshot) -> String {
         speed(snapshot),
         format!("{}/s", amount(snapshot.bytes_per_second)),
         problems(snapshot),
-        left(snapshot),
+        left(snapshot.eta),
         snapshot
             .waiting
             .as_deref()
@@ -125,10 +156,8 @@ fn problems(snapshot: &Snapshot) -> String {
     }
 }
 
-fn left(snapshot: &Snapshot) -> String {
-    snapshot
-        .eta
-        .map(|eta| format!("about {} left", clock(eta)))
+fn left(eta: Option<Duration>) -> String {
+    eta.map(|eta| format!("about {} left", clock(eta)))
         .unwrap_or_default()
 }
 
@@ -161,6 +190,17 @@ impl Line {
             return self;
         }
         self.joined(ink, text)
+    }
+
+    /// Adds a bar behind a gap, of which a share is filled.
+    fn bar(self, share: f64, columns: usize) -> Self {
+        let columns = columns.min(LONGEST_BAR);
+        let filled = ((share * columns as f64) as usize).min(columns);
+        let (done, open) = ("━".repeat(filled), "─".repeat(columns - filled));
+        if done.is_empty() {
+            return self.part(Ink::Faint, &open);
+        }
+        self.part(Ink::Good, &done).joined(Ink::Faint, &open)
     }
 
     /// Adds a part to the one before.

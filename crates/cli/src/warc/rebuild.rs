@@ -7,7 +7,7 @@ use clewline::rebuild::{RebuildError, rebuild as make};
 use clewline::report::figures::plural;
 
 use super::arguments::RebuildArguments;
-use super::files;
+use super::{FileProgress, files};
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
 
@@ -15,7 +15,12 @@ use crate::message::{Colour, Speaker, shown};
 pub(super) fn rebuild(arguments: &RebuildArguments) -> anyhow::Result<ExitStatus> {
     let files = files(&arguments.paths)?;
     let folder = target(arguments)?;
-    let rebuilt = make(&files, &folder, arguments.existing()).map_err(advised)?;
+    let mut progress = FileProgress::new("rebuilding", &files);
+    let rebuilt = make(&files, &folder, arguments.existing(), &mut |count| {
+        progress.add(count);
+    });
+    drop(progress);
+    let rebuilt = rebuilt.map_err(advised)?;
     let speaker = Speaker::new(Colour::Auto);
     for text in &rebuilt.told {
         speaker.note(text);

@@ -266,8 +266,8 @@ fn a_stopped_crawl_is_looked_at_and_not_changed() {
     check(
         &place.run(&["ctl", "rate", "5/s"]),
         3,
-        "error: no crawl runs in a.crawl\n\nhint: clewline resume goes on with it, with other \
-         figures if flags give them\n",
+        "error: no crawl runs in a.crawl\n\nhint: clewline resume continues it, with new \
+         limits if you give flags\n",
     );
     assert_eq!(place.run(&["resume", "-q", "-n", "100"]).code, 0);
     assert_eq!(

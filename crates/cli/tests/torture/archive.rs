@@ -97,7 +97,8 @@ fn rebuild(folder: &Path, names: &[String]) {
         .map(|name| folder.join("archive").join(name))
         .collect();
     let made = tempfile::tempdir().unwrap();
-    let rebuilt = clewline::rebuild::rebuild(&files, made.path(), Existing::Kept).unwrap();
+    let rebuilt =
+        clewline::rebuild::rebuild(&files, made.path(), Existing::Kept, &mut |_| {}).unwrap();
     assert_eq!((rebuilt.derived, rebuilt.faults), (0, 0), "{rebuilt:?}");
     for (name, original) in [
         ("urls.jsonl", "urls.jsonl"),

@@ -4,7 +4,7 @@
 //! `parquet`. Invariant: at most [`MOST_HELD`] bytes of a table wait for their row group.
 
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +23,6 @@ use parquet::schema::types::ColumnPath;
 use serde_json::Value;
 
 use crate::Existing;
-use crate::anchors::{Anchors, Said};
 use crate::columns::{
     Cell, Column, ColumnType, ITEMS, ItemRow, LINKS, LinkRow, PAGES, PageRow, Presence,
     SCHEMA_VERSION,
@@ -32,9 +31,8 @@ use crate::draft::{Draft, DraftFile};
 use crate::error::ExportError;
 use crate::export::{Rows, Work};
 use crate::form::duplicates::Near;
-use crate::outlinks::Outlinks;
+use crate::link_rows::LinkRows;
 use crate::pages::Need;
-use crate::urls::Urls;
 
 /// Bytes that are held of a table.
 const MOST_HELD: usize = 32 * 1024 * 1024;
@@ -115,44 +113,19 @@ fn write_items(table: &mut Table<ItemRow>, url: &str, found: &Items) -> Result<u
 
 /// Writes the links of pages that filters let through.
 fn write_links(work: &mut Work<'_>, mut table: Table<LinkRow>) -> Result<(), ExportError> {
-    let Some(links) = work.job.links()? else {
+    let Some(mut rows) = LinkRows::new(work)? else {
         return table.close();
     };
     let failed = ExportError::input(&work.job.path);
-    let mut urls = Urls::by_key(work.job, &work.options.filters)?;
-    let mut outlinks = Outlinks::of_job(work.job)?;
-    let mut anchors = Anchors::of_job(work.job)?;
-    for link in links {
-        let (source, target, kind) = match link {
-            Ok(link) => link,
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => break,
-            Err(error) => return Err(failed(error)),
-        };
-        let wanted = urls.find(source).filter(|place| place.is_wanted);
-        let Some(place) = wanted else {
-            continue;
-        };
-        let source_url = urls.at(place.at).map_err(&failed)?;
-        let settled = urls.of(target).map_err(&failed)?;
-        let settled = settled.map(|url| url.as_ref().to_owned());
-        let target_url = settled.or_else(|| {
-            let named = outlinks.as_mut()?.url((source, &source_url), target);
-            named.map(ToOwned::to_owned)
-        });
-        let said = match &mut anchors {
-            Some(anchors) => anchors.said((source, place.at), (target, kind), &mut urls),
-            None => Said::default(),
-        };
-        work.done.links += 1;
-        table.push(&LinkRow {
-            source: source_url.as_ref().to_owned(),
-            target: target_url,
-            source_key: source.to_string(),
-            target_key: target.to_string(),
-            kind: kind.name(),
-            said,
-        })?;
+    let mut count = 0;
+    let mut push = |row: LinkRow| {
+        count += 1;
+        table.push(&row)
+    };
+    while rows.next_page(&mut push, &failed)? {
+        work.tell_of_links(rows.place());
     }
+    work.done.links = count;
     table.close()
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::document::Document;
-use crate::writer::{Room, Writer};
+use crate::writer::{Room, Writer, WriterLock};
 
 fn document(url: &str, title: &str, body: &str) -> Document {
     let host = url.split('/').nth(2).unwrap_or_default();
@@ -17,10 +17,14 @@ fn document(url: &str, title: &str, body: &str) -> Document {
     }
 }
 
+fn open_writer(folder: &Path) -> Result<Writer, SearchError> {
+    Writer::open(WriterLock::take(folder)?, Room::ALONE)
+}
+
 /// An index of documents, in a folder that lives as long.
 fn index(documents: Vec<Document>) -> (tempfile::TempDir, Index) {
     let place = tempfile::tempdir().unwrap();
-    let mut writer = Writer::open(place.path(), Room::ALONE).unwrap();
+    let mut writer = open_writer(place.path()).unwrap();
     for document in documents {
         writer.put(document).unwrap();
     }
@@ -262,7 +266,7 @@ fn pages_of_results_follow_each_other() {
 fn a_page_is_what_it_became() {
     let place = tempfile::tempdir().unwrap();
     let standing = |position| Standing::new("file".into(), position);
-    let mut writer = Writer::open(place.path(), Room::ALONE).unwrap();
+    let mut writer = open_writer(place.path()).unwrap();
     writer
         .put(document("https://a.test/a", "Old", "ancient words"))
         .unwrap();
@@ -289,15 +293,70 @@ fn a_page_is_what_it_became() {
 #[test]
 fn there_is_one_writer() {
     let place = tempfile::tempdir().unwrap();
-    let _writer = Writer::open(place.path(), Room::ALONE).unwrap();
+    let _writer = open_writer(place.path()).unwrap();
     assert!(matches!(
-        Writer::open(place.path(), Room::ALONE),
+        open_writer(place.path()),
         Err(SearchError::Busy(_))
     ));
-    assert!(matches!(
-        Writer::begin(place.path(), Room::ALONE),
-        Err(SearchError::Busy(_))
-    ));
+}
+
+#[test]
+fn an_index_is_begun_anew_under_the_same_lock() {
+    let (place, _index) = index(vec![document("https://a.test/a", "Old", "ancient")]);
+    let begin = || Writer::begin(WriterLock::take(place.path())?, Room::ALONE);
+    let mut writer = begin().unwrap();
+    assert!(matches!(begin(), Err(SearchError::Busy(_))));
+    writer.commit(&Standing::new("file".into(), 1)).unwrap();
+    writer.close().unwrap();
+    let index = Index::in_folder(place.path()).unwrap().unwrap();
+    assert_eq!(index.pages(), 0);
+}
+
+#[test]
+fn the_best_of_many_are_the_same_as_when_all_are_scored() {
+    let mut documents = Vec::new();
+    for number in 0..600_usize {
+        let words = ["common "; 9][..1 + number % 9].concat();
+        let rare = if number % 7 == 0 { "rare" } else { "" };
+        let body = format!("{words} {rare} {}", "filler ".repeat(number % 13));
+        let title = if number % 50 == 0 { "Common" } else { "Page" };
+        let url = format!("https://h{}.test/{number}", number % 3);
+        documents.push(document(&url, title, &body));
+    }
+    let (_place, index) = index(documents);
+    let ask = |text: &str, limit| {
+        let query = Query::parse(text)
+            .unwrap()
+            .folding(Folding::Off)
+            .limit(limit);
+        index.search(&query).unwrap()
+    };
+    // A filter that holds for all pages makes the engine look at each of them.
+    for text in [
+        "common",
+        "common rare",
+        "common OR rare",
+        "rare common filler",
+    ] {
+        let pruned = ask(text, 20);
+        let whole = ask(&format!("{text} lang:en"), 20);
+        assert_eq!(pruned.total, whole.total, "{text}");
+        assert_eq!(pruned.facets, whole.facets, "{text}");
+        let order = |results: &Results| {
+            let hits = results.hits.iter();
+            hits.map(|hit| (hit.url.clone(), hit.has_all_words))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(order(&pruned), order(&whole), "{text}");
+    }
+    let both = ask("common rare", 1000);
+    let with_all = both.hits.iter().filter(|hit| hit.has_all_words).count();
+    assert_eq!(with_all, 600_usize.div_ceil(7));
+    assert!(both.hits[..with_all].iter().all(|hit| hit.has_all_words));
+    assert_eq!(
+        both.facets.host.iter().map(|host| host.count).sum::<u64>(),
+        600
+    );
 }
 
 #[test]
