@@ -35,6 +35,7 @@ impl Whereabouts {
     pub(super) const NEW: Self = Self(LanePlace::Nowhere);
 
     /// Moves a lane. One that waits must leave its list before it enters another.
+    #[inline]
     pub(super) fn move_to(&mut self, place: LanePlace) {
         debug_assert!(
             place == LanePlace::Nowhere || !self.is_waiting(),
@@ -45,6 +46,7 @@ impl Whereabouts {
     }
 
     /// The moment for which it is scheduled, if it is.
+    #[inline]
     pub(super) const fn scheduled(&self) -> Option<Moment> {
         match self.0 {
             LanePlace::Scheduled(at) => Some(at),
@@ -53,6 +55,7 @@ impl Whereabouts {
     }
 
     /// Whether it waits for others to make room.
+    #[inline]
     pub(super) const fn is_waiting(&self) -> bool {
         matches!(self.0, LanePlace::InGroup | LanePlace::InLine)
     }
@@ -119,6 +122,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Puts a lane into the schedule, unless it is there for an earlier moment.
+    #[inline]
     pub(super) fn schedule_lane(&mut self, host: HostId, at: Moment) {
         let Some(lane) = self.lanes.get_mut(&host) else {
             return;
