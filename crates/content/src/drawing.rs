@@ -46,7 +46,7 @@ fn label(tree: &Tree<'_>, id: NodeId) -> Option<String> {
             .children(id)
             .find(|child| tree.node(*child).tag == tag)?;
         let texts = tree.children(element).map(|text| tree.node(text).text);
-        tidy(&decoded_text(&texts.collect::<String>()))
+        tidy(&decoded_text(texts.collect::<String>()))
     };
     let named = tree.node(id).attributes.value("aria-label");
     named

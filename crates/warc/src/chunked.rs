@@ -295,9 +295,10 @@ mod tests {
 
     #[test]
     fn chunks_come_off() {
-        let cases: [(&[u8], &[u8], Framing); 14] = [
+        let cases: [(&[u8], &[u8], Framing); 15] = [
             (b"3\r\nabc\r\n0\r\n\r\n", b"abc", Framing::Chunked),
             (b"3\nabc\n0\n\n", b"abc", Framing::Chunked),
+            (b"3\r\r\nabc\r\r\n0\r\n\r\r\n", b"abc", Framing::Chunked),
             (
                 b" 03 ;x=\"y\"\r\nabc\r\n2;q\r\nde\r\n0;z\r\n\r\n",
                 b"abcde",
@@ -325,6 +326,17 @@ mod tests {
                 assert_eq!(read(body, piece), (payload.to_vec(), framing), "{shown}");
             }
         }
+    }
+
+    #[test]
+    fn a_connection_is_forgiven_less_than_a_record() {
+        let read = |body: &[u8]| ChunkReader::new(16).advance(body).map(|run| run.consumed);
+        assert_eq!(read(b"0\r\n\r\n"), Ok(5));
+        for body in [&b" 0\r\n\r\n"[..], b"0\r\r\n\r\n", b"0\r\n\r\r\n"] {
+            assert_eq!(read(body), Err(ChunkError::Malformed), "{body:?}");
+        }
+        let trailer = b"0\r\nA-Trailer: of many bytes\r\n\r\n";
+        assert_eq!(read(trailer), Err(ChunkError::TrailerTooLong));
     }
 
     #[test]

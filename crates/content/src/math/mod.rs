@@ -179,7 +179,7 @@ fn annotation(tree: &Tree<'_>, id: NodeId) -> Option<String> {
         match node.tag {
             Tag::Annotation if is_tex() => {
                 let texts = tree.children(child).map(|text| tree.node(text).text);
-                Some(decoded_text(&texts.collect::<String>()).into_owned())
+                Some(decoded_text(texts.collect::<String>()).into_owned())
             }
             Tag::Text | Tag::Annotation | Tag::AnnotationXml => None,
             _ => annotation(tree, child),

@@ -26,6 +26,7 @@ use crate::address::AddressPolicy;
 use crate::key::HostId;
 use crate::link::LinkKind;
 use crate::outcome::{Outcome, SkipReason};
+use crate::politeness::GroupPace;
 use crate::url::CrawlUrl;
 
 /// Whether a request to an origin could start, and from which address.
@@ -352,22 +353,27 @@ impl<S: Store> Frontier<S> {
     fn may_start(&mut self, host: HostId, address: Option<IpAddr>, now: Moment) -> bool {
         let lane = self.lane(host);
         let politeness = &lane.rules.politeness;
-        let (domain, address_pace) = (politeness.domain, politeness.address);
-        let key = lane.domain;
-        let address = address.filter(|address| self.is_limited(*address));
-        let address = address.map(|address| (GroupKey::Address(address), address_pace));
-        let domain = (GroupKey::Domain(key), domain);
-        let domain = self.shared.counts_domains().then_some(domain);
-        for (group, pace) in domain.into_iter().chain(address) {
-            if let Some(room) = self.shared.room(group, pace, now) {
-                self.lane(host).place.move_to(LanePlace::InGroup);
-                if let Some(at) = self.shared.wait(group, host, room) {
-                    self.schedule.add(at, Wake::Group(group));
-                }
-                return false;
-            }
+        let (domain, pace, address_pace) = (lane.domain, politeness.domain, politeness.address);
+        if self.shared.counts_domains() && !self.has_room(host, GroupKey::Domain(domain), pace, now)
+        {
+            return false;
         }
-        true
+        match address.filter(|address| self.is_limited(*address)) {
+            Some(address) => self.has_room(host, GroupKey::Address(address), address_pace, now),
+            None => true,
+        }
+    }
+
+    /// Whether a group has room; if not, the lane waits for it.
+    fn has_room(&mut self, host: HostId, group: GroupKey, pace: GroupPace, now: Moment) -> bool {
+        let Some(room) = self.shared.room(group, pace, now) else {
+            return true;
+        };
+        self.lane(host).place.move_to(LanePlace::InGroup);
+        if let Some(at) = self.shared.wait(group, host, room) {
+            self.schedule.add(at, Wake::Group(group));
+        }
+        false
     }
 
     /// Whether requests to an address are counted.

@@ -57,7 +57,7 @@ impl<S: Store> Frontier<S> {
                     .lanes
                     .get(&host)
                     .is_none_or(|lane| lane.place.scheduled() != Some(at)),
-                _ => false,
+                Wake::Group(_) => false,
             };
             if !outdated {
                 return Some((at, wake));

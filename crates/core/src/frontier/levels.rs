@@ -77,6 +77,7 @@ impl Levels {
     }
 
     /// The depth of the level, of URLs that may be handed out.
+    #[inline]
     pub(super) const fn level(&self) -> u32 {
         self.level
     }

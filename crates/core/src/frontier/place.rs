@@ -34,10 +34,16 @@ impl Whereabouts {
     /// A lane that is new is in no list.
     pub(super) const NEW: Self = Self(LanePlace::Nowhere);
 
-    /// Moves a lane. One that waits must leave its list before it enters another.
+    /// Moves a lane. It leaves one list before it enters another; only within the schedule it moves
+    /// at once.
+    #[inline]
     pub(super) fn move_to(&mut self, place: LanePlace) {
+        use LanePlace::{Nowhere, Scheduled};
         debug_assert!(
-            place == LanePlace::Nowhere || !self.is_waiting(),
+            matches!(
+                (self.0, place),
+                (_, Nowhere) | (Nowhere, _) | (Scheduled(_), Scheduled(_))
+            ),
             "a lane moves from {:?} to {place:?}",
             self.0
         );
@@ -45,6 +51,7 @@ impl Whereabouts {
     }
 
     /// The moment for which it is scheduled, if it is.
+    #[inline]
     pub(super) const fn scheduled(&self) -> Option<Moment> {
         match self.0 {
             LanePlace::Scheduled(at) => Some(at),
@@ -53,6 +60,7 @@ impl Whereabouts {
     }
 
     /// Whether it waits for others to make room.
+    #[inline]
     pub(super) const fn is_waiting(&self) -> bool {
         matches!(self.0, LanePlace::InGroup | LanePlace::InLine)
     }
@@ -119,6 +127,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Puts a lane into the schedule, unless it is there for an earlier moment.
+    #[inline]
     pub(super) fn schedule_lane(&mut self, host: HostId, at: Moment) {
         let Some(lane) = self.lanes.get_mut(&host) else {
             return;
@@ -126,6 +135,44 @@ impl<S: Store> Frontier<S> {
         if lane.place.scheduled().is_none_or(|known| at < known) {
             lane.place.move_to(LanePlace::Scheduled(at));
             self.schedule.add(at, Wake::Lane(host));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LanePlace::{InGroup, InLine, Nowhere};
+    use super::*;
+
+    #[test]
+    #[cfg(debug_assertions)]
+    fn a_lane_is_in_one_list_at_a_time() {
+        let soon = LanePlace::Scheduled(Moment::ZERO);
+        let later = LanePlace::Scheduled(Moment::from_secs(1));
+        let places = [Nowhere, soon, later, InGroup, InLine];
+        for from in places {
+            for to in places {
+                let moved = std::panic::catch_unwind(|| {
+                    let mut place = Whereabouts::NEW;
+                    place.move_to(from);
+                    place.move_to(to);
+                    place.0
+                });
+                let is_free = from == Nowhere || to == Nowhere;
+                let is_scheduled = [soon, later].contains(&from) && [soon, later].contains(&to);
+                let expected = (is_free || is_scheduled).then_some(to);
+                assert_eq!(moved.ok(), expected, "{from:?} to {to:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_line_is_left_by_leaving_it() {
+        for (from, to) in [(InLine, Nowhere), (InGroup, InGroup), (Nowhere, Nowhere)] {
+            let mut place = Whereabouts::NEW;
+            place.move_to(from);
+            assert_eq!(place.leave_line(), from == InLine);
+            assert_eq!(place.0, to);
         }
     }
 }

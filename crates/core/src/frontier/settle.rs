@@ -88,12 +88,17 @@ impl<S: Store> Frontier<S> {
             lane.pages_in_flight -= 1;
             self.page_budget.ended();
         }
-        let domain = flight.domain.map(GroupKey::Domain);
-        let address = flight.address.map(GroupKey::Address);
-        for group in domain.into_iter().chain(address) {
-            if let Some(at) = self.shared.end(group, now) {
-                self.schedule.add(at, Wake::Group(group));
-            }
+        if let Some(domain) = flight.domain {
+            self.leave_group(GroupKey::Domain(domain), now);
+        }
+        if let Some(address) = flight.address {
+            self.leave_group(GroupKey::Address(address), now);
+        }
+    }
+
+    fn leave_group(&mut self, group: GroupKey, now: Moment) {
+        if let Some(at) = self.shared.end(group, now) {
+            self.schedule.add(at, Wake::Group(group));
         }
     }
 

@@ -82,6 +82,7 @@ impl Attribute {
         Self::looked_up(name)
     }
 
+    #[inline]
     const fn bit(self) -> u32 {
         1 << self as u8
     }

@@ -336,6 +336,8 @@ fn a_slash_closes_a_tag_only_before_the_bracket() {
         ("<path d=1 / >", false),
         ("<path d=1/>", false),
         ("<path d='/'>", false),
+        // Long enough to be read in one go.
+        ("<path d=\"M0 0 10 10\"></path> and text behind it", false),
     ] {
         // A tag before it that is closed must leave no trace.
         let html = format!("<g/>{html}");
