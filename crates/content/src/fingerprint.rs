@@ -185,7 +185,7 @@ mod tests {
                 ^ 7;
             tally.add(number);
             for (bit, weight) in weights.iter_mut().enumerate() {
-                *weight += ((number >> bit & 1) as i64) * 2 - 1;
+                *weight += (number >> bit & 1).cast_signed() * 2 - 1;
             }
             let expected = (0..64).filter(|bit| weights[*bit] > 0);
             let expected = expected.fold(0_u64, |sum, bit| sum | 1 << bit);

@@ -76,7 +76,7 @@ impl Said {
 }
 
 fn without_fragment(link: &PageLink) -> Option<CrawlUrl> {
-    CrawlUrl::parse(link.url.as_str()).ok()
+    CrawlUrl::from_url(link.url.clone()).ok()
 }
 
 /// The element that names links of a kind; others have no words.

@@ -163,9 +163,14 @@ fn decode(bytes: &[u8]) -> Option<Ranks> {
             inlinks: u32::from_le_bytes(bytes.try_into().ok()?),
         })
     };
+    // Every search reads them, so the room is taken at once.
+    let mut decoded = Vec::with_capacity(rows.len() / ROW);
+    for bytes in rows.chunks(ROW) {
+        decoded.push(row(bytes)?);
+    }
     Some(Ranks {
         made_from: u64::from_le_bytes(*made_from),
-        rows: rows.chunks(ROW).map(row).collect::<Option<_>>()?,
+        rows: decoded,
     })
 }
 

@@ -15,12 +15,12 @@ use super::{DiskStore, Row};
 /// Rows that are looked at; each has up to 256 URLs.
 const MOST_ROWS: usize = 200_000;
 
+/// Rows as the database has them: keys and values.
+pub(crate) type RawRows = Vec<(Vec<u8>, Vec<u8>)>;
+
 impl DiskStore {
     /// The rows of all robots.txt files; nothing if they have more bytes than this.
-    pub(crate) fn robots_rows(
-        &self,
-        most: usize,
-    ) -> Result<Option<Vec<(Vec<u8>, Vec<u8>)>>, StoreError> {
+    pub(crate) fn robots_rows(&self, most: usize) -> Result<Option<RawRows>, StoreError> {
         let (mut rows, mut bytes) = (Vec::new(), 0);
         self.database.scan(Space::Robots, |key, value| {
             bytes += key.len() + value.len();

@@ -316,7 +316,7 @@ fn an_index_is_begun_anew_under_the_same_lock() {
 fn the_best_of_many_are_the_same_as_when_all_are_scored() {
     let mut documents = Vec::new();
     for number in 0..600_usize {
-        let words = ["common "; 9][..1 + number % 9].concat();
+        let words = ["common "; 9][..=(number % 9)].concat();
         let rare = if number % 7 == 0 { "rare" } else { "" };
         let body = format!("{words} {rare} {}", "filler ".repeat(number % 13));
         let title = if number % 50 == 0 { "Common" } else { "Page" };

@@ -88,7 +88,7 @@ impl Lookup {
         let mut found = Row::default();
         for part in &self.parts {
             if let Some(row) = part.find(key.number())? {
-                found.join(row);
+                found.join(&row);
             }
         }
         Ok(found)

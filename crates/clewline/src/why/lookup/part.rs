@@ -107,7 +107,7 @@ impl Row {
     }
 
     /// Adds what a later part knows.
-    pub(super) fn join(&mut self, later: Self) {
+    pub(super) fn join(&mut self, later: &Self) {
         self.record = later.record.or(self.record);
         self.redirect_count += later.redirect_count;
         self.link_count += later.link_count;
@@ -222,7 +222,9 @@ pub(super) fn write_part(path: &Path, head: &Head, facts: &mut [Fact]) -> io::Re
     let mut row_bytes = Vec::new();
     for of_key in facts.chunk_by(|one, other| one.key == other.key) {
         let mut row = Row::default();
-        of_key.iter().for_each(|fact| row.add(fact));
+        for fact in of_key {
+            row.add(fact);
+        }
         row_bytes.clear();
         row.write(of_key[0].key, head.stretch.from, &mut row_bytes);
         pages.push(&row_bytes)?;
