@@ -7,6 +7,7 @@
 
 mod bench;
 mod browser;
+mod build_cost;
 mod cargo;
 mod driver;
 mod flat;
@@ -45,6 +46,7 @@ Usage: cargo xtask VERB
   torture [--help] hundreds of kills, and what came of them
   traps [NAME]     how much a crawl finds beside traps, and of sites that look like one
   flat [--help]    whether memory stays flat while a crawl grows
+  build-cost       what a clean build takes, crate by crate
   ladder [--help]  why asynchronous: every rung measured on this machine
   quality [--save] main text and Markdown against the pages' own sources
 ";
@@ -161,6 +163,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "traps" => return Ok(told(traps::run(&workspace, rest))),
         "flat" => return Ok(told(flat::run(&workspace, rest))),
         "quality" => return Ok(told(quality::run(&workspace, rest))),
+        "build-cost" => return Ok(told(build_cost::run(&workspace, rest))),
         "ladder" => return Ok(told(ladder::run(&workspace, rest))),
         "check" => vec![format, lints, DOC, TIDY],
         "lint" => vec![format, lints],
