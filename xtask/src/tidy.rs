@@ -82,7 +82,15 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 12] = [
     (
         "archive",
         "",
-        &["clewline", "clewline-core", "clewline-cli", "terrarium"],
+        &[
+            "clewline",
+            "clewline-core",
+            "clewline-cli",
+            "clewline-search",
+            "clewline-serve",
+            "httparse",
+            "terrarium",
+        ],
     ),
     (
         "content",

@@ -58,6 +58,11 @@ fn each_rule_can_be_broken() {
         &upward,
     );
     check(
+        "crates/archive/Cargo.toml",
+        "[dependencies]\nclewline-serve.workspace = true\n",
+        &upward,
+    );
+    check(
         "crates/cli/Cargo.toml",
         "[dependencies]\nmutate = \"1\"\n",
         &["the product needs no laboratory"],

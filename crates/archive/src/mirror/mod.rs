@@ -24,9 +24,8 @@ use url::Url;
 
 use crate::Existing;
 use crate::content::{Content, ContentError};
-use crate::document::{self, Rewritten, Unchanged};
 use crate::open::{Archive, Held};
-use crate::rewrite::{self, Banner, Guide, Use};
+use crate::rewrite::{self, Banner, DocumentBody, Guide, Rewritten, Unchanged, Use};
 
 use list::List;
 use place::Part;
@@ -172,7 +171,7 @@ impl Mirror<'_> {
 
     fn contents(&self, content: Content, url: &Url, name: &str) -> Result<Contents, ContentError> {
         let told = content.content_type();
-        let body = document::read(content.decoded()?, told)?;
+        let body = DocumentBody::read(content.decoded()?, told)?;
         let is_page = body.is_page();
         let guide = Links {
             ends: &self.ends,

@@ -51,24 +51,24 @@ const SELECTOR: &str = "[href],[xlink\\:href],[src],[poster],[background],[actio
 /// A page cannot be rewritten.
 #[derive(Debug, thiserror::Error)]
 #[error("the page cannot be rewritten: {0}")]
-pub(crate) struct HtmlError(String);
+pub(super) struct HtmlError(String);
 
 /// A page, and what was said of it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Document<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) url: &'a Url,
+pub(super) struct Document<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) url: &'a Url,
     /// The encoding that the header names, if it does.
-    pub(crate) encoding: Option<&'static Encoding>,
+    pub(super) encoding: Option<&'static Encoding>,
 }
 
 /// HTML in ASCII that is put at the beginning of the body; empty for none.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Banner<'a>(pub(crate) &'a str);
+pub struct Banner<'a>(pub &'a str);
 
 /// The page with other references. Encodings in which markup is not ASCII become UTF-8: the
 /// second value tells.
-pub(crate) fn rewrite(
+pub(super) fn rewrite(
     document: Document<'_>,
     banner: Banner<'_>,
     guide: &dyn Guide,

@@ -1,10 +1,13 @@
 //! The server as a browser and as a stranger meets it.
 
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::Ipv4Addr;
+use std::path::Path;
+
+use clewline_warc::{Block, Coding, Digest, Draft, Effort, Encoder, RecordId};
 
 use super::*;
-use crate::open::tests::{moment, write};
 
 const HTML: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: a=b\r\n\
     Strict-Transport-Security: max-age=1\r\nContent-Encoding: identity\r\n\r\n";
@@ -18,6 +21,22 @@ const CHUNKED_MEDIA: &[u8] =
 const REFRESHED: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nRefresh: 0; url=\"/new\"\r\n\r\n";
 const STYLE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/css\r\n\r\n";
+
+fn moment(digits: &str) -> Moment {
+    Moment::of_timestamp(digits).unwrap()
+}
+
+/// Writes an archive of messages: URL, time, head and body.
+fn write(path: &Path, messages: &[(&str, &str, &[u8], &[u8])]) {
+    let mut file = fs::File::create(path).unwrap();
+    let mut encoder = Encoder::new(Coding::default());
+    for (number, (url, time, head, body)) in messages.iter().enumerate() {
+        let id = RecordId::numbered([7; 16], number as u64);
+        let block = Block::message(head).bytes(body);
+        let draft = Draft::response(id, moment(time), url, block).payload_digest(Digest::of(body));
+        encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
+    }
+}
 
 struct Served {
     address: SocketAddr,

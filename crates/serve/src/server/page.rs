@@ -5,11 +5,11 @@
 
 use std::fmt::Write as _;
 
+use clewline_archive::Held;
 use clewline_warc::cdxj::Capture;
 
 use super::answer::{Answer, Body};
 use super::replay::{path_of, safe};
-use crate::open::Held;
 
 /// Where our style sheet is found; no capture's path begins so.
 pub(super) const STYLE_PATH: &str = "/-/style.css";

@@ -6,12 +6,11 @@
 use std::io::{self, Write};
 use std::net::TcpStream;
 
+use clewline_archive::{Archive, ContentError};
 use clewline_warc::Moment;
 
 use super::page;
 use super::request::Request;
-use crate::content::ContentError;
-use crate::open::Archive;
 
 pub(super) fn answer(
     request: &Request,

@@ -13,19 +13,20 @@ mod range;
 mod replay;
 mod request;
 
+use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use clewline_archive::Archive;
 use clewline_warc::Moment;
 
-use crate::open::Archive;
 use answer::Answer;
-pub use guest::{Asked, Guest, Shown};
+pub(crate) use guest::{Asked, Guest, Shown};
 use replay::Site;
-pub use replay::path_of;
+pub(crate) use replay::path_of;
 use request::{Request, Unread};
 
 /// Connections that are answered at once; more wait until one ends.
@@ -78,7 +79,7 @@ pub struct ServeConfig {
 
 /// A server that listens.
 #[derive(Debug)]
-pub struct Server {
+pub(crate) struct Server {
     listener: TcpListener,
     shared: Shared,
 }
@@ -121,7 +122,7 @@ impl Seats {
 
 impl Server {
     /// Listens; nobody is answered yet.
-    pub fn bind(archive: Archive, config: ServeConfig) -> io::Result<Self> {
+    pub(crate) fn bind(archive: Archive, config: ServeConfig) -> io::Result<Self> {
         let listener = TcpListener::bind(config.address)?;
         let address = listener.local_addr()?;
         let shared = Shared {
@@ -136,18 +137,18 @@ impl Server {
 
     /// Has a guest answer paths beside the archive; a proxy has none.
     #[must_use]
-    pub fn with_guest(mut self, guest: Guest) -> Self {
+    pub(crate) fn with_guest(mut self, guest: Guest) -> Self {
         self.shared.guest = Some(guest);
         self
     }
 
     /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.shared.address
     }
 
     /// Answers, until the process ends.
-    pub fn run(self) -> io::Result<()> {
+    pub(crate) fn run(self) -> Infallible {
         let shared = Arc::new(self.shared);
         loop {
             match self.listener.accept() {

@@ -8,6 +8,8 @@
 use std::fmt::Write as _;
 use std::io;
 
+use clewline_archive::rewrite::{self, Banner, DocumentBody, Guide, Rewritten, Unchanged, Use};
+use clewline_archive::{Archive, Content, Held};
 use clewline_warc::Moment;
 use url::Url;
 
@@ -16,10 +18,6 @@ use super::answer::{Answer, Body};
 use super::page::{self, Listing};
 use super::range;
 use super::request::Request;
-use crate::content::Content;
-use crate::document::{self, Rewritten, Unchanged};
-use crate::open::{Archive, Held};
-use crate::rewrite::{self, Banner, Guide, Use};
 
 /// Captures on one page of the list.
 const PAGE: usize = 100;
@@ -79,7 +77,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// The path of the capture of a URL that is closest to a time (of up to fourteen digits).
-pub fn path_of(time: &str, url: &str) -> String {
+pub(crate) fn path_of(time: &str, url: &str) -> String {
     format!("/web/{time}/{}", safe(url))
 }
 
@@ -269,7 +267,7 @@ fn shown(
     let refresh = refresh.and_then(|value| rewrite::refresh(&value, &page, &guide));
     let body = match content
         .decoded()
-        .and_then(|stream| document::read(stream, told))
+        .and_then(|stream| DocumentBody::read(stream, told))
     {
         Ok(body) => body,
         Err(error) => return page::broken(url, &error),

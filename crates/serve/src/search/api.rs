@@ -3,14 +3,14 @@
 //! Owns the fields beside those of the search itself: where the capture of a hit is, which page
 //! this is, whether one follows, and what an error looks like.
 
-use clewline_archive::serve::Shown;
 use clewline_search::{Facets, Hit, Results};
 use serde::Serialize;
 
-use crate::Reply;
-use crate::page::capture_of;
-use crate::policy::SEALED;
-use crate::question::{MOST_PAGES, PER_PAGE, QuestionError};
+use super::Reply;
+use super::page::capture_of;
+use super::policy::SEALED;
+use super::question::{MOST_PAGES, PER_PAGE, QuestionError};
+use crate::server::Shown;
 
 #[derive(Serialize)]
 struct Found<'a> {

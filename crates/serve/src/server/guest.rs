@@ -10,30 +10,30 @@ use super::answer::{Answer, Body};
 
 /// What a guest is asked: a request to read that passed the server's checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     /// The path, as it was sent.
-    pub path: &'a str,
+    pub(crate) path: &'a str,
     /// What follows the question mark.
-    pub query: &'a str,
+    pub(crate) query: &'a str,
 }
 
 /// What a guest answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub(crate) struct Shown {
     /// The status of the answer.
-    pub status: u16,
+    pub(crate) status: u16,
     /// The value of `Content-Type`.
-    pub content_type: &'static str,
+    pub(crate) content_type: &'static str,
     /// The value of `Content-Security-Policy`.
-    pub policy: String,
+    pub(crate) policy: String,
     /// The body.
-    pub body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 type Answering = dyn Fn(Asked<'_>) -> Option<Shown> + Send + Sync;
 
 /// Whoever answers paths beside the archive.
-pub struct Guest {
+pub(crate) struct Guest {
     path: &'static str,
     name: &'static str,
     answering: Box<Answering>,
@@ -42,7 +42,7 @@ pub struct Guest {
 impl Guest {
     /// A guest whose first page is at a path and is linked by a name in the list of captures.
     /// Paths that it answers nothing to are the archive's.
-    pub fn new(
+    pub(crate) fn new(
         path: &'static str,
         name: &'static str,
         answering: impl Fn(Asked<'_>) -> Option<Shown> + Send + Sync + 'static,

@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use clewline::escape::html;
 use clewline::report::figures;
-use clewline_archive::serve::{Shown, path_of};
 use clewline_search::LONGEST;
 use clewline_warc::Moment;
 
-use crate::policy::{SCRIPT, STYLE, policy};
-use crate::question::Question;
-use crate::{PATH, Reply};
+use super::policy::{SCRIPT, STYLE, policy};
+use super::question::Question;
+use super::{PATH, Reply};
+use crate::server::{Shown, path_of};
 
 /// Seconds after which a browser looks again for an index that is being made.
 const LOOK_AGAIN: u32 = 2;
