@@ -10,6 +10,7 @@
 mod content;
 pub mod mirror;
 mod open;
+mod output;
 pub mod rewrite;
 mod section;
 mod title;
@@ -17,13 +18,4 @@ pub mod wacz;
 
 pub use content::{Content, ContentError, LARGEST};
 pub use open::{Archive, Held, OpenError, archive_in, is_archive, warcs_in};
-
-/// What becomes of what is already at the place that is written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Existing {
-    /// It stays, and nothing is written.
-    #[default]
-    Keep,
-    /// It is written over.
-    Replace,
-}
+pub use output::{Existing, OutputError};

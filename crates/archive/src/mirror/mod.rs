@@ -22,9 +22,9 @@ use clewline_html::references::escaped_text;
 use clewline_warc::cdxj::Capture;
 use url::Url;
 
-use crate::Existing;
 use crate::content::{Content, ContentError};
 use crate::open::{Archive, Held};
+use crate::output::{Existing, OutputError};
 use crate::rewrite::{self, Banner, DocumentBody, Guide, Rewritten, Unchanged, Use};
 
 use list::List;
@@ -40,29 +40,6 @@ const MOST_HOPS: usize = 10;
 const MOST_KNOWN: usize = 100_000;
 /// Loads nothing, and is no error: what a requisite becomes that is not in the archive.
 const NOTHING: &str = "data:,";
-
-/// Why a mirror cannot be made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MirrorError {
-    /// The folder has something in it.
-    #[error("{path} is not empty; name another folder, or replace what is in it with --overwrite")]
-    Occupied {
-        /// Which.
-        path: PathBuf,
-    },
-    /// A file cannot be written.
-    #[error("cannot write {path}: {source}")]
-    Output {
-        /// Which.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The index cannot be read.
-    #[error("cannot read the index: {0}")]
-    Index(#[from] io::Error),
-}
 
 /// What became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,8 +58,8 @@ pub fn export(
     existing: Existing,
     complain: &mut dyn FnMut(&str),
     tell: &mut dyn FnMut(u64),
-) -> Result<Mirrored, MirrorError> {
-    let output = |source| MirrorError::Output {
+) -> Result<Mirrored, OutputError> {
+    let output = |source| OutputError::Write {
         path: folder.to_owned(),
         source,
     };
@@ -90,7 +67,7 @@ pub fn export(
     let is_empty = place::is_empty(folder).map_err(output)?;
     if !is_empty && existing == Existing::Keep {
         let path = folder.to_owned();
-        return Err(MirrorError::Occupied { path });
+        return Err(OutputError::FolderNotEmpty { path });
     }
     let part = Part::begin(folder).map_err(output)?;
     let mut mirror = Mirror {
@@ -126,7 +103,7 @@ struct Mirror<'a> {
 }
 
 impl Mirror<'_> {
-    fn take(&mut self, held: &Held, complain: &mut dyn FnMut(&str)) -> Result<(), MirrorError> {
+    fn take(&mut self, held: &Held, complain: &mut dyn FnMut(&str)) -> Result<(), OutputError> {
         let is_file = is_success(&held.capture)
             && self.ends.chosen(&held.capture.url)?.as_ref() == Some(held);
         let (true, Ok(url)) = (is_file, Url::parse(&held.capture.url)) else {
@@ -185,9 +162,9 @@ impl Mirror<'_> {
     }
 
     /// Writes a file. What went wrong with the capture is the inner error.
-    fn write(&mut self, name: &str, contents: Contents) -> Result<io::Result<()>, MirrorError> {
+    fn write(&mut self, name: &str, contents: Contents) -> Result<io::Result<()>, OutputError> {
         let path = self.folder.join(name);
-        let output = |source| MirrorError::Output {
+        let output = |source| OutputError::Write {
             path: path.clone(),
             source,
         };
@@ -217,7 +194,7 @@ impl Mirror<'_> {
         }
     }
 
-    fn write_entry(&mut self) -> Result<(), MirrorError> {
+    fn write_entry(&mut self) -> Result<(), OutputError> {
         let mut html = "<!doctype html><html lang=en><meta charset=utf-8>\
             <meta name=viewport content=\"width=device-width\"><title>Mirror</title>\n\
             <h1>Mirror</h1>\n<ul>\n"

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Seek as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use aws_lc_rs::digest;
 use clewline_warc::cdxj::{self, Capture};
@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 
 use super::ARCHIVE;
 use super::zip::Writer;
-use crate::Existing;
 use crate::open::{Archive, Place};
+use crate::output::{Existing, OutputError};
 use crate::title;
 
 /// The version of WACZ.
@@ -30,26 +30,6 @@ const BLOCK: usize = 1024;
 const SORTING: usize = 16 << 20;
 /// The compressed index.
 const INDEX: &str = "index.cdx.gz";
-
-/// Why a package cannot be written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ExportError {
-    /// There is something already.
-    #[error("{path} is there already; name another file, or replace it with --overwrite")]
-    Occupied {
-        /// Which.
-        path: PathBuf,
-    },
-    /// The package cannot be written, or the archive not be read.
-    #[error("cannot write {path}: {source}")]
-    Output {
-        /// Which.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-}
 
 /// What a package holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,12 +46,12 @@ pub fn export(
     path: &Path,
     existing: Existing,
     tell: &mut dyn FnMut(u64, u64),
-) -> Result<Packed, ExportError> {
+) -> Result<Packed, OutputError> {
     if existing == Existing::Keep && path.exists() {
         let path = path.to_owned();
-        return Err(ExportError::Occupied { path });
+        return Err(OutputError::FileExists { path });
     }
-    written(archive, path, tell).map_err(|source| ExportError::Output {
+    written(archive, path, tell).map_err(|source| OutputError::Write {
         path: path.to_owned(),
         source,
     })
@@ -332,6 +312,8 @@ fn hash(digest: &digest::Digest) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::open::tests::write;
 
@@ -359,7 +341,7 @@ mod tests {
         export(&archive, &second, Existing::Keep, &mut |_, _| {}).unwrap();
         assert!(fs::read(&first).unwrap() == fs::read(&second).unwrap());
         let refused = export(&archive, &first, Existing::Keep, &mut |_, _| {});
-        assert!(matches!(refused, Err(ExportError::Occupied { .. })));
+        assert!(matches!(refused, Err(OutputError::FileExists { .. })));
         export(&archive, &first, Existing::Replace, &mut |_, _| {}).unwrap();
 
         // All members are stored as they are.

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-pub use export::{ExportError, Packed, export};
+pub use export::{Packed, export};
 
 use crate::open::Place;
 
