@@ -16,6 +16,6 @@ mod section;
 mod title;
 pub mod wacz;
 
-pub use content::{Content, ContentError, LARGEST};
-pub use open::{Archive, Held, OpenError, archive_in, is_archive, warcs_in};
+pub use content::{CaptureContent, ContentError, LARGEST};
+pub use open::{Archive, ArchivedCapture, OpenError, archive_in, is_archive, warcs_in};
 pub use output::{Existing, OutputError};

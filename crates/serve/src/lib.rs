@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 use clewline::StoredJob;
 use clewline_archive::{Archive, OpenError};
 
-use server::Server;
+use server::HttpServer;
 pub use server::{Mode, Scripts, ServeConfig};
 
 /// Why nothing is served.
@@ -87,7 +87,7 @@ pub fn serve(
     for complaint in archive.complaints() {
         tell(ServeNotice::Damaged(complaint)).map_err(ServeError::Notice)?;
     }
-    let mut server = Server::bind(archive, config).map_err(|source| ServeError::Listen {
+    let mut server = HttpServer::bind(archive, config).map_err(|source| ServeError::Listen {
         address: config.address,
         source,
     })?;
@@ -101,7 +101,7 @@ pub fn serve(
         has_search: job.is_some(),
     })
     .map_err(ServeError::Notice)?;
-    match server.run() {}
+    server.run()
 }
 
 /// The crawl that can be searched: an index is of one job.

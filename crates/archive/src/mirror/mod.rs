@@ -22,13 +22,13 @@ use clewline_html::references::escaped_text;
 use clewline_warc::cdxj::Capture;
 use url::Url;
 
-use crate::content::{Content, ContentError};
-use crate::open::{Archive, Held};
+use crate::content::{CaptureContent, ContentError};
+use crate::open::{Archive, ArchivedCapture};
 use crate::output::{Existing, OutputError};
 use crate::rewrite::{self, Banner, DocumentBody, Guide, Rewritten, Unchanged, Use};
 
-use list::List;
-use place::Part;
+use list::FileList;
+use place::PartialMirror;
 
 /// The page that lists the others.
 const ENTRY: &str = "index.html";
@@ -69,13 +69,13 @@ pub fn export(
         let path = folder.to_owned();
         return Err(OutputError::FolderNotEmpty { path });
     }
-    let part = Part::begin(folder).map_err(output)?;
+    let part = PartialMirror::begin(folder).map_err(output)?;
     let mut mirror = Mirror {
         ends: Ends {
             archive,
             known: RefCell::default(),
         },
-        list: List::begin(part.path()).map_err(output)?,
+        list: FileList::begin(part.path()).map_err(output)?,
         folder: part.path(),
         listed: Vec::new(),
         files: 0,
@@ -95,7 +95,7 @@ pub fn export(
 
 struct Mirror<'a> {
     ends: Ends<'a>,
-    list: List,
+    list: FileList,
     folder: &'a Path,
     /// Pages of the entry: name and URL.
     listed: Vec<(String, String)>,
@@ -103,7 +103,11 @@ struct Mirror<'a> {
 }
 
 impl Mirror<'_> {
-    fn take(&mut self, held: &Held, complain: &mut dyn FnMut(&str)) -> Result<(), OutputError> {
+    fn take(
+        &mut self,
+        held: &ArchivedCapture,
+        complain: &mut dyn FnMut(&str),
+    ) -> Result<(), OutputError> {
         let is_file = is_success(&held.capture)
             && self.ends.chosen(&held.capture.url)?.as_ref() == Some(held);
         let (true, Ok(url)) = (is_file, Url::parse(&held.capture.url)) else {
@@ -146,7 +150,12 @@ impl Mirror<'_> {
         Ok(())
     }
 
-    fn contents(&self, content: Content, url: &Url, name: &str) -> Result<Contents, ContentError> {
+    fn contents(
+        &self,
+        content: CaptureContent,
+        url: &Url,
+        name: &str,
+    ) -> Result<Contents, ContentError> {
         let told = content.content_type();
         let body = DocumentBody::read(content.decoded()?, told)?;
         let is_page = body.is_page();
@@ -253,7 +262,7 @@ struct Ends<'a> {
 
 impl Ends<'_> {
     /// The capture that stands for a URL: the latest that is a page or leads to one.
-    fn chosen(&self, url: &str) -> io::Result<Option<Held>> {
+    fn chosen(&self, url: &str) -> io::Result<Option<ArchivedCapture>> {
         let is_fit = |capture: &Capture| (200..400).contains(&status(capture));
         self.archive.best(url, None, is_fit)
     }
@@ -275,7 +284,7 @@ impl Ends<'_> {
     }
 
     /// The name of a capture's file.
-    fn name_of(&self, held: &Held, url: &Url) -> Result<String, ContentError> {
+    fn name_of(&self, held: &ArchivedCapture, url: &Url) -> Result<String, ContentError> {
         if held.capture.is_revisit() {
             let content = self.archive.read(held)?;
             return Ok(names::name_of(url, &content.media_type()));

@@ -8,7 +8,7 @@ use std::io::{self, Cursor, Read};
 use clewline_warc::MediaType;
 use url::Url;
 
-use super::{Banner, Document, Guide};
+use super::{Banner, Guide, HtmlDocument};
 
 /// The largest document that is rewritten; a larger one is shown as it is.
 const LARGEST: u64 = 32 << 20;
@@ -97,7 +97,7 @@ impl DocumentBody {
                 bytes: sheet.into_bytes(),
             });
         }
-        let document = Document {
+        let document = HtmlDocument {
             bytes: &self.held,
             url,
             encoding: super::encoding_in(&self.kind),

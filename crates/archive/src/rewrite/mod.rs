@@ -14,7 +14,7 @@ use url::Url;
 
 pub use document::{DocumentBody, Rewritten, Unchanged};
 pub use html::Banner;
-use html::{Document, rewrite as html};
+use html::{HtmlDocument, rewrite as html};
 
 /// What a reference is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

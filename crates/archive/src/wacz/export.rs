@@ -12,13 +12,13 @@ use std::path::Path;
 
 use aws_lc_rs::digest;
 use clewline_warc::cdxj::{self, Capture};
-use clewline_warc::read::{Reader, Watched};
+use clewline_warc::read::{WarcReader, Watched};
 use clewline_warc::{Digest, Moment};
 use serde_json::{Value, json};
 
 use super::ARCHIVE;
-use super::zip::Writer;
-use crate::open::{Archive, Place};
+use super::zip::ZipWriter;
+use crate::open::{Archive, WarcLocation};
 use crate::output::{Existing, OutputError};
 use crate::title;
 
@@ -33,7 +33,7 @@ const INDEX: &str = "index.cdx.gz";
 
 /// What a package holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Packed {
+pub struct PackageSummary {
     /// Captures in the index.
     pub captures: u64,
     /// Pages in the list.
@@ -46,7 +46,7 @@ pub fn export(
     path: &Path,
     existing: Existing,
     tell: &mut dyn FnMut(u64, u64),
-) -> Result<Packed, OutputError> {
+) -> Result<PackageSummary, OutputError> {
     if existing == Existing::Keep && path.exists() {
         let path = path.to_owned();
         return Err(OutputError::FileExists { path });
@@ -57,7 +57,11 @@ pub fn export(
     })
 }
 
-fn written(archive: &Archive, path: &Path, tell: &mut dyn FnMut(u64, u64)) -> io::Result<Packed> {
+fn written(
+    archive: &Archive,
+    path: &Path,
+    tell: &mut dyn FnMut(u64, u64),
+) -> io::Result<PackageSummary> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
@@ -65,7 +69,7 @@ fn written(archive: &Archive, path: &Path, tell: &mut dyn FnMut(u64, u64)) -> io
     fs::create_dir_all(folder)?;
     let out = tempfile::NamedTempFile::new_in(folder)?;
     let mut package = Package {
-        zip: Writer::new(BufWriter::new(out.reopen()?)),
+        zip: ZipWriter::new(BufWriter::new(out.reopen()?)),
         resources: Vec::new(),
     };
     let names = names_of(archive.places());
@@ -80,7 +84,7 @@ fn written(archive: &Archive, path: &Path, tell: &mut dyn FnMut(u64, u64)) -> io
         let contents = Watched::new(contents, &mut packed);
         package.add(&format!("{ARCHIVE}{name}"), contents)?;
     }
-    let lines = Lines::of(archive, &names, folder)?;
+    let lines = Lines::for_archive(archive, &names, folder)?;
     package.add_index(lines.sorted)?;
     package.add("pages/pages.jsonl", lines.pages)?;
     package.add_list(&lines.latest)?;
@@ -106,7 +110,7 @@ fn set_readable(_: &File) -> io::Result<()> {
 }
 
 /// Names in the package: those of the files, and another one for the second of a name.
-fn names_of(places: &[Place]) -> Vec<String> {
+fn names_of(places: &[WarcLocation]) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut names = Vec::new();
     for place in places {
@@ -123,11 +127,11 @@ fn names_of(places: &[Place]) -> Vec<String> {
 }
 
 /// How much of a file is whole: all of it, unless it is still written.
-fn whole_length(place: &Place) -> io::Result<u64> {
+fn whole_length(place: &WarcLocation) -> io::Result<u64> {
     if place.path.extension().is_none_or(|ending| ending != "open") {
         return Ok(place.length);
     }
-    let mut reader = Reader::new(BufReader::new(place.open()?));
+    let mut reader = WarcReader::new(BufReader::new(place.open()?));
     let mut whole = 0;
     while let Some(Ok(_)) = reader.next_record() {
         match reader.end() {
@@ -145,23 +149,23 @@ struct Lines {
     pages: File,
     /// The timestamp of the latest capture.
     latest: String,
-    packed: Packed,
+    packed: PackageSummary,
 }
 
 impl Lines {
-    fn of(archive: &Archive, names: &[String], folder: &Path) -> io::Result<Self> {
+    fn for_archive(archive: &Archive, names: &[String], folder: &Path) -> io::Result<Self> {
         let mut lines = BufWriter::new(tempfile::tempfile_in(folder)?);
         let mut pages = BufWriter::new(tempfile::tempfile_in(folder)?);
         let header = json!({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"});
         writeln!(pages, "{header}")?;
         let mut latest = String::new();
-        let mut packed = Packed {
+        let mut packed = PackageSummary {
             captures: 0,
             pages: 0,
         };
         archive.each::<io::Error>(|_, held| {
             let title = is_page(&held.capture).then(|| archive.read(&held));
-            let title = title.and_then(Result::ok).and_then(title::of);
+            let title = title.and_then(Result::ok).and_then(title::from_content);
             let place = held.place;
             let mut capture = held.capture;
             capture.filename.clone_from(&names[place]);
@@ -201,7 +205,7 @@ fn is_page(capture: &Capture) -> bool {
 fn page(capture: &Capture, title: Option<String>) -> Value {
     let named = format!("{} {}", capture.timestamp, capture.url);
     let mut page = json!({
-        "id": Digest::of(named.as_bytes()).base32().to_ascii_lowercase(),
+        "id": Digest::sha1(named.as_bytes()).base32().to_ascii_lowercase(),
         "url": capture.url,
         "ts": date(&capture.timestamp),
     });
@@ -227,7 +231,7 @@ fn date(timestamp: &str) -> String {
 }
 
 struct Package {
-    zip: Writer<BufWriter<File>>,
+    zip: ZipWriter<BufWriter<File>>,
     resources: Vec<Value>,
 }
 
@@ -369,7 +373,7 @@ mod tests {
 
     #[test]
     fn names_are_apart() {
-        let place = |name: &str| Place {
+        let place = |name: &str| WarcLocation {
             name: name.to_owned(),
             path: PathBuf::new(),
             base: 0,

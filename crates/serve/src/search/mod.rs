@@ -15,9 +15,9 @@ use std::path::Path;
 
 use clewline_search::Results;
 
-use crate::server::{Asked, Guest, Shown};
+use crate::server::{Guest, GuestRequest, GuestResponse};
 use question::{Question, QuestionError};
-use shelf::{Shelf, State};
+use shelf::{IndexState, Shelf};
 
 /// Where the page is.
 const PATH: &str = "/search";
@@ -55,7 +55,7 @@ impl Reply {
     }
 }
 
-fn answer(asked: Asked<'_>, shelf: &Shelf) -> Option<Shown> {
+fn answer(asked: GuestRequest<'_>, shelf: &Shelf) -> Option<GuestResponse> {
     let show = match asked.path {
         PATH => page::shown,
         API_PATH => api::shown,
@@ -71,9 +71,9 @@ fn reply(query: &str, shelf: &Shelf) -> Reply {
         Err(error) => return Reply::Refused(question, error),
     };
     let found = match shelf.state() {
-        State::Making { pages } => return Reply::Making(question, pages),
-        State::Failed { why } => return Reply::Broken(question, why),
-        State::Ready(index) => index.search(&query),
+        IndexState::Making { pages } => return Reply::Making(question, pages),
+        IndexState::Failed { why } => return Reply::Broken(question, why),
+        IndexState::Ready(index) => index.search(&query),
     };
     match found {
         Ok(results) => Reply::Found(question, results),

@@ -6,11 +6,11 @@
 
 use std::fmt;
 
-use super::answer::{Answer, Body};
+use super::answer::{AnswerBody, ServerAnswer};
 
 /// What a guest is asked: a request to read that passed the server's checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct GuestRequest<'a> {
     /// The path, as it was sent.
     pub(crate) path: &'a str,
     /// What follows the question mark.
@@ -19,7 +19,7 @@ pub(crate) struct Asked<'a> {
 
 /// What a guest answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct GuestResponse {
     /// The status of the answer.
     pub(crate) status: u16,
     /// The value of `Content-Type`.
@@ -30,7 +30,7 @@ pub(crate) struct Shown {
     pub(crate) body: Vec<u8>,
 }
 
-type Answering = dyn Fn(Asked<'_>) -> Option<Shown> + Send + Sync;
+type Answering = dyn Fn(GuestRequest<'_>) -> Option<GuestResponse> + Send + Sync;
 
 /// Whoever answers paths beside the archive.
 pub(crate) struct Guest {
@@ -45,7 +45,7 @@ impl Guest {
     pub(crate) fn new(
         path: &'static str,
         name: &'static str,
-        answering: impl Fn(Asked<'_>) -> Option<Shown> + Send + Sync + 'static,
+        answering: impl Fn(GuestRequest<'_>) -> Option<GuestResponse> + Send + Sync + 'static,
     ) -> Self {
         Self {
             path,
@@ -59,10 +59,10 @@ impl Guest {
         (self.path, self.name)
     }
 
-    pub(super) fn answer(&self, target: &str) -> Option<Answer> {
+    pub(super) fn answer(&self, target: &str) -> Option<ServerAnswer> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let shown = (self.answering)(Asked { path, query })?;
-        let answer = Answer::new(shown.status, Body::Bytes(shown.body))
+        let shown = (self.answering)(GuestRequest { path, query })?;
+        let answer = ServerAnswer::new(shown.status, AnswerBody::Bytes(shown.body))
             .with("Content-Type", shown.content_type)
             .with("Content-Security-Policy", &shown.policy);
         Some(answer)

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use clewline_warc::{Block, Coding, Digest, Draft, Effort, Encoder, RecordId};
+use clewline_warc::{Block, Digest, Effort, Encoder, RecordDraft, RecordId, WarcCompression};
 
 use super::*;
 
@@ -29,11 +29,12 @@ fn moment(digits: &str) -> Moment {
 /// Writes an archive of messages: URL, time, head and body.
 fn write(path: &Path, messages: &[(&str, &str, &[u8], &[u8])]) {
     let mut file = fs::File::create(path).unwrap();
-    let mut encoder = Encoder::new(Coding::default());
+    let mut encoder = Encoder::new(WarcCompression::default());
     for (number, (url, time, head, body)) in messages.iter().enumerate() {
         let id = RecordId::numbered([7; 16], number as u64);
         let block = Block::message(head).bytes(body);
-        let draft = Draft::response(id, moment(time), url, block).payload_digest(Digest::of(body));
+        let draft =
+            RecordDraft::response(id, moment(time), url, block).payload_digest(Digest::sha1(body));
         encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
     }
 }
@@ -92,7 +93,7 @@ impl Served {
             scripts,
             at: Some(moment("2020")),
         };
-        let server = Server::bind(Archive::open(&[path]).unwrap(), config).unwrap();
+        let server = HttpServer::bind(Archive::open(&[path]).unwrap(), config).unwrap();
         let server = server.with_guest(guest());
         let address = server.address();
         thread::spawn(|| server.run());
@@ -121,7 +122,7 @@ impl Served {
 /// Says what it was asked.
 fn guest() -> Guest {
     Guest::new("/guest", "Ask <the> guest", |asked| {
-        (asked.path == "/guest").then(|| Shown {
+        (asked.path == "/guest").then(|| GuestResponse {
             status: 503,
             content_type: "text/plain",
             policy: "default-src 'none'".to_owned(),
