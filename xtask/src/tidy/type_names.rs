@@ -162,7 +162,7 @@ mod tests {
             path: path.to_owned(),
             text: text.to_owned(),
         };
-        let page = "//! A.\npub struct Page;\nstruct Private;\n";
+        let page = "//! A.\npub struct Twin;\nstruct Private;\n";
         let first = source("crates/cli/src/a.rs", page);
         for (second, count) in [
             (source("crates/core/src/b.rs", page), 1),
@@ -171,7 +171,7 @@ mod tests {
             (source("crates/core/tests/b.rs", page), 0),
             (source("lab/mutate/src/b.rs", page), 0),
             (
-                source("crates/core/src/b.rs", "//! B.\n// pub struct Page;\n"),
+                source("crates/core/src/b.rs", "//! B.\n// pub struct Twin;\n"),
                 0,
             ),
         ] {
