@@ -1,11 +1,12 @@
 //! Rules of the house that no compiler checks.
 //!
-//! Owns the tidy rules: who may depend on whom, how long files are, what they begin with, and
-//! what must not be left in them. It reads text, not syntax: it is meant to catch mistakes, not
+//! Owns the tidy rules: who may depend on whom, how long files are, what they begin with, what
+//! types are called, and what must not be left over. It reads text, not syntax: it is meant to catch mistakes, not
 //! malice. Tests may do what the code beside them may not.
 
 mod imports;
 mod source;
+mod type_names;
 
 use anyhow::{Context as _, Result};
 
@@ -82,7 +83,15 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 12] = [
     (
         "archive",
         "",
-        &["clewline", "clewline-core", "clewline-cli", "terrarium"],
+        &[
+            "clewline",
+            "clewline-core",
+            "clewline-cli",
+            "clewline-search",
+            "clewline-serve",
+            "httparse",
+            "terrarium",
+        ],
     ),
     (
         "content",
@@ -134,7 +143,7 @@ const MODULES: [(&str, &[&str]); 4] = [
 /// A rule: its name, and what breaks it.
 type Rule = (&'static str, fn(&[Source]) -> Vec<String>);
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     ("the core is pure", impure_core),
     ("crates depend downwards", upward_dependencies),
     ("the product needs no laboratory", laboratory_in_product),
@@ -142,14 +151,19 @@ const RULES: [Rule; 8] = [
     ("files are short", long_files),
     ("modules say what they own", silent_modules),
     ("names say something", empty_names),
+    ("type names are unique", type_names::repeated),
     ("nothing is left over", leftovers),
 ];
+
+/// Rules that only the whole tree can keep.
+const RULES_OF_THE_TREE: [Rule; 1] =
+    [("the list of repeated type names shrinks", type_names::stale)];
 
 /// Checks every rule.
 pub(crate) fn tidy(workspace: &Workspace) -> Result<Ending> {
     let sources = source::read(&workspace.root).context("reading the sources")?;
     let mut counts = Counts::default();
-    for (name, rule) in RULES {
+    for (name, rule) in RULES.into_iter().chain(RULES_OF_THE_TREE) {
         let broken = rule(&sources);
         counts += if broken.is_empty() {
             Counts::PASSED

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read};
 
 use clewline_core::link::{Link, LinkKind, Links};
 use clewline_core::url::CrawlUrl;
-use clewline_warc::http::{self, Head};
+use clewline_warc::http::{self, HttpHead};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::extract::{Extracted, Extraction, Extractor, PageHead};
@@ -48,7 +48,7 @@ pub(crate) fn answer(
     limit: u64,
 ) -> io::Result<Option<Captured>> {
     let (head, body) = http::split(block)?;
-    let head = Head::parse(&head);
+    let head = HttpHead::parse(&head);
     let Some(status) = head.status() else {
         return Ok(None);
     };
@@ -94,7 +94,7 @@ pub(crate) fn answer(
 }
 
 /// The fields of a recorded head; folded lines become spaces.
-pub(crate) fn headers(head: Head<'_>) -> Headers {
+pub(crate) fn headers(head: HttpHead<'_>) -> Headers {
     let mut headers = Headers::default();
     for (name, value) in head.fields() {
         let name = String::from_utf8_lossy(name);

@@ -8,7 +8,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use clewline::log::Offset;
-use clewline_content::Rules;
+use clewline_content::ItemRules;
 use serde::Serialize;
 
 use crate::Existing;
@@ -39,7 +39,7 @@ pub struct Options {
     /// Whether documents and sitemaps leave duplicates out; tables name them in a column.
     pub fold: Fold,
     /// Rules that make items of pages, for `jsonl` and `parquet`.
-    pub rules: Option<Rules>,
+    pub rules: Option<ItemRules>,
     /// Threads that read pages; without it as many as there are cores. What is written is the same.
     pub threads: Option<NonZero<usize>>,
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use clewline::log::Offset;
 use clewline::record::Record;
 use clewline_archive::Archive;
-use clewline_content::{Content, ContentLimits, Items, Refusal, Rules, Speed};
+use clewline_content::{Content, ContentLimits, ItemRules, Items, ReadingSpeed, Refusal};
 
 use crate::bodies::body_of;
 use crate::error::ExportError;
@@ -29,7 +29,7 @@ pub(crate) enum Need {
     /// Its bytes as well.
     Body,
     /// Its words as well.
-    Words(Speed),
+    Words(ReadingSpeed),
 }
 
 /// What was found beside a record.
@@ -117,7 +117,7 @@ impl<'a> Pages<'a> {
         job: &'a Job,
         filters: &'a [Filter],
         need: Need,
-        rules: Option<&Rules>,
+        rules: Option<&ItemRules>,
         threads: NonZero<usize>,
     ) -> Result<Self, ExportError> {
         let readers = match need {
@@ -170,7 +170,7 @@ impl Iterator for Pages<'_> {
 struct PageReader {
     archive: Arc<Archive>,
     need: Need,
-    rules: Option<Rules>,
+    rules: Option<ItemRules>,
 }
 
 impl PageReader {
@@ -190,7 +190,7 @@ impl PageReader {
         page
     }
 
-    fn words(&self, page: &mut Page, body: &[u8], media: Media, speed: Speed) -> Found {
+    fn words(&self, page: &mut Page, body: &[u8], media: Media, speed: ReadingSpeed) -> Found {
         let text = text_of(body, page.record.charset.as_deref());
         if media != Media::Html {
             return Found::Words(Box::new(Words::of_text(&text, media)));

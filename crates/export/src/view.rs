@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clewline_content::{RuleError, Rules};
+use clewline_content::{ItemRules, RuleError};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -43,7 +43,7 @@ struct Standing {
 /// Rules for views, which are made again when the rules change.
 #[derive(Debug, Clone)]
 pub struct ViewRules {
-    rules: Rules,
+    rules: ItemRules,
     digest: u64,
 }
 
@@ -51,13 +51,13 @@ impl ViewRules {
     /// Reads rules.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
         Ok(Self {
-            rules: Rules::parse(text)?,
+            rules: ItemRules::parse(text)?,
             digest: xxh3_64(text.as_bytes()),
         })
     }
 }
 
-impl From<ViewRules> for Rules {
+impl From<ViewRules> for ItemRules {
     fn from(rules: ViewRules) -> Self {
         rules.rules
     }

@@ -104,7 +104,7 @@ impl Words {
 
     /// Of a text without markup, or with Markdown's.
     pub(crate) fn of_text(text: &str, media: Media) -> Self {
-        let fingerprint = Fingerprint::of(text);
+        let fingerprint = Fingerprint::from_text(text);
         let text = printable(text.to_owned());
         let count = words(&text).count();
         Self {

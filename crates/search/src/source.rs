@@ -15,9 +15,9 @@ use std::path::Path;
 use clewline::log::archive::Position;
 use clewline::rebuild::{self, Foreign};
 use clewline::record::{OutcomeKind, Record};
-use clewline_warc::http::{self, Head};
-use clewline_warc::read::{Header, ReadError, Reader};
-use clewline_warc::{Digest, Kind, Moment};
+use clewline_warc::http::{self, HttpHead};
+use clewline_warc::read::{Header, ReadError, WarcReader};
+use clewline_warc::{Digest, Moment, RecordKind};
 
 use crate::document::Document;
 use crate::error::SearchError;
@@ -73,7 +73,7 @@ pub(crate) struct Source<'a> {
     archive: &'a Archive,
     /// Index of the file that is read.
     file: usize,
-    reader: Option<Reader<File>>,
+    reader: Option<WarcReader<File>>,
     at: Position,
     capture: Option<Capture>,
     /// Where payloads were captured, also those of answers that are no pages, such as a
@@ -171,7 +171,7 @@ impl<'a> Source<'a> {
         };
         let input = file.open().map_err(failed)?;
         self.foreign = (!is_ours(&input)).then(Foreign::default);
-        let reader = Reader::seek(input, offset);
+        let reader = WarcReader::seek(input, offset);
         self.reader = Some(reader.map_err(|error| failed(io::Error::other(error)))?);
         Ok(())
     }
@@ -206,14 +206,14 @@ impl<'a> Source<'a> {
         };
         let mut change = None;
         match header.kind() {
-            Kind::Response if self.foreign.is_some() => {
+            RecordKind::Response if self.foreign.is_some() => {
                 let place = place(file, reader.offset());
                 let mut block = Vec::new();
                 // What can be read of a damaged one is told; that it is damaged, by its end.
                 let _ = reader.block().take(LONGEST_BLOCK).read_to_end(&mut block);
                 change = self.answer(header, &block, place);
             }
-            Kind::Response => {
+            RecordKind::Response => {
                 let place = place(file, reader.offset());
                 self.capture = Some(Capture {
                     id: header.id().unwrap_or_default().to_owned(),
@@ -224,7 +224,7 @@ impl<'a> Source<'a> {
                 });
                 self.remember(header, place);
             }
-            Kind::Revisit => {
+            RecordKind::Revisit => {
                 self.capture = Some(Capture {
                     id: header.id().unwrap_or_default().to_owned(),
                     body: None,
@@ -233,7 +233,7 @@ impl<'a> Source<'a> {
                     date: header.date(),
                 });
             }
-            Kind::Metadata => {
+            RecordKind::Metadata => {
                 let line = line(reader);
                 let capture = self.capture.take();
                 let concurrent = header.uri("WARC-Concurrent-To");
@@ -362,9 +362,9 @@ impl Archive {
     fn body_at(&self, place: u64) -> Option<Vec<u8>> {
         let place = Position::of(clewline::log::Offset(place));
         let file = self.files.iter().find(|file| file.serial == place.serial)?;
-        let mut reader = Reader::seek(file.open().ok()?, place.offset).ok()?;
+        let mut reader = WarcReader::seek(file.open().ok()?, place.offset).ok()?;
         let header = reader.next_record()?.ok()?;
-        (header.kind() == Kind::Response).then(|| body(reader.block()))?
+        (header.kind() == RecordKind::Response).then(|| body(reader.block()))?
     }
 
     /// The archive of a job folder.
@@ -387,9 +387,9 @@ fn remove(record: &Record) -> Change {
 
 /// Whether a crawl of ours wrote a file, as its first record tells.
 fn is_ours(file: &File) -> bool {
-    let mut reader = Reader::new(file);
+    let mut reader = WarcReader::new(file);
     let first = reader.next_record();
-    if !first.is_some_and(|first| first.is_ok_and(|it| it.kind() == Kind::WarcInfo)) {
+    if !first.is_some_and(|first| first.is_ok_and(|it| it.kind() == RecordKind::WarcInfo)) {
         return false;
     }
     let mut info = Vec::new();
@@ -401,7 +401,7 @@ fn is_ours(file: &File) -> bool {
 /// The decoded body of the record that is being read, as far as it can be decoded.
 fn body(block: impl BufRead) -> Option<Vec<u8>> {
     let (head, rest) = http::split(block).ok()?;
-    let head = Head::parse(&head);
+    let head = HttpHead::parse(&head);
     let payload = http::payload(head, rest);
     let mut body = Vec::new();
     let decoded = http::decoded(&head.content_codings(), payload, u64::MAX).ok()?;
@@ -411,7 +411,7 @@ fn body(block: impl BufRead) -> Option<Vec<u8>> {
 }
 
 /// The record in the first field of a metadata record.
-fn line(reader: &mut Reader<File>) -> Option<Record> {
+fn line(reader: &mut WarcReader<File>) -> Option<Record> {
     let mut line = Vec::new();
     let mut block = reader.block().take(LONGEST_LINE);
     block.read_until(b'\n', &mut line).ok()?;

@@ -11,10 +11,10 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use clewline_core::url::CrawlUrl;
-use clewline_warc::cdxj::{Capture, Index};
-use clewline_warc::http::{self, Head};
-use clewline_warc::read::{Header, ReadError, Reader};
-use clewline_warc::{Digest, Kind, Moment};
+use clewline_warc::cdxj::{Capture, CdxjIndex};
+use clewline_warc::http::{self, HttpHead};
+use clewline_warc::read::{Header, ReadError, WarcReader};
+use clewline_warc::{Digest, Moment, RecordKind};
 
 use crate::config::ConfigProblem;
 use crate::exchange::Unmodified;
@@ -62,7 +62,7 @@ pub(crate) struct Known {
     pub(crate) charset: Option<String>,
 }
 
-type Input = Reader<BufReader<File>>;
+type Input = WarcReader<BufReader<File>>;
 
 impl PreviousCrawl {
     /// Opens the archive in a job folder, or a folder of WARC files with an index.
@@ -112,7 +112,7 @@ impl PreviousCrawl {
     /// The last capture of a URL, if it can be asked for and answered from.
     pub(crate) fn last(&self, url: &CrawlUrl) -> io::Result<Option<Held>> {
         let mut last = None;
-        Index::open(&self.index())?.each(url.as_str(), |capture| {
+        CdxjIndex::open(&self.index())?.each(url.as_str(), |capture| {
             if capture.url == url.as_str() {
                 last = Some(capture);
             }
@@ -129,7 +129,7 @@ impl PreviousCrawl {
             return Ok(None);
         }
         let (head, _) = http::split(reader.block())?;
-        let condition = condition(Head::parse(&head));
+        let condition = condition(HttpHead::parse(&head));
         Ok(condition.and_then(|condition| self.held(url, &capture, &header, condition)))
     }
 
@@ -141,7 +141,7 @@ impl PreviousCrawl {
         condition: Condition,
     ) -> Option<Held> {
         let place = self.place(capture)?;
-        if header.kind() != Kind::Revisit {
+        if header.kind() != RecordKind::Revisit {
             return Some(Held {
                 condition,
                 original: Unmodified {
@@ -172,7 +172,7 @@ impl PreviousCrawl {
     /// The capture of a URL that holds a payload.
     fn payload(&self, url: &str, digest: &str) -> io::Result<Option<Place>> {
         let mut found = None;
-        Index::open(&self.index())?.each(url, |capture| {
+        CdxjIndex::open(&self.index())?.each(url, |capture| {
             let holds = !capture.is_revisit() && capture.digest == digest && capture.url == url;
             if holds {
                 found = self.place(&capture);
@@ -195,7 +195,7 @@ impl Place {
     /// The record that begins here; none if it cannot be read, as if there were no capture.
     fn record(&self) -> Option<(Header, Input)> {
         let file = BufReader::new(File::open(&self.file).ok()?);
-        let mut reader = Reader::seek(file, self.offset).ok()?;
+        let mut reader = WarcReader::seek(file, self.offset).ok()?;
         let header = reader.next_record()?.ok()?;
         Some((header, reader))
     }
@@ -235,7 +235,7 @@ impl Held {
                 Err(ReadError::Input { .. }) => return None,
                 Err(_) => continue,
             };
-            if header.kind() != Kind::Metadata || header.target() != Some(url.as_str()) {
+            if header.kind() != RecordKind::Metadata || header.target() != Some(url.as_str()) {
                 continue;
             }
             let noted = warc_metadata::metadata(reader.block()).ok().flatten()?;
@@ -262,7 +262,7 @@ fn is_usable(capture: &Capture) -> bool {
 }
 
 /// What the server said to recognise the page by; nothing if it said nothing.
-fn condition(head: Head<'_>) -> Option<Condition> {
+fn condition(head: HttpHead<'_>) -> Option<Condition> {
     let text = |name: &str| head.text(name).filter(|value| !value.is_empty());
     let condition = Condition {
         etag: text("etag"),

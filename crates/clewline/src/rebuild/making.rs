@@ -13,8 +13,8 @@ use std::time::Duration;
 use clewline_core::key::Keyer;
 use clewline_core::url::CrawlUrl;
 use clewline_warc::cdxj::{self, Capture};
-use clewline_warc::read::{Header, ReadError, Reader, Watched};
-use clewline_warc::{Kind, Moment};
+use clewline_warc::read::{Header, ReadError, WarcReader, Watched};
+use clewline_warc::{Moment, RecordKind};
 use tempfile::TempDir;
 
 use super::foreign::Foreign;
@@ -125,7 +125,7 @@ impl Making {
         tell: &mut dyn FnMut(u64),
     ) -> Result<(), RebuildError> {
         let input = File::open(path).map_err(at(path))?;
-        let mut reader = Reader::new(BufReader::new(Watched::new(input, tell)));
+        let mut reader = WarcReader::new(BufReader::new(Watched::new(input, tell)));
         let mut origin = Origin::Foreign;
         self.answers = false;
         while let Some(next) = reader.next_record() {
@@ -151,13 +151,13 @@ impl Making {
     fn derive(&mut self, path: &Path) -> Result<(), RebuildError> {
         let input = File::open(path).map_err(at(path))?;
         let mut untold = |_| {};
-        let mut reader = Reader::new(BufReader::new(Watched::new(input, &mut untold)));
+        let mut reader = WarcReader::new(BufReader::new(Watched::new(input, &mut untold)));
         let mut origin = Origin::Foreign;
         while let Some(next) = reader.next_record() {
             let Ok(header) = next else { continue };
             match (header.kind(), &origin) {
-                (Kind::WarcInfo, _) => origin = self.begin_file(&mut reader),
-                (Kind::Response, Origin::Foreign) if header.is_http() => {
+                (RecordKind::WarcInfo, _) => origin = self.begin_file(&mut reader),
+                (RecordKind::Response, Origin::Foreign) if header.is_http() => {
                     self.derive_one(path, &header, &mut reader)?;
                 }
                 _ => {}
@@ -170,7 +170,7 @@ impl Making {
         &mut self,
         path: &Path,
         header: &Header,
-        reader: &mut Reader<Input<'_>>,
+        reader: &mut WarcReader<Input<'_>>,
     ) -> Result<(), RebuildError> {
         let Some(entry) = self.foreign.entry(header, reader.block()) else {
             return Ok(());
@@ -185,12 +185,12 @@ impl Making {
         &mut self,
         path: &Path,
         header: &Header,
-        reader: &mut Reader<Input<'_>>,
+        reader: &mut WarcReader<Input<'_>>,
         origin: &mut Origin,
     ) -> Result<Result<(), ReadError>, RebuildError> {
         match (header.kind(), &origin) {
-            (Kind::WarcInfo, _) => *origin = self.begin_file(reader),
-            (Kind::Metadata, Origin::Ours) => {
+            (RecordKind::WarcInfo, _) => *origin = self.begin_file(reader),
+            (RecordKind::Metadata, Origin::Ours) => {
                 // A block that cannot be read is told by the end of its record.
                 if let Ok(Some(noted)) = warc_metadata::metadata(reader.block()) {
                     let links = noted.links.iter();
@@ -206,14 +206,14 @@ impl Making {
                     self.line(&noted.line, entry)?;
                 }
             }
-            (Kind::Response, Origin::Foreign) if header.is_http() => self.answers = true,
+            (RecordKind::Response, Origin::Foreign) if header.is_http() => self.answers = true,
             _ => {}
         }
         self.capture(path, header, reader)
     }
 
     /// The keys of what follows a warcinfo record, and whose it is.
-    fn begin_file(&mut self, reader: &mut Reader<Input<'_>>) -> Origin {
+    fn begin_file(&mut self, reader: &mut WarcReader<Input<'_>>) -> Origin {
         let mut block = Vec::new();
         // As far as it can be read.
         reader
@@ -268,7 +268,7 @@ impl Making {
         &mut self,
         path: &Path,
         header: &Header,
-        reader: &mut Reader<Input<'_>>,
+        reader: &mut WarcReader<Input<'_>>,
     ) -> Result<Result<(), ReadError>, RebuildError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".open").unwrap_or(&name);

@@ -14,8 +14,8 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clewline_core::link::Link;
-use clewline_warc::Kind;
-use clewline_warc::read::Reader;
+use clewline_warc::RecordKind;
+use clewline_warc::read::WarcReader;
 use thiserror::Error;
 
 use crate::stored::{JobError, JobStanding, StoredJob};
@@ -134,9 +134,9 @@ pub(crate) fn each_line<E: From<RebuildError>>(
             path: file.clone(),
             source,
         })?;
-        let mut reader = Reader::new(BufReader::new(input));
+        let mut reader = WarcReader::new(BufReader::new(input));
         while let Some(next) = reader.next_record() {
-            if next.is_ok_and(|header| header.kind() == Kind::Metadata)
+            if next.is_ok_and(|header| header.kind() == RecordKind::Metadata)
                 && let Ok(Some(noted)) = warc_metadata::metadata(reader.block())
             {
                 each(noted)?;

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use clewline_content::Speed;
+use clewline_content::ReadingSpeed;
 use clewline_core::url::CrawlUrl;
 
 use crate::draft::{Draft, DraftFile};
@@ -60,7 +60,7 @@ fn each(
 ) -> Result<(), ExportError> {
     let folded = work.left_out()?;
     let mut near = Near::default();
-    let mut pages = work.pages(Need::Words(Speed::Main))?;
+    let mut pages = work.pages(Need::Words(ReadingSpeed::Main))?;
     while let Some(page) = pages.next() {
         let page = page?;
         work.take(&page, pages.offset());

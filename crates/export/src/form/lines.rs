@@ -6,7 +6,7 @@
 use std::io;
 
 use clewline::escape;
-use clewline_content::Speed;
+use clewline_content::ReadingSpeed;
 
 use crate::columns::{Cell, PAGES, PageRow};
 use crate::error::ExportError;
@@ -18,7 +18,7 @@ pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), Expor
     let mut sink = Sink::open(output)?;
     let mut rows = Rows::new(work)?;
     let mut near = Near::default();
-    let mut pages = work.pages(Need::Words(Speed::Main))?;
+    let mut pages = work.pages(Need::Words(ReadingSpeed::Main))?;
     let mut line = Vec::new();
     while let Some(page) = pages.next() {
         let page = page?;

@@ -8,9 +8,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clewline::log::archive::FOLDER;
-use clewline_warc::cdxj::{Capture, INDEX, Index};
-use clewline_warc::read::{Header, Reader};
-use clewline_warc::{Digest, Kind};
+use clewline_warc::cdxj::{Capture, CdxjIndex, INDEX};
+use clewline_warc::read::{Header, WarcReader};
+use clewline_warc::{Digest, RecordKind};
 
 /// The archives of earlier crawls.
 #[derive(Debug, Default)]
@@ -65,14 +65,16 @@ fn body_in(folder: &Path, url: &str, digest: Digest) -> Option<Vec<u8>> {
             && !capture.is_revisit()
             && Digest::parse(&capture.digest) == Some(digest)
     };
-    let looked = Index::open(&folder.join(INDEX)).ok()?.each(url, |capture| {
-        found = Some(capture).filter(fits);
-        found.is_none()
-    });
+    let looked = CdxjIndex::open(&folder.join(INDEX))
+        .ok()?
+        .each(url, |capture| {
+            found = Some(capture).filter(fits);
+            found.is_none()
+        });
     let capture = looked.ok().and(found)?;
     let file = File::open(capture.file_in(folder)?).ok()?;
-    let mut reader = Reader::seek(file, capture.offset).ok()?;
+    let mut reader = WarcReader::seek(file, capture.offset).ok()?;
     let header = reader.next_record()?.ok()?;
-    let is_it = header.kind() == Kind::Response && header.target() == Some(url);
+    let is_it = header.kind() == RecordKind::Response && header.target() == Some(url);
     is_it.then(|| super::body(reader.block()))?
 }

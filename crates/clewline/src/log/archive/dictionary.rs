@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-use clewline_warc::{Coding, Dictionary, samples};
+use clewline_warc::{Dictionary, WarcCompression, samples};
 
 use super::ArchivePlan;
 use super::files::{Found, list};
@@ -53,7 +53,7 @@ impl DictionaryTrainer {
             size: size as usize,
             stage: Stage::Over,
         };
-        if plan.coding != Coding::Zstd || size < SMALLEST {
+        if plan.coding != WarcCompression::Zstd || size < SMALLEST {
             return Ok((learner, None));
         }
         let found = newest(folder)?;
@@ -85,7 +85,7 @@ impl DictionaryTrainer {
 
 /// The files in zstd, the last one first.
 fn in_zstd(folder: &Path) -> io::Result<impl Iterator<Item = Found>> {
-    let is_zstd = |file: &Found| file.name.ends_with(Coding::Zstd.suffix());
+    let is_zstd = |file: &Found| file.name.ends_with(WarcCompression::Zstd.suffix());
     Ok(list(folder)?.into_iter().rev().filter(is_zstd))
 }
 

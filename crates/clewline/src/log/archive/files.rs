@@ -14,7 +14,7 @@ use std::io::{self, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use clewline_warc::{Block, Dictionary, Draft, Effort, Encoder, Moment};
+use clewline_warc::{Block, Dictionary, Effort, Encoder, Moment, RecordDraft};
 
 use super::ArchivePlan;
 use super::group::Numbers;
@@ -123,7 +123,7 @@ impl Files {
         let name = file_name(plan, date, serial);
         let mut appender = Appender::open(self.folder.join(format!("{name}{OPEN}")))?;
         let block = Block::plain(&plan.info);
-        let draft = Draft::warcinfo(numbers.one(), date, &name, block);
+        let draft = RecordDraft::warcinfo(numbers.one(), date, &name, block);
         let (mut encoder, mut bytes) = match &self.dictionary {
             Some(found) => (Encoder::with_dictionary(found.clone()), found.frame()),
             None => (Encoder::new(plan.coding), Vec::new()),

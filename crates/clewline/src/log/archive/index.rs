@@ -10,7 +10,7 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, Se
 use std::path::{Path, PathBuf};
 
 use clewline_warc::cdxj::{self, Capture};
-use clewline_warc::read::Reader;
+use clewline_warc::read::WarcReader;
 use clewline_warc::{Digest, Moment};
 
 use super::files::{Found, Position, list};
@@ -84,7 +84,7 @@ impl Index {
         let path = self.folder.join(name);
         let damaged = |error: &dyn std::fmt::Display| damage(&path, &error.to_string());
         let input = File::open(&path).map_err(|error| named(&path, &error))?;
-        let mut reader = Reader::seek(BufReader::new(input), start).map_err(|e| damaged(&e))?;
+        let mut reader = WarcReader::seek(BufReader::new(input), start).map_err(|e| damaged(&e))?;
         while let Some(header) = reader.next_record() {
             let header = header.map_err(|error| damaged(&error))?;
             let capture = Capture::of_record(&header, &mut reader, name);

@@ -12,7 +12,7 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use clewline_warc::cdxj::{self, Capture};
-use clewline_warc::read::{ReadError, Reader};
+use clewline_warc::read::{ReadError, WarcReader};
 
 use super::files::{Found, Position, Tails, list, remove_later, shorten};
 use super::index::{NEW, SORTED, SORTING, UNSORTED, write_line};
@@ -213,7 +213,7 @@ impl Survey {
     fn read(&mut self, folder: &Path, file: &Found, limit: u64) -> io::Result<Extent> {
         let path = file.path(folder);
         let input = File::open(&path).map_err(|error| named(&path, &error))?;
-        let mut reader = Reader::new(BufReader::new(input));
+        let mut reader = WarcReader::new(BufReader::new(input));
         let sound = self.sound.entry(file.name.clone()).or_default();
         let (mut is_damaged, mut trailing) = (false, None);
         while let Some(next) = reader.next_record() {

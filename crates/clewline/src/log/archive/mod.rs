@@ -22,7 +22,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clewline_warc::{Coding, Dictionary};
+use clewline_warc::{Dictionary, WarcCompression};
 
 use super::{Log, Offset};
 use crate::exchange::Exchange;
@@ -55,7 +55,7 @@ pub struct ArchivePlan {
     /// What the names of its files begin with.
     pub name: String,
     /// How records are compressed.
-    pub coding: Coding,
+    pub coding: WarcCompression,
     /// A file of this size is closed.
     pub file_size: u64,
     /// The block of the record at the beginning of each file.

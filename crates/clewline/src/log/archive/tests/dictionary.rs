@@ -13,7 +13,7 @@ const FILE_SIZE: u64 = 1 << 20;
 
 fn in_zstd() -> ArchivePlan {
     ArchivePlan {
-        coding: Coding::Zstd,
+        coding: WarcCompression::Zstd,
         ..plan(FILE_SIZE)
     }
 }

@@ -17,7 +17,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
 /// How an index stands.
 #[derive(Debug, Clone)]
-pub(crate) enum State {
+pub(crate) enum IndexState {
     /// There is none yet; this many pages are in the one that is being made.
     Making { pages: u64 },
     /// It can be asked.
@@ -29,14 +29,14 @@ pub(crate) enum State {
 /// An index and whoever makes it.
 #[derive(Debug)]
 pub(crate) struct Shelf {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<IndexState>>,
 }
 
 impl Shelf {
     /// Opens the index of a job, and begins to bring it up to date.
     pub(crate) fn of_job(job: &Path) -> Self {
-        let first = Index::open(job).map_or(State::Making { pages: 0 }, |index| {
-            State::Ready(Arc::new(index))
+        let first = Index::open(job).map_or(IndexState::Making { pages: 0 }, |index| {
+            IndexState::Ready(Arc::new(index))
         });
         let state = Arc::new(Mutex::new(first));
         let maker = Maker {
@@ -53,17 +53,17 @@ impl Shelf {
     }
 
     /// How it stands.
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> IndexState {
         let state = self.state.lock();
         state.unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 /// An index that is there is better than none, whatever happens to the next one.
-fn fail(state: &Mutex<State>, error: &dyn Error) {
+fn fail(state: &Mutex<IndexState>, error: &dyn Error) {
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-    if !matches!(*state, State::Ready(_)) {
-        *state = State::Failed {
+    if !matches!(*state, IndexState::Ready(_)) {
+        *state = IndexState::Failed {
             why: error.to_string(),
         };
     }
@@ -71,7 +71,7 @@ fn fail(state: &Mutex<State>, error: &dyn Error) {
 
 struct Maker {
     job: PathBuf,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<IndexState>>,
 }
 
 impl Maker {
@@ -97,14 +97,14 @@ impl Maker {
 
     fn tell(&self, pages: u64) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let State::Making { pages: told } = &mut *state {
+        if let IndexState::Making { pages: told } = &mut *state {
             *told = pages;
         }
     }
 
     fn take_up(&self) -> Result<(), SearchError> {
         let index = Arc::new(Index::open(&self.job)?);
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Ready(index);
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = IndexState::Ready(index);
         Ok(())
     }
 }

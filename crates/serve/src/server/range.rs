@@ -5,8 +5,8 @@
 
 use std::io::{self, Read};
 
-use super::answer::{Answer, Body};
-use super::request::Request;
+use super::answer::{AnswerBody, ServerAnswer};
+use super::request::ServerRequest;
 
 /// What is asked for of so many bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ enum Part {
 }
 
 impl Part {
-    fn of(range: &str, total: u64) -> Self {
+    fn new(range: &str, total: u64) -> Self {
         let Some((first, last)) = bounds(range) else {
             return Self::Whole;
         };
@@ -61,27 +61,27 @@ fn bounds(range: &str) -> Option<(Option<u64>, Option<u64>)> {
 /// then.
 pub(super) fn answer(
     mut stream: Box<dyn Read>,
-    request: &Request,
+    request: &ServerRequest,
     length: impl FnOnce() -> io::Result<u64>,
-) -> io::Result<Answer> {
+) -> io::Result<ServerAnswer> {
     // Nothing here has a validator, so a condition never holds.
     let range = request.range.as_deref();
     let range = range.filter(|_| request.method == "GET" && !request.is_conditional);
     let whole = |stream: Box<dyn Read>| {
-        Answer::new(200, Body::Stream(stream)).with("Accept-Ranges", "bytes")
+        ServerAnswer::new(200, AnswerBody::Stream(stream)).with("Accept-Ranges", "bytes")
     };
     let Some(range) = range else {
         return Ok(whole(stream));
     };
     let total = length()?;
-    Ok(match Part::of(range, total) {
+    Ok(match Part::new(range, total) {
         Part::Whole => whole(stream),
-        Part::Beyond => Answer::new(416, Body::Bytes(Vec::new()))
+        Part::Beyond => ServerAnswer::new(416, AnswerBody::Bytes(Vec::new()))
             .with("Content-Range", &format!("bytes */{total}")),
         Part::Bytes { start, length } => {
             io::copy(&mut stream.by_ref().take(start), &mut io::sink())?;
             let last = start + length - 1;
-            Answer::new(206, Body::Part { stream, length })
+            ServerAnswer::new(206, AnswerBody::Part { stream, length })
                 .with("Content-Range", &format!("bytes {start}-{last}/{total}"))
         }
     })
@@ -112,7 +112,7 @@ mod tests {
             ("lines=0-1", 10, Part::Whole),
             ("", 10, Part::Whole),
         ] {
-            assert_eq!(Part::of(range, total), expected, "{range}");
+            assert_eq!(Part::new(range, total), expected, "{range}");
         }
     }
 }

@@ -5,11 +5,11 @@
 
 use std::fmt::Write as _;
 
+use clewline_archive::ArchivedCapture;
 use clewline_warc::cdxj::Capture;
 
-use super::answer::{Answer, Body};
+use super::answer::{AnswerBody, ServerAnswer};
 use super::replay::{path_of, safe};
-use crate::open::Held;
 
 /// Where our style sheet is found; no capture's path begins so.
 pub(super) const STYLE_PATH: &str = "/-/style.css";
@@ -20,7 +20,7 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; 
     base-uri 'none'; frame-ancestors 'self'";
 
 /// What an answer with one of our pages looks like.
-fn own(status: u16, title: &str, content: &str) -> Answer {
+fn own(status: u16, title: &str, content: &str) -> ServerAnswer {
     let title = escaped(title);
     let html = format!(
         "<!doctype html><html lang=en><meta charset=utf-8>\
@@ -28,18 +28,18 @@ fn own(status: u16, title: &str, content: &str) -> Answer {
         <link rel=stylesheet href=\"{STYLE_PATH}\"><body class=clewline>\n\
         <h1>{title}</h1>\n{content}\n"
     );
-    Answer::new(status, Body::Bytes(html.into_bytes()))
+    ServerAnswer::new(status, AnswerBody::Bytes(html.into_bytes()))
         .with("Content-Type", "text/html; charset=utf-8")
         .with("Content-Security-Policy", POLICY)
 }
 
 /// Says no.
-pub(super) fn refusal(status: u16, why: &str) -> Answer {
+pub(super) fn refusal(status: u16, why: &str) -> ServerAnswer {
     own(status, "Not answered", &format!("<p>{}.", escaped(why)))
 }
 
 /// There is no capture.
-pub(super) fn missing(url: &str) -> Answer {
+pub(super) fn missing(url: &str) -> ServerAnswer {
     let content = format!(
         "<p>There is no capture of <code>{}</code> in this archive. Nothing was fetched.\n{}",
         escaped(&safe(url)),
@@ -49,7 +49,7 @@ pub(super) fn missing(url: &str) -> Answer {
 }
 
 /// A capture is there and cannot be read.
-pub(super) fn broken(url: &str, why: &dyn std::fmt::Display) -> Answer {
+pub(super) fn broken(url: &str, why: &dyn std::fmt::Display) -> ServerAnswer {
     let content = format!(
         "<p>The capture of <code>{}</code> cannot be shown: {}.",
         escaped(&safe(url)),
@@ -59,10 +59,10 @@ pub(super) fn broken(url: &str, why: &dyn std::fmt::Display) -> Answer {
 }
 
 /// A piece of the list of all captures.
-pub(super) struct Listing<'a> {
+pub(super) struct CaptureListing<'a> {
     /// What URLs begin with.
     pub(super) prefix: &'a str,
-    pub(super) rows: &'a [(String, Held)],
+    pub(super) rows: &'a [(String, ArchivedCapture)],
     /// Where the next piece begins.
     pub(super) next: Option<String>,
     pub(super) files: usize,
@@ -70,7 +70,7 @@ pub(super) struct Listing<'a> {
     pub(super) guest: Option<(&'static str, &'static str)>,
 }
 
-pub(super) fn listing(listing: &Listing<'_>) -> Answer {
+pub(super) fn listing(listing: &CaptureListing<'_>) -> ServerAnswer {
     let mut content = String::new();
     if let Some((path, name)) = listing.guest {
         let (path, name) = (escaped(path), escaped(name));
@@ -100,12 +100,12 @@ pub(super) fn listing(listing: &Listing<'_>) -> Answer {
 }
 
 /// The captures of one URL, by month.
-pub(super) fn calendar(url: &str, captures: &[Held]) -> Answer {
+pub(super) fn calendar(url: &str, captures: &[ArchivedCapture]) -> ServerAnswer {
     if captures.is_empty() {
         return missing(url);
     }
     let mut content = format!("<p><code>{}</code>", escaped(&safe(url)));
-    let month = |held: &Held| held.capture.timestamp.get(..6).map(ToOwned::to_owned);
+    let month = |held: &ArchivedCapture| held.capture.timestamp.get(..6).map(ToOwned::to_owned);
     for group in captures.chunk_by(|a, b| month(a) == month(b)) {
         let title = month(&group[0]).unwrap_or_default();
         let (year, month) = title.split_at(title.len().min(4));
@@ -148,10 +148,10 @@ fn table<'a>(captures: impl Iterator<Item = &'a Capture>) -> String {
 }
 
 /// What stands over a page: its time and URL, and the way to its other captures.
-pub(super) fn banner(capture: &Capture, all: &[Held]) -> String {
-    let is_before = |held: &&Held| held.capture.timestamp < capture.timestamp;
-    let is_after = |held: &&Held| held.capture.timestamp > capture.timestamp;
-    let link = |held: &Held, text: &str| {
+pub(super) fn banner(capture: &Capture, all: &[ArchivedCapture]) -> String {
+    let is_before = |held: &&ArchivedCapture| held.capture.timestamp < capture.timestamp;
+    let is_after = |held: &&ArchivedCapture| held.capture.timestamp > capture.timestamp;
+    let link = |held: &ArchivedCapture, text: &str| {
         let path = path_of(&held.capture.timestamp, &held.capture.url);
         format!("<a href=\"{}\">{text}</a>", escaped(&path))
     };

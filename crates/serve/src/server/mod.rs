@@ -19,14 +19,14 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use clewline_archive::Archive;
 use clewline_warc::Moment;
 
-use crate::open::Archive;
-use answer::Answer;
-pub use guest::{Asked, Guest, Shown};
-use replay::Site;
-pub use replay::path_of;
-use request::{Request, Unread};
+use answer::ServerAnswer;
+pub(crate) use guest::{Guest, GuestRequest, GuestResponse};
+use replay::ReplaySite;
+pub(crate) use replay::path_of;
+use request::{ServerRequest, Unread};
 
 /// Connections that are answered at once; more wait until one ends.
 const MOST_CONNECTIONS: usize = 512;
@@ -78,7 +78,7 @@ pub struct ServeConfig {
 
 /// A server that listens.
 #[derive(Debug)]
-pub struct Server {
+pub(crate) struct HttpServer {
     listener: TcpListener,
     shared: Shared,
 }
@@ -119,9 +119,9 @@ impl Seats {
     }
 }
 
-impl Server {
+impl HttpServer {
     /// Listens; nobody is answered yet.
-    pub fn bind(archive: Archive, config: ServeConfig) -> io::Result<Self> {
+    pub(crate) fn bind(archive: Archive, config: ServeConfig) -> io::Result<Self> {
         let listener = TcpListener::bind(config.address)?;
         let address = listener.local_addr()?;
         let shared = Shared {
@@ -136,18 +136,18 @@ impl Server {
 
     /// Has a guest answer paths beside the archive; a proxy has none.
     #[must_use]
-    pub fn with_guest(mut self, guest: Guest) -> Self {
+    pub(crate) fn with_guest(mut self, guest: Guest) -> Self {
         self.shared.guest = Some(guest);
         self
     }
 
     /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.shared.address
     }
 
     /// Answers, until the process ends.
-    pub fn run(self) -> io::Result<()> {
+    pub(crate) fn run(self) -> ! {
         let shared = Arc::new(self.shared);
         loop {
             match self.listener.accept() {
@@ -198,7 +198,7 @@ impl Shared {
     }
 
     fn converse(&self, stream: &mut TcpStream) -> io::Result<()> {
-        let request = match Request::read(stream) {
+        let request = match ServerRequest::read(stream) {
             Ok(request) => request,
             Err(Unread::Gone(error)) => return Err(error),
             Err(Unread::Refused(status, why)) => return page::refusal(status, why).write(stream),
@@ -214,7 +214,7 @@ impl Shared {
     }
 
     /// Why this request is not answered: it came under a foreign name or from a foreign page.
-    fn objection(&self, request: &Request) -> Option<&'static str> {
+    fn objection(&self, request: &ServerRequest) -> Option<&'static str> {
         let Some(host) = request.host.as_deref() else {
             return Some("the request names no host");
         };
@@ -230,15 +230,15 @@ impl Shared {
         }
     }
 
-    fn site(&self) -> Site<'_> {
-        Site {
+    fn site(&self) -> ReplaySite<'_> {
+        ReplaySite {
             archive: &self.archive,
             scripts: self.config.scripts,
             guest: self.guest.as_ref().map(Guest::link),
         }
     }
 
-    fn answer(&self, request: &Request) -> Answer {
+    fn answer(&self, request: &ServerRequest) -> ServerAnswer {
         match request.method.as_str() {
             "GET" | "HEAD" => {
                 let guest = self.guest.as_ref();
@@ -257,7 +257,7 @@ impl Shared {
 
     /// Where scripts run, the guest is asked by name and pages by address, and whoever takes the
     /// wrong one is sent to the other. Referrers would not do: a script can choose its own.
-    fn answer_apart(&self, request: &Request, guest: Option<&Guest>) -> Answer {
+    fn answer_apart(&self, request: &ServerRequest, guest: Option<&Guest>) -> ServerAnswer {
         let path = request.target.split('?').next().unwrap_or_default();
         let host = request.host.as_deref().unwrap_or_default();
         let is_for_guest = name_in(host).eq_ignore_ascii_case(GUEST_HOST);

@@ -7,7 +7,7 @@ use clewline_search::{Folding, LONGEST, MOST_RESULTS, Query, QueryError};
 use thiserror::Error;
 use url::form_urlencoded;
 
-use crate::PATH;
+use super::PATH;
 
 /// Results on one page.
 pub(crate) const PER_PAGE: usize = 10;

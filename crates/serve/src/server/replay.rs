@@ -8,18 +8,16 @@
 use std::fmt::Write as _;
 use std::io;
 
+use clewline_archive::rewrite::{self, Banner, DocumentBody, Guide, Rewritten, Unchanged, Use};
+use clewline_archive::{Archive, ArchivedCapture, CaptureContent};
 use clewline_warc::Moment;
 use url::Url;
 
 use super::Scripts;
-use super::answer::{Answer, Body};
-use super::page::{self, Listing};
+use super::answer::{AnswerBody, ServerAnswer};
+use super::page::{self, CaptureListing};
 use super::range;
-use super::request::Request;
-use crate::content::Content;
-use crate::document::{self, Rewritten, Unchanged};
-use crate::open::{Archive, Held};
-use crate::rewrite::{self, Banner, Guide, Use};
+use super::request::ServerRequest;
 
 /// Captures on one page of the list.
 const PAGE: usize = 100;
@@ -33,7 +31,7 @@ const SCRIPTS: &str = "; script-src 'self' 'unsafe-inline' 'unsafe-eval' data: b
     connect-src 'self' data: blob:; worker-src 'self' blob:";
 
 /// What is replayed, and how.
-pub(super) struct Site<'a> {
+pub(super) struct ReplaySite<'a> {
     pub(super) archive: &'a Archive,
     pub(super) scripts: Scripts,
     /// Where a guest's first page is, and its name.
@@ -50,7 +48,7 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    fn of(target: &'a str) -> Option<Self> {
+    fn from_target(target: &'a str) -> Option<Self> {
         let rest = target.strip_prefix("/web/")?;
         let (first, url) = rest.split_once('/').unwrap_or((rest, ""));
         let digits = first.trim_end_matches(|c: char| c == '_' || c.is_ascii_lowercase());
@@ -79,7 +77,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// The path of the capture of a URL that is closest to a time (of up to fourteen digits).
-pub fn path_of(time: &str, url: &str) -> String {
+pub(crate) fn path_of(time: &str, url: &str) -> String {
     format!("/web/{time}/{}", safe(url))
 }
 
@@ -109,27 +107,27 @@ impl Guide for Replay<'_> {
     }
 }
 
-pub(super) fn answer(request: &Request, site: &Site<'_>) -> Answer {
+pub(super) fn answer(request: &ServerRequest, site: &ReplaySite<'_>) -> ServerAnswer {
     let (path, query) = request
         .target
         .split_once('?')
         .map_or((request.target.as_str(), ""), |(path, query)| (path, query));
     match path {
         page::STYLE_PATH => {
-            return Answer::new(200, Body::Bytes(page::STYLE.into()))
+            return ServerAnswer::new(200, AnswerBody::Bytes(page::STYLE.into()))
                 .with("Content-Type", "text/css; charset=utf-8");
         }
         "/" => return list(query, site),
         _ => {}
     }
-    match Wanted::of(&request.target) {
+    match Wanted::from_target(&request.target) {
         Some(wanted) => capture(&wanted, request, site),
         None => astray(request),
     }
 }
 
 /// A page asked for a path of its own site that nobody could rewrite: its referrer tells which.
-fn astray(request: &Request) -> Answer {
+fn astray(request: &ServerRequest) -> ServerAnswer {
     let from = referrer(request).and_then(|wanted| {
         let url = Url::parse(&wanted.url).ok()?.join(&request.target).ok()?;
         Some(path_of(wanted.time, url.as_str()))
@@ -141,21 +139,21 @@ fn astray(request: &Request) -> Answer {
 }
 
 /// The capture that a request comes from.
-fn referrer(request: &Request) -> Option<Wanted<'_>> {
+fn referrer(request: &ServerRequest) -> Option<Wanted<'_>> {
     let address = request.referer.as_deref()?.strip_prefix("http://")?;
-    Wanted::of(&address[address.find('/')?..])
+    Wanted::from_target(&address[address.find('/')?..])
 }
 
 /// Whether a request comes from a page of the archive.
-pub(super) fn is_from_capture(request: &Request) -> bool {
+pub(super) fn is_from_capture(request: &ServerRequest) -> bool {
     referrer(request).is_some()
 }
 
-pub(super) fn found_at(path: &str) -> Answer {
-    Answer::new(302, Body::Bytes(Vec::new())).with("Location", path)
+pub(super) fn found_at(path: &str) -> ServerAnswer {
+    ServerAnswer::new(302, AnswerBody::Bytes(Vec::new())).with("Location", path)
 }
 
-fn list(query: &str, site: &Site<'_>) -> Answer {
+fn list(query: &str, site: &ReplaySite<'_>) -> ServerAnswer {
     let (mut prefix, mut from) = (String::new(), String::new());
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
         match &*name {
@@ -172,7 +170,7 @@ fn list(query: &str, site: &Site<'_>) -> Answer {
     let next = rows.split_off(PAGE.min(rows.len()));
     let next = next.first();
     let next = next.map(|(key, held)| format!("{key} {}", held.capture.timestamp));
-    page::listing(&Listing {
+    page::listing(&CaptureListing {
         prefix: &prefix,
         rows: &rows,
         // More captures of one moment than a page holds would lead here again.
@@ -182,7 +180,7 @@ fn list(query: &str, site: &Site<'_>) -> Answer {
     })
 }
 
-fn capture(wanted: &Wanted<'_>, request: &Request, site: &Site<'_>) -> Answer {
+fn capture(wanted: &Wanted<'_>, request: &ServerRequest, site: &ReplaySite<'_>) -> ServerAnswer {
     let archive = site.archive;
     let url = wanted.url.as_str();
     let all = match archive.captures(url) {
@@ -220,11 +218,11 @@ fn capture(wanted: &Wanted<'_>, request: &Request, site: &Site<'_>) -> Answer {
 }
 
 /// The payload in its content coding, for whoever wants what was sent.
-fn untouched(content: Content) -> Answer {
+fn untouched(content: CaptureContent) -> ServerAnswer {
     let coding = content.head().text("content-encoding");
     let kind = content.content_type();
     let status = shown_status(content.status());
-    let mut answer = Answer::new(status, Body::Stream(content.payload()));
+    let mut answer = ServerAnswer::new(status, AnswerBody::Stream(content.payload()));
     if let Some(kind) = kind {
         answer = answer.with("Content-Type", &kind);
     }
@@ -243,12 +241,12 @@ fn shown_status(status: u16) -> u16 {
 }
 
 fn shown(
-    content: Content,
-    held: &Held,
-    all: &[Held],
-    request: &Request,
+    content: CaptureContent,
+    held: &ArchivedCapture,
+    all: &[ArchivedCapture],
+    request: &ServerRequest,
     archive: &Archive,
-) -> Answer {
+) -> ServerAnswer {
     let url = &held.capture.url;
     let Ok(page) = Url::parse(url) else {
         return untouched(content);
@@ -269,7 +267,7 @@ fn shown(
     let refresh = refresh.and_then(|value| rewrite::refresh(&value, &page, &guide));
     let body = match content
         .decoded()
-        .and_then(|stream| document::read(stream, told))
+        .and_then(|stream| DocumentBody::read(stream, told))
     {
         Ok(body) => body,
         Err(error) => return page::broken(url, &error),
@@ -282,7 +280,9 @@ fn shown(
         String::new()
     };
     let (answer, kind) = match body.rewritten(&page, Banner(&banner), &guide) {
-        Ok(Rewritten { kind, bytes }) => (Answer::new(status, Body::Bytes(bytes)), kind),
+        Ok(Rewritten { kind, bytes }) => {
+            (ServerAnswer::new(status, AnswerBody::Bytes(bytes)), kind)
+        }
         Err(Unchanged { kind, stream }) if status == 200 => {
             let length = || {
                 let again = archive.read(held).map_err(io::Error::other)?;
@@ -293,7 +293,9 @@ fn shown(
                 Err(error) => return page::broken(url, &error),
             }
         }
-        Err(Unchanged { kind, stream }) => (Answer::new(status, Body::Stream(stream)), kind),
+        Err(Unchanged { kind, stream }) => {
+            (ServerAnswer::new(status, AnswerBody::Stream(stream)), kind)
+        }
     };
     let answer = answer.with("Content-Type", &kind);
     match refresh {

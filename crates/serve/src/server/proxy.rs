@@ -6,15 +6,14 @@
 use std::io::{self, Write};
 use std::net::TcpStream;
 
+use clewline_archive::{Archive, ContentError};
 use clewline_warc::Moment;
 
 use super::page;
-use super::request::Request;
-use crate::content::ContentError;
-use crate::open::Archive;
+use super::request::ServerRequest;
 
 pub(super) fn answer(
-    request: &Request,
+    request: &ServerRequest,
     archive: &Archive,
     at: Option<Moment>,
     stream: &mut TcpStream,
@@ -50,7 +49,7 @@ fn recorded(
     url: &str,
     archive: &Archive,
     at: Option<Moment>,
-    request: &Request,
+    request: &ServerRequest,
 ) -> Result<Option<Recorded>, ContentError> {
     let Some(found) = archive.closest(url, at)? else {
         return Ok(None);

@@ -1,7 +1,7 @@
 //! What is foreign stays text.
 
 use super::*;
-use crate::question::QuestionError;
+use crate::search::question::QuestionError;
 
 fn text(reply: &Reply) -> String {
     String::from_utf8(shown(reply).body).unwrap()

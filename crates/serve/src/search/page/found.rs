@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 
 use clewline::escape::html;
 use clewline::report::figures;
-use clewline_archive::serve::path_of;
 use clewline_search::{Facet, Folding, Hit, Results};
 
 use super::{capture_of, moment};
-use crate::question::{MOST_PAGES, Narrowing, PER_PAGE, Question};
+use crate::search::question::{MOST_PAGES, Narrowing, PER_PAGE, Question};
+use crate::server::path_of;
 
 /// Everything between the form and the end of the page.
 pub(super) fn content(question: &Question, results: &Results) -> String {

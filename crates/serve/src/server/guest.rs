@@ -6,34 +6,34 @@
 
 use std::fmt;
 
-use super::answer::{Answer, Body};
+use super::answer::{AnswerBody, ServerAnswer};
 
 /// What a guest is asked: a request to read that passed the server's checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub(crate) struct GuestRequest<'a> {
     /// The path, as it was sent.
-    pub path: &'a str,
+    pub(crate) path: &'a str,
     /// What follows the question mark.
-    pub query: &'a str,
+    pub(crate) query: &'a str,
 }
 
 /// What a guest answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub(crate) struct GuestResponse {
     /// The status of the answer.
-    pub status: u16,
+    pub(crate) status: u16,
     /// The value of `Content-Type`.
-    pub content_type: &'static str,
+    pub(crate) content_type: &'static str,
     /// The value of `Content-Security-Policy`.
-    pub policy: String,
+    pub(crate) policy: String,
     /// The body.
-    pub body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
-type Answering = dyn Fn(Asked<'_>) -> Option<Shown> + Send + Sync;
+type Answering = dyn Fn(GuestRequest<'_>) -> Option<GuestResponse> + Send + Sync;
 
 /// Whoever answers paths beside the archive.
-pub struct Guest {
+pub(crate) struct Guest {
     path: &'static str,
     name: &'static str,
     answering: Box<Answering>,
@@ -42,10 +42,10 @@ pub struct Guest {
 impl Guest {
     /// A guest whose first page is at a path and is linked by a name in the list of captures.
     /// Paths that it answers nothing to are the archive's.
-    pub fn new(
+    pub(crate) fn new(
         path: &'static str,
         name: &'static str,
-        answering: impl Fn(Asked<'_>) -> Option<Shown> + Send + Sync + 'static,
+        answering: impl Fn(GuestRequest<'_>) -> Option<GuestResponse> + Send + Sync + 'static,
     ) -> Self {
         Self {
             path,
@@ -59,10 +59,10 @@ impl Guest {
         (self.path, self.name)
     }
 
-    pub(super) fn answer(&self, target: &str) -> Option<Answer> {
+    pub(super) fn answer(&self, target: &str) -> Option<ServerAnswer> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let shown = (self.answering)(Asked { path, query })?;
-        let answer = Answer::new(shown.status, Body::Bytes(shown.body))
+        let shown = (self.answering)(GuestRequest { path, query })?;
+        let answer = ServerAnswer::new(shown.status, AnswerBody::Bytes(shown.body))
             .with("Content-Type", shown.content_type)
             .with("Content-Security-Policy", &shown.policy);
         Some(answer)

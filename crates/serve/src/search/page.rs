@@ -13,19 +13,19 @@ use std::time::Duration;
 
 use clewline::escape::html;
 use clewline::report::figures;
-use clewline_archive::serve::{Shown, path_of};
 use clewline_search::LONGEST;
 use clewline_warc::Moment;
 
-use crate::policy::{SCRIPT, STYLE, policy};
-use crate::question::Question;
-use crate::{PATH, Reply};
+use super::policy::{SCRIPT, STYLE, policy};
+use super::question::Question;
+use super::{PATH, Reply};
+use crate::server::{GuestResponse, path_of};
 
 /// Seconds after which a browser looks again for an index that is being made.
 const LOOK_AGAIN: u32 = 2;
 
 /// The answer to a request for the page.
-pub(crate) fn shown(reply: &Reply) -> Shown {
+pub(crate) fn shown(reply: &Reply) -> GuestResponse {
     let (question, content) = match reply {
         Reply::Found(question, results) => (question, found::content(question, results)),
         Reply::Making(question, pages) => (question, making(*pages)),
@@ -37,7 +37,7 @@ pub(crate) fn shown(reply: &Reply) -> Shown {
         _ => String::new(),
     };
     let page = framed(question, &again, &content);
-    Shown {
+    GuestResponse {
         status: reply.status(),
         content_type: "text/html; charset=utf-8",
         policy: policy().to_owned(),

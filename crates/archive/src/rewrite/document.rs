@@ -8,7 +8,7 @@ use std::io::{self, Cursor, Read};
 use clewline_warc::MediaType;
 use url::Url;
 
-use crate::rewrite::{self, Banner, Document, Guide};
+use super::{Banner, Guide, HtmlDocument};
 
 /// The largest document that is rewritten; a larger one is shown as it is.
 const LARGEST: u64 = 32 << 20;
@@ -16,7 +16,7 @@ const LARGEST: u64 = 32 << 20;
 const SNIFFED: u64 = 512;
 
 /// A body and its type.
-pub(crate) struct DocumentBody {
+pub struct DocumentBody {
     /// The value of `Content-Type`.
     kind: String,
     form: Form,
@@ -32,35 +32,19 @@ enum Form {
 }
 
 /// A document with other references.
-pub(crate) struct Rewritten {
-    pub(crate) kind: String,
-    pub(crate) bytes: Vec<u8>,
+pub struct Rewritten {
+    /// The value of `Content-Type`.
+    pub kind: String,
+    /// The document.
+    pub bytes: Vec<u8>,
 }
 
 /// What stays as it is.
-pub(crate) struct Unchanged {
-    pub(crate) kind: String,
-    pub(crate) stream: Box<dyn Read>,
-}
-
-/// Begins to read a body; of pages and style sheets all of it, if they are not too large.
-pub(crate) fn read(mut stream: Box<dyn Read>, told: Option<String>) -> io::Result<DocumentBody> {
-    let mut held = Vec::new();
-    stream.by_ref().take(SNIFFED).read_to_end(&mut held)?;
-    let told = told.filter(|kind| !kind.trim().is_empty());
-    let kind = told.unwrap_or_else(|| sniffed(&held).to_owned());
-    let form = form(&kind);
-    if form != Form::Other {
-        let room = LARGEST - held.len() as u64;
-        // What is read before an error is kept: archives hold pages that broke off.
-        let _ = stream.by_ref().take(room).read_to_end(&mut held);
-    }
-    Ok(DocumentBody {
-        kind,
-        form,
-        held,
-        rest: stream,
-    })
+pub struct Unchanged {
+    /// The value of `Content-Type`.
+    pub kind: String,
+    /// All of the body.
+    pub stream: Box<dyn Read>,
 }
 
 fn form(kind: &str) -> Form {
@@ -73,13 +57,33 @@ fn form(kind: &str) -> Form {
 }
 
 impl DocumentBody {
+    /// Begins to read a body; of pages and style sheets all of it, if they are not too large.
+    pub fn read(mut stream: Box<dyn Read>, told: Option<String>) -> io::Result<Self> {
+        let mut held = Vec::new();
+        stream.by_ref().take(SNIFFED).read_to_end(&mut held)?;
+        let told = told.filter(|kind| !kind.trim().is_empty());
+        let kind = told.unwrap_or_else(|| sniffed(&held).to_owned());
+        let form = form(&kind);
+        if form != Form::Other {
+            let room = LARGEST - held.len() as u64;
+            // What is read before an error is kept: archives hold pages that broke off.
+            let _ = stream.by_ref().take(room).read_to_end(&mut held);
+        }
+        Ok(Self {
+            kind,
+            form,
+            held,
+            rest: stream,
+        })
+    }
+
     /// Whether it is a page.
-    pub(crate) fn is_page(&self) -> bool {
+    pub fn is_page(&self) -> bool {
         self.form == Form::Page
     }
 
     /// The document with references that are led by a guide.
-    pub(crate) fn rewritten(
+    pub fn rewritten(
         self,
         url: &Url,
         banner: Banner<'_>,
@@ -87,20 +91,20 @@ impl DocumentBody {
     ) -> Result<Rewritten, Unchanged> {
         let is_whole = (self.held.len() as u64) < LARGEST;
         if is_whole && self.form == Form::Sheet {
-            let sheet = rewrite::sheet(&self.held, &self.kind, url, guide);
+            let sheet = super::sheet(&self.held, &self.kind, url, guide);
             return Ok(Rewritten {
                 kind: "text/css; charset=utf-8".to_owned(),
                 bytes: sheet.into_bytes(),
             });
         }
-        let document = Document {
+        let document = HtmlDocument {
             bytes: &self.held,
             url,
-            encoding: rewrite::encoding_in(&self.kind),
+            encoding: super::encoding_in(&self.kind),
         };
         if is_whole
             && self.form == Form::Page
-            && let Ok((bytes, changed)) = rewrite::html(document, banner, guide)
+            && let Ok((bytes, changed)) = super::html(document, banner, guide)
         {
             let kind = changed.map_or(self.kind, |_| "text/html; charset=utf-8".to_owned());
             return Ok(Rewritten { kind, bytes });

@@ -3,14 +3,14 @@
 //! Owns the fields beside those of the search itself: where the capture of a hit is, which page
 //! this is, whether one follows, and what an error looks like.
 
-use clewline_archive::serve::Shown;
 use clewline_search::{Facets, Hit, Results};
 use serde::Serialize;
 
-use crate::Reply;
-use crate::page::capture_of;
-use crate::policy::SEALED;
-use crate::question::{MOST_PAGES, PER_PAGE, QuestionError};
+use super::Reply;
+use super::page::capture_of;
+use super::policy::SEALED;
+use super::question::{MOST_PAGES, PER_PAGE, QuestionError};
+use crate::server::GuestResponse;
 
 #[derive(Serialize)]
 struct Found<'a> {
@@ -42,7 +42,7 @@ struct Wrong {
 }
 
 /// The answer to a request for JSON.
-pub(crate) fn shown(reply: &Reply) -> Shown {
+pub(crate) fn shown(reply: &Reply) -> GuestResponse {
     let text = match reply {
         Reply::Found(question, results) => {
             serde_json::to_vec(&found(question.page.unwrap_or(1), results))
@@ -66,7 +66,7 @@ pub(crate) fn shown(reply: &Reply) -> Shown {
             indexed: None,
         }),
     };
-    Shown {
+    GuestResponse {
         status: reply.status(),
         content_type: "application/json",
         policy: SEALED.to_owned(),

@@ -16,7 +16,7 @@ const TIME: Duration = Duration::from_secs(5);
 
 /// The head of a request, as far as it matters.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct ServerRequest {
     pub(super) method: String,
     pub(super) target: String,
     pub(super) host: Option<String>,
@@ -39,7 +39,7 @@ pub(super) enum Unread {
     Refused(u16, &'static str),
 }
 
-impl Request {
+impl ServerRequest {
     pub(super) fn read(stream: &mut TcpStream) -> Result<Self, Unread> {
         let end = Instant::now() + TIME;
         let mut head = Vec::new();

@@ -1,10 +1,13 @@
 //! The server as a browser and as a stranger meets it.
 
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::Ipv4Addr;
+use std::path::Path;
+
+use clewline_warc::{Block, Digest, Effort, Encoder, RecordDraft, RecordId, WarcCompression};
 
 use super::*;
-use crate::open::tests::{moment, write};
 
 const HTML: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: a=b\r\n\
     Strict-Transport-Security: max-age=1\r\nContent-Encoding: identity\r\n\r\n";
@@ -18,6 +21,23 @@ const CHUNKED_MEDIA: &[u8] =
 const REFRESHED: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nRefresh: 0; url=\"/new\"\r\n\r\n";
 const STYLE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/css\r\n\r\n";
+
+fn moment(digits: &str) -> Moment {
+    Moment::of_timestamp(digits).unwrap()
+}
+
+/// Writes an archive of messages: URL, time, head and body.
+fn write(path: &Path, messages: &[(&str, &str, &[u8], &[u8])]) {
+    let mut file = fs::File::create(path).unwrap();
+    let mut encoder = Encoder::new(WarcCompression::default());
+    for (number, (url, time, head, body)) in messages.iter().enumerate() {
+        let id = RecordId::numbered([7; 16], number as u64);
+        let block = Block::message(head).bytes(body);
+        let draft =
+            RecordDraft::response(id, moment(time), url, block).payload_digest(Digest::sha1(body));
+        encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
+    }
+}
 
 struct Served {
     address: SocketAddr,
@@ -73,7 +93,7 @@ impl Served {
             scripts,
             at: Some(moment("2020")),
         };
-        let server = Server::bind(Archive::open(&[path]).unwrap(), config).unwrap();
+        let server = HttpServer::bind(Archive::open(&[path]).unwrap(), config).unwrap();
         let server = server.with_guest(guest());
         let address = server.address();
         thread::spawn(|| server.run());
@@ -102,7 +122,7 @@ impl Served {
 /// Says what it was asked.
 fn guest() -> Guest {
     Guest::new("/guest", "Ask <the> guest", |asked| {
-        (asked.path == "/guest").then(|| Shown {
+        (asked.path == "/guest").then(|| GuestResponse {
             status: 503,
             content_type: "text/plain",
             policy: "default-src 'none'".to_owned(),

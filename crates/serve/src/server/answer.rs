@@ -6,14 +6,14 @@
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 
-use super::request::Request;
+use super::request::ServerRequest;
 
 const TEXT: &str = "a string takes all text";
 
 /// Bytes that are sent at once.
 const STEP: usize = 64 * 1024;
 
-pub(super) enum Body {
+pub(super) enum AnswerBody {
     Bytes(Vec<u8>),
     Stream(Box<dyn Read>),
     /// So many bytes of a stream.
@@ -31,10 +31,10 @@ enum Framing {
     HeadOnly,
 }
 
-pub(super) struct Answer {
+pub(super) struct ServerAnswer {
     status: u16,
     fields: Vec<(&'static str, String)>,
-    body: Body,
+    body: AnswerBody,
     framing: Framing,
 }
 
@@ -49,8 +49,8 @@ const ALWAYS: [(&str, &str); 7] = [
     ("Cache-Control", "no-store"),
 ];
 
-impl Answer {
-    pub(super) fn new(status: u16, body: Body) -> Self {
+impl ServerAnswer {
+    pub(super) fn new(status: u16, body: AnswerBody) -> Self {
         Self {
             status,
             fields: Vec::new(),
@@ -67,7 +67,7 @@ impl Answer {
     }
 
     /// Frames the answer as the client understands it.
-    pub(super) fn for_request(mut self, request: &Request) -> Self {
+    pub(super) fn for_request(mut self, request: &ServerRequest) -> Self {
         self.framing = match (request.method.as_str(), request.is_modern) {
             ("HEAD", _) => Framing::HeadOnly,
             (_, true) => Framing::Chunks,
@@ -87,22 +87,24 @@ impl Answer {
             write!(head, "{name}: {value}\r\n").expect(TEXT);
         }
         match (&self.body, self.framing) {
-            (Body::Bytes(bytes), _) => {
+            (AnswerBody::Bytes(bytes), _) => {
                 write!(head, "Content-Length: {}\r\n", bytes.len()).expect(TEXT);
             }
-            (Body::Part { length, .. }, _) => {
+            (AnswerBody::Part { length, .. }, _) => {
                 write!(head, "Content-Length: {length}\r\n").expect(TEXT);
             }
-            (Body::Stream(_), Framing::Chunks) => head.push_str("Transfer-Encoding: chunked\r\n"),
-            (Body::Stream(_), _) => {}
+            (AnswerBody::Stream(_), Framing::Chunks) => {
+                head.push_str("Transfer-Encoding: chunked\r\n");
+            }
+            (AnswerBody::Stream(_), _) => {}
         }
         head.push_str("\r\n");
         out.write_all(head.as_bytes())?;
         match self.body {
             _ if self.framing == Framing::HeadOnly => {}
-            Body::Bytes(bytes) => out.write_all(&bytes)?,
-            Body::Stream(stream) => copy(stream, self.framing, out)?,
-            Body::Part { stream, length } => {
+            AnswerBody::Bytes(bytes) => out.write_all(&bytes)?,
+            AnswerBody::Stream(stream) => copy(stream, self.framing, out)?,
+            AnswerBody::Part { stream, length } => {
                 copy(Box::new(stream.take(length)), Framing::Close, out)?;
             }
         }
