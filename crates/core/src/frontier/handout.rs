@@ -467,7 +467,6 @@ impl<S: Store> Frontier<S> {
             entry,
             outcome,
             new_links: 0,
-            verdicts: Vec::new(),
             error,
         }
     }

@@ -54,8 +54,8 @@ use serde::{Deserialize, Serialize};
 pub use entry::{Attempts, Chain, Class, Entry, Origin, RobotsFetch, Ticket, Try};
 pub use health::HealthRow;
 pub use job::{
-    Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Look,
-    Next, Note, Offer, Offers, Patience, Refusals, Settled, Settlement, Work,
+    Admission, Answer, Budget, End, Ending, Excuse, Failure, Finished, Hold, HoldKind, Job, JobId,
+    Look, Next, Note, Offer, Offers, Patience, Refusals, Settled, Settlement, Work,
 };
 pub use pace::Moment;
 pub use replay::SettledUrl;

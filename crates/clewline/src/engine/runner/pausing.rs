@@ -17,14 +17,14 @@ use crate::fetch::{Pauses, Response};
 
 /// The pauses of a crawl, and how long they are.
 #[derive(Debug)]
-pub(super) struct Pausing {
+pub(in crate::engine) struct Pausing {
     pub(super) pauses: Pauses,
     /// The longest Retry-After that is obeyed.
     longest: Duration,
 }
 
 impl Pausing {
-    pub(super) fn by(politeness: &Politeness) -> Self {
+    pub(in crate::engine) fn by(politeness: &Politeness) -> Self {
         Self {
             pauses: Pauses::default(),
             longest: politeness.longest_retry_after,

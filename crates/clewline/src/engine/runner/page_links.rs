@@ -4,55 +4,71 @@
 //! need not see. Invariant: the logs hear of every link; the frontier is spared only those that
 //! it would answer with "known" and count nowhere, and those whose refusal is counted here.
 
-use clewline_core::frontier::{Answer, Offers, Refusals, VerdictCache};
+use clewline_core::frontier::{Offers, Refusals, VerdictCache};
 use clewline_core::key::{Key, Keyer};
 use clewline_core::link::{Link, LinkKind, Links};
 use clewline_core::url::CrawlUrl;
 
-use super::facts::FetchFacts;
-use super::task::TaskContext;
+use super::{JobResult, JobRunner, Target};
+use crate::extract::Extracted;
 use crate::warc_metadata;
 
 /// The links of a page.
 pub(super) struct PageLinks {
     /// How the page itself was named.
-    pub(super) source: LinkKind,
-    pub(super) links: Links,
+    source: Option<LinkKind>,
+    links: Links,
     /// The page asks that they are not followed.
-    pub(super) nofollow: bool,
+    nofollow: bool,
+}
+
+impl PageLinks {
+    pub(super) fn new(target: &Target<'_>, extracted: Extracted) -> Self {
+        Self {
+            source: target.kind,
+            links: extracted.links,
+            nofollow: extracted.nofollow,
+        }
+    }
+
+    /// Whether the frontier need not see links that are known or refused. It sees links that are
+    /// not to be followed, which are counted, known or not, and all those of pages that are only
+    /// parts of others.
+    fn may_spare(&self) -> bool {
+        !self.nofollow && !self.source.is_some_and(LinkKind::is_requisite)
+    }
 }
 
 /// Hands the links of a page on, to the frontier and to the logs.
-pub(super) fn take(
-    context: &TaskContext,
-    page_links: &PageLinks,
-    answer: &mut Answer,
-    facts: &mut FetchFacts,
-) {
+pub(super) fn take(runner: &JobRunner, page_links: &PageLinks, result: &mut JobResult) {
     // Written here, because the addresses are here and the task has a processor of its own.
-    let kept = context.spool.as_ref();
-    facts.outlinks = kept.map(|_| warc_metadata::outlinks(&page_links.links, page_links.nofollow));
-    facts.links = named(&context.keyer, &page_links.links);
-    answer.nofollow = page_links.nofollow;
-    (answer.links, answer.refused) = offers(page_links, &facts.links, &context.verdict_cache);
+    let kept = runner.spool.as_ref();
+    result.outlinks = kept.map(|_| warc_metadata::outlinks(&page_links.links, page_links.nofollow));
+    let named = named(&runner.keyer, &page_links.links);
+    if let Some(answer) = result.answer_mut() {
+        // Whoever wants a verdict on each link has them all judged.
+        let may_spare = !runner.wants_verdicts && page_links.may_spare();
+        let cache = may_spare.then_some(&*runner.verdict_cache);
+        answer.nofollow = page_links.nofollow;
+        (answer.links, answer.refused) = offers(&page_links.links, &named, cache);
+    }
+    result.links = named;
 }
 
-/// What the frontier must see, and the count of what it would refuse. It sees links that are not
-/// to be followed, which are counted, known or not, and all those of pages that are only parts of
-/// others.
+/// What the frontier must see, and the count of what it would refuse: it is spared what the cache
+/// knows.
 fn offers(
-    page_links: &PageLinks,
+    links: &Links,
     named: &[(Key, LinkKind)],
-    verdict_cache: &VerdictCache,
+    cache: Option<&VerdictCache>,
 ) -> (Offers, Refusals) {
-    let may_spare = !page_links.nofollow && !page_links.source.is_requisite();
     let (mut offers, mut refused) = (Offers::default(), Refusals::default());
-    for (link, (key, kind)) in page_links.links.iter().zip(named) {
-        if may_spare && !link.nofollow {
-            if verdict_cache.knows(*key) {
+    for (link, (key, kind)) in links.iter().zip(named) {
+        if let Some(cache) = cache.filter(|_| !link.nofollow) {
+            if cache.knows(*key) {
                 continue;
             }
-            if let Some(reason) = verdict_cache.refuses(*key, *kind) {
+            if let Some(reason) = cache.refuses(*key, *kind) {
                 refused.count(reason);
                 continue;
             }
@@ -92,7 +108,7 @@ mod tests {
     use std::time::Duration;
 
     use clewline_core::frontier::{
-        Ending, Frontier, MemoryStore, Moment, Next, Rules, Settlement, Work,
+        Answer, Ending, Frontier, MemoryStore, Moment, Next, Rules, Settlement, Work,
     };
     use clewline_core::outcome::SkipReason;
     use clewline_core::scope::{Reach, Scope};
@@ -123,11 +139,13 @@ mod tests {
         let offered = |source: LinkKind, nofollow: bool| {
             let links = links.clone();
             let page_links = PageLinks {
-                source,
+                source: Some(source),
                 links,
                 nofollow,
             };
-            let (offers, refused) = offers(&page_links, &named, &frontier.verdict_cache());
+            let cache = frontier.verdict_cache();
+            let cache = page_links.may_spare().then_some(&*cache);
+            let (offers, refused) = offers(&page_links.links, &named, cache);
             assert_eq!(refused, Refusals::default());
             let offers = offers.iter().map(|offer| (offer.key, offer.link.nofollow));
             offers.collect::<Vec<_>>()
@@ -147,14 +165,10 @@ mod tests {
         let mut frontier = Frontier::new(rules, MemoryStore::default());
         let root = link("http://a.test/").url;
         frontier.admit_root(root, false, Moment::ZERO).unwrap();
-        let page_links = PageLinks {
-            source: LinkKind::Anchor,
-            links: Links::from_iter([link("http://b.test/"), link("http://c.test/")]),
-            nofollow: false,
-        };
-        let named = named(&keyer, &page_links.links);
-        let verdict_cache = frontier.verdict_cache();
-        let (mut first, mut refused) = offers(&page_links, &named, &verdict_cache);
+        let links = Links::from_iter([link("http://b.test/"), link("http://c.test/")]);
+        let named = named(&keyer, &links);
+        let cache = frontier.verdict_cache();
+        let (mut first, mut refused) = offers(&links, &named, Some(&cache));
         assert_eq!((first.len(), refused), (2, Refusals::default()));
         while let Next::Start(job) = frontier.next(Moment::ZERO).unwrap() {
             let ending = match job.work {
@@ -170,12 +184,12 @@ mod tests {
                 })),
             };
             let job = job.id;
-            let settlement = Settlement { job, ending };
-            frontier.settle(settlement, Moment::ZERO).unwrap();
+            let mut settlement = Settlement { job, ending };
+            frontier.settle(&mut settlement, Moment::ZERO).unwrap();
         }
         refused.count(SkipReason::OutOfScope);
         refused.count(SkipReason::OutOfScope);
-        let (again, counted) = offers(&page_links, &named, &verdict_cache);
+        let (again, counted) = offers(&links, &named, Some(&cache));
         assert_eq!((again.len(), counted), (0, refused));
     }
 }

@@ -3,20 +3,18 @@
 //! Owns what is taken from a body while it arrives and how much of it is held. Refuses to know
 //! why the page was asked for.
 
-use bytes::{Bytes, BytesMut};
-use clewline_core::frontier::{Answer, Look};
+use bytes::BytesMut;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::FailureClass;
+use data_encoding::HEXLOWER;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::facts::{self, Content, FetchFacts};
-use super::look;
-use super::memory_budget::{Share, TooMuch};
+use super::super::look;
+use super::super::memory_budget::TooMuch;
 use super::page_links::{self, PageLinks};
-use super::task::{Target, TaskContext};
+use super::{JobResult, JobRunner, Target, WholeAnswer};
 use crate::extract::{Extracted, Extraction, PageHead};
 use crate::fetch::{FetchFailure, Response};
-use crate::headers::Headers;
 
 /// Bodies from this size are finished on a thread of their own.
 const LARGE_BODY: usize = 1024 * 1024;
@@ -24,34 +22,28 @@ const LARGE_BODY: usize = 1024 * 1024;
 /// Bytes that are searched for links before other tasks of the thread have their turn.
 const TURN: usize = 128 * 1024;
 
-/// What the body told.
-pub(super) struct BodyReading {
-    extracted: Option<Extracted>,
-    digest: u128,
-    body: Option<Bytes>,
-    look: Option<Box<Look>>,
-    share: Share,
-}
-
+/// Reads the body of a page and takes over what it tells.
 pub(super) async fn read_body(
-    context: &TaskContext,
+    runner: &JobRunner,
     target: &Target<'_>,
     response: &mut Response,
-) -> Result<BodyReading, FetchFailure> {
+    result: &mut JobResult,
+) -> Result<(), FetchFailure> {
+    let is_sitemap = target.kind == Some(LinkKind::SitemapFile);
     // Error pages link to the same places as all others, and redirects to one only.
     let reads_links = (200..300).contains(&response.status);
     let mut extraction: Option<Box<dyn Extraction>> = reads_links.then(|| {
-        context.extractor.begin(PageHead {
+        runner.extractor.begin(PageHead {
             url: target.url,
             status: response.status,
             headers: &response.headers,
-            sitemap: target.kind == LinkKind::SitemapFile,
+            sitemap: is_sitemap,
         })
     });
     let mut look = (reads_links && target.closely).then(|| look::LookReader::new(target.url));
     let mut digest = Xxh3::new();
-    let mut kept = context.keep_content.then(BytesMut::new);
-    let mut share = context.held.share();
+    let mut kept = runner.keeps_whole.then(BytesMut::new);
+    let mut share = runner.held.share();
     let (mut size, mut turn) = (0, 0);
     while let Some(chunk) = response.body.chunk().await? {
         size += chunk.len();
@@ -83,25 +75,36 @@ pub(super) async fn read_body(
         extraction.cut();
     }
     // A sitemap may have come packed.
-    let is_heavy = size >= LARGE_BODY || target.kind == LinkKind::SitemapFile;
+    let is_heavy = size >= LARGE_BODY || is_sitemap;
     let extracted = match extraction {
         Some(extraction) if is_heavy => Some(finish_apart(extraction).await),
         extraction => extraction.map(Extraction::finish),
     };
     let digest = digest.digest128();
-    Ok(BodyReading {
-        extracted,
-        digest,
-        look: look.map(|look| {
-            Box::new(if has_markup(response) {
-                look.finish()
-            } else {
-                look::of_digest(digest)
-            })
-        }),
-        body: kept.map(BytesMut::freeze),
-        share,
-    })
+    result.digest = Some(spelled(digest));
+    result.share = Some(share);
+    if let (Some(look), Some(answer)) = (look, result.answer_mut()) {
+        answer.look = Some(Box::new(if has_markup(response) {
+            look.finish()
+        } else {
+            look::of_digest(digest)
+        }));
+    }
+    let mut extracted = extracted.unwrap_or_default();
+    result.take_extracted(&mut extracted);
+    result.whole = kept.map(|body| Box::new(whole(body, &extracted)));
+    page_links::take(runner, &PageLinks::new(target, extracted), result);
+    Ok(())
+}
+
+fn whole(body: BytesMut, extracted: &Extracted) -> WholeAnswer {
+    WholeAnswer {
+        body: body.freeze(),
+        links: extracted.links.to_vec(),
+        dropped_links: extracted.dropped_links,
+        other_references: extracted.other_references,
+        ..WholeAnswer::default()
+    }
 }
 
 /// Whether an answer claims to have a text between tags.
@@ -136,40 +139,22 @@ pub(super) fn short_of_memory(response: &Response) -> FetchFailure {
     }
 }
 
-/// Takes over what the body told; answers what is held for it beyond the facts.
-pub(super) fn take_reading(
-    context: &TaskContext,
-    (source, read): (LinkKind, BodyReading),
-    answer: &mut Answer,
-    facts: &mut FetchFacts,
-) -> Option<Share> {
-    facts.digest = Some(facts::digest(read.digest));
-    answer.look = read.look;
-    let extracted = read.extracted.unwrap_or_default();
-    facts.title = extracted.title;
-    facts.canonical = extracted.canonical;
-    facts.charset = extracted.charset.map(Into::into);
-    facts.noindex = extracted.noindex;
-    if facts.problem.is_none() {
-        facts.problem = extracted.problem.map(str::to_owned);
-    }
-    let share = match read.body {
-        Some(body) => {
-            facts.content = Some(Content {
-                headers: Headers::default(),
-                body,
-                links: extracted.links.to_vec(),
-                share: read.share,
-            });
-            None
+/// A digest as it stands in a record. Every page has one, so it is not left to `format!`.
+fn spelled(digest: u128) -> String {
+    let mut text = String::with_capacity("xxh3:".len() + 32);
+    text.push_str("xxh3:");
+    HEXLOWER.encode_append(&digest.to_be_bytes(), &mut text);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_have_all_their_digits() {
+        for number in [0, 0xabc, 1 << 127, u128::MAX] {
+            assert_eq!(spelled(number), format!("xxh3:{number:032x}"));
         }
-        None => Some(read.share),
-    };
-    let page_links = PageLinks {
-        source,
-        links: extracted.links,
-        nofollow: extracted.nofollow,
-    };
-    page_links::take(context, &page_links, answer, facts);
-    share
+    }
 }
