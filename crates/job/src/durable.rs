@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::failpoint::{Point, pass};
 
 /// Writes a file whole or not at all.
-pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = beside(path);
     let mut file = File::create(&temporary)?;
     file.write_all(content)?;
@@ -21,7 +21,7 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// Makes a folder and those above it, with their names.
-pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+pub fn make_folder(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
@@ -35,7 +35,7 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
 }
 
 /// The names in a folder are only durable once the folder is.
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+pub fn sync_folder(path: &Path) -> io::Result<()> {
     // Elsewhere folders cannot be opened, and their names need no such care.
     if cfg!(unix) {
         File::open(path)?.sync_all()?;
@@ -44,7 +44,7 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// The folder that a path names something in.
-pub(crate) fn parent(path: &Path) -> &Path {
+pub fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

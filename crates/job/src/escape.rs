@@ -100,7 +100,7 @@ pub fn json_text(json: &str, out: &mut Vec<u8>) {
 
 /// The same for JSON that stands at the end of a buffer, from `start` on. Most of it holds
 /// nothing to escape and stays where it is.
-pub(crate) fn json_tail(buffer: &mut Vec<u8>, start: usize) {
+pub fn json_tail(buffer: &mut Vec<u8>, start: usize) {
     if holds_only_visible(&buffer[start..]) {
         return;
     }

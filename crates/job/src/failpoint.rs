@@ -68,19 +68,19 @@ pub enum Point {
 }
 
 #[cfg(debug_assertions)]
-pub(crate) use armed::{pass, small_tables, watch};
+pub use armed::{pass, small_tables, watch};
 
 /// Passes a point; nothing happens in this build.
 #[cfg(not(debug_assertions))]
-pub(crate) const fn pass(_: Point) {}
+pub const fn pass(_: Point) {}
 
 /// Watches nothing in this build.
 #[cfg(not(debug_assertions))]
-pub(crate) fn watch(_: Point, _: impl Fn() -> bool + Send + 'static) {}
+pub fn watch(_: Point, _: impl Fn() -> bool + Send + 'static) {}
 
 /// The size of tables is the usual one in this build.
 #[cfg(not(debug_assertions))]
-pub(crate) const fn small_tables() -> Option<u64> {
+pub const fn small_tables() -> Option<u64> {
     None
 }
 
@@ -187,7 +187,7 @@ mod armed {
     }
 
     /// Passes a point; the process ends here if this is the passing that was asked for.
-    pub(crate) fn pass(point: Point) {
+    pub fn pass(point: Point) {
         if let Some(plan) = plan()
             && plan.name == point.name()
             && plan.left.fetch_sub(1, Ordering::Relaxed) == 1
@@ -198,7 +198,7 @@ mod armed {
 
     /// Passes a point whenever a condition begins to hold. Where it is not asked for, nothing
     /// is watched.
-    pub(crate) fn watch(point: Point, condition: impl Fn() -> bool + Send + 'static) {
+    pub fn watch(point: Point, condition: impl Fn() -> bool + Send + 'static) {
         if plan().is_none_or(|plan| plan.name != point.name()) {
             return;
         }
@@ -216,7 +216,7 @@ mod armed {
     }
 
     /// A size of tables that makes the store flush and compact all the time, if a test wants it.
-    pub(crate) fn small_tables() -> Option<u64> {
+    pub fn small_tables() -> Option<u64> {
         std::env::var_os("CLEWLINE_SMALL_TABLES").map(|_| SMALL_TABLE)
     }
 }

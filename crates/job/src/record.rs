@@ -4,15 +4,12 @@
 //! `v` is raised whenever a field changes its meaning.
 
 use std::net::IpAddr;
-use std::sync::{Arc, OnceLock};
 
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
 use serde::{Deserialize, Serialize};
-
-use crate::exchange::Exchange;
 
 /// The version of the line's format.
 pub const FORMAT: u32 = 1;
@@ -140,28 +137,4 @@ pub struct PhaseMillis {
     /// From hand-out to the last byte.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub total: Option<f64>,
-}
-
-/// A record with what the logs need beside it.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    /// The line.
-    pub record: Record,
-    /// Where the page points, each link once.
-    pub links: Vec<(Key, LinkKind)>,
-    /// The last request and its answer, if there is an archive and an answer came.
-    pub exchange: Option<Arc<Exchange>>,
-    /// Where the page points, as the archive says it; empty without one.
-    pub outlinks: Vec<u8>,
-    /// The line as it was written, for whoever writes it again.
-    pub(crate) line: OnceLock<Box<[u8]>>,
-}
-
-impl Entry {
-    /// Lets go of everything that only logs need.
-    pub(crate) fn forget_bytes(&mut self) {
-        self.exchange = None;
-        self.outlinks = Vec::new();
-        self.line = OnceLock::new();
-    }
 }

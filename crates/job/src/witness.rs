@@ -30,7 +30,7 @@ const LOOKS: usize = 4;
 
 /// Writes down where the logs were at each commit.
 #[derive(Debug)]
-pub(crate) struct Witness {
+pub struct Witness {
     file: File,
     /// Where the next statement goes.
     place: usize,
@@ -38,27 +38,27 @@ pub(crate) struct Witness {
 
 /// What a witness said, log by log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Testimony(Vec<(String, u64)>);
+pub struct Testimony(Vec<(String, u64)>);
 
 impl Witness {
     /// Where the witness of a state folder is.
-    pub(crate) fn path(state: &Path) -> PathBuf {
+    pub fn path(state: &Path) -> PathBuf {
         state.join(FILE)
     }
 
     /// Begins a witness that has seen nothing.
-    pub(crate) fn create(state: &Path) -> io::Result<()> {
+    pub fn create(state: &Path) -> io::Result<()> {
         durable::write(&Self::path(state), statement(&[]).as_bytes())
     }
 
     /// Takes up the witness of a state folder.
-    pub(crate) fn open(state: &Path) -> io::Result<Self> {
+    pub fn open(state: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).open(Self::path(state))?;
         Ok(Self { file, place: PLACE })
     }
 
     /// A batch is durable, and the logs end there. One that cannot be written is only older.
-    pub(crate) fn saw(&mut self, offsets: &[(&'static str, u64)]) {
+    pub fn saw(&mut self, offsets: &[(&'static str, u64)]) {
         let statement = statement(offsets);
         debug_assert!(statement.len() <= PLACE, "too long for its place");
         self.file
@@ -71,7 +71,7 @@ impl Witness {
 
 impl Testimony {
     /// What the witness of a state folder said last; nothing if it is damaged or missing.
-    pub(crate) fn read(state: &Path) -> io::Result<Option<Self>> {
+    pub fn read(state: &Path) -> io::Result<Option<Self>> {
         let path = Witness::path(state);
         for _ in 0..LOOKS {
             let bytes = match look(&path) {
@@ -87,13 +87,13 @@ impl Testimony {
     }
 
     /// Where a log ended at the last commit that was seen.
-    pub(crate) fn offset(&self, log: &str) -> u64 {
+    pub fn offset(&self, log: &str) -> u64 {
         let found = self.0.iter().find(|(name, _)| name == log);
         found.map_or(0, |(_, offset)| *offset)
     }
 
     /// Whether any commit was seen.
-    pub(crate) const fn is_empty(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 

@@ -8,13 +8,20 @@ use clewline_core::url::CrawlUrl;
 use tempfile::TempDir;
 use terrarium::{LiveWeb, Page, Site, Web, links};
 
+use clewline_core::key::Keyer;
+use clewline_job::lookup::{LogPlaces, MOST_PLACES, log_ends};
+
 use super::*;
 use crate::config::{Config, Root, Speed};
 use crate::log::urls;
 use crate::record::Record;
-use crate::why::search::ends;
 use crate::why::{Fate, Why};
 use crate::{Crawl, StoredJob};
+
+/// Where the lookup of a job is.
+fn folder(job: &Path) -> PathBuf {
+    job.join("state/lookup")
+}
 
 /// Many small parts.
 const SMALL: LookupPlan = LookupPlan { tail: 0, facts: 40 };
@@ -110,8 +117,8 @@ impl Crawled {
 
     fn lookup(&self, plan: LookupPlan) -> Lookup {
         let job = StoredJob::read(&self.folder()).unwrap();
-        let ends = ends(&self.folder(), &[]);
-        Lookup::open(&self.folder(), &job.keyer(), ends, plan)
+        let ends = log_ends(&self.folder(), &[]);
+        Lookup::open(&self.folder(), &job.file().keyer(), ends, plan)
     }
 }
 
@@ -143,7 +150,7 @@ fn answers_are_the_same_with_the_lookup_and_without() {
         }
         assert!(crawled.parts().len() > 3, "{:?}", crawled.parts());
     }
-    assert_eq!(crawled.lookup(NONE).end(), ends(&crawled.folder(), &[]));
+    assert_eq!(crawled.lookup(NONE).end(), log_ends(&crawled.folder(), &[]));
 }
 
 #[test]
@@ -154,7 +161,7 @@ fn a_lookup_goes_on_where_it_ended() {
         tail: 0,
         facts: 1 << 20,
     };
-    let ends = ends(&crawled.folder(), &[]);
+    let ends = log_ends(&crawled.folder(), &[]);
     let job = StoredJob::read(&crawled.folder()).unwrap();
     let log = fs::read(crawled.folder().join(urls::FILE)).unwrap();
     let half = log[..log.len() / 2].iter().rposition(|byte| *byte == b'\n');
@@ -162,7 +169,7 @@ fn a_lookup_goes_on_where_it_ended() {
         urls: half.unwrap() as u64 + 1,
         links: 0,
     };
-    Lookup::open(&crawled.folder(), &job.keyer(), early, whole);
+    Lookup::open(&crawled.folder(), &job.file().keyer(), early, whole);
     let first = crawled.parts();
     assert_eq!(first.len(), 1);
     let content = fs::read(&first[0]).unwrap();
@@ -199,7 +206,7 @@ fn what_does_not_fit_the_logs_is_not_used() {
 
     // Keys that are made otherwise lead elsewhere.
     crawled.lookup(whole);
-    let ends = ends(&crawled.folder(), &[]);
+    let ends = log_ends(&crawled.folder(), &[]);
     let keyer = Keyer::new(1, &[]);
     let lookup = Lookup::open(&crawled.folder(), &keyer, ends, NONE);
     assert_eq!(lookup.end(), LogPlaces::default());
@@ -218,7 +225,7 @@ fn damage_is_noticed_and_mended() {
     flip(&folder(&crawled.folder()).join("finished"), 40);
     assert_eq!(crawled.ask(SMALL), expected);
     assert_eq!(crawled.ask(NONE), expected, "and made again");
-    assert_eq!(crawled.lookup(NONE).end(), ends(&crawled.folder(), &[]));
+    assert_eq!(crawled.lookup(NONE).end(), log_ends(&crawled.folder(), &[]));
 }
 
 #[test]

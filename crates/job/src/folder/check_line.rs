@@ -8,12 +8,12 @@ use xxhash_rust::xxh3::xxh3_64;
 const BEGIN: &str = "# check ";
 
 /// Puts the line before a text.
-pub(super) fn add(text: &str) -> String {
+pub fn add(text: &str) -> String {
     format!("{BEGIN}{:016x}\n{text}", xxh3_64(text.as_bytes()))
 }
 
 /// Whether a text is as it was written, as far as can be known.
-pub(super) fn holds(text: &str) -> bool {
+pub fn holds(text: &str) -> bool {
     let Some((sum, rest)) = text
         .strip_prefix(BEGIN)
         .and_then(|text| text.split_once('\n'))

@@ -13,7 +13,7 @@ const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 /// Takes the lock of a folder. The lock ends with its owner, however that ends.
-pub(crate) fn take_lock(path: &Path) -> Result<File, FolderError> {
+pub fn take_lock(path: &Path) -> Result<File, FolderError> {
     let file = path.join(STATE).join("lock");
     let open = OpenOptions::new()
         .read(true)

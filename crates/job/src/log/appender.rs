@@ -15,8 +15,9 @@ use crate::durable;
 /// Large enough that a batch of records costs few system calls.
 const BUFFER: usize = 256 * 1024;
 
+/// A file that grows at its end.
 #[derive(Debug)]
-pub(super) struct Appender {
+pub struct Appender {
     file: File,
     path: PathBuf,
     written: u64,
@@ -26,7 +27,7 @@ pub(super) struct Appender {
 
 impl Appender {
     /// Opens or creates a file and its folder, to go on at its end.
-    pub(super) fn open(path: PathBuf) -> io::Result<Self> {
+    pub fn open(path: PathBuf) -> io::Result<Self> {
         let folder = durable::parent(&path);
         durable::make_folder(folder).map_err(|error| named(folder, &error))?;
         let mut file = OpenOptions::new()
@@ -46,15 +47,18 @@ impl Appender {
         })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) const fn end(&self) -> u64 {
+    /// Where it ends, with what is only in the buffer.
+    pub const fn end(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Appends bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() < BUFFER {
             return Ok(());
@@ -62,7 +66,8 @@ impl Appender {
         self.flush()
     }
 
-    pub(super) fn sync(&mut self) -> io::Result<Offset> {
+    /// Makes everything appended so far durable and says where the file ends.
+    pub fn sync(&mut self) -> io::Result<Offset> {
         self.flush()?;
         // After a failed sync the system may have dropped the pages and call the next one a
         // success, so the bytes count as lost until they are cut away.
@@ -78,7 +83,7 @@ impl Appender {
 
     /// Cuts the file back; a file that is already shorter has lost committed bytes, which no
     /// truncation can bring back.
-    pub(super) fn cut(&mut self, offset: Offset) -> io::Result<()> {
+    pub fn cut(&mut self, offset: Offset) -> io::Result<()> {
         let end = self.end();
         if offset.0 > end {
             let wanted = offset.0;
@@ -111,12 +116,12 @@ impl Appender {
 }
 
 /// Adds the path to an error of the system, which does not name it.
-pub(super) fn named(path: &Path, error: &io::Error) -> io::Error {
+pub fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// A file whose content is not what was written.
-pub(super) fn damage(path: &Path, what: &str) -> io::Error {
+pub fn damage(path: &Path, what: &str) -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
         format!("{}: {what}", path.display()),
@@ -124,7 +129,7 @@ pub(super) fn damage(path: &Path, what: &str) -> io::Error {
 }
 
 /// A file that ends in the middle: the tail of a crash that was never committed.
-pub(super) fn torn(path: &Path, what: &str) -> io::Error {
+pub fn torn(path: &Path, what: &str) -> io::Error {
     io::Error::new(
         io::ErrorKind::UnexpectedEof,
         format!("{}: {what}", path.display()),

@@ -13,7 +13,7 @@ use super::urls::LONGEST_LINE;
 
 /// Reads line by line.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub struct Lines {
     reader: BufReader<Take<File>>,
     line: Vec<u8>,
     path: std::path::PathBuf,
@@ -21,7 +21,7 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// Opens a log from one offset to another; without the second to its end.
-    pub(crate) fn open(path: &Path, from: u64, to: Option<u64>) -> io::Result<Self> {
+    pub fn open(path: &Path, from: u64, to: Option<u64>) -> io::Result<Self> {
         let mut file = File::open(path).map_err(|error| named(path, &error))?;
         file.seek(SeekFrom::Start(from))
             .map_err(|error| named(path, &error))?;
@@ -34,7 +34,7 @@ impl Lines {
     }
 
     /// The next whole line.
-    pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
+    pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
         self.line.clear();
         (&mut self.reader)
             .take(LONGEST_LINE)

@@ -16,9 +16,8 @@ use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::Offset;
 use super::appender::{Appender, damage, named, torn};
-use super::{Log, Offset};
-use crate::record::Entry;
 
 /// The log's place in a job folder.
 pub const FILE: &str = "links/00000.links";
@@ -64,34 +63,29 @@ impl LinksLog {
             block: Vec::new(),
         })
     }
-}
 
-impl Log for LinksLog {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn append(&mut self, batch: &[Entry]) -> io::Result<()> {
-        for entry in batch {
-            self.sorted.clear();
-            let links = entry.links.iter();
-            self.sorted
-                .extend(links.map(|(target, kind)| (target.number(), *kind)));
-            self.sorted.sort_unstable();
-            self.sorted.dedup();
-            for links in self.sorted.chunks(LINKS_PER_BLOCK) {
-                encode(entry.record.key, links, &mut self.block);
-                self.appender.write(&self.block)?;
-            }
+    /// Appends the links of a page, each once. Nothing counts before [`LinksLog::sync`] returned.
+    pub fn add(&mut self, source: Key, links: &[(Key, LinkKind)]) -> io::Result<()> {
+        self.sorted.clear();
+        let links = links.iter();
+        self.sorted
+            .extend(links.map(|(target, kind)| (target.number(), *kind)));
+        self.sorted.sort_unstable();
+        self.sorted.dedup();
+        for links in self.sorted.chunks(LINKS_PER_BLOCK) {
+            encode(source, links, &mut self.block);
+            self.appender.write(&self.block)?;
         }
         Ok(())
     }
 
-    fn sync(&mut self) -> io::Result<Offset> {
+    /// Makes everything appended so far durable and says where the log ends.
+    pub fn sync(&mut self) -> io::Result<Offset> {
         self.appender.sync()
     }
 
-    fn cut(&mut self, offset: Offset) -> io::Result<()> {
+    /// Takes back everything after an offset that [`LinksLog::sync`] once returned.
+    pub fn cut(&mut self, offset: Offset) -> io::Result<()> {
         self.appender.cut(offset)?;
         if offset.0 < HEADER.len() as u64 {
             self.appender.cut(Offset(0))?;
@@ -143,7 +137,7 @@ fn decode(bytes: &[u8], before: u128) -> Option<(LinkKind, u128, usize)> {
 }
 
 /// Little-endian base 128, seven bits a byte, the high bit set on all but the last.
-pub(crate) fn push_varint(mut number: u64, out: &mut Vec<u8>) {
+pub fn push_varint(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -223,7 +217,7 @@ impl LinksReader {
     }
 
     /// Begins at a block that was once found at this place.
-    pub(crate) fn from(mut self, place: u64) -> io::Result<Self> {
+    pub fn from(mut self, place: u64) -> io::Result<Self> {
         let place = place.max(HEADER.len() as u64);
         self.file
             .seek(SeekFrom::Start(place))
@@ -238,7 +232,7 @@ impl LinksReader {
     }
 
     /// The page whose links the next block holds; nothing at the end.
-    pub(crate) fn source(&mut self) -> io::Result<Option<Key>> {
+    pub fn source(&mut self) -> io::Result<Option<Key>> {
         Ok(self.block()?.then_some(self.source))
     }
 
@@ -255,13 +249,13 @@ impl LinksReader {
 
     /// Hands every link on, as the iterator does and much faster: there are hundreds of them for
     /// a page.
-    pub(crate) fn each(mut self, mut use_link: impl FnMut(Key, Key, LinkKind)) -> io::Result<()> {
+    pub fn each(mut self, mut use_link: impl FnMut(Key, Key, LinkKind)) -> io::Result<()> {
         while self.each_of_block(&mut use_link)? {}
         Ok(())
     }
 
     /// Hands on the links of the next block; false at the end.
-    pub(crate) fn each_of_block(
+    pub fn each_of_block(
         &mut self,
         mut use_link: impl FnMut(Key, Key, LinkKind),
     ) -> io::Result<bool> {

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use clewline_core::key::Key;
 use serde::Deserialize;
 
+use super::Offset;
 use super::appender::{Appender, damage, named, torn};
-use super::{Log, Offset};
 use crate::escape;
-use crate::record::{Entry, FORMAT, OutcomeKind, Record};
+use crate::record::{FORMAT, OutcomeKind, Record};
 
 /// The log's name in a job folder.
 pub const FILE: &str = "urls.jsonl";
@@ -23,7 +23,7 @@ pub const FILE: &str = "urls.jsonl";
 pub const NAME: &str = "urls";
 
 /// No line is longer; a longer one is damage, and is not read into memory.
-pub(crate) const LONGEST_LINE: u64 = 8 * 1024 * 1024;
+pub const LONGEST_LINE: u64 = 8 * 1024 * 1024;
 
 /// Writes `urls.jsonl`.
 #[derive(Debug)]
@@ -40,38 +40,28 @@ impl UrlsLog {
             line: Vec::new(),
         })
     }
-}
 
-impl Log for UrlsLog {
-    fn name(&self) -> &'static str {
-        NAME
+    /// Appends a record; answers its line. Nothing counts before [`UrlsLog::sync`] returned.
+    pub fn add(&mut self, record: &Record) -> io::Result<&[u8]> {
+        self.line.clear();
+        write_line(record, &mut self.line)?;
+        self.appender.write(&self.line)?;
+        Ok(&self.line)
     }
 
-    fn append(&mut self, batch: &[Entry]) -> io::Result<()> {
-        for entry in batch {
-            self.line.clear();
-            write_line(&entry.record, &mut self.line)?;
-            self.appender.write(&self.line)?;
-            // The archive repeats the lines of what has an answer. It is set once, and a batch
-            // that is written again has the same lines.
-            if entry.exchange.is_some() {
-                entry.line.set(self.line.as_slice().into()).ok();
-            }
-        }
-        Ok(())
-    }
-
-    fn sync(&mut self) -> io::Result<Offset> {
+    /// Makes everything appended so far durable and says where the log ends.
+    pub fn sync(&mut self) -> io::Result<Offset> {
         self.appender.sync()
     }
 
-    fn cut(&mut self, offset: Offset) -> io::Result<()> {
+    /// Takes back everything after an offset that [`UrlsLog::sync`] once returned.
+    pub fn cut(&mut self, offset: Offset) -> io::Result<()> {
         self.appender.cut(offset)
     }
 }
 
 /// Appends the line of a record, its newline included.
-pub(crate) fn write_line(record: &Record, line: &mut Vec<u8>) -> io::Result<()> {
+pub fn write_line(record: &Record, line: &mut Vec<u8>) -> io::Result<()> {
     let start = line.len();
     serde_json::to_writer(&mut *line, record)?;
     escape::json_tail(line, start);
@@ -118,11 +108,13 @@ pub struct Records {
 
 /// What a line says at first sight, without its texts.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Glance {
+pub struct Glance {
     v: u32,
-    pub(crate) outcome: OutcomeKind,
+    /// What happened.
+    pub outcome: OutcomeKind,
+    /// HTTP status, if there was an answer.
     #[serde(default)]
-    pub(crate) status: Option<u16>,
+    pub status: Option<u16>,
 }
 
 impl Records {
@@ -140,7 +132,7 @@ impl Records {
 
     /// Only the records that are wanted by what their lines say at first sight. To read a line
     /// whole costs several times as much, most of it for the parsing of its URLs.
-    pub(crate) fn wanted(
+    pub fn wanted(
         mut self,
         is_wanted: impl Fn(&Glance) -> bool,
     ) -> impl Iterator<Item = io::Result<Record>> {
@@ -149,7 +141,7 @@ impl Records {
 
     /// Only the records of wanted keys. Lines in which the key stands where this program writes
     /// it are not looked at any further, so damage in what is not wanted is not found.
-    pub(crate) fn of_keys(
+    pub fn of_keys(
         mut self,
         is_wanted: impl Fn(Key) -> bool,
     ) -> impl Iterator<Item = io::Result<Record>> {

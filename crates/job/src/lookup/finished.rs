@@ -19,7 +19,7 @@ use crate::folder::{MARKER, STATE};
 use crate::witness::Witness;
 
 /// Bytes that are copied at the most: all of them are read for each answer.
-pub(in crate::why) const MOST_COPIED: usize = 16 * 1024 * 1024;
+pub const MOST_COPIED: usize = 16 * 1024 * 1024;
 
 /// The file's name.
 const FILE: &str = "finished";
@@ -29,19 +29,19 @@ const MAGIC: [u8; 8] = *b"CLEWFIN\x01";
 
 /// What is copied of the state of a finished crawl.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(in crate::why) struct FinishedState {
+pub struct FinishedState {
     /// Hosts that joined the roots.
-    pub(in crate::why) joined: Vec<CrawlUrl>,
+    pub joined: Vec<CrawlUrl>,
     /// Where each log ended.
-    pub(in crate::why) ends: Vec<(String, u64)>,
+    pub ends: Vec<(String, u64)>,
     /// The rows of robots.txt files, as the store has them.
     #[serde(skip)]
-    pub(in crate::why) robots: Vec<(Vec<u8>, Vec<u8>)>,
+    pub robots: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl FinishedState {
     /// Reads the copy, if there is one that fits.
-    pub(in crate::why) fn read(job: &Path) -> Option<Self> {
+    pub fn read(job: &Path) -> Option<Self> {
         let bytes = fs::read(folder(job).join(FILE)).ok()?;
         let (sum, content) = bytes.strip_prefix(&MAGIC)?.split_first_chunk()?;
         if u64::from_le_bytes(*sum) != xxh3_64(content) {
@@ -60,7 +60,7 @@ impl FinishedState {
     }
 
     /// Keeps the copy, if that can be done.
-    pub(in crate::why) fn keep(&self, job: &Path) -> io::Result<()> {
+    pub fn keep(&self, job: &Path) -> io::Result<()> {
         make_folder(job)?;
         let mut content = source(job)?.to_le_bytes().to_vec();
         put(&serde_json::to_vec(self)?, &mut content);
@@ -77,7 +77,7 @@ impl FinishedState {
     }
 
     /// The row of a robots.txt.
-    pub(in crate::why) fn robots(&self, key: &[u8]) -> Option<&[u8]> {
+    pub fn robots(&self, key: &[u8]) -> Option<&[u8]> {
         let row = self.robots.iter().find(|(known, _)| known == key);
         row.map(|(_, value)| value.as_slice())
     }

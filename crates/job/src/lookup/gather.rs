@@ -13,8 +13,8 @@ use clewline_core::url::CrawlUrl;
 use serde::Deserialize;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::super::search::{key_of, may_redirect};
 use super::part::{Fact, LogPlaces, Stretch, What};
+use super::search::{key_of, may_redirect};
 use crate::log::lines::Lines;
 use crate::log::{LinksReader, links, urls};
 

@@ -9,8 +9,7 @@
 mod finished;
 mod gather;
 mod part;
-#[cfg(test)]
-mod tests;
+mod search;
 
 use std::fs;
 use std::io;
@@ -19,25 +18,26 @@ use std::path::{Path, PathBuf};
 use clewline_core::key::{Key, Keyer};
 use xxhash_rust::xxh3::xxh3_64;
 
-pub(super) use self::finished::{FinishedState, MOST_COPIED};
+pub use self::finished::{FinishedState, MOST_COPIED};
 use self::gather::{ending, gather};
 use self::part::{Head, LookupPart, Stretch, write_part};
-pub(super) use self::part::{LogPlaces, Row};
+pub use self::part::{LogPlaces, Row};
+pub use self::search::{FoundRecord, Logs, Sources, log_ends};
 use crate::folder::STATE;
 
 /// The folder of the parts, within the state.
 const FOLDER: &str = "lookup";
 
 /// Lines or blocks that a row names; more are only counted.
-pub(super) const MOST_PLACES: usize = 10;
+pub const MOST_PLACES: usize = 10;
 
 /// When parts are made, and how large they are.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct LookupPlan {
+pub struct LookupPlan {
     /// A pass over so many bytes of a log is quick enough.
-    pub(super) tail: u64,
+    pub tail: u64,
     /// Facts of a part, about 32 bytes of memory each.
-    pub(super) facts: usize,
+    pub facts: usize,
 }
 
 impl Default for LookupPlan {
@@ -51,7 +51,7 @@ impl Default for LookupPlan {
 
 /// What is known of the logs of a job, up to a place.
 #[derive(Debug, Default)]
-pub(super) struct Lookup {
+pub struct Lookup {
     parts: Vec<LookupPart>,
     end: LogPlaces,
 }
@@ -59,7 +59,7 @@ pub(super) struct Lookup {
 impl Lookup {
     /// Opens what there is, and makes parts for what is new, if it is much. At the worst nothing
     /// is known: whatever goes wrong here, the logs can be asked themselves.
-    pub(super) fn open(job: &Path, keyer: &Keyer, ends: LogPlaces, plan: LookupPlan) -> Self {
+    pub fn open(job: &Path, keyer: &Keyer, ends: LogPlaces, plan: LookupPlan) -> Self {
         let mut lookup = Self::default();
         let keys = xxh3_64(format!("{keyer:?}").as_bytes());
         while lookup.add_part(job, keys, ends) {}
@@ -73,18 +73,18 @@ impl Lookup {
     }
 
     /// Forgets everything.
-    pub(super) fn remove(job: &Path) {
+    pub fn remove(job: &Path) {
         // Where it cannot be removed, it cannot be mended either, and is not needed.
         fs::remove_dir_all(folder(job)).ok();
     }
 
     /// The place up to which everything is known.
-    pub(super) const fn end(&self) -> LogPlaces {
+    pub const fn end(&self) -> LogPlaces {
         self.end
     }
 
     /// What is known of a key.
-    pub(super) fn find(&self, key: Key) -> io::Result<Row> {
+    pub fn find(&self, key: Key) -> io::Result<Row> {
         let mut found = Row::default();
         for part in &self.parts {
             if let Some(row) = part.find(key.number())? {

@@ -35,9 +35,11 @@ pub(super) struct Stretch {
 
 /// A place in each log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::why) struct LogPlaces {
-    pub(in crate::why) urls: u64,
-    pub(in crate::why) links: u64,
+pub struct LogPlaces {
+    /// In `urls.jsonl`.
+    pub urls: u64,
+    /// In `links/`.
+    pub links: u64,
 }
 
 /// What must fit for a part to be believed.
@@ -74,15 +76,17 @@ pub(super) enum What {
 
 /// What a part knows of a key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::why) struct Row {
+pub struct Row {
     /// Where its last record is in `urls.jsonl`.
-    pub(in crate::why) record: Option<u64>,
+    pub record: Option<u64>,
     /// Lines with the first redirects to it.
-    pub(in crate::why) redirects: Vec<u64>,
-    pub(in crate::why) redirect_count: u64,
+    pub redirects: Vec<u64>,
+    /// How many there are.
+    pub redirect_count: u64,
     /// Blocks with the first links to it.
-    pub(in crate::why) links: Vec<(u64, LinkKind)>,
-    pub(in crate::why) link_count: u64,
+    pub links: Vec<(u64, LinkKind)>,
+    /// How many there are.
+    pub link_count: u64,
 }
 
 impl Row {

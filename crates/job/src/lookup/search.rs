@@ -14,13 +14,13 @@ use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
 use memchr::memmem::find;
 
-use super::lookup::{LogPlaces, Lookup, MOST_PLACES};
+use super::{LogPlaces, Lookup, MOST_PLACES};
 use crate::log::lines::Lines;
 use crate::log::{LinksReader, links, urls};
 use crate::record::Record;
 
 /// The logs of a job, as far as they are committed.
-pub(super) struct Logs<'a> {
+pub struct Logs<'a> {
     folder: &'a Path,
     keyer: &'a Keyer,
     ends: LogPlaces,
@@ -29,23 +29,26 @@ pub(super) struct Logs<'a> {
 
 /// Who links to a URL.
 #[derive(Debug, Default)]
-pub(super) struct Sources {
-    pub(super) first: Vec<(Key, LinkKind)>,
-    pub(super) count: u64,
+pub struct Sources {
+    /// The first pages, and how they name it.
+    pub first: Vec<(Key, LinkKind)>,
+    /// How many there are.
+    pub count: u64,
 }
 
 /// What is found of a URL in the records.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub struct FoundRecord {
     /// The last record of the URL itself.
-    pub(super) record: Option<Record>,
+    pub record: Option<Record>,
     /// Redirects that point to it.
-    pub(super) redirects: Vec<CrawlUrl>,
-    pub(super) redirect_count: u64,
+    pub redirects: Vec<CrawlUrl>,
+    /// How many there are.
+    pub redirect_count: u64,
 }
 
 /// Where the logs end: at the commits that are told, or where the files do.
-pub(super) fn ends(folder: &Path, told: &[(String, u64)]) -> LogPlaces {
+pub fn log_ends(folder: &Path, told: &[(String, u64)]) -> LogPlaces {
     let end = |log: &str, file: &str| {
         let length = fs::metadata(folder.join(file)).map_or(0, |file| file.len());
         let committed = told.iter().find(|(name, _)| name == log);
@@ -58,12 +61,8 @@ pub(super) fn ends(folder: &Path, told: &[(String, u64)]) -> LogPlaces {
 }
 
 impl<'a> Logs<'a> {
-    pub(super) const fn new(
-        folder: &'a Path,
-        keyer: &'a Keyer,
-        ends: LogPlaces,
-        lookup: Lookup,
-    ) -> Self {
+    /// The logs of a folder up to these places, and what is known of them.
+    pub const fn new(folder: &'a Path, keyer: &'a Keyer, ends: LogPlaces, lookup: Lookup) -> Self {
         Self {
             folder,
             keyer,
@@ -77,7 +76,7 @@ impl<'a> Logs<'a> {
     }
 
     /// The pages that link to a URL.
-    pub(super) fn sources(&self, target: Key) -> io::Result<Sources> {
+    pub fn sources(&self, target: Key) -> io::Result<Sources> {
         let known = self.lookup.find(target)?;
         let mut sources = Sources {
             first: Vec::new(),
@@ -109,9 +108,9 @@ impl<'a> Logs<'a> {
     }
 
     /// The record of a URL, and the redirects that point to it.
-    pub(super) fn find(&self, key: Key) -> io::Result<Found> {
+    pub fn find(&self, key: Key) -> io::Result<FoundRecord> {
         let known = self.lookup.find(key)?;
-        let mut found = Found {
+        let mut found = FoundRecord {
             record: known.record.map(|at| self.line(at, key)).transpose()?,
             redirects: Vec::new(),
             redirect_count: known.redirect_count,
@@ -143,7 +142,7 @@ impl<'a> Logs<'a> {
     }
 
     /// The records of some URLs.
-    pub(super) fn records(&self, keys: &[Key]) -> io::Result<HashMap<Key, Record>> {
+    pub fn records(&self, keys: &[Key]) -> io::Result<HashMap<Key, Record>> {
         let mut records = HashMap::new();
         if keys.is_empty() {
             return Ok(records);

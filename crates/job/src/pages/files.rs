@@ -8,61 +8,56 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clewline::log::archive::{FOLDER, NAME, Position};
-use clewline::{JobError, JobStanding, StoredJob};
-
+use super::PagesError;
 use super::earlier::Earlier;
-use crate::error::SearchError;
-use crate::rank::Growth;
-
-/// What the name of the file in progress ends with.
-const OPEN: &str = ".open";
+use crate::archive::{FOLDER, NAME, OPEN, Position};
+use crate::{JobFile, JobFileError, JobStanding};
 
 /// Looks at a folder in which a file is missing.
 const LOOKS: usize = 3;
 
 /// How the names of WARC files end.
 const ENDINGS: [&str; 3] = [".warc", ".warc.gz", ".warc.zst"];
-/// Serial numbers that fit into a place of the archive.
-const MOST_FILES: u64 = 1 << 20;
 
 /// A job's archive, as far as it is committed.
 #[derive(Debug)]
-pub(crate) struct Archive {
+pub struct CommittedArchive {
     /// By serial number.
-    pub(crate) files: Vec<ArchiveFile>,
-    /// Whether more may come.
-    pub(crate) growth: Growth,
+    pub files: Vec<ArchiveFile>,
+    /// How far its job is; finished where there is no job.
+    pub standing: JobStanding,
     /// The archives that this one refers to, itself among them when it has an index.
     pub(super) earlier: Earlier,
 }
 
 /// A file of the archive.
 #[derive(Debug)]
-pub(crate) struct ArchiveFile {
-    pub(crate) path: PathBuf,
+pub struct ArchiveFile {
+    /// Where it is.
+    pub path: PathBuf,
     /// Its name when it is closed.
-    pub(crate) name: String,
-    pub(crate) serial: u64,
+    pub name: String,
+    /// Which one it is.
+    pub serial: u64,
     /// Bytes that are committed.
-    pub(crate) end: u64,
+    pub end: u64,
 }
 
-impl Archive {
+impl CommittedArchive {
     /// Looks which files there are, and how much of them counts.
-    pub(super) fn open(job: &Path) -> Result<Self, SearchError> {
-        let stored = match StoredJob::read(job) {
-            Err(JobError::NoJob(_)) => return Self::bare(job),
+    pub fn open(job: &Path) -> Result<Self, PagesError> {
+        let stored = match JobFile::read(job) {
+            Err(JobFileError::NoJob(_)) => return Self::bare(job),
             read => read?,
         };
         let folder = job.join(FOLDER);
         let committed = stored.committed(NAME)?.map(Position::of);
-        let failed = |source| SearchError::Io {
+        let failed = |source| PagesError::Io {
             path: folder.clone(),
             source,
         };
         if !folder.is_dir() {
-            return Err(SearchError::NoArchive(job.to_owned()));
+            return Err(PagesError::NoArchive(job.to_owned()));
         }
         let mut files = listed(&folder).map_err(failed)?;
         // A file that gets its name meanwhile may escape a look at the folder; the one that the
@@ -78,27 +73,24 @@ impl Archive {
             file.cut(committed, stored.standing);
         }
         files.retain(|file| file.end > 0);
-        let growth = match stored.standing {
-            JobStanding::Finished => Growth::Over,
-            _ => Growth::GoesOn,
-        };
+        let standing = stored.standing;
         let mut indexed = stored.earlier();
-        if growth == Growth::Over {
+        if standing == JobStanding::Finished {
             indexed.insert(0, job.to_owned());
         }
         Ok(Self {
             files,
-            growth,
-            earlier: Earlier::of(indexed),
+            standing,
+            earlier: Earlier::new(&indexed),
         })
     }
 
     /// A folder of WARC files without a job, whoever wrote them; they are whole. Without serial
     /// numbers that tell them apart they are counted in the order of their names.
-    fn bare(job: &Path) -> Result<Self, SearchError> {
+    fn bare(job: &Path) -> Result<Self, PagesError> {
         let inner = job.join(FOLDER);
         let folder = if inner.is_dir() { &inner } else { job };
-        let failed = |source| SearchError::Io {
+        let failed = |source| PagesError::Io {
             path: folder.to_owned(),
             source,
         };
@@ -113,7 +105,7 @@ impl Archive {
             }
         }
         if paths.is_empty() {
-            return Err(JobError::NoJob(job.to_owned()).into());
+            return Err(JobFileError::NoJob(job.to_owned()).into());
         }
         paths.sort_unstable();
         let serials = paths.iter().filter_map(|path| ArchiveFile::serial_in(path));
@@ -132,13 +124,13 @@ impl Archive {
         files.sort_unstable_by_key(|file| file.serial);
         Ok(Self {
             files,
-            growth: Growth::Over,
+            standing: JobStanding::Finished,
             earlier: Earlier::default(),
         })
     }
 
     /// Where the archive ends.
-    pub(crate) fn end(&self) -> Position {
+    pub fn end(&self) -> Position {
         self.files
             .last()
             .map_or(Position::default(), |file| Position {
@@ -148,7 +140,7 @@ impl Archive {
     }
 
     /// Whether a view that stands there still belongs to this archive.
-    pub(crate) fn holds(&self, name: &str, at: Position) -> bool {
+    pub fn holds(&self, name: &str, at: Position) -> bool {
         at.serial == 0
             || self
                 .files
@@ -175,7 +167,7 @@ fn listed(folder: &Path) -> io::Result<Vec<ArchiveFile>> {
 
 impl ArchiveFile {
     /// Opens it, also if it got its name meanwhile.
-    pub(crate) fn open(&self) -> io::Result<File> {
+    pub fn open(&self) -> io::Result<File> {
         match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 File::open(self.path.with_file_name(&self.name))
@@ -199,7 +191,9 @@ impl ArchiveFile {
     fn serial_in(path: &Path) -> Option<u64> {
         let (stem, _) = path.file_name()?.to_str()?.split_once(".warc")?;
         let serial = stem.rsplit('-').next()?.parse().ok()?;
-        (1..=MOST_FILES).contains(&serial).then_some(serial)
+        (1..=Position::MOST_FILES)
+            .contains(&serial)
+            .then_some(serial)
     }
 
     /// A closed file of a finished crawl is whole; otherwise the commit says what counts.

@@ -7,25 +7,23 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use clewline_core::key::Keyer;
+use clewline_core::link::Link;
 use clewline_core::url::CrawlUrl;
 use clewline_warc::cdxj::{self, Capture};
 use clewline_warc::read::{Header, ReadError, Reader, Watched};
 use clewline_warc::{Kind, Moment};
 use tempfile::TempDir;
 
-use super::foreign::Foreign;
-use super::{Existing, RebuildError, Rebuilt, is_ours};
-use crate::config::Config;
-use crate::log::archive::{self, KEY_SEED, SORTED};
-use crate::log::{LinksLog, Log as _, links, urls};
-use crate::record::Entry;
+use super::{Existing, ReadAnswer, RebuildError, Rebuilt, is_ours};
+use crate::archive::{FOLDER, KEY_SEED, SORTED, write_index_line};
+use crate::job_file::KeptSettings;
+use crate::log::{LinksLog, links, urls};
+use crate::record::Record;
 use crate::report::{Report, RunFacts, Tally, html};
-use crate::warc_metadata;
-use crate::{durable, escape};
+use crate::{durable, escape, metadata};
 
 /// A file that is read, by somebody who tells how far.
 type Input<'a> = BufReader<Watched<'a, File>>;
@@ -38,8 +36,6 @@ const LONGEST_INFO: u64 = 4 * 1024 * 1024;
 const MOST_ROOTS: usize = 100;
 /// Memory for sorting the index.
 const SORTING: usize = 16 << 20;
-/// Link blocks gather until there are so many entries.
-const TOGETHER: usize = 256;
 
 /// What the beginning of a file says about the rest.
 enum Origin {
@@ -49,15 +45,16 @@ enum Origin {
 }
 
 /// Everything that is being made.
-pub(super) struct Making {
+pub(super) struct Making<'a> {
     folder: PathBuf,
     scratch: TempDir,
     urls: BufWriter<File>,
     links: LinksLog,
-    waiting: Vec<Entry>,
     index: BufWriter<File>,
-    /// Reads answers without lines, with the keys of the file that is read.
-    foreign: Foreign,
+    /// Reads answers without lines.
+    read_answer: &'a ReadAnswer<'a>,
+    /// The keys of the file that is read.
+    keys: Keyer,
     seed: Option<u64>,
     tally: Tally,
     roots: BTreeSet<CrawlUrl>,
@@ -75,11 +72,12 @@ fn at(path: &Path) -> impl Fn(io::Error) -> RebuildError {
     }
 }
 
-impl Making {
+impl<'a> Making<'a> {
     pub(super) fn begin(
         folder: &Path,
         existing: Existing,
         seed: Option<u64>,
+        read_answer: &'a ReadAnswer<'a>,
     ) -> Result<Self, RebuildError> {
         durable::make_folder(folder).map_err(at(folder))?;
         if existing == Existing::Kept {
@@ -107,8 +105,8 @@ impl Making {
             urls: BufWriter::new(urls),
             index: BufWriter::new(index),
             scratch,
-            waiting: Vec::new(),
-            foreign: Foreign::with_keys(Keyer::new(seed.unwrap_or_default(), &[])),
+            read_answer,
+            keys: Keyer::new(seed.unwrap_or_default(), &[]),
             seed,
             tally: Tally::default(),
             roots: BTreeSet::new(),
@@ -172,12 +170,13 @@ impl Making {
         header: &Header,
         reader: &mut Reader<Input<'_>>,
     ) -> Result<(), RebuildError> {
-        let Some(entry) = self.foreign.entry(header, reader.block()) else {
+        let Some(derived) = (self.read_answer)(&self.keys, header, &mut reader.block()) else {
             return Ok(());
         };
-        let line = serde_json::to_string(&entry.record).map_err(|error| at(path)(error.into()))?;
+        let record = &derived.record;
+        let line = serde_json::to_string(record).map_err(|error| at(path)(error.into()))?;
         self.rebuilt.derived += 1;
-        self.line(&line, entry)
+        self.line(&line, record, &derived.links)
     }
 
     /// Takes what a record tells; the inner error is of the archive, the outer of what is made.
@@ -192,18 +191,9 @@ impl Making {
             (Kind::WarcInfo, _) => *origin = self.begin_file(reader),
             (Kind::Metadata, Origin::Ours) => {
                 // A block that cannot be read is told by the end of its record.
-                if let Ok(Some(noted)) = warc_metadata::metadata(reader.block()) {
-                    let links = noted.links.iter();
-                    let links = links.map(|link| (self.foreign.keys.key(&link.url), link.kind));
-                    let entry = Entry {
-                        links: links.collect(),
-                        record: noted.record,
-                        exchange: None,
-                        outlinks: Vec::new(),
-                        line: OnceLock::new(),
-                    };
+                if let Ok(Some(noted)) = metadata::metadata(reader.block()) {
                     self.rebuilt.lines += 1;
-                    self.line(&noted.line, entry)?;
+                    self.line(&noted.line, &noted.record, &noted.links)?;
                 }
             }
             (Kind::Response, Origin::Foreign) if header.is_http() => self.answers = true,
@@ -230,37 +220,35 @@ impl Making {
             return Origin::Foreign;
         }
         let told = value(KEY_SEED).and_then(|seed| u64::from_str_radix(seed, 16).ok());
-        let settings = value("settings").and_then(|text| serde_json::from_str::<Config>(text).ok());
-        let config = settings.unwrap_or_default();
+        let settings = value("settings").and_then(|text| serde_json::from_str(text).ok());
+        let settings: KeptSettings = settings.unwrap_or_default();
         let seed = told.or(self.seed).unwrap_or_default();
-        self.foreign.keys = config.keyer(seed);
+        self.keys = settings.keyer(seed);
         let room = MOST_ROOTS - self.roots.len().min(MOST_ROOTS);
-        let roots = config.roots.into_iter().map(|root| root.url);
-        self.roots.extend(roots.take(room));
+        self.roots.extend(settings.roots().take(room).cloned());
         Origin::Ours
     }
 
     /// Adds a line. One that was written by a crawl passes through the escape unchanged.
-    fn line(&mut self, line: &str, entry: Entry) -> Result<(), RebuildError> {
+    fn line(&mut self, line: &str, record: &Record, links: &[Link]) -> Result<(), RebuildError> {
         let mut text = Vec::with_capacity(line.len() + 1);
         escape::json_text(line, &mut text);
         text.push(b'\n');
         let place = self.scratch.path();
         self.urls.write_all(&text).map_err(at(place))?;
-        self.tally.add(&entry.record);
-        let moment = &entry.record.fetched_at;
+        self.tally.add(record);
+        let moment = &record.fetched_at;
         match &mut self.span {
             None => self.span = Some((moment.clone(), moment.clone())),
             Some((first, _)) if moment < first => first.clone_from(moment),
             Some((_, last)) if moment > last => last.clone_from(moment),
             Some(_) => {}
         }
-        self.waiting.push(entry);
-        if self.waiting.len() >= TOGETHER {
-            self.links.append(&self.waiting).map_err(at(place))?;
-            self.waiting.clear();
-        }
-        Ok(())
+        let keys = links.iter();
+        let keys: Vec<_> = keys
+            .map(|link| (self.keys.key(&link.url), link.kind))
+            .collect();
+        self.links.add(record.key, &keys).map_err(at(place))
     }
 
     /// Adds a capture to the index, and reads the record to its end.
@@ -278,7 +266,7 @@ impl Making {
         };
         if let Some(capture) = capture {
             let mut line = Vec::new();
-            archive::write_line(&capture, &mut line);
+            write_index_line(&capture, &mut line);
             let place = self.scratch.path();
             self.index.write_all(&line).map_err(at(place))?;
             self.rebuilt.captures += 1;
@@ -290,7 +278,6 @@ impl Making {
     pub(super) fn finish_logs(mut self) -> Result<usize, RebuildError> {
         let place = self.scratch.path().to_path_buf();
         let to_place = at(&place);
-        self.links.append(&self.waiting).map_err(&to_place)?;
         self.links.sync().map_err(&to_place)?;
         self.urls
             .into_inner()
@@ -307,7 +294,6 @@ impl Making {
     pub(super) fn finish(mut self) -> Result<Rebuilt, RebuildError> {
         let place = self.scratch.path().to_path_buf();
         let to_place = at(&place);
-        self.links.append(&self.waiting).map_err(&to_place)?;
         self.links.sync().map_err(&to_place)?;
         let into = |out: BufWriter<File>| out.into_inner().map_err(io::IntoInnerError::into_error);
         let urls = into(self.urls).and_then(|urls| urls.sync_all());
@@ -346,8 +332,8 @@ fn rename(from: &Path, to: &Path) -> Result<(), RebuildError> {
 
 /// The index lies beside the files that it names.
 fn index(folder: &Path) -> PathBuf {
-    if folder.join(archive::FOLDER).is_dir() {
-        Path::new(archive::FOLDER).join(SORTED)
+    if folder.join(FOLDER).is_dir() {
+        Path::new(FOLDER).join(SORTED)
     } else {
         SORTED.into()
     }

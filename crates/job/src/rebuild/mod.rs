@@ -2,25 +2,26 @@
 //!
 //! Owns `urls.jsonl`, `links/`, `index.cdxj` and `report.html` of an archive. The files of a
 //! crawl of ours hold the lines themselves, so `urls.jsonl` comes out as it was, byte for byte;
-//! of other files only what their answers tell is known (`foreign`). It refuses to touch the
+//! of other files only what their answers tell is known ([`ReadAnswer`]). It refuses to touch the
 //! archive and anything that is there unless it is told to. Invariant: what is made gets its
 //! name when it is whole.
 
-mod foreign;
 mod making;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use clewline_core::key::Keyer;
 use clewline_core::link::Link;
 use clewline_warc::Kind;
-use clewline_warc::read::Reader;
+use clewline_warc::read::{Header, Reader};
 use thiserror::Error;
 
-use crate::stored::{JobError, JobStanding, StoredJob};
-use crate::warc_metadata::{self, Noted};
-pub use foreign::Foreign;
+use crate::archive::{FOLDER, serial_of};
+use crate::metadata::{self, Noted};
+use crate::record::Record;
+use crate::{JobFile, JobFileError, JobStanding};
 use making::Making;
 
 /// Faults that are told in words; all are counted.
@@ -72,7 +73,7 @@ pub enum RebuildError {
     Unfinished(PathBuf),
     /// The folder.
     #[error(transparent)]
-    Job(#[from] JobError),
+    Job(#[from] JobFileError),
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {
@@ -92,8 +93,21 @@ pub fn is_ours(info: &str) -> bool {
 
 /// The links that the block of a metadata record names; none if no crawl of ours wrote it.
 pub fn outlinks(block: impl BufRead) -> io::Result<Vec<Link>> {
-    Ok(warc_metadata::metadata(block)?.map_or(Vec::new(), |noted| noted.links))
+    Ok(metadata::metadata(block)?.map_or(Vec::new(), |noted| noted.links))
 }
+
+/// What an answer says of a URL that no line of a crawl speaks of.
+#[derive(Debug)]
+pub struct Derived {
+    /// The line that it makes.
+    pub record: Record,
+    /// The links of its page.
+    pub links: Vec<Link>,
+}
+
+/// Reads an answer that somebody else archived, with these keys. Nothing if the block holds none,
+/// or not of a URL that can be crawled. To read pages for links is not the business of this crate.
+pub type ReadAnswer<'a> = dyn Fn(&Keyer, &Header, &mut dyn BufRead) -> Option<Derived> + 'a;
 
 /// Makes everything again from these files, into a folder. `tell` hears how many more bytes of
 /// the files were read; files that no crawl of ours made are read twice, and told once.
@@ -101,10 +115,11 @@ pub fn rebuild(
     files: &[PathBuf],
     folder: &Path,
     existing: Existing,
+    answers: &ReadAnswer<'_>,
     tell: &mut dyn FnMut(u64),
 ) -> Result<Rebuilt, RebuildError> {
     let seed = seed_of(folder)?;
-    let mut making = Making::begin(folder, existing, seed)?;
+    let mut making = Making::begin(folder, existing, seed, answers)?;
     for file in in_order(files) {
         making.read(file, tell)?;
     }
@@ -113,9 +128,9 @@ pub fn rebuild(
 
 /// Makes `urls.jsonl` and `links/` of a job again from its archive, which ends where the job's
 /// last commit ends; says how many lines there are.
-pub(crate) fn logs(folder: &Path, seed: u64) -> Result<usize, RebuildError> {
+pub fn logs(folder: &Path, seed: u64, answers: &ReadAnswer<'_>) -> Result<usize, RebuildError> {
     let files = files_of(folder)?;
-    let mut making = Making::begin(folder, Existing::Replaced, Some(seed))?;
+    let mut making = Making::begin(folder, Existing::Replaced, Some(seed), answers)?;
     for file in in_order(&files) {
         making.read(file, &mut |_| {})?;
     }
@@ -124,7 +139,7 @@ pub(crate) fn logs(folder: &Path, seed: u64) -> Result<usize, RebuildError> {
 
 /// Hands on every line that a job's archive holds, with the links of its page, in the order of
 /// the crawl. What can't be read is passed over.
-pub(crate) fn each_line<E: From<RebuildError>>(
+pub fn each_line<E: From<RebuildError>>(
     folder: &Path,
     mut each: impl FnMut(Noted) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -137,7 +152,7 @@ pub(crate) fn each_line<E: From<RebuildError>>(
         let mut reader = Reader::new(BufReader::new(input));
         while let Some(next) = reader.next_record() {
             if next.is_ok_and(|header| header.kind() == Kind::Metadata)
-                && let Ok(Some(noted)) = warc_metadata::metadata(reader.block())
+                && let Ok(Some(noted)) = metadata::metadata(reader.block())
             {
                 each(noted)?;
             }
@@ -148,26 +163,24 @@ pub(crate) fn each_line<E: From<RebuildError>>(
 
 /// The files of a job's archive.
 fn files_of(folder: &Path) -> Result<Vec<PathBuf>, RebuildError> {
-    let archive = folder.join(crate::log::archive::FOLDER);
+    let archive = folder.join(FOLDER);
     let entries = std::fs::read_dir(&archive).map_err(|source| RebuildError::Io {
         path: archive.clone(),
         source,
     })?;
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-    Ok(paths
-        .filter(|path| crate::log::archive::serial_of(path).is_some())
-        .collect())
+    Ok(paths.filter(|path| serial_of(path).is_some()).collect())
 }
 
 /// What the keys of the job in a folder are seeded with, if there is a job. Only one that came to
 /// its end may be touched: a restart would cut what it does not know.
 fn seed_of(folder: &Path) -> Result<Option<u64>, RebuildError> {
-    match StoredJob::read(folder) {
+    match JobFile::read(folder) {
         Ok(job) if job.standing == JobStanding::Unfinished => {
             Err(RebuildError::Unfinished(folder.into()))
         }
         Ok(job) => Ok(Some(job.seed)),
-        Err(JobError::NoJob(_)) => Ok(None),
+        Err(JobFileError::NoJob(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
@@ -178,7 +191,7 @@ fn in_order(files: &[PathBuf]) -> Vec<&PathBuf> {
     let mut ordered: Vec<&PathBuf> = files.iter().collect();
     let serials: Option<Vec<(u64, Option<&Path>)>> = files
         .iter()
-        .map(|file| Some((crate::log::archive::serial_of(file)?, file.parent())))
+        .map(|file| Some((serial_of(file)?, file.parent())))
         .collect();
     if let Some(mut serials) = serials {
         let together = serials.windows(2).all(|pair| pair[0].1 == pair[1].1);
@@ -186,7 +199,7 @@ fn in_order(files: &[PathBuf]) -> Vec<&PathBuf> {
         serials.sort_unstable();
         serials.dedup();
         if together && serials.len() == count {
-            ordered.sort_by_key(|file| crate::log::archive::serial_of(file));
+            ordered.sort_by_key(|file| serial_of(file));
         }
     }
     ordered

@@ -1,6 +1,5 @@
 //! Made-up records and a whole report, for tests.
 
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use clewline_core::key::{Key, Keyer};
@@ -9,7 +8,7 @@ use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
 
 use super::{Broken, Report, RunFacts, StoppedBy, Tally};
-use crate::record::{Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
+use crate::record::{FORMAT, OutcomeKind, PhaseMillis, Record};
 
 pub(crate) fn url(text: &str) -> CrawlUrl {
     CrawlUrl::parse(text).unwrap()
@@ -100,24 +99,16 @@ pub(crate) fn skipped(text: &str, reason: SkipReason) -> Record {
 }
 
 /// A record and the pages it links to.
-pub(crate) fn entry(record: Record, links: &[(&str, LinkKind)]) -> Entry {
+pub(crate) fn linked(record: Record, links: &[(&str, LinkKind)]) -> Linked {
     let keyer = Keyer::default();
     let links = links
         .iter()
         .map(|(text, kind)| (keyer.key(&url(text)), *kind));
-    bare(record, links.collect())
+    (record, links.collect())
 }
 
-/// An entry without an exchange.
-pub(crate) fn bare(record: Record, links: Vec<(Key, LinkKind)>) -> Entry {
-    Entry {
-        record,
-        links,
-        exchange: None,
-        outlinks: Vec::new(),
-        line: OnceLock::new(),
-    }
-}
+/// A record and the keys of the pages it links to.
+pub(crate) type Linked = (Record, Vec<(Key, LinkKind)>);
 
 /// A crawl of some size with a bit of everything, the same each time.
 pub(crate) fn report() -> Report {

@@ -2,8 +2,8 @@ use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason};
 
 use super::*;
-use crate::log::{LinksLog, Log as _, UrlsLog, records, urls};
-use crate::record::{Entry, Record};
+use crate::log::{LinksLog, UrlsLog, records, urls};
+use crate::record::Record;
 
 fn small() -> (Vec<Record>, RunFacts) {
     let mut missing = samples::answer("http://a.test/missing", 404, Some("text/html"));
@@ -149,12 +149,14 @@ fn what_is_skipped_is_not_broken() {
     assert_eq!(tally.hosts["a.test"].errors, 0);
 }
 
-fn job(entries: &[Entry]) -> tempfile::TempDir {
+fn job(entries: &[samples::Linked]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let mut urls = UrlsLog::open(folder.path()).unwrap();
     let mut links = LinksLog::open(folder.path()).unwrap();
-    urls.append(entries).unwrap();
-    links.append(entries).unwrap();
+    for (record, targets) in entries {
+        urls.add(record).unwrap();
+        links.add(record.key, targets).unwrap();
+    }
     urls.sync().unwrap();
     links.sync().unwrap();
     folder
@@ -166,7 +168,7 @@ fn broken_targets_know_their_referrers() {
     let mut entries: Vec<_> = (0..30)
         .map(|page| {
             let record = samples::record(&format!("http://a.test/{page}"));
-            samples::entry(
+            samples::linked(
                 record,
                 &[(missing, LinkKind::Image), (missing, LinkKind::Anchor)],
             )
@@ -175,8 +177,8 @@ fn broken_targets_know_their_referrers() {
     let mut found = samples::failed("http://gone.test/", FailureClass::DnsNotFound);
     found.found_on = Some(samples::url("http://a.test/sitemap.xml"));
     found.kind = LinkKind::Sitemap;
-    entries.push(samples::entry(samples::answer(missing, 404, None), &[]));
-    entries.push(samples::entry(found, &[]));
+    entries.push(samples::linked(samples::answer(missing, 404, None), &[]));
+    entries.push(samples::linked(found, &[]));
     let folder = job(&entries);
     // A crash may leave a torn tail behind; it was never committed.
     let path = folder.path().join(urls::FILE);
@@ -209,7 +211,7 @@ fn broken_targets_know_their_referrers() {
     // A run that met every record itself need not read them again, and finds the same.
     let mut tally = Tally::default();
     for entry in &entries {
-        tally.add(&entry.record);
+        tally.add(&entry.0);
     }
     let met = Report::build(Some(folder.path()), tally.clone(), RunFacts::default()).unwrap();
     assert_eq!(met.broken, report.broken);
@@ -228,14 +230,14 @@ fn a_sitemap_that_was_only_looked_for_is_not_broken() {
     guessed.status = Some(404);
     tally.add(&guessed);
     assert_eq!(tally.broken, 0);
-    let folder = job(&[samples::entry(guessed, &[])]);
+    let folder = job(&[samples::linked(guessed, &[])]);
     let report = Report::build(Some(folder.path()), tally, RunFacts::default()).unwrap();
     assert_eq!(report.broken, []);
 }
 
 #[test]
 fn damage_stops_a_report() {
-    let folder = job(&[samples::entry(samples::record("http://a.test/"), &[])]);
+    let folder = job(&[samples::linked(samples::record("http://a.test/"), &[])]);
     std::fs::write(folder.path().join(urls::FILE), "{}\n").unwrap();
     let built = Report::build(Some(folder.path()), Tally::default(), RunFacts::default());
     assert!(
@@ -434,7 +436,7 @@ fn the_list_reads_a_folder() {
     let (all, facts) = small();
     let entries: Vec<_> = all
         .iter()
-        .map(|record| samples::entry(record.clone(), &[]))
+        .map(|record| samples::linked(record.clone(), &[]))
         .collect();
     let folder = job(&entries);
     let (mut from_disk, mut from_memory) = (Vec::new(), Vec::new());

@@ -1,65 +1,81 @@
-//! Lines for answers that somebody else archived.
+//! Lines for answers that somebody else archived, and views made again from them.
 //!
-//! Owns what can be known from the answer alone. Depth, tries, times and who linked to a page
+//! Owns what can be known from the answer alone; it lends the crawl's extractor to the readers and
+//! the rebuilding of `clewline-job`, which know no extractor. Depth, tries, times and who linked to a page
 //! are not in it, and say so by being zero. Invariant: the keys are those that a rebuild gives to
 //! the links of the same files.
 
 use std::io::BufRead;
-use std::sync::OnceLock;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::is_redirect_status;
 use clewline_core::url::CrawlUrl;
+use clewline_job::rebuild::Derived;
+pub(crate) use clewline_job::rebuild::each_line;
+pub use clewline_job::rebuild::{Existing, RebuildError, Rebuilt};
 use clewline_warc::Moment;
 use clewline_warc::read::Header;
 
 use crate::clock::rfc3339;
 use crate::config::{ExtractConfig, FetchConfig};
 use crate::extract::PageExtractor;
-use crate::record::{Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
+use crate::record::{FORMAT, OutcomeKind, PhaseMillis, Record};
 use crate::warc_metadata::{self, Captured};
 
 /// Reads answers that somebody else archived.
 pub struct Foreign {
-    pub(super) keys: Keyer,
     extractor: PageExtractor,
 }
 
 impl Default for Foreign {
     fn default() -> Self {
-        Self::with_keys(Keyer::new(0, &[]))
+        let token = FetchConfig::default().robots_token();
+        Self {
+            extractor: PageExtractor::new(&ExtractConfig::default(), &token),
+        }
     }
 }
 
 impl Foreign {
-    pub(super) fn with_keys(keys: Keyer) -> Self {
-        let token = FetchConfig::default().robots_token();
-        Self {
-            keys,
-            extractor: PageExtractor::new(&ExtractConfig::default(), &token),
-        }
+    /// As the readers of `clewline-job` want it.
+    pub fn reader(&self) -> impl Fn(&Keyer, &Header, &mut dyn BufRead) -> Option<Derived> {
+        |keys, header, block| self.read(keys, header, block)
     }
 
-    /// The line of `urls.jsonl` that an answer makes. Nothing if the block holds none, or not of
-    /// a URL that can be crawled.
-    pub fn record(&self, header: &Header, block: impl BufRead) -> Option<Record> {
-        self.entry(header, block).map(|entry| entry.record)
-    }
-
-    pub(super) fn entry(&self, header: &Header, block: impl BufRead) -> Option<Entry> {
+    /// What an answer says. Nothing if the block holds none, or not of a URL that can be crawled.
+    pub fn read(&self, keys: &Keyer, header: &Header, block: impl BufRead) -> Option<Derived> {
         let url = CrawlUrl::parse(header.target()?).ok()?;
         let date = header.date()?;
         let limit = FetchConfig::default().max_body;
         let found = warc_metadata::answer(&url, block, &self.extractor, limit);
         let found = found.ok().flatten()?;
-        Some(entry(url, date, header.length(), found, &self.keys))
+        Some(derived(url, date, header.length(), found, keys))
     }
 }
 
-/// The entry that an answer makes.
-fn entry(url: CrawlUrl, date: Moment, wire: u64, found: Captured, keys: &Keyer) -> Entry {
+/// Makes the logs and views of a crawl again from these files, into a folder, as
+/// [`clewline_job::rebuild::rebuild`] does.
+pub fn rebuild(
+    files: &[PathBuf],
+    folder: &Path,
+    existing: Existing,
+    tell: &mut dyn FnMut(u64),
+) -> Result<Rebuilt, RebuildError> {
+    let foreign = Foreign::default();
+    clewline_job::rebuild::rebuild(files, folder, existing, &foreign.reader(), tell)
+}
+
+/// Makes `urls.jsonl` and `links/` of a job again from its archive; says how many lines there are.
+pub(crate) fn logs(folder: &Path, seed: u64) -> Result<usize, RebuildError> {
+    let foreign = Foreign::default();
+    clewline_job::rebuild::logs(folder, seed, &foreign.reader())
+}
+
+/// What an answer makes.
+fn derived(url: CrawlUrl, date: Moment, wire: u64, found: Captured, keys: &Keyer) -> Derived {
     let headers = &found.headers;
     let text = |name: &str| headers.text(name).map(std::borrow::Cow::into_owned);
     let target = headers
@@ -68,11 +84,7 @@ fn entry(url: CrawlUrl, date: Moment, wire: u64, found: Captured, keys: &Keyer) 
         .and_then(|location| url.join(&location).ok());
     let media_type = headers.media_type();
     let extracted = found.extracted;
-    let links: Vec<_> = extracted
-        .links
-        .iter()
-        .map(|link| (keys.key(&link.url), link.kind))
-        .collect();
+    let links = extracted.links.to_vec();
     let seconds = u64::try_from(date.seconds()).unwrap_or(0);
     let record = Record {
         v: FORMAT,
@@ -109,11 +121,5 @@ fn entry(url: CrawlUrl, date: Moment, wire: u64, found: Captured, keys: &Keyer) 
         fetched_at: rfc3339(Duration::from_secs(seconds)),
         url,
     };
-    Entry {
-        record,
-        links,
-        exchange: None,
-        outlinks: Vec::new(),
-        line: OnceLock::new(),
-    }
+    Derived { record, links }
 }
