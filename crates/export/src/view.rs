@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clewline_content::{ItemRules, RuleError};
+use clewline_job::Job;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -19,7 +20,6 @@ use crate::draft::Draft;
 use crate::error::ExportError;
 use crate::export::{Exported, Options, Output, Progress, export};
 use crate::form::Form;
-use crate::job::Job;
 
 /// The folder of views in a job folder.
 pub const FOLDER: &str = "views";
@@ -40,7 +40,7 @@ struct Standing {
     rules: u64,
 }
 
-/// Rules for views, which are made again when the rules change.
+/// ItemRules for views, which are made again when the rules change.
 #[derive(Debug, Clone)]
 pub struct ViewRules {
     rules: ItemRules,
@@ -85,8 +85,8 @@ pub fn update(
     let opened = Job::open(job)?;
     let standing = Standing {
         v: FORMAT,
-        urls: opened.urls_end.0,
-        links: opened.links_end.0,
+        urls: opened.urls_end().0,
+        links: opened.links_end().0,
         rules: rules.map_or(0, |rules| rules.digest),
     };
     let path = view_path(job, form);

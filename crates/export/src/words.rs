@@ -3,8 +3,8 @@
 //! Owns which media types have words, how bytes become text, and how plain text is treated like
 //! a page. It refuses to know where bodies lie.
 
-use clewline::record::{OutcomeKind, Record};
 use clewline_content::{Content, Fingerprint, words};
+use clewline_job::record::{OutcomeKind, Record};
 use encoding_rs::{Encoding, UTF_8};
 
 /// What is written for a page.

@@ -136,7 +136,7 @@ fn quoted(text: &str) -> String {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
-            other if clewline::escape::is_steering(other) => {
+            other if clewline_job::escape::is_steering(other) => {
                 let _ = write!(out, "\\U{:08x}", u32::from(other));
             }
             other => out.push(other),

@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use clewline::log::Offset;
 use clewline_content::{ReadingSpeed, clusters};
+use clewline_job::log::Offset;
 
 use crate::error::ExportError;
 use crate::export::{Output, Sink, Work};

@@ -8,9 +8,9 @@ use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use clewline::log::LinksReader;
 use clewline_content::{Content, ContentLimits, ItemRules, page_links};
 use clewline_export::{Form, Options};
+use clewline_job::log::LinksReader;
 use clewline_warc::Moment;
 use fieldwork::{HOST, config, crawl, tree};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};

@@ -5,6 +5,7 @@
 
 use std::io::{self, Write};
 
+use clewline_job::archive::LINE_FIELD;
 use clewline_warc::{
     Block, Digest, Effort, Encoder, Moment, Profile, RecordDraft, RecordId, RevisitOriginal,
     Truncation, WriteError,
@@ -14,11 +15,6 @@ use super::seen::Holder;
 use crate::exchange::{Exchange, Place};
 use crate::log::urls;
 use crate::record::Entry;
-
-/// The field of a metadata record that holds a line of `urls.jsonl`.
-pub(crate) const LINE_FIELD: &str = "urls-jsonl";
-/// The fields of a metadata record that hold links.
-pub(crate) const OUTLINK_FIELD: &str = "outlink";
 
 /// Media types whose bodies are compressed by themselves; a trailing `/` stands for all.
 const COMPRESSED: [&str; 12] = [

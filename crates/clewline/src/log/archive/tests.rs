@@ -11,13 +11,14 @@ use std::sync::Arc;
 use clewline_warc::read::WarcReader;
 use clewline_warc::{RecordKind, WarcCompression};
 
-use super::files::{self, Position, Tails, take_back};
+use super::files::{self, Tails, take_back};
 use super::{ArchiveLog, ArchivePlan, FOLDER};
 use crate::exchange::{Exchange, Recording, Secrets, Spool};
 use crate::headers::Headers;
+use crate::log::samples;
 use crate::log::{Log as _, Offset, UrlsLog};
 use crate::record::Entry;
-use crate::report::samples;
+use clewline_job::archive::Position;
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
 

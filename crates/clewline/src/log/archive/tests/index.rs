@@ -7,10 +7,10 @@ use clewline_warc::RecordKind;
 use clewline_warc::cdxj::Capture;
 use clewline_warc::read::WarcReader;
 
-use super::super::index::SORTED;
 use super::super::{ArchiveLog, FOLDER};
 use super::{exchange, page, plan, records};
 use crate::log::{Log as _, Offset};
+use clewline_job::archive::SORTED;
 
 fn lines(folder: &Path) -> Vec<String> {
     let text = fs::read_to_string(folder.join(FOLDER).join(SORTED)).unwrap();
