@@ -162,7 +162,7 @@ impl<'a> Visit<'a> {
     async fn perform(&mut self, job: Job) -> Option<Conclusion> {
         self.rotates = false;
         let (step, url, address) = match &job.work {
-            Work::Resolve { url } => return self.resolve(url.clone(), job).await,
+            Work::Resolve { .. } => return self.resolve(job).await,
             Work::Robots { url, address, .. } => (Step::Robots, url.clone(), *address),
             Work::Page { url, address, .. } => (Step::Page, url.clone(), *address),
         };
@@ -232,7 +232,9 @@ impl<'a> Visit<'a> {
         kept
     }
 
-    async fn resolve(&mut self, url: CrawlUrl, job: Job) -> Option<Conclusion> {
+    async fn resolve(&mut self, job: Job) -> Option<Conclusion> {
+        let (Work::Resolve { url } | Work::Robots { url, .. } | Work::Page { url, .. }) = &job.work;
+        let url = url.clone();
         let begun = Instant::now();
         let result = self.run_job(job, RequestExtras::default()).await;
         if !self.runner.fetcher.proxied(&url) {
