@@ -38,7 +38,7 @@ pub struct Options {
     pub filters: Vec<Filter>,
     /// Whether documents and sitemaps leave duplicates out; tables name them in a column.
     pub fold: Fold,
-    /// ItemRules that make items of pages, for `jsonl` and `parquet`.
+    /// Rules that make items of pages, for `jsonl` and `parquet`.
     pub rules: Option<ItemRules>,
     /// Threads that read pages; without it as many as there are cores. What is written is the same.
     pub threads: Option<NonZero<usize>>,

@@ -77,7 +77,7 @@ impl LinkRows {
             links,
             first: None,
             urls: Urls::by_key(work.job, &work.options.filters)?,
-            readers: readers.map_err(ExportError::input(&work.job.path()))?,
+            readers: readers.map_err(ExportError::input(work.job.path()))?,
             pages: VecDeque::new(),
         }))
     }

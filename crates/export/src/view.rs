@@ -40,7 +40,7 @@ struct Standing {
     rules: u64,
 }
 
-/// ItemRules for views, which are made again when the rules change.
+/// Rules for views, which are made again when the rules change.
 #[derive(Debug, Clone)]
 pub struct ViewRules {
     rules: ItemRules,

@@ -143,14 +143,13 @@ fn a_flag_and_a_line_of_the_file_mean_the_same() {
         let by_file = resolved(&root, &as_line(setting, &value));
         assert_eq!(by_flag.config, by_file.config, "{name}");
         assert_eq!(by_flag.options, by_file.options, "{name}");
-        let meant = match setting.relation {
-            Some(Relation::StandsFor(meant, _)) => meant,
-            _ => {
-                let is_default =
-                    (&by_flag.config, by_flag.options) == (&default.config, default.options);
-                assert!(!is_default, "{name} sets nothing");
-                name
-            }
+        let meant = if let Some(Relation::StandsFor(meant, _)) = setting.relation {
+            meant
+        } else {
+            let is_default =
+                (&by_flag.config, by_flag.options) == (&default.config, default.options);
+            assert!(!is_default, "{name} sets nothing");
+            name
         };
         assert_eq!(by_flag.origins.origin(meant), SettingOrigin::Flag);
         if !description.is_shown_elsewhere || meant != name {

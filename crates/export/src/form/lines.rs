@@ -28,7 +28,7 @@ pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), Expor
             near.take(&row.page);
         }
         line.clear();
-        object(&row, &mut line).map_err(ExportError::output(&work.job.path()))?;
+        object(&row, &mut line).map_err(ExportError::output(work.job.path()))?;
         sink.write(&line)?;
     }
     work.done.near = Some(near.count());

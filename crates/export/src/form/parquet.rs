@@ -116,7 +116,7 @@ fn write_links(work: &mut Work<'_>, mut table: Table<LinkRow>) -> Result<(), Exp
     let Some(mut rows) = LinkRows::new(work)? else {
         return table.close();
     };
-    let failed = ExportError::input(&work.job.path());
+    let failed = ExportError::input(work.job.path());
     let mut count = 0;
     let mut push = |row: LinkRow| {
         count += 1;

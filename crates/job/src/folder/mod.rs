@@ -103,6 +103,7 @@ impl FolderError {
     }
 
     /// The same damage, with something else that helps.
+    #[must_use]
     pub fn with(self, remedy: Remedy) -> Self {
         match self {
             Self::Damaged { path, what, .. } => Self::Damaged { path, what, remedy },

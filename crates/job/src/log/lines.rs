@@ -34,7 +34,7 @@ impl Lines {
     }
 
     /// The next whole line.
-    pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
+    pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
         self.line.clear();
         (&mut self.reader)
             .take(LONGEST_LINE)

@@ -57,7 +57,7 @@ fn gather_lines(
     let mut lines = Lines::open(&folder.join(urls::FILE), from, Some(to))?;
     let mut at = from;
     while facts.len() < most
-        && let Some(line) = lines.next()?
+        && let Some(line) = lines.next_line()?
     {
         let own = key_of(line).and_then(|key| std::str::from_utf8(key).ok()?.parse::<Key>().ok());
         if let Some(key) = own {

@@ -175,7 +175,7 @@ impl<'a> Logs<'a> {
 
     fn record(&self, at: u64) -> io::Result<Record> {
         let mut lines = Lines::open(&self.urls(), at, Some(self.ends.urls))?;
-        let line = lines.next()?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let line = lines.next_line()?.ok_or(io::ErrorKind::UnexpectedEof)?;
         Ok(serde_json::from_slice(line)?)
     }
 
@@ -186,7 +186,7 @@ impl<'a> Logs<'a> {
             return Ok(());
         }
         let mut lines = Lines::open(&self.urls(), from, Some(self.ends.urls))?;
-        while let Some(line) = lines.next()? {
+        while let Some(line) = lines.next_line()? {
             look(line)?;
         }
         Ok(())
