@@ -45,7 +45,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 12] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 13] = [
     (
         "core",
         "dependencies",
@@ -77,6 +77,19 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 12] = [
             "clewline-cli",
             "terrarium",
             "url",
+        ],
+    ),
+    (
+        "keyset",
+        "",
+        &[
+            "clewline",
+            "clewline-html",
+            "clewline-warc",
+            "clewline-cli",
+            "terrarium",
+            "fjall",
+            "tokio",
         ],
     ),
     (
