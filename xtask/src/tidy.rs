@@ -46,7 +46,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 15] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 16] = [
     (
         "core",
         "dependencies",
@@ -97,6 +97,19 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 15] = [
         "job",
         "dependencies",
         &["tokio", "rustls", "fjall", "hickory-resolver", "clap"],
+    ),
+    (
+        "keyset",
+        "",
+        &[
+            "clewline",
+            "clewline-html",
+            "clewline-warc",
+            "clewline-cli",
+            "terrarium",
+            "fjall",
+            "tokio",
+        ],
     ),
     (
         "archive",

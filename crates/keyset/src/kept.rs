@@ -5,26 +5,26 @@
 //! It refuses to know what is in a block. Invariant: what is kept was sound when it was read, and
 //! is the block that was asked for.
 
-use super::block::{BLOCK, Block};
+use crate::block::{BLOCK, Block};
 
 /// Blocks of a set, and how many more it remembers to have been asked for.
 const WAYS: usize = 8;
 const REMEMBERED: usize = 7;
 /// A set for every so many bytes.
-const SET_BYTES: u64 = (WAYS * BLOCK + size_of::<Set>()) as u64;
+const SET_BYTES: u64 = (WAYS * BLOCK + size_of::<BlockSet>()) as u64;
 /// Of the room that there is, so much is left for the indexes and filters of the next runs.
 const LEFT: usize = 8;
 
 /// The name of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Tag(u64);
+pub(crate) struct BlockTag(u64);
 
-impl Tag {
+impl BlockTag {
     /// No block: runs are counted from one.
     const NONE: Self = Self(0);
 
     /// A run has fewer than 2^32 blocks, which would be terabytes, and there are fewer runs.
-    pub(super) const fn of(run: u64, number: usize) -> Self {
+    pub(crate) const fn of(run: u64, number: usize) -> Self {
         Self(run << 32 | number as u64)
     }
 }
@@ -32,21 +32,21 @@ impl Tag {
 /// Blocks that share a place, the one met last first.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
-struct Set {
+struct BlockSet {
     /// Of the blocks that are kept, and then of those that are remembered.
-    tags: [Tag; WAYS + REMEMBERED],
+    tags: [BlockTag; WAYS + REMEMBERED],
     /// Where the blocks are that are kept.
     places: [u8; WAYS],
 }
 
-impl Set {
+impl BlockSet {
     const EMPTY: Self = Self {
-        tags: [Tag::NONE; WAYS + REMEMBERED],
+        tags: [BlockTag::NONE; WAYS + REMEMBERED],
         places: [0, 1, 2, 3, 4, 5, 6, 7],
     };
 
     /// Where a block is among those that are kept.
-    fn find(&self, tag: Tag) -> Option<usize> {
+    fn find(&self, tag: BlockTag) -> Option<usize> {
         self.tags[..WAYS].iter().position(|kept| *kept == tag)
     }
 
@@ -59,7 +59,7 @@ impl Set {
 
     /// A block was read: it is remembered, or takes the place of the last one that is kept,
     /// which is remembered from then on.
-    fn read(&mut self, tag: Tag) -> Option<u8> {
+    fn read(&mut self, tag: BlockTag) -> Option<u8> {
         let remembered = &mut self.tags[WAYS..];
         let Some(at) = remembered.iter().position(|known| *known == tag) else {
             remembered.rotate_right(1);
@@ -74,28 +74,28 @@ impl Set {
 
 /// Blocks that were read more than once lately.
 #[derive(Debug)]
-pub(in crate::store) struct KeptBlocks {
-    sets: Vec<Set>,
+pub(crate) struct KeptBlocks {
+    sets: Vec<BlockSet>,
     /// The blocks of all sets; none before the first is kept.
     blocks: Vec<Block>,
 }
 
 impl KeptBlocks {
     /// None, and next to no room for any.
-    pub(in crate::store) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with_sets(1)
     }
 
     fn with_sets(sets: usize) -> Self {
         Self {
-            sets: vec![Set::EMPTY; sets],
+            sets: vec![BlockSet::EMPTY; sets],
             blocks: Vec::new(),
         }
     }
 
     /// Keeps to about so many bytes. Where there are too few, or many more than before, all
     /// blocks are forgotten, which is seldom and costs a few reads of each.
-    pub(super) fn fit(&mut self, bytes: u64) {
+    pub(crate) fn fit(&mut self, bytes: u64) {
         let most = (bytes / SET_BYTES).max(1) as usize;
         let has = self.sets.len();
         if has > most || has < most / 2 {
@@ -106,14 +106,14 @@ impl KeptBlocks {
     }
 
     /// A block, if it is kept, without counting as asked for.
-    pub(super) fn peek(&self, tag: Tag) -> Option<&Block> {
+    pub(crate) fn peek(&self, tag: BlockTag) -> Option<&Block> {
         let set = self.set_of(tag);
         let at = self.sets[set].find(tag)?;
         Some(self.at(place(set, self.sets[set].places[at])))
     }
 
     /// Where a block is, if it is kept.
-    pub(super) fn find(&mut self, tag: Tag) -> Option<usize> {
+    pub(crate) fn find(&mut self, tag: BlockTag) -> Option<usize> {
         let set = self.set_of(tag);
         let at = self.sets[set].find(tag)?;
         let within = self.sets[set].meet(at);
@@ -121,12 +121,12 @@ impl KeptBlocks {
     }
 
     /// The block at a place that was found.
-    pub(super) fn at(&self, place: usize) -> &Block {
+    pub(crate) fn at(&self, place: usize) -> &Block {
         &self.blocks[place]
     }
 
     /// A sound block was read that is not kept; it is, if that was not the first time.
-    pub(super) fn read(&mut self, tag: Tag, block: &Block) {
+    pub(crate) fn read(&mut self, tag: BlockTag, block: &Block) {
         let set = self.set_of(tag);
         let Some(within) = self.sets[set].read(tag) else {
             return;
@@ -137,7 +137,7 @@ impl KeptBlocks {
         self.blocks[place(set, within)] = *block;
     }
 
-    fn set_of(&self, tag: Tag) -> usize {
+    fn set_of(&self, tag: BlockTag) -> usize {
         let spread = tag.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         ((u128::from(spread) * self.sets.len() as u128) >> 64) as usize
     }
@@ -152,8 +152,8 @@ fn place(set: usize, within: u8) -> usize {
 mod tests {
     use super::*;
 
-    fn tag(number: usize) -> Tag {
-        Tag::of(1 + number as u64 / 100, number % 100)
+    fn tag(number: usize) -> BlockTag {
+        BlockTag::of(1 + number as u64 / 100, number % 100)
     }
 
     fn block(number: usize) -> Block {
@@ -224,7 +224,7 @@ mod tests {
             for number in (0..10).chain(0..10) {
                 ask(&mut kept, number);
             }
-            let taken = kept.blocks.len() * BLOCK + kept.sets.len() * size_of::<Set>();
+            let taken = kept.blocks.len() * BLOCK + kept.sets.len() * size_of::<BlockSet>();
             assert!(taken as u64 <= bytes.max(SET_BYTES), "{bytes}: {taken}");
         }
     }

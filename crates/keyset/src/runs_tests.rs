@@ -4,7 +4,25 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-const PLAN: MemoryPlan = MemoryPlan::of(16 * 1024 * 1024);
+const TOGETHER: usize = 4;
+
+fn options(indexes: u64) -> KeysOptions {
+    KeysOptions {
+        hot: 0,
+        indexes,
+        blocks: indexes / 2,
+        gather: usize::MAX,
+        together: TOGETHER,
+        waits_for_merges: false,
+        free_bytes: |_| None,
+        observer: Arc::new(|_| ()),
+    }
+}
+
+/// Opens runs with room for all of them.
+fn open(folder: &Path, row: Option<&[u8]>) -> Result<Runs, KeysError> {
+    Runs::open(folder, row.unwrap_or_default(), &options(2 << 20))
+}
 
 /// Keys by number; many share a host.
 fn key(number: u64) -> Key {
@@ -46,7 +64,7 @@ fn files(folder: &Path) -> usize {
 #[test]
 fn keys_are_known_through_merges_and_restarts() {
     let place = tempfile::tempdir().unwrap();
-    let mut runs = Runs::open(place.path(), None, PLAN).unwrap();
+    let mut runs = open(place.path(), None).unwrap();
     let (mut made, mut row) = (0, None);
     // The last key of a block, the first of the next, and runs that hold the same keys.
     for round in 0..21 {
@@ -57,7 +75,7 @@ fn keys_are_known_through_merges_and_restarts() {
         row = commit(&runs).or(row);
         if round % 4 == 0 {
             drop(runs);
-            runs = Runs::open(place.path(), row.as_deref(), PLAN).unwrap();
+            runs = open(place.path(), row.as_deref()).unwrap();
         }
         assert_eq!(known(&runs, 0..made), made as usize, "{round}");
         assert_eq!(known(&runs, made..made + 5_000), 0, "{round}");
@@ -65,12 +83,12 @@ fn keys_are_known_through_merges_and_restarts() {
     runs.rest();
     runs.add(&keys(made..=made)).unwrap();
     runs.rest();
-    assert!(runs.shelf.read().runs.len() < 3 * 6, "runs are merged");
+    assert!(runs.folder.read().runs.len() < 3 * 6, "runs are merged");
     row = commit(&runs).or(row);
-    assert!(runs.shelf.read().replaced.is_empty());
-    assert_eq!(files(place.path()), runs.shelf.read().runs.len());
+    assert!(runs.folder.read().replaced.is_empty());
+    assert_eq!(files(place.path()), runs.folder.read().runs.len());
     let merged: u64 = runs
-        .shelf
+        .folder
         .read()
         .runs
         .iter()
@@ -78,14 +96,14 @@ fn keys_are_known_through_merges_and_restarts() {
         .sum();
     assert!(merged <= made + 21, "what was there twice is there once");
     drop(runs);
-    let runs = Runs::open(place.path(), row.as_deref(), PLAN).unwrap();
+    let runs = open(place.path(), row.as_deref()).unwrap();
     assert_eq!(known(&runs, 0..=made), made as usize + 1);
 }
 
 #[test]
 fn what_no_commit_named_is_removed_and_what_one_named_is_kept() {
     let place = tempfile::tempdir().unwrap();
-    let runs = Runs::open(place.path(), None, PLAN).unwrap();
+    let runs = open(place.path(), None).unwrap();
     for round in 0..TOGETHER as u64 - 1 {
         runs.add(&keys(round * 10..round * 10 + 10)).unwrap();
     }
@@ -102,7 +120,7 @@ fn what_no_commit_named_is_removed_and_what_one_named_is_kept() {
     );
     drop(runs);
     // As after a kill: the last commit named the parts.
-    let runs = Runs::open(place.path(), Some(&row), PLAN).unwrap();
+    let runs = open(place.path(), Some(&row)).unwrap();
     assert_eq!(files(place.path()), TOGETHER - 1);
     assert_eq!(known(&runs, 0..30), 30);
     assert_eq!(known(&runs, 100..110), 0, "rows hold those still");
@@ -111,22 +129,22 @@ fn what_no_commit_named_is_removed_and_what_one_named_is_kept() {
 #[test]
 fn filters_keep_to_their_room() {
     let place = tempfile::tempdir().unwrap();
-    let plan = MemoryPlan::of(64 * 1024);
-    let runs = Runs::open(place.path(), None, plan).unwrap();
+    let options = options(8 * 1024);
+    let runs = Runs::open(place.path(), &[], &options).unwrap();
     for round in 0..30_u64 {
         runs.add(&keys(round * 3_000..(round + 1) * 3_000)).unwrap();
         runs.rest();
         commit(&runs);
     }
-    let state = runs.shelf.read();
+    let state = runs.folder.read();
     let (filters, indexes) = state.runs.iter().fold((0, 0), |(filters, indexes), run| {
         let index = run.index_memory();
         (filters + run.memory() - index, indexes + index)
     });
-    let lines = state.runs.len() as u64 * filter::LINE;
+    let lines = state.runs.len() as u64 * crate::filter::LINE;
     drop(state);
     assert!(
-        filters <= plan.key_runs() + lines,
+        filters <= options.indexes + lines,
         "{filters} and {indexes}"
     );
     assert_eq!(known(&runs, 0..90_000), 90_000);
@@ -135,7 +153,7 @@ fn filters_keep_to_their_room() {
 #[test]
 fn no_changed_byte_is_taken_for_a_key() {
     let place = tempfile::tempdir().unwrap();
-    let runs = Runs::open(place.path(), None, PLAN).unwrap();
+    let runs = open(place.path(), None).unwrap();
     runs.add(&keys(0..600)).unwrap();
     let row = commit(&runs).unwrap();
     drop(runs);
@@ -148,16 +166,16 @@ fn no_changed_byte_is_taken_for_a_key() {
         .collect();
     let is_refused = |bytes: &[u8]| {
         fs::write(&path, bytes).unwrap();
-        let answers = Runs::open(place.path(), Some(&row), PLAN).and_then(|runs| {
+        let answers = open(place.path(), Some(&row)).and_then(|runs| {
             let mut kept = KeptBlocks::new();
             runs.look_up(&asked, &mut kept, |_, is_known| assert!(is_known))
         });
         let Err(error) = answers else { return false };
         assert!(
-            error.to_string().contains(&*path.to_string_lossy()),
-            "{error} names the file"
+            format!("{error:?}").contains(&*path.to_string_lossy()),
+            "{error:?} names the file"
         );
-        matches!(error, StoreError::Damaged { .. })
+        matches!(error, KeysError::Damaged { .. })
     };
     assert!(!is_refused(&sound));
     for at in (0..sound.len()).step_by(7) {
@@ -170,19 +188,19 @@ fn no_changed_byte_is_taken_for_a_key() {
     let foot = earlier.len() - run::FOOT;
     earlier[foot..foot + 8].copy_from_slice(b"keyrun 1");
     fs::write(&path, earlier).unwrap();
-    let earlier = Runs::open(place.path(), Some(&row), PLAN);
-    assert!(matches!(earlier, Err(StoreError::Earlier(_))));
+    let earlier = open(place.path(), Some(&row));
+    assert!(matches!(earlier, Err(KeysError::Earlier(_))));
     fs::remove_file(&path).unwrap();
-    let missing = Runs::open(place.path(), Some(&row), PLAN);
-    assert!(matches!(missing, Err(StoreError::Damaged { .. })));
-    let torn = Runs::open(place.path(), Some(&row[1..]), PLAN);
-    assert!(matches!(torn, Err(StoreError::Damaged { .. })));
+    let missing = open(place.path(), Some(&row));
+    assert!(matches!(missing, Err(KeysError::Damaged { .. })));
+    let torn = open(place.path(), Some(&row[1..]));
+    assert!(matches!(torn, Err(KeysError::Damaged { .. })));
 }
 
 #[test]
 fn damage_that_a_merge_finds_is_told() {
     let place = tempfile::tempdir().unwrap();
-    let runs = Runs::open(place.path(), None, PLAN).unwrap();
+    let runs = open(place.path(), None).unwrap();
     runs.add(&keys(0..10)).unwrap();
     let path = run::path(place.path(), 1);
     let mut bytes = fs::read(&path).unwrap();
@@ -193,7 +211,7 @@ fn damage_that_a_merge_finds_is_told() {
     }
     runs.rest();
     let next = runs.add(&keys(100..110));
-    assert!(matches!(next, Err(StoreError::Damaged { .. })));
+    assert!(matches!(next, Err(KeysError::Damaged { .. })));
     assert_eq!(
         files(place.path()),
         TOGETHER,

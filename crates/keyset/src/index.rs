@@ -12,7 +12,7 @@ const BLOCK_BYTES: u64 = 16 + 4;
 
 /// The first keys of all blocks.
 #[derive(Debug)]
-pub(super) struct Index {
+pub(crate) struct BlockIndex {
     firsts: Vec<Key>,
     /// How many blocks begin before each step, and behind the last one how many there are.
     before: Vec<u32>,
@@ -21,9 +21,9 @@ pub(super) struct Index {
     span: u128,
 }
 
-impl Index {
+impl BlockIndex {
     /// The index of blocks that begin so, in their order.
-    pub(super) fn new(mut firsts: Vec<Key>) -> Self {
+    pub(crate) fn new(mut firsts: Vec<Key>) -> Self {
         firsts.shrink_to_fit();
         let least = firsts.first().map_or(0, |key| key.number());
         let mut index = Self {
@@ -45,7 +45,7 @@ impl Index {
     }
 
     /// The block that holds a key if any does.
-    pub(super) fn block_of(&self, key: Key) -> Option<usize> {
+    pub(crate) fn block_of(&self, key: Key) -> Option<usize> {
         let first = self.firsts.first()?;
         if key < *first {
             return None;
@@ -65,12 +65,12 @@ impl Index {
     }
 
     /// How many blocks there are.
-    pub(super) const fn blocks(&self) -> usize {
+    pub(crate) const fn blocks(&self) -> usize {
         self.firsts.len()
     }
 
     /// What it takes in memory.
-    pub(super) const fn bytes(&self) -> u64 {
+    pub(crate) const fn bytes(&self) -> u64 {
         self.firsts.len() as u64 * BLOCK_BYTES
     }
 }
@@ -102,7 +102,7 @@ mod tests {
             numbers.sort_unstable();
             numbers.dedup();
             let firsts: Vec<Key> = numbers.iter().copied().map(Key::from_number).collect();
-            let index = Index::new(firsts.clone());
+            let index = BlockIndex::new(firsts.clone());
             let around =
                 |number: u128| [number.saturating_sub(1), number, number.saturating_add(1)];
             let asked = numbers.iter().copied().flat_map(around);

@@ -10,16 +10,15 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::vec;
 
 use clewline_core::key::Key;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::block::{BLOCK, Block, MOST_KEYS, Packed, Packer, is_sound};
-use super::filter::{Filter, LINE};
-use super::index::Index;
-use super::kept::{KeptBlocks, Tag};
-use crate::store::hot::mark;
+use crate::block::{BLOCK, Block, BlockPacker, MOST_KEYS, PackedKeys, is_sound};
+use crate::filter::{KeyFilter, LINE};
+use crate::hot::mark;
+use crate::index::BlockIndex;
+use crate::kept::{BlockTag, KeptBlocks};
 
 /// Bytes of a key.
 const KEY: usize = 16;
@@ -29,34 +28,34 @@ const MAGIC: u64 = u64::from_be_bytes(*b"keyrun 2");
 /// The magic word of runs with whole keys in their blocks, which are not read any more.
 const EARLIER: u64 = u64::from_be_bytes(*b"keyrun 1");
 const FOOT_WORDS: usize = 9;
-pub(super) const FOOT: usize = FOOT_WORDS * 8;
+pub(crate) const FOOT: usize = FOOT_WORDS * 8;
 /// Bytes that are written or read in one go.
 const CHUNK: usize = 64 * BLOCK;
 /// Bytes after which they are sent to the disk: all at once at the end would hold up others.
 const SYNC_EVERY: u64 = 16 * 1024 * 1024;
 
 /// How the names of runs end.
-pub(super) const ENDING: &str = "keys";
+pub(crate) const ENDING: &str = "keys";
 
 /// How a run is named where it counts: by number, length and sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Listing {
-    pub(super) number: u64,
-    pub(super) keys: u64,
+pub(crate) struct RunListing {
+    pub(crate) number: u64,
+    pub(crate) keys: u64,
     sum: u64,
 }
 
-impl Listing {
+impl RunListing {
     /// Bytes of a listing.
-    pub(super) const BYTES: usize = 24;
+    pub(crate) const BYTES: usize = 24;
 
-    pub(super) fn to_bytes(self) -> impl Iterator<Item = u8> {
+    pub(crate) fn to_bytes(self) -> impl Iterator<Item = u8> {
         [self.number, self.keys, self.sum]
             .into_iter()
             .flat_map(u64::to_be_bytes)
     }
 
-    pub(super) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+    pub(crate) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
         let [number, keys, sum] = words(bytes);
         Self { number, keys, sum }
     }
@@ -69,11 +68,11 @@ fn words<const COUNT: usize>(bytes: &[u8]) -> [u64; COUNT] {
 }
 
 /// Where the run of a number is.
-pub(super) fn path(folder: &Path, number: u64) -> PathBuf {
+pub(crate) fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:08}.{ENDING}"))
 }
 
-fn damaged() -> io::Error {
+pub(crate) fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "a run of keys is damaged")
 }
 
@@ -89,24 +88,24 @@ fn refused(foot: &[u8; FOOT]) -> io::Error {
 
 /// A run that is whole.
 #[derive(Debug)]
-pub(super) struct Run {
-    pub(super) listing: Listing,
-    pub(super) path: PathBuf,
+pub(crate) struct Run {
+    pub(crate) listing: RunListing,
+    pub(crate) path: PathBuf,
     file: File,
-    index: Index,
-    filter: Filter,
+    index: BlockIndex,
+    filter: KeyFilter,
 }
 
 /// Keys that are looked for, in their order, with what a filter knows them by.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
-    pub(super) keys: &'a [Key],
-    pub(super) marks: &'a [u64],
+pub(crate) struct AskedKeys<'a> {
+    pub(crate) keys: &'a [Key],
+    pub(crate) marks: &'a [u64],
 }
 
 impl Run {
     /// Opens a run that was listed.
-    pub(super) fn open(folder: &Path, listing: Listing) -> io::Result<Self> {
+    pub(crate) fn open(folder: &Path, listing: RunListing) -> io::Result<Self> {
         let path = path(folder, listing.number);
         let file = File::open(&path)?;
         let length = file.metadata()?.len();
@@ -123,7 +122,7 @@ impl Run {
         let mut summed = Summed::new(rest);
         let index = read_index(&mut summed, foot.blocks)?;
         let index_sum = summed.take_sum();
-        let filter = Filter::read(&mut summed, foot.lines, foot.probes)?;
+        let filter = KeyFilter::read(&mut summed, foot.lines, foot.probes)?;
         if index_sum != foot.index_sum || summed.take_sum() != foot.filter_sum {
             return Err(damaged());
         }
@@ -131,7 +130,7 @@ impl Run {
             listing,
             path,
             file,
-            index: Index::new(index),
+            index: BlockIndex::new(index),
             filter,
         })
     }
@@ -139,9 +138,9 @@ impl Run {
     /// Marks those keys that are in it; `known` says which of them need no look any more. Each
     /// step is taken for all keys before the next, so that they do not wait for memory one after
     /// the other; neighbours share what is read.
-    pub(super) fn mark_known(
+    pub(crate) fn mark_known(
         &self,
-        asked: Asked<'_>,
+        asked: AskedKeys<'_>,
         known: &mut [bool],
         kept: &mut KeptBlocks,
     ) -> io::Result<()> {
@@ -155,7 +154,7 @@ impl Run {
         let mut buffer = [0; BLOCK];
         for neighbours in candidates.chunk_by(|(one, _), (other, _)| one == other) {
             let block = self.block(neighbours[0].0, &mut buffer, kept)?;
-            let packed = Packed::of(block).ok_or_else(damaged)?;
+            let packed = PackedKeys::of(block).ok_or_else(damaged)?;
             for (_, at) in neighbours {
                 known[*at] = packed.holds(asked.keys[*at]);
             }
@@ -165,13 +164,13 @@ impl Run {
 
     /// Brings near what will be looked at of the blocks that are kept: the beginning of all, then
     /// the places of the keys.
-    fn draw_near(&self, asked: Asked<'_>, wanted: &[(usize, usize)], kept: &KeptBlocks) {
+    fn draw_near(&self, asked: AskedKeys<'_>, wanted: &[(usize, usize)], kept: &KeptBlocks) {
         let blocks = || {
             let wanted = wanted.iter();
             wanted.filter_map(|(number, at)| Some((kept.peek(self.tag(*number))?, *at)))
         };
         let begin = blocks().fold(0, |read, (block, _)| read ^ block[0]);
-        let place = |(block, at)| Some(Packed::of(block)?.near(asked.keys[at]));
+        let place = |(block, at)| Some(PackedKeys::of(block)?.near(asked.keys[at]));
         let places = blocks().filter_map(place).fold(0, |read, near| read ^ near);
         std::hint::black_box((begin, places));
     }
@@ -193,8 +192,8 @@ impl Run {
         Ok(buffer)
     }
 
-    const fn tag(&self, number: usize) -> Tag {
-        Tag::of(self.listing.number, number)
+    const fn tag(&self, number: usize) -> BlockTag {
+        BlockTag::of(self.listing.number, number)
     }
 
     fn check(&self, number: usize, block: &Block) -> io::Result<()> {
@@ -203,76 +202,51 @@ impl Run {
     }
 
     /// What it takes in memory.
-    pub(super) fn memory(&self) -> u64 {
+    pub(crate) fn memory(&self) -> u64 {
         self.index.bytes() + self.filter.bytes()
     }
 
     /// What it takes on disk.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         (self.index.blocks() * (BLOCK + KEY) + FOOT) as u64 + self.filter.bytes()
     }
 
     /// Removes the file; whoever still reads it may go on.
-    pub(super) fn remove(&self) -> io::Result<()> {
+    pub(crate) fn remove(&self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }
 
     /// What its index takes in memory.
     #[cfg(test)]
-    pub(super) const fn index_memory(&self) -> u64 {
+    pub(crate) const fn index_memory(&self) -> u64 {
         self.index.bytes()
     }
 
-    /// All keys, from the first on.
-    pub(super) fn keys(&self) -> Keys<'_> {
-        Keys {
-            run: self,
-            left: self.listing.keys,
-            ready: Vec::new().into_iter(),
-            chunk: Vec::new(),
-            next: 0,
-        }
-    }
-}
-
-/// All keys of a run, read many blocks at a time.
-pub(super) struct Keys<'a> {
-    run: &'a Run,
-    /// How many keys are to come.
-    left: u64,
-    /// What is left of the chunk.
-    ready: vec::IntoIter<Key>,
-    chunk: Vec<u8>,
-    /// The first block that was not read.
-    next: usize,
-}
-
-impl Keys<'_> {
-    /// The next key, while there is one.
-    pub(super) fn next(&mut self) -> io::Result<Option<Key>> {
-        if self.left == 0 {
-            return Ok(None);
-        }
-        if self.ready.len() == 0 {
-            self.read()?;
-        }
-        self.left -= 1;
-        self.ready.next().map(Some).ok_or_else(damaged)
+    /// How many blocks there are.
+    pub(crate) const fn blocks(&self) -> usize {
+        self.index.blocks()
     }
 
-    fn read(&mut self) -> io::Result<()> {
-        let blocks = (self.run.index.blocks() - self.next).min(CHUNK / BLOCK);
-        self.chunk.resize(blocks * BLOCK, 0);
-        let offset = (self.next * BLOCK) as u64;
-        self.run.file.read_exact_at(&mut self.chunk, offset)?;
+    /// The block in which the keys at or behind one begin.
+    pub(crate) fn block_from(&self, key: Key) -> usize {
+        self.index.block_of(key).unwrap_or(0)
+    }
+
+    /// The keys of some blocks, from one on, and the block behind them.
+    pub(crate) fn read_keys(
+        &self,
+        from: usize,
+        chunk: &mut Vec<u8>,
+    ) -> io::Result<(Vec<Key>, usize)> {
+        let blocks = (self.index.blocks() - from).min(CHUNK / BLOCK);
+        chunk.resize(blocks * BLOCK, 0);
+        self.file.read_exact_at(chunk, (from * BLOCK) as u64)?;
         let mut keys = Vec::with_capacity(blocks * MOST_KEYS);
-        for block in self.chunk.as_chunks().0 {
-            self.run.check(self.next, block)?;
-            keys.extend(Packed::of(block).ok_or_else(damaged)?.keys());
-            self.next += 1;
+        for (block, number) in chunk.as_chunks().0.iter().zip(from..) {
+            self.check(number, block)?;
+            keys.extend(PackedKeys::of(block).ok_or_else(damaged)?.keys());
         }
-        self.ready = keys.into_iter();
-        Ok(())
+        Ok((keys, from + blocks))
     }
 }
 
@@ -287,17 +261,17 @@ fn read_index(from: &mut impl Read, blocks: u64) -> io::Result<Vec<Key>> {
 }
 
 /// Writes a run, key by key.
-pub(super) struct RunWriter {
+pub(crate) struct RunWriter {
     path: PathBuf,
     number: u64,
     file: File,
     /// Full blocks that are not written yet.
     chunk: Vec<u8>,
     /// The one that is being filled.
-    packer: Packer,
+    packer: BlockPacker,
     /// The first key of each block.
     firsts: Vec<Key>,
-    filter: Filter,
+    filter: KeyFilter,
     keys: u64,
     unsynced: u64,
 }
@@ -305,7 +279,7 @@ pub(super) struct RunWriter {
 impl RunWriter {
     /// Begins the run of a number, for at most so many keys, with a filter of at most so many
     /// bytes.
-    pub(super) fn begin(folder: &Path, number: u64, keys: u64, filter: u64) -> io::Result<Self> {
+    pub(crate) fn begin(folder: &Path, number: u64, keys: u64, filter: u64) -> io::Result<Self> {
         let path = path(folder, number);
         Ok(Self {
             file: File::options()
@@ -317,16 +291,16 @@ impl RunWriter {
             path,
             number,
             chunk: Vec::with_capacity(CHUNK),
-            packer: Packer::default(),
+            packer: BlockPacker::default(),
             firsts: Vec::with_capacity(keys.div_ceil(MOST_KEYS as u64) as usize),
-            filter: Filter::new(keys, filter),
+            filter: KeyFilter::new(keys, filter),
             keys: 0,
             unsynced: 0,
         })
     }
 
     /// Adds a key, which is behind all others.
-    pub(super) fn push(&mut self, key: Key) -> io::Result<()> {
+    pub(crate) fn push(&mut self, key: Key) -> io::Result<()> {
         if !self.packer.has_room(key) {
             self.end_block()?;
         }
@@ -360,7 +334,7 @@ impl RunWriter {
     }
 
     /// Makes the run durable, but for its name in the folder.
-    pub(super) fn finish(mut self) -> io::Result<Run> {
+    pub(crate) fn finish(mut self) -> io::Result<Run> {
         if !self.packer.is_empty() {
             self.end_block()?;
         }
@@ -387,14 +361,14 @@ impl RunWriter {
         drop(out);
         self.file.sync_all()?;
         Ok(Run {
-            listing: Listing {
+            listing: RunListing {
                 number: self.number,
                 keys: self.keys,
                 sum: foot.sum(),
             },
             path: self.path,
             file: self.file,
-            index: Index::new(self.firsts),
+            index: BlockIndex::new(self.firsts),
             filter: self.filter,
         })
     }

@@ -9,17 +9,17 @@ use clewline_core::key::Key;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes of a block, of a sum, and of one half of a key.
-pub(super) const BLOCK: usize = 2048;
+pub(crate) const BLOCK: usize = 2048;
 const SUM: usize = 8;
 const HALF: usize = 8;
 /// Bytes that say how many hosts there are, and where the keys of one end.
 const COUNT: usize = 8;
 const END: usize = 2;
 /// Keys of a block at the most: those of one host.
-pub(super) const MOST_KEYS: usize = (BLOCK - SUM - COUNT - HALF - HALF) / HALF;
+pub(crate) const MOST_KEYS: usize = (BLOCK - SUM - COUNT - HALF - HALF) / HALF;
 
 /// A block as it lies in a file.
-pub(super) type Block = [u8; BLOCK];
+pub(crate) type Block = [u8; BLOCK];
 
 /// The sum says where a block belongs, too.
 fn sum(block: &[u8], run: u64, number: usize) -> [u8; SUM] {
@@ -28,7 +28,7 @@ fn sum(block: &[u8], run: u64, number: usize) -> [u8; SUM] {
 }
 
 /// Whether it is the block of that number in that run, as it was written.
-pub(super) fn is_sound(block: &Block, run: u64, number: usize) -> bool {
+pub(crate) fn is_sound(block: &Block, run: u64, number: usize) -> bool {
     sum(block, run, number) == block[BLOCK - SUM..]
 }
 
@@ -45,23 +45,23 @@ const fn head(hosts: usize) -> usize {
 
 /// Fills blocks.
 #[derive(Debug, Default)]
-pub(super) struct Packer {
+pub(crate) struct BlockPacker {
     hosts: Vec<u64>,
     /// How many keys there are up to the end of each host.
     ends: Vec<u16>,
     urls: Vec<u64>,
 }
 
-impl Packer {
+impl BlockPacker {
     /// Whether a key, which is behind all others, fits into the block that is being filled.
-    pub(super) fn has_room(&self, key: Key) -> bool {
+    pub(crate) fn has_room(&self, key: Key) -> bool {
         let is_new = self.hosts.last() != Some(&halves(key).0);
         let hosts = self.hosts.len() + usize::from(is_new);
         head(hosts) + (self.urls.len() + 1) * HALF + SUM <= BLOCK
     }
 
     /// Adds a key that has room.
-    pub(super) fn push(&mut self, key: Key) {
+    pub(crate) fn push(&mut self, key: Key) {
         let (host, url) = halves(key);
         self.urls.push(url);
         let end = self.urls.len() as u16;
@@ -74,12 +74,12 @@ impl Packer {
         }
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.urls.is_empty()
     }
 
     /// Writes the block of a number behind others, and begins another.
-    pub(super) fn end(&mut self, out: &mut Vec<u8>, run: u64, number: usize) {
+    pub(crate) fn end(&mut self, out: &mut Vec<u8>, run: u64, number: usize) {
         let begin = out.len();
         out.extend((self.hosts.len() as u64).to_be_bytes());
         out.extend(self.hosts.iter().flat_map(|host| host.to_be_bytes()));
@@ -97,15 +97,15 @@ impl Packer {
 
 /// The keys of a block that is sound.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Packed<'a> {
+pub(crate) struct PackedKeys<'a> {
     hosts: &'a [[u8; HALF]],
     ends: &'a [[u8; END]],
     urls: &'a [[u8; HALF]],
 }
 
-impl<'a> Packed<'a> {
+impl<'a> PackedKeys<'a> {
     /// Nothing where the parts do not fit into the block, which none is that was written.
-    pub(super) fn of(block: &'a Block) -> Option<Self> {
+    pub(crate) fn of(block: &'a Block) -> Option<Self> {
         let (count, _) = block.split_first_chunk()?;
         let hosts = usize::try_from(u64::from_be_bytes(*count)).ok()?;
         if hosts > BLOCK / HALF {
@@ -123,7 +123,7 @@ impl<'a> Packed<'a> {
 
     /// Whether a key is in it. URLs are hashes, so it is next to where it would be if they were
     /// spread evenly.
-    pub(super) fn holds(self, key: Key) -> bool {
+    pub(crate) fn holds(self, key: Key) -> bool {
         let (host, url) = halves(key);
         let urls = self.urls_on(host);
         let place = guess(urls, url);
@@ -145,14 +145,14 @@ impl<'a> Packed<'a> {
     }
 
     /// What stands where a key is looked for first.
-    pub(super) fn near(self, key: Key) -> u64 {
+    pub(crate) fn near(self, key: Key) -> u64 {
         let (host, url) = halves(key);
         let urls = self.urls_on(host);
         urls.get(guess(urls, url)).map_or(0, |other| number(*other))
     }
 
     /// All keys in their order.
-    pub(super) fn keys(self) -> impl Iterator<Item = Key> {
+    pub(crate) fn keys(self) -> impl Iterator<Item = Key> {
         let hosts = self.hosts.iter().enumerate();
         hosts.flat_map(move |(at, host)| {
             let host = u128::from(number(*host)) << 64;
@@ -204,7 +204,7 @@ mod tests {
             Key::from_number(host | u128::from(number.pow(4) << 2))
         };
         let keys: Vec<Key> = (0..3_000).map(key).collect();
-        let (mut packer, mut out, mut made) = (Packer::default(), Vec::new(), 0);
+        let (mut packer, mut out, mut made) = (BlockPacker::default(), Vec::new(), 0);
         for key in &keys {
             if !packer.has_room(*key) {
                 packer.end(&mut out, 7, made);
@@ -223,7 +223,7 @@ mod tests {
         for (per_host, wanted) in [(10_000, 12), (100, 12), (1, 27)] {
             let (blocks, keys) = blocks(per_host);
             assert_eq!(blocks.len(), wanted, "{per_host}");
-            let packed: Vec<Packed<'_>> = blocks.iter().filter_map(Packed::of).collect();
+            let packed: Vec<PackedKeys<'_>> = blocks.iter().filter_map(PackedKeys::of).collect();
             let all: Vec<Key> = packed.iter().flat_map(|block| block.keys()).collect();
             assert_eq!(all, keys, "{per_host}");
             for key in keys {
@@ -255,7 +255,7 @@ mod tests {
             let mut block = [byte; BLOCK];
             for hosts in 0..=255_u64 {
                 block[..COUNT].copy_from_slice(&hosts.to_be_bytes());
-                if let Some(packed) = Packed::of(&block) {
+                if let Some(packed) = PackedKeys::of(&block) {
                     assert!(packed.keys().count() <= MOST_KEYS * 256);
                     packed.holds(Key::from_bytes([byte; 16]));
                 }

@@ -12,21 +12,21 @@ const BITS_PER_KEY: u64 = 10;
 const WORDS: usize = 8;
 const LINE_BITS: u64 = 512;
 /// Bytes of a line.
-pub(super) const LINE: u64 = LINE_BITS / 8;
+pub(crate) const LINE: u64 = LINE_BITS / 8;
 /// Bits of a key at the most; each is named by nine bits of a number.
 const MOST_PROBES: u32 = 7;
 const PROBE_WIDTH: u32 = 9;
 
 /// The filter of a run.
 #[derive(Debug)]
-pub(super) struct Filter {
+pub(crate) struct KeyFilter {
     lines: Vec<[u64; WORDS]>,
     probes: u32,
 }
 
-impl Filter {
+impl KeyFilter {
     /// An empty one for so many keys, in about so many bytes at the most.
-    pub(super) fn new(keys: u64, most: u64) -> Self {
+    pub(crate) fn new(keys: u64, most: u64) -> Self {
         let bits = keys
             .saturating_mul(BITS_PER_KEY)
             .min(most.saturating_mul(8));
@@ -40,7 +40,7 @@ impl Filter {
     }
 
     /// Adds a key by its mark.
-    pub(super) fn add(&mut self, mark: u64) {
+    pub(crate) fn add(&mut self, mark: u64) {
         let line = self.line(mark);
         for bit in bits(mark, self.probes) {
             self.lines[line][bit / 64] |= 1 << (bit % 64);
@@ -48,14 +48,14 @@ impl Filter {
     }
 
     /// Whether a key may be in the run.
-    pub(super) fn may_have(&self, mark: u64) -> bool {
+    pub(crate) fn may_have(&self, mark: u64) -> bool {
         let line = &self.lines[self.line(mark)];
         bits(mark, self.probes).all(|bit| line[bit / 64] & (1 << (bit % 64)) != 0)
     }
 
     /// Brings the lines of keys near that will be asked for. Nothing waits for what it reads, so
     /// that the processor reads on while memory answers.
-    pub(super) fn draw_near(&self, marks: impl Iterator<Item = u64>) {
+    pub(crate) fn draw_near(&self, marks: impl Iterator<Item = u64>) {
         let read = marks.fold(0, |read, mark| read ^ self.lines[self.line(mark)][0]);
         std::hint::black_box(read);
     }
@@ -65,17 +65,17 @@ impl Filter {
     }
 
     /// Bytes that it takes, here and in a file.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.lines.len() as u64 * LINE
     }
 
     /// How many bits a key has.
-    pub(super) const fn probes(&self) -> u32 {
+    pub(crate) const fn probes(&self) -> u32 {
         self.probes
     }
 
     /// Writes all lines.
-    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         for line in &self.lines {
             let mut bytes = [0; LINE as usize];
             for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(line) {
@@ -87,7 +87,7 @@ impl Filter {
     }
 
     /// Reads as many lines as were written.
-    pub(super) fn read(from: &mut impl Read, lines: u64, probes: u64) -> io::Result<Self> {
+    pub(crate) fn read(from: &mut impl Read, lines: u64, probes: u64) -> io::Result<Self> {
         let mut filter = Self {
             lines: Vec::with_capacity(lines as usize),
             probes: (probes as u32).clamp(1, MOST_PROBES),
@@ -123,14 +123,14 @@ mod tests {
     #[test]
     fn what_was_added_is_never_denied_and_most_else_is() {
         for (most, tolerated) in [(u64::MAX, 400), (10_000, 6_000), (0, 20_000)] {
-            let mut filter = Filter::new(20_000, most);
+            let mut filter = KeyFilter::new(20_000, most);
             marks(0).for_each(|mark| filter.add(mark));
             let mut bytes = Vec::new();
             filter.write(&mut bytes).unwrap();
             assert_eq!(bytes.len() as u64, filter.bytes());
             let lines = filter.bytes() / LINE;
             let probes = u64::from(filter.probes());
-            let read = Filter::read(&mut &bytes[..], lines, probes).unwrap();
+            let read = KeyFilter::read(&mut &bytes[..], lines, probes).unwrap();
             for filter in [filter, read] {
                 assert!(marks(0).all(|mark| filter.may_have(mark)));
                 let wrong = marks(1 << 40).filter(|mark| filter.may_have(*mark)).count();

@@ -23,9 +23,9 @@ const NOTHING: u64 = 0;
 /// Keys that share a place, the one met last first.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-struct Line([u64; WAYS]);
+struct HotLine([u64; WAYS]);
 
-impl Line {
+impl HotLine {
     const EMPTY: Self = Self([NOTHING; WAYS]);
 
     /// Whether a mark is there; it is the first from now on.
@@ -49,8 +49,8 @@ impl Line {
 /// longest time. It begins small and doubles while it fills, so that a small crawl finds it in
 /// the processor's cache.
 #[derive(Debug)]
-pub(super) struct HotKeys {
-    lines: Vec<Line>,
+pub(crate) struct HotKeys {
+    lines: Vec<HotLine>,
     used: usize,
     /// Lines at the most.
     most: usize,
@@ -58,24 +58,24 @@ pub(super) struct HotKeys {
 
 impl HotKeys {
     /// A table of about so many bytes at the most.
-    pub(super) fn new(bytes: u64) -> Self {
+    pub(crate) fn new(bytes: u64) -> Self {
         let most = (bytes / KEY_BYTES).clamp(FEWEST, MOST);
         Self {
-            lines: vec![Line::EMPTY; FEWEST as usize / WAYS],
+            lines: vec![HotLine::EMPTY; FEWEST as usize / WAYS],
             used: 0,
             most: (1 << most.ilog2()) / WAYS,
         }
     }
 
     /// Whether a key was met lately.
-    pub(super) fn meet(&mut self, key: Key) -> bool {
+    pub(crate) fn meet(&mut self, key: Key) -> bool {
         let mark = mark(key);
         self.line(mark).meet(mark)
     }
 
     /// Brings the lines of keys near that will be asked for. Nothing waits for what it reads, so
     /// that the processor reads on while memory answers.
-    pub(super) fn draw_near(&self, keys: &[Key]) {
+    pub(crate) fn draw_near(&self, keys: &[Key]) {
         let last = self.lines.len() - 1;
         let read = keys.iter().fold(NOTHING, |read, key| {
             read ^ self.lines[mark(*key) as usize & last].0[0]
@@ -84,7 +84,7 @@ impl HotKeys {
     }
 
     /// Adds a key, unless it is there.
-    pub(super) fn add(&mut self, key: Key) {
+    pub(crate) fn add(&mut self, key: Key) {
         let mark = mark(key);
         if self.line(mark).meet(mark) {
             return;
@@ -95,8 +95,14 @@ impl HotKeys {
         self.put(mark);
     }
 
+    /// Forgets all keys.
+    pub(crate) fn clear(&mut self) {
+        self.lines.fill(HotLine::EMPTY);
+        self.used = 0;
+    }
+
     fn grow(&mut self) {
-        let double = vec![Line::EMPTY; 2 * self.lines.len()];
+        let double = vec![HotLine::EMPTY; 2 * self.lines.len()];
         let before = std::mem::replace(&mut self.lines, double);
         self.used = 0;
         let marks = before.iter().flat_map(|line| line.0.iter().rev());
@@ -110,14 +116,14 @@ impl HotKeys {
         self.used += usize::from(gone == NOTHING);
     }
 
-    fn line(&mut self, mark: u64) -> &mut Line {
+    fn line(&mut self, mark: u64) -> &mut HotLine {
         let at = mark as usize & (self.lines.len() - 1);
         &mut self.lines[at]
     }
 }
 
 /// What is kept of a key: the URL's part and the host's, mixed.
-pub(super) fn mark(key: Key) -> u64 {
+pub(crate) fn mark(key: Key) -> u64 {
     let number = key.number();
     let (host, url) = ((number >> 64) as u64, number as u64);
     url ^ host.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
