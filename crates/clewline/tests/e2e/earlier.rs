@@ -5,6 +5,7 @@
 //! The site was reached through a proxy: so its URLs have no port, and neither has the test.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -30,7 +31,7 @@ fn site() -> LiveWeb {
             let mut text = format!("<title>{number}</title><a href=/>home</a>");
             if number < PAGES / 2 {
                 let (on, far) = (number + 40, number + 80);
-                text += &format!("<a href=/p/{on}>on</a><a href=/p/{far}>far</a>");
+                let _ = write!(text, "<a href=/p/{on}>on</a><a href=/p/{far}>far</a>");
             }
             Page::html(text).into()
         });
