@@ -110,7 +110,12 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 15] = [
     (
         "export",
         "dependencies",
-        &["clewline", "clewline-search", "clewline-serve", "clewline-cli"],
+        &[
+            "clewline",
+            "clewline-search",
+            "clewline-serve",
+            "clewline-cli",
+        ],
     ),
     (
         "search",
