@@ -9,6 +9,8 @@
 mod earlier;
 mod files;
 mod job;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use std::io;
