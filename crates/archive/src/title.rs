@@ -10,13 +10,13 @@ use std::io::Read as _;
 use std::rc::Rc;
 
 use clewline_html::references::decoded_text;
+use clewline_job::archive::CaptureContent;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use lol_html::html_content::{TextChunk, TextType};
 use lol_html::{
     AsciiCompatibleEncoding, ElementContentHandlers, HtmlRewriter, MemorySettings, Settings,
 };
 
-use crate::content::CaptureContent;
 use crate::rewrite;
 
 /// How much of a page is looked at.

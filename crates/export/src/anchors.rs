@@ -5,14 +5,14 @@
 
 use std::collections::HashMap;
 
-use clewline_archive::Archive;
 use clewline_content::{ContentLimits, LinkElement, PageLink, page_links};
 use clewline_core::key::{Key, Keyer};
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
+use clewline_job::pages::PageReader;
 use clewline_job::record::Record;
 
-use crate::bodies::body_of;
+use crate::pages::MOST_BODY;
 use crate::words::text_of;
 
 /// What a page says about a link. Of several links to one target each is that of the first that
@@ -30,11 +30,11 @@ pub(crate) struct Anchors(HashMap<(Key, LinkElement), Said>);
 
 impl Anchors {
     /// Reads the page of a record. What is damaged, missing or too much to read says nothing.
-    pub(crate) fn read(archive: &Archive, keyer: &Keyer, record: &Record) -> Self {
-        Self::of_page(archive, keyer, record).unwrap_or_default()
+    pub(crate) fn read(reader: &PageReader, keyer: &Keyer, record: &Record) -> Self {
+        Self::of_page(reader, keyer, record).unwrap_or_default()
     }
 
-    fn of_page(archive: &Archive, keyer: &Keyer, record: &Record) -> Option<Self> {
+    fn of_page(reader: &PageReader, keyer: &Keyer, record: &Record) -> Option<Self> {
         // Links of pages that answer with an error are links, too.
         let is_page = matches!(
             record.content_type.as_deref(),
@@ -43,8 +43,8 @@ impl Anchors {
         if !is_page {
             return None;
         }
-        let body = body_of(archive, record).ok()?;
-        let text = text_of(&body, record.charset.as_deref());
+        let answer = reader.answer(record, MOST_BODY).ok()?;
+        let text = text_of(&answer.body, record.charset.as_deref());
         let found = page_links(&text, &record.url.to_url(), &ContentLimits::default());
         let mut links: HashMap<_, Said> = HashMap::new();
         for link in found.ok()? {

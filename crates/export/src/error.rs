@@ -26,7 +26,7 @@ pub enum ExportError {
     NoRecords(PathBuf),
     /// The form needs bodies, and there are none.
     #[error("{0}; without an archive only csv, sitemap and graph can be exported")]
-    Archive(#[from] clewline_archive::OpenError),
+    Archive(#[from] clewline_job::archive::OpenError),
     /// A file of the job cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Input {
@@ -70,6 +70,7 @@ impl From<PagesError> for ExportError {
         match error {
             PagesError::Job(error) => Self::Job(error),
             PagesError::NoArchive(path) | PagesError::NoRecords(path) => Self::NoRecords(path),
+            PagesError::Archive(error) => Self::Archive(error),
             PagesError::Io { path, source } => Self::Input { path, source },
         }
     }

@@ -13,7 +13,6 @@ use clewline_job::log::Offset;
 use serde::Serialize;
 
 use crate::Existing;
-use crate::archives::Archives;
 use crate::columns::{PageRow, SCHEMA_VERSION};
 use crate::draft::{Draft, DraftFile, MARKER};
 use crate::error::ExportError;
@@ -109,7 +108,6 @@ pub fn export(
     let job = Job::open(job)?;
     let mut work = Work {
         job: &job,
-        archives: Archives::new(&job),
         form,
         options,
         tell,
@@ -122,7 +120,6 @@ pub fn export(
 /// What forms share while they work.
 pub(crate) struct Work<'a> {
     pub(crate) job: &'a Job,
-    pub(crate) archives: Archives,
     form: Form,
     pub(crate) options: &'a Options,
     tell: &'a mut dyn FnMut(Progress),

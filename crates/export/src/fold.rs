@@ -10,12 +10,13 @@ use std::collections::HashMap;
 
 use clewline_job::Job;
 use clewline_job::log::Offset;
+use clewline_job::pages::PageNeeds;
 use clewline_job::record::Record;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::ExportError;
 use crate::filter::Filter;
-use crate::pages::Filtered;
+use crate::pages::filtered;
 use crate::words::Media;
 
 /// Pages that are compared, about a hundred bytes each while they are.
@@ -44,10 +45,10 @@ impl Folded {
     /// Compares the pages that filters let through.
     pub(crate) fn of_job(job: &Job, filters: &[Filter]) -> Result<Self, ExportError> {
         let mut pages = Vec::new();
-        for record in Filtered::new(job, filters)? {
-            let (place, record) = record?;
-            if Media::of(&record).is_some() && pages.len() < MOST_PAGES {
-                pages.push(Candidate::of(place, &record));
+        for page in filtered(job, filters, PageNeeds::default())? {
+            let page = page?;
+            if Media::of(&page.record).is_some() && pages.len() < MOST_PAGES {
+                pages.push(Candidate::of(page.offset, &page.record));
             }
         }
         Ok(Self::of(&pages))

@@ -23,8 +23,6 @@
 #![warn(missing_docs)]
 
 mod anchors;
-mod archives;
-mod bodies;
 mod columns;
 mod draft;
 mod error;
@@ -34,7 +32,6 @@ mod fold;
 mod form;
 mod link_rows;
 mod names;
-mod ordered;
 mod outlinks;
 mod pages;
 mod soft_404;

@@ -8,17 +8,16 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use clewline_archive::Archive;
 use clewline_core::key::{Key, Keyer};
 use clewline_core::link::LinkKind;
 use clewline_job::log::LinksReader;
+use clewline_job::pages::{Ordered, PageReader, threads};
 use clewline_job::record::Record;
 
 use crate::anchors::Anchors;
 use crate::columns::LinkRow;
 use crate::error::ExportError;
 use crate::export::Work;
-use crate::ordered::{Ordered, threads};
 use crate::outlinks::Outlinks;
 use crate::urls::Urls;
 
@@ -64,12 +63,12 @@ impl LinkRows {
             return Ok(None);
         };
         let found = match work.job.keyer() {
-            Some(keyer) => Some((work.archives.open()?, keyer.clone())),
+            Some(keyer) => Some((work.job.reader()?, keyer.clone())),
             // The keys of the job cannot be made again.
             None => None,
         };
         let read = move |task: Task| match &found {
-            Some((archive, keyer)) => Says::read(archive, keyer, &task),
+            Some((reader, keyer)) => Says::read(reader, keyer, &task),
             None => Says::default(),
         };
         let readers = Ordered::start(threads(work.options.threads), read);
@@ -166,12 +165,12 @@ impl LinkRows {
 }
 
 impl Says {
-    fn read(archive: &Archive, keyer: &Keyer, task: &Task) -> Self {
+    fn read(reader: &PageReader, keyer: &Keyer, task: &Task) -> Self {
         let outlinks = task
             .leads_elsewhere
-            .then(|| Outlinks::read(archive, keyer, task.record.url.as_str()));
+            .then(|| Outlinks::read(reader, keyer, &task.record.url));
         Self {
-            anchors: Anchors::read(archive, keyer, &task.record),
+            anchors: Anchors::read(reader, keyer, &task.record),
             outlinks: outlinks.unwrap_or_default(),
         }
     }

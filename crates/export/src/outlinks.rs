@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 
-use clewline_archive::Archive;
 use clewline_core::key::{Key, Keyer};
-use clewline_job::rebuild;
+use clewline_core::url::CrawlUrl;
+use clewline_job::pages::PageReader;
 
 /// The URLs that a page names.
 #[derive(Debug, Default)]
@@ -16,21 +16,14 @@ pub(crate) struct Outlinks(HashMap<Key, String>);
 
 impl Outlinks {
     /// Reads what the archive knows of a page. What is damaged or missing tells nothing.
-    pub(crate) fn read(archive: &Archive, keyer: &Keyer, url: &str) -> Self {
-        Self::of_page(archive, keyer, url).unwrap_or_default()
-    }
-
-    fn of_page(archive: &Archive, keyer: &Keyer, url: &str) -> Option<Self> {
-        let held = archive.best(url, None, |capture| capture.url == url);
-        let block = archive.notes(&held.ok()??).ok()??;
-        let links = rebuild::outlinks(&block[..]).ok()?;
-        let mut urls = HashMap::with_capacity(links.len());
-        for link in links {
+    pub(crate) fn read(reader: &PageReader, keyer: &Keyer, url: &CrawlUrl) -> Self {
+        let mut urls = HashMap::new();
+        for link in reader.links(url) {
             let key = keyer.key(&link.url);
             urls.entry(key)
                 .or_insert_with(|| link.url.as_str().to_owned());
         }
-        Some(Self(urls))
+        Self(urls)
     }
 
     /// The URL behind a key that the page links to.

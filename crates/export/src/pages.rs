@@ -1,26 +1,25 @@
 //! Records with what their pages say, in the order of the log.
 //!
-//! Owns what is done for a page: reading its body out of the archive, and what the body says.
-//! Invariants: the order is that of the log, however many threads there are; a page that breaks
-//! the reader costs that page only.
+//! Owns which pages are read and what their bodies say; `clewline-job` finds them. Invariants: the
+//! order is that of the log, however many threads there are; a page that breaks the reader costs
+//! that page only.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::sync::Arc;
 
-use clewline_archive::Archive;
 use clewline_content::{Content, ContentLimits, ItemRules, Items, ReadingSpeed, Refusal};
 use clewline_job::Job;
 use clewline_job::log::Offset;
-use clewline_job::pages::CommittedRecords;
+use clewline_job::pages::{JobPage, JobPages, PageNeeds, PagesOnThreads, threads};
 use clewline_job::record::Record;
 
-use crate::bodies::body_of;
 use crate::error::ExportError;
 use crate::export::Work;
 use crate::filter::Filter;
-use crate::ordered::{Ordered, threads};
 use crate::words::{Media, Words, text_of};
+
+/// Bytes of a body that are read: one more than the content of a page may have, so that a longer
+/// one is known to be longer and refused.
+pub(crate) const MOST_BODY: u64 = 16 * 1024 * 1024 + 1;
 
 /// How much of a page is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,74 +72,55 @@ impl Page {
     }
 }
 
-/// Records that filters let through.
-pub(crate) struct Filtered<'a> {
-    records: CommittedRecords,
+/// The records that filters let through, with what is wanted of their pages.
+pub(crate) fn filtered<'a>(
+    job: &Job,
     filters: &'a [Filter],
-}
-
-impl<'a> Filtered<'a> {
-    pub(crate) fn new(job: &Job, filters: &'a [Filter]) -> Result<Self, ExportError> {
-        Ok(Self {
-            records: job.records()?,
-            filters,
-        })
-    }
-
-    /// How far reading is.
-    pub(crate) fn offset(&self) -> Offset {
-        self.records.offset()
-    }
-}
-
-impl Iterator for Filtered<'_> {
-    type Item = Result<(Offset, Record), ExportError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let found = self.records.find(|record| match record {
-            Ok((_, record)) => self.filters.iter().all(|filter| filter.matches(record)),
-            Err(_) => true,
-        });
-        found.map(|found| found.map_err(ExportError::from))
-    }
+    needs: PageNeeds,
+) -> Result<JobPages<'a>, ExportError> {
+    let is_kept = |record: &Record| filters.iter().all(|filter| filter.matches(record));
+    Ok(job.pages(needs)?.only(is_kept))
 }
 
 /// Reads pages.
-pub(crate) struct Pages<'a> {
-    records: Filtered<'a>,
-    /// Nothing where records are all that is wanted.
-    readers: Option<Ordered<(Offset, Record), Page>>,
-    path: &'a Path,
+pub(crate) enum Pages<'a> {
+    /// Records are all that is wanted.
+    Records(JobPages<'a>),
+    Read(PagesOnThreads<'a, Page>),
 }
 
 impl<'a> Pages<'a> {
     /// Begins to read. Without a need for bodies the archive is not opened.
     pub(crate) fn new(work: &Work<'a>, need: Need) -> Result<Self, ExportError> {
-        let (job, options) = (work.job, work.options);
-        let readers = match need {
-            Need::Record => None,
-            Need::Body | Need::Words(_) => {
-                let reader = PageReader {
-                    archive: work.archives.open()?,
-                    need,
-                    rules: options.rules.clone(),
-                };
-                let started = Ordered::start(threads(options.threads), move |(place, record)| {
-                    reader.read(place, record)
-                });
-                Some(started.map_err(ExportError::input(job.path()))?)
+        let options = work.options;
+        let speed = match need {
+            Need::Record => {
+                let records = filtered(work.job, &options.filters, PageNeeds::default())?;
+                return Ok(Self::Records(records));
             }
+            Need::Body => None,
+            Need::Words(speed) => Some(speed),
         };
-        Ok(Self {
-            records: Filtered::new(job, &options.filters)?,
-            readers,
-            path: job.path(),
-        })
+        let needs = PageNeeds {
+            body: Some(MOST_BODY),
+            links: false,
+        };
+        let pages = filtered(work.job, &options.filters, needs)?;
+        let pages = pages.reading_only(|record| Media::of(record).is_some());
+        let words = WordsReader {
+            speed,
+            rules: options.rules.clone(),
+        };
+        let read = pages.on_threads(threads(options.threads), move |page| words.read(page))?;
+        Ok(Self::Read(read))
     }
 
     /// How far reading is.
-    pub(crate) fn offset(&self) -> Offset {
-        self.records.offset()
+    pub(crate) const fn offset(&self) -> Offset {
+        match self {
+            Self::Records(pages) => pages.offset(),
+            Self::Read(pages) => pages.offset(),
+        }
     }
 }
 
@@ -148,42 +128,34 @@ impl Iterator for Pages<'_> {
     type Item = Result<Page, ExportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let Some(readers) = &mut self.readers else {
-            let next = self.records.next()?;
-            return Some(next.map(|(place, record)| Page::new(place, record)));
-        };
-        while readers.has_room() {
-            match self.records.next() {
-                None => break,
-                Some(Ok(found)) => readers.push(found),
-                Some(Err(error)) => return Some(Err(error)),
+        let next = match self {
+            Self::Records(pages) => {
+                let next = pages.next()?;
+                next.map(|page| Page::new(page.offset, page.record))
             }
-        }
-        let page = readers.next()?;
-        Some(page.map_err(ExportError::input(self.path)))
+            Self::Read(pages) => pages.next()?,
+        };
+        Some(next.map_err(ExportError::from))
     }
 }
 
-/// Reads one page after the other, on any thread.
-struct PageReader {
-    archive: Arc<Archive>,
-    need: Need,
+/// Finds out what pages say, on any thread.
+struct WordsReader {
+    /// Nothing if their bytes are wanted.
+    speed: Option<ReadingSpeed>,
     rules: Option<ItemRules>,
 }
 
-impl PageReader {
-    fn read(&self, place: Offset, record: Record) -> Page {
-        let mut page = Page::new(place, record);
-        let Some(media) = Media::of(&page.record) else {
+impl WordsReader {
+    fn read(&self, read: JobPage) -> Page {
+        let mut page = Page::new(read.offset, read.record);
+        let (Some(media), Some(answer)) = (Media::of(&page.record), read.answer) else {
             return page;
         };
-        page.found = match body_of(&self.archive, &page.record) {
-            Err(why) => Found::Unreadable(why),
-            Ok(body) => match self.need {
-                Need::Record => Found::Nothing,
-                Need::Body => Found::Body(body),
-                Need::Words(speed) => self.words(&mut page, &body, media, speed),
-            },
+        page.found = match (answer, self.speed) {
+            (Err(why), _) => Found::Unreadable(why.to_string()),
+            (Ok(answer), None) => Found::Body(answer.body),
+            (Ok(answer), Some(speed)) => self.words(&mut page, &answer.body, media, speed),
         };
         page
     }

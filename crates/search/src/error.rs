@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clewline_job::JobFileError;
+use clewline_job::archive::OpenError;
 use clewline_job::pages::PagesError;
 use tantivy::TantivyError;
 use tantivy::directory::error::{LockError, OpenWriteError};
@@ -21,6 +22,9 @@ pub enum SearchError {
     /// There is nothing to index.
     #[error("{} has no archive to make an index from; crawl without --no-archive", .0.display())]
     NoArchive(PathBuf),
+    /// The archive cannot be opened.
+    #[error(transparent)]
+    Archive(OpenError),
     /// There is no index yet.
     #[error("{} has no index; clewline index makes one", .0.display())]
     NoIndex(PathBuf),
@@ -51,6 +55,7 @@ impl From<PagesError> for SearchError {
             PagesError::Job(error) => Self::Job(error),
             PagesError::NoArchive(path) | PagesError::NoRecords(path) => Self::NoArchive(path),
             PagesError::Io { path, source } => Self::Io { path, source },
+            PagesError::Archive(error) => Self::Archive(error),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use clewline_job::archive::Position;
 use clewline_job::log::Offset;
-use clewline_job::pages::{ArchiveWalk, CommittedArchive, WalkNeeds, WalkedCapture, WalkedPage};
+use clewline_job::pages::{ArchiveWalk, CommittedArchive, PageNeeds, WalkedCapture, WalkedPage};
 use clewline_job::rebuild::ReadAnswer;
 use clewline_job::record::{OutcomeKind, Record};
 use clewline_warc::Moment;
@@ -62,7 +62,7 @@ impl<'a> Source<'a> {
         known: &'a dyn Fn(u64) -> Option<u64>,
         read_answer: &'a ReadAnswer<'a>,
     ) -> Self {
-        let needs = WalkNeeds {
+        let needs = PageNeeds {
             body: Some(MOST_DECODED),
             links: false,
         };

@@ -22,10 +22,9 @@ use clewline_html::references::escaped_text;
 use clewline_warc::cdxj::Capture;
 use url::Url;
 
-use crate::content::{CaptureContent, ContentError};
-use crate::open::{Archive, ArchivedCapture};
 use crate::output::{Existing, OutputError};
 use crate::rewrite::{self, Banner, DocumentBody, Guide, Rewritten, Unchanged, Use};
+use clewline_job::archive::{Archive, ArchivedCapture, CaptureContent, ContentError};
 
 use list::FileList;
 use place::PartialMirror;

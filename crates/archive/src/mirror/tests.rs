@@ -1,7 +1,7 @@
 //! A small site as files.
 
 use super::*;
-use crate::open::tests::write;
+use crate::samples::write;
 
 const HTML: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=iso-8859-1\r\n\r\n";
 const CSS: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/css\r\n\r\n";

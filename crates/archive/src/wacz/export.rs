@@ -11,14 +11,13 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Seek as _, Write a
 use std::path::Path;
 
 use aws_lc_rs::digest;
+use clewline_job::archive::{Archive, PACKAGED, WarcLocation};
 use clewline_warc::cdxj::{self, Capture};
 use clewline_warc::read::{WarcReader, Watched};
 use clewline_warc::{Digest, Moment};
 use serde_json::{Value, json};
 
-use super::ARCHIVE;
 use super::zip::ZipWriter;
-use crate::open::{Archive, WarcLocation};
 use crate::output::{Existing, OutputError};
 use crate::title;
 
@@ -82,7 +81,7 @@ fn written(
     for (place, name) in archive.places().iter().zip(&names) {
         let contents = place.open()?.take(whole_length(place)?);
         let contents = Watched::new(contents, &mut packed);
-        package.add(&format!("{ARCHIVE}{name}"), contents)?;
+        package.add(&format!("{PACKAGED}{name}"), contents)?;
     }
     let lines = Lines::for_archive(archive, &names, folder)?;
     package.add_index(lines.sorted)?;
@@ -319,7 +318,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::open::tests::write;
+    use crate::samples::write;
 
     const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
 

@@ -14,13 +14,14 @@ use clewline_core::link::LinkKind;
 use clewline_core::rank::page_rank;
 use clewline_job::escape;
 use clewline_job::log::links;
+use clewline_job::pages::PageNeeds;
 use clewline_job::record::Record;
 
 use crate::draft::{Draft, DraftFile};
 use crate::error::ExportError;
 use crate::export::{Output, Sink, Work};
 use crate::form::csv::Row;
-use crate::pages::Filtered;
+use crate::pages::filtered;
 
 /// Nodes of the graph.
 const MOST_NODES: usize = 8_000_000;
@@ -74,12 +75,12 @@ fn write_graph(work: &mut Work<'_>, mut writers: Writers<'_>) -> Result<(), Expo
     let graph = Graph::read(work)?;
     let ranks = page_rank(graph.keys.len(), &graph.followed, ROUNDS);
     writers.begin()?;
-    let mut records = Filtered::new(work.job, &work.options.filters)?;
+    let mut records = filtered(work.job, &work.options.filters, PageNeeds::default())?;
     for rank in ranks {
         let Some(record) = records.next() else {
             break;
         };
-        let (_, record) = record?;
+        let record = record?.record;
         work.done.rows += 1;
         work.tell_of(records.offset());
         let number = work.done.rows as usize - 1;
@@ -133,9 +134,9 @@ struct Graph {
 impl Graph {
     fn read(work: &mut Work<'_>) -> Result<Self, ExportError> {
         let mut graph = Self::default();
-        let records = Filtered::new(work.job, &work.options.filters)?;
+        let records = filtered(work.job, &work.options.filters, PageNeeds::default())?;
         for (number, record) in (0_u32..).zip(records.take(MOST_NODES)) {
-            graph.keys.push((record?.1.key, number));
+            graph.keys.push((record?.record.key, number));
         }
         graph.keys.sort_unstable();
         graph.degrees = vec![Degrees::default(); graph.keys.len()];

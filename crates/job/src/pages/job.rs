@@ -6,10 +6,11 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use clewline_core::key::Keyer;
 
-use super::PagesError;
+use super::{JobPages, PageNeeds, PageReader, PagesError};
 use crate::log::urls::{self, Records, records_from};
 use crate::log::{LinksReader, Offset, links};
 use crate::record::Record;
@@ -23,6 +24,8 @@ pub struct Job {
     links_end: Offset,
     keyer: Option<Keyer>,
     earlier: Vec<PathBuf>,
+    /// Opened when something of the archive is wanted, once: that may take a pass over its files.
+    reader: OnceLock<Arc<PageReader>>,
 }
 
 impl Job {
@@ -42,6 +45,7 @@ impl Job {
             links_end: Offset(links_length),
             keyer: None,
             earlier: Vec::new(),
+            reader: OnceLock::new(),
         };
         let Some(stored) = stored else {
             return Ok(job);
@@ -85,11 +89,6 @@ impl Job {
         self.keyer.as_ref()
     }
 
-    /// Folders of earlier crawls that hold bodies of this one.
-    pub fn earlier(&self) -> &[PathBuf] {
-        &self.earlier
-    }
-
     /// Committed records.
     pub fn records(&self) -> Result<CommittedRecords, PagesError> {
         let path = self.urls_path();
@@ -98,6 +97,23 @@ impl Job {
             records: records.until(self.urls_end),
             path,
         })
+    }
+
+    /// Pages in the order of the records, with what is wanted of them.
+    pub fn pages<'a>(&self, needs: PageNeeds) -> Result<JobPages<'a>, PagesError> {
+        let is_record_enough = needs == PageNeeds::default();
+        let reader = (!is_record_enough).then(|| self.reader()).transpose()?;
+        let path = self.path.clone();
+        Ok(JobPages::new(self.records()?, needs, reader, path))
+    }
+
+    /// Reads what the archive holds of single pages.
+    pub fn reader(&self) -> Result<Arc<PageReader>, PagesError> {
+        if let Some(opened) = self.reader.get() {
+            return Ok(Arc::clone(opened));
+        }
+        let opened = Arc::new(PageReader::open(&self.path, &self.earlier)?);
+        Ok(Arc::clone(self.reader.get_or_init(|| opened)))
     }
 
     /// Committed links; nothing if there is no log of them.

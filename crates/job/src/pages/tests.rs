@@ -9,7 +9,8 @@ use clewline_core::link::{Link, LinkKind};
 use clewline_core::url::CrawlUrl;
 use clewline_warc::read::Header;
 use clewline_warc::{
-    Block, Coding, Digest, Draft, Effort, Encoder, Moment, Original, Profile, RecordId,
+    Block, Digest, Effort, Encoder, Moment, Profile, RecordDraft, RecordId, RevisitOriginal,
+    WarcCompression,
 };
 
 use super::*;
@@ -31,12 +32,12 @@ impl Writing {
     fn begin(path: &Path, software: &str) -> Self {
         let mut writing = Self {
             file: File::create(path).unwrap(),
-            encoder: Encoder::new(Coding::default()),
+            encoder: Encoder::new(WarcCompression::default()),
             used: 0,
         };
         let info = format!("software: {software}\r\n");
         let (id, block) = (writing.id(), Block::plain(info.as_bytes()));
-        writing.put(&Draft::warcinfo(id, date(), "a", block));
+        writing.put(&RecordDraft::warcinfo(id, date(), "a", block));
         writing
     }
 
@@ -45,7 +46,7 @@ impl Writing {
         RecordId::numbered([7; 16], self.used)
     }
 
-    fn put(&mut self, draft: &Draft<'_>) {
+    fn put(&mut self, draft: &RecordDraft<'_>) {
         self.encoder
             .encode(draft, Effort::Usual, &mut self.file)
             .unwrap();
@@ -53,7 +54,7 @@ impl Writing {
 
     fn answer(&mut self, url: &str) -> RecordId {
         let (id, block) = (self.id(), Block::message(HEAD).bytes(BODY));
-        self.put(&Draft::response(id, date(), url, block).payload_digest(Digest::of(BODY)));
+        self.put(&RecordDraft::response(id, date(), url, block).payload_digest(Digest::sha1(BODY)));
         id
     }
 
@@ -61,14 +62,14 @@ impl Writing {
     fn repeat(&mut self, url: &str, target: &str) -> RecordId {
         let (id, block) = (self.id(), Block::message(HEAD));
         let profile = Profile::IdenticalPayloadDigest;
-        let draft = Draft::revisit(id, date(), url, profile, block);
-        let original = Original {
+        let draft = RecordDraft::revisit(id, date(), url, profile, block);
+        let original = RevisitOriginal {
             id: None,
             target,
             date: date(),
         };
         let draft = draft.refers_to(original);
-        self.put(&draft.payload_digest(Digest::of(BODY)));
+        self.put(&draft.payload_digest(Digest::sha1(BODY)));
         id
     }
 
@@ -77,7 +78,7 @@ impl Writing {
         let mut block = format!("{LINE_FIELD}: {line}\r\n").into_bytes();
         block.extend(outlinks(&links.iter().cloned().collect(), false));
         let (id, block) = (self.id(), Block::plain(&block));
-        self.put(&Draft::metadata(id, date(), url, block).concurrent_to(of));
+        self.put(&RecordDraft::metadata(id, date(), url, block).concurrent_to(of));
     }
 }
 
@@ -89,7 +90,7 @@ fn no_answer(_: &Keyer, _: &Header, _: &mut dyn BufRead) -> Option<Derived> {
     None
 }
 
-const ALL: WalkNeeds = WalkNeeds {
+const ALL: PageNeeds = PageNeeds {
     body: Some(9),
     links: true,
 };
@@ -179,4 +180,75 @@ fn what_others_archived_is_read_by_whoever_can() {
     assert_eq!(body, BODY[..9]);
     let mut walk = ArchiveWalk::new(&archive, Position::default(), ALL, &no_answer);
     assert!(walk.next().is_none());
+}
+
+/// A job of three URLs whose log has another order than its archive; the last has no capture.
+fn job_of_three(place: &Path) -> [&'static str; 3] {
+    let [one, two, three] = ["http://a.test/1", "http://a.test/2", "http://a.test/3"];
+    let archive = place.join("archive");
+    fs::create_dir(&archive).unwrap();
+    let mut writing = Writing::begin(&archive.join("a-1-00001.warc.gz"), "clewline/1");
+    let link = Link::new(CrawlUrl::parse(three).unwrap(), LinkKind::Anchor);
+    let id = writing.answer(one);
+    writing.line(one, id, std::slice::from_ref(&link));
+    let id = writing.repeat(two, one);
+    writing.line(two, id, &[]);
+    let mut log = crate::log::UrlsLog::open(place).unwrap();
+    for url in [two, one, three] {
+        log.add(&samples::record(url)).unwrap();
+    }
+    log.sync().unwrap();
+    [one, two, three]
+}
+
+fn summary(page: &JobPage) -> (String, Option<usize>, usize) {
+    let body = page.answer.as_ref().and_then(|answer| answer.as_ref().ok());
+    let url = page.record.url.as_str().to_owned();
+    (url, body.map(|it| it.body.len()), page.links.len())
+}
+
+#[test]
+fn pages_of_a_job_come_in_the_order_of_its_log() {
+    let place = tempfile::tempdir().unwrap();
+    let [one, two, three] = job_of_three(place.path());
+    let job = Job::open(place.path()).unwrap();
+    let pages: Vec<_> = job.pages(ALL).unwrap().map(Result::unwrap).collect();
+    let seen: Vec<_> = pages.iter().map(summary).collect();
+    let row = |url: &str, body, links| (url.to_owned(), body, links);
+    let expected = [
+        row(two, Some(9), 0),
+        row(one, Some(9), 1),
+        row(three, None, 0),
+    ];
+    assert_eq!(seen, expected);
+    let answer = pages[1].answer.as_ref().unwrap().as_ref().unwrap();
+    assert_eq!((&answer.head[..], &answer.body[..]), (HEAD, &BODY[..9]));
+    assert!(matches!(pages[2].answer, Some(Err(AnswerError::NoCapture))));
+    for number in 1..4 {
+        let threads = std::num::NonZero::new(number).unwrap();
+        let pages = job.pages(ALL).unwrap();
+        let made = pages.on_threads(threads, |page| summary(&page)).unwrap();
+        let made: Vec<_> = made.map(Result::unwrap).collect();
+        assert_eq!(made, expected, "{number} threads");
+    }
+}
+
+#[test]
+fn of_a_job_no_more_is_read_than_is_wanted() {
+    let place = tempfile::tempdir().unwrap();
+    let [one, two, _] = job_of_three(place.path());
+    let job = Job::open(place.path()).unwrap();
+    let pages = job.pages(ALL).unwrap();
+    let pages = pages.only(|record| record.url.as_str() != one);
+    let pages = pages.reading_only(|record| !record.url.as_str().ends_with('3'));
+    let pages: Vec<_> = pages.map(Result::unwrap).collect();
+    assert_eq!(pages.len(), 2);
+    assert_eq!(pages[0].record.url.as_str(), two);
+    assert!(pages[0].answer.is_some());
+    assert!(pages[1].answer.is_none(), "it is not to be read");
+    // Records alone need no archive.
+    fs::remove_dir_all(place.path().join("archive")).unwrap();
+    let job = Job::open(place.path()).unwrap();
+    assert_eq!(job.pages(PageNeeds::default()).unwrap().count(), 3);
+    assert!(matches!(job.pages(ALL), Err(PagesError::Archive(_))));
 }

@@ -15,9 +15,9 @@ use clewline_warc::http::{self, HttpHead};
 use clewline_warc::read::{Header, ReadError, WarcReader};
 use clewline_warc::{Digest, Moment, RecordKind};
 
-use super::PagesError;
 use super::earlier::Referred;
 use super::files::{ArchiveFile, CommittedArchive};
+use super::{PageNeeds, PagesError};
 use crate::archive::Position;
 use crate::metadata;
 use crate::rebuild::{ReadAnswer, is_ours};
@@ -29,15 +29,6 @@ const MOST_PLACES: usize = 65_536;
 const LONGEST_BLOCK: u64 = 16 * 1024 * 1024;
 /// Bytes of a warcinfo record that are looked at.
 const LONGEST_INFO: u64 = 64 * 1024;
-
-/// What is wanted of a page beside its record.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WalkNeeds {
-    /// Bytes of its decoded body at the most; without it heads and bodies are not read.
-    pub body: Option<u64>,
-    /// Its links.
-    pub links: bool,
-}
 
 /// A settled URL.
 #[derive(Debug)]
@@ -84,7 +75,7 @@ impl WalkedCapture {
 /// Reads the pages of an archive.
 pub struct ArchiveWalk<'a> {
     archive: &'a CommittedArchive,
-    needs: WalkNeeds,
+    needs: PageNeeds,
     /// Reads answers that no line of a crawl speaks of.
     read_answer: &'a ReadAnswer<'a>,
     /// Number of the file that is read.
@@ -106,7 +97,7 @@ impl<'a> ArchiveWalk<'a> {
     pub fn new(
         archive: &'a CommittedArchive,
         from: Position,
-        needs: WalkNeeds,
+        needs: PageNeeds,
         read_answer: &'a ReadAnswer<'a>,
     ) -> Self {
         let file = archive

@@ -14,13 +14,10 @@ use clewline_warc::cdxj::{self, Capture, CdxjIndex, INDEX};
 use clewline_warc::read::{ReadError, WarcReader};
 use clewline_warc::{Moment, surt};
 
-use crate::section::Section;
-use crate::wacz;
+use super::package::{self, PackageError};
+use super::section::Section;
+use super::{FOLDER, OPEN};
 
-/// The archive's place in the folder of a crawl.
-const ARCHIVE: &str = "archive";
-/// What a file in progress ends with.
-const OPEN: &str = ".open";
 /// Memory for sorting an index.
 const SORTING: usize = 16 << 20;
 /// Captures of one URL that are listed.
@@ -53,7 +50,7 @@ pub enum OpenError {
         /// Which.
         path: PathBuf,
         /// Why.
-        source: wacz::PackageError,
+        source: PackageError,
     },
     /// An index cannot be made or kept.
     #[error("cannot make an index: {0}")]
@@ -62,13 +59,15 @@ pub enum OpenError {
 
 /// Where a WARC file lies.
 #[derive(Debug, Clone)]
-pub(crate) struct WarcLocation {
+pub struct WarcLocation {
     /// Its name, without folder and without `.open`.
-    pub(crate) name: String,
-    pub(crate) path: PathBuf,
+    pub name: String,
+    /// The file that it is, or that holds it.
+    pub path: PathBuf,
     /// Where it begins: not at 0 within a package.
-    pub(crate) base: u64,
-    pub(crate) length: u64,
+    pub base: u64,
+    /// How long it is.
+    pub length: u64,
 }
 
 impl WarcLocation {
@@ -85,7 +84,7 @@ impl WarcLocation {
     }
 
     /// Opens the file, as if nothing were around it.
-    pub(crate) fn open(&self) -> io::Result<Section> {
+    pub fn open(&self) -> io::Result<Section> {
         Section::new(File::open(&self.path)?, self.base, self.length)
     }
 }
@@ -105,8 +104,8 @@ struct Source {
 pub struct ArchivedCapture {
     /// What the index says.
     pub capture: Capture,
-    /// The number of its file.
-    pub(crate) place: usize,
+    /// The number of its file among [`Archive::places`].
+    pub place: usize,
 }
 
 /// WARC files and an index of their captures.
@@ -159,7 +158,8 @@ impl Archive {
         self.places.len()
     }
 
-    pub(crate) fn places(&self) -> &[WarcLocation] {
+    /// Where the files lie.
+    pub fn places(&self) -> &[WarcLocation] {
         &self.places
     }
 
@@ -174,7 +174,7 @@ impl Archive {
                 .extension()
                 .is_some_and(|ending| ending.eq_ignore_ascii_case("wacz"))
             {
-                let packed = wacz::warcs_in(path).map_err(|source| OpenError::Package {
+                let packed = package::warcs_of(path).map_err(|source| OpenError::Package {
                     path: path.to_owned(),
                     source,
                 })?;
@@ -340,7 +340,7 @@ impl Archive {
 
     /// Calls with every capture and its key, source by source, each in order; stops at the first
     /// error. Looking up meanwhile is fine, as every source is read through a file of its own.
-    pub(crate) fn each<E: From<io::Error>>(
+    pub fn each<E: From<io::Error>>(
         &self,
         mut take: impl FnMut(&str, ArchivedCapture) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -406,7 +406,7 @@ fn sorted(lines: File) -> io::Result<[CdxjIndex; 2]> {
 /// Where the files of a folder are: in its archive, in itself, or, where there are none, in the
 /// archive of the only crawl in it.
 pub fn archive_in(folder: &Path) -> io::Result<PathBuf> {
-    let inner = folder.join(ARCHIVE);
+    let inner = folder.join(FOLDER);
     if inner.is_dir() {
         return Ok(inner);
     }
@@ -416,7 +416,7 @@ pub fn archive_in(folder: &Path) -> io::Result<PathBuf> {
     let mut crawls = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?.path();
-        let archive = entry.join(ARCHIVE);
+        let archive = entry.join(FOLDER);
         if entry.extension().is_some_and(|ending| ending == CRAWL) && archive.is_dir() {
             crawls.push(archive);
         }

@@ -17,7 +17,7 @@ const WINDOW: usize = 4;
 const MOST_THREADS: usize = 64;
 
 /// Threads that do one kind of work.
-pub(crate) struct Ordered<I, O> {
+pub struct Ordered<I, O> {
     tasks: Option<SyncSender<(I, SyncSender<O>)>>,
     waiting: VecDeque<Receiver<O>>,
     threads: Vec<JoinHandle<()>>,
@@ -25,7 +25,7 @@ pub(crate) struct Ordered<I, O> {
 }
 
 /// As many threads as are asked for, else as there are cores.
-pub(crate) fn threads(asked: Option<NonZero<usize>>) -> NonZero<usize> {
+pub fn threads(asked: Option<NonZero<usize>>) -> NonZero<usize> {
     let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let number = asked.unwrap_or_else(cores).get().min(MOST_THREADS);
     NonZero::new(number).unwrap_or(NonZero::<usize>::MIN)
@@ -33,7 +33,7 @@ pub(crate) fn threads(asked: Option<NonZero<usize>>) -> NonZero<usize> {
 
 impl<I: Send + 'static, O: Send + 'static> Ordered<I, O> {
     /// Starts the threads.
-    pub(crate) fn start(
+    pub fn start(
         threads: NonZero<usize>,
         work: impl Fn(I) -> O + Send + Sync + 'static,
     ) -> io::Result<Self> {
@@ -50,7 +50,7 @@ impl<I: Send + 'static, O: Send + 'static> Ordered<I, O> {
                 }
             };
             thread::Builder::new()
-                .name(format!("export-{number}"))
+                .name(format!("pages-{number}"))
                 .spawn(run)
         };
         Ok(Self {
@@ -62,12 +62,12 @@ impl<I: Send + 'static, O: Send + 'static> Ordered<I, O> {
     }
 
     /// Whether more should be handed in before a result is taken.
-    pub(crate) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         self.waiting.len() < self.most_waiting
     }
 
     /// Hands in a piece of work.
-    pub(crate) fn push(&mut self, input: I) {
+    pub fn push(&mut self, input: I) {
         let (answer, receiver) = sync_channel(1);
         if let Some(tasks) = &self.tasks {
             // If all threads were gone, the receiver would say so.
@@ -77,9 +77,9 @@ impl<I: Send + 'static, O: Send + 'static> Ordered<I, O> {
     }
 
     /// The next result; nothing if all were taken. An error means that the work broke down.
-    pub(crate) fn next(&mut self) -> Option<io::Result<O>> {
+    pub fn next(&mut self) -> Option<io::Result<O>> {
         let receiver = self.waiting.pop_front()?;
-        let gone = |_| io::Error::other("a thread of the export ended in the middle of its work");
+        let gone = |_| io::Error::other("a thread that read pages ended in the middle of its work");
         Some(receiver.recv().map_err(gone))
     }
 }

@@ -130,7 +130,7 @@ fn a_newer_index_is_trusted_within_its_folder() {
     let held = archive.closest("http://a.test/y", None).unwrap().unwrap();
     assert!(matches!(
         archive.read(&held),
-        Err(crate::ContentError::Astray { .. })
+        Err(crate::archive::ContentError::Astray { .. })
     ));
 }
 
@@ -181,7 +181,7 @@ fn a_revisit_leads_to_its_payload() {
     let lost = archive.closest("http://a.test/r", None).unwrap().unwrap();
     assert!(matches!(
         archive.read(&lost),
-        Err(crate::ContentError::NoOriginal { .. })
+        Err(crate::archive::ContentError::NoOriginal { .. })
     ));
 }
 
@@ -190,7 +190,7 @@ fn a_folder_with_one_crawl_stands_for_it() {
     let here = folder();
     let path = here.path().to_owned();
     for (name, is_found) in [("a.crawl", true), ("b.crawl", false)] {
-        let archive = path.join(name).join(ARCHIVE);
+        let archive = path.join(name).join(FOLDER);
         fs::create_dir_all(&archive).unwrap();
         let message = ("http://a.test/p", "2020", HEAD, &b"old"[..]);
         write(&archive.join("a.warc.gz"), &[message]);

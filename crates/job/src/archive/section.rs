@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 /// A part of a file.
 #[derive(Debug)]
-pub(crate) struct Section {
+pub struct Section {
     file: File,
     base: u64,
     length: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Section {
 
 impl Section {
     /// So many bytes from a place on.
-    pub(crate) fn new(mut file: File, base: u64, length: u64) -> io::Result<Self> {
+    pub fn new(mut file: File, base: u64, length: u64) -> io::Result<Self> {
         file.seek(SeekFrom::Start(base))?;
         Ok(Self {
             file,

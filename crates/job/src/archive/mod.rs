@@ -1,8 +1,17 @@
-//! `archive/`: the names in it, places in it, and the fields that a crawl adds to its records.
+//! `archive/`: the names in it, places in it, the fields that a crawl adds to its records, and
+//! opening it for whoever looks for captures.
 //!
-//! Owns what writers and readers of an archive must agree on. It refuses to know how records are
-//! written and read (`clewline-warc`). Invariant: places compare as the archive is written, file
-//! after file by their serial numbers.
+//! Owns what writers and readers of an archive must agree on, and the way from a path (the folder
+//! of a crawl, a folder of WARC files, WARC and WACZ files) to the captures of a URL ([`Archive`])
+//! and what they hold ([`CaptureContent`]). It refuses to know how records are written and read
+//! (`clewline-warc`). Invariant: places compare as the archive is written, file after file by
+//! their serial numbers.
+
+mod content;
+mod open;
+mod package;
+mod section;
+mod zip;
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +19,13 @@ use clewline_warc::cdxj::{self, Capture};
 
 use crate::escape;
 use crate::log::Offset;
+
+pub use content::{CaptureContent, ContentError, LARGEST};
+pub use open::{
+    Archive, ArchivedCapture, OpenError, WarcLocation, archive_in, is_archive, warcs_in,
+};
+pub use package::{ARCHIVE as PACKAGED, PackageError};
+pub use section::Section;
 
 /// The archive's place in a job folder.
 pub const FOLDER: &str = "archive";

@@ -11,8 +11,8 @@ use clewline_warc::http::{self, HttpHead};
 use clewline_warc::read::{ReadError, WarcReader};
 use clewline_warc::{MediaType, Moment, RecordKind};
 
-use crate::open::{Archive, ArchivedCapture};
-use crate::section::Section;
+use super::open::{Archive, ArchivedCapture};
+use super::section::Section;
 
 /// The most that a body may decode to.
 pub const LARGEST: u64 = 4 << 30;
