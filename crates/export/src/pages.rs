@@ -74,7 +74,7 @@ impl Page {
 
 /// The records that filters let through, with what is wanted of their pages.
 pub(crate) fn filtered<'a>(
-    job: &Job,
+    job: &'a Job,
     filters: &'a [Filter],
     needs: PageNeeds,
 ) -> Result<JobPages<'a>, ExportError> {
@@ -116,7 +116,7 @@ impl<'a> Pages<'a> {
     }
 
     /// How far reading is.
-    pub(crate) const fn offset(&self) -> Offset {
+    pub(crate) fn offset(&self) -> Offset {
         match self {
             Self::Records(pages) => pages.offset(),
             Self::Read(pages) => pages.offset(),

@@ -317,6 +317,10 @@ fn hash(digest: &digest::Digest) -> String {
 mod tests {
     use std::path::PathBuf;
 
+    use clewline_job::Job;
+    use clewline_job::pages::PageNeeds;
+    use clewline_job::rebuild::{Derived, ReadAnswer};
+
     use super::*;
     use crate::samples::write;
 
@@ -368,6 +372,44 @@ mod tests {
                 .unwrap();
             assert_eq!(body, expected);
         }
+    }
+
+    #[test]
+    fn a_package_opens_as_a_job_without_logs() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["a", "b"].map(|name| folder.path().join(format!("{name}.warc.gz")));
+        for (path, url) in paths.iter().zip(["http://a.test/", "http://b.test/"]) {
+            write(path, &[(url, "2020", HEAD, url.as_bytes())]);
+        }
+        let archive = Archive::open(&paths).unwrap();
+        let package = folder.path().join("x.wacz");
+        export(&archive, &package, Existing::Keep, &mut |_, _| {}).unwrap();
+        let read: &ReadAnswer<'_> = &|_, header, _| {
+            let record = serde_json::json!({
+                "v": 1, "url": header.target()?, "key": "000102030405060708090a0b0c0d0e0f",
+                "outcome": "fetched", "wire_bytes": 1, "body_bytes": 2, "links": 0,
+                "new_links": 0, "depth": 1, "kind": "anchor", "tries": 1, "timings": {},
+                "fetched_at": "2026-11-15T12:00:00.500Z",
+            });
+            let record = serde_json::from_value(record).unwrap();
+            let links = Vec::new();
+            Some(Derived { record, links })
+        };
+        let job = Job::open(&package).unwrap();
+        let needs = PageNeeds {
+            body: Some(100),
+            links: false,
+        };
+        let pages = job.pages(needs).unwrap().reading_answers(read);
+        let mut seen = Vec::new();
+        for page in pages {
+            let page = page.unwrap();
+            let answer = page.answer.unwrap().unwrap();
+            assert_eq!(answer.head, HEAD);
+            assert_eq!(answer.body, page.record.url.as_str().as_bytes());
+            seen.push(page.record.url.as_str().to_owned());
+        }
+        assert_eq!(seen, ["http://a.test/", "http://b.test/"]);
     }
 
     #[test]

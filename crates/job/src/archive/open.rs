@@ -5,6 +5,7 @@
 //! one of the files that were opened, whatever an index says.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -71,7 +72,7 @@ pub struct WarcLocation {
 }
 
 impl WarcLocation {
-    fn of_file(path: PathBuf) -> io::Result<Self> {
+    pub(crate) fn of_file(path: PathBuf) -> io::Result<Self> {
         let length = fs::metadata(&path)?.len();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(OPEN).unwrap_or(&name).to_owned();
@@ -81,6 +82,22 @@ impl WarcLocation {
             base: 0,
             length,
         })
+    }
+
+    /// The WARC files that a file holds: those of a package, else itself.
+    pub(crate) fn in_file(path: &Path) -> Result<Vec<Self>, OpenError> {
+        let is_wacz = |ending: &OsStr| ending.eq_ignore_ascii_case("wacz");
+        if path.extension().is_some_and(is_wacz) {
+            return package::warcs_of(path).map_err(|source| OpenError::Package {
+                path: path.to_owned(),
+                source,
+            });
+        }
+        let found = Self::of_file(path.to_owned()).map_err(|source| OpenError::Input {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(vec![found])
     }
 
     /// Opens the file, as if nothing were around it.
@@ -170,19 +187,7 @@ impl Archive {
             source,
         };
         if !path.is_dir() {
-            if path
-                .extension()
-                .is_some_and(|ending| ending.eq_ignore_ascii_case("wacz"))
-            {
-                let packed = package::warcs_of(path).map_err(|source| OpenError::Package {
-                    path: path.to_owned(),
-                    source,
-                })?;
-                self.places.extend(packed);
-            } else {
-                let place = WarcLocation::of_file(path.to_owned()).map_err(failed)?;
-                self.places.push(place);
-            }
+            self.places.extend(WarcLocation::in_file(path)?);
             return Ok(None);
         }
         let folder = archive_in(path).map_err(failed)?;

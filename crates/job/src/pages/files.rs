@@ -1,7 +1,8 @@
 //! The files of an archive, and how far each is committed.
 //!
 //! Owns their order and their ends. A file in progress ends with `.open`; without a witnessed
-//! commit nothing of it counts. A folder of WARC files without a job is an archive, too.
+//! commit nothing of it counts. A folder of WARC files without a job is an archive, too, and so is a
+//! single WARC file or a package of them (WACZ).
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::PagesError;
 use super::earlier::Earlier;
-use crate::archive::{FOLDER, NAME, OPEN, Position};
+use crate::archive::{FOLDER, NAME, OPEN, Position, Section, WarcLocation};
 use crate::{JobFile, JobFileError, JobStanding};
 
 /// Looks at a folder in which a file is missing.
@@ -41,6 +42,8 @@ pub struct ArchiveFile {
     pub serial: u64,
     /// Bytes that are committed.
     pub end: u64,
+    /// Where it begins: not at 0 within a package.
+    base: u64,
 }
 
 impl CommittedArchive {
@@ -108,25 +111,38 @@ impl CommittedArchive {
             return Err(JobFileError::NoJob(job.to_owned()).into());
         }
         paths.sort_unstable();
-        let serials = paths.iter().filter_map(|path| ArchiveFile::serial_in(path));
-        let are_numbered = serials.collect::<BTreeSet<_>>().len() == paths.len();
+        let found = paths.into_iter().map(WarcLocation::of_file);
+        Ok(Self::whole(
+            found.collect::<io::Result<_>>().map_err(failed)?,
+        ))
+    }
+
+    /// A WARC file, or those of a package, whoever wrote them; they are whole.
+    pub fn of_file(path: &Path) -> Result<Self, PagesError> {
+        Ok(Self::whole(WarcLocation::in_file(path)?))
+    }
+
+    fn whole(found: Vec<WarcLocation>) -> Self {
+        let serial_of = |file: &WarcLocation| ArchiveFile::serial_in(Path::new(&file.name));
+        let serials = found.iter().filter_map(serial_of);
+        let are_numbered = serials.collect::<BTreeSet<_>>().len() == found.len();
         let mut files = Vec::new();
-        for (number, path) in (1..).zip(paths) {
-            let serial = ArchiveFile::serial_in(&path).filter(|_| are_numbered);
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
+        for (number, file) in (1..).zip(found) {
+            let serial = serial_of(&file).filter(|_| are_numbered);
             files.push(ArchiveFile {
-                name: name.into_owned(),
+                name: file.name,
                 serial: serial.unwrap_or(number),
-                end: fs::metadata(&path).map_err(failed)?.len(),
-                path,
+                end: file.length,
+                path: file.path,
+                base: file.base,
             });
         }
         files.sort_unstable_by_key(|file| file.serial);
-        Ok(Self {
+        Self {
             files,
             standing: JobStanding::Finished,
             earlier: Earlier::default(),
-        })
+        }
     }
 
     /// Where the archive ends.
@@ -156,7 +172,7 @@ fn listed(folder: &Path) -> io::Result<Vec<ArchiveFile>> {
         let Some(mut file) = ArchiveFile::of(entry?.path(), 0) else {
             continue;
         };
-        file.end = file.open()?.metadata()?.len();
+        file.end = file.file()?.metadata()?.len();
         files.push(file);
     }
     // Without `.open` a name is shorter, and newer.
@@ -166,8 +182,15 @@ fn listed(folder: &Path) -> io::Result<Vec<ArchiveFile>> {
 }
 
 impl ArchiveFile {
-    /// Opens it, also if it got its name meanwhile.
-    pub fn open(&self) -> io::Result<File> {
+    /// Opens it, as if nothing were around it. One of its own is read as far as it goes: it may
+    /// grow.
+    pub fn open(&self) -> io::Result<Section> {
+        let length = if self.base == 0 { u64::MAX } else { self.end };
+        Section::new(self.file()?, self.base, length)
+    }
+
+    /// Opens the file that it is or lies in, also if it got its name meanwhile.
+    fn file(&self) -> io::Result<File> {
         match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 File::open(self.path.with_file_name(&self.name))
@@ -185,6 +208,7 @@ impl ArchiveFile {
             path,
             name,
             end: length,
+            base: 0,
         })
     }
 
@@ -224,7 +248,7 @@ mod tests {
         let before = listed(place.path()).unwrap();
         let closed = place.path().join("a-1-00001.warc.gz");
         fs::rename(&open, &closed).unwrap();
-        assert_eq!(before[0].open().unwrap().metadata().unwrap().len(), 4);
+        assert_eq!(before[0].file().unwrap().metadata().unwrap().len(), 4);
         // Looked at while it was renamed, a folder may show both.
         fs::write(&open, b"").unwrap();
         let both = listed(place.path()).unwrap();

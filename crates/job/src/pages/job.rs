@@ -10,13 +10,13 @@ use std::sync::{Arc, OnceLock};
 
 use clewline_core::key::Keyer;
 
-use super::{JobPages, PageNeeds, PageReader, PagesError};
+use super::{CommittedArchive, JobPages, PageNeeds, PageReader, PagesError};
 use crate::log::urls::{self, Records, records_from};
 use crate::log::{LinksReader, Offset, links};
 use crate::record::Record;
 use crate::{JobFile, JobFileError, JobStanding};
 
-/// A job folder to read from.
+/// A job folder to read from, or a WARC or WACZ file with the pages of one.
 #[derive(Debug)]
 pub struct Job {
     path: PathBuf,
@@ -24,13 +24,22 @@ pub struct Job {
     links_end: Offset,
     keyer: Option<Keyer>,
     earlier: Vec<PathBuf>,
+    /// Where there are files of an archive and no logs.
+    files: Option<CommittedArchive>,
     /// Opened when something of the archive is wanted, once: that may take a pass over its files.
     reader: OnceLock<Arc<PageReader>>,
 }
 
 impl Job {
-    /// Looks what there is. A folder that has records and no `job.toml` was made of WARC files.
+    /// Looks what there is. A folder that has records and no `job.toml` was made of WARC files. A
+    /// WARC or WACZ file has pages and no logs.
     pub fn open(path: &Path) -> Result<Self, PagesError> {
+        if path.is_file() {
+            return Ok(Self {
+                files: Some(CommittedArchive::of_file(path)?),
+                ..Self::new(path, Offset(0), Offset(0))
+            });
+        }
         let stored = match JobFile::read(path) {
             Ok(stored) => Some(stored),
             Err(JobFileError::NoJob(_)) if path.join(urls::FILE).is_file() => None,
@@ -39,14 +48,7 @@ impl Job {
         let length = |file: &str| fs::metadata(path.join(file)).map(|facts| facts.len());
         let urls_length = length(urls::FILE).map_err(|_| PagesError::NoRecords(path.to_owned()))?;
         let links_length = length(links::FILE).unwrap_or(0);
-        let mut job = Self {
-            path: path.to_owned(),
-            urls_end: Offset(urls_length),
-            links_end: Offset(links_length),
-            keyer: None,
-            earlier: Vec::new(),
-            reader: OnceLock::new(),
-        };
+        let mut job = Self::new(path, Offset(urls_length), Offset(links_length));
         let Some(stored) = stored else {
             return Ok(job);
         };
@@ -64,7 +66,19 @@ impl Job {
         Ok(job)
     }
 
-    /// The folder.
+    fn new(path: &Path, urls_end: Offset, links_end: Offset) -> Self {
+        Self {
+            path: path.to_owned(),
+            urls_end,
+            links_end,
+            keyer: None,
+            earlier: Vec::new(),
+            files: None,
+            reader: OnceLock::new(),
+        }
+    }
+
+    /// The folder, or the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -91,6 +105,9 @@ impl Job {
 
     /// Committed records.
     pub fn records(&self) -> Result<CommittedRecords, PagesError> {
+        if self.files.is_some() {
+            return Err(PagesError::NoRecords(self.path.clone()));
+        }
         let path = self.urls_path();
         let records = records_from(&path, Offset(0)).map_err(PagesError::at(&path))?;
         Ok(CommittedRecords {
@@ -99,12 +116,16 @@ impl Job {
         })
     }
 
-    /// Pages in the order of the records, with what is wanted of them.
-    pub fn pages<'a>(&self, needs: PageNeeds) -> Result<JobPages<'a>, PagesError> {
+    /// Pages in the order of the records, with what is wanted of them; where there are none, in the
+    /// order of the archive.
+    pub fn pages(&self, needs: PageNeeds) -> Result<JobPages<'_>, PagesError> {
+        if let Some(files) = &self.files {
+            return Ok(JobPages::in_archive(files, needs, self.path.clone()));
+        }
         let is_record_enough = needs == PageNeeds::default();
         let reader = (!is_record_enough).then(|| self.reader()).transpose()?;
         let path = self.path.clone();
-        Ok(JobPages::new(self.records()?, needs, reader, path))
+        Ok(JobPages::in_log(self.records()?, needs, reader, path))
     }
 
     /// Reads what the archive holds of single pages.

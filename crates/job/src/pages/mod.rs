@@ -3,7 +3,7 @@
 //! Owns what a page is, what may be wanted of it ([`PageNeeds`]) and the two orders in which pages
 //! come. [`Job::pages`] goes through `urls.jsonl`, as far as it is committed, and finds the rest by
 //! the index of the archive: a record that is not kept costs nothing, and threads read many pages
-//! at once. [`ArchiveWalk`] goes through the files of an archive, once and in bounded memory: that is
+//! at once. A WARC or WACZ file opens as a [`Job`] without logs; its pages come by the walk. [`ArchiveWalk`] goes through the files of an archive, once and in bounded memory: that is
 //! the order in which URLs were settled, it needs no index, it goes on from a place while a crawl
 //! runs, and it reads what others archived as well. It refuses to know what is made of a page.
 
@@ -49,7 +49,7 @@ pub struct PageNeeds {
 pub struct JobPage {
     /// Its record.
     pub record: Record,
-    /// Where its line begins in the log.
+    /// Where its line begins in the log; of files without logs, where the page ends in the archive.
     pub offset: Offset,
     /// Its answer, if that is wanted.
     pub answer: Option<Result<PageAnswer, AnswerError>>,

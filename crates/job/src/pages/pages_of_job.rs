@@ -1,28 +1,41 @@
-//! The pages of a job, in the order of its log.
+//! The pages of a job, in the order of its log; of files without logs, in the order of the archive.
 //!
-//! Owns the joining of a record with what the archive holds of its page. A record that is not kept
-//! costs nothing beyond its line, and nothing of the archive is opened if records are all that is
-//! wanted. Invariant: the order is that of the log, however many threads read.
+//! Owns the joining of a record with what the archive holds of its page. In the order of the log a
+//! record that is not kept costs nothing beyond its line, and nothing of the archive is opened if
+//! records are all that is wanted. Invariant: the order does not depend on how many threads read.
 
 use std::fmt;
+use std::io::BufRead;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clewline_core::key::Keyer;
+use clewline_warc::read::Header;
+
 use super::ordered::Ordered;
-use super::{CommittedRecords, JobPage, PageNeeds, PageReader, PagesError};
+use super::{
+    AnswerError, ArchiveWalk, CommittedArchive, CommittedRecords, JobPage, PageAnswer, PageNeeds,
+    PageReader, PagesError, WalkedPage,
+};
+use crate::archive::Position;
 use crate::log::Offset;
+use crate::rebuild::{Derived, ReadAnswer};
 use crate::record::Record;
 
 /// Reads the pages of a job.
 pub struct JobPages<'a> {
-    records: CommittedRecords,
+    order: PageOrder<'a>,
     needs: PageNeeds,
-    /// Nothing where records are all that is wanted.
-    reader: Option<Arc<PageReader>>,
     is_kept: Box<dyn Fn(&Record) -> bool + 'a>,
     is_read: fn(&Record) -> bool,
     path: PathBuf,
+}
+
+enum PageOrder<'a> {
+    /// The reader is missing where records are all that is wanted.
+    Log(CommittedRecords, Option<Arc<PageReader>>),
+    Archive(Box<ArchiveWalk<'a>>),
 }
 
 impl fmt::Debug for JobPages<'_> {
@@ -35,16 +48,24 @@ impl fmt::Debug for JobPages<'_> {
 }
 
 impl<'a> JobPages<'a> {
-    pub(super) fn new(
+    pub(super) fn in_log(
         records: CommittedRecords,
         needs: PageNeeds,
         reader: Option<Arc<PageReader>>,
         path: PathBuf,
     ) -> Self {
+        Self::new(PageOrder::Log(records, reader), needs, path)
+    }
+
+    pub(super) fn in_archive(files: &'a CommittedArchive, needs: PageNeeds, path: PathBuf) -> Self {
+        let walk = ArchiveWalk::new(files, Position::default(), needs, &no_answer);
+        Self::new(PageOrder::Archive(Box::new(walk)), needs, path)
+    }
+
+    fn new(order: PageOrder<'a>, needs: PageNeeds, path: PathBuf) -> Self {
         Self {
-            records,
+            order,
             needs,
-            reader,
             is_kept: Box::new(|_| true),
             is_read: |_| true,
             path,
@@ -65,9 +86,21 @@ impl<'a> JobPages<'a> {
         self
     }
 
-    /// Where the next line of the log begins.
-    pub const fn offset(&self) -> Offset {
-        self.records.offset()
+    /// In files that others wrote every answer is a page if this can read it; without it none is.
+    #[must_use]
+    pub fn reading_answers(mut self, read_answer: &'a ReadAnswer<'a>) -> Self {
+        if let PageOrder::Archive(walk) = &mut self.order {
+            walk.read_answers(read_answer);
+        }
+        self
+    }
+
+    /// How far reading is: where the next line of the log begins, or the next page of the archive.
+    pub fn offset(&self) -> Offset {
+        match &self.order {
+            PageOrder::Log(records, _) => records.offset(),
+            PageOrder::Archive(walk) => walk.place().offset(),
+        }
     }
 
     /// Reads pages and works on them on so many threads.
@@ -76,7 +109,7 @@ impl<'a> JobPages<'a> {
         threads: NonZero<usize>,
         work: impl Fn(JobPage) -> T + Send + Sync + 'static,
     ) -> Result<PagesOnThreads<'a, T>, PagesError> {
-        let reader = self.reader.clone();
+        let reader = self.reader().cloned();
         let work = move |(mut page, needs): (JobPage, PageNeeds)| {
             if let Some(reader) = &reader {
                 reader.fill(&mut page, needs);
@@ -90,17 +123,35 @@ impl<'a> JobPages<'a> {
         })
     }
 
-    /// The next page that is kept, of which there is the record, and what is to be read of it.
+    const fn reader(&self) -> Option<&Arc<PageReader>> {
+        match &self.order {
+            PageOrder::Log(_, reader) => reader.as_ref(),
+            PageOrder::Archive(_) => None,
+        }
+    }
+
+    /// The next page that is kept, and what is to be read of it yet.
     fn next_unread(&mut self) -> Option<Result<(JobPage, PageNeeds), PagesError>> {
-        let is_kept = &self.is_kept;
-        let found = self.records.find(|found| match found {
-            Ok((_, record)) => is_kept(record),
-            Err(_) => true,
-        })?;
-        Some(found.map(|(offset, record)| {
-            let needs = (self.is_read)(&record).then_some(self.needs);
-            (JobPage::new(offset, record), needs.unwrap_or_default())
-        }))
+        loop {
+            let next = match &mut self.order {
+                PageOrder::Log(records, _) => {
+                    let next = records.next()?;
+                    next.map(|(offset, record)| JobPage::new(offset, record))
+                }
+                PageOrder::Archive(walk) => {
+                    let next = walk.next()?;
+                    next.map(|page| walked(walk, page, self.needs, self.is_read))
+                }
+            };
+            match next {
+                Ok(page) if !(self.is_kept)(&page.record) => {}
+                Ok(page) => {
+                    let needs = (self.is_read)(&page.record).then_some(self.needs);
+                    return Some(Ok((page, needs.unwrap_or_default())));
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
     }
 }
 
@@ -110,7 +161,7 @@ impl Iterator for JobPages<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         let found = self.next_unread()?;
         Some(found.map(|(mut page, needs)| {
-            if let Some(reader) = &self.reader {
+            if let Some(reader) = self.reader() {
                 reader.fill(&mut page, needs);
             }
             page
@@ -118,15 +169,41 @@ impl Iterator for JobPages<'_> {
     }
 }
 
-/// What threads make of the pages of a job, in the order of its log.
+/// A page of an archive, with what is wanted of it.
+fn walked(
+    walk: &ArchiveWalk<'_>,
+    page: WalkedPage,
+    needs: PageNeeds,
+    is_read: fn(&Record) -> bool,
+) -> JobPage {
+    let (is_read, position) = (is_read(&page.record), page.position);
+    let capture = page.capture.filter(|_| is_read && needs.body.is_some());
+    let answer = capture.map(|mut capture| {
+        let head = std::mem::take(&mut capture.head);
+        let (body, _) = walk.body(capture, || None);
+        PageAnswer { head, body }
+    });
+    let is_wanted = is_read && needs.body.is_some();
+    JobPage {
+        answer: is_wanted.then(|| answer.ok_or(AnswerError::NoCapture)),
+        links: page.links,
+        ..JobPage::new(position.offset(), page.record)
+    }
+}
+
+fn no_answer(_: &Keyer, _: &Header, _: &mut dyn BufRead) -> Option<Derived> {
+    None
+}
+
+/// What threads make of the pages of a job, in their order.
 pub struct PagesOnThreads<'a, T> {
     pages: JobPages<'a>,
     threads: Ordered<(JobPage, PageNeeds), T>,
 }
 
 impl<T> PagesOnThreads<'_, T> {
-    /// Where the next line of the log begins.
-    pub const fn offset(&self) -> Offset {
+    /// How far reading is, as [`JobPages::offset`] has it.
+    pub fn offset(&self) -> Offset {
         self.pages.offset()
     }
 }

@@ -252,3 +252,46 @@ fn of_a_job_no_more_is_read_than_is_wanted() {
     assert_eq!(job.pages(PageNeeds::default()).unwrap().count(), 3);
     assert!(matches!(job.pages(ALL), Err(PagesError::Archive(_))));
 }
+
+#[test]
+fn a_warc_file_opens_as_a_job_without_logs() {
+    let place = tempfile::tempdir().unwrap();
+    let [one, two, _] = job_of_three(place.path());
+    let file = place.path().join("archive/a-1-00001.warc.gz");
+    let job = Job::open(&file).unwrap();
+    let pages: Vec<_> = job.pages(ALL).unwrap().map(Result::unwrap).collect();
+    let seen: Vec<_> = pages.iter().map(summary).collect();
+    let expected = [(one.to_owned(), Some(9), 1), (two.to_owned(), Some(9), 0)];
+    assert_eq!(seen, expected, "in the order of the archive");
+    let answer = pages[1].answer.as_ref().unwrap().as_ref().unwrap();
+    assert_eq!(answer.head, HEAD);
+    let pages = job.pages(ALL).unwrap().only(|it| it.url.as_str() == two);
+    let threads = std::num::NonZero::<usize>::MIN;
+    let made = pages.on_threads(threads, |page| summary(&page)).unwrap();
+    let made: Vec<_> = made.map(Result::unwrap).collect();
+    assert_eq!(made, expected[1..]);
+    assert!(matches!(job.records(), Err(PagesError::NoRecords(_))));
+    assert!(job.links().unwrap().is_none());
+    let missing = Job::open(&place.path().join("none.warc.gz"));
+    assert!(matches!(missing, Err(PagesError::Job(_))));
+}
+
+#[test]
+fn a_warc_file_of_others_has_the_pages_that_somebody_can_read() {
+    let place = tempfile::tempdir().unwrap();
+    let url = "http://a.test/1";
+    let file = place.path().join("b.warc.gz");
+    let mut writing = Writing::begin(&file, "wget");
+    writing.answer(url);
+    drop(writing);
+    let job = Job::open(&file).unwrap();
+    assert_eq!(job.pages(ALL).unwrap().count(), 0);
+    let read = |_: &Keyer, header: &Header, _: &mut dyn BufRead| {
+        let record = samples::record(header.target()?);
+        let links = Vec::new();
+        Some(Derived { record, links })
+    };
+    let pages = job.pages(ALL).unwrap().reading_answers(&read);
+    let seen: Vec<_> = pages.map(|page| summary(&page.unwrap())).collect();
+    assert_eq!(seen, [(url.to_owned(), Some(9), 0)]);
+}

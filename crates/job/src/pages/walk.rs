@@ -6,7 +6,6 @@
 //! named goes on with the page after it; of a body no more is held than was asked for.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, BufRead, Read as _};
 
 use clewline_core::key::Keyer;
@@ -18,7 +17,7 @@ use clewline_warc::{Digest, Moment, RecordKind};
 use super::earlier::Referred;
 use super::files::{ArchiveFile, CommittedArchive};
 use super::{PageNeeds, PagesError};
-use crate::archive::Position;
+use crate::archive::{Position, Section};
 use crate::metadata;
 use crate::rebuild::{ReadAnswer, is_ours};
 use crate::record::Record;
@@ -80,7 +79,7 @@ pub struct ArchiveWalk<'a> {
     read_answer: &'a ReadAnswer<'a>,
     /// Number of the file that is read.
     file: usize,
-    reader: Option<WarcReader<File>>,
+    reader: Option<WarcReader<Section>>,
     at: Position,
     capture: Option<WalkedCapture>,
     /// Where payloads were captured, also those of answers that are no pages, such as a
@@ -115,6 +114,16 @@ impl<'a> ArchiveWalk<'a> {
             is_ours: true,
             damaged: 0,
         }
+    }
+
+    /// Where reading goes on.
+    pub(super) const fn place(&self) -> Position {
+        self.at
+    }
+
+    /// Reads answers that no line of a crawl speaks of in another way.
+    pub(super) fn read_answers(&mut self, read_answer: &'a ReadAnswer<'a>) {
+        self.read_answer = read_answer;
     }
 
     /// Damaged places that were passed.
@@ -202,8 +211,8 @@ impl<'a> ArchiveWalk<'a> {
         let failed = |source| failed(file, source);
         let is_begun = file.serial == self.at.serial;
         let offset = if is_begun { self.at.offset } else { 0 };
-        let input = file.open().map_err(failed)?;
-        self.is_ours = is_by_a_crawl(&input);
+        let mut input = file.open().map_err(failed)?;
+        self.is_ours = is_by_a_crawl(&mut input);
         let reader = WarcReader::seek(input, offset);
         self.reader = Some(reader.map_err(|error| failed(io::Error::other(error)))?);
         Ok(())
@@ -263,7 +272,7 @@ impl<'a> ArchiveWalk<'a> {
         &mut self,
         header: &Header,
         file: &ArchiveFile,
-        reader: &mut WarcReader<File>,
+        reader: &mut WarcReader<Section>,
     ) -> Option<(Record, Vec<Link>, Option<WalkedCapture>)> {
         let place = Position {
             serial: file.serial,
@@ -344,7 +353,7 @@ fn failed(file: &ArchiveFile, source: io::Error) -> PagesError {
 }
 
 /// Whether a crawl of ours wrote a file, as its first record tells.
-fn is_by_a_crawl(file: &File) -> bool {
+fn is_by_a_crawl(file: &mut Section) -> bool {
     let mut reader = WarcReader::new(file);
     let first = reader.next_record();
     if !first.is_some_and(|first| first.is_ok_and(|it| it.kind() == RecordKind::WarcInfo)) {
