@@ -9,7 +9,8 @@ use clewline_core::link::{Link, LinkKind};
 use clewline_core::url::CrawlUrl;
 use clewline_warc::read::Header;
 use clewline_warc::{
-    Block, Coding, Digest, Draft, Effort, Encoder, Moment, Original, Profile, RecordId,
+    Block, Digest, Effort, Encoder, Moment, Profile, RecordDraft, RecordId, RevisitOriginal,
+    WarcCompression,
 };
 
 use super::*;
@@ -31,12 +32,12 @@ impl Writing {
     fn begin(path: &Path, software: &str) -> Self {
         let mut writing = Self {
             file: File::create(path).unwrap(),
-            encoder: Encoder::new(Coding::default()),
+            encoder: Encoder::new(WarcCompression::default()),
             used: 0,
         };
         let info = format!("software: {software}\r\n");
         let (id, block) = (writing.id(), Block::plain(info.as_bytes()));
-        writing.put(&Draft::warcinfo(id, date(), "a", block));
+        writing.put(&RecordDraft::warcinfo(id, date(), "a", block));
         writing
     }
 
@@ -45,7 +46,7 @@ impl Writing {
         RecordId::numbered([7; 16], self.used)
     }
 
-    fn put(&mut self, draft: &Draft<'_>) {
+    fn put(&mut self, draft: &RecordDraft<'_>) {
         self.encoder
             .encode(draft, Effort::Usual, &mut self.file)
             .unwrap();
@@ -53,7 +54,7 @@ impl Writing {
 
     fn answer(&mut self, url: &str) -> RecordId {
         let (id, block) = (self.id(), Block::message(HEAD).bytes(BODY));
-        self.put(&Draft::response(id, date(), url, block).payload_digest(Digest::of(BODY)));
+        self.put(&RecordDraft::response(id, date(), url, block).payload_digest(Digest::sha1(BODY)));
         id
     }
 
@@ -61,14 +62,14 @@ impl Writing {
     fn repeat(&mut self, url: &str, target: &str) -> RecordId {
         let (id, block) = (self.id(), Block::message(HEAD));
         let profile = Profile::IdenticalPayloadDigest;
-        let draft = Draft::revisit(id, date(), url, profile, block);
-        let original = Original {
+        let draft = RecordDraft::revisit(id, date(), url, profile, block);
+        let original = RevisitOriginal {
             id: None,
             target,
             date: date(),
         };
         let draft = draft.refers_to(original);
-        self.put(&draft.payload_digest(Digest::of(BODY)));
+        self.put(&draft.payload_digest(Digest::sha1(BODY)));
         id
     }
 
@@ -77,7 +78,7 @@ impl Writing {
         let mut block = format!("{LINE_FIELD}: {line}\r\n").into_bytes();
         block.extend(outlinks(&links.iter().cloned().collect(), false));
         let (id, block) = (self.id(), Block::plain(&block));
-        self.put(&Draft::metadata(id, date(), url, block).concurrent_to(of));
+        self.put(&RecordDraft::metadata(id, date(), url, block).concurrent_to(of));
     }
 }
 
