@@ -30,7 +30,7 @@ const FIRST_COMMIT: u64 = 250;
 const COMMIT_EVERY: u64 = 20_000;
 /// How long the first pages of another process are waited for, …
 const PATIENCE: Duration = Duration::from_mins(1);
-/// files that are gone for this long, …
+/// files that are gone for this long after somebody was last seen writing, …
 const SHORT_PATIENCE: Duration = Duration::from_secs(2);
 /// … and how long it is between two looks.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -110,27 +110,32 @@ pub fn open_updated(
     tell: &mut dyn FnMut(Progress),
 ) -> Result<(Index, Freshness), SearchError> {
     let began = Instant::now();
+    let mut quiet_since = began;
     loop {
         let freshness = match update(job, tell) {
             Ok(_) => Freshness::Current,
-            Err(SearchError::Busy(_)) => Freshness::Behind,
+            Err(SearchError::Busy(_)) => {
+                quiet_since = Instant::now();
+                Freshness::Behind
+            }
             Err(error) => return Err(error),
         };
         match Index::open(job) {
-            Err(error) if began.elapsed() < patience(&error) => thread::sleep(PAUSE),
+            Err(error) if may_pass(&error, began, quiet_since) => thread::sleep(PAUSE),
             opened => return opened.map(|index| (index, freshness)),
         }
     }
 }
 
-/// How long an error may be due to another process.
-const fn patience(error: &SearchError) -> Duration {
+/// Whether an error may be due to another process. One that begins the index anew while its files
+/// are opened looks like damage, so it counts as damage only when nobody has written for a while.
+fn may_pass(error: &SearchError, began: Instant, quiet_since: Instant) -> bool {
+    let is_early = began.elapsed() < PATIENCE;
     match error {
         // It has not committed yet.
-        SearchError::NoIndex(_) | SearchError::Busy(_) => PATIENCE,
-        // It began the index anew while its files were opened; otherwise this is damage.
-        SearchError::Engine { .. } => SHORT_PATIENCE,
-        _ => Duration::ZERO,
+        SearchError::NoIndex(_) | SearchError::Busy(_) => is_early,
+        SearchError::Engine { .. } => is_early && quiet_since.elapsed() < SHORT_PATIENCE,
+        _ => false,
     }
 }
 

@@ -154,12 +154,14 @@ fn searches_do_not_fail_while_indexers_compete() {
                 }
             });
         }
-        for _ in 0..40 {
-            let (index, _) = open_updated(&folder, &mut |_| {}).unwrap();
+        let searched = (0..40).try_for_each(|_| {
+            let (index, _) = open_updated(&folder, &mut |_| {})?;
             // What is there may be nothing yet, but it can be asked.
-            index.search(&Query::parse("balanced").unwrap()).unwrap();
-        }
+            index.search(&Query::parse("balanced").unwrap()).map(drop)
+        });
+        // The indexers end also when a search failed.
         is_over.store(true, Ordering::Relaxed);
+        searched.unwrap();
     });
     let (index, freshness) = open_updated(&folder, &mut |_| {}).unwrap();
     assert_eq!(freshness, Freshness::Current);
