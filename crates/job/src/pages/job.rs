@@ -106,7 +106,7 @@ impl Job {
     /// Committed records.
     pub fn records(&self) -> Result<CommittedRecords, PagesError> {
         if self.files.is_some() {
-            return Err(PagesError::NoRecords(self.path.clone()));
+            return Err(JobFileError::NoJob(self.path.clone()).into());
         }
         let path = self.urls_path();
         let records = records_from(&path, Offset(0)).map_err(PagesError::at(&path))?;

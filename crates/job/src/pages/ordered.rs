@@ -75,9 +75,14 @@ impl<I: Send + 'static, O: Send + 'static> Ordered<I, O> {
         }
         self.waiting.push_back(receiver);
     }
+}
 
-    /// The next result; nothing if all were taken. An error means that the work broke down.
-    pub fn next(&mut self) -> Option<io::Result<O>> {
+impl<I, O> Iterator for Ordered<I, O> {
+    /// An error means that the work broke down.
+    type Item = io::Result<O>;
+
+    /// The next result; nothing if all were taken.
+    fn next(&mut self) -> Option<io::Result<O>> {
         let receiver = self.waiting.pop_front()?;
         let gone = |_| io::Error::other("a thread that read pages ended in the middle of its work");
         Some(receiver.recv().map_err(gone))

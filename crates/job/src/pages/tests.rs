@@ -270,7 +270,7 @@ fn a_warc_file_opens_as_a_job_without_logs() {
     let made = pages.on_threads(threads, |page| summary(&page)).unwrap();
     let made: Vec<_> = made.map(Result::unwrap).collect();
     assert_eq!(made, expected[1..]);
-    assert!(matches!(job.records(), Err(PagesError::NoRecords(_))));
+    assert!(matches!(job.records(), Err(PagesError::Job(_))));
     assert!(job.links().unwrap().is_none());
     let missing = Job::open(&place.path().join("none.warc.gz"));
     assert!(matches!(missing, Err(PagesError::Job(_))));
