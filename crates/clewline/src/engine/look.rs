@@ -4,13 +4,17 @@
 //! compare with others. Texts of links speak of other pages and are kept apart; words that stand
 //! in the page's own URL are left out, and so are numbers but in links. It refuses to know markup beyond tags, comments, scripts and
 //! styles, and decodes nothing: the same page gives the same hashes, and that is enough.
-//! Invariant: memory is bounded, and the same bytes give the same answer however they are cut.
+//! Invariant: memory and time are bounded, and the same bytes give the same answer however they
+//! are cut. Of a page beyond the bound only the length counts.
 
 use clewline_core::frontier::Look;
 use clewline_core::url::CrawlUrl;
 
+/// Bytes of a page that are read: few pages have more, and those would take most of the time.
+const READ: usize = 64 * 1024;
+
 /// Pieces that are gathered before the smallest are kept.
-const GATHERED: usize = 1024;
+const GATHERED: usize = 256;
 
 /// Letters of a tag's name that are looked at.
 const NAME: usize = 8;
@@ -37,6 +41,10 @@ enum At {
 #[derive(Debug)]
 pub(crate) struct LookReader {
     own: Vec<u64>,
+    /// A bit for each of them: most words are told from all of them by that.
+    own_bits: u64,
+    /// Bytes that went by.
+    length: usize,
     at: At,
     name: [u8; NAME],
     named: usize,
@@ -48,6 +56,8 @@ pub(crate) struct LookReader {
     /// The words of the piece that is being read: outside of links without numbers.
     piece: u64,
     pieces: Vec<u32>,
+    /// The smallest piece that is too large to be kept.
+    too_large: u32,
     text: u64,
     links: u64,
 }
@@ -57,13 +67,15 @@ impl LookReader {
         let address = url.as_str().as_bytes();
         let words = address.split(|byte| FOLDED[usize::from(*byte)] == 0);
         let words = words.filter(|word| !word.is_empty()).take(OWN_WORDS);
+        let words = words.map(|word| {
+            let letters = word.iter().map(|byte| FOLDED[usize::from(*byte)]);
+            letters.fold(BASIS, letter)
+        });
+        let own: Vec<u64> = words.collect();
         Self {
-            own: words
-                .map(|word| {
-                    let letters = word.iter().map(|byte| FOLDED[usize::from(*byte)]);
-                    letters.fold(BASIS, letter)
-                })
-                .collect(),
+            own_bits: own.iter().fold(0, |bits, word| bits | bit(*word)),
+            own,
+            length: 0,
             at: At::Text,
             name: [0; NAME],
             named: 0,
@@ -73,13 +85,16 @@ impl LookReader {
             has_digit: false,
             piece: BASIS,
             pieces: Vec::new(),
+            too_large: u32::MAX,
             text: 0,
             links: 0,
         }
     }
 
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
-        let mut rest = bytes;
+        let room = READ.saturating_sub(self.length);
+        self.length += bytes.len();
+        let mut rest = &bytes[..bytes.len().min(room)];
         loop {
             if self.at == At::Text {
                 rest = self.text(rest);
@@ -115,23 +130,57 @@ impl LookReader {
         next.unwrap_or(rest.len())
     }
 
-    /// Reads up to the next tag, and answers what follows the bracket that opens it.
-    fn text<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
-        for (at, byte) in bytes.iter().enumerate() {
-            let folded = FOLDED[usize::from(*byte)];
-            if folded != 0 {
-                self.word = letter(self.word, folded);
-                self.has_digit |= byte.is_ascii_digit();
-                continue;
-            }
-            self.end_word();
-            if *byte == b'<' {
-                self.end_piece();
+    /// Reads up to the next tag that is not plain, and answers what follows the bracket that opens
+    /// it; or what follows a plain tag that begins a script or a style.
+    fn text<'a>(&mut self, mut bytes: &'a [u8]) -> &'a [u8] {
+        while let Some(open) = self.words(bytes) {
+            self.end_piece();
+            let behind = &bytes[open + 1..];
+            let Some(length) = plain_tag(behind) else {
                 self.begin_tag();
-                return &bytes[at + 1..];
+                return behind;
+            };
+            self.named_tag(&behind[..length]);
+            bytes = &behind[length + 1..];
+            if self.at != At::Text {
+                return bytes;
             }
         }
         &[]
+    }
+
+    /// Reads words up to the bracket that opens a tag; where that is.
+    fn words(&mut self, bytes: &[u8]) -> Option<usize> {
+        let (mut word, mut has_digit) = (self.word, self.has_digit);
+        for (at, byte) in bytes.iter().enumerate() {
+            let folded = FOLDED[usize::from(*byte)];
+            if folded != 0 {
+                word = letter(word, folded);
+                has_digit |= folded <= b'9';
+                continue;
+            }
+            if word != BASIS {
+                self.end_word(word, has_digit);
+                (word, has_digit) = (BASIS, false);
+            }
+            if *byte == b'<' {
+                (self.word, self.has_digit) = (BASIS, false);
+                return Some(at);
+            }
+        }
+        (self.word, self.has_digit) = (word, has_digit);
+        None
+    }
+
+    /// A tag was read at once.
+    fn named_tag(&mut self, tag: &[u8]) {
+        let length = tag.iter().position(u8::is_ascii_whitespace);
+        let name = &tag[..length.unwrap_or(tag.len()).min(NAME)];
+        self.named = name.len();
+        for (to, from) in self.name.iter_mut().zip(name) {
+            *to = from.to_ascii_lowercase();
+        }
+        self.end_tag();
     }
 
     fn begin_tag(&mut self) {
@@ -195,15 +244,12 @@ impl LookReader {
         }
     }
 
-    fn end_word(&mut self) {
-        if self.word == BASIS {
-            return;
+    fn end_word(&mut self, word: u64, has_digit: bool) {
+        let counts = self.in_link || !has_digit;
+        let is_own = || self.own_bits & bit(word) != 0 && self.own.contains(&word);
+        if counts && !is_own() {
+            self.piece = mix(self.piece, word);
         }
-        let counts = self.in_link || !self.has_digit;
-        if counts && !self.own.contains(&self.word) {
-            self.piece = mix(self.piece, self.word);
-        }
-        (self.word, self.has_digit) = (BASIS, false);
     }
 
     fn end_piece(&mut self) {
@@ -217,28 +263,54 @@ impl LookReader {
             return;
         }
         self.text = self.text.wrapping_add(piece);
-        self.pieces.push((piece >> 32) as u32);
-        if self.pieces.len() == GATHERED {
-            self.keep_smallest();
+        let short = (piece >> 32) as u32;
+        if short < self.too_large {
+            self.pieces.push(short);
+            if self.pieces.len() == GATHERED {
+                self.keep_smallest();
+            }
         }
     }
 
     fn keep_smallest(&mut self) {
         self.pieces.sort_unstable();
         self.pieces.dedup();
-        self.pieces.truncate(Look::PIECES);
+        if let Some(large) = self.pieces.get(Look::PIECES) {
+            self.too_large = *large;
+            self.pieces.truncate(Look::PIECES);
+        }
     }
 
     pub(crate) fn finish(mut self) -> Look {
-        self.end_word();
+        if self.word != BASIS {
+            self.end_word(self.word, self.has_digit);
+        }
         self.end_piece();
         self.keep_smallest();
+        if self.length > READ {
+            self.text = mix(self.text, self.length as u64);
+        }
         Look {
             text: self.text,
             links: self.links,
             pieces: self.pieces,
+            cost: (1 + self.length.min(READ) / Look::STEP) as u16,
         }
     }
+}
+
+/// The length of a tag that is here up to its end and whose end is certain: without single quotes,
+/// and with as many double ones as belong together. It is no comment.
+fn plain_tag(bytes: &[u8]) -> Option<usize> {
+    let length = memchr::memchr(b'>', bytes)?;
+    let tag = &bytes[..length];
+    let (mut is_even, mut has_single) = (true, false);
+    for byte in tag {
+        is_even ^= *byte == b'"';
+        has_single |= *byte == b'\'';
+    }
+    let is_plain = is_even && !has_single && !tag.starts_with(b"!--");
+    is_plain.then_some(length)
 }
 
 /// A page that is no text is one piece.
@@ -247,6 +319,7 @@ pub(super) fn of_digest(digest: u128) -> Look {
         text: digest as u64,
         links: 0,
         pieces: vec![(digest >> 96) as u32],
+        cost: 1,
     }
 }
 
@@ -272,6 +345,11 @@ const fn letter(word: u64, folded: u8) -> u64 {
 
 fn mix(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// A word among the words of a URL.
+const fn bit(word: u64) -> u64 {
+    1 << (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
 }
 
 #[cfg(test)]
@@ -345,6 +423,37 @@ mod tests {
         let look = look("/", &page);
         assert_eq!(look.pieces.len(), Look::PIECES);
         assert!(look.pieces.is_sorted());
+    }
+
+    #[test]
+    fn time_is_bounded_and_the_length_of_what_is_beyond_counts() {
+        let beginning = "<p>cat</p> ".repeat(READ / 11 + 1);
+        let page = |end: &str| look("/", &format!("{beginning}{end}"));
+        assert_eq!(page("<p>one"), page("<p>two"));
+        assert_ne!(page("<p>one").text, page("<p>three").text);
+        assert_eq!(page("<p>one").pieces, look("/", "cat").pieces);
+        assert_eq!(page("<p>one").cost, 9);
+        assert_eq!(look("/", "cat").cost, 1);
+    }
+
+    #[test]
+    fn tags_end_where_they_do_however_they_are_quoted() {
+        for tag in [
+            "<i title=\"a>b\">",
+            "<i title='a>b' id=\"x\">",
+            "<i title=\"it's > 3\">",
+            "<i title='\"' id='>'>",
+            "<I\nID=\"x\">",
+            "<br/>",
+            "<!DOCTYPE html>",
+            "<!-- \"' > -->",
+            "<script src=\"x\">1 > 2 </ script></SCRIPT >",
+        ] {
+            let page = format!("cat{tag}dog");
+            assert_eq!(look("/", &page).text, look("/", "cat<p>dog").text, "{tag}");
+        }
+        let linked = look("/", "cat<A HREF=\"x\">dog</A>");
+        assert_eq!(linked.text, look("/", "cat").text);
     }
 
     fn word(mut number: u32) -> String {

@@ -189,17 +189,9 @@ impl StoredJob {
             why.before.reverse();
             why.after = chain(&record, logs, rules, after)?;
         } else if sight.seen {
-            // Only when nothing waits any more is it certain that this URL does not.
             let is_over = self.standing == JobStanding::Finished;
-            let trap = sight.trap.as_ref().filter(|_| rules.traps);
-            (why.fate, why.rule) = match trap {
-                Some(trap) if is_over => (Fate::Withheld, Some(trap.clone())),
-                Some(trap) => {
-                    let rule = format!("URLs like it were {trap}, so it may be withheld");
-                    (Fate::Queued, Some(rule))
-                }
-                None => (Fate::Queued, None),
-            };
+            let trap = sight.trap.as_deref().filter(|_| rules.traps);
+            (why.fate, why.rule) = fate_of_seen(trap, is_over);
         } else {
             judge::refuse(&mut why, &self.config, rules, &sources);
         }
@@ -276,6 +268,20 @@ fn keep_finished(
         copy.keep(&job.path).ok();
     }
     Ok(())
+}
+
+/// What becomes of a URL that was let in and has no record, if URLs like it were given up as a
+/// trap. Such a URL may have somebody who vouches for it, and then it is asked for in its turn:
+/// only when nothing waits any more is it certain that this URL does not.
+fn fate_of_seen(trap: Option<&str>, is_over: bool) -> (Fate, Option<String>) {
+    match trap {
+        Some(trap) if is_over => (Fate::Withheld, Some(trap.to_owned())),
+        Some(trap) => {
+            let rule = format!("URLs like it were {trap}, so it may be withheld");
+            (Fate::Queued, Some(rule))
+        }
+        None => (Fate::Queued, None),
+    }
 }
 
 /// Keys of pages whose records say more: the sources, and the page it was found on.

@@ -220,11 +220,16 @@ pub struct Look {
     pub links: u64,
     /// Hashes of distinct pieces of the text without their numbers: the smallest of them.
     pub pieces: Vec<u32>,
+    /// What it cost: one, and one more for each [`Look::STEP`] bytes that were read.
+    pub cost: u16,
 }
 
 impl Look {
     /// Pieces at the most.
     pub const PIECES: usize = 64;
+
+    /// Bytes that cost as much as a look at a page without any.
+    pub const STEP: usize = 8192;
 }
 
 /// How often links were refused, by reason.

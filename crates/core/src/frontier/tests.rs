@@ -118,6 +118,7 @@ fn look_of(url: &CrawlUrl) -> Look {
         pieces: vec![(text >> 32) as u32],
         text,
         links: 0,
+        cost: 1,
     }
 }
 

@@ -96,6 +96,7 @@ fn said(number: usize) -> Look {
         pieces: vec![piece],
         text: u64::from(piece) << 32,
         links: 0,
+        cost: 1,
     }
 }
 

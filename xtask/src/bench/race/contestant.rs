@@ -90,8 +90,20 @@ pub(crate) fn bare(ground: &Ground) -> Contestant {
 
 /// Clewline with nothing on disk.
 pub(crate) fn in_memory(ground: &Ground) -> Contestant {
-    clewline(ground, "clewline, in memory", "nothing").with(&["--no-output"])
+    clewline(ground, IN_MEMORY, "nothing").with(&["--no-output"])
 }
+
+/// What [`in_memory`] is called.
+pub(crate) const IN_MEMORY: &str = "clewline, in memory";
+
+/// The same without looking for traps: what that costs is the difference.
+pub(crate) fn without_detection(ground: &Ground) -> Contestant {
+    let crawl = in_memory(ground).called(WITHOUT_DETECTION, "nothing");
+    crawl.with(&["--no-trap-detection"])
+}
+
+/// What [`without_detection`] is called.
+pub(crate) const WITHOUT_DETECTION: &str = "clewline, in memory, no trap detection";
 
 /// Clewline with its logs in a folder, but its state in memory.
 pub(crate) fn state_in_memory(ground: &Ground) -> Contestant {

@@ -177,8 +177,9 @@ impl Site<'_> {
             contestant::state_in_memory(self.ground).with(&ONE_SITE),
             contestant::with_folder(self.ground).with(&ONE_SITE),
         ];
-        // What an archive costs does not depend on how late answers come.
+        // What detection or an archive costs does not depend on how late answers come.
         if variant.door == Door::Fast {
+            all.push(contestant::without_detection(self.ground).with(&ONE_SITE));
             let archive = |coding| contestant::with_archive(self.ground, coding).with(&ONE_SITE);
             all.push(contestant::packing(self.ground));
             all.extend(Coding::RACED.map(archive));

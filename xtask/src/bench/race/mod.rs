@@ -3,6 +3,7 @@
 mod archive;
 pub(crate) mod checks;
 pub(crate) mod contestant;
+mod detection;
 mod docs;
 mod flight;
 mod growth;
@@ -32,6 +33,7 @@ pub(crate) fn run(ground: &Ground, options: &Options) -> Result<()> {
     rows.extend(docs::race(ground, options)?);
     rows.extend(internet::race(ground, options)?);
     let mut checks = archive::checks(&rows);
+    checks.extend(detection::check(&rows));
     checks.extend(schedule::checks(&rows));
     checks.extend(growth::of_rows(&rows));
     checks.extend(checks::run(ground, options)?);

@@ -31,6 +31,14 @@ const GIVEN_UP: usize = 4;
 const FIRST_LOOKS: u8 = 16;
 /// One in so many is looked at after that, as long as the site shows nothing suspicious.
 const SPOT_CHECK: u32 = 16;
+/// What all these looks may cost on a site. Most sites have an end, and a look is a large part of
+/// what a page costs.
+const LOOKS: u16 = 1024;
+/// One page in so many is looked at beyond that.
+const SAMPLED: u32 = 32;
+/// What a page gives back which leads on and says nothing: a look at 128 small pages, or at
+/// fourteen of the largest. Where so many pages are such, all are looked at.
+const GIVEN_BACK: u16 = 128;
 
 /// Looks after which a template can be suspect; it is, if none of the last ones brought something.
 const JUDGED: u8 = 8;
@@ -145,6 +153,8 @@ pub(super) struct Learner {
     trouble: u8,
     /// Points of all templates that nobody vouches for since a page brought something.
     barren: u32,
+    /// What looks cost, up to [`LOOKS`], less what was given back.
+    looks: u16,
     pieces: PieceFilter,
     texts: Sample<8>,
     pairs: Sample<28>,
@@ -168,11 +178,9 @@ impl Learner {
     }
 
     fn id<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>, source: Source) -> u32 {
-        let template = || template(url, self.directory(url)) & !1;
         match source {
-            Source::Vouches => template(),
-            Source::Silent => template() | 1,
             Source::Repeats => REPEATS,
+            _ => id_of(template(url, self.directory(url)) & !1, source),
         }
     }
 
@@ -196,6 +204,9 @@ impl Learner {
 
     /// Whether a page is worth a closer look when it is fetched.
     pub(super) fn wants_look(&self, url: &CrawlUrl, source: Source) -> bool {
+        if self.looks >= LOOKS {
+            return is_in_sample(url);
+        }
         let record = self.record(self.id(url, source));
         self.trouble >= JUDGED
             || source != Source::Vouches
@@ -211,6 +222,7 @@ impl Learner {
             self.pass(page);
             return Verdict::Unknown;
         };
+        self.looks = self.looks.saturating_add(look.cost).min(LOOKS);
         self.compare(page.url, look);
         let id = self.id(page.url, page.source);
         let verdict = self.verdict(id, look);
@@ -369,26 +381,29 @@ impl Learner {
 
     /// Whether the links of a page need somebody else to vouch for them, whatever it says.
     pub(super) fn only_grows(&self, url: &CrawlUrl) -> bool {
-        self.explodes(url) && !self.is_blameless(url)
+        self.explodes(url) && !self.is_blameless(self.id(url, Source::Vouches))
     }
 
     /// Whether a template has no part in the growth of its kin: its pages lead to others that are
     /// worth it, or they bring something themselves and few of them wait.
-    fn is_blameless<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
+    fn is_blameless(&self, vouched: u32) -> bool {
         let (least, most) = BLAMELESS;
         let is_small = |record: &TemplateRecord| {
             let all = u32::from(record.looks.min(most));
             record.looks >= least && record.said_new() >= all && record.waiting < EXPLODES
         };
-        let id = self.id(url, Source::Vouches);
-        self.both(id).any(|it| it.is_useful() || is_small(it))
+        self.both(vouched).any(|it| it.is_useful() || is_small(it))
     }
 
     /// Whether pages bring ever more links to their kin, of which few prove real.
     fn explodes<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
+        let mut exploding = self.stems.iter().filter(|stem| stem.debt >= EXPLODES);
+        // Most sites have none, and every link is asked about.
+        let Some(first) = exploding.next() else {
+            return false;
+        };
         let id = self.stem(url);
-        let mut stems = self.stems.iter();
-        stems.any(|stem| stem.id == id && stem.debt >= EXPLODES)
+        first.id == id || exploding.any(|stem| stem.id == id)
     }
 
     /// A page that brought something speaks for the template of the page it was found on, though
@@ -401,11 +416,16 @@ impl Learner {
         if id == own & !1 {
             return;
         }
+        let has_debts = self.stems.iter().any(|stem| stem.debt > 0);
+        let is_known = self.both(id).next().is_some();
+        if !has_debts && !is_known {
+            return;
+        }
         let stem = self.stem(found_on);
-        let is_kin = stem == self.stem(page.url);
         for known in self.stems.iter_mut().filter(|known| known.id == stem) {
             known.debt = known.debt.saturating_sub(PAYS);
         }
+        let is_kin = is_known && stem == self.stem(page.url);
         for record in self.both_mut(id) {
             record.points = 0;
             if !is_kin {
@@ -420,7 +440,11 @@ impl Learner {
     /// What the user asked for by name is given more time.
     pub(super) fn charge(&mut self, page: &Fetched<'_>, verdict: Verdict, is_wanted: bool) {
         let id = self.id(page.url, page.source);
-        if id & 1 == 0 {
+        let is_vouched = id & 1 == 0;
+        if verdict == Verdict::Same || (verdict == Verdict::Varied && !is_vouched) {
+            self.looks = self.looks.saturating_sub(GIVEN_BACK);
+        }
+        if is_vouched {
             return;
         }
         let found_on = page.found_on.map(|found_on| self.id(found_on, page.source));
@@ -483,7 +507,8 @@ impl Learner {
         url: &CrawlUrl<Text>,
         source: Source,
     ) -> Class {
-        let id = self.id(url, source);
+        let vouched = self.id(url, Source::Vouches);
+        let id = id_of(vouched, source);
         if self.is_given_up(id) {
             return Class::Withheld;
         }
@@ -495,11 +520,11 @@ impl Learner {
         }
         let is_suspect = match source {
             Source::Vouches => record.is_judged() && record.said_new() == 0 && !record.is_useful(),
-            Source::Silent if !record.is_judged() && self.is_trusted(url) => false,
+            Source::Silent if !record.is_judged() && self.is_trusted(vouched) => false,
             Source::Silent => record.said_new() < PROVEN,
             Source::Repeats => return Class::Repeat,
         };
-        if is_suspect || (self.explodes(url) && !self.is_blameless(url)) {
+        if is_suspect || (self.explodes(url) && !self.is_blameless(vouched)) {
             Class::Suspect
         } else {
             Class::Normal
@@ -507,8 +532,8 @@ impl Learner {
     }
 
     /// Whether a template brings something where somebody vouches for it.
-    fn is_trusted<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
-        let record = self.record(self.id(url, Source::Vouches));
+    fn is_trusted(&self, vouched: u32) -> bool {
+        let record = self.record(vouched);
         record.is_some_and(|it| it.is_judged() && it.said_new() >= TRUSTED)
     }
 
@@ -541,6 +566,21 @@ impl Learner {
         let as_repeat = self.reduced(url).and_then(|_| of(REPEATS));
         of(self.id(url, Source::Silent)).or(as_repeat)
     }
+}
+
+/// The record of a template for one of the kinds of links to it.
+const fn id_of(vouched: u32, source: Source) -> u32 {
+    match source {
+        Source::Vouches => vouched,
+        Source::Silent => vouched | 1,
+        Source::Repeats => REPEATS,
+    }
+}
+
+/// Whether a page is one of those that are looked at when looks have cost enough. Which ones they
+/// are does not depend on the order of the crawl.
+fn is_in_sample(url: &CrawlUrl) -> bool {
+    short(url.as_str().as_bytes(), 12).is_multiple_of(SAMPLED)
 }
 
 /// A page that was fetched, as far as it teaches.

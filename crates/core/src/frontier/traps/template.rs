@@ -82,8 +82,10 @@ fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// The first directory of a path, if it has one.
 pub(super) fn first_directory<Text: Deref<Target = str>>(url: &CrawlUrl<Text>) -> Option<&str> {
-    let (first, rest) = url.path().get(1..)?.split_once('/')?;
-    (!first.is_empty() && (!rest.is_empty() || url.query().is_some())).then_some(first)
+    let path = url.path().get(1..)?;
+    let end = memchr::memchr(b'/', path.as_bytes())?;
+    let is_one = end > 0 && (end + 1 < path.len() || url.query().is_some());
+    is_one.then(|| &path[..end])
 }
 
 /// What a byte is to the kind of a segment, as bits.

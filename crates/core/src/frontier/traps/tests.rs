@@ -32,6 +32,7 @@ pub(super) fn look(texts: &[&str]) -> Look {
         links: 0,
         text: words.map(hash).fold(0, u64::wrapping_add),
         pieces,
+        cost: 1,
     }
 }
 

@@ -46,6 +46,7 @@ impl Learner {
             bytes.push(given_up.template.len() as u8);
             bytes.extend(given_up.template.bytes());
         }
+        bytes.extend(self.looks.to_le_bytes());
         bytes
     }
 
@@ -84,11 +85,14 @@ impl Learner {
             })
         })?;
         let given_up = list(bytes, read_given_up)?;
+        // What was written before there was this figure ends here.
+        let looks = number(bytes, 2).unwrap_or(0) as u16;
         Some(Self {
             pages,
             new,
             trouble,
             barren,
+            looks,
             pieces,
             texts,
             pairs,

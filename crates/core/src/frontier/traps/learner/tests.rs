@@ -102,3 +102,46 @@ fn what_nobody_vouches_for_is_tried_where_its_template_is_good() {
     }
     assert_eq!(class(&learner), Class::Suspect);
 }
+
+/// How many of these pages are looked at, all of which say the same; whether they lead on.
+fn looks(learner: &mut Learner, pages: std::ops::Range<u32>, lead_on: bool) -> usize {
+    let wanted = pages.filter(|number| {
+        let page = Fetched {
+            url: &url(&format!("/calendar/{number}")),
+            found_on: Some(&url("/calendar/0")),
+            source: Source::Silent,
+        };
+        let is_wanted = learner.wants_look(page.url, page.source);
+        let look = is_wanted.then(|| look(&["no events"]));
+        let verdict = learner.learn(&page, look.as_ref());
+        if lead_on {
+            learner.charge(&page, verdict, false);
+        }
+        is_wanted
+    });
+    wanted.count()
+}
+
+#[test]
+fn all_pages_are_looked_at_where_they_lead_on_and_a_sample_where_they_do_not() {
+    let mut learner = Learner::default();
+    let (all, sample) = (usize::from(LOOKS), 3200 / SAMPLED as usize);
+    let few = all + sample / 2..all + 2 * sample;
+    let first = looks(&mut learner, 0..3200, false);
+    assert!(few.contains(&first), "{first}");
+    let leading_on = looks(&mut learner, 3200..6400, true);
+    assert!(leading_on > 3000, "{leading_on}");
+    let last = looks(&mut learner, 6400..9600, false);
+    assert!(few.contains(&last), "{last}");
+}
+
+#[test]
+fn what_was_written_before_looks_were_counted_still_reads() {
+    let mut learner = Learner::default();
+    looks(&mut learner, 0..100, false);
+    let bytes = learner.to_bytes();
+    assert_eq!(Learner::from_bytes(&bytes).as_ref(), Some(&learner));
+    let before = Learner::from_bytes(&bytes[..bytes.len() - 2]);
+    learner.looks = 0;
+    assert_eq!(before, Some(learner));
+}
