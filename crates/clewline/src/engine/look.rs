@@ -337,10 +337,9 @@ const FOLDED: [u8; 256] = {
     folded
 };
 
-/// One more letter of a word. Shifts and sums are quick and tell short words apart; [`mix`] makes
-/// a hash of them.
+/// One more letter of a word, as FNV-1a hashes it.
 const fn letter(word: u64, folded: u8) -> u64 {
-    word.wrapping_mul(257).wrapping_add(folded as u64)
+    (word ^ folded as u64).wrapping_mul(PRIME)
 }
 
 fn mix(hash: u64, word: u64) -> u64 {

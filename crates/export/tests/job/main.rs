@@ -566,5 +566,12 @@ fn folders_that_cannot_be_exported_are_told_so() {
     crawl(config);
     let error = failed(&job, Form::Jsonl);
     assert!(error.contains("only csv, sitemap and graph"), "{error}");
+    // An archive alone has no records, whichever form is asked for.
+    let file = place.path().join("a.warc");
+    fs::write(&file, b"WARC/1.1\r\n").unwrap();
+    for form in [Form::Csv, Form::Jsonl, Form::Graph] {
+        let error = failed(&file, form);
+        assert!(error.contains("is not a job folder"), "{error}");
+    }
     assert!(streamed(&job, Form::Csv, &options).1.rows > 5);
 }
