@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 /// `\u{202e}`.
 ///
 /// ```
-/// use clewline::escape::visible;
+/// use clewline_job::escape::visible;
 /// assert_eq!(visible("a\u{1b}[2Jb"), r"a\x1b[2Jb");
 /// assert_eq!(visible("plain"), "plain");
 /// ```
@@ -31,7 +31,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 /// visible first, since a bidirectional override would reorder the page around it.
 ///
 /// ```
-/// use clewline::escape::html;
+/// use clewline_job::escape::html;
 /// assert_eq!(html("<b a='1'>&"), "&lt;b a=&#39;1&#39;&gt;&amp;");
 /// ```
 pub fn html(text: &str) -> Cow<'_, str> {
@@ -55,7 +55,7 @@ pub fn html(text: &str) -> Cow<'_, str> {
 /// Bytes as text of the standard alphabet, padded (RFC 4648, section 4).
 ///
 /// ```
-/// use clewline::escape::base64;
+/// use clewline_job::escape::base64;
 /// assert_eq!(base64(b"any carnal"), "YW55IGNhcm5hbA==");
 /// ```
 pub fn base64(bytes: &[u8]) -> String {

@@ -10,6 +10,7 @@
 //! use std::path::PathBuf;
 //! use clewline_serve::{Mode, Scripts, ServeConfig, ServeNotice, serve};
 //!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let config = ServeConfig {
 //!     address: "127.0.0.1:8020".parse()?,
 //!     mode: Mode::Pages,
@@ -23,7 +24,8 @@
 //!     }
 //!     Ok(())
 //! });
-//! # Err::<(), Box<dyn std::error::Error>>(error.into())
+//! # Err(error.into())
+//! # }
 //! ```
 #![warn(missing_docs)]
 

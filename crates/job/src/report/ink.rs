@@ -37,7 +37,7 @@ impl Ink {
     /// Text in this ink; what is blank takes none.
     ///
     /// ```
-    /// use clewline::report::Ink;
+    /// use clewline_job::report::Ink;
     /// assert_eq!(Ink::Bad.paint("404"), "\u{1b}[31m404\u{1b}[0m");
     /// assert_eq!(Ink::Bad.paint("  "), "  ");
     /// ```
