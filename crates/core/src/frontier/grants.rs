@@ -1,0 +1,168 @@
+//! What a fleet grants to one of its members: pages of a budget, and a part of an address.
+//!
+//! Owns how much of either is left here. Hosts of one address lie in many shards, so its limit is
+//! dealt out among the members that ask it; a budget of pages is dealt out among shards, so that it
+//! moves with them. It refuses to know who deals. Invariants: a page is handed out only against the
+//! grant of its own shard; an address is not asked without a grant, nor beyond it.
+
+use std::net::IpAddr;
+
+use super::Frontier;
+use super::entry::Origin;
+use super::handout::{Ready, permitted};
+use super::lane::Addresses;
+use super::pace::Moment;
+use super::store::Store;
+use crate::fleet::ShardId;
+use crate::key::HostId;
+use crate::politeness::GroupPace;
+use crate::url::CrawlUrl;
+
+/// Leave to ask an address for a while.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AddressGrant {
+    /// How it may be asked at the most.
+    pub pace: GroupPace,
+    /// Nothing is sent to it from then on, unless the grant is renewed.
+    pub until: Moment,
+}
+
+/// The pages that may be fetched in a shard.
+#[derive(Debug, Default)]
+pub(super) struct ShardPages {
+    pub(super) granted: u64,
+    pub(super) in_flight: u64,
+}
+
+impl ShardPages {
+    pub(super) const fn of(granted: u64) -> Self {
+        Self {
+            granted,
+            in_flight: 0,
+        }
+    }
+
+    /// What is granted beyond what is in flight.
+    const fn spare(&self) -> u64 {
+        self.granted.saturating_sub(self.in_flight)
+    }
+}
+
+impl<S: Store> Frontier<S> {
+    /// Grants a part of an address, or renews the grant.
+    pub fn grant_address(&mut self, address: IpAddr, grant: AddressGrant) {
+        if let Some(share) = self.share_mut() {
+            share.addresses.insert(address, grant);
+        }
+    }
+
+    /// The addresses that were granted and how many requests to each are in flight. A grant that
+    /// has ended is forgotten when nothing of it is.
+    pub fn granted_addresses(&mut self, now: Moment) -> Vec<(IpAddr, u32)> {
+        let Some(share) = self.share_mut() else {
+            return Vec::new();
+        };
+        let mut addresses = std::mem::take(&mut share.addresses);
+        let shared = &self.shared;
+        addresses.retain(|address, grant| grant.until > now || shared.in_flight(*address) > 0);
+        let known = addresses.keys();
+        let mut used: Vec<_> = known.map(|key| (*key, shared.in_flight(*key))).collect();
+        used.sort_unstable();
+        if let Some(share) = self.share_mut() {
+            share.addresses = addresses;
+        }
+        used
+    }
+
+    /// How an address may be asked: by the rule and by the grant.
+    pub(super) fn granted(&self, address: IpAddr, rule: GroupPace) -> GroupPace {
+        let share = self.share();
+        match share.and_then(|share| share.addresses.get(&address)) {
+            Some(grant) => slower(rule, grant.pace),
+            None => rule,
+        }
+    }
+
+    /// An origin whose address has no grant any more is resolved again, which brings one.
+    pub(super) fn drop_ungranted(&mut self, host: HostId, url: &CrawlUrl, now: Moment) {
+        if !self.is_in_fleet() {
+            return;
+        }
+        let lane = self.lane(host);
+        let turn = lane.address_turn;
+        let Addresses::Known { addresses, .. } = &lane.origin(Origin::of(url)).addresses else {
+            return;
+        };
+        let addresses = addresses.clone();
+        let Ready::Yes(Some(address)) = permitted(&self.rules.addresses, &addresses, turn) else {
+            return;
+        };
+        let grant = self.share().and_then(|share| share.addresses.get(&address));
+        if self.is_limited(address) && grant.is_none_or(|grant| grant.until <= now) {
+            self.lane(host).origin(Origin::of(url)).addresses = Addresses::Unknown;
+        }
+    }
+
+    /// From here on pages are handed out only against grants.
+    pub fn count_granted_pages(&mut self) {
+        if let Some(share) = self.share_mut() {
+            share.counts_pages = true;
+        }
+    }
+
+    /// Grants pages to a shard that is owned.
+    pub fn grant_pages(&mut self, shard: ShardId, pages: u64, now: Moment) -> Result<(), S::Error> {
+        if let Some(share) = self.share_mut() {
+            share.pages_mut(shard).granted += pages;
+        }
+        self.release_held(now)
+    }
+
+    /// Takes back the pages that a shard has no work for; how many those are.
+    pub fn return_pages(&mut self, shard: ShardId) -> u64 {
+        if self.wants_pages(shard) {
+            return 0;
+        }
+        let Some(share) = self.share_mut() else {
+            return 0;
+        };
+        let pages = share.pages_mut(shard);
+        let spare = pages.spare();
+        pages.granted -= spare;
+        spare
+    }
+
+    /// Whether a shard has pages that wait for a grant.
+    pub fn wants_pages(&self, shard: ShardId) -> bool {
+        let Some(share) = self.share() else {
+            return false;
+        };
+        let mut held = self.page_budget.held();
+        held.any(|host| share.shard_of(host) == shard)
+    }
+
+    /// Whether the shard of a host has no grant left for another page.
+    pub(super) fn lacks_pages(&self, host: HostId) -> bool {
+        self.share().is_some_and(|share| {
+            share.counts_pages && share.pages_of(share.shard_of(host)).spare() == 0
+        })
+    }
+
+    pub(super) fn count_pages(&mut self, host: HostId, change: impl FnOnce(&mut ShardPages)) {
+        if let Some(share) = self.share_mut()
+            && share.counts_pages
+        {
+            let shard = share.shard_of(host);
+            change(share.pages_mut(shard));
+        }
+    }
+}
+
+/// The slower of two paces.
+fn slower(one: GroupPace, other: GroupPace) -> GroupPace {
+    let slower = [one.rate, other.rate].into_iter().flatten();
+    GroupPace {
+        in_flight: one.in_flight.min(other.in_flight),
+        rate: slower.min_by(|one, other| one.number().total_cmp(&other.number())),
+    }
+}
