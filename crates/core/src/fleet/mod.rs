@@ -6,7 +6,9 @@
 //! Invariant: a host has one owner at a time, and only its owner asks it.
 
 mod mail;
+mod member;
 mod shards;
 
 pub use mail::Mail;
+pub use member::{Duty, Fence, FleetAnswer, FleetMember, FleetRequest, FleetView, LeaseTimes};
 pub use shards::{ShardId, Shards};

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::lane::Lane;
 use super::pace::Moment;
-use super::shards::Share;
+use super::shards::OwnShards;
 use super::store::{Span, Store, Waiting};
 use super::traps::domain;
 use super::{Frontier, FrontierState};
@@ -206,7 +206,7 @@ impl<S: Store> Frontier<S> {
     /// Takes in one host for which something of a span waits; whether there was one.
     pub(super) fn take_in_host(&mut self, span: Span, now: Moment) -> Result<bool, S::Error> {
         let (lanes, share) = (&self.lanes, Self::share_of(&self.share));
-        let is_closed = |host| share.is_some_and(|share: &Share| share.is_closed(host));
+        let is_closed = |host| share.is_some_and(|share: &OwnShards| share.is_closed(host));
         let next = self
             .store
             .next_host(span, &|host| lanes.contains_key(&host) || is_closed(host))?;

@@ -118,6 +118,12 @@ impl<S: Store> Frontier<S> {
         self.release_held(now)
     }
 
+    /// The pages that may be fetched in a shard, those in flight among them.
+    pub fn pages_granted(&self, shard: ShardId) -> u64 {
+        self.share()
+            .map_or(0, |share| share.pages_of(shard).granted)
+    }
+
     /// Takes back the pages that a shard has no work for; how many those are.
     pub fn return_pages(&mut self, shard: ShardId) -> u64 {
         if self.wants_pages(shard) {

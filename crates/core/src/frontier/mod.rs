@@ -85,7 +85,7 @@ use page_budget::PageBudget;
 use redirects::Redirects;
 use roots::RootHosts;
 use schedule::Schedule;
-use shards::Share;
+use shards::OwnShards;
 use slots::Slots;
 use suspects::Suspects;
 use traps::Traps;
@@ -158,7 +158,7 @@ pub struct Frontier<S> {
     without_robots: BTreeSet<HostId>,
     traps: Traps,
     /// The part of the crawl that is this member's, in a fleet.
-    share: Option<Box<Share>>,
+    share: Option<Box<OwnShards>>,
 }
 
 /// What a frontier must find again after a restart, beside what its store keeps.

@@ -87,7 +87,7 @@ struct ShardState {
 
 /// The part of the crawl that a member owns.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct OwnShards {
     shards: Shards,
     states: Vec<ShardState>,
     /// Pages are handed out only against grants.
@@ -99,7 +99,7 @@ pub(super) struct Share {
     pub(super) addresses: KeyMap<IpAddr, AddressGrant>,
 }
 
-impl Share {
+impl OwnShards {
     fn new(bits: u32) -> Self {
         let shards = Shards::new(bits);
         Self {
@@ -141,19 +141,19 @@ impl Share {
 impl<S: Store> Frontier<S> {
     /// From here on the crawl is a fleet's, cut into 2^bits shards, of which none is owned yet.
     pub fn join_fleet(&mut self, bits: u32) {
-        self.share = Some(Box::new(Share::new(bits)));
+        self.share = Some(Box::new(OwnShards::new(bits)));
     }
 
     /// The share, where there can be one; without a fleet nobody looks.
-    pub(super) fn share_of(share: &Option<Box<Share>>) -> Option<&Share> {
+    pub(super) fn share_of(share: &Option<Box<OwnShards>>) -> Option<&OwnShards> {
         if S::IN_FLEET { share.as_deref() } else { None }
     }
 
-    pub(super) fn share(&self) -> Option<&Share> {
+    pub(super) fn share(&self) -> Option<&OwnShards> {
         Self::share_of(&self.share)
     }
 
-    pub(super) fn share_mut(&mut self) -> Option<&mut Share> {
+    pub(super) fn share_mut(&mut self) -> Option<&mut OwnShards> {
         if S::IN_FLEET {
             self.share.as_deref_mut()
         } else {
@@ -253,7 +253,7 @@ impl<S: Store> Frontier<S> {
 
     /// Drops a shard that is closed and of which nothing is in flight; whether it could be.
     pub fn drop_shard(&mut self, shard: ShardId) -> Result<bool, S::Error> {
-        let is_closed = |share: &Share| share.states[usize::from(shard.0)].closed;
+        let is_closed = |share: &OwnShards| share.states[usize::from(shard.0)].closed;
         if !self.share().is_some_and(is_closed) || !self.flights_of(shard).is_empty() {
             return Ok(false);
         }

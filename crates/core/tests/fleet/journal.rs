@@ -88,10 +88,6 @@ impl Batch {
             }
         }
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.deltas.is_empty() && self.mail.is_empty()
-    }
 }
 
 /// A sealed batch; the bus commits it, not the store.
@@ -151,6 +147,11 @@ impl JournalStore {
     pub(crate) fn source(&self, entry: &Entry) -> Option<ShardId> {
         let page = entry.found_on.as_ref()?;
         Some(self.cut.of(self.keyer.key(page).host()))
+    }
+
+    /// Whether anything changed since the last seal.
+    pub(crate) fn has_open_batch(&self) -> bool {
+        !self.open.deltas.is_empty() || !self.open.mail.is_empty()
     }
 
     /// Makes sure that a shard is part of the open batch.

@@ -64,7 +64,7 @@ impl Web {
     pub(crate) fn roots(&self) -> Vec<CrawlUrl> {
         vec![
             url(&format!("http://{}/to/4", self.host(0))),
-            url(&self.page(6, 0)),
+            url(&self.page(2, 0)),
         ]
     }
 
