@@ -129,7 +129,8 @@ fn table(cost: &Cost) -> String {
     for (name, seconds) in shown {
         let _ = writeln!(text, "| {name} | {seconds:.1} |");
     }
-    let others: f64 = rest.iter().map(|(_, seconds)| **seconds).sum();
+    // The sum of nothing is -0.0.
+    let others = 0.0 + rest.iter().map(|(_, seconds)| **seconds).sum::<f64>();
     let _ = writeln!(text, "| {} others | {others:.1} |", rest.len());
     text
 }

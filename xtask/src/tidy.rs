@@ -1,11 +1,12 @@
 //! Rules of the house that no compiler checks.
 //!
-//! Owns the tidy rules: who may depend on whom, how long files are, what they begin with, and
-//! what must not be left in them. It reads text, not syntax: it is meant to catch mistakes, not
+//! Owns the tidy rules: who may depend on whom, how long files are, what they begin with, what
+//! types are called, and what must not be left over. It reads text, not syntax: it is meant to catch mistakes, not
 //! malice. Tests may do what the code beside them may not.
 
 mod imports;
 mod source;
+mod type_names;
 
 use anyhow::{Context as _, Result};
 
@@ -45,7 +46,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 12] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 16] = [
     (
         "core",
         "dependencies",
@@ -80,14 +81,63 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 12] = [
         ],
     ),
     (
+        "job",
+        "",
+        &[
+            "clewline",
+            "clewline-archive",
+            "clewline-export",
+            "clewline-search",
+            "clewline-serve",
+            "clewline-cli",
+            "terrarium",
+        ],
+    ),
+    (
+        "job",
+        "dependencies",
+        &["tokio", "rustls", "fjall", "hickory-resolver", "clap"],
+    ),
+    (
+        "keyset",
+        "",
+        &[
+            "clewline",
+            "clewline-html",
+            "clewline-warc",
+            "clewline-cli",
+            "terrarium",
+            "fjall",
+            "tokio",
+        ],
+    ),
+    (
         "archive",
         "",
-        &["clewline", "clewline-core", "clewline-cli", "terrarium"],
+        &[
+            "clewline",
+            "clewline-core",
+            "clewline-cli",
+            "clewline-search",
+            "clewline-serve",
+            "httparse",
+            "terrarium",
+        ],
     ),
     (
         "content",
         "",
         &["clewline", "clewline-core", "clewline-cli", "terrarium"],
+    ),
+    (
+        "export",
+        "dependencies",
+        &[
+            "clewline",
+            "clewline-search",
+            "clewline-serve",
+            "clewline-cli",
+        ],
     ),
     (
         "search",
@@ -124,17 +174,16 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 12] = [
 const LABORATORY: [&str; 5] = ["bench-client", "fieldwork", "ladder", "mutate", "terrarium"];
 
 /// Modules of the library, and what they must not import from beside them.
-const MODULES: [(&str, &[&str]); 4] = [
+const MODULES: [(&str, &[&str]); 3] = [
     ("fetch", &["extract", "log", "engine", "crawl"]),
     ("extract", &["fetch", "log", "engine", "crawl"]),
     ("log", &["fetch", "extract", "engine", "crawl"]),
-    ("report", &["fetch", "extract", "engine", "crawl"]),
 ];
 
 /// A rule: its name, and what breaks it.
 type Rule = (&'static str, fn(&[Source]) -> Vec<String>);
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     ("the core is pure", impure_core),
     ("crates depend downwards", upward_dependencies),
     ("the product needs no laboratory", laboratory_in_product),
@@ -142,14 +191,19 @@ const RULES: [Rule; 8] = [
     ("files are short", long_files),
     ("modules say what they own", silent_modules),
     ("names say something", empty_names),
+    ("type names are unique", type_names::repeated),
     ("nothing is left over", leftovers),
 ];
+
+/// Rules that only the whole tree can keep.
+const RULES_OF_THE_TREE: [Rule; 1] =
+    [("the list of repeated type names shrinks", type_names::stale)];
 
 /// Checks every rule.
 pub(crate) fn tidy(workspace: &Workspace) -> Result<Ending> {
     let sources = source::read(&workspace.root).context("reading the sources")?;
     let mut counts = Counts::default();
-    for (name, rule) in RULES {
+    for (name, rule) in RULES.into_iter().chain(RULES_OF_THE_TREE) {
         let broken = rule(&sources);
         counts += if broken.is_empty() {
             Counts::PASSED

@@ -7,11 +7,11 @@
 use std::io::{self, BufReader, Read};
 
 use clewline_warc::cdxj::Capture;
-use clewline_warc::http::{self, Head};
-use clewline_warc::read::{ReadError, Reader};
-use clewline_warc::{Kind, MediaType, Moment};
+use clewline_warc::http::{self, HttpHead};
+use clewline_warc::read::{ReadError, WarcReader};
+use clewline_warc::{MediaType, Moment, RecordKind};
 
-use crate::open::{Archive, Held};
+use crate::open::{Archive, ArchivedCapture};
 use crate::section::Section;
 
 /// The most that a body may decode to.
@@ -22,7 +22,7 @@ const BEHIND: usize = 2;
 /// Bytes that are read of a metadata record.
 const MOST_NOTED: u64 = 64 << 20;
 
-/// What [`Head::codings`] says of a body that is not coded.
+/// What [`HttpHead::codings`] says of a body that is not coded.
 const UNCODED: &str = "-/-";
 
 /// Why a capture cannot be read.
@@ -50,7 +50,7 @@ pub enum ContentError {
 }
 
 /// A capture's message: the head as it was recorded, and the body, not read yet.
-pub struct Content {
+pub struct CaptureContent {
     head: Vec<u8>,
     is_http: bool,
     media_type: String,
@@ -61,7 +61,7 @@ pub struct Content {
 
 impl Archive {
     /// Opens a capture.
-    pub fn read(&self, held: &Held) -> Result<Content, ContentError> {
+    pub fn read(&self, held: &ArchivedCapture) -> Result<CaptureContent, ContentError> {
         let content = self.read_record(held)?;
         if !held.capture.is_revisit() {
             return Ok(content);
@@ -72,7 +72,7 @@ impl Archive {
         if matches!(content.head().status(), None | Some(304)) {
             return Ok(with_body);
         }
-        Ok(Content {
+        Ok(CaptureContent {
             length: with_body.length,
             // The framing is the business of the record with the body.
             body: with_body.payload(),
@@ -82,7 +82,7 @@ impl Archive {
     }
 
     /// The capture whose payload a revisit repeats.
-    fn original(&self, revisit: &Capture) -> Result<Held, ContentError> {
+    fn original(&self, revisit: &Capture) -> Result<ArchivedCapture, ContentError> {
         let url = match revisit.refers_to_url.as_str() {
             "" => &revisit.url,
             url => url,
@@ -98,7 +98,7 @@ impl Archive {
 
     /// The block of the metadata record that a crawl wrote behind a capture, if there is one;
     /// the capture itself is not read.
-    pub fn notes(&self, held: &Held) -> Result<Option<Vec<u8>>, ContentError> {
+    pub fn notes(&self, held: &ArchivedCapture) -> Result<Option<Vec<u8>>, ContentError> {
         let capture = &held.capture;
         let Some(place) = self.places().get(held.place) else {
             return Ok(None);
@@ -107,13 +107,13 @@ impl Archive {
         if behind >= place.length {
             return Ok(None);
         }
-        let mut reader = Reader::seek(BufReader::new(place.open()?), behind)?;
+        let mut reader = WarcReader::seek(BufReader::new(place.open()?), behind)?;
         for _ in 0..BEHIND {
             let Some(record) = reader.next_record().transpose()? else {
                 return Ok(None);
             };
             let is_of_it = record.target() == Some(capture.url.as_str());
-            if record.kind() == Kind::Metadata && is_of_it {
+            if record.kind() == RecordKind::Metadata && is_of_it {
                 let mut block = Vec::new();
                 reader.block().take(MOST_NOTED).read_to_end(&mut block)?;
                 return Ok(Some(block));
@@ -122,20 +122,20 @@ impl Archive {
         Ok(None)
     }
 
-    fn read_record(&self, held: &Held) -> Result<Content, ContentError> {
+    fn read_record(&self, held: &ArchivedCapture) -> Result<CaptureContent, ContentError> {
         let astray = || ContentError::Astray {
             url: held.capture.url.clone(),
         };
         let place = self.places().get(held.place).ok_or_else(astray)?;
         let input = BufReader::new(place.open()?);
-        let mut reader = Reader::seek(input, held.capture.offset)?;
+        let mut reader = WarcReader::seek(input, held.capture.offset)?;
         let record = reader.next_record().ok_or_else(astray)??;
         if record.target() != Some(held.capture.url.as_str()) {
             return Err(astray());
         }
         let (is_http, media_type) = (record.is_http(), held.capture.mime.clone());
         let block = Block { reader };
-        let mut content = Content {
+        let mut content = CaptureContent {
             head: Vec::new(),
             is_http,
             media_type,
@@ -145,7 +145,7 @@ impl Archive {
         if is_http {
             let (message, rest) = http::split(BufReader::new(block))?;
             let length = record.length().checked_sub(message.len() as u64);
-            content.length = length.filter(|_| Head::parse(&message).codings() == UNCODED);
+            content.length = length.filter(|_| HttpHead::parse(&message).codings() == UNCODED);
             (content.head, content.body) = (message, Box::new(rest));
         } else {
             content.body = Box::new(block);
@@ -154,10 +154,10 @@ impl Archive {
     }
 }
 
-impl Content {
+impl CaptureContent {
     /// The head as it was recorded; empty if the capture is no HTTP message.
-    pub fn head(&self) -> Head<'_> {
-        Head::parse(&self.head)
+    pub fn head(&self) -> HttpHead<'_> {
+        HttpHead::parse(&self.head)
     }
 
     /// The status that is shown: what is no message is simply there.
@@ -191,7 +191,7 @@ impl Content {
         if !self.is_http {
             return self.body;
         }
-        Box::new(http::payload(Head::parse(&self.head), self.body))
+        Box::new(http::payload(HttpHead::parse(&self.head), self.body))
     }
 
     /// How long the body is as the server meant it; it is read if its record does not tell.
@@ -211,7 +211,7 @@ impl Content {
 
 /// A record's block that owns its reader.
 struct Block {
-    reader: Reader<BufReader<Section>>,
+    reader: WarcReader<BufReader<Section>>,
 }
 
 impl Read for Block {

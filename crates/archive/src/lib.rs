@@ -1,31 +1,21 @@
 //! Views of an archive: what was captured, shown again.
 //!
 //! Owns opening a set of WARC files with an index of their captures ([`Archive`]), the rewriting
-//! of references in pages and style sheets, and three views: a replay server ([`serve`]), a folder
-//! to browse ([`mirror`]) and a package ([`wacz`]). It refuses to know how a crawl works and what
-//! a record looks like inside. Invariant: nothing is ever fetched; whatever is read is foreign,
-//! and every size is bounded.
+//! of references in pages and style sheets ([`rewrite`]), and two views: a folder to browse
+//! ([`mirror`]) and a package ([`wacz`]). It refuses to know how a crawl works, what a record looks
+//! like inside, and how pages are served. Invariant: nothing is ever fetched; whatever is read is
+//! foreign, and every size is bounded.
 #![warn(missing_docs)]
 
 mod content;
-mod document;
 pub mod mirror;
 mod open;
-mod rewrite;
+mod output;
+pub mod rewrite;
 mod section;
-pub mod serve;
 mod title;
 pub mod wacz;
 
-pub use content::{Content, ContentError, LARGEST};
-pub use open::{Archive, Held, OpenError, archive_in, is_archive, warcs_in};
-
-/// What becomes of what is already at the place that is written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Existing {
-    /// It stays, and nothing is written.
-    #[default]
-    Keep,
-    /// It is written over.
-    Replace,
-}
+pub use content::{CaptureContent, ContentError, LARGEST};
+pub use open::{Archive, ArchivedCapture, OpenError, archive_in, is_archive, warcs_in};
+pub use output::{Existing, OutputError};

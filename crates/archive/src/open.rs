@@ -10,8 +10,8 @@ use std::io::{self, BufReader, BufWriter, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use clewline_warc::cdxj::{self, Capture, INDEX, Index};
-use clewline_warc::read::{ReadError, Reader};
+use clewline_warc::cdxj::{self, Capture, CdxjIndex, INDEX};
+use clewline_warc::read::{ReadError, WarcReader};
 use clewline_warc::{Moment, surt};
 
 use crate::section::Section;
@@ -62,7 +62,7 @@ pub enum OpenError {
 
 /// Where a WARC file lies.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct WarcLocation {
     /// Its name, without folder and without `.open`.
     pub(crate) name: String,
     pub(crate) path: PathBuf,
@@ -71,7 +71,7 @@ pub(crate) struct Place {
     pub(crate) length: u64,
 }
 
-impl Place {
+impl WarcLocation {
     fn of_file(path: PathBuf) -> io::Result<Self> {
         let length = fs::metadata(&path)?.len();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -93,16 +93,16 @@ impl Place {
 /// An index and the files that it names.
 #[derive(Debug)]
 struct Source {
-    index: Mutex<Index>,
+    index: Mutex<CdxjIndex>,
     /// The same index, for reading all of it while it is looked up in.
-    scan: Mutex<Index>,
+    scan: Mutex<CdxjIndex>,
     /// Numbers of places by the name that the index has for them.
     names: HashMap<String, usize>,
 }
 
 /// A capture in an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct ArchivedCapture {
     /// What the index says.
     pub capture: Capture,
     /// The number of its file.
@@ -112,7 +112,7 @@ pub struct Held {
 /// WARC files and an index of their captures.
 #[derive(Debug)]
 pub struct Archive {
-    places: Vec<Place>,
+    places: Vec<WarcLocation>,
     sources: Vec<Source>,
     complaints: Vec<String>,
 }
@@ -159,12 +159,12 @@ impl Archive {
         self.places.len()
     }
 
-    pub(crate) fn places(&self) -> &[Place] {
+    pub(crate) fn places(&self) -> &[WarcLocation] {
         &self.places
     }
 
     /// Adds the files of a path; answers their index if it can be trusted.
-    fn add(&mut self, path: &Path) -> Result<Option<[Index; 2]>, OpenError> {
+    fn add(&mut self, path: &Path) -> Result<Option<[CdxjIndex; 2]>, OpenError> {
         let failed = |source| OpenError::Input {
             path: path.to_owned(),
             source,
@@ -180,7 +180,7 @@ impl Archive {
                 })?;
                 self.places.extend(packed);
             } else {
-                let place = Place::of_file(path.to_owned()).map_err(failed)?;
+                let place = WarcLocation::of_file(path.to_owned()).map_err(failed)?;
                 self.places.push(place);
             }
             return Ok(None);
@@ -196,10 +196,11 @@ impl Archive {
         let index = folder.join(INDEX);
         let is_trusted = !is_growing && is_newest(&index, &found);
         for file in found {
-            self.places.push(Place::of_file(file).map_err(failed)?);
+            self.places
+                .push(WarcLocation::of_file(file).map_err(failed)?);
         }
         if is_trusted {
-            let open = || Index::open(&index).map_err(failed);
+            let open = || CdxjIndex::open(&index).map_err(failed);
             return Ok(Some([open()?, open()?]));
         }
         Ok(None)
@@ -234,11 +235,11 @@ impl Archive {
     /// Reads up to the last whole record; damage is told and passed over.
     fn read_file(
         &mut self,
-        place: &Place,
+        place: &WarcLocation,
         input: BufReader<Section>,
         mut take: impl FnMut(Capture) -> Result<(), OpenError>,
     ) -> Result<(), OpenError> {
-        let mut reader = Reader::new(input);
+        let mut reader = WarcReader::new(input);
         while let Some(next) = reader.next_record() {
             let read = next.and_then(|header| Capture::of_record(&header, &mut reader, ""));
             match read {
@@ -263,7 +264,7 @@ impl Archive {
     }
 
     /// The captures of a URL, oldest first; those of another spelling of it, too.
-    pub fn captures(&self, url: &str) -> io::Result<Vec<Held>> {
+    pub fn captures(&self, url: &str) -> io::Result<Vec<ArchivedCapture>> {
         let mut found = Vec::new();
         for source in &self.sources {
             source.open().each(url, |capture| {
@@ -277,7 +278,7 @@ impl Archive {
 
     /// The capture of a URL that is closest to a time, the latest without one. One of the same
     /// spelling is preferred: many a server answers differently with another scheme or case.
-    pub fn closest(&self, url: &str, at: Option<Moment>) -> io::Result<Option<Held>> {
+    pub fn closest(&self, url: &str, at: Option<Moment>) -> io::Result<Option<ArchivedCapture>> {
         self.best(url, at, |_| true)
     }
 
@@ -287,14 +288,14 @@ impl Archive {
         url: &str,
         at: Option<Moment>,
         fits: impl Fn(&Capture) -> bool,
-    ) -> io::Result<Option<Held>> {
+    ) -> io::Result<Option<ArchivedCapture>> {
         let url = url.split('#').next().unwrap_or_default();
         let distance = |capture: &Capture| {
             let time = Moment::of_timestamp(&capture.timestamp).map_or(0, Moment::seconds);
             let away = time.abs_diff(at.map_or(i64::MAX, Moment::seconds));
             (capture.url != url, away)
         };
-        let mut best: Option<Held> = None;
+        let mut best: Option<ArchivedCapture> = None;
         for source in &self.sources {
             source.open().each(url, |capture| {
                 let least = best.as_ref().map(|best| distance(&best.capture));
@@ -310,7 +311,12 @@ impl Archive {
 
     /// Captures with their keys, in order, from a line of the index on: at most so many, and as
     /// long as the key begins so.
-    pub fn list(&self, from: &str, prefix: &str, most: usize) -> io::Result<Vec<(String, Held)>> {
+    pub fn list(
+        &self,
+        from: &str,
+        prefix: &str,
+        most: usize,
+    ) -> io::Result<Vec<(String, ArchivedCapture)>> {
         let mut found = Vec::new();
         for source in &self.sources {
             let mut count = 0;
@@ -336,7 +342,7 @@ impl Archive {
     /// error. Looking up meanwhile is fine, as every source is read through a file of its own.
     pub(crate) fn each<E: From<io::Error>>(
         &self,
-        mut take: impl FnMut(&str, Held) -> Result<(), E>,
+        mut take: impl FnMut(&str, ArchivedCapture) -> Result<(), E>,
     ) -> Result<(), E> {
         for source in &self.sources {
             let mut result = Ok(());
@@ -363,7 +369,7 @@ impl Archive {
 }
 
 impl Source {
-    fn new([index, scan]: [Index; 2], names: HashMap<String, usize>) -> Self {
+    fn new([index, scan]: [CdxjIndex; 2], names: HashMap<String, usize>) -> Self {
         Self {
             index: Mutex::new(index),
             scan: Mutex::new(scan),
@@ -371,18 +377,18 @@ impl Source {
         }
     }
 
-    fn open(&self) -> std::sync::MutexGuard<'_, Index> {
+    fn open(&self) -> std::sync::MutexGuard<'_, CdxjIndex> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn held(&self, capture: Capture) -> Option<Held> {
+    fn held(&self, capture: Capture) -> Option<ArchivedCapture> {
         let place = *self.names.get(&capture.filename)?;
-        Some(Held { capture, place })
+        Some(ArchivedCapture { capture, place })
     }
 }
 
 /// The lines sorted, in a file that is open twice and has no name any more.
-fn sorted(lines: File) -> io::Result<[Index; 2]> {
+fn sorted(lines: File) -> io::Result<[CdxjIndex; 2]> {
     let mut out = tempfile::NamedTempFile::new()?;
     cdxj::sort(
         BufReader::new(lines),
@@ -391,7 +397,10 @@ fn sorted(lines: File) -> io::Result<[Index; 2]> {
         &std::env::temp_dir(),
     )?;
     out.flush()?;
-    Ok([Index::of(out.reopen()?)?, Index::of(out.reopen()?)?])
+    Ok([
+        CdxjIndex::from_file(out.reopen()?)?,
+        CdxjIndex::from_file(out.reopen()?)?,
+    ])
 }
 
 /// Where the files of a folder are: in its archive, in itself, or, where there are none, in the

@@ -16,7 +16,7 @@ use lol_html::{
     AsciiCompatibleEncoding, ElementContentHandlers, HtmlRewriter, MemorySettings, Settings,
 };
 
-use crate::content::Content;
+use crate::content::CaptureContent;
 use crate::rewrite;
 
 /// How much of a page is looked at.
@@ -27,7 +27,7 @@ const MEMORY_LIMIT: usize = 1024 * 1024;
 const LONGEST: usize = 1000;
 
 /// The title of a page, white space folded; nothing if it has none.
-pub(crate) fn of(content: Content) -> Option<String> {
+pub(crate) fn from_content(content: CaptureContent) -> Option<String> {
     let told = content.content_type();
     let told = told.as_deref().and_then(rewrite::encoding_in);
     let mut start = Vec::new();

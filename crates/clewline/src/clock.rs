@@ -10,23 +10,31 @@ use clewline_warc::Moment;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     start: Instant,
+    /// Time that was skipped.
+    ahead: Duration,
 }
 
 impl Clock {
     pub(crate) fn start() -> Self {
         Self {
             start: Instant::now(),
+            ahead: Duration::ZERO,
         }
     }
 
     /// Time since the start.
     pub(crate) fn now(&self) -> Duration {
-        self.start.elapsed()
+        self.start.elapsed() + self.ahead
+    }
+
+    /// Lets it be this late, if it is not yet.
+    pub(crate) fn skip_to(&mut self, at: Duration) {
+        self.ahead += at.saturating_sub(self.now());
     }
 
     /// An instant as time since the start.
     pub(crate) fn moment(&self, at: Instant) -> Duration {
-        at.saturating_duration_since(self.start)
+        at.saturating_duration_since(self.start) + self.ahead
     }
 }
 

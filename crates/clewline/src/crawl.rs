@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use clewline_core::cookies::{CookieFileError, CookieJar};
@@ -21,9 +21,7 @@ use crate::config::{Config, ConfigProblem, Reach, Root, Speed};
 use crate::control::Control;
 use crate::control::server::Server;
 use crate::descriptors;
-use crate::engine::{
-    Earlier, Engine, EngineError, Event, Message, Observer, Outcome, PAGES_AHEAD, Parts,
-};
+use crate::engine::{Earlier, Engine, EngineError, Event, Observer, Outcome, PAGES_AHEAD, Parts};
 use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
 use crate::failpoint::{Point, pass};
@@ -247,7 +245,7 @@ impl Crawl {
         self.launch(None)
     }
 
-    fn launch(mut self, pages: Option<pages_channel::Sender<Page>>) -> Result<Running, CrawlError> {
+    fn launch(self, pages: Option<pages_channel::Sender<Page>>) -> Result<Running, CrawlError> {
         if let Some((text, error)) = self.bad_root {
             return Err(CrawlError::Root(text, error));
         }
@@ -255,16 +253,43 @@ impl Crawl {
         if !problems.is_empty() {
             return Err(CrawlError::Config(problems));
         }
-        let config = self.config;
+        let setup = Setup::new(self, pages)?;
+        match &setup.folder {
+            Some(_) if !setup.config.output.in_memory => setup.on_disk(),
+            _ => setup.in_memory(),
+        }
+    }
+}
+
+/// The parts of a crawl that are the same for every kind of store. Its configuration is sound.
+struct Setup {
+    config: Config,
+    folder: Option<JobFolder>,
+    rules: Rules,
+    /// Those of a file; a crawl that is taken up has its own.
+    cookies: Result<CookieJar, CrawlError>,
+    spool: Option<Arc<Spool>>,
+    past: Option<PreviousCrawl>,
+    fetcher: Arc<dyn Fetcher>,
+    extractor: Arc<dyn Extractor>,
+    logs: Vec<Box<dyn Log>>,
+    known: Box<dyn Iterator<Item = CrawlUrl> + Send>,
+    observer: Observer,
+    pages: Option<pages_channel::Sender<Page>>,
+}
+
+impl Setup {
+    fn new(crawl: Crawl, pages: Option<pages_channel::Sender<Page>>) -> Result<Self, CrawlError> {
+        let config = crawl.config;
         descriptors::share_out(config.limits.concurrency as usize);
-        let fetcher = match self.fetcher {
+        let fetcher = match crawl.fetcher {
             Some(fetcher) => fetcher,
             None => Arc::new(HttpFetcher::new(&config.fetch)?),
         };
-        let token = config.fetch.robots_token();
-        let extractor = self
-            .extractor
-            .unwrap_or_else(|| Arc::new(PageExtractor::new(&config.extract, &token)));
+        let extractor = crawl.extractor.unwrap_or_else(|| {
+            let token = config.fetch.robots_token();
+            Arc::new(PageExtractor::new(&config.extract, &token))
+        });
         let cookies = match load_cookies(&config) {
             Err(error) if !goes_on(&config) => return Err(error),
             loaded => loaded,
@@ -278,46 +303,79 @@ impl Crawl {
         let seed = folder.as_ref().map_or_else(new_seed, JobFolder::seed);
         let mut rules = config.rules(seed)?;
         rules.epoch = unix_millis();
-        let (outbox, inbox) = channel();
-        let spool = folder
-            .as_ref()
-            .and_then(|folder| job::spool(folder, &config));
-        let shared = Shared {
+        let spool = folder.as_ref();
+        let spool = spool.and_then(|folder| job::spool(folder, &config));
+        Ok(Self {
+            config,
+            folder,
+            rules,
+            cookies,
             spool,
             past,
-            config: config.clone(),
             fetcher,
             extractor,
-            observer: self.observer,
+            logs: crawl.logs,
+            known: crawl.known,
+            observer: crawl.observer,
             pages,
-            inbox,
-            outbox: outbox.clone(),
+        })
+    }
+
+    /// Begins a crawl whose state is in its folder, or takes it up there.
+    fn on_disk(mut self) -> Result<Running, CrawlError> {
+        let Some(folder) = &self.folder else {
+            return self.in_memory();
         };
-        match &folder {
-            Some(open_folder) if !config.output.in_memory => {
-                let mut job = job::open(open_folder, &config, rules)?;
-                job.logs.append(&mut self.logs);
-                let cookies = job.cookies.map_or(cookies, Ok)?;
-                let parts = shared.with(job.frontier, job.logs, cookies);
-                begin(
-                    Parts {
-                        earlier: job.earlier,
-                        leases: Some(job.leases),
-                        witness: Some(job.witness),
-                        ..parts
-                    },
-                    folder,
-                )
-            }
-            _ => {
-                if let Some(folder) = &folder {
-                    let mut logs = job::open_logs(folder, &config, Offset(0))?;
-                    self.logs.append(&mut logs);
-                }
-                let frontier = frontier_in_memory(rules, self.known);
-                begin(shared.with(frontier, self.logs, cookies?), folder)
-            }
+        let mut job = job::open(folder, &self.config, self.rules.clone())?;
+        job.logs.append(&mut self.logs);
+        self.logs = job.logs;
+        if let Some(kept) = job.cookies {
+            self.cookies = Ok(kept);
         }
+        let (parts, folder) = self.parts(job.frontier)?;
+        let parts = Parts {
+            earlier: job.earlier,
+            leases: Some(job.leases),
+            witness: Some(job.witness),
+            ..parts
+        };
+        begin(parts, folder)
+    }
+
+    /// Begins a crawl whose state is lost with the process.
+    fn in_memory(mut self) -> Result<Running, CrawlError> {
+        if let Some(folder) = &self.folder {
+            let mut logs = job::open_logs(folder, &self.config, Offset(0))?;
+            self.logs.append(&mut logs);
+        }
+        let known = std::mem::replace(&mut self.known, Box::new(std::iter::empty()));
+        let frontier = frontier_in_memory(self.rules.clone(), known);
+        let (parts, folder) = self.parts(frontier)?;
+        begin(parts, folder)
+    }
+
+    /// Puts everything together around a frontier.
+    fn parts<S>(self, frontier: Frontier<S>) -> Result<(Parts<S>, Option<JobFolder>), CrawlError> {
+        let (outbox, inbox) = channel();
+        let parts = Parts {
+            config: self.config,
+            fetcher: self.fetcher,
+            extractor: self.extractor,
+            logs: self.logs,
+            spool: self.spool,
+            past: self.past,
+            cookies: self.cookies?,
+            frontier,
+            earlier: Earlier::default(),
+            leases: None,
+            folder: None,
+            witness: None,
+            observer: self.observer,
+            pages: self.pages,
+            inbox,
+            outbox,
+        };
+        Ok((parts, self.folder))
     }
 }
 
@@ -335,47 +393,6 @@ fn frontier_in_memory(
         ..rules
     };
     Frontier::new(rules, store)
-}
-
-/// What is the same for every kind of store.
-struct Shared {
-    config: Config,
-    spool: Option<Arc<Spool>>,
-    past: Option<PreviousCrawl>,
-    fetcher: Arc<dyn Fetcher>,
-    extractor: Arc<dyn Extractor>,
-    observer: Observer,
-    pages: Option<pages_channel::Sender<Page>>,
-    inbox: Receiver<Message>,
-    outbox: Sender<Message>,
-}
-
-impl Shared {
-    fn with<S>(
-        self,
-        frontier: Frontier<S>,
-        logs: Vec<Box<dyn Log>>,
-        cookies: CookieJar,
-    ) -> Parts<S> {
-        Parts {
-            config: self.config,
-            fetcher: self.fetcher,
-            extractor: self.extractor,
-            logs,
-            spool: self.spool,
-            past: self.past,
-            cookies,
-            frontier,
-            earlier: Earlier::default(),
-            leases: None,
-            folder: None,
-            witness: None,
-            observer: self.observer,
-            pages: self.pages,
-            inbox: self.inbox,
-            outbox: self.outbox,
-        }
-    }
 }
 
 /// Starts the engine on its thread.

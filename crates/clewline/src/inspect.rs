@@ -2,11 +2,12 @@
 //!
 //! Owns the shape of an inspection: every request on the way, what robots.txt says and by which
 //! line, what the page told, and what a crawl would do with each of its links. It refuses to
-//! know how that is shown. Invariant: nothing in an inspection is decided here; the frontier of
-//! a crawl decides, and an inspection only watches it.
+//! know how that is shown. Invariant: nothing in an inspection is decided or fetched here; the
+//! frontier of a crawl decides, the runner of a crawl does the jobs, and an inspection only
+//! watches them.
 
-mod ask;
 mod fields;
+mod hop;
 mod judge;
 mod robots;
 #[cfg(test)]

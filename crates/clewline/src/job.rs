@@ -17,7 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clewline_core::cookies::CookieJar;
 use clewline_core::frontier::{Frontier, FrontierState, Rules};
-use clewline_warc::{Coding, Level};
+use clewline_warc::{Level, WarcCompression};
 use serde::de::DeserializeOwned;
 
 use crate::config::{Compression, Config, ConfigProblem};
@@ -370,10 +370,10 @@ fn archive_plan(folder: &JobFolder, config: &Config) -> Result<ArchivePlan, Craw
     Ok(ArchivePlan {
         name: name.to_string_lossy().into_owned(),
         coding: match config.output.archive.compression {
-            Compression::Fast => Coding::Gzip(Level::Fast),
-            Compression::Balanced => Coding::Gzip(Level::Balanced),
-            Compression::Small => Coding::Gzip(Level::Small),
-            Compression::Zstd => Coding::Zstd,
+            Compression::Fast => WarcCompression::Gzip(Level::Fast),
+            Compression::Balanced => WarcCompression::Gzip(Level::Balanced),
+            Compression::Small => WarcCompression::Gzip(Level::Small),
+            Compression::Zstd => WarcCompression::Zstd,
         },
         file_size: config.output.archive.file_size,
         info: archive::info(config, folder.seed()),

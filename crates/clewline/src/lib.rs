@@ -30,13 +30,10 @@ mod control;
 mod crawl;
 mod descriptors;
 mod disk;
-mod durable;
 mod engine;
-pub mod escape;
+mod entry;
 pub mod exchange;
 pub mod extract;
-#[doc(hidden)]
-pub mod failpoint;
 pub mod fetch;
 mod folder;
 #[doc(hidden)]
@@ -53,8 +50,6 @@ mod page;
 mod partial;
 mod previous;
 pub mod rebuild;
-pub mod record;
-pub mod report;
 mod robots_file;
 mod running;
 pub mod status;
@@ -62,11 +57,21 @@ mod store;
 mod stored;
 mod warc_metadata;
 pub mod why;
-mod witness;
+
+/// Records of settled URLs, and what logs take with them.
+pub mod record {
+    pub use clewline_job::record::{EarlierTry, FORMAT, OutcomeKind, PhaseMillis, Record};
+
+    pub use crate::entry::Entry;
+}
 
 pub use clewline_core::link::{Link, LinkKind};
 pub use clewline_core::outcome::{FailureClass, SkipReason};
 pub use clewline_core::url::{CrawlUrl, UrlError};
+#[doc(hidden)]
+pub use clewline_job::failpoint;
+pub(crate) use clewline_job::{durable, witness};
+pub use clewline_job::{escape, report};
 pub use control::{Change, Control, ControlError, RobotsSaying};
 pub use crawl::{CookieProblem, Crawl, CrawlError, GRACE};
 pub use engine::{EngineError, Event, Progress};

@@ -58,7 +58,7 @@ impl Page {
     /// Everything that can be read off the page: metadata, plain text, main text, Markdown.
     pub fn content(&self) -> Result<Content, Refusal> {
         let url = url::Url::parse(self.url().as_str()).expect("what was fetched has a URL");
-        Content::of(&self.text(), &url, &ContentLimits::default())
+        Content::from_html(&self.text(), &url, &ContentLimits::default())
     }
 
     /// The elements that a CSS selector matches, in the order of the page.

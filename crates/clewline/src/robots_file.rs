@@ -1,7 +1,7 @@
 //! A robots.txt on its way from the server.
 //!
-//! Owns the way from an answer to its rules, for a crawl and for an inspection alike. Refuses to
-//! know what a status means, apart from that of a part. Invariant: the file is never held whole.
+//! Owns the way from an answer to its rules. Refuses to know what a status means, apart from that
+//! of a part. Invariant: the file is never held whole.
 
 use clewline_core::outcome::FailureClass;
 use clewline_core::robots::{self, Robots, RobotsReader};

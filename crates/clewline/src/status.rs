@@ -366,7 +366,7 @@ fn tally(folder: &Path, kept: (Tally, u64), end: Option<u64>) -> Result<Tally, J
         return Ok(tally);
     }
     let mut lines = Lines::open(&path, from, end).map_err(at)?;
-    while let Some(line) = lines.next().map_err(at)? {
+    while let Some(line) = lines.next_line().map_err(at)? {
         let record: Record = serde_json::from_slice(line).map_err(|error| at(error.into()))?;
         tally.add(&record);
     }

@@ -1,24 +1,18 @@
-//! A job folder as it lies there, for whoever goes on with it or only looks.
+//! A job folder with its configuration, for whoever goes on with it or asks its crawl.
 //!
-//! Owns the reading of `job.toml` and the question whether somebody works in the folder. It
-//! changes nothing. Invariant: the folder's lock is the truth about a running crawl; a socket
-//! or a process number that was left behind means nothing.
+//! Owns what is added to `job.toml` as `clewline-job` reads it: the whole configuration, and what
+//! can go wrong with the state and with a crawl that is spoken to. It changes nothing.
 
-use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clewline_core::key::Keyer;
+pub use clewline_job::JobStanding;
+use clewline_job::{JobFile, JobFileError};
 use thiserror::Error;
 
 use crate::config::Config;
-use crate::folder::{FolderError, MARKER, Remedy, STATE, io_at, read_marker};
-use crate::log::Offset;
+use crate::folder::{FolderError, MARKER, Remedy};
 use crate::store::StoreError;
-use crate::witness::Testimony;
-
-/// Earlier crawls that are followed back from one.
-const MOST_EARLIER: usize = 16;
 
 /// Why a job could not be looked at or spoken to.
 #[derive(Debug, Error)]
@@ -67,15 +61,13 @@ impl JobError {
     }
 }
 
-/// How far a job is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JobStanding {
-    /// URLs are left, or may be.
-    Unfinished,
-    /// It came to its end.
-    Finished,
-    /// No page could be fetched, beginning with its roots.
-    Unreached,
+impl From<JobFileError> for JobError {
+    fn from(error: JobFileError) -> Self {
+        match error {
+            JobFileError::NoJob(path) => Self::NoJob(path),
+            JobFileError::Folder(error) => error.into(),
+        }
+    }
 }
 
 /// What `job.toml` says.
@@ -95,35 +87,32 @@ pub struct StoredJob {
     /// How the last run ended; none while one runs, and after one that was killed.
     pub ended: Option<String>,
     pub(crate) seed: u64,
+    file: JobFile,
 }
 
 impl StoredJob {
     /// Reads the configuration of a job folder.
     pub fn read(path: &Path) -> Result<Self, JobError> {
-        let marker = read_marker(path)?.ok_or_else(|| JobError::NoJob(path.into()))?;
-        let file = path.join(MARKER);
-        let text = fs::read_to_string(&file).map_err(|source| io_at(&file, source))?;
-        let mut config: Config = toml::from_str(&text).map_err(|error| FolderError::Damaged {
-            path: file,
-            what: error.message().to_owned(),
-            remedy: Remedy::StartAfresh,
-        })?;
+        let file = JobFile::read(path)?;
+        let mut config: Config =
+            toml::from_str(&file.text).map_err(|error| FolderError::Damaged {
+                path: path.join(MARKER),
+                what: error.message().to_owned(),
+                remedy: Remedy::StartAfresh,
+            })?;
         config.output.folder = Some(path.into());
         // Those two belong to a command, not to a job.
         config.output.overwrite = false;
         config.output.rescope = false;
         Ok(Self {
-            path: path.into(),
+            path: file.path.clone(),
             config,
-            standing: match (marker.finished, marker.unreached) {
-                (true, _) => JobStanding::Finished,
-                (_, true) => JobStanding::Unreached,
-                _ => JobStanding::Unfinished,
-            },
-            withholds: marker.withholds,
-            durable: marker.durable,
-            ended: marker.ended.clone(),
-            seed: marker.seed(path)?,
+            standing: file.standing,
+            withholds: file.withholds,
+            durable: file.durable,
+            ended: file.ended.clone(),
+            seed: file.seed,
+            file,
         })
     }
 
@@ -136,55 +125,13 @@ impl StoredJob {
         }
     }
 
-    /// Where a log ended at the last commit that was witnessed, for views that are made from
-    /// committed records only; nothing if no commit was.
-    pub fn committed(&self, log: &str) -> Result<Option<Offset>, JobError> {
-        let state = self.path.join(STATE);
-        let told = Testimony::read(&state).map_err(|source| io_at(&state, source))?;
-        let told = told.filter(|told| !told.is_empty());
-        Ok(told.map(|told| Offset(told.offset(log))))
-    }
-
-    /// Folders of earlier crawls whose archives hold bodies that this one refers to, and of those
-    /// that these refer to, as far as they are there.
-    pub fn earlier(&self) -> Vec<PathBuf> {
-        let mut found = Vec::new();
-        let mut configs = vec![self.config.clone()];
-        while let Some(config) = configs.pop() {
-            let archive = config.output.archive;
-            for folder in archive.update_from.into_iter().chain(archive.dedup_from) {
-                let is_new = folder != self.path && !found.contains(&folder);
-                if !is_new || found.len() == MOST_EARLIER || !folder.is_dir() {
-                    continue;
-                }
-                configs.extend(Self::read(&folder).ok().map(|job| job.config));
-                found.push(folder);
-            }
-        }
-        found
-    }
-
-    /// Makes the keys of this job's logs.
-    pub fn keyer(&self) -> Keyer {
-        self.config.keyer(self.seed)
-    }
-
     /// Who works in the folder now, if somebody does.
     pub fn owner(&self) -> Result<Option<String>, JobError> {
-        let file = self.path.join(STATE).join("lock");
-        let lock = match File::open(&file) {
-            Ok(lock) => lock,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(io_at(&file, source).into()),
-        };
-        match lock.try_lock_shared() {
-            Ok(()) => Ok(None),
-            Err(TryLockError::WouldBlock) => {
-                let owner = fs::read_to_string(&file).unwrap_or_default();
-                let known = !owner.trim().is_empty();
-                Ok(Some(if known { owner } else { "a process".to_owned() }))
-            }
-            Err(TryLockError::Error(source)) => Err(io_at(&file, source).into()),
-        }
+        Ok(self.file.owner()?)
+    }
+
+    /// What `job.toml` says without its configuration.
+    pub const fn file(&self) -> &JobFile {
+        &self.file
     }
 }

@@ -172,7 +172,7 @@ fn options(arguments: &ExportArguments) -> Result<Options, Problem> {
 /// What an error of an export means for the command.
 pub(crate) fn failure(error: ExportError) -> Failure {
     match error {
-        ExportError::Job(error) => Failure::Job(error),
+        ExportError::Job(error) => Failure::Job(error.into()),
         ExportError::Occupied(_) | ExportError::Foreign(_) | ExportError::NotAStream(_) => {
             let problem = Problem::new("--output", error.to_string());
             Failure::Usage(vec![problem])

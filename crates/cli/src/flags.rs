@@ -7,19 +7,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use clap::builder::PossibleValue;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use clewline_core::address::Cidr;
 
 use crate::export::{EXPORT_HELP, ExportArguments};
-use crate::resolve::show::{Standing, defaults};
 use crate::search::{INDEX_HELP, IndexArguments, SEARCH_HELP, SearchArguments};
 use crate::serve::{SERVE_HELP, ServeArguments};
-use crate::settings::{
-    BudgetSettings, ConsoleSettings, NetworkSettings, OutputSettings, PaceSettings,
-    RequestSettings, ScopeSettings, Settings, definitions, key_of,
-};
+use crate::settings::arguments::SettingFlags;
+use crate::settings::{CRAWL, INSPECT, RESUME};
 use crate::warc::WarcArguments;
 
 /// What `clewline` alone prints.
@@ -73,58 +69,6 @@ Exit codes:
   3    could not continue: no root was fetched, the disk is full
   130  interrupted by Ctrl-C or SIGTERM: once finishes what is in flight, twice
        stops at once";
-
-/// Settings that `-h` shows; `--help` shows all.
-const USUAL: [&str; 31] = [
-    "url",
-    "input-file",
-    "scope",
-    "no-parent",
-    "include",
-    "exclude",
-    "depth",
-    "page-requisites",
-    "max-pages",
-    "max-time",
-    "speed",
-    "delay",
-    "rate",
-    "contact",
-    "user-agent",
-    "header",
-    "user",
-    "cookies",
-    "proxy",
-    "insecure",
-    "output",
-    "overwrite",
-    "no-output",
-    "no-archive",
-    "update-from",
-    "to",
-    "list",
-    "format",
-    "fail-on",
-    "quiet",
-    "verbose",
-];
-
-/// Settings that `inspect -h` shows: those that change one request.
-const USUAL_TO_INSPECT: [&str; 10] = [
-    "rules",
-    "format",
-    "user-agent",
-    "header",
-    "user",
-    "cookies",
-    "timeout",
-    "proxy",
-    "insecure",
-    "verbose",
-];
-
-/// Settings that mean nothing to one page, which `inspect` does not show.
-const NOT_TO_INSPECT: [&str; 4] = ["depth", "no_sitemaps", "idle_connections", "quiet"];
 
 const INSPECT_HELP: &str = "\
 Shows each redirect, the header, what robots.txt says and in which line, what the
@@ -244,7 +188,7 @@ pub(crate) enum Verb {
 #[derive(Args)]
 pub(crate) struct CrawlArguments {
     #[command(flatten)]
-    pub(crate) settings: Settings,
+    pub(crate) settings: SettingFlags<CRAWL>,
     #[command(flatten)]
     pub(crate) sources: Sources,
     /// Always on: here only so that wget's habit gets an answer
@@ -281,17 +225,12 @@ pub(crate) struct InspectArguments {
     pub(crate) body: bool,
     #[command(flatten)]
     pub(crate) content: ContentArguments,
-    /// How to print the steps
-    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
+    /// How to print the steps [text, json] [default: text]
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"],
+          hide_possible_values = true)]
     pub(crate) format: Option<String>,
     #[command(flatten)]
-    pub(crate) scope: ScopeSettings,
-    #[command(flatten)]
-    pub(crate) request: RequestSettings,
-    #[command(flatten)]
-    pub(crate) network: NetworkSettings,
-    #[command(flatten)]
-    pub(crate) console: ConsoleSettings,
+    pub(crate) settings: SettingFlags<INSPECT>,
     #[command(flatten)]
     pub(crate) sources: Sources,
 }
@@ -320,19 +259,7 @@ pub(crate) struct ResumeArguments {
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) scope: ScopeSettings,
-    #[command(flatten)]
-    pub(crate) budget: BudgetSettings,
-    #[command(flatten)]
-    pub(crate) pace: PaceSettings,
-    #[command(flatten)]
-    pub(crate) request: RequestSettings,
-    #[command(flatten)]
-    pub(crate) network: NetworkSettings,
-    #[command(flatten)]
-    pub(crate) output: OutputSettings,
-    #[command(flatten)]
-    pub(crate) console: ConsoleSettings,
+    pub(crate) settings: SettingFlags<RESUME>,
 }
 
 /// A job to look at.
@@ -366,44 +293,9 @@ pub(crate) struct CtlArguments {
     pub(crate) words: Vec<String>,
 }
 
-/// Flags of a new crawl, which `resume` refuses and does not show.
-const NOT_TO_RESUME: [&str; 4] = ["output", "overwrite", "no_output", "in_memory"];
-
-/// The grammar, with the choices and the default of each flag in its help. Negative numbers
-/// count as values, so that they are refused with the others.
+/// The grammar.
 pub(crate) fn command() -> clap::Command {
-    let defaults = defaults();
-    let known = definitions();
-    let explain_among = |arg: clap::Arg, usual: &[&str]| {
-        let takes_one = matches!(arg.get_action(), ArgAction::Set);
-        let key = key_of(&arg).to_owned();
-        let is_setting = known.get_arguments().any(|one| key_of(one) == key);
-        let standing = defaults.iter().find(|(name, _)| *name == key);
-        let help = help_text(&arg, standing.map(|(_, standing)| standing));
-        let takes_values = arg.get_action().takes_values();
-        let arg = arg.allow_negative_numbers(takes_one).help(help);
-        let arg = arg.hide_possible_values(takes_values);
-        arg.hide_short_help(is_setting && !usual.contains(&key.as_str()))
-    };
-    let explain = |arg: clap::Arg| explain_among(arg, &USUAL);
-    Cli::command()
-        .mut_args(explain)
-        .mut_subcommand("crawl", |verb| verb.mut_args(explain))
-        .mut_subcommand("inspect", |verb| {
-            let shown = |arg: clap::Arg| {
-                let hidden = NOT_TO_INSPECT.contains(&arg.get_id().as_str());
-                explain_among(arg, &USUAL_TO_INSPECT).hide(hidden)
-            };
-            verb.mut_args(shown)
-        })
-        .mut_subcommand("resume", |verb| {
-            let shown = |arg: clap::Arg| {
-                let hidden = NOT_TO_RESUME.contains(&arg.get_id().as_str());
-                explain(arg).hide(hidden)
-            };
-            verb.mut_args(shown)
-        })
-        .mut_subcommands(with_help)
+    Cli::command().mut_subcommands(with_help)
 }
 
 /// Every verb, and every verb of a verb, explains itself.
@@ -426,30 +318,6 @@ pub(crate) fn verbs() -> &'static [String] {
         let told = command.get_subcommands().filter(|verb| !verb.is_hide_set());
         told.map(|verb| verb.get_name().to_owned()).collect()
     })
-}
-
-/// What a flag means, its choices, its default.
-fn help_text(arg: &clap::Arg, standing: Option<&Standing>) -> String {
-    let mut text = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    let values = arg.get_possible_values();
-    if arg.get_action().takes_values() && !values.is_empty() {
-        let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
-        text = format!("{text} [{}]", names.join(", "));
-    }
-    match standing.and_then(default_text) {
-        Some(default) if default != "unlimited" => format!("{text} [default: {default}]"),
-        _ => text,
-    }
-}
-
-/// A default worth a place in the help: no switches that are off, no empty lists.
-pub(crate) fn default_text(standing: &Standing) -> Option<String> {
-    match standing {
-        Standing::Value(value) if matches!(value.as_str(), "false" | "[]" | "0") => None,
-        Standing::Value(value) => Some(value.trim_matches('"').to_owned()),
-        Standing::Unset("none" | "nothing" | "by the speed" | "clewline's own") => None,
-        Standing::Unset(meaning) => Some((*meaning).to_owned()),
-    }
 }
 
 /// Reads the command line.
@@ -493,9 +361,9 @@ mod tests {
     #[test]
     fn ranges_are_optional_without_an_equals_sign() {
         let check = |line: &str, ranges: &[&str], urls: &[&str]| {
-            let settings = parsed(line).crawl.settings;
-            assert_eq!(settings.network.allow_private, ranges, "{line}");
-            assert_eq!(settings.input.url, urls, "{line}");
+            let settings = parsed(line).crawl.settings.0;
+            assert_eq!(settings.texts("allow-private"), ranges, "{line}");
+            assert_eq!(settings.texts("url"), urls, "{line}");
         };
         check("clewline --allow-private a.com", &["all"], &["a.com"]);
         check(
@@ -513,27 +381,22 @@ mod tests {
 
     #[test]
     fn names_of_other_tools() {
-        let check = |line: &str, read: fn(&Settings) -> Option<&str>, expected: &str| {
-            let settings = parsed(&format!("clewline {line} a.com")).crawl.settings;
-            assert_eq!(read(&settings), Some(expected), "{line}");
-        };
-        check(
-            "--max_redirect 3",
-            |s| s.request.max_redirects.as_deref(),
-            "3",
-        );
-        check("--max_tries 3", |s| s.pace.tries.as_deref(), "3");
-        check("--max_tasks 3", |s| s.pace.concurrency.as_deref(), "3");
-        check("--level 3", |s| s.scope.depth.as_deref(), "3");
-        check("--wait 3", |s| s.pace.delay.as_deref(), "3");
-        check("--load-cookies f", |s| s.request.cookies.as_deref(), "f");
-        assert!(
-            parsed("clewline --no-check-certificate a.com")
-                .crawl
-                .settings
-                .network
-                .insecure
-        );
+        for (line, name) in [
+            ("--max_redirect 3", "max-redirects"),
+            ("--max_tries 3", "tries"),
+            ("--max_tasks 3", "concurrency"),
+            ("--level 3", "depth"),
+            ("--wait 3", "delay"),
+            ("--load-cookies 3", "cookies"),
+        ] {
+            let settings = parsed(&format!("clewline {line} a.com")).crawl.settings.0;
+            assert_eq!(settings.texts(name), ["3"], "{line}");
+        }
+        let settings = parsed("clewline --no-check-certificate a.com")
+            .crawl
+            .settings
+            .0;
+        assert!(settings.is_given("insecure"));
     }
 
     #[test]

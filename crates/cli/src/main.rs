@@ -33,10 +33,12 @@ use clewline::JobError;
 use crate::exit::ExitStatus;
 use crate::flags::{CrawlArguments, InspectArguments, Sources, Verb};
 use crate::message::{Colour, Speaker};
-use crate::resolve::{Environment, Resolved, resolve, show};
+use crate::resolve::{Environment, Resolved, resolve};
+use crate::settings::binding::SettingValue;
 use crate::settings::file::{self, FILE_VARIABLE, FileSettings};
+use crate::settings::layer::{Layer, SettingOrigin};
 use crate::settings::problem::Problem;
-use crate::settings::{InputSettings, OutputSettings, Settings, reference};
+use crate::settings::{reference, show};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -67,13 +69,13 @@ fn main() -> ExitCode {
 
 /// Errors are told in the colour the flags want, even before the settings are read.
 fn colour_of(verb: &Verb) -> Colour {
-    let written = match verb {
-        Verb::Crawl(arguments) => arguments.settings.console.color.as_deref(),
-        Verb::Inspect(arguments) => arguments.console.color.as_deref(),
-        Verb::Resume(arguments) => arguments.console.color.as_deref(),
-        _ => None,
+    let flags = match verb {
+        Verb::Crawl(arguments) => &arguments.settings.0,
+        Verb::Inspect(arguments) => &arguments.settings.0,
+        Verb::Resume(arguments) => &arguments.settings.0,
+        _ => return Colour::Auto,
     };
-    match written {
+    match flags.texts("color").first().map(String::as_str) {
         Some("always") => Colour::Always,
         Some("never") => Colour::Never,
         _ => Colour::Auto,
@@ -95,7 +97,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 
 fn run(verb: Verb) -> Result<ExitStatus, Failure> {
     match verb {
-        Verb::Crawl(arguments) => run_crawl(&arguments),
+        Verb::Crawl(arguments) => run_crawl(*arguments),
         Verb::Inspect(arguments) => run_inspect(*arguments),
         Verb::Resume(arguments) => job::resume::resume(*arguments),
         Verb::Status(arguments) => job::status::status(&arguments),
@@ -115,13 +117,13 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
     }
 }
 
-fn run_crawl(arguments: &CrawlArguments) -> Result<ExitStatus, Failure> {
+fn run_crawl(arguments: CrawlArguments) -> Result<ExitStatus, Failure> {
     if arguments.recursive {
         let problem = Problem::new("-r", "is not needed: clewline is always recursive");
         let hint = "leave it out; --depth N limits how far it goes";
         return Err(Failure::Usage(vec![problem.with_hint(hint)]));
     }
-    let resolved = resolved(&arguments.settings, &arguments.sources)?;
+    let resolved = resolved(arguments.settings.0, &arguments.sources)?;
     if arguments.sources.show_config {
         return write_out(&show::show(&resolved));
     }
@@ -142,23 +144,14 @@ fn run_inspect(arguments: InspectArguments) -> Result<ExitStatus, Failure> {
     if path.is_file() {
         return Ok(inspect::inspect_file(path, view.as_ref())?);
     }
-    let settings = Settings {
-        input: InputSettings {
-            url: vec![arguments.url],
-            ..InputSettings::default()
-        },
-        output: OutputSettings {
-            no_output: true,
-            format: arguments.format,
-            ..OutputSettings::default()
-        },
-        scope: arguments.scope,
-        request: arguments.request,
-        network: arguments.network,
-        console: arguments.console,
-        ..Settings::default()
-    };
-    let resolved = resolved(&settings, &arguments.sources)?;
+    let mut flags = arguments.settings.0;
+    let mut insert = |name, value| flags.insert(name, value, SettingOrigin::Flag);
+    insert("url", SettingValue::Texts(vec![arguments.url]));
+    insert("no-output", SettingValue::Switch(true));
+    if let Some(format) = arguments.format {
+        insert("format", SettingValue::Text(format));
+    }
+    let resolved = resolved(flags, &arguments.sources)?;
     if arguments.sources.show_config {
         return write_out(&show::show(&resolved));
     }
@@ -170,7 +163,7 @@ fn run_inspect(arguments: InspectArguments) -> Result<ExitStatus, Failure> {
     Ok(inspect::inspect(resolved, &show)?)
 }
 
-fn resolved(flags: &Settings, sources: &Sources) -> Result<Resolved, Failure> {
+fn resolved(flags: Layer, sources: &Sources) -> Result<Resolved, Failure> {
     let from_variable = || std::env::var_os(FILE_VARIABLE).filter(|path| !path.is_empty());
     let named = sources
         .config

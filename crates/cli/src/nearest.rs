@@ -1,7 +1,8 @@
 //! "Did you mean": the known word nearest to what was typed.
 //!
-//! Owns the measure and how far off a word may be. Words longer than any of ours are not
-//! compared, so the cost is bounded whatever was typed.
+//! Owns how far off a word may be, in insertions, deletions, replacements and swaps of
+//! neighbours. Words longer than any of ours are not compared, so the cost is bounded whatever
+//! was typed.
 
 const LONGEST_WORD: usize = 32;
 
@@ -9,45 +10,11 @@ const LONGEST_WORD: usize = 32;
 pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = 1 + word.chars().count() / 4;
     known
-        .filter_map(|candidate| Some((distance(word, candidate)?, candidate)))
+        .filter(|_| word.len() <= LONGEST_WORD)
+        .map(|candidate| (strsim::osa_distance(word, candidate), candidate))
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours that lead from one to the other.
-fn distance(one: &str, other: &str) -> Option<usize> {
-    if one.len() > LONGEST_WORD || other.len() > LONGEST_WORD {
-        return None;
-    }
-    let one: Vec<char> = one.chars().collect();
-    let other: Vec<char> = other.chars().collect();
-    let width = other.len() + 1;
-    let mut table: Vec<usize> = vec![0; (one.len() + 1) * width];
-    for row in 0..=one.len() {
-        for column in 0..width {
-            let at = |row: usize, column: usize| table[row * width + column];
-            table[row * width + column] = if row == 0 || column == 0 {
-                row + column
-            } else {
-                let differs = usize::from(one[row - 1] != other[column - 1]);
-                let swapped = row > 1
-                    && column > 1
-                    && one[row - 1] == other[column - 2]
-                    && one[row - 2] == other[column - 1];
-                let swap = if swapped {
-                    at(row - 2, column - 2) + 1
-                } else {
-                    usize::MAX
-                };
-                (at(row - 1, column) + 1)
-                    .min(at(row, column - 1) + 1)
-                    .min(at(row - 1, column - 1) + differs)
-                    .min(swap)
-            };
-        }
-    }
-    table.last().copied()
 }
 
 #[cfg(test)]

@@ -168,7 +168,7 @@ fn split(words: &[String]) -> (Option<PathBuf>, String) {
 
 fn failure(error: SearchError) -> Failure {
     match error {
-        SearchError::Job(error) => Failure::Job(error),
+        SearchError::Job(error) => Failure::Job(error.into()),
         other => Failure::Stuck(other.into()),
     }
 }

@@ -1,17 +1,14 @@
 //! The verb `serve`: an archive shown again, and searched.
 //!
-//! Owns the flags and what is said on the way. It refuses to know how pages are rewritten and
-//! found; the crates `clewline-archive` and `clewline-serve` do.
+//! Owns the flags and what is said on the way. It refuses to know how pages are replayed and
+//! found; the crate `clewline-serve` does.
 
 use std::io::{Write as _, stdout};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Args;
-use clewline::StoredJob;
-use clewline_archive::Archive;
-use clewline_archive::serve::{Mode, Scripts, ServeConfig, Server};
+use clewline_serve::{Mode, Scripts, ServeConfig, ServeError, ServeNotice};
 use clewline_warc::Moment;
 
 use crate::Failure;
@@ -107,11 +104,6 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<ExitStatus, Failure> {
     let address = address.map_err(|problem| Failure::Usage(vec![problem]))?;
     let stop = Stop::prepare()?;
     stop.listen(|| std::process::exit(i32::from(ExitStatus::Done.code())))?;
-    let archive = Archive::open(&arguments.paths)?;
-    let speaker = Speaker::new(Colour::Auto);
-    for complaint in archive.complaints() {
-        speaker.note(&shown(complaint));
-    }
     let config = ServeConfig {
         address,
         mode: if arguments.proxy {
@@ -126,31 +118,43 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<ExitStatus, Failure> {
         },
         at: arguments.at,
     };
-    let mut server = Server::bind(archive, config)
-        .with_context(|| format!("cannot listen on {address}; another --port may be free"))?;
-    let address = server.address();
-    let mut line = format!("open http://{address}/ ; Ctrl-C ends it\n");
-    if arguments.proxy {
-        line = format!("HTTP proxy at {address}; Ctrl-C ends it\n");
-    } else if let Some(job) = only_job(&arguments.paths) {
-        server = server.with_guest(clewline_serve::search_of(job));
-        line = format!("open http://{address}/ , or /search there; Ctrl-C ends it\n");
-    }
-    let mut out = stdout().lock();
-    out.write_all(line.as_bytes())?;
-    out.flush()?;
-    drop(out);
-    server.run()?;
-    Ok(ExitStatus::Done)
+    let speaker = Speaker::new(Colour::Auto);
+    let served = clewline_serve::serve(&arguments.paths, config, &mut |notice| {
+        match notice {
+            ServeNotice::Damaged(complaint) => speaker.note(&shown(complaint)),
+            ServeNotice::Listening {
+                address,
+                has_search,
+            } => {
+                let mut out = stdout().lock();
+                out.write_all(invitation(address, config.mode, has_search).as_bytes())?;
+                out.flush()?;
+            }
+            _ => {}
+        }
+        Ok(())
+    });
+    let Err(error) = served;
+    Err(match error {
+        ServeError::Listen { address, source } => anyhow::Error::new(source)
+            .context(format!(
+                "cannot listen on {address}; another --port may be free"
+            ))
+            .into(),
+        ServeError::Notice(error) => error.into(),
+        error => error.into(),
+    })
 }
 
-/// The crawl that can be searched: an index is of one job.
-fn only_job(paths: &[PathBuf]) -> Option<&Path> {
-    let mut jobs = paths.iter().filter(|path| StoredJob::read(path).is_ok());
-    let first = jobs.next();
-    first
-        .filter(|_| jobs.next().is_none())
-        .map(PathBuf::as_path)
+/// The line that says where to look.
+fn invitation(address: SocketAddr, mode: Mode, has_search: bool) -> String {
+    match mode {
+        Mode::Proxy => format!("HTTP proxy at {address}; Ctrl-C ends it\n"),
+        Mode::Pages if has_search => {
+            format!("open http://{address}/ , or /search there; Ctrl-C ends it\n")
+        }
+        Mode::Pages => format!("open http://{address}/ ; Ctrl-C ends it\n"),
+    }
 }
 
 #[cfg(test)]

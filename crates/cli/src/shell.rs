@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::job::ENDING;
 use crate::message::shown;
-use crate::settings::SECRETS;
+use crate::settings::SettingMark::Secret;
+use crate::settings::all;
 
 /// Flags that the new command gives itself.
 const REPLACED: [&str; 4] = ["-o", "--output", "--update-from", "--overwrite"];
@@ -62,9 +63,13 @@ fn repeated(arguments: &[String]) -> Option<String> {
 
 /// Whether a flag carries a value that must not be shown, in its long or its short form.
 fn is_secret(name: &str) -> bool {
-    let long = name.strip_prefix("--");
-    let short = ["-u", "-H", "-x"].iter().any(|flag| name.starts_with(flag));
-    short || long.is_some_and(|long| SECRETS.contains(&long))
+    let mut secrets = all().filter(|setting| setting.is(Secret));
+    secrets.any(|setting| match name.strip_prefix("--") {
+        Some(long) => long == setting.name,
+        None => setting
+            .short
+            .is_some_and(|short| name.starts_with(&format!("-{short}"))),
+    })
 }
 
 /// `example.com-2026-01-31.crawl` after `example.com.crawl`; numbered where that is taken.

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use clewline::report::figures::plural;
 use clewline_archive::{archive_in, warcs_in};
-use clewline_warc::Kind;
-use clewline_warc::http::{self, Head};
-use clewline_warc::read::{Header, Reader, Watched};
+use clewline_warc::RecordKind;
+use clewline_warc::http::{self, HttpHead};
+use clewline_warc::read::{Header, WarcReader, Watched};
 use clewline_warc::verify::Verifier;
 
 use crate::exit::ExitStatus;
@@ -125,7 +125,7 @@ fn get(arguments: &GetArguments) -> Result<ExitStatus, Failure> {
 
 fn print(sources: &Sources, wanted: &Wanted, part: Part) -> anyhow::Result<ExitStatus> {
     let (path, offset) = sources.place(wanted, part)?;
-    let mut reader = Reader::seek(open(&path)?, offset)?;
+    let mut reader = WarcReader::seek(open(&path)?, offset)?;
     let header = match reader.next_record() {
         Some(header) => header?,
         None => bail!("there is no record at {}", place(&path, offset)),
@@ -139,7 +139,7 @@ fn print(sources: &Sources, wanted: &Wanted, part: Part) -> anyhow::Result<ExitS
 
 fn write_part(
     header: &Header,
-    reader: &mut Reader<File>,
+    reader: &mut WarcReader<File>,
     part: Part,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
@@ -152,7 +152,7 @@ fn write_part(
         return Ok(());
     }
     let (head, body) = http::split(reader.block())?;
-    let message = Head::parse(&head);
+    let message = HttpHead::parse(&head);
     match part {
         Part::Head => out.write_all(&head)?,
         Part::Payload => {
@@ -172,9 +172,9 @@ fn write_part(
 fn cat(arguments: &CatArguments) -> anyhow::Result<ExitStatus> {
     let mut out = Screen::new(stdout());
     let mut status = ExitStatus::Done;
-    let wanted = arguments.kind.as_deref().map(Kind::of_name);
+    let wanted = arguments.kind.as_deref().map(RecordKind::of_name);
     for path in files(&arguments.paths)? {
-        let mut reader = Reader::new(open(&path)?);
+        let mut reader = WarcReader::new(open(&path)?);
         while let Some(next) = reader.next_record() {
             let copied = match next {
                 Ok(header) if wanted.is_none_or(|kind| kind == header.kind()) => {
@@ -196,7 +196,7 @@ fn cat(arguments: &CatArguments) -> anyhow::Result<ExitStatus> {
 /// Copies what can be read of a record; why the rest can't is told by the record's end.
 fn copy_record(
     header: &Header,
-    reader: &mut Reader<impl Read>,
+    reader: &mut WarcReader<impl Read>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     out.write_all(header.as_bytes())?;

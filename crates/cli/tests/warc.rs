@@ -10,7 +10,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use clewline_warc::{
-    Block, Coding, Digest, Draft, Effort, Encoder, Moment, Original, Profile, RecordId,
+    Block, Digest, Effort, Encoder, Moment, Profile, RecordDraft, RecordId, RevisitOriginal,
+    WarcCompression,
 };
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Type: text/html\r\n\r\n";
@@ -50,7 +51,7 @@ fn coded(text: &str) -> Vec<u8> {
 }
 
 /// An archive with `/a` captured in 2020 and 2024 and a revisit of the first at `/b`.
-fn archive(path: &Path, coding: Coding) -> Vec<u64> {
+fn archive(path: &Path, coding: WarcCompression) -> Vec<u64> {
     let id = |number| RecordId::numbered([4; 16], number);
     let (old, new) = (
         Moment::of_timestamp("2020").unwrap(),
@@ -58,11 +59,11 @@ fn archive(path: &Path, coding: Coding) -> Vec<u64> {
     );
     let (first, second) = (coded("<p>old</p>"), coded("<p>new \u{1b}[2J</p>"));
     let response = |number, date, body| {
-        let digest = Digest::of(body);
+        let digest = Digest::sha1(body);
         let block = Block::message(HEAD).bytes(body);
-        Draft::response(id(number), date, "http://a.test/a", block).payload_digest(digest)
+        RecordDraft::response(id(number), date, "http://a.test/a", block).payload_digest(digest)
     };
-    let original = Original {
+    let original = RevisitOriginal {
         id: None,
         target: "http://a.test/a",
         date: old,
@@ -71,10 +72,10 @@ fn archive(path: &Path, coding: Coding) -> Vec<u64> {
     let drafts = [
         response(0, old, &first),
         response(1, new, &second),
-        Draft::revisit(id(2), new, "http://a.test/b", profile, Block::message(HEAD))
-            .payload_digest(Digest::of(&first))
+        RecordDraft::revisit(id(2), new, "http://a.test/b", profile, Block::message(HEAD))
+            .payload_digest(Digest::sha1(&first))
             .refers_to(original),
-        Draft::metadata(id(3), new, "http://a.test/a", Block::plain(b"{}")),
+        RecordDraft::metadata(id(3), new, "http://a.test/a", Block::plain(b"{}")),
     ];
     let mut file = fs::File::create(path).unwrap();
     let mut encoder = Encoder::new(coding);
@@ -90,7 +91,7 @@ fn archive(path: &Path, coding: Coding) -> Vec<u64> {
 fn captures_are_printed() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("archive")).unwrap();
-    for coding in Coding::ALL {
+    for coding in WarcCompression::ALL {
         let name = format!("archive/x{}", coding.suffix());
         let path = folder.path().join(&name);
         let lengths = archive(&path, coding);
@@ -136,8 +137,8 @@ fn records_are_listed_and_streamed() {
         folder.path().join("x.warc"),
         folder.path().join("y.warc.gz"),
     );
-    let lengths = archive(&plain, Coding::Plain);
-    archive(&packed, Coding::default());
+    let lengths = archive(&plain, WarcCompression::Plain);
+    archive(&packed, WarcCompression::default());
     let listed = succeeds(&["ls", "--json", plain.to_str().unwrap()]);
     let rows: Vec<serde_json::Value> = String::from_utf8(listed)
         .unwrap()
@@ -175,7 +176,7 @@ fn records_are_listed_and_streamed() {
 fn damage_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.warc.gz");
-    let lengths = archive(&path, Coding::default());
+    let lengths = archive(&path, WarcCompression::default());
     let name = path.to_str().unwrap();
     assert!(succeeds(&["verify", name]).is_empty());
     let mut bytes = fs::read(&path).unwrap();
@@ -204,7 +205,7 @@ fn damage_is_found() {
 fn views_are_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.warc.gz");
-    let lengths = archive(&path, Coding::default());
+    let lengths = archive(&path, WarcCompression::default());
     let (name, made) = (path.to_str().unwrap(), folder.path().join("made"));
     let into = made.to_str().unwrap();
     let told = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();

@@ -5,7 +5,7 @@
 use std::io::{self, BufRead as _, Write as _};
 use std::time::Duration;
 
-use clewline_content::{Content, ContentLimits, Speed, Url};
+use clewline_content::{Content, ContentLimits, ReadingSpeed, Url};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 
@@ -22,8 +22,8 @@ fn main() -> io::Result<()> {
             let spent = processor_time().saturating_sub(began);
             (content, spent.as_secs_f64())
         };
-        let (_, skim) = seconds(Speed::Skim);
-        let (content, whole) = seconds(Speed::Main);
+        let (_, skim) = seconds(ReadingSpeed::Skim);
+        let (content, whole) = seconds(ReadingSpeed::Main);
         let line = match content.map(|content| content.main) {
             Ok(Some(main)) => json!({"text": main.text, "markdown": main.markdown,
                 "skim": skim, "seconds": whole}),

@@ -23,7 +23,7 @@ const LANGUAGE_SAMPLE: usize = 4000;
 
 /// How closely a page is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speed {
+pub enum ReadingSpeed {
     /// Metadata and plain text, in one pass.
     Skim,
     /// The main text and its Markdown as well.
@@ -74,26 +74,26 @@ impl Content {
     /// use clewline_content::{Content, ContentLimits};
     /// let url = "https://example.com/docs/".parse()?;
     /// let html = "<title>T</title><nav>Menu</nav><p>Words and <a href='a'>links</a>.</p>";
-    /// let content = Content::of(html, &url, &ContentLimits::default())?;
+    /// let content = Content::from_html(html, &url, &ContentLimits::default())?;
     /// let main = content.main.expect("it was asked for");
     /// assert_eq!(main.text, "Words and links.");
     /// assert_eq!(main.markdown, "Words and [links](https://example.com/docs/a).\n");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn of(html: &str, url: &Url, limits: &ContentLimits) -> Result<Self, Refusal> {
-        Self::read(html, url, Speed::Main, limits)
+    pub fn from_html(html: &str, url: &Url, limits: &ContentLimits) -> Result<Self, Refusal> {
+        Self::read(html, url, ReadingSpeed::Main, limits)
     }
 
     /// Reads metadata and plain text only, several times as fast.
     pub fn skim(html: &str, url: &Url, limits: &ContentLimits) -> Result<Self, Refusal> {
-        Self::read(html, url, Speed::Skim, limits)
+        Self::read(html, url, ReadingSpeed::Skim, limits)
     }
 
     /// Reads a page at a speed.
     pub fn read(
         html: &str,
         url: &Url,
-        speed: Speed,
+        speed: ReadingSpeed,
         limits: &ContentLimits,
     ) -> Result<Self, Refusal> {
         if html.len() > limits.most_bytes {
@@ -103,11 +103,11 @@ impl Content {
         let mut deadline = Deadline::start(limits);
         let (collector, text) = skim(html, limits, &mut deadline)?;
         let main = match speed {
-            Speed::Skim => None,
-            Speed::Main | Speed::Whole => {
-                let tree = Tree::of(html, limits, &mut deadline)?;
+            ReadingSpeed::Skim => None,
+            ReadingSpeed::Main | ReadingSpeed::Whole => {
+                let tree = Tree::from_html(html, limits, &mut deadline)?;
                 let base = collector.base(url);
-                Some(MainContent::of(&tree, &base, speed, html.len()))
+                Some(MainContent::from_tree(&tree, &base, speed, html.len()))
             }
         };
         deadline.look()?;
@@ -126,11 +126,11 @@ impl Content {
 }
 
 impl MainContent {
-    fn of(tree: &Tree<'_>, base: &Url, speed: Speed, length: usize) -> Self {
+    fn from_tree(tree: &Tree<'_>, base: &Url, speed: ReadingSpeed, length: usize) -> Self {
         let main = Selection::main(tree);
         let text = reading::text(tree, &main);
         let written = match speed {
-            Speed::Whole => markdown::write(tree, &Selection::whole(tree), base, length),
+            ReadingSpeed::Whole => markdown::write(tree, &Selection::whole(tree), base, length),
             _ => markdown::write(tree, &main, base, length),
         };
         Self {

@@ -7,7 +7,7 @@
 use clewline_html::TagAttributes;
 use clewline_html::references::decoded_text;
 
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 use crate::token::any_word;
 use crate::tree::{NodeId, Tree};
 
@@ -51,8 +51,8 @@ fn label(tree: &Tree<'_>, id: NodeId) -> Option<String> {
     let named = tree.node(id).attributes.value("aria-label");
     named
         .and_then(|label| tidy(&label))
-        .or_else(|| said(Tag::Title))
-        .or_else(|| said(Tag::Desc))
+        .or_else(|| said(NodeKind::Title))
+        .or_else(|| said(NodeKind::Desc))
 }
 
 /// One line without brackets, which are those of the trace.
@@ -74,7 +74,12 @@ fn is_icon(tree: &Tree<'_>, id: NodeId) -> bool {
     }
     // A drawing that is kept elsewhere and used again and again.
     let mut parts = tree.children(id).map(|part| tree.node(part).tag);
-    let is_used = |tag| matches!(tag, Tag::Use | Tag::Text | Tag::Title | Tag::Desc);
+    let is_used = |tag| {
+        matches!(
+            tag,
+            NodeKind::Use | NodeKind::Text | NodeKind::Title | NodeKind::Desc
+        )
+    };
     let is_empty = tree.children(id).next().is_none();
     is_empty || parts.all(is_used)
 }
@@ -142,7 +147,7 @@ mod tests {
             ("<svg role=presentation><title>x</title><path/></svg>", None),
         ] {
             let limits = ContentLimits::default();
-            let tree = Tree::of(svg, &limits, &mut Deadline::start(&limits)).unwrap();
+            let tree = Tree::from_html(svg, &limits, &mut Deadline::start(&limits)).unwrap();
             let drawing = tree.children(NodeId::ROOT).next().unwrap();
             assert_eq!(trace(&tree, drawing).as_deref(), expected, "{svg}");
         }

@@ -28,7 +28,7 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     /// The fingerprints of a text, in one pass over its words.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         Self::with_count(text).0
     }
 
@@ -206,16 +206,23 @@ mod tests {
             ),
             (&long, 0xe2e1_f54c_b307_61fb, 0x7a5e_9ee1_fd5a_5058),
         ] {
-            assert_eq!(Fingerprint::of(text), Fingerprint { exact, near }, "{text}");
+            assert_eq!(
+                Fingerprint::from_text(text),
+                Fingerprint { exact, near },
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn exact_sees_words_only() {
-        let one = Fingerprint::of("The quick, brown FOX");
-        assert_eq!(one, Fingerprint::of("the quick\nbrown fox."));
-        assert_ne!(one.exact, Fingerprint::of("the quick brownfox").exact);
-        assert_ne!(Fingerprint::of("").exact, one.exact);
+        let one = Fingerprint::from_text("The quick, brown FOX");
+        assert_eq!(one, Fingerprint::from_text("the quick\nbrown fox."));
+        assert_ne!(
+            one.exact,
+            Fingerprint::from_text("the quick brownfox").exact
+        );
+        assert_ne!(Fingerprint::from_text("").exact, one.exact);
     }
 
     #[test]
@@ -226,7 +233,7 @@ mod tests {
         let mut changed = text.clone();
         changed[200] = "another".to_owned();
         let other: Vec<String> = (0..400).map(|n| format!("thing{}", n * 31 % 997)).collect();
-        let near = |words: &[String]| Fingerprint::of(&words.join(" ")).near;
+        let near = |words: &[String]| Fingerprint::from_text(&words.join(" ")).near;
         assert!((near(&text) ^ near(&changed)).count_ones() <= 6);
         assert!((near(&text) ^ near(&other)).count_ones() > 16);
     }

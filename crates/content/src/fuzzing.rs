@@ -6,7 +6,7 @@
 
 use url::Url;
 
-use crate::{Content, ContentLimits, Rules, Speed, normalised_date, page_links, words};
+use crate::{Content, ContentLimits, ItemRules, ReadingSpeed, normalised_date, page_links, words};
 
 /// Pages at every speed, and rules on them.
 pub fn content(data: &[u8]) {
@@ -14,7 +14,8 @@ pub fn content(data: &[u8]) {
     let url = Url::parse("https://example.com/a/b").expect("it is a URL");
     let limits = ContentLimits::default();
     let read = |speed| Content::read(&html, &url, speed, &limits);
-    let (Ok(skimmed), Ok(mut content)) = (read(Speed::Skim), read(Speed::Main)) else {
+    let (Ok(skimmed), Ok(mut content)) = (read(ReadingSpeed::Skim), read(ReadingSpeed::Main))
+    else {
         return;
     };
     let main = content.main.take().expect("it was asked for");
@@ -33,7 +34,7 @@ pub fn content(data: &[u8]) {
     // The language is told by the main text where there is one.
     content.language.clone_from(&skimmed.language);
     assert_eq!(skimmed, content, "skimming leaves out the main part only");
-    let whole = read(Speed::Whole).map(|content| content.text);
+    let whole = read(ReadingSpeed::Whole).map(|content| content.text);
     assert_eq!(whole, Ok(skimmed.text), "the text depends on the speed");
     let links = page_links(&html, &url, &limits).unwrap_or_default();
     let is_line = |text: &Option<String>| text.as_ref().is_none_or(|text| !text.contains('\n'));
@@ -43,7 +44,7 @@ pub fn content(data: &[u8]) {
             .all(|link| is_line(&link.text) && is_line(&link.rel))
     );
     let rules = "[[rule]]\nname = 'r'\nselect = 'p, li'\nlist = true\nfield = [{ name = 'f' }]";
-    let rules = Rules::parse(rules).expect("it is a rule");
+    let rules = ItemRules::parse(rules).expect("it is a rule");
     // Refusals are answers, too.
     let _ = rules.items(&html, &url, &limits);
 }

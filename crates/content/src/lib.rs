@@ -31,13 +31,13 @@ mod text;
 mod token;
 mod tree;
 
-pub use content::{Content, MainContent, Speed};
+pub use content::{Content, MainContent, ReadingSpeed};
 pub use date::normalised_date;
 pub use fingerprint::{Fingerprint, LARGEST_DISTANCE, clusters};
 pub use limits::{ContentLimits, Refusal};
 pub use links::{LinkElement, PageLink, page_links};
 pub use metadata::{Heading, Metadata};
 pub use pool::{Answer, Readers};
-pub use rules::{Items, RuleError, Rules, SelectError, SelectedElement, select};
+pub use rules::{ItemRules, Items, RuleError, SelectError, SelectedElement, select};
 pub use text::words;
 pub use url::Url;

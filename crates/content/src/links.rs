@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::limits::{ContentLimits, Deadline, Refusal};
 use crate::metadata::tidy;
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 use crate::token::{Scanner, Token};
 
 /// Links that are kept of a page.
@@ -75,7 +75,7 @@ pub fn page_links(html: &str, url: &Url, limits: &ContentLimits) -> Result<Vec<P
 }
 
 /// A link whose target is not resolved yet: the base of the page may follow.
-struct Written {
+struct MarkdownText {
     href: String,
     element: LinkElement,
     text: String,
@@ -85,19 +85,19 @@ struct Written {
 #[derive(Default)]
 struct Gathered {
     base: Option<String>,
-    links: Vec<Written>,
+    links: Vec<MarkdownText>,
     /// The anchor that is open.
-    anchor: Option<Written>,
+    anchor: Option<MarkdownText>,
 }
 
 impl Gathered {
     fn take(&mut self, token: Token<'_>) {
         match token {
-            Token::Open(Tag::A, attributes) => {
+            Token::Open(NodeKind::A, attributes) => {
                 self.end_anchor();
                 self.anchor = written(attributes, "href", LinkElement::Anchor, None);
             }
-            Token::Close(Tag::A) => self.end_anchor(),
+            Token::Close(NodeKind::A) => self.end_anchor(),
             Token::Open(tag, attributes) => self.open(tag, attributes),
             Token::Text(text) => self.words(&decoded_text(text)),
             Token::Close(tag) if tag.is_block() => self.words(" "),
@@ -105,23 +105,23 @@ impl Gathered {
         }
     }
 
-    fn open(&mut self, tag: Tag, attributes: TagAttributes<'_>) {
+    fn open(&mut self, tag: NodeKind, attributes: TagAttributes<'_>) {
         let link = match tag {
-            Tag::Base if self.base.is_none() => {
+            NodeKind::Base if self.base.is_none() => {
                 self.base = attributes.value("href").map(String::from);
                 None
             }
-            Tag::Area => written(attributes, "href", LinkElement::Area, Some("alt")),
-            Tag::Iframe | Tag::Frame => {
+            NodeKind::Area => written(attributes, "href", LinkElement::Area, Some("alt")),
+            NodeKind::Iframe | NodeKind::Frame => {
                 written(attributes, "src", LinkElement::Frame, Some("title"))
             }
-            Tag::Link => written(attributes, "href", LinkElement::Head, None),
-            Tag::Img => {
+            NodeKind::Link => written(attributes, "href", LinkElement::Head, None),
+            NodeKind::Img => {
                 // The text of an image is that of the link around it as well.
                 self.words(&attributes.value("alt").unwrap_or_default());
                 written(attributes, "src", LinkElement::Image, Some("alt"))
             }
-            Tag::Br => {
+            NodeKind::Br => {
                 self.words(" ");
                 None
             }
@@ -147,7 +147,7 @@ impl Gathered {
         self.keep(anchor);
     }
 
-    fn keep(&mut self, link: Option<Written>) {
+    fn keep(&mut self, link: Option<MarkdownText>) {
         if self.links.len() < MOST_LINKS {
             self.links.extend(link);
         }
@@ -176,9 +176,9 @@ fn written(
     target: &str,
     element: LinkElement,
     text: Option<&str>,
-) -> Option<Written> {
+) -> Option<MarkdownText> {
     let text = text.and_then(|name| attributes.value(name));
-    Some(Written {
+    Some(MarkdownText {
         href: attributes.value(target)?.into_owned(),
         element,
         text: text.unwrap_or_default().into_owned(),

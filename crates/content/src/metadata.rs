@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::date::normalised_date;
 use crate::json_ld;
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 use crate::token::any_word;
 
 /// Characters that are kept of one value.
@@ -65,7 +65,7 @@ pub struct Metadata {
 
 /// Gathers claims until the page ends.
 #[derive(Debug, Default)]
-pub(crate) struct Collector {
+pub(crate) struct MetadataCollector {
     found: Metadata,
     base: Option<String>,
     canonical: Option<String>,
@@ -75,19 +75,19 @@ pub(crate) struct Collector {
     is_json_ld: bool,
 }
 
-impl Collector {
-    pub(crate) fn open(&mut self, tag: Tag, attributes: TagAttributes<'_>) {
+impl MetadataCollector {
+    pub(crate) fn open(&mut self, tag: NodeKind, attributes: TagAttributes<'_>) {
         self.is_json_ld = false;
         match tag {
-            Tag::Html => keep(
+            NodeKind::Html => keep(
                 &mut self.found.language,
                 attributes.value("lang").as_deref(),
             ),
-            Tag::Base => keep(&mut self.base, attributes.value("href").as_deref()),
-            Tag::Link => self.link(attributes),
-            Tag::Meta => self.meta(attributes),
-            Tag::Time => keep(&mut self.time, attributes.value("datetime").as_deref()),
-            Tag::Script => {
+            NodeKind::Base => keep(&mut self.base, attributes.value("href").as_deref()),
+            NodeKind::Link => self.link(attributes),
+            NodeKind::Meta => self.meta(attributes),
+            NodeKind::Time => keep(&mut self.time, attributes.value("datetime").as_deref()),
+            NodeKind::Script => {
                 let kind = attributes.value("type").unwrap_or_default();
                 self.is_json_ld = kind.trim().eq_ignore_ascii_case("application/ld+json");
             }
@@ -96,12 +96,14 @@ impl Collector {
                 self.end_heading();
                 self.heading = tag.heading().map(|level| (level, String::new()));
             }
-            Tag::P | Tag::Div | Tag::Ul | Tag::Table | Tag::Pre => self.end_heading(),
+            NodeKind::P | NodeKind::Div | NodeKind::Ul | NodeKind::Table | NodeKind::Pre => {
+                self.end_heading();
+            }
             _ => {}
         }
     }
 
-    pub(crate) fn close(&mut self, tag: Tag) {
+    pub(crate) fn close(&mut self, tag: NodeKind) {
         if tag.heading().is_some() {
             self.end_heading();
         }
@@ -123,10 +125,10 @@ impl Collector {
         }
     }
 
-    pub(crate) fn raw(&mut self, tag: Tag, text: &str) {
+    pub(crate) fn raw(&mut self, tag: NodeKind, text: &str) {
         match tag {
-            Tag::Title => keep(&mut self.found.html_title, Some(&decoded_text(text))),
-            Tag::Script if self.is_json_ld => json_ld::collect(text, &mut self.found.json_ld),
+            NodeKind::Title => keep(&mut self.found.html_title, Some(&decoded_text(text))),
+            NodeKind::Script if self.is_json_ld => json_ld::collect(text, &mut self.found.json_ld),
             _ => {}
         }
     }

@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 
 use url::Url;
 
-use crate::content::{Content, Speed};
+use crate::content::{Content, ReadingSpeed};
 use crate::limits::{ContentLimits, Refusal};
 
 /// Pages that wait for each thread.
@@ -25,7 +25,7 @@ pub type Answer = Result<Content, Refusal>;
 struct Task {
     html: String,
     url: Url,
-    speed: Speed,
+    speed: ReadingSpeed,
     answer: SyncSender<Answer>,
 }
 
@@ -57,7 +57,7 @@ impl Readers {
 
     /// Hands in a page; waits while all threads are busy and enough pages wait. The answer comes
     /// through the receiver, which closes without one only if the threads are gone.
-    pub fn read(&self, html: String, url: Url, speed: Speed) -> Receiver<Answer> {
+    pub fn read(&self, html: String, url: Url, speed: ReadingSpeed) -> Receiver<Answer> {
         let (answer, receiver) = sync_channel(1);
         let task = Task {
             html,

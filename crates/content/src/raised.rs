@@ -4,7 +4,7 @@
 //! before it (`e^(x+1)`, `a_(i,j)`). Invariant: no word is lost, and what stands in brackets, as
 //! notes do, stays as it is.
 
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 
 /// Bytes of a text that is still taken for an index; a longer one was not closed.
 const LONGEST: usize = 200;
@@ -14,13 +14,13 @@ const RAISED: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ";
 const LOWERED: &str = "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₙᵢ";
 
 /// The text of an element as raised or lowered; nothing where it stays as it is.
-pub(crate) fn raised(tag: Tag, text: &str) -> Option<String> {
+pub(crate) fn raised(tag: NodeKind, text: &str) -> Option<String> {
     let is_note = text.starts_with('[') && text.ends_with(']');
     if text.is_empty() || text.len() > LONGEST || is_note || text.contains(['\n', '\t']) {
         return None;
     }
     let (alphabet, sign) = match tag {
-        Tag::Sup => (RAISED, '^'),
+        NodeKind::Sup => (RAISED, '^'),
         _ => (LOWERED, '_'),
     };
     let own: Option<String> = text

@@ -6,7 +6,7 @@
 use crate::drawing;
 use crate::math::Formula;
 use crate::selection::Selection;
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 use crate::text::TextWriter;
 use crate::tree::{NodeId, Tree};
 
@@ -23,14 +23,14 @@ fn walk(tree: &Tree<'_>, selection: &Selection, id: NodeId, writer: &mut TextWri
     }
     let node = tree.node(id);
     match node.tag {
-        Tag::Text => return writer.text(node.text),
-        Tag::Math | Tag::Script | Tag::Img => {
+        NodeKind::Text => return writer.text(node.text),
+        NodeKind::Math | NodeKind::Script | NodeKind::Img => {
             if let Some(formula) = Formula::of_node(tree, id) {
                 writer.formula(&formula);
             }
             return;
         }
-        Tag::Svg => {
+        NodeKind::Svg => {
             if let Some(trace) = drawing::trace(tree, id) {
                 writer.apart(&trace);
             }

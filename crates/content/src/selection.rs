@@ -8,7 +8,7 @@
 use clewline_html::TagAttributes;
 
 use crate::math;
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 use crate::token::any_word;
 use crate::tree::{NodeId, Tree};
 
@@ -129,7 +129,7 @@ impl Selection {
     pub(crate) fn main(tree: &Tree<'_>) -> Self {
         let marks = marks(tree);
         let unread = spread(tree, |id| marks[id.index()] == Mark::Unread);
-        let all = Weights::of(tree, &unread);
+        let all = Weights::for_tree(tree, &unread);
         let total = all.text[0];
         let holds = holds(tree);
         let is_machinery = |id: NodeId| match marks[id.index()] {
@@ -141,7 +141,7 @@ impl Selection {
             Mark::Content | Mark::Declared => !holds[id.index()].heading && is_menu(tree, &all, id),
         };
         let dropped = spread(tree, is_machinery);
-        let good = Weights::of(tree, &dropped);
+        let good = Weights::for_tree(tree, &dropped);
         if good.text[0] * 100 < total * REMAINING_PERCENT {
             return Self {
                 root: NodeId::ROOT,
@@ -183,19 +183,22 @@ fn marks(tree: &Tree<'_>) -> Vec<Mark> {
 
 fn mark(tree: &Tree<'_>, id: NodeId) -> Mark {
     let node = tree.node(id);
-    if node.tag == Tag::Script && math::is_tex_script(node.attributes) {
+    if node.tag == NodeKind::Script && math::is_tex_script(node.attributes) {
         return Mark::Content;
     }
     // A drawing is told of as a whole.
-    if node.tag.is_unread() || tree.node(node.parent).tag == Tag::Svg {
+    if node.tag.is_unread() || tree.node(node.parent).tag == NodeKind::Svg {
         return Mark::Unread;
     }
     let by_tag = match node.tag {
-        Tag::Nav | Tag::Aside | Tag::Footer | Tag::Menu | Tag::Dialog | Tag::Form => {
-            Mark::Machinery
-        }
-        Tag::Header => Mark::Header,
-        Tag::Main => Mark::Declared,
+        NodeKind::Nav
+        | NodeKind::Aside
+        | NodeKind::Footer
+        | NodeKind::Menu
+        | NodeKind::Dialog
+        | NodeKind::Form => Mark::Machinery,
+        NodeKind::Header => Mark::Header,
+        NodeKind::Main => Mark::Declared,
         _ => Mark::Content,
     };
     if node.attributes.is_empty() {
@@ -207,17 +210,17 @@ fn mark(tree: &Tree<'_>, id: NodeId) -> Mark {
     }
 }
 
-fn by_attributes(tag: Tag, attributes: TagAttributes<'_>) -> Mark {
+fn by_attributes(tag: NodeKind, attributes: TagAttributes<'_>) -> Mark {
     let mut mark = Mark::Content;
     let (mut by_id, mut is_section) = (false, false);
     for (name, value) in attributes.iter() {
         let is = |other: &str| name.eq_ignore_ascii_case(other);
         if is("class") {
             is_section = any_word(value, |word| word == "section");
-            if matches!(tag, Tag::Span | Tag::Div) && math::is_rendering(value) {
+            if matches!(tag, NodeKind::Span | NodeKind::Div) && math::is_rendering(value) {
                 return Mark::Unread;
             }
-            if tag == Tag::Span && math::is_spoken(value) {
+            if tag == NodeKind::Span && math::is_spoken(value) {
                 return Mark::Content;
             }
             if mark == Mark::Content && names_machinery(value) {
@@ -244,8 +247,10 @@ fn by_attributes(tag: Tag, attributes: TagAttributes<'_>) -> Mark {
         }
     }
     // The id of a section or a term is an anchor, made of its words: it may be about menus.
-    let is_named =
-        matches!(tag, Tag::Div | Tag::Ul | Tag::Ol | Tag::Table | Tag::Td) && !is_section;
+    let is_named = matches!(
+        tag,
+        NodeKind::Div | NodeKind::Ul | NodeKind::Ol | NodeKind::Table | NodeKind::Td
+    ) && !is_section;
     match mark {
         Mark::Content if by_id && is_named => Mark::Machinery,
         mark => mark,
@@ -282,7 +287,7 @@ fn is_menu(tree: &Tree<'_>, weights: &Weights, id: NodeId) -> bool {
     let tag = tree.node(id).tag;
     if !matches!(
         tag,
-        Tag::Ul | Tag::Ol | Tag::Div | Tag::Section | Tag::Table
+        NodeKind::Ul | NodeKind::Ol | NodeKind::Div | NodeKind::Section | NodeKind::Table
     ) {
         return false;
     }
@@ -306,10 +311,10 @@ fn holds(tree: &Tree<'_>) -> Vec<Holds> {
     for id in tree.ids().skip(1).rev() {
         let (inner, node) = (holds[id.index()], tree.node(id));
         let outer = &mut holds[node.parent.index()];
-        outer.table |= inner.table || node.tag == Tag::Table;
+        outer.table |= inner.table || node.tag == NodeKind::Table;
         outer.heading |= inner.heading || node.tag.heading().is_some();
-        outer.title |= inner.title || matches!(node.tag, Tag::H1 | Tag::H2);
-        outer.link |= inner.link || node.tag == Tag::A;
+        outer.title |= inner.title || matches!(node.tag, NodeKind::H1 | NodeKind::H2);
+        outer.link |= inner.link || node.tag == NodeKind::A;
         outer.block |= inner.block || node.tag.is_block();
     }
     holds
@@ -322,7 +327,7 @@ struct Weights {
 }
 
 impl Weights {
-    fn of(tree: &Tree<'_>, dropped: &[bool]) -> Self {
+    fn for_tree(tree: &Tree<'_>, dropped: &[bool]) -> Self {
         let mut weights = Self {
             text: vec![0; tree.len()],
             links: vec![0; tree.len()],
@@ -332,14 +337,14 @@ impl Weights {
                 continue;
             }
             let node = tree.node(id);
-            if node.tag == Tag::Text {
+            if node.tag == NodeKind::Text {
                 let solid = node.text.bytes().filter(|byte| !byte.is_ascii_whitespace());
                 weights.text[id.index()] = solid.count() as u64;
             }
             let text = weights.text[id.index()];
             let links = match node.tag {
                 // Without a target it is an anchor, and its words are words.
-                Tag::A if node.attributes.value("href").is_some() => text,
+                NodeKind::A if node.attributes.value("href").is_some() => text,
                 _ => weights.links[id.index()],
             };
             weights.text[node.parent.index()] += text;
@@ -357,7 +362,8 @@ impl Weights {
 /// The part that the page itself calls the main one, or all of it.
 fn declared(tree: &Tree<'_>, marks: &[Mark], dropped: &[bool], good: &Weights) -> NodeId {
     let is_candidate = |id: &NodeId| {
-        let is_declared = marks[id.index()] == Mark::Declared || tree.node(*id).tag == Tag::Article;
+        let is_declared =
+            marks[id.index()] == Mark::Declared || tree.node(*id).tag == NodeKind::Article;
         is_declared && !dropped[id.index()] && good.is_share(*id, DECLARED_PERCENT)
     };
     let best = tree.ids().filter(is_candidate).max_by_key(|id| {
@@ -390,16 +396,16 @@ fn descend(tree: &Tree<'_>, good: &Weights, holds: &[Holds], start: NodeId) -> N
             good.text[child.index()] * 100 >= good.text[here.index()] * DESCENT_PERCENT;
         let is_container = matches!(
             tree.node(child).tag,
-            Tag::Div
-                | Tag::Section
-                | Tag::Article
-                | Tag::Main
-                | Tag::Center
-                | Tag::Table
-                | Tag::Form
-                | Tag::Tbody
-                | Tag::Tr
-                | Tag::Td
+            NodeKind::Div
+                | NodeKind::Section
+                | NodeKind::Article
+                | NodeKind::Main
+                | NodeKind::Center
+                | NodeKind::Table
+                | NodeKind::Form
+                | NodeKind::Tbody
+                | NodeKind::Tr
+                | NodeKind::Td
         );
         if !holds_nearly_all || !is_container || good.text[child.index()] == 0 {
             return here;
@@ -412,7 +418,7 @@ fn descend(tree: &Tree<'_>, good: &Weights, holds: &[Holds], start: NodeId) -> N
 fn around_table(tree: &Tree<'_>, mut here: NodeId) -> NodeId {
     while matches!(
         tree.node(here).tag,
-        Tag::Table | Tag::Thead | Tag::Tbody | Tag::Tfoot | Tag::Tr
+        NodeKind::Table | NodeKind::Thead | NodeKind::Tbody | NodeKind::Tfoot | NodeKind::Tr
     ) {
         here = tree.node(here).parent;
     }
@@ -429,7 +435,7 @@ mod tests {
 
     fn main_text(html: &str) -> String {
         let limits = ContentLimits::default();
-        let tree = Tree::of(html, &limits, &mut Deadline::start(&limits)).unwrap();
+        let tree = Tree::from_html(html, &limits, &mut Deadline::start(&limits)).unwrap();
         let selection = Selection::main(&tree);
         crate::reading::text(&tree, &selection)
     }

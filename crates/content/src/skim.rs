@@ -9,8 +9,8 @@ use clewline_html::TagAttributes;
 use crate::drawing;
 use crate::limits::{ContentLimits, Deadline, Refusal};
 use crate::math::{self, Formula, TexUse};
-use crate::metadata::Collector;
-use crate::tag::Tag;
+use crate::metadata::MetadataCollector;
+use crate::tag::NodeKind;
 use crate::text::TextWriter;
 use crate::token::{Scanner, Token};
 use crate::tree::{NodeId, Tree};
@@ -20,10 +20,10 @@ pub(crate) fn skim(
     html: &str,
     limits: &ContentLimits,
     deadline: &mut Deadline,
-) -> Result<(Collector, String), Refusal> {
+) -> Result<(MetadataCollector, String), Refusal> {
     let tex = TexUse::of_page(html);
     let mut pass = Pass {
-        collector: Collector::default(),
+        collector: MetadataCollector::default(),
         writer: TextWriter::new(tex),
         hidden: None,
         script: TagAttributes::default(),
@@ -46,7 +46,7 @@ pub(crate) fn skim(
         pass.take(token);
         if let Some(start) = ended {
             // A formula that is nested too deep is not read; the page may be.
-            if let Ok(tree) = Tree::of(&html[start..scanner.position()], limits, deadline) {
+            if let Ok(tree) = Tree::from_html(&html[start..scanner.position()], limits, deadline) {
                 pass.foreign(&tree);
             }
         }
@@ -56,7 +56,7 @@ pub(crate) fn skim(
 /// The element that hides what is in it.
 #[derive(Debug, Clone, Copy)]
 struct Hidden {
-    tag: Tag,
+    tag: NodeKind,
     /// How many of its name are open.
     open: usize,
     /// Where it begins.
@@ -64,7 +64,7 @@ struct Hidden {
 }
 
 struct Pass<'a> {
-    collector: Collector,
+    collector: MetadataCollector,
     writer: TextWriter,
     hidden: Option<Hidden>,
     /// The attributes of the last script.
@@ -110,7 +110,7 @@ impl<'a> Pass<'a> {
                 self.writer.text(text);
             }
             // The tag of a script is of interest, though its content is not text.
-            Token::Open(tag, attributes) if hidden.is_none_or(|tag| tag == Tag::Script) => {
+            Token::Open(tag, attributes) if hidden.is_none_or(|tag| tag == NodeKind::Script) => {
                 self.open(tag, attributes);
             }
             Token::Close(tag) if hidden.is_none() => {
@@ -120,7 +120,7 @@ impl<'a> Pass<'a> {
             // The title of a drawing is not that of the page.
             Token::Raw(tag, text) if hidden.is_none_or(|hidden| hidden == tag) => {
                 self.collector.raw(tag, text);
-                if tag == Tag::Script {
+                if tag == NodeKind::Script {
                     let formula = Formula::of_script(self.script, text);
                     self.formula(formula.as_ref());
                 }
@@ -129,12 +129,12 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn open(&mut self, tag: Tag, attributes: TagAttributes<'a>) {
+    fn open(&mut self, tag: NodeKind, attributes: TagAttributes<'a>) {
         self.collector.open(tag, attributes);
         self.writer.open(tag);
         match tag {
-            Tag::Script => self.script = attributes,
-            Tag::Img => self.formula(Formula::of_image(attributes).as_ref()),
+            NodeKind::Script => self.script = attributes,
+            NodeKind::Img => self.formula(Formula::of_image(attributes).as_ref()),
             _ => {}
         }
     }
@@ -150,8 +150,8 @@ impl<'a> Pass<'a> {
     fn foreign(&mut self, tree: &Tree<'_>) {
         for child in tree.children(NodeId::ROOT) {
             match tree.node(child).tag {
-                Tag::Math => self.formula(Formula::of_node(tree, child).as_ref()),
-                Tag::Svg => {
+                NodeKind::Math => self.formula(Formula::of_node(tree, child).as_ref()),
+                NodeKind::Svg => {
                     if let Some(trace) = drawing::trace(tree, child) {
                         self.writer.apart(&trace);
                     }
@@ -162,17 +162,21 @@ impl<'a> Pass<'a> {
     }
 }
 
-const fn is_foreign(tag: Tag) -> bool {
-    matches!(tag, Tag::Svg | Tag::Math)
+const fn is_foreign(tag: NodeKind) -> bool {
+    matches!(tag, NodeKind::Svg | NodeKind::Math)
 }
 
 /// Whether the stream leaves out what is in the element. Others that people do not read have
 /// end tags which are often missing: a page must not vanish behind one.
-fn hides(tag: Tag, attributes: TagAttributes<'_>, tex: TexUse) -> bool {
+fn hides(tag: NodeKind, attributes: TagAttributes<'_>, tex: TexUse) -> bool {
     match tag {
-        Tag::Script | Tag::Style | Tag::Title | Tag::Template | Tag::Noscript => true,
-        Tag::Svg | Tag::Math => !attributes.is_self_closing(),
-        Tag::Span | Tag::Div if tex == TexUse::Rendered => {
+        NodeKind::Script
+        | NodeKind::Style
+        | NodeKind::Title
+        | NodeKind::Template
+        | NodeKind::Noscript => true,
+        NodeKind::Svg | NodeKind::Math => !attributes.is_self_closing(),
+        NodeKind::Span | NodeKind::Div if tex == TexUse::Rendered => {
             let class = attributes.value("class");
             class.is_some_and(|class| math::is_rendering(&class))
         }

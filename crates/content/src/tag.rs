@@ -1,7 +1,7 @@
 //! The elements of HTML that this crate treats in a way of their own.
 //!
 //! Owns which names are known and what kind of element each is. It refuses to know of
-//! attributes. Invariant: an unknown name is [`Tag::Other`], which is inline.
+//! attributes. Invariant: an unknown name is [`NodeKind::Other`], which is inline.
 
 use clewline_html::Name;
 
@@ -9,7 +9,7 @@ macro_rules! tags {
     ($($tag:ident $name:literal)*) => {
         /// A known element, or a piece of text in a tree.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Tag {
+        pub(crate) enum NodeKind {
             /// Text between tags.
             Text,
             /// An element that means nothing here.
@@ -17,7 +17,7 @@ macro_rules! tags {
             $($tag,)*
         }
 
-        impl Tag {
+        impl NodeKind {
             /// The element of this name.
             pub(crate) const fn named(name: Name) -> Self {
                 match name {
@@ -59,7 +59,7 @@ tags! {
     Wbr b"wbr" Xmp b"xmp"
 }
 
-impl Tag {
+impl NodeKind {
     /// It has no content and no end tag.
     pub(crate) const fn is_void(self) -> bool {
         matches!(
@@ -203,15 +203,15 @@ mod tests {
     #[test]
     fn names_are_known_in_any_case() {
         for (name, tag) in [
-            ("a", Tag::A),
-            ("BlockQuote", Tag::Blockquote),
-            ("FIGCAPTION", Tag::Figcaption),
-            ("figcaptions", Tag::Other),
-            ("annotation-xml", Tag::AnnotationXml),
-            ("my-element", Tag::Other),
-            ("", Tag::Other),
+            ("a", NodeKind::A),
+            ("BlockQuote", NodeKind::Blockquote),
+            ("FIGCAPTION", NodeKind::Figcaption),
+            ("figcaptions", NodeKind::Other),
+            ("annotation-xml", NodeKind::AnnotationXml),
+            ("my-element", NodeKind::Other),
+            ("", NodeKind::Other),
         ] {
-            assert_eq!(Tag::named(Name::new(name.as_bytes())), tag, "{name}");
+            assert_eq!(NodeKind::named(Name::new(name.as_bytes())), tag, "{name}");
         }
     }
 }

@@ -3,14 +3,14 @@
 use proptest::prelude::*;
 use url::Url;
 
-use crate::{Content, ContentLimits, Readers, Refusal, Speed};
+use crate::{Content, ContentLimits, Readers, ReadingSpeed, Refusal};
 
 fn url() -> Url {
     "https://example.com/docs/page.html".parse().unwrap()
 }
 
 fn read(html: &str) -> Content {
-    Content::of(html, &url(), &ContentLimits::default()).unwrap()
+    Content::from_html(html, &url(), &ContentLimits::default()).unwrap()
 }
 
 const ARTICLE: &str = r#"<!doctype html><html lang="de-AT"><head>
@@ -119,7 +119,7 @@ fn harmful_pages_are_read_or_refused() {
         ),
     ];
     for (html, refusal) in cases {
-        let result = Content::of(&html, &url(), &limits);
+        let result = Content::from_html(&html, &url(), &limits);
         assert_eq!(result.err(), refusal, "{}", &html[..html.len().min(20)]);
     }
 }
@@ -160,7 +160,7 @@ fn a_page_that_takes_too_long_says_so() {
         cpu_time: std::time::Duration::from_nanos(1),
         ..ContentLimits::default()
     };
-    let refusal = Content::of(&"<p>x".repeat(2000), &url(), &limits).unwrap_err();
+    let refusal = Content::from_html(&"<p>x".repeat(2000), &url(), &limits).unwrap_err();
     assert!(matches!(refusal, Refusal::TooSlow { .. }));
 }
 
@@ -169,13 +169,13 @@ fn readers_answer_each_page() {
     let two = std::num::NonZero::new(2).unwrap();
     let readers = Readers::start(two, ContentLimits::default()).unwrap();
     // More pages than wait at once would block without threads that take them.
-    let ask = |number| readers.read(format!("<p>page {number}"), url(), Speed::Main);
+    let ask = |number| readers.read(format!("<p>page {number}"), url(), ReadingSpeed::Main);
     let answers: Vec<_> = (0..20).map(ask).collect();
     for (number, answer) in answers.into_iter().enumerate() {
         let content = answer.recv().unwrap().unwrap();
         assert_eq!(content.text, format!("page {number}"));
     }
-    let deep = readers.read("<div>".repeat(1000), url(), Speed::Main);
+    let deep = readers.read("<div>".repeat(1000), url(), ReadingSpeed::Main);
     assert_eq!(deep.recv().unwrap(), Err(Refusal::TooDeep { deepest: 512 }));
 }
 
@@ -202,7 +202,7 @@ proptest! {
     #[test]
     fn no_page_breaks_the_reader(pieces in prop::collection::vec(piece(), 0..60)) {
         let html = pieces.concat();
-        for speed in [Speed::Main, Speed::Whole] {
+        for speed in [ReadingSpeed::Main, ReadingSpeed::Whole] {
             let content = Content::read(&html, &url(), speed, &ContentLimits::default()).unwrap();
             let main = content.main.unwrap();
             prop_assert!(!main.truncated);

@@ -8,7 +8,7 @@ use clewline_html::references::decoded_text;
 
 use crate::math::{Formula, Layout, MathPiece, TexUse, pieces};
 use crate::raised::raised;
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 
 /// Raised texts in raised texts that are marked.
 const MOST_RAISED: usize = 8;
@@ -36,7 +36,7 @@ pub(crate) struct TextWriter {
     code: usize,
     tex: TexUse,
     /// Open elements of raised or lowered text, and where the text of each begins.
-    raised: Vec<(Tag, usize)>,
+    raised: Vec<(NodeKind, usize)>,
 }
 
 impl TextWriter {
@@ -52,22 +52,22 @@ impl TextWriter {
         }
     }
 
-    pub(crate) fn open(&mut self, tag: Tag) {
+    pub(crate) fn open(&mut self, tag: NodeKind) {
         self.part(tag);
-        if matches!(tag, Tag::Pre | Tag::Xmp) {
+        if matches!(tag, NodeKind::Pre | NodeKind::Xmp) {
             self.preformatted += 1;
         }
         if is_code(tag) {
             self.code += 1;
         }
-        if matches!(tag, Tag::Sup | Tag::Sub) && self.raised.len() < MOST_RAISED {
+        if matches!(tag, NodeKind::Sup | NodeKind::Sub) && self.raised.len() < MOST_RAISED {
             self.raised.push((tag, self.out.len()));
         }
     }
 
-    pub(crate) fn close(&mut self, tag: Tag) {
+    pub(crate) fn close(&mut self, tag: NodeKind) {
         self.part(tag);
-        if matches!(tag, Tag::Pre | Tag::Xmp) {
+        if matches!(tag, NodeKind::Pre | NodeKind::Xmp) {
             self.preformatted = self.preformatted.saturating_sub(1);
             self.spaces.clear();
         }
@@ -140,7 +140,7 @@ impl TextWriter {
     }
 
     /// Marks what was written since `start` as raised or lowered.
-    fn raise(&mut self, tag: Tag, start: usize) {
+    fn raise(&mut self, tag: NodeKind, start: usize) {
         let written = &self.out[start..];
         let words = written.trim_start();
         let at = start + written.len() - words.len();
@@ -168,18 +168,18 @@ impl TextWriter {
         }
     }
 
-    fn part(&mut self, tag: Tag) {
+    fn part(&mut self, tag: NodeKind) {
         let gap = match tag {
-            Tag::Td | Tag::Th => Gap::Cell,
-            Tag::Li
-            | Tag::Dt
-            | Tag::Dd
-            | Tag::Tr
-            | Tag::Br
-            | Tag::Option
-            | Tag::Thead
-            | Tag::Tbody
-            | Tag::Tfoot => Gap::Line,
+            NodeKind::Td | NodeKind::Th => Gap::Cell,
+            NodeKind::Li
+            | NodeKind::Dt
+            | NodeKind::Dd
+            | NodeKind::Tr
+            | NodeKind::Br
+            | NodeKind::Option
+            | NodeKind::Thead
+            | NodeKind::Tbody
+            | NodeKind::Tfoot => Gap::Line,
             _ if tag.is_block() => Gap::Paragraph,
             _ => return,
         };
@@ -204,8 +204,11 @@ impl TextWriter {
     }
 }
 
-const fn is_code(tag: Tag) -> bool {
-    matches!(tag, Tag::Code | Tag::Tt | Tag::Kbd | Tag::Samp)
+const fn is_code(tag: NodeKind) -> bool {
+    matches!(
+        tag,
+        NodeKind::Code | NodeKind::Tt | NodeKind::Kbd | NodeKind::Samp
+    )
 }
 
 /// Whether a character is a word of its own: scripts that put no spaces between words.

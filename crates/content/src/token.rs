@@ -1,11 +1,11 @@
 //! The tokens of a page, with the elements that this crate knows.
 //!
-//! Owns the step from the names of `clewline-html` to [`Tag`]s. It refuses to know where a tag, a
+//! Owns the step from the names of `clewline-html` to [`NodeKind`]s. It refuses to know where a tag, a
 //! comment or an attribute ends, which is the tokenizer's business.
 
 use clewline_html::{MarkupToken, TagAttributes, Tokens};
 
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 
 /// A piece of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,11 +13,11 @@ pub(crate) enum Token<'a> {
     /// Text with its character references as written.
     Text(&'a str),
     /// The content of a raw element, with what it is the content of.
-    Raw(Tag, &'a str),
+    Raw(NodeKind, &'a str),
     /// A start tag.
-    Open(Tag, TagAttributes<'a>),
+    Open(NodeKind, TagAttributes<'a>),
     /// An end tag.
-    Close(Tag),
+    Close(NodeKind),
 }
 
 /// Reads a page from its beginning.
@@ -41,9 +41,9 @@ impl<'a> Iterator for Scanner<'a> {
     fn next(&mut self) -> Option<Token<'a>> {
         Some(match self.0.next()? {
             MarkupToken::Text(text) => Token::Text(text),
-            MarkupToken::Raw(name, text) => Token::Raw(Tag::named(name), text),
-            MarkupToken::Start(name, attributes) => Token::Open(Tag::named(name), attributes),
-            MarkupToken::End(name) => Token::Close(Tag::named(name)),
+            MarkupToken::Raw(name, text) => Token::Raw(NodeKind::named(name), text),
+            MarkupToken::Start(name, attributes) => Token::Open(NodeKind::named(name), attributes),
+            MarkupToken::End(name) => Token::Close(NodeKind::named(name)),
         })
     }
 }

@@ -9,7 +9,7 @@ use clewline_html::TagAttributes;
 
 use crate::limits::{ContentLimits, Deadline, Refusal};
 use crate::math::TexUse;
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 use crate::token::{Scanner, Token};
 
 /// A place in a tree.
@@ -28,7 +28,7 @@ impl NodeId {
 /// An element or a text.
 #[derive(Debug)]
 pub(crate) struct Node<'a> {
-    pub(crate) tag: Tag,
+    pub(crate) tag: NodeKind,
     pub(crate) attributes: TagAttributes<'a>,
     /// Of a text, with its character references as written.
     pub(crate) text: &'a str,
@@ -48,7 +48,7 @@ pub(crate) struct Tree<'a> {
 
 impl<'a> Tree<'a> {
     /// Builds the tree of a page, within the limits.
-    pub(crate) fn of(
+    pub(crate) fn from_html(
         html: &'a str,
         limits: &ContentLimits,
         deadline: &mut Deadline,
@@ -62,7 +62,7 @@ impl<'a> Tree<'a> {
             limits,
         };
         builder.tree.nodes.push(Node {
-            tag: Tag::Html,
+            tag: NodeKind::Html,
             attributes: TagAttributes::default(),
             text: "",
             parent: NodeId::ROOT,
@@ -108,11 +108,11 @@ impl<'a> Builder<'a, '_> {
     fn take(&mut self, token: Token<'a>) -> Result<(), Refusal> {
         match token {
             Token::Text(text) | Token::Raw(_, text) => {
-                self.append(Tag::Text, TagAttributes::default(), text)?;
+                self.append(NodeKind::Text, TagAttributes::default(), text)?;
             }
             Token::Close(tag) => self.close(tag),
             // What they say about the page is in the metadata; as nodes they would hold it all.
-            Token::Open(Tag::Html | Tag::Body, _) => {}
+            Token::Open(NodeKind::Html | NodeKind::Body, _) => {}
             Token::Open(tag, attributes) => {
                 self.end_before(tag);
                 let id = self.append(tag, attributes, "")?;
@@ -130,14 +130,14 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// Whether an element is of SVG or `MathML`, where a slash ends a tag.
-    fn is_foreign(&self, tag: Tag) -> bool {
-        let is_root = |tag| matches!(tag, Tag::Svg | Tag::Math);
+    fn is_foreign(&self, tag: NodeKind) -> bool {
+        let is_root = |tag| matches!(tag, NodeKind::Svg | NodeKind::Math);
         is_root(tag) || self.open.iter().any(|id| is_root(self.tree.node(*id).tag))
     }
 
     fn append(
         &mut self,
-        tag: Tag,
+        tag: NodeKind,
         attributes: TagAttributes<'a>,
         text: &'a str,
     ) -> Result<NodeId, Refusal> {
@@ -165,30 +165,42 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// Ends what this element ends by beginning (HTML, 13.1.2.4: optional tags).
-    fn end_before(&mut self, tag: Tag) {
+    fn end_before(&mut self, tag: NodeKind) {
         match tag {
-            Tag::Li => self.end_one_of(&[Tag::Li], &[Tag::Ul, Tag::Ol, Tag::Menu]),
-            Tag::Dt | Tag::Dd => self.end_one_of(&[Tag::Dt, Tag::Dd], &[Tag::Dl]),
-            Tag::Option | Tag::Optgroup => self.end_one_of(&[Tag::Option], &[Tag::Select]),
-            Tag::Td | Tag::Th => self.end_one_of(&[Tag::Td, Tag::Th], &[Tag::Table]),
-            Tag::Tr => self.end_one_of(&[Tag::Tr], &[Tag::Table]),
-            Tag::Thead | Tag::Tbody | Tag::Tfoot => {
-                self.end_one_of(&[Tag::Thead, Tag::Tbody, Tag::Tfoot], &[Tag::Table]);
+            NodeKind::Li => self.end_one_of(
+                &[NodeKind::Li],
+                &[NodeKind::Ul, NodeKind::Ol, NodeKind::Menu],
+            ),
+            NodeKind::Dt | NodeKind::Dd => {
+                self.end_one_of(&[NodeKind::Dt, NodeKind::Dd], &[NodeKind::Dl]);
             }
-            Tag::A => self.end_one_of(&[Tag::A], &[]),
+            NodeKind::Option | NodeKind::Optgroup => {
+                self.end_one_of(&[NodeKind::Option], &[NodeKind::Select]);
+            }
+            NodeKind::Td | NodeKind::Th => {
+                self.end_one_of(&[NodeKind::Td, NodeKind::Th], &[NodeKind::Table]);
+            }
+            NodeKind::Tr => self.end_one_of(&[NodeKind::Tr], &[NodeKind::Table]),
+            NodeKind::Thead | NodeKind::Tbody | NodeKind::Tfoot => {
+                self.end_one_of(
+                    &[NodeKind::Thead, NodeKind::Tbody, NodeKind::Tfoot],
+                    &[NodeKind::Table],
+                );
+            }
+            NodeKind::A => self.end_one_of(&[NodeKind::A], &[]),
             // The head's end tag may be missing as well.
-            _ if tag.is_block() && tag != Tag::Head => {
-                self.end_one_of(&[Tag::Head], &[]);
+            _ if tag.is_block() && tag != NodeKind::Head => {
+                self.end_one_of(&[NodeKind::Head], &[]);
             }
             _ => {}
         }
         if tag.ends_paragraph() {
-            self.end_one_of(&[Tag::P], &[Tag::Button]);
+            self.end_one_of(&[NodeKind::P], &[NodeKind::Button]);
         }
     }
 
     /// Ends the innermost of these, unless a fence or a boundary is nearer.
-    fn end_one_of(&mut self, tags: &[Tag], fences: &[Tag]) {
+    fn end_one_of(&mut self, tags: &[NodeKind], fences: &[NodeKind]) {
         for depth in (1..self.open.len()).rev() {
             let open = self.tree.node(self.open[depth]).tag;
             if tags.contains(&open) {
@@ -201,8 +213,8 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    fn close(&mut self, tag: Tag) {
-        if matches!(tag, Tag::Other) {
+    fn close(&mut self, tag: NodeKind) {
+        if matches!(tag, NodeKind::Other) {
             return self.close_inline(tag);
         }
         if !tag.is_block() && !tag.is_boundary() {
@@ -212,7 +224,7 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// The end tag of an inline element does not end the blocks inside it.
-    fn close_inline(&mut self, tag: Tag) {
+    fn close_inline(&mut self, tag: NodeKind) {
         for depth in (1..self.open.len()).rev() {
             let open = self.tree.node(self.open[depth]).tag;
             if open == tag {
@@ -227,17 +239,18 @@ impl<'a> Builder<'a, '_> {
 }
 
 /// Cells fence off what is in them, but not the parts of their own table.
-fn is_inside_row(tags: &[Tag], open: Tag) -> bool {
+fn is_inside_row(tags: &[NodeKind], open: NodeKind) -> bool {
     let parts = [
-        Tag::Tr,
-        Tag::Thead,
-        Tag::Tbody,
-        Tag::Tfoot,
-        Tag::Table,
-        Tag::Td,
-        Tag::Th,
+        NodeKind::Tr,
+        NodeKind::Thead,
+        NodeKind::Tbody,
+        NodeKind::Tfoot,
+        NodeKind::Table,
+        NodeKind::Td,
+        NodeKind::Th,
     ];
-    matches!(open, Tag::Td | Tag::Th | Tag::Caption) && tags.iter().all(|tag| parts.contains(tag))
+    matches!(open, NodeKind::Td | NodeKind::Th | NodeKind::Caption)
+        && tags.iter().all(|tag| parts.contains(tag))
 }
 
 #[cfg(test)]
@@ -246,7 +259,7 @@ mod tests {
 
     fn shape(tree: &Tree<'_>, id: NodeId) -> String {
         let node = tree.node(id);
-        if node.tag == Tag::Text {
+        if node.tag == NodeKind::Text {
             return node.text.to_owned();
         }
         let children: Vec<_> = tree.children(id).map(|child| shape(tree, child)).collect();
@@ -254,7 +267,7 @@ mod tests {
     }
 
     fn read(html: &str, limits: &ContentLimits) -> Result<String, Refusal> {
-        let tree = Tree::of(html, limits, &mut Deadline::start(limits))?;
+        let tree = Tree::from_html(html, limits, &mut Deadline::start(limits))?;
         Ok(shape(&tree, NodeId::ROOT))
     }
 

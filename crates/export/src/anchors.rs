@@ -5,12 +5,12 @@
 
 use std::collections::HashMap;
 
-use clewline::record::Record;
 use clewline_archive::Archive;
 use clewline_content::{ContentLimits, LinkElement, PageLink, page_links};
 use clewline_core::key::{Key, Keyer};
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
+use clewline_job::record::Record;
 
 use crate::bodies::body_of;
 use crate::words::text_of;

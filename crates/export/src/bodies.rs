@@ -4,8 +4,8 @@
 
 use std::io::Read as _;
 
-use clewline::record::Record;
 use clewline_archive::Archive;
+use clewline_job::record::Record;
 
 /// Bytes of a body that are read; the content of a longer one is refused anyway.
 const MOST_BODY: u64 = 16 * 1024 * 1024;

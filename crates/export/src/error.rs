@@ -5,6 +5,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use clewline_job::JobFileError;
+use clewline_job::pages::PagesError;
 use thiserror::Error;
 
 use crate::form::Form;
@@ -15,7 +17,7 @@ use crate::form::Form;
 pub enum ExportError {
     /// The folder is not a job, or cannot be read.
     #[error(transparent)]
-    Job(#[from] clewline::JobError),
+    Job(#[from] JobFileError),
     /// There is nothing to export.
     #[error(
         "{} has no urls.jsonl; name the folder of a crawl, or make one of WARC files with clewline warc rebuild",
@@ -61,6 +63,16 @@ pub enum ExportError {
     /// The form is a folder, and a stream was asked for.
     #[error("{0} makes several files and cannot be written to a stream; name a folder with -o")]
     NotAStream(Form),
+}
+
+impl From<PagesError> for ExportError {
+    fn from(error: PagesError) -> Self {
+        match error {
+            PagesError::Job(error) => Self::Job(error),
+            PagesError::NoArchive(path) | PagesError::NoRecords(path) => Self::NoRecords(path),
+            PagesError::Io { path, source } => Self::Input { path, source },
+        }
+    }
 }
 
 impl ExportError {

@@ -7,11 +7,13 @@ use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use clewline::log::Offset;
-use clewline_content::Rules;
+use clewline_content::ItemRules;
+use clewline_job::Job;
+use clewline_job::log::Offset;
 use serde::Serialize;
 
 use crate::Existing;
+use crate::archives::Archives;
 use crate::columns::{PageRow, SCHEMA_VERSION};
 use crate::draft::{Draft, DraftFile, MARKER};
 use crate::error::ExportError;
@@ -19,8 +21,6 @@ use crate::filter::Filter;
 use crate::fold::{Fold, Folded};
 use crate::form::Form;
 use crate::form::duplicates::NearCount;
-use crate::job::Job;
-use crate::ordered::threads;
 use crate::pages::{Found, Need, Page, Pages};
 use crate::urls::Urls;
 
@@ -39,7 +39,7 @@ pub struct Options {
     /// Whether documents and sitemaps leave duplicates out; tables name them in a column.
     pub fold: Fold,
     /// Rules that make items of pages, for `jsonl` and `parquet`.
-    pub rules: Option<Rules>,
+    pub rules: Option<ItemRules>,
     /// Threads that read pages; without it as many as there are cores. What is written is the same.
     pub threads: Option<NonZero<usize>>,
 }
@@ -109,6 +109,7 @@ pub fn export(
     let job = Job::open(job)?;
     let mut work = Work {
         job: &job,
+        archives: Archives::new(&job),
         form,
         options,
         tell,
@@ -121,6 +122,7 @@ pub fn export(
 /// What forms share while they work.
 pub(crate) struct Work<'a> {
     pub(crate) job: &'a Job,
+    pub(crate) archives: Archives,
     form: Form,
     pub(crate) options: &'a Options,
     tell: &'a mut dyn FnMut(Progress),
@@ -143,9 +145,7 @@ struct Marker<'a> {
 impl<'a> Work<'a> {
     /// The pages that are exported.
     pub(crate) fn pages(&self, need: Need) -> Result<Pages<'a>, ExportError> {
-        let rules = self.options.rules.as_ref();
-        let threads = threads(self.options.threads);
-        Pages::new(self.job, &self.options.filters, need, rules, threads)
+        Pages::new(self, need)
     }
 
     /// Which pages are duplicates.
@@ -178,7 +178,7 @@ impl<'a> Work<'a> {
         if self.done.rows.is_multiple_of(TELL_EVERY) {
             (self.tell)(Progress {
                 read: read.0,
-                length: self.job.urls_end.0,
+                length: self.job.urls_end().0,
                 rows: self.done.rows,
                 part: Part::Pages,
             });
@@ -189,7 +189,7 @@ impl<'a> Work<'a> {
     pub(crate) fn tell_of_links(&mut self, place: u64) {
         (self.tell)(Progress {
             read: place,
-            length: self.job.links_end.0,
+            length: self.job.links_end().0,
             rows: self.done.rows,
             part: Part::Links,
         });

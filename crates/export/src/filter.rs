@@ -4,7 +4,7 @@
 //! it is read; judging a record cannot fail. Invariant: what a record does not have equals
 //! nothing, so only `!=` and `!~` let it through.
 
-use clewline::record::{OutcomeKind, Record};
+use clewline_job::record::{OutcomeKind, Record};
 use clewline_warc::Moment;
 use regex::Regex;
 use thiserror::Error;

@@ -8,13 +8,13 @@
 
 use std::collections::HashMap;
 
-use clewline::log::Offset;
-use clewline::record::Record;
+use clewline_job::Job;
+use clewline_job::log::Offset;
+use clewline_job::record::Record;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::ExportError;
 use crate::filter::Filter;
-use crate::job::Job;
 use crate::pages::Filtered;
 use crate::words::Media;
 

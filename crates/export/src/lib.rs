@@ -23,6 +23,7 @@
 #![warn(missing_docs)]
 
 mod anchors;
+mod archives;
 mod bodies;
 mod columns;
 mod draft;
@@ -31,7 +32,6 @@ mod export;
 mod filter;
 mod fold;
 mod form;
-mod job;
 mod link_rows;
 mod names;
 mod ordered;

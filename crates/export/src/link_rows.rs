@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use clewline::log::LinksReader;
-use clewline::record::Record;
 use clewline_archive::Archive;
 use clewline_core::key::{Key, Keyer};
 use clewline_core::link::LinkKind;
+use clewline_job::log::LinksReader;
+use clewline_job::record::Record;
 
 use crate::anchors::Anchors;
 use crate::columns::LinkRow;
@@ -63,8 +63,11 @@ impl LinkRows {
         let Some(links) = work.job.links()? else {
             return Ok(None);
         };
-        let found = work.job.archive_with_keys()?;
-        let found = found.map(|(archive, keyer)| (archive, keyer.clone()));
+        let found = match work.job.keyer() {
+            Some(keyer) => Some((work.archives.open()?, keyer.clone())),
+            // The keys of the job cannot be made again.
+            None => None,
+        };
         let read = move |task: Task| match &found {
             Some((archive, keyer)) => Says::read(archive, keyer, &task),
             None => Says::default(),
@@ -74,7 +77,7 @@ impl LinkRows {
             links,
             first: None,
             urls: Urls::by_key(work.job, &work.options.filters)?,
-            readers: readers.map_err(ExportError::input(&work.job.path))?,
+            readers: readers.map_err(ExportError::input(work.job.path()))?,
             pages: VecDeque::new(),
         }))
     }

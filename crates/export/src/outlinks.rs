@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 
-use clewline::rebuild;
 use clewline_archive::Archive;
 use clewline_core::key::{Key, Keyer};
+use clewline_job::rebuild;
 
 /// The URLs that a page names.
 #[derive(Debug, Default)]

@@ -4,21 +4,22 @@
 //! Invariants: the order is that of the log, however many threads there are; a page that breaks
 //! the reader costs that page only.
 
-use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use clewline::log::Offset;
-use clewline::record::Record;
 use clewline_archive::Archive;
-use clewline_content::{Content, ContentLimits, Items, Refusal, Rules, Speed};
+use clewline_content::{Content, ContentLimits, ItemRules, Items, ReadingSpeed, Refusal};
+use clewline_job::Job;
+use clewline_job::log::Offset;
+use clewline_job::pages::CommittedRecords;
+use clewline_job::record::Record;
 
 use crate::bodies::body_of;
 use crate::error::ExportError;
+use crate::export::Work;
 use crate::filter::Filter;
-use crate::job::{CommittedRecords, Job};
-use crate::ordered::Ordered;
+use crate::ordered::{Ordered, threads};
 use crate::words::{Media, Words, text_of};
 
 /// How much of a page is wanted.
@@ -29,7 +30,7 @@ pub(crate) enum Need {
     /// Its bytes as well.
     Body,
     /// Its words as well.
-    Words(Speed),
+    Words(ReadingSpeed),
 }
 
 /// What was found beside a record.
@@ -96,10 +97,11 @@ impl Iterator for Filtered<'_> {
     type Item = Result<(Offset, Record), ExportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.records.find(|record| match record {
+        let found = self.records.find(|record| match record {
             Ok((_, record)) => self.filters.iter().all(|filter| filter.matches(record)),
             Err(_) => true,
-        })
+        });
+        found.map(|found| found.map_err(ExportError::from))
     }
 }
 
@@ -113,30 +115,26 @@ pub(crate) struct Pages<'a> {
 
 impl<'a> Pages<'a> {
     /// Begins to read. Without a need for bodies the archive is not opened.
-    pub(crate) fn new(
-        job: &'a Job,
-        filters: &'a [Filter],
-        need: Need,
-        rules: Option<&Rules>,
-        threads: NonZero<usize>,
-    ) -> Result<Self, ExportError> {
+    pub(crate) fn new(work: &Work<'a>, need: Need) -> Result<Self, ExportError> {
+        let (job, options) = (work.job, work.options);
         let readers = match need {
             Need::Record => None,
             Need::Body | Need::Words(_) => {
                 let reader = PageReader {
-                    archive: job.archive()?,
+                    archive: work.archives.open()?,
                     need,
-                    rules: rules.cloned(),
+                    rules: options.rules.clone(),
                 };
-                let started =
-                    Ordered::start(threads, move |(place, record)| reader.read(place, record));
-                Some(started.map_err(ExportError::input(&job.path))?)
+                let started = Ordered::start(threads(options.threads), move |(place, record)| {
+                    reader.read(place, record)
+                });
+                Some(started.map_err(ExportError::input(job.path()))?)
             }
         };
         Ok(Self {
-            records: Filtered::new(job, filters)?,
+            records: Filtered::new(job, &options.filters)?,
             readers,
-            path: &job.path,
+            path: job.path(),
         })
     }
 
@@ -170,7 +168,7 @@ impl Iterator for Pages<'_> {
 struct PageReader {
     archive: Arc<Archive>,
     need: Need,
-    rules: Option<Rules>,
+    rules: Option<ItemRules>,
 }
 
 impl PageReader {
@@ -190,7 +188,7 @@ impl PageReader {
         page
     }
 
-    fn words(&self, page: &mut Page, body: &[u8], media: Media, speed: Speed) -> Found {
+    fn words(&self, page: &mut Page, body: &[u8], media: Media, speed: ReadingSpeed) -> Found {
         let text = text_of(body, page.record.charset.as_deref());
         if media != Media::Html {
             return Found::Words(Box::new(Words::of_text(&text, media)));

@@ -8,14 +8,14 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
-use clewline::log::Offset;
-use clewline::record::Record;
 use clewline_core::key::Key;
+use clewline_job::Job;
+use clewline_job::log::Offset;
+use clewline_job::record::Record;
 use serde::Deserialize;
 
 use crate::error::ExportError;
 use crate::filter::Filter;
-use crate::job::Job;
 
 /// URLs whose place is known by key, 24 bytes each; later ones are not found by their key.
 const MOST_KEYS: usize = 20_000_000;
@@ -116,7 +116,7 @@ impl Urls {
 
 #[cfg(test)]
 pub(crate) mod samples {
-    use clewline::record::Record;
+    use clewline_job::record::Record;
 
     /// A record of a URL that was fetched.
     pub(crate) fn record(url: &str) -> Record {

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clewline_content::{RuleError, Rules};
+use clewline_content::{ItemRules, RuleError};
+use clewline_job::Job;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -19,7 +20,6 @@ use crate::draft::Draft;
 use crate::error::ExportError;
 use crate::export::{Exported, Options, Output, Progress, export};
 use crate::form::Form;
-use crate::job::Job;
 
 /// The folder of views in a job folder.
 pub const FOLDER: &str = "views";
@@ -43,7 +43,7 @@ struct Standing {
 /// Rules for views, which are made again when the rules change.
 #[derive(Debug, Clone)]
 pub struct ViewRules {
-    rules: Rules,
+    rules: ItemRules,
     digest: u64,
 }
 
@@ -51,13 +51,13 @@ impl ViewRules {
     /// Reads rules.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
         Ok(Self {
-            rules: Rules::parse(text)?,
+            rules: ItemRules::parse(text)?,
             digest: xxh3_64(text.as_bytes()),
         })
     }
 }
 
-impl From<ViewRules> for Rules {
+impl From<ViewRules> for ItemRules {
     fn from(rules: ViewRules) -> Self {
         rules.rules
     }
@@ -85,8 +85,8 @@ pub fn update(
     let opened = Job::open(job)?;
     let standing = Standing {
         v: FORMAT,
-        urls: opened.urls_end.0,
-        links: opened.links_end.0,
+        urls: opened.urls_end().0,
+        links: opened.links_end().0,
         rules: rules.map_or(0, |rules| rules.digest),
     };
     let path = view_path(job, form);

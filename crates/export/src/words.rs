@@ -3,8 +3,8 @@
 //! Owns which media types have words, how bytes become text, and how plain text is treated like
 //! a page. It refuses to know where bodies lie.
 
-use clewline::record::{OutcomeKind, Record};
 use clewline_content::{Content, Fingerprint, words};
+use clewline_job::record::{OutcomeKind, Record};
 use encoding_rs::{Encoding, UTF_8};
 
 /// What is written for a page.
@@ -104,7 +104,7 @@ impl Words {
 
     /// Of a text without markup, or with Markdown's.
     pub(crate) fn of_text(text: &str, media: Media) -> Self {
-        let fingerprint = Fingerprint::of(text);
+        let fingerprint = Fingerprint::from_text(text);
         let text = printable(text.to_owned());
         let count = words(&text).count();
         Self {

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// What a reference is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ReferenceKind {
     /// `url()`, or a string of `image-set()`.
     Url,
     /// The sheet of an `@import`, as a string or with `url()`.
@@ -18,11 +18,11 @@ pub enum Kind {
 
 /// A reference as it stands in a sheet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reference<'a> {
+pub struct CssReference<'a> {
     /// What it says, escapes resolved.
     pub value: Cow<'a, str>,
     /// What it is.
-    pub kind: Kind,
+    pub kind: ReferenceKind,
     /// Where it stands: `url(` up to its parenthesis, or a string with its quotes.
     pub range: Range<usize>,
     /// Whether it ends there, as it also does at the end of the sheet. If not, something that is
@@ -32,7 +32,7 @@ pub struct Reference<'a> {
 
 /// Calls `found` with each reference, in order. Those that are broken are none, and nothing
 /// within them is.
-pub fn references<'a>(text: &'a str, found: impl FnMut(Reference<'a>)) {
+pub fn references<'a>(text: &'a str, found: impl FnMut(CssReference<'a>)) {
     Sheet { text, at: 0, found }.run();
 }
 
@@ -42,7 +42,7 @@ struct Sheet<'a, F> {
     found: F,
 }
 
-impl<'a, F: FnMut(Reference<'a>)> Sheet<'a, F> {
+impl<'a, F: FnMut(CssReference<'a>)> Sheet<'a, F> {
     fn run(mut self) {
         let mut is_name_before = false;
         while let Some(byte) = self.peek() {
@@ -57,7 +57,9 @@ impl<'a, F: FnMut(Reference<'a>)> Sheet<'a, F> {
                 }
                 b'@' if self.starts_with_name("@import") => self.import(),
                 b'@' if self.starts_with_name("@namespace") => self.skip_past(b';'),
-                b'u' | b'U' if !is_name_before && self.starts_with("url(") => self.url(Kind::Url),
+                b'u' | b'U' if !is_name_before && self.starts_with("url(") => {
+                    self.url(ReferenceKind::Url);
+                }
                 b'i' | b'I' | b'-' if !is_name_before && self.skip_image_set() => self.image_set(),
                 _ => {
                     self.at += 1;
@@ -73,11 +75,11 @@ impl<'a, F: FnMut(Reference<'a>)> Sheet<'a, F> {
         self.skip_blank();
         let start = self.at;
         if self.starts_with("url(") {
-            self.url(Kind::Import);
+            self.url(ReferenceKind::Import);
         } else if matches!(self.peek(), Some(b'"' | b'\''))
             && let Some(value) = self.string()
         {
-            self.tell(value, Kind::Import, start, true);
+            self.tell(value, ReferenceKind::Import, start, true);
         }
     }
 
@@ -106,10 +108,12 @@ impl<'a, F: FnMut(Reference<'a>)> Sheet<'a, F> {
                     let start = self.at;
                     let Some(value) = self.string() else { return };
                     if depth == 1 {
-                        self.tell(value, Kind::Url, start, true);
+                        self.tell(value, ReferenceKind::Url, start, true);
                     }
                 }
-                b'u' | b'U' if !is_name_before && self.starts_with("url(") => self.url(Kind::Url),
+                b'u' | b'U' if !is_name_before && self.starts_with("url(") => {
+                    self.url(ReferenceKind::Url);
+                }
                 b';' | b'{' | b'}' => return,
                 b'\\' => {
                     self.at += 1;
@@ -126,7 +130,7 @@ impl<'a, F: FnMut(Reference<'a>)> Sheet<'a, F> {
     }
 
     /// Consumes a url token or function (CSS Syntax section 4.3.6).
-    fn url(&mut self, kind: Kind) {
+    fn url(&mut self, kind: ReferenceKind) {
         let start = self.at;
         self.at += "url(".len();
         self.skip_space();
@@ -143,8 +147,8 @@ impl<'a, F: FnMut(Reference<'a>)> Sheet<'a, F> {
         self.tell(value, kind, start, is_closed);
     }
 
-    fn tell(&mut self, value: Cow<'a, str>, kind: Kind, start: usize, is_closed: bool) {
-        (self.found)(Reference {
+    fn tell(&mut self, value: Cow<'a, str>, kind: ReferenceKind, start: usize, is_closed: bool) {
+        (self.found)(CssReference {
             value,
             kind,
             range: start..self.at,
@@ -312,8 +316,8 @@ mod tests {
         let mut told = Vec::new();
         references(sheet, |reference| {
             let kind = match reference.kind {
-                Kind::Url => "url",
-                Kind::Import => "import",
+                ReferenceKind::Url => "url",
+                ReferenceKind::Import => "import",
             };
             let end = if reference.is_closed { "" } else { "…" };
             let place = &sheet[reference.range];

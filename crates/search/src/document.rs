@@ -3,7 +3,7 @@
 //! Owns the fields and their bounds. Invariant: the text of a document holds no character that
 //! steers a terminal, so what is stored can be shown as it is.
 
-use clewline::escape::is_steering;
+use clewline_job::escape::is_steering;
 
 use crate::fold::Likeness;
 

@@ -5,6 +5,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use clewline_job::JobFileError;
+use clewline_job::pages::PagesError;
 use tantivy::TantivyError;
 use tantivy::directory::error::{LockError, OpenWriteError};
 use thiserror::Error;
@@ -15,7 +17,7 @@ use thiserror::Error;
 pub enum SearchError {
     /// The folder is not a job, or cannot be read.
     #[error(transparent)]
-    Job(#[from] clewline::JobError),
+    Job(#[from] JobFileError),
     /// There is nothing to index.
     #[error("{} has no archive to make an index from; crawl without --no-archive", .0.display())]
     NoArchive(PathBuf),
@@ -41,6 +43,16 @@ pub enum SearchError {
         /// What the engine says.
         source: TantivyError,
     },
+}
+
+impl From<PagesError> for SearchError {
+    fn from(error: PagesError) -> Self {
+        match error {
+            PagesError::Job(error) => Self::Job(error),
+            PagesError::NoArchive(path) | PagesError::NoRecords(path) => Self::NoArchive(path),
+            PagesError::Io { path, source } => Self::Io { path, source },
+        }
+    }
 }
 
 impl SearchError {

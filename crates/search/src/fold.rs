@@ -160,7 +160,7 @@ mod tests {
             assert_eq!(other.is_like(&one), is_like, "{other:?}");
         }
         assert!(!page(0, 0, 0).is_like(&page(0, 0, 0)));
-        let few = Fingerprint::of("few words");
+        let few = Fingerprint::from_text("few words");
         assert_eq!(near_of(few, 2), 0);
         assert_eq!(near_of(few, 500), few.near);
     }

@@ -37,7 +37,7 @@ impl Page {
         let (text, ..) = named.unwrap_or(UTF_8).decode(body);
         if !is_html(media_type) {
             return Self {
-                near: near_of(Fingerprint::of(&text), words(&text).count()),
+                near: near_of(Fingerprint::from_text(&text), words(&text).count()),
                 body: text.into_owned(),
                 ..Self::default()
             };

@@ -101,7 +101,7 @@ impl fmt::Display for Fault {
             Self::Field(name) => write!(
                 out,
                 "there is no field {:?}; there are title, heading, body, url, host, lang, type, after and before (quote the text to look for it as it is)",
-                clewline::escape::visible(name)
+                clewline_job::escape::visible(name)
             ),
             Self::Value(expected) => out.write_str(expected),
             Self::RefusedChoice => {

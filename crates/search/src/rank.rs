@@ -11,10 +11,10 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use clewline::log::LinksReader;
-use clewline::log::links;
 use clewline_core::key::Key;
 use clewline_core::rank::page_rank;
+use clewline_job::log::LinksReader;
+use clewline_job::log::links;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::SearchError;

@@ -9,15 +9,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use clewline::log::Offset;
-use clewline::log::archive::Position;
+use clewline::rebuild::Foreign;
+use clewline_job::JobStanding;
+use clewline_job::archive::Position;
+use clewline_job::log::Offset;
+use clewline_job::pages::CommittedArchive;
 use tempfile::TempDir;
 
 use crate::FOLDER;
 use crate::error::SearchError;
 use crate::index::Index;
-use crate::rank::Ranks;
-use crate::source::{Archive, Change, Source, Step};
+use crate::rank::{Growth, Ranks};
+use crate::source::{Change, Source, Step};
 use crate::writer::{Room, Standing, Writer, WriterLock};
 
 /// Settled URLs before the first commit. Each further one waits for as many as there were before
@@ -27,7 +30,7 @@ const FIRST_COMMIT: u64 = 250;
 const COMMIT_EVERY: u64 = 20_000;
 /// How long the first pages of another process are waited for, …
 const PATIENCE: Duration = Duration::from_mins(1);
-/// files that are gone for this long, …
+/// files that are gone for this long after somebody was last seen writing, …
 const SHORT_PATIENCE: Duration = Duration::from_secs(2);
 /// … and how long it is between two looks.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -62,7 +65,7 @@ pub struct Updated {
 
 /// Brings the index of a job folder up to date, or makes it.
 pub fn update(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Updated, SearchError> {
-    let archive = Archive::of_job(job)?;
+    let archive = CommittedArchive::open(job)?;
     let folder = job.join(FOLDER);
     let updated = catch_up(&archive, &folder, Room::ALONE, &mut |progress| {
         if progress.seen.is_multiple_of(TELL_EVERY) {
@@ -70,7 +73,7 @@ pub fn update(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Updated, Sea
         }
         Onward::GoOn
     })?;
-    if Ranks::load(&folder).is_behind(job, archive.growth) {
+    if Ranks::load(&folder).is_behind(job, growth(&archive)) {
         match Ranks::of_job(job)?.save(&folder) {
             // Another process has begun the index anew, and makes its ranks when that is done.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -81,6 +84,14 @@ pub fn update(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Updated, Sea
         }
     }
     Ok(updated)
+}
+
+/// Whether more links may come.
+fn growth(archive: &CommittedArchive) -> Growth {
+    match archive.standing {
+        JobStanding::Finished => Growth::Over,
+        _ => Growth::GoesOn,
+    }
 }
 
 /// How current an index is that was opened to be searched.
@@ -99,27 +110,32 @@ pub fn open_updated(
     tell: &mut dyn FnMut(Progress),
 ) -> Result<(Index, Freshness), SearchError> {
     let began = Instant::now();
+    let mut quiet_since = began;
     loop {
         let freshness = match update(job, tell) {
             Ok(_) => Freshness::Current,
-            Err(SearchError::Busy(_)) => Freshness::Behind,
+            Err(SearchError::Busy(_)) => {
+                quiet_since = Instant::now();
+                Freshness::Behind
+            }
             Err(error) => return Err(error),
         };
         match Index::open(job) {
-            Err(error) if began.elapsed() < patience(&error) => thread::sleep(PAUSE),
+            Err(error) if may_pass(&error, began, quiet_since) => thread::sleep(PAUSE),
             opened => return opened.map(|index| (index, freshness)),
         }
     }
 }
 
-/// How long an error may be due to another process.
-const fn patience(error: &SearchError) -> Duration {
+/// Whether an error may be due to another process. One that begins the index anew while its files
+/// are opened looks like damage, so it counts as damage only when nobody has written for a while.
+fn may_pass(error: &SearchError, began: Instant, quiet_since: Instant) -> bool {
+    let is_early = began.elapsed() < PATIENCE;
     match error {
         // It has not committed yet.
-        SearchError::NoIndex(_) | SearchError::Busy(_) => PATIENCE,
-        // It began the index anew while its files were opened; otherwise this is damage.
-        SearchError::Engine { .. } => SHORT_PATIENCE,
-        _ => Duration::ZERO,
+        SearchError::NoIndex(_) | SearchError::Busy(_) => is_early,
+        SearchError::Engine { .. } => is_early && quiet_since.elapsed() < SHORT_PATIENCE,
+        _ => false,
     }
 }
 
@@ -142,7 +158,7 @@ impl Borrowed {
         if own.is_dir() {
             link_files(&own, folder.path()).map_err(failed)?;
         }
-        let archive = Archive::of_job(job)?;
+        let archive = CommittedArchive::open(job)?;
         catch_up(&archive, folder.path(), Room::ALONE, &mut |progress| {
             tell(progress);
             Onward::GoOn
@@ -179,7 +195,7 @@ fn link_files(from: &Path, to: &Path) -> io::Result<()> {
 /// with little memory, and until it is told to stop. Ranks are left to [`update`]: they take the
 /// whole link log, and memory with it.
 pub fn feed(job: &Path, is_over: &AtomicBool) -> Result<Updated, SearchError> {
-    let archive = Archive::of_job(job)?;
+    let archive = CommittedArchive::open(job)?;
     catch_up(&archive, &job.join(FOLDER), Room::BESIDE, &mut |_| {
         if is_over.load(Ordering::Relaxed) {
             Onward::Stop
@@ -191,7 +207,7 @@ pub fn feed(job: &Path, is_over: &AtomicBool) -> Result<Updated, SearchError> {
 
 /// Makes the index of a job folder anew.
 pub fn rebuild(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Updated, SearchError> {
-    Archive::of_job(job)?;
+    CommittedArchive::open(job)?;
     let lock = WriterLock::take(&job.join(FOLDER))?;
     Writer::begin(lock, Room::ALONE)?.close()?;
     update(job, tell)
@@ -207,7 +223,7 @@ enum Onward {
 
 /// Goes on from where the index stands, or begins it. `tell` hears of every step.
 fn catch_up(
-    archive: &Archive,
+    archive: &CommittedArchive,
     folder: &Path,
     room: Room,
     tell: &mut dyn FnMut(Progress) -> Onward,
@@ -235,14 +251,17 @@ fn catch_up(
 }
 
 fn go_on(
-    archive: &Archive,
+    archive: &CommittedArchive,
     mut writer: Writer,
     from: &Standing,
     tell: &mut dyn FnMut(Progress) -> Onward,
 ) -> Result<Updated, SearchError> {
     let mut done = Updated::default();
     let known = writer.finder();
-    let mut source = Source::new(archive, Position::of(Offset(from.position)), &known);
+    let foreign = Foreign::default();
+    let answers = foreign.reader();
+    let from_place = Position::of(Offset(from.position));
+    let mut source = Source::new(archive, from_place, &known, &answers);
     let mut standing = from.clone();
     let mut due = FIRST_COMMIT;
     let mut onward = Onward::GoOn;

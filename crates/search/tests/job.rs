@@ -13,7 +13,7 @@ use std::thread;
 use clewline_search::{
     FOLDER, Freshness, Index, Query, Results, SearchError, Updated, open_updated, rebuild, update,
 };
-use clewline_warc::{Block, Coding, Draft, Effort, Encoder, Moment, RecordId};
+use clewline_warc::{Block, Effort, Encoder, Moment, RecordDraft, RecordId, WarcCompression};
 use fieldwork::{HOST, config, crawl, crawled};
 use terrarium::{LiveWeb, Page, Reply, Request, Site, Web, links};
 
@@ -154,12 +154,14 @@ fn searches_do_not_fail_while_indexers_compete() {
                 }
             });
         }
-        for _ in 0..40 {
-            let (index, _) = open_updated(&folder, &mut |_| {}).unwrap();
+        let searched = (0..40).try_for_each(|_| {
+            let (index, _) = open_updated(&folder, &mut |_| {})?;
             // What is there may be nothing yet, but it can be asked.
-            index.search(&Query::parse("balanced").unwrap()).unwrap();
-        }
+            index.search(&Query::parse("balanced").unwrap()).map(drop)
+        });
+        // The indexers end also when a search failed.
         is_over.store(true, Ordering::Relaxed);
+        searched.unwrap();
     });
     let (index, freshness) = open_updated(&folder, &mut |_| {}).unwrap();
     assert_eq!(freshness, Freshness::Current);
@@ -353,8 +355,8 @@ fn files_of_others_are_indexed_by_their_answers() {
         let url = format!("http://a.test/{name}");
         let id = RecordId::numbered([5; 16], number as u64);
         let block = Block::message(head.as_bytes()).bytes(&body);
-        let draft = Draft::response(id, date, &url, block);
-        let mut encoder = Encoder::new(Coding::default());
+        let draft = RecordDraft::response(id, date, &url, block);
+        let mut encoder = Encoder::new(WarcCompression::default());
         encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
     }
     let made = updated(place.path());

@@ -1,101 +1,114 @@
-//! A search page beside the replay of an archive.
+//! Archives on a local web server: pages replayed, and a crawl searched.
 //!
-//! Owns the composition of the replay server and the search: the paths `/search` (HTML) and
-//! `/api/search` (JSON), what they are asked with, and how results look. It refuses to know how
-//! pages are indexed, found and replayed. Invariants: whatever comes from a page or a request is
-//! escaped; the page loads nothing, and no script runs on it but its own; every size that a
-//! request can ask for is bounded.
+//! Owns the server: its listener and bounds (`server`), the replay of captures, the proxy that
+//! returns recorded bytes, and the search page with its JSON (`search`). It refuses to know how
+//! archives are opened and rewritten, and how pages are indexed and found. Invariants: nothing is
+//! ever fetched; whatever comes from an archive or a request is escaped; every size that a request
+//! can ask for is bounded.
 //!
 //! ```no_run
-//! use std::path::{Path, PathBuf};
-//! use clewline_archive::Archive;
-//! use clewline_archive::serve::{Mode, Scripts, ServeConfig, Server};
+//! use std::path::PathBuf;
+//! use clewline_serve::{Mode, Scripts, ServeConfig, ServeNotice, serve};
 //!
-//! let job = Path::new("example.com.crawl");
 //! let config = ServeConfig {
 //!     address: "127.0.0.1:8020".parse()?,
 //!     mode: Mode::Pages,
 //!     scripts: Scripts::Blocked,
 //!     at: None,
 //! };
-//! let server = Server::bind(Archive::open(&[PathBuf::from(job)])?, config)?;
-//! server.with_guest(clewline_serve::search_of(job)).run()?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! let paths = [PathBuf::from("example.com.crawl")];
+//! let Err(error) = serve(&paths, config, &mut |notice| {
+//!     if let ServeNotice::Listening { address, .. } = notice {
+//!         println!("open http://{address}/");
+//!     }
+//!     Ok(())
+//! });
+//! # Err::<(), Box<dyn std::error::Error>>(error.into())
 //! ```
 #![warn(missing_docs)]
 
-mod api;
-mod page;
-mod policy;
-mod question;
-mod shelf;
+mod search;
+mod server;
 
-use std::path::Path;
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
-use clewline_archive::serve::{Asked, Guest, Shown};
-use clewline_search::Results;
+use clewline::StoredJob;
+use clewline_archive::{Archive, OpenError};
 
-use question::{Question, QuestionError};
-use shelf::{Shelf, State};
+use server::HttpServer;
+pub use server::{Mode, Scripts, ServeConfig};
 
-/// Where the page is.
-const PATH: &str = "/search";
-/// Where its JSON is.
-const API_PATH: &str = "/api/search";
-/// What the list of captures calls it.
-const NAME: &str = "Search the pages by their words";
-
-/// A search in the pages of a job folder. The index is made or brought up to date from now on,
-/// in a thread; as long as there is none, the page says how far it is.
-pub fn search_of(job: &Path) -> Guest {
-    let shelf = Shelf::of_job(job);
-    Guest::new(PATH, NAME, move |asked| answer(asked, &shelf))
+/// Why nothing is served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The archive cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Nobody can listen at the address.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The caller could not pass a notice on.
+    #[error("cannot report what is served: {0}")]
+    Notice(#[source] io::Error),
 }
 
-/// What a search came to.
-enum Reply {
-    Found(Question, Results),
-    /// There is no index yet; so many pages are in the one that is being made.
-    Making(Question, u64),
-    /// The question is not understood.
-    Refused(Question, QuestionError),
-    /// There is no index, and why.
-    Broken(Question, String),
+/// What the caller learns before the first request is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServeNotice<'a> {
+    /// A file is damaged, and how; the rest of it is served.
+    Damaged(&'a str),
+    /// The server listens from now on.
+    Listening {
+        /// Where; with the port that the system picked, if it was to pick one.
+        address: SocketAddr,
+        /// Whether there is a search page at `/search`.
+        has_search: bool,
+    },
 }
 
-impl Reply {
-    const fn status(&self) -> u16 {
-        match self {
-            Self::Found(..) => 200,
-            Self::Refused(..) => 400,
-            Self::Making(..) => 503,
-            Self::Broken(..) => 500,
-        }
+/// Serves what paths stand for: folders of crawls, folders of WARC files, WARC and WACZ files. If
+/// exactly one of them is a crawl, it can be searched. Returns only if the server cannot start.
+pub fn serve(
+    paths: &[PathBuf],
+    config: ServeConfig,
+    tell: &mut dyn FnMut(ServeNotice<'_>) -> io::Result<()>,
+) -> Result<Infallible, ServeError> {
+    let archive = Archive::open(paths)?;
+    for complaint in archive.complaints() {
+        tell(ServeNotice::Damaged(complaint)).map_err(ServeError::Notice)?;
     }
-}
-
-fn answer(asked: Asked<'_>, shelf: &Shelf) -> Option<Shown> {
-    let show = match asked.path {
-        PATH => page::shown,
-        API_PATH => api::shown,
-        _ => return None,
-    };
-    Some(show(&reply(asked.query, shelf)))
-}
-
-fn reply(query: &str, shelf: &Shelf) -> Reply {
-    let question = Question::read(query);
-    let query = match question.query() {
-        Ok(query) => query,
-        Err(error) => return Reply::Refused(question, error),
-    };
-    let found = match shelf.state() {
-        State::Making { pages } => return Reply::Making(question, pages),
-        State::Failed { why } => return Reply::Broken(question, why),
-        State::Ready(index) => index.search(&query),
-    };
-    match found {
-        Ok(results) => Reply::Found(question, results),
-        Err(error) => Reply::Broken(question, error.to_string()),
+    let mut server = HttpServer::bind(archive, config).map_err(|source| ServeError::Listen {
+        address: config.address,
+        source,
+    })?;
+    // A proxy has no pages of its own.
+    let job = only_job(paths).filter(|_| config.mode == Mode::Pages);
+    if let Some(job) = job {
+        server = server.with_guest(search::search_of(job));
     }
+    tell(ServeNotice::Listening {
+        address: server.address(),
+        has_search: job.is_some(),
+    })
+    .map_err(ServeError::Notice)?;
+    server.run()
+}
+
+/// The crawl that can be searched: an index is of one job.
+fn only_job(paths: &[PathBuf]) -> Option<&Path> {
+    let mut jobs = paths.iter().filter(|path| StoredJob::read(path).is_ok());
+    let first = jobs.next();
+    first
+        .filter(|_| jobs.next().is_none())
+        .map(PathBuf::as_path)
 }

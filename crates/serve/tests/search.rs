@@ -8,11 +8,11 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
-use clewline_archive::Archive;
-use clewline_archive::serve::{Mode, Scripts, ServeConfig, Server};
+use clewline_serve::{Mode, Scripts, ServeConfig, ServeNotice, serve};
 use fieldwork::{HOST, PATIENCE, crawled};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -79,17 +79,29 @@ struct Served {
     _place: TempDir,
 }
 
-fn serve(place: TempDir, job: &Path) -> Served {
+fn served(place: TempDir, job: &Path) -> Served {
     let config = ServeConfig {
         address: "127.0.0.1:0".parse().unwrap(),
         mode: Mode::Pages,
         scripts: Scripts::Blocked,
         at: None,
     };
-    let server = Server::bind(Archive::open(&[job.to_owned()]).unwrap(), config).unwrap();
-    let address = server.address();
-    let server = server.with_guest(clewline_serve::search_of(job));
-    thread::spawn(|| server.run());
+    let paths = [job.to_owned()];
+    let (told, listening) = mpsc::channel();
+    thread::spawn(move || {
+        serve(&paths, config, &mut |notice| {
+            if let ServeNotice::Listening {
+                address,
+                has_search,
+            } = notice
+            {
+                told.send((address, has_search)).unwrap();
+            }
+            Ok(())
+        })
+    });
+    let (address, has_search) = listening.recv().unwrap();
+    assert!(has_search);
     Served {
         address,
         _place: place,
@@ -101,7 +113,7 @@ impl Served {
     fn new() -> Self {
         let (place, job) = crawled(&web());
         clewline_search::update(&job, &mut |_| {}).unwrap();
-        serve(place, &job)
+        served(place, &job)
     }
 
     /// The status, the head and the body of an answer.
@@ -313,7 +325,7 @@ fn strangers_are_refused() {
 #[test]
 fn an_index_is_made_where_there_is_none() {
     let (place, job) = crawled(&web());
-    let served = serve(place, &job);
+    let served = served(place, &job);
     let began = Instant::now();
     loop {
         let (status, value) = served.json("/api/search?q=keys");
@@ -333,7 +345,7 @@ fn an_index_that_cannot_be_made_is_told() {
     let (place, job) = crawled(&web());
     // A file where the folder belongs.
     fs::write(job.join(clewline_search::FOLDER), b"").unwrap();
-    let served = serve(place, &job);
+    let served = served(place, &job);
     let began = Instant::now();
     loop {
         let (status, _, page) = served.ask("/search?q=keys", "");

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clewline_warc::cdxj::{Capture, sort};
-use clewline_warc::read::Reader;
+use clewline_warc::read::WarcReader;
 use clewline_warc::{
-    Block, Coding, Draft, Effort, Encoder, Moment, Original, Profile, RecordId, Truncation,
-    warc_fields,
+    Block, Effort, Encoder, Moment, Profile, RecordDraft, RecordId, RevisitOriginal, Truncation,
+    WarcCompression, warc_fields,
 };
 
 const CHUNKED: &[u8] =
@@ -35,7 +35,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut spool = tempfile::tempfile()?;
     spool.write_all(&long[IN_MEMORY..])?;
     let mut lines = Vec::new();
-    for coding in [Coding::Plain, Coding::default(), Coding::Zstd] {
+    for coding in [
+        WarcCompression::Plain,
+        WarcCompression::default(),
+        WarcCompression::Zstd,
+    ] {
         let name = format!("all{}", coding.suffix());
         let path = folder.join(&name);
         let mut file = File::create(&path)?;
@@ -58,7 +62,7 @@ fn drafts<'a>(
     name: &str,
     long: &'a [u8],
     spool: &'a File,
-) -> Result<Vec<(Draft<'a>, Effort)>, Box<dyn Error>> {
+) -> Result<Vec<(RecordDraft<'a>, Effort)>, Box<dyn Error>> {
     let date = Moment::since_1970(Duration::new(1_763_208_000, 123_456_000));
     let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let url = "http://specimen.test/chunked";
@@ -75,21 +79,21 @@ fn drafts<'a>(
         (long.len() - IN_MEMORY) as u64,
     );
     let payload = spooled.examine()?.payload;
-    let original = Original {
+    let original = RevisitOriginal {
         id: Some(id(2)),
         target: url,
         date,
     };
     let hostile = "http://specimen.test/\r\nWARC-Type: response\r\n\r\nx<y>";
     let usual = [
-        Draft::warcinfo(id(0), date, name, Block::plain(info)),
-        Draft::request(id(1), date, url, Block::message(REQUEST)).concurrent_to(id(2)),
-        Draft::response(id(2), date, url, chunked)
+        RecordDraft::warcinfo(id(0), date, name, Block::plain(info)),
+        RecordDraft::request(id(1), date, url, Block::message(REQUEST)).concurrent_to(id(2)),
+        RecordDraft::response(id(2), date, url, chunked)
             .address(address)
             .info(id(0))
             .payload_type("text/html")
             .payload_digest(chunks.digest),
-        Draft::revisit(
+        RecordDraft::revisit(
             id(3),
             date,
             "http://specimen.test/again",
@@ -98,7 +102,7 @@ fn drafts<'a>(
         )
         .payload_digest(chunks.digest)
         .refers_to(original),
-        Draft::revisit(
+        RecordDraft::revisit(
             id(4),
             date,
             url,
@@ -107,24 +111,24 @@ fn drafts<'a>(
         )
         .payload_digest(chunks.digest)
         .refers_to(original),
-        Draft::metadata(id(5), date, url, Block::plain(b"{\"url\":\"x\"}"))
+        RecordDraft::metadata(id(5), date, url, Block::plain(b"{\"url\":\"x\"}"))
             .content_type("application/json")
             .about(id(2)),
-        Draft::resource(id(6), date, "urn:specimen", Block::plain("tëxt".as_bytes()))
+        RecordDraft::resource(id(6), date, "urn:specimen", Block::plain("tëxt".as_bytes()))
             .content_type("text/plain"),
-        Draft::response(id(7), date, hostile, Block::message(LONG).bytes(b"cut"))
+        RecordDraft::response(id(7), date, hostile, Block::message(LONG).bytes(b"cut"))
             .truncated(Truncation::Disconnect)
             .value("X-Injected", "a\r\n\r\nWARC/1.1\r\n"),
     ];
     let mut drafts: Vec<_> = usual.map(|draft| (draft, Effort::Usual)).into();
-    let spooled = Draft::response(id(8), date, "http://specimen.test/long", spooled)
+    let spooled = RecordDraft::response(id(8), date, "http://specimen.test/long", spooled)
         .payload_digest(payload.digest);
     drafts.push((spooled, Effort::Cheapest));
     Ok(drafts)
 }
 
 fn index(path: &Path, name: &str, lines: &mut Vec<String>) -> Result<(), Box<dyn Error>> {
-    let mut reader = Reader::new(File::open(path)?);
+    let mut reader = WarcReader::new(File::open(path)?);
     while let Some(header) = reader.next_record() {
         let capture = Capture::of_record(&header?, &mut reader, name)?;
         lines.extend(capture.map(|capture| capture.line()));

@@ -10,9 +10,10 @@ use std::fs::File;
 use std::io::{self, BufReader, Read as _, Write as _};
 use std::process::ExitCode;
 
-use clewline_warc::read::{Header, Reader};
+use clewline_warc::read::{Header, WarcReader};
 use clewline_warc::{
-    Block, Coding, Dictionary, Draft, Effort, Encoder, Kind, Level, Moment, RecordId, samples,
+    Block, Dictionary, Effort, Encoder, Level, Moment, RecordDraft, RecordId, RecordKind,
+    WarcCompression, samples,
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -33,12 +34,12 @@ struct Record {
 }
 
 impl Record {
-    fn draft(&self) -> Draft<'_> {
+    fn draft(&self) -> RecordDraft<'_> {
         let mut block = Block::plain(&self.block);
         if let Some(digest) = self.header.block_digest() {
             block = block.digested(digest);
         }
-        let mut draft = Draft::new(self.header.kind(), self.id, self.date, block);
+        let mut draft = RecordDraft::new(self.header.kind(), self.id, self.date, block);
         for (name, value) in self.header.fields() {
             if !OWN.contains(&name.as_str()) && name != "WARC-Block-Digest" {
                 draft = draft.value(name, value);
@@ -58,13 +59,13 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut records = Vec::new();
     for path in std::env::args_os().skip(1) {
         read(
-            &mut Reader::new(BufReader::new(File::open(path)?)),
+            &mut WarcReader::new(BufReader::new(File::open(path)?)),
             &mut records,
         )?;
     }
     let pages = records
         .iter()
-        .filter(|record| record.header.kind() == Kind::Response);
+        .filter(|record| record.header.kind() == RecordKind::Response);
     let pages = pages.count().max(1);
     println!("{} records, {pages} responses", records.len());
     let zlib = by_zlib(&records)?;
@@ -78,10 +79,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     };
     show("zlib -6", &zlib);
     let mut balanced = None;
-    for coding in Coding::ALL {
+    for coding in WarcCompression::ALL {
         let weight = weigh(&mut Encoder::new(coding), &records)?;
         show(&format!("{coding:?}"), &weight);
-        if coding == Coding::Gzip(Level::Balanced) {
+        if coding == WarcCompression::Gzip(Level::Balanced) {
             balanced = Some(weight);
         }
     }
@@ -115,7 +116,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 }
 
 fn read(
-    reader: &mut Reader<impl io::Read>,
+    reader: &mut WarcReader<impl io::Read>,
     records: &mut Vec<Record>,
 ) -> Result<(), Box<dyn Error>> {
     while let Some(header) = reader.next_record() {
@@ -145,7 +146,7 @@ fn weigh(encoder: &mut Encoder, records: &[Record]) -> Result<Weight, Box<dyn Er
 
 /// The same records by zlib: one member for each.
 fn by_zlib(records: &[Record]) -> Result<Weight, Box<dyn Error>> {
-    let mut encoder = Encoder::new(Coding::Plain);
+    let mut encoder = Encoder::new(WarcCompression::Plain);
     let (mut bytes, begun, mut plain) = (0, now(), Vec::new());
     for record in records {
         plain.clear();
@@ -163,7 +164,7 @@ fn by_zlib(records: &[Record]) -> Result<Weight, Box<dyn Error>> {
 /// both together, and the second alone.
 fn with_dictionary(first: &[Record], later: &[Record]) -> Result<(Weight, Weight), Box<dyn Error>> {
     let begun = now();
-    let (mut encoder, mut file) = (Encoder::new(Coding::Zstd), Vec::new());
+    let (mut encoder, mut file) = (Encoder::new(WarcCompression::Zstd), Vec::new());
     for record in first {
         encoder.encode(&record.draft(), Effort::Usual, &mut file)?;
     }

@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::digest::Digest;
-use crate::http::{self, Head};
-use crate::kind::Kind;
+use crate::http::{self, HttpHead};
+use crate::kind::RecordKind;
 use crate::moment::Moment;
-use crate::read::{Ending, Header, ReadError, Reader};
+use crate::read::{Header, ReadError, RecordExtent, WarcReader};
 use crate::surt::surt;
 use crate::write::PayloadHasher;
 
-pub use lookup::Index;
+pub use lookup::CdxjIndex;
 pub use sort::sort;
 
 /// The name of the index beside the files of a finished archive.
@@ -49,7 +49,7 @@ pub struct Capture {
     /// The digest of the payload.
     #[serde(default)]
     pub digest: String,
-    /// How the body is coded, as [`Head::codings`] tells it. Not told for revisits, which have
+    /// How the body is coded, as [`HttpHead::codings`] tells it. Not told for revisits, which have
     /// no body, and in other people's indexes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub codings: String,
@@ -133,7 +133,7 @@ impl Capture {
     /// that no index holds, and for records that cannot be read alone.
     pub fn of_record<R: Read>(
         header: &Header,
-        reader: &mut Reader<R>,
+        reader: &mut WarcReader<R>,
         filename: &str,
     ) -> Result<Option<Self>, ReadError> {
         let capture = match (header.target(), header.date()) {
@@ -147,7 +147,7 @@ impl Capture {
         };
         // Damage that ends the block early is told by the end of the record.
         let described = capture.describe(header, reader.block());
-        let Ending {
+        let RecordExtent {
             offset,
             length,
             is_alone,
@@ -181,7 +181,7 @@ impl Capture {
     /// Takes status and type from the message, and the digest from its payload where the header
     /// has none.
     fn describe(&mut self, header: &Header, block: impl BufRead) -> io::Result<()> {
-        let is_revisit = header.kind() == Kind::Revisit;
+        let is_revisit = header.kind() == RecordKind::Revisit;
         let named = || header.value("Content-Type").unwrap_or("unk").to_owned();
         if !header.is_http() {
             (self.mime, self.status) = (named(), "-".to_owned());
@@ -191,7 +191,7 @@ impl Capture {
             return Ok(());
         }
         let (head, body) = http::split(block)?;
-        let head = Head::parse(&head);
+        let head = HttpHead::parse(&head);
         self.status = head
             .status()
             .map_or_else(|| "-".to_owned(), |status| status.to_string());
@@ -209,8 +209,11 @@ impl Capture {
     }
 }
 
-fn is_indexed(kind: Kind) -> bool {
-    matches!(kind, Kind::Response | Kind::Revisit | Kind::Resource)
+fn is_indexed(kind: RecordKind) -> bool {
+    matches!(
+        kind,
+        RecordKind::Response | RecordKind::Revisit | RecordKind::Resource
+    )
 }
 
 fn digest_of(mut body: impl Read, mut hasher: PayloadHasher) -> io::Result<Digest> {

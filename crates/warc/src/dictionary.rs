@@ -97,15 +97,15 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::read::Reader;
-    use crate::{Block, Coding, Draft, Effort, Encoder, Moment, RecordId};
+    use crate::read::WarcReader;
+    use crate::{Block, Effort, Encoder, Moment, RecordDraft, RecordId, WarcCompression};
 
     /// A record of a site whose pages are alike.
     fn record(encoder: &mut Encoder, number: u64, body: &[u8], effort: Effort) -> Vec<u8> {
         let id = RecordId::numbered([1; 16], number);
         let date = Moment::since_1970(Duration::from_secs(number));
         let block = Block::message(b"HTTP/1.1 200 OK\r\nServer: test\r\n\r\n").bytes(body);
-        let draft = Draft::response(id, date, "http://a.test/", block);
+        let draft = RecordDraft::response(id, date, "http://a.test/", block);
         let mut out = Vec::new();
         encoder.encode(&draft, effort, &mut out).unwrap();
         out
@@ -117,7 +117,7 @@ mod tests {
     }
 
     fn trained() -> (Dictionary, Vec<u8>) {
-        let mut encoder = Encoder::new(Coding::Zstd);
+        let mut encoder = Encoder::new(WarcCompression::Zstd);
         let records =
             (0..500).map(|number| record(&mut encoder, number, &body(number), Effort::Usual));
         let file: Vec<u8> = records.flatten().collect();
@@ -132,7 +132,7 @@ mod tests {
     fn frames_have_what_the_specification_asks_for() {
         let (dictionary, without) = trained();
         let mut with = Encoder::with_dictionary(dictionary.clone());
-        let mut plain = Encoder::new(Coding::Plain);
+        let mut plain = Encoder::new(WarcCompression::Plain);
         let mut file = dictionary.frame();
         let start = file.len();
         let long: Vec<u8> = (0..60_000).flat_map(body).collect();
@@ -171,7 +171,7 @@ mod tests {
         // Our reader finds the dictionary in the file, from the beginning and from anywhere.
         let found = Dictionary::of_file(&file[..]).unwrap();
         assert_eq!(found, Some(dictionary));
-        let mut reader = Reader::new(&file[..]);
+        let mut reader = WarcReader::new(&file[..]);
         let (mut records, mut last) = (0, 0);
         while let Some(next) = reader.next_record() {
             next.unwrap();
@@ -179,7 +179,7 @@ mod tests {
             records += 1;
         }
         assert_eq!(records, 503);
-        let mut alone = Reader::seek(io::Cursor::new(&file), last).unwrap();
+        let mut alone = WarcReader::seek(io::Cursor::new(&file), last).unwrap();
         let header = alone.next_record().unwrap().unwrap();
         assert_eq!(header.record_id(), Some(RecordId::numbered([1; 16], 502)));
         let mut block = Vec::new();

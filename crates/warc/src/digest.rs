@@ -56,7 +56,7 @@ pub struct Digest {
 
 impl Digest {
     /// The SHA-1 of bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn sha1(bytes: &[u8]) -> Self {
         let mut hasher = Hasher::default();
         hasher.update(bytes);
         hasher.finish()
@@ -228,11 +228,11 @@ mod tests {
     fn digests_are_those_of_the_field() {
         // The digest of nothing stands in many archives.
         assert_eq!(
-            Digest::of(b"").to_string(),
+            Digest::sha1(b"").to_string(),
             "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
         );
         assert_eq!(
-            Digest::of(b"abc"),
+            Digest::sha1(b"abc"),
             Digest::parse("SHA-1:a9993e364706816aba3e25717850c26c9cd0d89d").unwrap()
         );
     }
@@ -247,8 +247,12 @@ mod tests {
                 for piece in bytes[head..].chunks(piece) {
                     whole.update_both(&mut body, piece);
                 }
-                assert_eq!(whole.finish(), Digest::of(&bytes), "{head} {piece}");
-                assert_eq!(body.finish(), Digest::of(&bytes[head..]), "{head} {piece}");
+                assert_eq!(whole.finish(), Digest::sha1(&bytes), "{head} {piece}");
+                assert_eq!(
+                    body.finish(),
+                    Digest::sha1(&bytes[head..]),
+                    "{head} {piece}"
+                );
             }
         }
     }

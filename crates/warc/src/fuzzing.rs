@@ -5,8 +5,8 @@
 use std::io::{self, Read};
 
 use crate::cdxj::Capture;
-use crate::http::{self, Head};
-use crate::read::{Ending, Reader};
+use crate::http::{self, HttpHead};
+use crate::read::{RecordExtent, WarcReader};
 use crate::surt::surt;
 use crate::verify::Verifier;
 
@@ -31,7 +31,7 @@ pub fn fuzz_warc(data: &[u8]) {
 
 /// Reads every record to its end; places lie in the file and in order.
 fn walk(data: &[u8]) -> u64 {
-    let mut reader = Reader::new(data);
+    let mut reader = WarcReader::new(data);
     let (mut records, mut events, mut last) = (0_u64, 0_u64, 0);
     while let Some(next) = reader.next_record() {
         events += 1;
@@ -50,7 +50,7 @@ fn walk(data: &[u8]) -> u64 {
     records
 }
 
-fn check_place(end: Ending, last: &mut u64, data: &[u8]) {
+fn check_place(end: RecordExtent, last: &mut u64, data: &[u8]) {
     assert!(end.offset >= *last, "records go back");
     assert!(
         end.offset + end.length <= data.len() as u64,
@@ -62,7 +62,7 @@ fn check_place(end: Ending, last: &mut u64, data: &[u8]) {
 
 fn look_into(block: impl io::BufRead) -> io::Result<()> {
     let (head, body) = http::split(block)?;
-    let head = Head::parse(&head);
+    let head = HttpHead::parse(&head);
     let payload = http::payload(head, body);
     let decoded = http::decoded(&head.content_codings(), payload, BODY)?;
     let read = io::copy(&mut decoded.take(BODY * 2), &mut io::sink())?;
@@ -72,7 +72,7 @@ fn look_into(block: impl io::BufRead) -> io::Result<()> {
 
 /// Captures can be read back from their lines, and their records from their places.
 fn index(data: &[u8]) {
-    let mut reader = Reader::new(data);
+    let mut reader = WarcReader::new(data);
     let mut seen = 0;
     while let Some(next) = reader.next_record() {
         let Ok(header) = next else { continue };
@@ -86,7 +86,7 @@ fn index(data: &[u8]) {
         let line = capture.line();
         assert!(!line.contains('\n'), "a line breaks");
         assert_eq!(Capture::parse(&line), Some(capture.clone()), "{line}");
-        let alone = Reader::seek(io::Cursor::new(data), capture.offset);
+        let alone = WarcReader::seek(io::Cursor::new(data), capture.offset);
         let alone = alone.ok().and_then(|mut reader| reader.next_record()?.ok());
         assert_eq!(
             alone.as_ref(),

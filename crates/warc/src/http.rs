@@ -11,7 +11,7 @@ use crate::media_type::MediaType;
 
 /// Whether a head says that its body is chunked: the last transfer coding counts.
 pub(crate) fn is_chunked(head: &[u8]) -> bool {
-    Head::parse(head).is_chunked()
+    HttpHead::parse(head).is_chunked()
 }
 
 /// The longest head that is looked into; what lies beyond is body.
@@ -51,13 +51,13 @@ pub fn coding_word(member: &[u8]) -> &[u8] {
 
 /// A head as it was recorded, and what it says.
 #[derive(Debug, Clone, Copy)]
-pub struct Head<'a> {
+pub struct HttpHead<'a> {
     bytes: &'a [u8],
     first_line: &'a [u8],
     rest: &'a [u8],
 }
 
-impl<'a> Head<'a> {
+impl<'a> HttpHead<'a> {
     /// Reads the bytes of a head, without or with what follows it.
     pub fn parse(bytes: &'a [u8]) -> Self {
         let bytes = &bytes[..length(bytes).unwrap_or(bytes.len())];
@@ -94,8 +94,8 @@ impl<'a> Head<'a> {
 
     /// The fields in their order, as they stand: white space around a value taken off, folded
     /// lines left as they are.
-    pub fn fields(&self) -> Fields<'a> {
-        Fields { rest: self.rest }
+    pub fn fields(&self) -> HeadFields<'a> {
+        HeadFields { rest: self.rest }
     }
 
     /// The values of all fields of a name, in order.
@@ -182,11 +182,11 @@ pub fn length(bytes: &[u8]) -> Option<usize> {
 
 /// Fields of a head.
 #[derive(Debug, Clone)]
-pub struct Fields<'a> {
+pub struct HeadFields<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Iterator for Fields<'a> {
+impl<'a> Iterator for HeadFields<'a> {
     type Item = (&'a [u8], &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -204,7 +204,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-impl Fields<'_> {
+impl HeadFields<'_> {
     /// The length of the next line with those that continue it.
     fn folded_line(&self) -> usize {
         for at in memchr::memchr_iter(b'\n', self.rest) {
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn heads_are_read_leniently() {
-        let head = Head::parse(
+        let head = HttpHead::parse(
             b"HTTP/1.1  404 Not found\r\nA : 1\nB:2\r\n folded\r\nnonsense\r\na:\xff\r\n\r\nbody: x",
         );
         assert_eq!(head.status(), Some(404));
@@ -251,7 +251,11 @@ mod tests {
             (long.as_str(), ""),
         ] {
             let head = format!("HTTP/1.1 200 OK\n{fields}\n");
-            assert_eq!(Head::parse(head.as_bytes()).codings(), expected, "{fields}");
+            assert_eq!(
+                HttpHead::parse(head.as_bytes()).codings(),
+                expected,
+                "{fields}"
+            );
         }
     }
 
@@ -312,7 +316,7 @@ mod tests {
                 Some("text/html"),
             ),
         ] {
-            let read = Head::parse(head.as_bytes());
+            let read = HttpHead::parse(head.as_bytes());
             assert_eq!(read.status(), status, "{head}");
             assert_eq!(read.is_chunked(), is_chunked, "{head}");
             assert_eq!(read.content_codings().join(" "), codings, "{head}");

@@ -4,7 +4,7 @@
 
 /// The kind of a record, its `WARC-Type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum RecordKind {
     /// What follows in the file and who wrote it.
     WarcInfo,
     /// What was asked.
@@ -25,7 +25,7 @@ pub enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl RecordKind {
     const NAMES: [(Self, &'static str); 8] = [
         (Self::WarcInfo, "warcinfo"),
         (Self::Request, "request"),
@@ -106,11 +106,11 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for (kind, name) in Kind::NAMES {
-            assert_eq!(Kind::of_name(kind.name()), kind);
-            assert_eq!(Kind::of_name(&name.to_uppercase()), kind);
+        for (kind, name) in RecordKind::NAMES {
+            assert_eq!(RecordKind::of_name(kind.name()), kind);
+            assert_eq!(RecordKind::of_name(&name.to_uppercase()), kind);
         }
-        assert_eq!(Kind::of_name("response "), Kind::Response);
-        assert_eq!(Kind::of_name("responses"), Kind::Unknown);
+        assert_eq!(RecordKind::of_name("response "), RecordKind::Response);
+        assert_eq!(RecordKind::of_name("responses"), RecordKind::Unknown);
     }
 }

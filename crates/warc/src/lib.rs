@@ -27,11 +27,11 @@ pub use chunked::{ChunkError, ChunkReader, ChunkRun, Dechunker, Framing};
 pub use dictionary::{Dictionary, samples};
 pub use digest::{Algorithm, Digest, Hasher};
 pub use id::RecordId;
-pub use kind::{Kind, Profile, Truncation};
+pub use kind::{Profile, RecordKind, Truncation};
 pub use media_type::MediaType;
 pub use moment::Moment;
 pub use surt::surt;
 pub use write::{
-    Block, Coding, Draft, Effort, Encoder, Examined, Level, Original, Payload, WriteError,
-    warc_fields,
+    Block, Effort, Encoder, Examined, Level, Payload, RecordDraft, RevisitOriginal,
+    WarcCompression, WriteError, warc_fields,
 };

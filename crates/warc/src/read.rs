@@ -15,7 +15,7 @@ use std::io;
 
 pub use header::{Header, LONGEST_HEADER};
 pub(crate) use members::dictionary;
-pub use reader::{BlockReader, Ending, Reader};
+pub use reader::{BlockReader, RecordExtent, WarcReader};
 pub use watched::Watched;
 
 /// Why a record cannot be read. Offsets are positions in the file.

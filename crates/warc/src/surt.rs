@@ -17,7 +17,7 @@ use percent_encoding::percent_encode_byte;
 /// ```
 pub fn surt(url: &str) -> String {
     let url: String = url.trim().replace(['\r', '\n', '\t'], "");
-    let parts = Parts::of(&url);
+    let parts = Parts::from_url(&url);
     let mut key = String::with_capacity(url.len());
     if let Some(host) = &parts.host {
         push_host(host, &mut key);
@@ -52,7 +52,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(url: &'a str) -> Self {
+    fn from_url(url: &'a str) -> Self {
         let url = url.split('#').next().unwrap_or_default();
         let is_scheme = |scheme: &&str| {
             let sound = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);

@@ -8,9 +8,9 @@ use std::fmt;
 use std::io::{self, BufRead, Read};
 
 use crate::digest::{Digest, Hasher};
-use crate::http::{self, Head};
-use crate::kind::Kind;
-use crate::read::{Header, ReadError, Reader};
+use crate::http::{self, HttpHead};
+use crate::kind::RecordKind;
+use crate::read::{Header, ReadError, WarcReader};
 use crate::write::PayloadHasher;
 
 /// Identifiers that are compared; further ones are not, and that is told. Each costs some
@@ -25,13 +25,13 @@ pub struct Finding {
     /// Where in the file.
     pub offset: u64,
     /// What.
-    pub fault: Fault,
+    pub fault: VerifyFault,
 }
 
 /// What can be wrong.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum VerifyFault {
     /// A record cannot be read.
     Unreadable(ReadError),
     /// A field that every record has is missing or makes no sense.
@@ -51,7 +51,7 @@ pub enum Fault {
     NotClosed,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for VerifyFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(error) => error.fmt(formatter),
@@ -69,7 +69,7 @@ impl fmt::Display for Fault {
 
 /// What was verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct VerifyTally {
     /// Records.
     pub records: u64,
     /// Digests that were compared.
@@ -87,7 +87,7 @@ pub struct Tally {
 #[derive(Debug, Default)]
 pub struct Verifier {
     identifiers: HashSet<u128>,
-    tally: Tally,
+    tally: VerifyTally,
 }
 
 impl Verifier {
@@ -98,7 +98,7 @@ impl Verifier {
         input: impl Read,
         found: &mut dyn FnMut(Finding),
     ) -> Result<(), ReadError> {
-        let mut reader = Reader::new(input);
+        let mut reader = WarcReader::new(input);
         while let Some(next) = reader.next_record() {
             let offset = reader.offset();
             let verified = next.and_then(|header| {
@@ -110,7 +110,7 @@ impl Verifier {
                 Err(error @ ReadError::Input { .. }) => return Err(error),
                 Err(error) => found(Finding {
                     offset: error.offset(),
-                    fault: Fault::Unreadable(error),
+                    fault: VerifyFault::Unreadable(error),
                 }),
                 Ok(()) => {}
             }
@@ -119,35 +119,39 @@ impl Verifier {
     }
 
     /// What was verified so far.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> VerifyTally {
         self.tally
     }
 
     fn record<R: Read>(
         &mut self,
         header: &Header,
-        reader: &mut Reader<R>,
-        tell: &mut dyn FnMut(Fault),
+        reader: &mut WarcReader<R>,
+        tell: &mut dyn FnMut(VerifyFault),
     ) -> Result<(), ReadError> {
         self.fields(header, tell);
-        let hashed = Hashed::of(header, reader.block());
+        let hashed = Hashed::from_block(header, reader.block());
         // If reading failed, the end of the record says why.
         let ending = reader.end()?;
         if let Ok(hashed) = hashed {
             self.digests(header, &hashed, tell);
         }
         if !ending.is_closed {
-            tell(Fault::NotClosed);
+            tell(VerifyFault::NotClosed);
         }
         self.tally.shared += u64::from(!ending.is_alone);
         Ok(())
     }
 
-    fn fields(&mut self, header: &Header, tell: &mut dyn FnMut(Fault)) {
+    fn fields(&mut self, header: &Header, tell: &mut dyn FnMut(VerifyFault)) {
         let kind = header.kind();
         let needs_target = matches!(
             kind,
-            Kind::Request | Kind::Response | Kind::Revisit | Kind::Resource | Kind::Conversion
+            RecordKind::Request
+                | RecordKind::Response
+                | RecordKind::Revisit
+                | RecordKind::Resource
+                | RecordKind::Conversion
         );
         for (field, is_sound) in [
             ("WARC-Type", header.value("WARC-Type").is_some()),
@@ -159,7 +163,7 @@ impl Verifier {
             ),
         ] {
             if !is_sound {
-                tell(Fault::Field(field));
+                tell(VerifyFault::Field(field));
             }
         }
         let Some(id) = header.id() else {
@@ -168,11 +172,11 @@ impl Verifier {
         if self.identifiers.len() >= MOST_IDENTIFIERS {
             self.tally.uncompared += 1;
         } else if !self.identifiers.insert(print_of(id)) {
-            tell(Fault::RepeatedId(id.to_owned()));
+            tell(VerifyFault::RepeatedId(id.to_owned()));
         }
     }
 
-    fn digests(&mut self, header: &Header, hashed: &Hashed, tell: &mut dyn FnMut(Fault)) {
+    fn digests(&mut self, header: &Header, hashed: &Hashed, tell: &mut dyn FnMut(VerifyFault)) {
         if let (Some(written), Some(found)) = (header.block_digest(), hashed.block) {
             self.compare("WARC-Block-Digest", written, found, tell);
         }
@@ -192,11 +196,11 @@ impl Verifier {
         field: &'static str,
         written: Digest,
         found: Digest,
-        tell: &mut dyn FnMut(Fault),
+        tell: &mut dyn FnMut(VerifyFault),
     ) {
         self.tally.digests += 1;
         if written != found {
-            tell(Fault::Digest {
+            tell(VerifyFault::Digest {
                 field,
                 written,
                 found,
@@ -208,7 +212,7 @@ impl Verifier {
 /// A short form of an identifier of any length.
 fn print_of(id: &str) -> u128 {
     let mut first = [0; 16];
-    first.copy_from_slice(&Digest::of(id.as_bytes()).as_bytes()[..16]);
+    first.copy_from_slice(&Digest::sha1(id.as_bytes()).as_bytes()[..16]);
     u128::from_be_bytes(first)
 }
 
@@ -221,10 +225,10 @@ struct Hashed {
 }
 
 impl Hashed {
-    fn of(header: &Header, block: impl BufRead) -> io::Result<Self> {
+    fn from_block(header: &Header, block: impl BufRead) -> io::Result<Self> {
         let hasher = |digest: Option<Digest>| digest.map(|digest| Hasher::new(digest.algorithm()));
         let mut whole = hasher(header.block_digest());
-        let is_here = header.kind() != Kind::Revisit;
+        let is_here = header.kind() != RecordKind::Revisit;
         let payload = hasher(header.payload_digest().filter(|_| is_here));
         let (head, mut rest): (_, Box<dyn Read>) = if header.is_http() {
             let (head, rest) = http::split(block)?;
@@ -235,7 +239,7 @@ impl Hashed {
         if let Some(whole) = &mut whole {
             whole.update(&head);
         }
-        let is_chunked = Head::parse(&head).is_chunked();
+        let is_chunked = HttpHead::parse(&head).is_chunked();
         let mut body = payload.clone().filter(|_| is_chunked);
         let mut payload = payload.map(|hasher| PayloadHasher::with(hasher, is_chunked));
         let mut buffer = vec![0; STEP];
@@ -264,7 +268,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{Block, Coding, Draft, Effort, Encoder, Moment, RecordId};
+    use crate::{Block, Effort, Encoder, Moment, RecordDraft, RecordId, WarcCompression};
 
     const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     const BODY: &[u8] = b"3\r\nabc\r\n0\r\n\r\n";
@@ -273,15 +277,15 @@ mod tests {
         let date = Moment::since_1970(Duration::from_secs(1_700_000_000));
         let block = Block::message(HEAD).bytes(BODY);
         let id = RecordId::numbered([2; 16], number);
-        let draft = Draft::response(id, date, "http://a.test/", block).payload_digest(digest);
+        let draft = RecordDraft::response(id, date, "http://a.test/", block).payload_digest(digest);
         let mut out = Vec::new();
-        Encoder::new(Coding::Plain)
+        Encoder::new(WarcCompression::Plain)
             .encode(&draft, Effort::Usual, &mut out)
             .unwrap();
         out
     }
 
-    fn told(file: &[u8]) -> (Vec<String>, Tally) {
+    fn told(file: &[u8]) -> (Vec<String>, VerifyTally) {
         let mut verifier = Verifier::default();
         let mut told = Vec::new();
         let mut tell = |one: Finding| told.push(format!("{} {}", one.offset, one.fault));
@@ -291,20 +295,24 @@ mod tests {
 
     #[test]
     fn sound_files_have_no_findings() {
-        let file = [record(1, Digest::of(b"abc")), record(2, Digest::of(BODY))].concat();
-        let expected = Tally {
+        let file = [
+            record(1, Digest::sha1(b"abc")),
+            record(2, Digest::sha1(BODY)),
+        ]
+        .concat();
+        let expected = VerifyTally {
             records: 2,
             digests: 4,
             framed: 1,
-            ..Tally::default()
+            ..VerifyTally::default()
         };
         assert_eq!(told(&file), (Vec::new(), expected));
     }
 
     #[test]
     fn each_fault_is_found_where_it_is() {
-        let sound = record(1, Digest::of(b"abc"));
-        let second = record(2, Digest::of(b"abc"));
+        let sound = record(1, Digest::sha1(b"abc"));
+        let second = record(2, Digest::sha1(b"abc"));
         let swap = |from: &str, to: &str| {
             let text = String::from_utf8(second.clone()).unwrap();
             assert!(text.contains(from), "{from}");
@@ -316,7 +324,7 @@ mod tests {
                 vec!["WARC-Block-Digest says", "WARC-Payload-Digest"],
             ),
             (
-                record(2, Digest::of(b"x")),
+                record(2, Digest::sha1(b"x")),
                 vec!["WARC-Payload-Digest says"],
             ),
             (sound.clone(), vec!["occurs twice"]),

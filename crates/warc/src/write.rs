@@ -22,9 +22,9 @@ use crate::dictionary::Dictionary;
 
 pub(crate) use block::PayloadHasher;
 pub use block::{Block, Examined, Payload};
-pub use draft::{Draft, Original, warc_fields};
-use member::Packer;
-pub use member::{Coding, Effort, Level};
+pub use draft::{RecordDraft, RevisitOriginal, warc_fields};
+use member::MemberEncoder;
+pub use member::{Effort, Level, WarcCompression};
 
 /// Why a record was not written. What is in the output by then is part of a record: cut it off.
 #[derive(Debug, thiserror::Error)]
@@ -51,23 +51,23 @@ pub enum WriteError {
 /// Makes members of one coding; keeps its buffers from record to record.
 #[derive(Debug)]
 pub struct Encoder {
-    packer: Packer,
+    packer: MemberEncoder,
     /// The header and the head of a message behind it, or the whole record.
     record: Vec<u8>,
 }
 
 impl Encoder {
     /// An encoder of this coding; zstd has no dictionary.
-    pub fn new(coding: Coding) -> Self {
-        Self::of(Packer::new(coding))
+    pub fn new(coding: WarcCompression) -> Self {
+        Self::from_packer(MemberEncoder::new(coding))
     }
 
     /// An encoder of zstd for a file that begins with this dictionary.
     pub fn with_dictionary(dictionary: Dictionary) -> Self {
-        Self::of(Packer::with_dictionary(dictionary))
+        Self::from_packer(MemberEncoder::with_dictionary(dictionary))
     }
 
-    const fn of(packer: Packer) -> Self {
+    const fn from_packer(packer: MemberEncoder) -> Self {
         Self {
             packer,
             record: Vec::new(),
@@ -77,7 +77,7 @@ impl Encoder {
     /// Writes one record as a member of its own and answers the member's length.
     pub fn encode(
         &mut self,
-        draft: &Draft<'_>,
+        draft: &RecordDraft<'_>,
         effort: Effort,
         out: &mut dyn Write,
     ) -> Result<u64, WriteError> {

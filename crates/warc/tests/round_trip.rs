@@ -7,9 +7,11 @@
 use std::io::Read as _;
 use std::time::Duration;
 
-use clewline_warc::read::Reader;
+use clewline_warc::read::WarcReader;
 use clewline_warc::verify::Verifier;
-use clewline_warc::{Block, Coding, Draft, Effort, Encoder, Kind, Moment, RecordId, Truncation};
+use clewline_warc::{
+    Block, Effort, Encoder, Moment, RecordDraft, RecordId, RecordKind, Truncation, WarcCompression,
+};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -54,7 +56,7 @@ fn samples() -> impl Strategy<Value = Vec<Sample>> {
     proptest::collection::vec(sample, 1..6)
 }
 
-fn written(samples: &[Sample], coding: Coding) -> Vec<u8> {
+fn written(samples: &[Sample], coding: WarcCompression) -> Vec<u8> {
     let mut encoder = Encoder::new(coding);
     let mut file = Vec::new();
     for (number, sample) in samples.iter().enumerate() {
@@ -62,7 +64,7 @@ fn written(samples: &[Sample], coding: Coding) -> Vec<u8> {
         let date = Moment::since_1970(Duration::from_secs(sample.seconds));
         let mut block = Block::message(&sample.head).bytes(&sample.body);
         let examined = block.examine().unwrap();
-        let draft = Draft::response(id, date, &sample.url, block)
+        let draft = RecordDraft::response(id, date, &sample.url, block)
             .payload_digest(examined.payload.digest)
             .truncated(Truncation::Length)
             .value(&sample.value, &sample.value);
@@ -76,16 +78,16 @@ proptest! {
 
     #[test]
     fn records_come_back_as_they_were(samples in samples()) {
-        for coding in Coding::ALL {
+        for coding in WarcCompression::ALL {
             let file = written(&samples, coding);
-            let mut reader = Reader::new(&file[..]);
+            let mut reader = WarcReader::new(&file[..]);
             let mut at = 0;
             for (number, sample) in samples.iter().enumerate() {
                 let header = reader.next_record().unwrap().unwrap();
                 let mut block = Vec::new();
                 reader.block().read_to_end(&mut block).unwrap();
                 let end = reader.end().unwrap();
-                prop_assert_eq!(header.kind(), Kind::Response);
+                prop_assert_eq!(header.kind(), RecordKind::Response);
                 prop_assert_eq!(header.record_id(), Some(RecordId::numbered([5; 16], number as u64)));
                 prop_assert_eq!(header.date().map(Moment::seconds), i64::try_from(sample.seconds).ok());
                 prop_assert_eq!(block, [&sample.head[..], &sample.body].concat());
@@ -102,7 +104,7 @@ proptest! {
 
     #[test]
     fn what_we_write_has_no_findings(samples in samples()) {
-        for coding in Coding::ALL {
+        for coding in WarcCompression::ALL {
             let mut findings = Vec::new();
             let mut verifier = Verifier::default();
             let file = written(&samples, coding);

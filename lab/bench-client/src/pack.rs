@@ -30,7 +30,7 @@ impl Packing {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = idle().pop();
         let mut packer = taken.unwrap_or_else(Packer::new);
-        black_box(Digest::of(body));
+        black_box(Digest::sha1(body));
         self.packed.fetch_add(packer.pack(body), Ordering::Relaxed);
         idle().push(packer);
     }

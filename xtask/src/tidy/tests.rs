@@ -58,6 +58,11 @@ fn each_rule_can_be_broken() {
         &upward,
     );
     check(
+        "crates/archive/Cargo.toml",
+        "[dependencies]\nclewline-serve.workspace = true\n",
+        &upward,
+    );
+    check(
         "crates/cli/Cargo.toml",
         "[dependencies]\nmutate = \"1\"\n",
         &["the product needs no laboratory"],
@@ -84,7 +89,13 @@ fn each_rule_can_be_broken() {
         "//! A.\nuse crate::log::Log;\n",
         &[],
     );
+}
 
+#[test]
+fn each_rule_of_names_and_leftovers_can_be_broken() {
+    let check = |path: &str, text: &str, expected: &[&str]| {
+        assert_eq!(broken_by(path, text), expected, "{path}: {text}");
+    };
     check(
         "crates/cli/src/a.rs",
         "mod b;\n",
@@ -99,6 +110,11 @@ fn each_rule_can_be_broken() {
         "crates/cli/src/common/mod.rs",
         "//! A.\n",
         &["names say something"],
+    );
+    check(
+        "crates/cli/src/a.rs",
+        "//! A.\npub struct Twin;\npub(crate) enum Twin {}\n",
+        &["type names are unique"],
     );
     for leftover in LEFTOVERS {
         let text = format!("//! A.\n{leftover}\n");

@@ -15,9 +15,9 @@ pub(super) const LIST: &str = ".clewline-mirror";
 const LONGEST: u64 = 4096;
 
 /// The list of a mirror that is being written.
-pub(super) struct List(File);
+pub(super) struct FileList(File);
 
-impl List {
+impl FileList {
     /// Takes away what an earlier mirror wrote into a folder, and begins a list.
     pub(super) fn begin(folder: &Path) -> io::Result<Self> {
         let path = folder.join(LIST);

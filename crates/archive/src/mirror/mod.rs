@@ -22,14 +22,13 @@ use clewline_html::references::escaped_text;
 use clewline_warc::cdxj::Capture;
 use url::Url;
 
-use crate::Existing;
-use crate::content::{Content, ContentError};
-use crate::document::{self, Rewritten, Unchanged};
-use crate::open::{Archive, Held};
-use crate::rewrite::{self, Banner, Guide, Use};
+use crate::content::{CaptureContent, ContentError};
+use crate::open::{Archive, ArchivedCapture};
+use crate::output::{Existing, OutputError};
+use crate::rewrite::{self, Banner, DocumentBody, Guide, Rewritten, Unchanged, Use};
 
-use list::List;
-use place::Part;
+use list::FileList;
+use place::PartialMirror;
 
 /// The page that lists the others.
 const ENTRY: &str = "index.html";
@@ -41,29 +40,6 @@ const MOST_HOPS: usize = 10;
 const MOST_KNOWN: usize = 100_000;
 /// Loads nothing, and is no error: what a requisite becomes that is not in the archive.
 const NOTHING: &str = "data:,";
-
-/// Why a mirror cannot be made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MirrorError {
-    /// The folder has something in it.
-    #[error("{path} is not empty; name another folder, or replace what is in it with --overwrite")]
-    Occupied {
-        /// Which.
-        path: PathBuf,
-    },
-    /// A file cannot be written.
-    #[error("cannot write {path}: {source}")]
-    Output {
-        /// Which.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The index cannot be read.
-    #[error("cannot read the index: {0}")]
-    Index(#[from] io::Error),
-}
 
 /// What became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,8 +58,8 @@ pub fn export(
     existing: Existing,
     complain: &mut dyn FnMut(&str),
     tell: &mut dyn FnMut(u64),
-) -> Result<Mirrored, MirrorError> {
-    let output = |source| MirrorError::Output {
+) -> Result<Mirrored, OutputError> {
+    let output = |source| OutputError::Write {
         path: folder.to_owned(),
         source,
     };
@@ -91,15 +67,15 @@ pub fn export(
     let is_empty = place::is_empty(folder).map_err(output)?;
     if !is_empty && existing == Existing::Keep {
         let path = folder.to_owned();
-        return Err(MirrorError::Occupied { path });
+        return Err(OutputError::FolderNotEmpty { path });
     }
-    let part = Part::begin(folder).map_err(output)?;
+    let part = PartialMirror::begin(folder).map_err(output)?;
     let mut mirror = Mirror {
         ends: Ends {
             archive,
             known: RefCell::default(),
         },
-        list: List::begin(part.path()).map_err(output)?,
+        list: FileList::begin(part.path()).map_err(output)?,
         folder: part.path(),
         listed: Vec::new(),
         files: 0,
@@ -119,7 +95,7 @@ pub fn export(
 
 struct Mirror<'a> {
     ends: Ends<'a>,
-    list: List,
+    list: FileList,
     folder: &'a Path,
     /// Pages of the entry: name and URL.
     listed: Vec<(String, String)>,
@@ -127,7 +103,11 @@ struct Mirror<'a> {
 }
 
 impl Mirror<'_> {
-    fn take(&mut self, held: &Held, complain: &mut dyn FnMut(&str)) -> Result<(), MirrorError> {
+    fn take(
+        &mut self,
+        held: &ArchivedCapture,
+        complain: &mut dyn FnMut(&str),
+    ) -> Result<(), OutputError> {
         let is_file = is_success(&held.capture)
             && self.ends.chosen(&held.capture.url)?.as_ref() == Some(held);
         let (true, Ok(url)) = (is_file, Url::parse(&held.capture.url)) else {
@@ -170,9 +150,14 @@ impl Mirror<'_> {
         Ok(())
     }
 
-    fn contents(&self, content: Content, url: &Url, name: &str) -> Result<Contents, ContentError> {
+    fn contents(
+        &self,
+        content: CaptureContent,
+        url: &Url,
+        name: &str,
+    ) -> Result<Contents, ContentError> {
         let told = content.content_type();
-        let body = document::read(content.decoded()?, told)?;
+        let body = DocumentBody::read(content.decoded()?, told)?;
         let is_page = body.is_page();
         let guide = Links {
             ends: &self.ends,
@@ -186,9 +171,9 @@ impl Mirror<'_> {
     }
 
     /// Writes a file. What went wrong with the capture is the inner error.
-    fn write(&mut self, name: &str, contents: Contents) -> Result<io::Result<()>, MirrorError> {
+    fn write(&mut self, name: &str, contents: Contents) -> Result<io::Result<()>, OutputError> {
         let path = self.folder.join(name);
-        let output = |source| MirrorError::Output {
+        let output = |source| OutputError::Write {
             path: path.clone(),
             source,
         };
@@ -218,7 +203,7 @@ impl Mirror<'_> {
         }
     }
 
-    fn write_entry(&mut self) -> Result<(), MirrorError> {
+    fn write_entry(&mut self) -> Result<(), OutputError> {
         let mut html = "<!doctype html><html lang=en><meta charset=utf-8>\
             <meta name=viewport content=\"width=device-width\"><title>Mirror</title>\n\
             <h1>Mirror</h1>\n<ul>\n"
@@ -277,7 +262,7 @@ struct Ends<'a> {
 
 impl Ends<'_> {
     /// The capture that stands for a URL: the latest that is a page or leads to one.
-    fn chosen(&self, url: &str) -> io::Result<Option<Held>> {
+    fn chosen(&self, url: &str) -> io::Result<Option<ArchivedCapture>> {
         let is_fit = |capture: &Capture| (200..400).contains(&status(capture));
         self.archive.best(url, None, is_fit)
     }
@@ -299,7 +284,7 @@ impl Ends<'_> {
     }
 
     /// The name of a capture's file.
-    fn name_of(&self, held: &Held, url: &Url) -> Result<String, ContentError> {
+    fn name_of(&self, held: &ArchivedCapture, url: &Url) -> Result<String, ContentError> {
         if held.capture.is_revisit() {
             let content = self.archive.read(held)?;
             return Ok(names::name_of(url, &content.media_type()));

@@ -95,7 +95,7 @@ fn origin(url: &Url) -> String {
 
 /// A short name for a text, of letters and digits.
 pub fn short_hash(text: &str) -> String {
-    let mut hash = Digest::of(text.as_bytes()).base32().to_ascii_lowercase();
+    let mut hash = Digest::sha1(text.as_bytes()).base32().to_ascii_lowercase();
     hash.truncate(HASH);
     hash
 }

@@ -8,19 +8,19 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::list::{self, List};
+use super::list::{self, FileList};
 
 /// The folder, within the mirror's own, in which it grows; no host's folder begins with a dot.
 const PART: &str = ".clewline-part";
 
 /// A mirror that is not whole yet. It goes with its owner, unless it is put into its place; one
 /// that was killed is removed by the next.
-pub(super) struct Part<'a> {
+pub(super) struct PartialMirror<'a> {
     folder: &'a Path,
     path: PathBuf,
 }
 
-impl<'a> Part<'a> {
+impl<'a> PartialMirror<'a> {
     /// Begins a mirror in a folder that is there.
     pub(super) fn begin(folder: &'a Path) -> io::Result<Self> {
         let path = folder.join(PART);
@@ -37,7 +37,7 @@ impl<'a> Part<'a> {
     /// last.
     pub(super) fn install(self) -> io::Result<()> {
         let names = list::read(&self.path.join(list::LIST))?;
-        let mut list = List::begin(self.folder)?;
+        let mut list = FileList::begin(self.folder)?;
         for name in &names {
             // What could not be written stays away.
             let from = self.path.join(name);
@@ -57,7 +57,7 @@ impl<'a> Part<'a> {
     }
 }
 
-impl Drop for Part<'_> {
+impl Drop for PartialMirror<'_> {
     fn drop(&mut self) {
         // What stays is removed by the next mirror.
         remove(&self.path).ok();

@@ -48,7 +48,7 @@ fn mirrored(folder: &Path) -> PathBuf {
     assert_eq!(done.unwrap().files, 4);
     assert!(complaints.is_empty(), "{complaints:?}");
     let again = export(&archive, &out, Existing::Keep, &mut |_| {}, &mut |_| {});
-    assert!(matches!(again, Err(MirrorError::Occupied { .. })));
+    assert!(matches!(again, Err(OutputError::FolderNotEmpty { .. })));
     export(&archive, &out, Existing::Replace, &mut |_| {}, &mut |_| {}).unwrap();
     out
 }

@@ -4,8 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clewline_warc::cdxj::Capture;
-use clewline_warc::{Block, Coding, Draft, Effort, Encoder, Moment, Original, Profile, RecordId};
-use clewline_warc::{Digest, read::Reader};
+use clewline_warc::{
+    Block, Effort, Encoder, Moment, Profile, RecordDraft, RecordId, RevisitOriginal,
+    WarcCompression,
+};
+use clewline_warc::{Digest, read::WarcReader};
 
 use super::*;
 
@@ -18,11 +21,12 @@ pub(crate) fn moment(digits: &str) -> Moment {
 /// Writes an archive of messages: URL, time, head and body.
 pub(crate) fn write(path: &Path, messages: &[(&str, &str, &[u8], &[u8])]) {
     let mut file = fs::File::create(path).unwrap();
-    let mut encoder = Encoder::new(Coding::default());
+    let mut encoder = Encoder::new(WarcCompression::default());
     for (number, (url, time, head, body)) in messages.iter().enumerate() {
         let id = RecordId::numbered([7; 16], number as u64);
         let block = Block::message(head).bytes(body);
-        let draft = Draft::response(id, moment(time), url, block).payload_digest(Digest::of(body));
+        let draft =
+            RecordDraft::response(id, moment(time), url, block).payload_digest(Digest::sha1(body));
         encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
     }
 }
@@ -31,7 +35,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-fn body(archive: &Archive, held: &Held) -> Vec<u8> {
+fn body(archive: &Archive, held: &ArchivedCapture) -> Vec<u8> {
     let mut bytes = Vec::new();
     let content = archive.read(held).unwrap();
     std::io::Read::read_to_end(&mut content.decoded().unwrap(), &mut bytes).unwrap();
@@ -103,7 +107,7 @@ fn a_newer_index_is_trusted_within_its_folder() {
     let folder = folder();
     let path = folder.path().join("a.warc.gz");
     write(&path, &[("http://a.test/p", "2020", HEAD, b"page")]);
-    let mut reader = Reader::new(fs::File::open(&path).unwrap());
+    let mut reader = WarcReader::new(fs::File::open(&path).unwrap());
     let header = reader.next_record().unwrap().unwrap();
     let capture = Capture::of_record(&header, &mut reader, "a.warc.gz")
         .unwrap()
@@ -135,11 +139,11 @@ fn a_revisit_leads_to_its_payload() {
     let folder = folder();
     let path = folder.path().join("a.warc.gz");
     let mut file = fs::File::create(&path).unwrap();
-    let mut encoder = Encoder::new(Coding::default());
+    let mut encoder = Encoder::new(WarcCompression::default());
     let id = |number| RecordId::numbered([8; 16], number);
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-    let digest = Digest::of(b"page");
-    let original = Original {
+    let digest = Digest::sha1(b"page");
+    let original = RevisitOriginal {
         id: None,
         target: "http://a.test/p",
         date: moment("2020"),
@@ -147,8 +151,9 @@ fn a_revisit_leads_to_its_payload() {
     let profile = Profile::IdenticalPayloadDigest;
     let block = Block::message(chunked).bytes(b"4\r\npage\r\n0\r\n\r\n");
     for draft in [
-        Draft::response(id(0), moment("2020"), "http://a.test/p", block).payload_digest(digest),
-        Draft::revisit(
+        RecordDraft::response(id(0), moment("2020"), "http://a.test/p", block)
+            .payload_digest(digest),
+        RecordDraft::revisit(
             id(1),
             moment("2021"),
             "http://a.test/q",
@@ -157,14 +162,14 @@ fn a_revisit_leads_to_its_payload() {
         )
         .payload_digest(digest)
         .refers_to(original),
-        Draft::revisit(
+        RecordDraft::revisit(
             id(2),
             moment("2021"),
             "http://a.test/r",
             profile,
             Block::message(chunked),
         )
-        .payload_digest(Digest::of(b"other")),
+        .payload_digest(Digest::sha1(b"other")),
     ] {
         encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
     }

@@ -51,25 +51,25 @@ const SELECTOR: &str = "[href],[xlink\\:href],[src],[poster],[background],[actio
 /// A page cannot be rewritten.
 #[derive(Debug, thiserror::Error)]
 #[error("the page cannot be rewritten: {0}")]
-pub(crate) struct HtmlError(String);
+pub(super) struct HtmlError(String);
 
 /// A page, and what was said of it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Document<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) url: &'a Url,
+pub(super) struct HtmlDocument<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) url: &'a Url,
     /// The encoding that the header names, if it does.
-    pub(crate) encoding: Option<&'static Encoding>,
+    pub(super) encoding: Option<&'static Encoding>,
 }
 
 /// HTML in ASCII that is put at the beginning of the body; empty for none.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Banner<'a>(pub(crate) &'a str);
+pub struct Banner<'a>(pub &'a str);
 
 /// The page with other references. Encodings in which markup is not ASCII become UTF-8: the
 /// second value tells.
-pub(crate) fn rewrite(
-    document: Document<'_>,
+pub(super) fn rewrite(
+    document: HtmlDocument<'_>,
     banner: Banner<'_>,
     guide: &dyn Guide,
 ) -> Result<(Vec<u8>, Option<&'static Encoding>), HtmlError> {
@@ -77,14 +77,14 @@ pub(crate) fn rewrite(
     let told = mark.or(document.encoding);
     if let Some(wide) = told.filter(|told| *told == UTF_16LE || *told == UTF_16BE) {
         let (text, _) = wide.decode_with_bom_removal(document.bytes);
-        let decoded = Document {
+        let decoded = HtmlDocument {
             bytes: text.as_bytes(),
             encoding: Some(UTF_8),
             ..document
         };
         return Ok((run(decoded, banner, guide, 0)?, Some(UTF_8)));
     }
-    let document = Document {
+    let document = HtmlDocument {
         encoding: told,
         ..document
     };
@@ -107,7 +107,7 @@ struct State {
 type Shared = Rc<RefCell<State>>;
 
 fn run(
-    document: Document<'_>,
+    document: HtmlDocument<'_>,
     banner: Banner<'_>,
     guide: &dyn Guide,
     depth: u32,
@@ -206,7 +206,7 @@ fn gathered(
 impl State {
     /// A document within this one; nothing is left of one that cannot be rewritten.
     fn inner(&self, text: &str, guide: &dyn Guide) -> String {
-        let inner = Document {
+        let inner = HtmlDocument {
             bytes: text.as_bytes(),
             url: self.base.as_ref().unwrap_or(&self.page),
             encoding: Some(UTF_8),

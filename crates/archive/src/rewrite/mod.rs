@@ -4,6 +4,7 @@
 //! place; the rest of a document stays as it is, byte for byte. Refuses to know where they lead:
 //! that is a [`Guide`]'s. Invariant: linear time, and what cannot be read as a URL stays.
 
+mod document;
 mod html;
 mod put;
 
@@ -11,11 +12,13 @@ use clewline_warc::MediaType;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use url::Url;
 
-pub(crate) use html::{Banner, Document, rewrite as html};
+pub use document::{DocumentBody, Rewritten, Unchanged};
+pub use html::Banner;
+use html::{HtmlDocument, rewrite as html};
 
 /// What a reference is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Use {
+pub enum Use {
     /// Somebody may go there.
     Navigation,
     /// The document needs it.
@@ -23,7 +26,7 @@ pub(crate) enum Use {
 }
 
 /// Says where references lead.
-pub(crate) trait Guide {
+pub trait Guide {
     /// What to write for a URL.
     fn lead(&self, url: &Url, purpose: Use) -> String;
 
@@ -45,7 +48,7 @@ fn led(raw: &str, base: &Url, purpose: Use, guide: &dyn Guide) -> Option<String>
 }
 
 /// A style sheet in UTF-8, its references led.
-pub(crate) fn sheet(bytes: &[u8], kind: &str, url: &Url, guide: &dyn Guide) -> String {
+fn sheet(bytes: &[u8], kind: &str, url: &Url, guide: &dyn Guide) -> String {
     let declared = || {
         let rest = bytes.strip_prefix(b"@charset \"")?;
         Encoding::for_label(&rest[..memchr::memchr(b'"', rest)?])
@@ -60,7 +63,7 @@ pub(crate) fn sheet(bytes: &[u8], kind: &str, url: &Url, guide: &dyn Guide) -> S
 }
 
 /// The value of a Refresh field, its target led; nothing if it has none.
-pub(crate) fn refresh(value: &str, url: &Url, guide: &dyn Guide) -> Option<String> {
+pub fn refresh(value: &str, url: &Url, guide: &dyn Guide) -> Option<String> {
     put::refreshed(value, |raw| led(raw, url, Use::Navigation, guide))
 }
 

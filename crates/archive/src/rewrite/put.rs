@@ -18,7 +18,7 @@ struct Rewriting<'a> {
 }
 
 impl<'a> Rewriting<'a> {
-    fn of(text: &'a str) -> Self {
+    fn new(text: &'a str) -> Self {
         Self {
             text,
             copied: 0,
@@ -41,7 +41,7 @@ impl<'a> Rewriting<'a> {
 
 /// The sheet with each URL replaced by what `lead` answers, if it does.
 pub(super) fn sheet(text: &str, mut lead: impl FnMut(&str) -> Option<String>) -> String {
-    let mut rewriting = Rewriting::of(text);
+    let mut rewriting = Rewriting::new(text);
     css::references(text, |reference| {
         let closed = Some(&reference).filter(|it| it.is_closed);
         let Some(target) = closed.and_then(|it| lead(&it.value)) else {
@@ -73,7 +73,7 @@ fn push_string(out: &mut String, value: &str) {
 
 /// The candidates with each URL replaced by what `lead` answers, if it does. Descriptors stay.
 pub(super) fn candidates(value: &str, mut lead: impl FnMut(&str) -> Option<String>) -> String {
-    let mut rewriting = Rewriting::of(value);
+    let mut rewriting = Rewriting::new(value);
     srcset::candidates(value, |place| {
         if let Some(target) = lead(&value[place.clone()]) {
             rewriting.up_to(&place).push_str(&target);

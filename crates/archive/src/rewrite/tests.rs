@@ -22,7 +22,7 @@ fn page() -> Url {
 }
 
 fn rewritten(bytes: &[u8], encoding: Option<&'static Encoding>) -> Vec<u8> {
-    let document = Document {
+    let document = HtmlDocument {
         bytes,
         url: &page(),
         encoding,
@@ -130,7 +130,7 @@ fn a_banner_stands_first_in_the_body_or_last() {
         ("<p>text", "<p>text[b]"),
         ("", "[b]"),
     ] {
-        let document = Document {
+        let document = HtmlDocument {
             bytes: html.as_bytes(),
             url: &page(),
             encoding: None,

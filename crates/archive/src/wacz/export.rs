@@ -8,18 +8,18 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Seek as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use aws_lc_rs::digest;
 use clewline_warc::cdxj::{self, Capture};
-use clewline_warc::read::{Reader, Watched};
+use clewline_warc::read::{WarcReader, Watched};
 use clewline_warc::{Digest, Moment};
 use serde_json::{Value, json};
 
 use super::ARCHIVE;
-use super::zip::Writer;
-use crate::Existing;
-use crate::open::{Archive, Place};
+use super::zip::ZipWriter;
+use crate::open::{Archive, WarcLocation};
+use crate::output::{Existing, OutputError};
 use crate::title;
 
 /// The version of WACZ.
@@ -31,29 +31,9 @@ const SORTING: usize = 16 << 20;
 /// The compressed index.
 const INDEX: &str = "index.cdx.gz";
 
-/// Why a package cannot be written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ExportError {
-    /// There is something already.
-    #[error("{path} is there already; name another file, or replace it with --overwrite")]
-    Occupied {
-        /// Which.
-        path: PathBuf,
-    },
-    /// The package cannot be written, or the archive not be read.
-    #[error("cannot write {path}: {source}")]
-    Output {
-        /// Which.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-}
-
 /// What a package holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Packed {
+pub struct PackageSummary {
     /// Captures in the index.
     pub captures: u64,
     /// Pages in the list.
@@ -66,18 +46,22 @@ pub fn export(
     path: &Path,
     existing: Existing,
     tell: &mut dyn FnMut(u64, u64),
-) -> Result<Packed, ExportError> {
+) -> Result<PackageSummary, OutputError> {
     if existing == Existing::Keep && path.exists() {
         let path = path.to_owned();
-        return Err(ExportError::Occupied { path });
+        return Err(OutputError::FileExists { path });
     }
-    written(archive, path, tell).map_err(|source| ExportError::Output {
+    written(archive, path, tell).map_err(|source| OutputError::Write {
         path: path.to_owned(),
         source,
     })
 }
 
-fn written(archive: &Archive, path: &Path, tell: &mut dyn FnMut(u64, u64)) -> io::Result<Packed> {
+fn written(
+    archive: &Archive,
+    path: &Path,
+    tell: &mut dyn FnMut(u64, u64),
+) -> io::Result<PackageSummary> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
@@ -85,7 +69,7 @@ fn written(archive: &Archive, path: &Path, tell: &mut dyn FnMut(u64, u64)) -> io
     fs::create_dir_all(folder)?;
     let out = tempfile::NamedTempFile::new_in(folder)?;
     let mut package = Package {
-        zip: Writer::new(BufWriter::new(out.reopen()?)),
+        zip: ZipWriter::new(BufWriter::new(out.reopen()?)),
         resources: Vec::new(),
     };
     let names = names_of(archive.places());
@@ -100,7 +84,7 @@ fn written(archive: &Archive, path: &Path, tell: &mut dyn FnMut(u64, u64)) -> io
         let contents = Watched::new(contents, &mut packed);
         package.add(&format!("{ARCHIVE}{name}"), contents)?;
     }
-    let lines = Lines::of(archive, &names, folder)?;
+    let lines = Lines::for_archive(archive, &names, folder)?;
     package.add_index(lines.sorted)?;
     package.add("pages/pages.jsonl", lines.pages)?;
     package.add_list(&lines.latest)?;
@@ -126,7 +110,7 @@ fn set_readable(_: &File) -> io::Result<()> {
 }
 
 /// Names in the package: those of the files, and another one for the second of a name.
-fn names_of(places: &[Place]) -> Vec<String> {
+fn names_of(places: &[WarcLocation]) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut names = Vec::new();
     for place in places {
@@ -143,11 +127,11 @@ fn names_of(places: &[Place]) -> Vec<String> {
 }
 
 /// How much of a file is whole: all of it, unless it is still written.
-fn whole_length(place: &Place) -> io::Result<u64> {
+fn whole_length(place: &WarcLocation) -> io::Result<u64> {
     if place.path.extension().is_none_or(|ending| ending != "open") {
         return Ok(place.length);
     }
-    let mut reader = Reader::new(BufReader::new(place.open()?));
+    let mut reader = WarcReader::new(BufReader::new(place.open()?));
     let mut whole = 0;
     while let Some(Ok(_)) = reader.next_record() {
         match reader.end() {
@@ -165,23 +149,23 @@ struct Lines {
     pages: File,
     /// The timestamp of the latest capture.
     latest: String,
-    packed: Packed,
+    packed: PackageSummary,
 }
 
 impl Lines {
-    fn of(archive: &Archive, names: &[String], folder: &Path) -> io::Result<Self> {
+    fn for_archive(archive: &Archive, names: &[String], folder: &Path) -> io::Result<Self> {
         let mut lines = BufWriter::new(tempfile::tempfile_in(folder)?);
         let mut pages = BufWriter::new(tempfile::tempfile_in(folder)?);
         let header = json!({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"});
         writeln!(pages, "{header}")?;
         let mut latest = String::new();
-        let mut packed = Packed {
+        let mut packed = PackageSummary {
             captures: 0,
             pages: 0,
         };
         archive.each::<io::Error>(|_, held| {
             let title = is_page(&held.capture).then(|| archive.read(&held));
-            let title = title.and_then(Result::ok).and_then(title::of);
+            let title = title.and_then(Result::ok).and_then(title::from_content);
             let place = held.place;
             let mut capture = held.capture;
             capture.filename.clone_from(&names[place]);
@@ -221,7 +205,7 @@ fn is_page(capture: &Capture) -> bool {
 fn page(capture: &Capture, title: Option<String>) -> Value {
     let named = format!("{} {}", capture.timestamp, capture.url);
     let mut page = json!({
-        "id": Digest::of(named.as_bytes()).base32().to_ascii_lowercase(),
+        "id": Digest::sha1(named.as_bytes()).base32().to_ascii_lowercase(),
         "url": capture.url,
         "ts": date(&capture.timestamp),
     });
@@ -247,7 +231,7 @@ fn date(timestamp: &str) -> String {
 }
 
 struct Package {
-    zip: Writer<BufWriter<File>>,
+    zip: ZipWriter<BufWriter<File>>,
     resources: Vec<Value>,
 }
 
@@ -332,6 +316,8 @@ fn hash(digest: &digest::Digest) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::open::tests::write;
 
@@ -359,7 +345,7 @@ mod tests {
         export(&archive, &second, Existing::Keep, &mut |_, _| {}).unwrap();
         assert!(fs::read(&first).unwrap() == fs::read(&second).unwrap());
         let refused = export(&archive, &first, Existing::Keep, &mut |_, _| {});
-        assert!(matches!(refused, Err(ExportError::Occupied { .. })));
+        assert!(matches!(refused, Err(OutputError::FileExists { .. })));
         export(&archive, &first, Existing::Replace, &mut |_, _| {}).unwrap();
 
         // All members are stored as they are.
@@ -387,7 +373,7 @@ mod tests {
 
     #[test]
     fn names_are_apart() {
-        let place = |name: &str| Place {
+        let place = |name: &str| WarcLocation {
             name: name.to_owned(),
             path: PathBuf::new(),
             base: 0,

@@ -11,9 +11,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-pub use export::{ExportError, Packed, export};
+pub use export::{PackageSummary, export};
 
-use crate::open::Place;
+use crate::open::WarcLocation;
 
 /// The folder of WARC files in a package.
 const ARCHIVE: &str = "archive/";
@@ -40,7 +40,7 @@ pub enum PackageError {
 }
 
 /// Where the WARC files of a package lie.
-pub(crate) fn warcs_in(path: &Path) -> Result<Vec<Place>, PackageError> {
+pub(crate) fn warcs_in(path: &Path) -> Result<Vec<WarcLocation>, PackageError> {
     let mut file = File::open(path)?;
     let whole = file.metadata()?.len();
     let mut places = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn warcs_in(path: &Path) -> Result<Vec<Place>, PackageError> {
         {
             return Err(PackageError::Damaged("a member lies outside the file"));
         }
-        places.push(Place {
+        places.push(WarcLocation {
             name: name.to_owned(),
             path: path.to_owned(),
             base,

@@ -30,7 +30,7 @@ const LOCATOR_64: u32 = 0x0706_4b50;
 
 /// A member of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Member {
+pub(super) struct ZipMember {
     pub(super) name: String,
     pub(super) is_stored: bool,
     pub(super) length: u64,
@@ -39,7 +39,7 @@ pub(super) struct Member {
 }
 
 /// Lists the members.
-pub(super) fn members(file: &mut File) -> Result<Vec<Member>, PackageError> {
+pub(super) fn members(file: &mut File) -> Result<Vec<ZipMember>, PackageError> {
     let length = file.metadata()?.len();
     let (offset, size) = directory(file, length)?;
     if size > LARGEST_DIRECTORY || offset.checked_add(size).is_none_or(|end| end > length) {
@@ -59,7 +59,7 @@ pub(super) fn members(file: &mut File) -> Result<Vec<Member>, PackageError> {
 const CUT: PackageError = PackageError::Damaged("the directory is cut short");
 
 /// Where the contents of a member begin.
-pub(super) fn contents(file: &mut File, member: &Member) -> Result<u64, PackageError> {
+pub(super) fn contents(file: &mut File, member: &ZipMember) -> Result<u64, PackageError> {
     let head = read_at(file, member.header, 30)?;
     let lengths = (u16_at(&head, 26), u16_at(&head, 28));
     match (u32_at(&head, 0), lengths) {
@@ -94,7 +94,7 @@ fn directory(file: &mut File, length: u64) -> Result<(u64, u64), PackageError> {
     Ok((u64_at(&wide, 48).ok_or(CUT)?, u64_at(&wide, 40).ok_or(CUT)?))
 }
 
-fn central(bytes: &[u8]) -> Option<(Member, usize)> {
+fn central(bytes: &[u8]) -> Option<(ZipMember, usize)> {
     let (name, extra, comment) = (
         usize::from(u16_at(bytes, 28)?),
         usize::from(u16_at(bytes, 30)?),
@@ -108,7 +108,7 @@ fn central(bytes: &[u8]) -> Option<(Member, usize)> {
     };
     // The 64-bit part has those that are missing, in this order.
     let (length, _, header) = (value(24)?, value(20)?, value(42)?);
-    let member = Member {
+    let member = ZipMember {
         name: text,
         is_stored: u16_at(bytes, 10)? == 0,
         length,
@@ -156,14 +156,14 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 /// Writes a package.
-pub(super) struct Writer<W> {
+pub(super) struct ZipWriter<W> {
     out: W,
     at: u64,
     directory: Vec<u8>,
     count: u64,
 }
 
-impl<W: Write + Seek> Writer<W> {
+impl<W: Write + Seek> ZipWriter<W> {
     pub(super) fn new(out: W) -> Self {
         Self {
             out,

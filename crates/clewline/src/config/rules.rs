@@ -5,54 +5,33 @@ use std::sync::Arc;
 use clewline_core::address::AddressPolicy;
 use clewline_core::frontier::{HostPattern, HostRules, Near, Rules};
 use clewline_core::key::Keyer;
-use clewline_core::politeness::{Politeness, Rate, Speed};
+use clewline_core::politeness::{Politeness, Rate};
 use clewline_core::scope::{PatternError, Scope};
 
 use super::{Config, HostOverride, PolitenessConfig};
 
-/// The figures of politeness that a user named, over those of a speed.
-#[derive(Debug, Clone, Copy, Default)]
-struct Wishes {
-    speed: Option<Speed>,
-    delay: Option<std::time::Duration>,
-    rate: Option<Rate>,
-    host_concurrency: Option<u32>,
-    ignore_crawl_delay: bool,
-    retry_delay: Option<std::time::Duration>,
-    max_retry_after: Option<std::time::Duration>,
-}
-
-impl Wishes {
-    fn of(config: &PolitenessConfig) -> Self {
-        Self {
-            speed: config.speed,
-            delay: config.delay,
-            rate: config.rate.and_then(Rate::per_second),
-            host_concurrency: config.host_concurrency,
-            ignore_crawl_delay: config.ignore_crawl_delay,
-            retry_delay: config.retry_delay,
-            max_retry_after: config.max_retry_after,
-        }
-    }
-
-    fn with(self, host: &HostOverride) -> Self {
+/// The figures that a user named, over those of a speed.
+impl PolitenessConfig {
+    /// What is said for some hosts, over what is said for all.
+    fn with(&self, host: &HostOverride) -> Self {
         Self {
             speed: host.speed.or(self.speed),
             delay: host.delay.or(self.delay),
-            rate: host.rate.and_then(Rate::per_second).or(self.rate),
+            rate: host.rate.or(self.rate),
             host_concurrency: host.host_concurrency.or(self.host_concurrency),
             ignore_crawl_delay: host.ignore_crawl_delay.unwrap_or(self.ignore_crawl_delay),
             retry_delay: self.retry_delay,
             max_retry_after: self.max_retry_after,
+            ..Self::default()
         }
     }
 
-    fn politeness(self) -> Politeness {
+    fn politeness(&self) -> Politeness {
         self.tune(Politeness::of(self.speed.unwrap_or_default()))
     }
 
     /// A root that is near is asked faster, unless the user named a speed, a rate or a delay.
-    fn near(self) -> Option<Near> {
+    fn near(&self) -> Option<Near> {
         let named = self.speed.is_some() || self.rate.is_some() || self.delay.is_some();
         (!named).then(|| {
             let near = Near::default();
@@ -63,10 +42,10 @@ impl Wishes {
         })
     }
 
-    fn tune(self, mut politeness: Politeness) -> Politeness {
+    fn tune(&self, mut politeness: Politeness) -> Politeness {
         let host = &mut politeness.host;
         let is_careful = host.load.is_some();
-        if let Some(rate) = self.rate {
+        if let Some(rate) = self.rate.and_then(Rate::per_second) {
             host.first_rate = Some(rate);
             host.most_rate = Some(rate);
             host.load = None;
@@ -94,10 +73,10 @@ impl Wishes {
 
     /// The rate of a group that is otherwise held to a limit; none is unlimited. A delay overrides
     /// a rate, and one of nothing is no limit but the host's own answers.
-    fn group_rate(self, limit: Rate) -> Option<Rate> {
+    fn group_rate(&self, limit: Rate) -> Option<Rate> {
         let asked = match (self.delay, self.rate) {
             (Some(delay), _) => Rate::per_second(delay.as_secs_f64().recip())?,
-            (None, rate) => rate.unwrap_or(limit),
+            (None, rate) => rate.and_then(Rate::per_second).unwrap_or(limit),
         };
         Some(if asked > limit { asked } else { limit })
     }
@@ -117,17 +96,16 @@ impl Config {
             &self.scope.include,
             &self.scope.exclude,
         )?;
-        let wishes = Wishes::of(&self.politeness);
-        let host_rules = |wishes: Wishes, robots: bool, pages: Option<u64>| HostRules {
-            politeness: wishes.politeness(),
-            near: wishes.near(),
+        let host_rules = |named: &PolitenessConfig, robots: bool, pages| HostRules {
+            politeness: named.politeness(),
+            near: named.near(),
             robots,
             pages,
         };
         let robots = self.scope.robots;
         let hosts = self.politeness.hosts.iter().map(|host| {
             let robots = robots && !host.ignore_robots.unwrap_or(false);
-            let rules = host_rules(wishes.with(host), robots, host.max_pages);
+            let rules = host_rules(&self.politeness.with(host), robots, host.max_pages);
             HostPattern {
                 pattern: host.host.as_str().into(),
                 rules: Arc::new(rules),
@@ -136,7 +114,7 @@ impl Config {
         let mut rules = Rules::new(scope, self.keyer(seed));
         rules.limits = self.limits.clone();
         rules.addresses = AddressPolicy::new(self.fetch.allow_private.clone());
-        rules.host = Arc::new(host_rules(wishes, robots, None));
+        rules.host = Arc::new(host_rules(&self.politeness, robots, None));
         rules.hosts = hosts.collect();
         rules
             .shared_addresses
@@ -152,6 +130,8 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use clewline_core::politeness::Speed;
 
     use super::*;
 

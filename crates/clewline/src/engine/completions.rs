@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 use clewline_core::frontier::Ending;
 use clewline_core::outcome::is_refusal_status;
 
-use super::{JobDone, Message};
+use super::Message;
+use super::runner::JobResult;
 
 /// Ends that the engine hears of at once, at the most.
 const BATCH: usize = 32;
@@ -38,7 +39,7 @@ pub(super) struct CompletionQueue {
 /// What waits, in the order in which it came.
 #[derive(Debug)]
 struct Ended {
-    jobs: Vec<JobDone>,
+    jobs: Vec<JobResult>,
     /// When the first came.
     since: Instant,
     /// How many are told of at once.
@@ -58,7 +59,7 @@ impl CompletionQueue {
     }
 
     /// Leaves the end of a job, which came about just now.
-    pub(super) fn leave(&self, done: JobDone, now: Instant) {
+    pub(super) fn leave(&self, done: JobResult, now: Instant) {
         let mut ended = self.lock();
         if ended.jobs.is_empty() {
             let enough = ended.enough;
@@ -114,12 +115,11 @@ mod tests {
     use std::sync::mpsc::{Receiver, channel};
     use std::time::Duration;
 
-    use clewline_core::frontier::{Answer, JobId, Settlement};
+    use clewline_core::frontier::{Answer, JobId};
 
-    use super::super::facts::FetchFacts;
     use super::*;
 
-    fn done(number: usize) -> JobDone {
+    fn done(number: usize) -> JobResult {
         let ending = Ending::Resolved {
             addresses: Vec::new(),
             ttl: Duration::ZERO,
@@ -128,16 +128,8 @@ mod tests {
         ended(number, ending)
     }
 
-    fn ended(number: usize, ending: Ending) -> JobDone {
-        JobDone {
-            settlement: Settlement {
-                job: JobId(number as u64),
-                ending,
-            },
-            facts: FetchFacts::default(),
-            set_cookies: Vec::new(),
-            share: None,
-        }
+    fn ended(number: usize, ending: Ending) -> JobResult {
+        JobResult::new(JobId(number as u64), ending)
     }
 
     fn batches(inbox: &Receiver<Message>) -> Vec<Vec<u64>> {

@@ -22,7 +22,7 @@ pub(super) enum Reader {
 #[derive(Debug)]
 pub(super) struct Delivery {
     reader: Option<Sender<Page>>,
-    waiting: VecDeque<(Page, Share)>,
+    waiting: VecDeque<(Page, Option<Share>)>,
 }
 
 impl Delivery {
@@ -39,7 +39,7 @@ impl Delivery {
     }
 
     /// Takes a page over and passes on as much as the reader has room for.
-    pub(super) fn offer(&mut self, page: Page, share: Share) -> Reader {
+    pub(super) fn offer(&mut self, page: Page, share: Option<Share>) -> Reader {
         self.waiting.push_back((page, share));
         self.pass_on()
     }

@@ -11,21 +11,18 @@ mod control_state;
 mod delivery;
 mod disk;
 mod ending;
+mod entries;
 mod exchanges;
-mod facts;
 mod log_writer;
 mod look;
 mod memory_budget;
-mod page_links;
-mod pausing;
 mod progress;
-mod reading;
 mod resume_notes;
 mod room;
+pub(crate) mod runner;
 mod suspend_detector;
 mod task;
 mod task_pool;
-mod unchanged;
 
 use std::io;
 use std::sync::Arc;
@@ -34,8 +31,7 @@ use std::time::Duration;
 
 use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
 use clewline_core::frontier::{
-    End, Ending, Finished, Frontier, Job, JobId, Moment, Next, Note, Settled, Settlement, Store,
-    Work,
+    End, Ending, Excuse, Finished, Frontier, Job, JobId, Moment, Next, Note, Settled, Store, Work,
 };
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
@@ -66,11 +62,9 @@ use delivery::{Delivery, Reader};
 use disk::DiskWatch;
 use ending::Closing;
 use exchanges::Exchanges;
-use facts::FetchFacts;
 use log_writer::{LogWriter, Word};
 pub(crate) use look::LookReader;
-use memory_budget::{MemoryBudget, Share};
-use pausing::Pausing;
+use memory_budget::MemoryBudget;
 use progress::Meter;
 pub use progress::{Event, Progress};
 use resume_notes::ResumeNotes;
@@ -78,8 +72,9 @@ pub(crate) use resume_notes::{
     COOKIES_NOTE, Earlier, FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
 };
 use room::Room;
+use runner::{JobResult, JobRunner, Pausing, RequestExtras};
 use suspend_detector::SuspendDetector;
-use task::{RequestExtras, TaskContext};
+use task::TaskContext;
 use task_pool::{Readiness, TaskPool};
 
 /// How often progress is told.
@@ -110,7 +105,7 @@ fn state<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError 
 #[derive(Debug)]
 pub(crate) enum Message {
     /// Jobs have ended.
-    Done(Vec<JobDone>),
+    Done(Vec<JobResult>),
     /// From the thread that writes.
     LogWriter(Word),
     /// Hand out nothing more; what is in flight has this long.
@@ -119,16 +114,6 @@ pub(crate) enum Message {
     Taken,
     /// Somebody asks, or orders.
     Asked(Asked),
-}
-
-/// The end of a job, with what only the engine cares about.
-#[derive(Debug)]
-pub(crate) struct JobDone {
-    settlement: Settlement,
-    facts: FetchFacts,
-    set_cookies: Vec<Vec<u8>>,
-    /// What the job holds of the memory until it is settled.
-    share: Option<Share>,
 }
 
 /// Everything a crawl is made of.
@@ -207,28 +192,20 @@ pub(crate) struct Engine<S> {
 
 impl<S: Store> Engine<S> {
     pub(crate) fn new(parts: Parts<S>) -> Result<Self, EngineError> {
-        let clock = Clock::start();
         let config = parts.config;
-        let held = MemoryBudget::within(config.output.memory.0);
         let completions = Arc::new(CompletionQueue::new(parts.outbox.clone()));
-        let slots = SlotDemand::default();
+        let politeness = &parts.frontier.rules().host.politeness;
+        let pausing = Pausing::by(politeness);
+        let mut runner = JobRunner::new(&config, &parts.frontier, parts.fetcher, parts.extractor);
+        runner.keeps_whole = parts.pages.is_some();
+        runner.spool.clone_from(&parts.spool);
+        runner.past = parts.past;
+        runner.pausing = Some(pausing);
+        let (clock, slots) = (runner.clock, runner.slots.clone());
+        let held = Arc::clone(&runner.held);
         let context = TaskContext {
-            fetcher: parts.fetcher,
-            extractor: parts.extractor,
-            keyer: parts.frontier.rules().keyer.clone(),
-            verdict_cache: parts.frontier.verdict_cache(),
-            clock,
-            robots_token: config.fetch.robots_token(),
-            scope: config.scope.clone(),
-            max_body: config.fetch.max_body,
-            timeout: config.fetch.timeout,
-            keep_content: parts.pages.is_some(),
-            held: Arc::clone(&held),
-            spool: parts.spool.clone(),
-            past: parts.past,
+            runner,
             completions: Arc::clone(&completions),
-            pausing: Pausing::by(&parts.frontier.rules().host.politeness),
-            slots: slots.clone(),
         };
         let room = Room::of(descriptors::room_for(config.limits.concurrency as usize));
         Ok(Self {
@@ -310,7 +287,7 @@ impl<S: Store> Engine<S> {
             match next {
                 Next::Start(job) => self.start(job),
                 Next::Settled(finished) => {
-                    self.finished(*finished, FetchFacts::default());
+                    self.finished(*finished, None);
                     self.tell_progress(now);
                 }
                 Next::WaitUntil(at) => self.wait(now, Some(at))?,
@@ -406,53 +383,43 @@ impl<S: Store> Engine<S> {
         } else {
             None
         };
-        RequestExtras {
-            cookie,
-            credentials: self.trusted.includes(url, way),
-            ..RequestExtras::default()
-        }
+        RequestExtras::new(cookie, self.trusted.includes(url, way))
     }
 
-    fn settle(&mut self, done: JobDone) -> Result<(), EngineError> {
-        let JobDone {
-            mut settlement,
-            facts,
-            set_cookies,
-            share,
-        } = done;
+    fn settle(&mut self, mut result: JobResult) -> Result<(), EngineError> {
         let now = self.clock.now();
-        match &mut settlement.ending {
+        let has_cookie = self.keep_cookies(&result);
+        match &mut result.settlement.ending {
             Ending::Answered(answer) => {
-                answer.cookie = self.keep_cookies(&facts, &set_cookies);
+                answer.cookie = has_cookie;
                 self.room.widen();
             }
             // Fewer requests at once, so that the next one finds what this one lacked.
-            Ending::Failed(failure) if failure.local => {
+            Ending::Failed(failure) if failure.excuse == Some(Excuse::Shortage) => {
                 self.room.narrow(self.frontier.counts().in_flight as usize);
             }
             _ => {}
         }
-        let job = settlement.job;
-        let settled = self.frontier.settle(settlement, now).map_err(state)?;
-        match settled {
-            Settled::Done(finished) => self.finished(*finished, facts),
-            _ => self.exchanges.add(facts.exchange),
+        let job = result.settlement.job;
+        let settled = self.frontier.settle(&mut result.settlement, now);
+        match settled.map_err(state)? {
+            Settled::Done(finished) => self.finished(*finished, Some(result)),
+            _ => self.exchanges.add(result.exchange),
         }
         if let Some(board) = &mut self.leases {
             board.give_back(job);
         }
-        drop(share);
         self.tell_notes();
         Ok(())
     }
 
-    fn keep_cookies(&mut self, facts: &FetchFacts, set_cookies: &[Vec<u8>]) -> bool {
-        let Some(url) = facts.url.as_ref().filter(|_| self.config.fetch.cookies) else {
+    fn keep_cookies(&mut self, result: &JobResult) -> bool {
+        let Some(url) = result.url.as_ref().filter(|_| self.config.fetch.cookies) else {
             return false;
         };
         let now = unix_seconds();
         let mut accepted = false;
-        for cookie in set_cookies {
+        for cookie in &result.set_cookies {
             let change = self.cookies.store(CookieContext::of(url), cookie, now);
             accepted |= change == CookieChange::Accepted;
             self.resume_notes.cookies_changed = true;
@@ -460,22 +427,27 @@ impl<S: Store> Engine<S> {
         accepted
     }
 
-    /// A URL reached its end: its record goes into the open batch.
-    fn finished(&mut self, finished: Finished, mut facts: FetchFacts) {
-        let content = facts.content.take();
+    /// A URL reached its end, by a job or without one: its record goes into the open batch.
+    fn finished(&mut self, finished: Finished, result: Option<JobResult>) {
         let is_root = finished.entry.root;
-        let entry = facts::entry(finished, facts);
+        let (entry, whole, share) = match result {
+            Some(mut result) => {
+                let (whole, share) = (result.whole.take(), result.share.take());
+                (entries::entry(finished, result), whole, share)
+            }
+            None => (entries::unasked(finished), None, None),
+        };
         self.watch_roots(&entry.record, is_root);
-        if let Some(content) = content
+        if let Some(whole) = whole
             && entry.record.outcome == OutcomeKind::Fetched
         {
             let page = Page {
                 record: entry.record.clone(),
-                headers: content.headers,
-                body: content.body,
-                links: content.links,
+                headers: whole.headers,
+                body: whole.body,
+                links: whole.links,
             };
-            let reader = self.delivery.offer(page, content.share);
+            let reader = self.delivery.offer(page, share);
             self.mind(reader);
         }
         self.batch_links += entry.links.len();

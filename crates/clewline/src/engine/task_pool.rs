@@ -12,7 +12,8 @@ use clewline_core::frontier::Job;
 use tokio::runtime::Runtime;
 
 use super::completions::CompletionQueue;
-use super::task::{self, RequestExtras, TaskContext};
+use super::runner::RequestExtras;
+use super::task::{self, TaskContext};
 
 /// Jobs that are given to the threads at once, at the most.
 const BATCH: usize = 32;

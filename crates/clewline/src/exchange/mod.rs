@@ -35,7 +35,7 @@ pub struct Exchange {
     pub status: u16,
     /// The media type of the answer without parameters, lower-case.
     pub media_type: Option<String>,
-    /// How the body is coded, as [`clewline_warc::http::Head::codings`] tells it.
+    /// How the body is coded, as [`clewline_warc::http::HttpHead::codings`] tells it.
     pub codings: String,
     /// Head and body of the answer, framing and codings as they came.
     pub response: Stored,

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use clewline_core::url::CrawlUrl;
 use clewline_warc::Hasher;
-use clewline_warc::http::Head;
+use clewline_warc::http::HttpHead;
 
 use super::{Exchange, Secrets, Spool, Stored, Truncation};
 use crate::headers::Headers;
@@ -104,7 +104,7 @@ impl Recorder {
         let exchange = &mut draft.exchange;
         exchange.response.reserve(room);
         exchange.status = status;
-        exchange.codings = Head::parse(raw).codings();
+        exchange.codings = HttpHead::parse(raw).codings();
         exchange.media_type = headers.media_type();
         if draft.push(raw) {
             draft.block.update(raw);

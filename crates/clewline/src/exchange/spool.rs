@@ -59,7 +59,7 @@ impl Spool {
             held: AtomicU64::new(0),
             files: AtomicU64::new(0),
             buffers: Buffers::new(),
-            nothing: Digest::of(b""),
+            nothing: Digest::sha1(b""),
         }
     }
 

@@ -214,8 +214,8 @@ impl Collector {
                 return;
             }
             let kind = match reference.kind {
-                css::Kind::Url => LinkKind::CssUrl,
-                css::Kind::Import => LinkKind::CssImport,
+                css::ReferenceKind::Url => LinkKind::CssUrl,
+                css::ReferenceKind::Import => LinkKind::CssImport,
             };
             self.add(&reference.value, kind);
         });

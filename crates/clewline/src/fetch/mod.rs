@@ -26,7 +26,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use clewline_core::frontier::{Failure, Moment};
+use clewline_core::frontier::{Excuse, Failure, Moment};
 use clewline_core::outcome::FailureClass;
 use clewline_core::url::CrawlUrl;
 use futures_util::future::BoxFuture;
@@ -185,7 +185,7 @@ impl FetchFailure {
         Failure {
             class: self.class,
             message: self.message.as_str().into(),
-            local: self.local,
+            excuse: self.local.then_some(Excuse::Shortage),
             connected: self.timings.connect.is_some(),
             wire: self.wire,
             sent_at,

@@ -1,9 +1,9 @@
 //! What the robots.txt of an origin says, with the line that says it.
 //!
-//! Owns the record of each file that was met, and what the frontier is told of it. It refuses to
-//! know how it was fetched.
+//! Owns the account of each file that was met, and what the frontier is told of one that is not
+//! obeyed. It refuses to know how it was fetched.
 
-use clewline_core::frontier::Answer;
+use clewline_core::frontier::{Answer, Ending};
 use clewline_core::outcome::{Retry, SkipReason};
 use clewline_core::robots::Robots;
 use clewline_core::url::CrawlUrl;
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::visit::Visit;
 use super::{Conclusion, Hop};
-use crate::fetch::FetchFailure;
+use crate::engine::runner::JobResult;
 
 /// The robots.txt of one origin.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -114,7 +114,7 @@ impl RobotsFile {
 impl Visit<'_> {
     /// The end where no robots.txt could be read.
     pub(super) fn robots_unreachable(&mut self) -> Conclusion {
-        let hop = Hop::unasked(&self.at, self.clock.now());
+        let hop = Hop::unasked(&self.at, self.begun.elapsed());
         self.hops.push(hop);
         let reason = SkipReason::RobotsUnreachable;
         let last = self.files.last_mut().and_then(|file| {
@@ -140,40 +140,37 @@ impl Visit<'_> {
         self.files.push(file);
     }
 
-    /// Writes down an answer to the request for a robots.txt.
-    pub(super) fn note_robots(
-        &mut self,
-        url: &CrawlUrl,
-        hop: Hop,
-        state: RobotsState,
-        rules: Option<Robots>,
-    ) {
-        let target = hop.location.as_ref().and_then(|to| url.join(to).ok());
-        self.files_next = target;
-        if let Some(file) = self.files.last_mut() {
-            file.hops.push(hop);
-            file.state = state;
-            if let Some(rules) = rules {
-                file.learn(rules);
-            }
+    /// Writes down what a request for a robots.txt brought back.
+    pub(super) fn note_robots(&mut self, url: &CrawlUrl, hop: Hop, result: &JobResult) {
+        self.files_next = hop.location.as_ref().and_then(|to| url.join(to).ok());
+        let Some(file) = self.files.last_mut() else {
+            return;
+        };
+        file.hops.push(hop);
+        file.state = match result.answer().map(|answer| answer.status) {
+            None | Some(429 | 500..) => RobotsState::Unreachable,
+            Some(_) => RobotsState::Absent,
+        };
+        if let Some(rules) = result.answer().and_then(|answer| answer.robots.as_ref()) {
+            file.learn(Robots::clone(rules));
         }
     }
 
     /// A robots.txt that is not obeyed is told to the frontier as one that is not there; so it
     /// can't keep the page from being fetched, and its redirects are not followed.
-    pub(super) fn excuse(
-        &self,
-        answer: Result<Answer, FetchFailure>,
-    ) -> Result<Answer, FetchFailure> {
-        let absent = Answer {
-            status: 404,
-            ..Answer::default()
-        };
-        let is_ignored = self.files.last().is_some_and(|file| file.ignored);
-        match answer {
-            answer if !is_ignored => answer,
-            Err(failure) if failure.local || failure.class.retry() == Retry::Host => Err(failure),
-            _ => Ok(absent),
+    pub(super) fn excuse(&self, ending: &mut Ending) {
+        if !self.files.last().is_some_and(|file| file.ignored) {
+            return;
+        }
+        match ending {
+            Ending::Failed(failure)
+                if failure.excuse.is_some() || failure.class.retry() == Retry::Host => {}
+            _ => {
+                *ending = Ending::Answered(Box::new(Answer {
+                    status: 404,
+                    ..Answer::default()
+                }));
+            }
         }
     }
 

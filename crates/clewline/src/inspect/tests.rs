@@ -1,6 +1,7 @@
 //! Inspections of a synthetic web.
 
 mod links;
+mod same;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

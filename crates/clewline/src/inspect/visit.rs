@@ -2,71 +2,62 @@
 //!
 //! Owns the loop around a frontier of its own that holds one root. Redirects, robots.txt,
 //! private addresses, guessed schemes and cookie walls are the frontier's decisions; here they
-//! are only carried out, one request at a time, and written down. It refuses to try again: a
-//! person is waiting, who can.
+//! are only written down; the jobs are run as in a crawl, one at a time. It refuses to try again:
+//! a person is waiting, who can.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clewline_core::cookies::CookieJar;
+use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
 use clewline_core::frontier::{
-    Admission, Answer, Ending, Failure, Finished, Frontier, HoldKind, HostRules, Job, JobId,
-    MemoryStore, Moment, Next, Note, Rules, Settled, Settlement, Work,
+    Admission, Ending, Failure, Finished, Frontier, HoldKind, HostRules, Job, MemoryStore, Moment,
+    Next, Note, Patience, Rules, Settled, Work,
 };
 use clewline_core::limits::Limits;
 use clewline_core::outcome::{FailureClass, Outcome, Retry, SkipReason, is_redirect_status};
 use clewline_core::url::CrawlUrl;
 
-use super::ask::{Reading, millis};
+use super::hop::{Reading, Sent, millis};
 use super::judge::judge;
 use super::robots::RobotsFile;
 use super::{Conclusion, FORMAT, Hop, Inspection, Remark};
-use crate::clock::Clock;
-use crate::config::{Config, Root, Trusted};
+use crate::clock::unix_seconds;
+use crate::config::{Config, Root, Trusted, Way};
 use crate::crawl::{CrawlError, load_cookies};
+use crate::engine::runner::{JobResult, JobRunner, RequestExtras};
 use crate::extract::PageExtractor;
-use crate::fetch::{FetchFailure, Fetcher, GUESS_PATIENCE, HttpFetcher};
+use crate::fetch::HttpFetcher;
 use crate::folder::new_seed;
 
 /// The longest pause between two requests. A crawl waits as long as it is asked to; these are
 /// the few requests of one person for one page.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// How long it is believed that a proxy does the resolving.
-const PROXIED: Duration = Duration::from_hours(24);
-
 /// An inspection under way.
 pub(super) struct Visit<'a> {
-    pub(super) config: &'a Config,
-    pub(super) trusted: Trusted,
-    pub(super) fetcher: HttpFetcher,
-    pub(super) extractor: PageExtractor,
-    pub(super) frontier: Frontier<MemoryStore>,
-    pub(super) jar: CookieJar,
-    pub(super) clock: Clock,
-    /// The name by which robots.txt may address this crawler.
-    pub(super) token: String,
+    config: &'a Config,
+    trusted: Trusted,
+    runner: JobRunner,
+    frontier: Frontier<MemoryStore>,
+    jar: CookieJar,
+    pub(super) begun: Instant,
     /// The time of a resolution that no request has been charged with yet.
-    pub(super) resolve_time: Option<Duration>,
+    resolve_time: Option<Duration>,
     pub(super) hops: Vec<Hop>,
     /// The last page that was read.
-    pub(super) reading: Option<Reading>,
+    reading: Option<Reading>,
     /// What the frontier said to each of its links.
     verdicts: Vec<Admission>,
     /// The rules as configured; those of the frontier always ask for robots.txt.
     pub(super) configured: Rules,
-    /// By how much the frontier's time runs ahead, because pauses were cut short.
-    ahead: Duration,
     /// The URL that is tried now.
     pub(super) at: CrawlUrl,
     /// Addresses by origin, and how many of them failed.
     addresses: HashMap<String, (Vec<IpAddr>, usize)>,
     /// The next request goes to another address of the same host.
     rotates: bool,
-    /// Longest time for a connection, where that is less than usual.
-    pub(super) patience: Option<Duration>,
     pub(super) files: Vec<RobotsFile>,
     /// Where the redirect of a robots.txt leads.
     pub(super) files_next: Option<CrawlUrl>,
@@ -84,27 +75,27 @@ enum Step {
 impl<'a> Visit<'a> {
     pub(super) fn new(config: &'a Config, root: &Root) -> Result<Self, CrawlError> {
         let configured = config.rules(new_seed())?;
-        let token = config.fetch.robots_token();
+        let fetcher = Arc::new(HttpFetcher::new(&config.fetch)?);
+        let extractor = PageExtractor::new(&config.extract, &config.fetch.robots_token());
         let frontier = Frontier::new(rules(&configured), MemoryStore::default());
+        let mut runner = JobRunner::new(config, &frontier, fetcher, Arc::new(extractor));
+        runner.keeps_whole = true;
+        runner.wants_verdicts = true;
         Ok(Self {
             config,
             trusted: Trusted::new(&config.roots),
-            fetcher: HttpFetcher::new(&config.fetch)?,
-            extractor: PageExtractor::new(&config.extract, &token),
+            runner,
             frontier,
             jar: load_cookies(config)?,
-            clock: Clock::start(),
-            token,
+            begun: Instant::now(),
             resolve_time: None,
             hops: Vec::new(),
             reading: None,
             verdicts: Vec::new(),
             configured,
-            ahead: Duration::ZERO,
             at: root.url.clone(),
             addresses: HashMap::new(),
             rotates: false,
-            patience: None,
             files: Vec::new(),
             files_next: None,
             remarks: Vec::new(),
@@ -112,7 +103,7 @@ impl<'a> Visit<'a> {
     }
 
     pub(super) async fn run(mut self, root: &Root) -> Inspection {
-        let now = self.now();
+        let now = self.runner.clock.now();
         let Ok(_) = self
             .frontier
             .admit_root(root.url.clone(), root.guessed_scheme, now);
@@ -140,7 +131,7 @@ impl<'a> Visit<'a> {
             page: None,
             links: Vec::new(),
             remarks: self.remarks,
-            total: millis(self.clock.now()),
+            total: millis(self.begun.elapsed()),
             body: bytes::Bytes::new(),
         };
         if let Some(reading) = self.reading.filter(|_| is_read) {
@@ -153,13 +144,8 @@ impl<'a> Visit<'a> {
         inspection
     }
 
-    /// Time as the frontier sees it.
-    fn now(&self) -> Moment {
-        self.clock.now() + self.ahead
-    }
-
     async fn step(&mut self) -> Option<Conclusion> {
-        let now = self.now();
+        let now = self.runner.clock.now();
         let Ok(next) = self.frontier.next(now);
         match next {
             Next::Start(job) => self.perform(job).await,
@@ -175,65 +161,110 @@ impl<'a> Visit<'a> {
 
     async fn perform(&mut self, job: Job) -> Option<Conclusion> {
         self.rotates = false;
-        self.patience = job.work.is_guess().then_some(GUESS_PATIENCE);
-        let (step, ending) = match job.work {
-            Work::Resolve { url } => (Step::Resolve, self.resolve(&url).await),
-            Work::Robots { url, address, .. } => {
-                self.open_file(&url);
-                let answer = self.ask_robots(&url, address).await;
-                (Step::Robots, ending(self.excuse(answer)))
-            }
-            Work::Page { url, address, .. } => {
-                self.judge_by_robots(&url);
-                (Step::Page, ending(self.ask_page(&url, address).await))
-            }
+        let (step, url, address) = match &job.work {
+            Work::Resolve { .. } => return self.resolve(job).await,
+            Work::Robots { url, address, .. } => (Step::Robots, url.clone(), *address),
+            Work::Page { url, address, .. } => (Step::Page, url.clone(), *address),
         };
-        self.settle(job.id, step, ending)
+        match step {
+            Step::Robots => self.open_file(&url),
+            Step::Page | Step::Resolve => self.judge_by_robots(&url),
+        }
+        let cookie = self.cookie(&url);
+        let proxied = self.runner.fetcher.proxied(&url);
+        let sent = Sent {
+            url: url.clone(),
+            started: self.begun.elapsed(),
+            address: address.filter(|_| !proxied),
+            proxied,
+            with_cookies: cookie.is_some(),
+            resolve: self.resolve_time.take(),
+        };
+        // Whatever is asked here is a root or behind its redirects.
+        let extras = RequestExtras::new(cookie, self.trusted.includes(&url, Way::Root));
+        let mut result = self.run_job(job, extras).await;
+        let mut hop = sent.hop(&result);
+        if step == Step::Robots {
+            self.note_robots(&url, hop, &result);
+            self.excuse(&mut result.settlement.ending);
+        } else {
+            hop.cookies_kept = self.keep_cookies(&url, &result);
+            if let Some(answer) = result.answer_mut() {
+                answer.cookie = hop.cookies_kept > 0;
+            }
+            self.hops.push(hop);
+            self.reading = Reading::new(&mut result).or(self.reading.take());
+        }
+        self.settle(step, result)
     }
 
-    async fn resolve(&mut self, url: &CrawlUrl) -> Ending {
-        let unresolved = |ttl| Ending::Resolved {
-            addresses: Vec::new(),
-            ttl,
-            trusted: false,
-        };
-        if self.fetcher.proxied(url) {
-            return unresolved(PROXIED);
+    /// Runs a job as a crawl does, but in its full time: nobody waits for its slot, and a request
+    /// that was lost on an old connection is sent once more, at once.
+    async fn run_job(&self, mut job: Job, extras: RequestExtras) -> JobResult {
+        job.patience = Patience::Full;
+        if let Work::Page { spaced, .. } | Work::Robots { spaced, .. } = &mut job.work {
+            *spaced = false;
         }
+        let mut result = self.runner.run(self.runner.prepare(job, extras)).await;
+        // However long it asks to be left alone, its answer is shown.
+        if let Some(answer) = result.answer_mut() {
+            answer.retry_after = None;
+        }
+        result
+    }
+
+    fn cookie(&self, url: &CrawlUrl) -> Option<String> {
+        let cookie = self.jar.header(CookieContext::of(url), unix_seconds());
+        cookie.filter(|_| self.config.fetch.cookies)
+    }
+
+    /// Keeps the cookies of an answer, of one that broke off, too; answers how many.
+    fn keep_cookies(&mut self, url: &CrawlUrl, result: &JobResult) -> u32 {
+        let Some(whole) = result.whole.as_ref().filter(|_| self.config.fetch.cookies) else {
+            return 0;
+        };
+        let now = unix_seconds();
+        let mut kept = 0;
+        for cookie in whole.headers.all("set-cookie") {
+            let change = self.jar.store(CookieContext::of(url), cookie, now);
+            kept += u32::from(change == CookieChange::Accepted);
+        }
+        kept
+    }
+
+    async fn resolve(&mut self, job: Job) -> Option<Conclusion> {
+        let (Work::Resolve { url } | Work::Robots { url, .. } | Work::Page { url, .. }) = &job.work;
+        let url = url.clone();
         let begun = Instant::now();
-        let found = self.fetcher.resolve(url.host(), url.port()).await;
-        self.resolve_time = Some(begun.elapsed());
-        match found {
-            Ok(found) => {
-                let known = (found.addresses.clone(), 0);
-                self.addresses.insert(url.origin().to_owned(), known);
-                Ending::Resolved {
-                    addresses: found.addresses,
-                    ttl: found.ttl,
-                    trusted: found.trusted,
-                }
-            }
-            Err(failure) => {
-                let failure = failure.told(None);
-                if self.files_next.as_ref() == Some(url)
-                    && let Some(file) = self.files.last_mut()
-                {
-                    let hop = Hop::unasked(url, self.clock.now()).failed(&failure);
-                    file.hops.push(hop);
-                }
-                Ending::Failed(failure)
-            }
+        let result = self.run_job(job, RequestExtras::default()).await;
+        if !self.runner.fetcher.proxied(&url) {
+            self.resolve_time = Some(begun.elapsed());
         }
+        match &result.settlement.ending {
+            Ending::Resolved { addresses, .. } if !addresses.is_empty() => {
+                let known = (addresses.clone(), 0);
+                self.addresses.insert(url.origin().to_owned(), known);
+            }
+            Ending::Failed(failure) => {
+                let is_next = self.files_next.as_ref() == Some(&url);
+                if let Some(file) = self.files.last_mut().filter(|_| is_next) {
+                    let hop = Hop::unasked(&url, self.begun.elapsed());
+                    file.hops.push(hop.failed(failure));
+                }
+            }
+            _ => {}
+        }
+        self.settle(Step::Resolve, result)
     }
 
-    fn settle(&mut self, job: JobId, step: Step, ending: Ending) -> Option<Conclusion> {
-        let failure = match &ending {
+    fn settle(&mut self, step: Step, mut result: JobResult) -> Option<Conclusion> {
+        let failure = match &result.settlement.ending {
             Ending::Failed(failure) => Some(failure.clone()),
             _ => None,
         };
         let tried = self.at.clone();
-        let now = self.now();
-        let Ok(settled) = self.frontier.settle(Settlement { job, ending }, now);
+        let now = self.runner.clock.now();
+        let Ok(settled) = self.frontier.settle(&mut result.settlement, now);
         let fell_back = self.hear();
         if let Some(failure) = &failure
             && !matches!(settled, Settled::Prepared)
@@ -241,8 +272,11 @@ impl<'a> Visit<'a> {
             self.note_host_failure(&tried, step, failure);
         }
         match (settled, failure) {
-            (Settled::Done(mut finished), _) => {
-                self.verdicts = std::mem::take(&mut finished.verdicts);
+            (Settled::Done(finished), _) => {
+                let verdicts = result
+                    .answer_mut()
+                    .and_then(|answer| answer.verdicts.take());
+                self.verdicts = verdicts.unwrap_or_default();
                 self.finished(&finished)
             }
             // It set a cookie and leads to itself: it is asked again with that.
@@ -257,7 +291,7 @@ impl<'a> Visit<'a> {
                 (!self.rotates).then(|| failed(&failure))
             }
             (Settled::Prepared, failure) => failure
-                .filter(|failure| failure.local)
+                .filter(|failure| failure.excuse.is_some())
                 .map(|failure| failed(&failure)),
         }
     }
@@ -273,7 +307,7 @@ impl<'a> Visit<'a> {
             url: tried.clone(),
             ..hop
         });
-        let unasked = || Hop::unasked(tried, self.clock.now()).failed(failure);
+        let unasked = || Hop::unasked(tried, self.begun.elapsed()).failed(failure);
         self.hops.push(hop.unwrap_or_else(unasked));
     }
 
@@ -285,7 +319,7 @@ impl<'a> Visit<'a> {
         *failures += 1;
         let policy = &self.frontier.rules().addresses;
         let permitted = addresses.iter().filter(|it| policy.permits(**it)).count();
-        failure.class.retry() == Retry::Host && !failure.local && *failures < permitted
+        failure.class.retry() == Retry::Host && failure.excuse.is_none() && *failures < permitted
     }
 
     fn is_redirected(&self) -> bool {
@@ -333,7 +367,7 @@ impl<'a> Visit<'a> {
             self.judge_by_robots(url);
         }
         let conclusion = self.finished(finished);
-        let mut hop = Hop::unasked(url, self.clock.now());
+        let mut hop = Hop::unasked(url, self.begun.elapsed());
         if let Some(Conclusion::Failed { failure, why }) = &conclusion {
             hop.failure = Some(super::HopFailure {
                 class: *failure,
@@ -346,7 +380,7 @@ impl<'a> Visit<'a> {
 
     /// Waits as the frontier asks, but not long; what parks a host ends the inspection.
     async fn pause(&mut self, at: Moment) -> Option<Conclusion> {
-        let now = self.now();
+        let now = self.runner.clock.now();
         let held = self.frontier.hold(now).map(|hold| hold.by);
         let is_long = matches!(
             held,
@@ -358,7 +392,8 @@ impl<'a> Visit<'a> {
         if !self.rotates {
             tokio::time::sleep(at.saturating_sub(now).min(LONGEST_PAUSE)).await;
         }
-        self.ahead += at.saturating_sub(self.now());
+        // Of a pause that was cut short the frontier knows nothing.
+        self.runner.clock.skip_to(at);
         None
     }
 
@@ -405,13 +440,6 @@ fn rules(configured: &Rules) -> Rules {
         asks(&mut pattern.rules);
     }
     rules
-}
-
-fn ending(answer: Result<Answer, FetchFailure>) -> Ending {
-    match answer {
-        Ok(answer) => Ending::Answered(Box::new(answer)),
-        Err(failure) => Ending::Failed(failure.told(None)),
-    }
 }
 
 fn failed(failure: &Failure) -> Conclusion {

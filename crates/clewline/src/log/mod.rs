@@ -1,30 +1,25 @@
 //! Logs: append, sync, cut.
 //!
-//! Owns the seam [`Log`] and the logs of a job folder: `urls.jsonl`, `links/` and `archive/`. A log is
-//! written strictly in the order of batches; after a crash it is cut back to the offset that
+//! Owns the seam [`Log`] and the writing of the archive; the formats of `urls.jsonl` and `links/` are
+//! those of `clewline-job`, whose appenders take part in the commit here. A log is written strictly in the order of batches; after a crash it is cut back to the offset that
 //! the store committed. A log refuses to know what a crawl is: it sees entries.
 
-mod appender;
 pub mod archive;
-pub(crate) mod lines;
-pub mod links;
+#[cfg(test)]
+mod samples;
 #[cfg(test)]
 mod tests;
-pub mod urls;
 
 use std::io;
 use std::sync::Arc;
+
+pub use clewline_job::log::{LinksLog, LinksReader, Offset, UrlsLog, links, records, urls};
+pub(crate) use clewline_job::log::{appender, lines};
 
 use crate::exchange::Exchange;
 use crate::record::Entry;
 
 pub use archive::ArchiveLog;
-pub use links::{LinksLog, LinksReader};
-pub use urls::{UrlsLog, records};
-
-/// Where a log ends after a batch, in its own measure (bytes for a file).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Offset(pub u64);
 
 /// An ordered, durable output of settled URLs.
 pub trait Log: Send {
@@ -50,5 +45,51 @@ pub trait Log: Send {
     /// The crawl ends and everything appended is durable: whatever is nicer when complete.
     fn close(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl Log for UrlsLog {
+    fn name(&self) -> &'static str {
+        urls::NAME
+    }
+
+    fn append(&mut self, batch: &[Entry]) -> io::Result<()> {
+        for entry in batch {
+            let line = self.add(&entry.record)?;
+            // The archive repeats the lines of what has an answer. It is set once, and a batch
+            // that is written again has the same lines.
+            if entry.exchange.is_some() {
+                entry.line.set(line.into()).ok();
+            }
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<Offset> {
+        Self::sync(self)
+    }
+
+    fn cut(&mut self, offset: Offset) -> io::Result<()> {
+        Self::cut(self, offset)
+    }
+}
+
+impl Log for LinksLog {
+    fn name(&self) -> &'static str {
+        links::NAME
+    }
+
+    fn append(&mut self, batch: &[Entry]) -> io::Result<()> {
+        batch
+            .iter()
+            .try_for_each(|entry| self.add(entry.record.key, &entry.links))
+    }
+
+    fn sync(&mut self) -> io::Result<Offset> {
+        Self::sync(self)
+    }
+
+    fn cut(&mut self, offset: Offset) -> io::Result<()> {
+        Self::cut(self, offset)
     }
 }

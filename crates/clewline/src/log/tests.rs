@@ -6,9 +6,9 @@ use clewline_core::outcome::{FailureClass, SkipReason};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::samples;
 use super::*;
 use crate::record::Record;
-use crate::report::samples;
 
 fn urls(folder: &Path) -> io::Result<Vec<Record>> {
     records(&folder.join(urls::FILE))?.collect()

@@ -12,7 +12,7 @@ use clewline_core::robots::Robots;
 
 use super::database::{Change, Space, StoreError};
 use super::queue::{Place, Rank, Rest};
-use super::{BATCH, DiskStore, OpenBatch, SealedBatch, Waits, fresh, read_robots, robots_key};
+use super::{BATCH, DiskStore, OpenBatch, SealedBatch, Waits, read_robots, robots_key};
 
 /// What a row of the open batch takes in memory beside its entries, in entries: where every link
 /// is on another host, it is most of what a batch takes.
@@ -23,43 +23,15 @@ impl Store for DiskStore {
     type Sealed = SealedBatch;
 
     fn contains(&mut self, key: Key) -> Result<bool, StoreError> {
-        if self.remembers(key) || self.fresh.contains(&key) {
-            return Ok(true);
-        }
-        if self.absent.contains(&key) {
-            return Ok(false);
-        }
-        let mut known = false;
-        let runs = &self.runs;
-        runs.look_up(&[key], &mut self.kept, |_, is_known| known = is_known)?;
-        if known {
-            self.hot.add(key);
-        }
-        Ok(known)
+        Ok(self.keys.contains(key)?)
     }
 
     fn look_ahead(&mut self, keys: impl Iterator<Item = Key>) -> Result<(), StoreError> {
-        let mut unknown: Vec<Key> = keys.collect();
-        self.hot.draw_near(&unknown);
-        unknown.retain(|key| !self.remembers(*key));
-        unknown.sort_unstable();
-        unknown.dedup();
-        self.absent.clear();
-        let (hot, absent, fresh) = (&mut self.hot, &mut self.absent, &self.fresh);
-        // Where very much is known, most of it is in runs, whose filters are asked side by side.
-        let runs = &self.runs;
-        runs.look_up(&unknown, &mut self.kept, |key, is_in_run| {
-            if is_in_run || fresh.contains(&key) {
-                hot.add(key);
-            } else {
-                absent.insert(key);
-            }
-        })
+        Ok(self.keys.look_ahead(keys)?)
     }
 
     fn add(&mut self, key: Key) -> Result<(), StoreError> {
-        self.open.seen.insert(key);
-        self.hot.add(key);
+        self.keys.add(key);
         Ok(())
     }
 
@@ -228,7 +200,9 @@ impl Store for DiskStore {
         self.database.finish_making()?;
         let mut changes = Vec::new();
         let rows = self.seal_rows(&mut changes);
-        let open = std::mem::take(&mut self.open);
+        let (keys, key_rows) = self.keys.seal(self.batch);
+        changes.extend(key_rows.into_iter().map(Change::from));
+        let OpenBatch { lanes, robots, .. } = std::mem::take(&mut self.open);
         let mut put = |space, key: Vec<u8>, value: Vec<u8>| {
             changes.push(Change {
                 space,
@@ -236,14 +210,11 @@ impl Store for DiskStore {
                 value: Some(value),
             });
         };
-        for (name, keys) in fresh::rows(self.batch, &open.seen) {
-            put(Space::Meta, name, keys);
-        }
-        for (host, row) in &open.lanes {
+        for (host, row) in &lanes {
             let json = serde_json::to_vec(row).unwrap_or_default();
             put(Space::Lanes, host.0.to_be_bytes().to_vec(), json);
         }
-        for (key, bytes) in &open.robots {
+        for (key, bytes) in &robots {
             put(Space::Robots, key.clone(), bytes.clone());
         }
         for (name, bytes) in notes {
@@ -254,24 +225,7 @@ impl Store for DiskStore {
             BATCH.as_bytes().to_vec(),
             self.batch.to_be_bytes().to_vec(),
         );
-        let departure = self.fresh.depart(self.batch);
-        let departing = departure.map(|departure| {
-            changes.extend(departure.rows.into_iter().map(|key| Change {
-                space: Space::Meta,
-                key,
-                value: None,
-            }));
-            departure.keys
-        });
-        self.absent.clear();
-        let OpenBatch {
-            seen,
-            lanes,
-            robots,
-            ..
-        } = open;
         self.waits.push_back(Waits {
-            seen,
             rows,
             lanes,
             robots,
@@ -279,9 +233,8 @@ impl Store for DiskStore {
         self.batch += 1;
         Ok(SealedBatch {
             database: Arc::clone(&self.database),
-            runs: Arc::clone(&self.runs),
             changes,
-            departing,
+            keys,
         })
     }
 
@@ -290,8 +243,7 @@ impl Store for DiskStore {
             return;
         };
         self.durable += 1;
-        self.fresh.arrived(self.durable);
-        self.fresh.add(self.durable, batch.seen);
+        self.keys.committed();
         for (host, place) in batch.rows {
             let Some(queue) = self.queues.get_mut(&host) else {
                 continue;
@@ -314,6 +266,6 @@ impl Store for DiskStore {
 
     fn open_size(&self) -> usize {
         let rows = self.open.rows.len() * ROW_WEIGHT;
-        self.open.entries + self.open.seen.len() + rows
+        self.open.entries + self.keys.open_len() + rows
     }
 }

@@ -7,12 +7,14 @@
 //! any more. A database that is new takes over a hundred syncs to make: that is done on a thread of
 //! its own while the first request is on its way, and until then nothing is in it.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::{self, JoinHandle};
 
+use clewline_keyset::KeysError;
 use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, CompressionPolicy, PartitioningPolicy};
 use fjall::{CompressionType, Keyspace, KeyspaceCreateOptions, PersistMode};
@@ -72,6 +74,9 @@ pub enum StoreError {
         .0.display()
     )]
     Earlier(PathBuf),
+    /// Its format is not known yet.
+    #[error("the state in {} was made by a later version of clewline: go on with that version", .0.display())]
+    Later(PathBuf),
     /// Its parts are not of the same commit.
     #[error("the state in {} is damaged: its parts are of different commits", .0.display())]
     Mixed(PathBuf),
@@ -98,7 +103,7 @@ impl StoreError {
                 !matches!(**source, fjall::Error::Locked | fjall::Error::Poisoned)
                     && io_cause(source).is_none_or(|error| is_damage(error.kind()))
             }
-            Self::Write(_) => false,
+            Self::Write(_) | Self::Later(_) => false,
             Self::Broken(_)
             | Self::Incomplete(_)
             | Self::Earlier(_)
@@ -115,6 +120,22 @@ impl StoreError {
                 path: Some(folder.into()),
             },
             other => other,
+        }
+    }
+}
+
+impl From<KeysError> for StoreError {
+    fn from(error: KeysError) -> Self {
+        match error {
+            KeysError::Damaged { what, path } => Self::Damaged { what, path },
+            KeysError::Earlier(path) => Self::Earlier(path),
+            KeysError::Later(path) => Self::Later(path),
+            KeysError::Read { path, source } => Self::Read {
+                path,
+                source: Box::new(source.into()),
+            },
+            KeysError::Write(source) => Self::Write(Box::new(source.into())),
+            other => Self::Write(Box::new(io::Error::other(other).into())),
         }
     }
 }
@@ -149,7 +170,7 @@ fn io_cause(error: &fjall::Error) -> Option<&std::io::Error> {
 }
 
 /// Whether a file that can't be read is a damaged one.
-pub(super) const fn is_damage(kind: std::io::ErrorKind) -> bool {
+const fn is_damage(kind: std::io::ErrorKind) -> bool {
     use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
     matches!(kind, InvalidData | NotFound | UnexpectedEof)
 }
@@ -277,7 +298,7 @@ impl Handles {
 
     /// The number of the last write, which every part must agree on.
     fn stamp(&self, path: &Path) -> Result<u64, StoreError> {
-        let stamp_of = |space: &Keyspace| {
+        let stamp_of = |space: &Keyspace| -> Result<u64, StoreError> {
             let bytes = space.get(STAMP).map_err(|error| StoreError::Read {
                 path: path.into(),
                 source: Box::new(error),

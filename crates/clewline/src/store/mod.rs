@@ -1,16 +1,15 @@
 //! The store on disk: nothing a crawl knows is lost with the process.
 //!
-//! Owns the seen keys, the queues, the lanes' rows and the rest of the state, in batches. A
-//! batch is open while the frontier works on it, then sealed, then durable; what is not durable
-//! yet is answered from memory. It refuses to know when anything is due.
+//! Owns the queues, the lanes' rows and the rest of the state, in batches, and the commit that
+//! makes them durable together with the known keys (`clewline-keyset`). A batch is open while the
+//! frontier works on it, then sealed, then durable; what is not durable yet is answered from
+//! memory. It refuses to know when anything is due.
 
 mod as_store;
 mod database;
-mod fresh;
-mod hot;
+mod key_options;
 mod packing;
 mod queue;
-mod runs;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -19,28 +18,24 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use clewline_core::frontier::{Class, Entry, KeyMap, KeySet, LaneRow, Origin, Sealed};
-use clewline_core::key::{HostId, Key, Keyer};
+use clewline_core::frontier::{Class, Entry, KeyMap, LaneRow, Origin, Sealed};
+use clewline_core::key::{HostId, Keyer};
 use clewline_core::robots::Robots;
 use clewline_core::url::Scheme;
+use clewline_keyset::{KeyRow, KeysOptions, KnownKeys, SavedKeys, SealedKeys};
 
 use database::{Change, Database, Space};
 pub use database::{DiskUse, StoreError};
-use fresh::FreshKeys;
-use hot::HotKeys;
 use packing::{Packer, unpack};
 use queue::{HostQueue, KnownRow, Place, ROW_ENTRIES, Rank, Rest, ToRead};
-use runs::{KeptBlocks, Runs};
 
+use crate::durable;
 use crate::memory::MemoryPlan;
 
 /// The name under which the number of the last durable batch is kept.
 const BATCH: &str = "batch";
 
-/// The name under which it is kept which runs of keys count.
-const RUNS: &str = "runs";
-
-/// Where they are.
+/// Where the runs of keys are.
 const KEYS: &str = "keys";
 
 /// The prefix of the offsets of logs.
@@ -93,7 +88,6 @@ impl Row {
 /// What was written since the last seal.
 #[derive(Debug, Default)]
 struct OpenBatch {
-    seen: KeySet<Key>,
     rows: Vec<(u64, Packer)>,
     open_rows: KeyMap<HostId, Vec<usize>>,
     changed_rows: Vec<u64>,
@@ -105,7 +99,6 @@ struct OpenBatch {
 /// What is sealed and not durable yet.
 #[derive(Debug)]
 struct Waits {
-    seen: KeySet<Key>,
     rows: Vec<(HostId, Place)>,
     lanes: KeyMap<HostId, LaneRow>,
     robots: Vec<(Vec<u8>, Vec<u8>)>,
@@ -115,13 +108,7 @@ struct Waits {
 pub struct DiskStore {
     database: Arc<Database>,
     keyer: Keyer,
-    hot: HotKeys,
-    fresh: FreshKeys,
-    runs: Arc<Runs>,
-    kept: KeptBlocks,
-    /// Keys that were looked up ahead and are not durable. They are asked for last, and only
-    /// until the open batch is sealed: one that is added meanwhile is found in that.
-    absent: KeySet<Key>,
+    keys: KnownKeys,
     batch: u64,
     open: OpenBatch,
     waits: VecDeque<Waits>,
@@ -136,27 +123,17 @@ pub struct DiskStore {
 /// A batch on its way to the disk.
 pub struct SealedBatch {
     database: Arc<Database>,
-    runs: Arc<Runs>,
     changes: Vec<Change>,
-    /// Keys of earlier batches that go into a run before this one is committed.
-    departing: Option<Arc<KeySet<Key>>>,
+    keys: SealedKeys,
 }
 
 impl Sealed for SealedBatch {
     type Error = StoreError;
 
     fn commit(&mut self, offsets: &[(&'static str, u64)]) -> Result<(), StoreError> {
-        if let Some(keys) = &self.departing {
-            self.runs.add(keys)?;
-            self.departing = None;
-        }
+        let runs = self.keys.prepare()?;
         let own = self.changes.len();
-        let list = self.runs.to_commit();
-        self.changes.extend(list.as_ref().map(|list| Change {
-            space: Space::Meta,
-            key: RUNS.as_bytes().to_vec(),
-            value: Some(list.to_bytes()),
-        }));
+        self.changes.extend(runs.map(Change::from));
         for (name, offset) in offsets {
             self.changes.push(Change {
                 space: Space::Meta,
@@ -166,35 +143,45 @@ impl Sealed for SealedBatch {
         }
         let written = self.database.write(&self.changes);
         self.changes.truncate(own);
-        if let (Ok(()), Some(list)) = (&written, list) {
-            self.runs.committed(&list);
+        if written.is_ok() {
+            self.keys.committed();
         }
         written
+    }
+}
+
+impl From<KeyRow> for Change {
+    fn from(row: KeyRow) -> Self {
+        Self {
+            space: Space::Meta,
+            key: row.name,
+            value: row.value,
+        }
     }
 }
 
 impl DiskStore {
     /// Opens the state in a folder, or makes it.
     pub(crate) fn open(path: &Path, keyer: Keyer, plan: MemoryPlan) -> Result<Self, StoreError> {
-        Self::open_parts(path, keyer, plan).map_err(|error| error.within(path))
+        let key_options = key_options::from_plan(plan);
+        Self::open_parts(path, keyer, plan, &key_options).map_err(|error| error.within(path))
     }
 
-    fn open_parts(path: &Path, keyer: Keyer, plan: MemoryPlan) -> Result<Self, StoreError> {
+    fn open_parts(
+        path: &Path,
+        keyer: Keyer,
+        plan: MemoryPlan,
+        key_options: &KeysOptions,
+    ) -> Result<Self, StoreError> {
         let database = Arc::new(Database::open(path, plan)?);
         let batch = match database.get(Space::Meta, BATCH.as_bytes())? {
             Some(bytes) => number(&bytes)?,
             None => 0,
         };
-        let list = database.get(Space::Meta, RUNS.as_bytes())?;
-        let runs = Runs::open(&path.join(KEYS), list.as_deref(), plan)?;
         Ok(Self {
-            fresh: FreshKeys::read(&database, plan)?,
-            runs: Arc::new(runs),
-            absent: KeySet::default(),
+            keys: open_keys(&path.join(KEYS), &database, key_options)?,
             database,
             keyer,
-            hot: HotKeys::new(plan.hot_keys()),
-            kept: KeptBlocks::new(),
             batch: batch + 1,
             open: OpenBatch::default(),
             waits: VecDeque::new(),
@@ -212,7 +199,7 @@ impl DiskStore {
         for space in Space::ALL {
             self.database.scan(space, |_, _| true)?;
         }
-        self.runs.check()
+        Ok(self.keys.check()?)
     }
 
     /// Whether a state was made there, whole or damaged.
@@ -222,7 +209,7 @@ impl DiskStore {
 
     /// What its parts take on disk.
     pub fn disk_use(&self) -> Result<DiskUse, StoreError> {
-        self.database.disk_use(self.runs.bytes())
+        self.database.disk_use(self.keys.bytes())
     }
 
     /// Something that was sealed with a batch under a name.
@@ -255,13 +242,6 @@ impl DiskStore {
             value: Some(offset.to_be_bytes().to_vec()),
         }));
         self.database.write(&changes)
-    }
-
-    /// Whether a key was met lately or is not durable yet.
-    fn remembers(&mut self, key: Key) -> bool {
-        self.hot.meet(key)
-            || self.open.seen.contains(&key)
-            || self.waits.iter().any(|batch| batch.seen.contains(&key))
     }
 
     /// Begins a row of the open batch.
@@ -446,6 +426,26 @@ impl DiskStore {
         }
         written
     }
+}
+
+/// Opens the keys that the last commit knew.
+fn open_keys(
+    folder: &Path,
+    database: &Database,
+    options: &KeysOptions,
+) -> Result<KnownKeys, StoreError> {
+    durable::make_folder(folder).map_err(|source| StoreError::Open {
+        path: folder.into(),
+        source: Box::new(source.into()),
+    })?;
+    let mut saved = SavedKeys::default();
+    for (from, to) in SavedKeys::SPANS {
+        database.scan_between(Space::Meta, from, to, |name, value| {
+            saved.read(name, value);
+            true
+        })?;
+    }
+    Ok(KnownKeys::open(folder, saved, options)?)
 }
 
 /// Reads a row with a robots.txt.

@@ -9,8 +9,8 @@ use clewline_core::link::LinkKind;
 use clewline_core::outcome::SkipReason;
 use clewline_core::scope::{Reach, Scope};
 use clewline_core::url::CrawlUrl;
+use clewline_job::lookup::Sources;
 
-use super::search::Sources;
 use super::{Fate, Why};
 use crate::config::Config;
 

@@ -5,8 +5,8 @@
 //! the state of one that does not is looked at under the folder's lock.
 
 mod judge;
-mod lookup;
-mod search;
+#[cfg(test)]
+mod lookup_tests;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +17,9 @@ use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::SkipReason;
 use clewline_core::url::CrawlUrl;
+use clewline_job::lookup::{
+    FinishedState, Logs, Lookup, LookupPlan, MOST_COPIED, Sources, log_ends,
+};
 use serde::Serialize;
 
 use crate::control::protocol::{Answer, Request};
@@ -29,9 +32,6 @@ use crate::record::{OutcomeKind, Record};
 use crate::status::OpenState;
 use crate::store::{read_robots, robots_key};
 use crate::stored::{JobError, JobStanding, StoredJob};
-
-use lookup::{FinishedState, Lookup, LookupPlan, MOST_COPIED};
-use search::{Logs, Sources, ends};
 
 /// Hops of a chain of redirects that are followed in each direction.
 const MOST_HOPS: usize = 20;
@@ -138,7 +138,7 @@ impl StoredJob {
         {
             rules.scope.join(root);
         }
-        let ends = ends(&self.path, &sight.ends);
+        let ends = log_ends(&self.path, &sight.ends);
         let lookup = Lookup::open(&self.path, &rules.keyer, ends, plan);
         let logs = Logs::new(&self.path, &rules.keyer, ends, lookup);
         let trail = self.trail(url, &rules, &sight, &logs).or_else(|_| {
@@ -217,7 +217,7 @@ impl StoredJob {
         let key = rules.keyer.key(url);
         let is_over = self.standing == JobStanding::Finished;
         if is_over && let Some(kept) = FinishedState::read(&self.path) {
-            return kept.sight(key, url);
+            return finished_sight(kept, key, url);
         }
         let state = match OpenState::open(self) {
             // The logs of a crawl that is over say all but what robots.txt said.
@@ -246,18 +246,17 @@ impl StoredJob {
     }
 }
 
-impl FinishedState {
-    /// Every URL that was let in has a record, and so nothing needs to be said of others.
-    fn sight(self, key: Key, url: &CrawlUrl) -> Result<Sight, JobError> {
-        let row = self.robots(&robots_key(key.host(), Origin::of(url)));
-        let robots = row.map(read_robots).transpose()?;
-        Ok(Sight {
-            robots: robots.map(|(robots, _)| says(&robots, url)),
-            joined: self.joined,
-            ends: self.ends,
-            ..Sight::default()
-        })
-    }
+/// What a finished crawl says. Every URL that was let in has a record, and so nothing needs to be
+/// said of others.
+fn finished_sight(kept: FinishedState, key: Key, url: &CrawlUrl) -> Result<Sight, JobError> {
+    let row = kept.robots(&robots_key(key.host(), Origin::of(url)));
+    let robots = row.map(read_robots).transpose()?;
+    Ok(Sight {
+        robots: robots.map(|(robots, _)| says(&robots, url)),
+        joined: kept.joined,
+        ends: kept.ends,
+        ..Sight::default()
+    })
 }
 
 /// Copies what is asked of a state, so that it need not be opened for the next question.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clewline::config::{Compression, Config, Secret};
 use clewline::{Crawl, Summary};
-use clewline_warc::Kind;
-use clewline_warc::read::{Header, Reader};
+use clewline_warc::RecordKind;
+use clewline_warc::read::{Header, WarcReader};
 use tempfile::TempDir;
 use terrarium::{LiveWeb, Page, Reply, Site, Step, Web, links, numbered_links};
 
@@ -20,7 +20,7 @@ struct Found {
 }
 
 impl Found {
-    fn is(&self, kind: Kind, path: &str) -> bool {
+    fn is(&self, kind: RecordKind, path: &str) -> bool {
         let is_folder = path.starts_with('/') && path.ends_with('/');
         let fits = |url: &str| url.ends_with(path) || (is_folder && url.contains(path));
         self.header.kind() == kind && self.header.target().is_some_and(fits)
@@ -59,7 +59,7 @@ impl Job {
         let records = self.records();
         let metadata = records
             .iter()
-            .filter(|it| it.header.kind() == Kind::Metadata);
+            .filter(|it| it.header.kind() == RecordKind::Metadata);
         let mut lines = String::new();
         for record in metadata {
             let text = record.text();
@@ -79,7 +79,7 @@ impl Job {
 }
 
 fn records(file: &Path) -> Vec<Found> {
-    let mut reader = Reader::new(File::open(file).unwrap());
+    let mut reader = WarcReader::new(File::open(file).unwrap());
     let mut found = Vec::new();
     while let Some(header) = reader.next_record() {
         let header = header.unwrap();
@@ -88,13 +88,13 @@ fn records(file: &Path) -> Vec<Found> {
         let ending = reader.end().unwrap();
         assert!(ending.is_alone && ending.is_closed, "{}", file.display());
         let digest = header.block_digest().unwrap();
-        assert_eq!(digest, clewline_warc::Digest::of(&block));
+        assert_eq!(digest, clewline_warc::Digest::sha1(&block));
         found.push(Found { header, block });
     }
     found
 }
 
-fn one<'a>(found: &'a [Found], kind: Kind, path: &str) -> &'a Found {
+fn one<'a>(found: &'a [Found], kind: RecordKind, path: &str) -> &'a Found {
     let mut fitting = found.iter().filter(|record| record.is(kind, path));
     let record = fitting
         .next()
@@ -158,27 +158,27 @@ fn every_byte_stands_in_the_archive_as_it_was_sent() {
     let web = Web::new().site("a.test", site).start();
     let job = archived(&web, |config| config.limits.tries = 1);
     let found = job.records();
-    assert_eq!(found[0].header.kind(), Kind::WarcInfo);
+    assert_eq!(found[0].header.kind(), RecordKind::WarcInfo);
     assert!(
         found[0].text().contains("\r\nrobots: obey\r\n"),
         "{}",
         found[0].text()
     );
-    assert_eq!(one(&found, Kind::Response, "/odd").block, ODD);
-    assert_eq!(one(&found, Kind::Response, "/hinted").block, plain);
+    assert_eq!(one(&found, RecordKind::Response, "/odd").block, ODD);
+    assert_eq!(one(&found, RecordKind::Response, "/hinted").block, plain);
     // The same payload twice: one record has it, the other one says where it is.
-    let twin = one(&found, Kind::Response, "/twin/");
-    let again = one(&found, Kind::Revisit, "/twin/");
+    let twin = one(&found, RecordKind::Response, "/twin/");
+    let again = one(&found, RecordKind::Revisit, "/twin/");
     assert_eq!(twin.block, TWIN);
     assert_eq!(again.block, TWIN[..TWIN.len() - "the same".len()]);
     let refers_to = again.header.value("WARC-Refers-To-Target-URI");
     assert_eq!(refers_to, twin.header.target());
-    let cut = one(&found, Kind::Response, "/cut");
+    let cut = one(&found, RecordKind::Response, "/cut");
     assert_eq!(cut.block, CUT);
     assert_eq!(cut.header.value("WARC-Truncated"), Some("disconnect"));
     for path in ["/robots.txt", "/sitemap.xml", "/moved", "/"] {
-        let response = one(&found, Kind::Response, &web.url("a.test", path));
-        let request = one(&found, Kind::Request, &web.url("a.test", path));
+        let response = one(&found, RecordKind::Response, &web.url("a.test", path));
+        let request = one(&found, RecordKind::Request, &web.url("a.test", path));
         assert_eq!(
             request.header.value("WARC-Concurrent-To"),
             response.header.value("WARC-Record-ID")
@@ -191,22 +191,23 @@ fn every_byte_stands_in_the_archive_as_it_was_sent() {
                 .starts_with(&format!("GET {path} HTTP/1.1\r\n"))
         );
     }
-    let front = one(&found, Kind::Metadata, &web.url("a.test", "/"));
+    let front = one(&found, RecordKind::Metadata, &web.url("a.test", "/"));
     assert!(front.text().contains("/odd anchor\r\n"), "{}", front.text());
     // No exchange, and yet a record.
     assert!(
-        one(&found, Kind::Metadata, "/not/this")
+        one(&found, RecordKind::Metadata, "/not/this")
             .text()
             .contains("\"skipped\"")
     );
     assert!(
         found
             .iter()
-            .all(|record| !record.is(Kind::Request, "/not/this"))
+            .all(|record| !record.is(RecordKind::Request, "/not/this"))
     );
     assert_eq!(job.lines(), job.urls());
     let index = fs::read_to_string(job.folder().join("archive/index.cdxj")).unwrap();
-    let is_capture = |it: &&Found| matches!(it.header.kind(), Kind::Response | Kind::Revisit);
+    let is_capture =
+        |it: &&Found| matches!(it.header.kind(), RecordKind::Response | RecordKind::Revisit);
     assert_eq!(
         index.lines().count(),
         found.iter().filter(is_capture).count()
@@ -248,7 +249,7 @@ fn nothing_that_is_sent_breaks_out_of_a_record() {
                 "{name}: {value}"
             );
         }
-        if record.header.kind() == Kind::Metadata {
+        if record.header.kind() == RecordKind::Metadata {
             let sound =
                 |line: &str| line.starts_with("urls-jsonl: {") || line.starts_with("outlink: http");
             assert!(record.text().lines().all(sound), "{}", record.text());
@@ -286,12 +287,12 @@ fn files_rotate_and_are_whole() {
             let serial = format!("-{:05}{ending}", number + 1);
             assert!(name.starts_with("a-2") && name.ends_with(&serial), "{name}");
             let found = records(file);
-            assert_eq!(found[0].header.kind(), Kind::WarcInfo);
+            assert_eq!(found[0].header.kind(), RecordKind::WarcInfo);
             assert_eq!(found[0].header.value("WARC-Filename"), Some(&*name));
             assert!(
                 found[1..]
                     .iter()
-                    .all(|it| it.header.kind() != Kind::WarcInfo)
+                    .all(|it| it.header.kind() != RecordKind::WarcInfo)
             );
         }
         assert_eq!(job.lines(), job.urls());
@@ -336,7 +337,7 @@ fn secrets_stay_out_unless_they_are_wanted() {
             config.output.archive.keep_secrets = keep;
         });
         let found = job.records();
-        let request = one(&found, Kind::Request, "/in").text();
+        let request = one(&found, RecordKind::Request, "/in").text();
         for secret in ["hunter1", "Basic bWU6aHVudGVyMg==", "id=hunter3"] {
             assert_eq!(request.contains(secret), keep, "{request}");
         }

@@ -6,6 +6,7 @@
 
 mod archive;
 mod discovery;
+mod earlier;
 mod endure;
 mod library;
 mod original;

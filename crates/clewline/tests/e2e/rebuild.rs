@@ -8,7 +8,7 @@ use clewline::config::Compression;
 use clewline::log::records;
 use clewline::rebuild::{Existing, RebuildError, rebuild};
 use clewline::record::OutcomeKind;
-use clewline_warc::{Block, Coding, Draft, Effort, Encoder, Moment, RecordId};
+use clewline_warc::{Block, Effort, Encoder, Moment, RecordDraft, RecordId, WarcCompression};
 use terrarium::{LiveWeb, Page, Site, Web, links, numbered_links};
 
 use super::support::config;
@@ -113,7 +113,7 @@ fn what_others_archived_is_told_as_far_as_it_goes() {
         b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>t</title><a href=/b>b</a>";
     let moved = b"HTTP/1.1 302 No\r\nLocation: /c\r\n\r\n";
     let mut file = File::create(&path).unwrap();
-    let mut encoder = Encoder::new(Coding::default());
+    let mut encoder = Encoder::new(WarcCompression::default());
     let id = |number| RecordId::numbered([4; 16], number);
     for (number, target, message) in [
         (1, "http://a.test/a", &page[..]),
@@ -122,7 +122,7 @@ fn what_others_archived_is_told_as_far_as_it_goes() {
     ] {
         let (head, body) = message.split_at(message.len() - 32 * usize::from(number == 1));
         let block = Block::message(head).bytes(body);
-        let draft = Draft::response(id(number), date, target, block);
+        let draft = RecordDraft::response(id(number), date, target, block);
         encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
     }
     let folder = place.path().join("made");

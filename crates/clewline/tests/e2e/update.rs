@@ -11,8 +11,8 @@ use clewline::rebuild::{Existing, rebuild};
 use clewline::record::{OutcomeKind, Record};
 use clewline::report::{Listed, Report};
 use clewline::{Crawl, CrawlError};
-use clewline_warc::Kind;
-use clewline_warc::read::{Header, Reader};
+use clewline_warc::RecordKind;
+use clewline_warc::read::{Header, WarcReader};
 use clewline_warc::verify::Verifier;
 use tempfile::TempDir;
 use terrarium::{LiveWeb, Page, Reply, Site, Web, links};
@@ -128,9 +128,9 @@ fn revisits(folder: &Path) -> Vec<Header> {
         verifier
             .verify(File::open(&path).unwrap(), &mut tell)
             .unwrap();
-        let mut reader = Reader::new(File::open(&path).unwrap());
+        let mut reader = WarcReader::new(File::open(&path).unwrap());
         while let Some(header) = reader.next_record() {
-            found.extend(Some(header.unwrap()).filter(|it| it.kind() == Kind::Revisit));
+            found.extend(Some(header.unwrap()).filter(|it| it.kind() == RecordKind::Revisit));
         }
     }
     found

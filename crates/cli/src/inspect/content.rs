@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use clewline::escape::visible;
 use clewline::extract::decoded_html;
 use clewline::inspect::Inspection;
-use clewline_content::{Content, ContentLimits, Refusal, Rules, Speed, Url};
+use clewline_content::{Content, ContentLimits, ItemRules, ReadingSpeed, Refusal, Url};
 
 use super::write_text;
 use crate::exit::ExitStatus;
@@ -33,7 +33,7 @@ pub(crate) enum Part {
 pub(crate) enum View {
     Markdown(Part),
     Text(Part),
-    Items(Rules),
+    Items(ItemRules),
 }
 
 impl View {
@@ -59,16 +59,16 @@ impl View {
         match self {
             Self::Markdown(part) => {
                 let content = read(match part {
-                    Part::Main => Speed::Main,
-                    Part::Whole => Speed::Whole,
+                    Part::Main => ReadingSpeed::Main,
+                    Part::Whole => ReadingSpeed::Whole,
                 })?;
                 Ok(content.main.map(|main| main.markdown).unwrap_or_default())
             }
             Self::Text(Part::Main) => {
-                let main = read(Speed::Main)?.main;
+                let main = read(ReadingSpeed::Main)?.main;
                 Ok(main.map(|main| main.text + "\n").unwrap_or_default())
             }
-            Self::Text(Part::Whole) => Ok(read(Speed::Skim)?.text + "\n"),
+            Self::Text(Part::Whole) => Ok(read(ReadingSpeed::Skim)?.text + "\n"),
             Self::Items(rules) => Ok(json(&rules.items(html, url, &limits)?)),
         }
     }
@@ -128,12 +128,12 @@ fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn rules(path: &Path) -> anyhow::Result<Rules> {
+fn rules(path: &Path) -> anyhow::Result<ItemRules> {
     let shown = || visible(&path.display().to_string()).into_owned();
     let mut text = String::new();
     let file = File::open(path).with_context(|| format!("cannot read {}", shown()))?;
     file.take(LARGEST_RULES)
         .read_to_string(&mut text)
         .with_context(|| format!("cannot read {}", shown()))?;
-    Rules::parse(&text).with_context(|| format!("the rules in {} cannot be used", shown()))
+    ItemRules::parse(&text).with_context(|| format!("the rules in {} cannot be used", shown()))
 }

@@ -10,9 +10,10 @@ use crate::exit::ExitStatus;
 use crate::flags::CtlArguments;
 use crate::nearest::nearest;
 use crate::resolve::{Environment, resolve};
+use crate::settings::binding::SettingValue;
 use crate::settings::file::FileSettings;
+use crate::settings::layer::{Layer, SettingOrigin};
 use crate::settings::problem::Problem;
-use crate::settings::{BudgetSettings, PaceSettings, Settings};
 use crate::{Failure, write_out};
 
 const PLAIN: [&str; 3] = ["pause", "continue", "stop"];
@@ -86,13 +87,16 @@ fn read(words: &[String]) -> Result<Order, Vec<Problem>> {
             )));
         }
     };
+    let known = FIGURES.into_iter().find(|name| *name == word);
+    if let Some((word, value)) = known.zip(value) {
+        return figure(word, value).map(Order::Change);
+    }
     match (word, value) {
         ("pause", None) => Ok(Order::Pause),
         ("continue", None) => Ok(Order::Continue),
         ("stop", None) => Ok(Order::Stop),
         (word, Some(_)) if PLAIN.contains(&word) => Err(problem(format!("{word} takes no value"))),
-        (word, Some(value)) if FIGURES.contains(&word) => figure(word, value).map(Order::Change),
-        (word, None) if FIGURES.contains(&word) => {
+        (word, None) if known.is_some() => {
             Err(problem(format!("{word} needs a value, as --{word} does")))
         }
         (word, _) => {
@@ -110,31 +114,13 @@ fn all() -> Vec<&'static str> {
 }
 
 /// Reads a value as the flag of the same name does, with its range.
-fn figure(word: &str, value: &str) -> Result<Change, Vec<Problem>> {
-    let unlimited = value == UNLIMITED && word.starts_with("max-");
-    let given = |name: &str| (word == name && !unlimited).then(|| value.to_owned());
-    let settings = Settings {
-        pace: PaceSettings {
-            rate: given("rate"),
-            delay: given("delay"),
-            concurrency: given("concurrency"),
-            host_concurrency: given("host-concurrency"),
-            ..PaceSettings::default()
-        },
-        budget: BudgetSettings {
-            max_pages: given("max-pages"),
-            max_pages_per_host: given("max-pages-per-host"),
-            max_bytes: given("max-bytes"),
-            max_time: given("max-time"),
-            ..BudgetSettings::default()
-        },
-        ..Settings::default()
-    };
-    let resolved = resolve(
-        &settings,
-        FileSettings::default(),
-        &Environment::of_process(),
-    )?;
+fn figure(word: &'static str, value: &str) -> Result<Change, Vec<Problem>> {
+    let mut flags = Layer::default();
+    if value != UNLIMITED || !word.starts_with("max-") {
+        let value = SettingValue::Text(value.to_owned());
+        flags.insert(word, value, SettingOrigin::Flag);
+    }
+    let resolved = resolve(flags, FileSettings::default(), &Environment::of_process())?;
     let (pace, limits) = (resolved.config.politeness, resolved.config.limits);
     let change = match word {
         "rate" => pace.rate.map(Change::Rate),

@@ -10,36 +10,22 @@ use clewline::{JobStanding, StoredJob};
 use crate::exit::ExitStatus;
 use crate::flags::ResumeArguments;
 use crate::message::Speaker;
-use crate::resolve::{Environment, Resolved, Talk, resolve, show};
-use crate::settings::Settings;
-use crate::settings::file::{self, FileSettings};
-use crate::settings::layer::{Layer, Origin};
+use crate::resolve::{Environment, Resolved, Talk, resolve};
+use crate::settings::SettingMark::NewCrawl;
+use crate::settings::all;
+use crate::settings::file::FileSettings;
+use crate::settings::layer::{Layer, SettingOrigin};
 use crate::settings::problem::Problem;
 use crate::{Failure, advice, crawl, views};
 
-/// Flags of a new crawl that mean nothing to one that is there.
-const FOREIGN: [&str; 4] = ["output", "overwrite", "no-output", "in-memory"];
-
 /// Goes on with a job.
 pub(crate) fn resume(arguments: ResumeArguments) -> Result<ExitStatus, Failure> {
-    let flags = Settings {
-        scope: arguments.scope,
-        budget: arguments.budget,
-        pace: arguments.pace,
-        request: arguments.request,
-        network: arguments.network,
-        output: arguments.output,
-        console: arguments.console,
-        ..Settings::default()
-    };
-    let layer = Layer::of_flags(&flags);
-    let foreign = FOREIGN
-        .iter()
-        .filter(|key| layer.origin(key) == Origin::Flag);
+    let flags = arguments.settings.0;
+    let foreign = all().filter(|setting| setting.is(NewCrawl) && flags.is_given(setting.name));
     let problems: Vec<Problem> = foreign
-        .map(|key| {
+        .map(|setting| {
             Problem::new(
-                format!("--{key}"),
+                flags.place(setting.name),
                 "belongs to a new crawl, not to `resume`",
             )
         })
@@ -48,7 +34,7 @@ pub(crate) fn resume(arguments: ResumeArguments) -> Result<ExitStatus, Failure> 
         return Err(Failure::Usage(problems));
     }
     let job = super::unfinished(arguments.dir)?;
-    let resolved = combined(&flags, &job).map_err(Failure::Usage)?;
+    let resolved = combined(flags, &job).map_err(Failure::Usage)?;
     if job.standing == JobStanding::Finished && !job.has_work_for(&resolved.config) {
         if resolved.options.talk != Talk::Quiet {
             let path = job.path.display();
@@ -76,15 +62,10 @@ pub(crate) fn resume(arguments: ResumeArguments) -> Result<ExitStatus, Failure> 
 }
 
 /// The stored configuration with the flags over it.
-fn combined(flags: &Settings, job: &StoredJob) -> Result<Resolved, Vec<Problem>> {
+fn combined(flags: Layer, job: &StoredJob) -> Result<Resolved, Vec<Problem>> {
     let stored = &job.config;
-    let mut problems = Vec::new();
-    let lower = file::read("job.toml", &show::reusable(stored), &mut problems);
-    if !problems.is_empty() {
-        return Err(problems);
-    }
     let lower = FileSettings {
-        layer: lower.layer.all_from(&Origin::Job),
+        layer: Layer::of_job(stored),
         hosts: Vec::new(),
     };
     let mut resolved = resolve(flags, lower, &Environment::of_process())?;
@@ -93,7 +74,7 @@ fn combined(flags: &Settings, job: &StoredJob) -> Result<Resolved, Vec<Problem>>
     config.politeness.hosts.clone_from(&stored.politeness.hosts);
     let fields = &mut config.fetch.host_headers;
     fields.clone_from(&stored.fetch.host_headers);
-    if resolved.origins.origin("cookies") != Origin::Flag {
+    if resolved.origins.origin("cookies") != SettingOrigin::Flag {
         config
             .fetch
             .cookie_file

@@ -1,7 +1,7 @@
-//! The name of a job folder that nobody named.
+//! The folders and files that settings name, and the name of a job folder that nobody named.
 //!
 //! Owns the way from roots to a name that every file system takes. It refuses to look at the
-//! disk and at the clock; the date is an argument.
+//! clock; the date is an argument.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -42,6 +42,16 @@ pub(crate) fn earlier(text: &str) -> Result<PathBuf, String> {
         Ok(path)
     } else {
         Err("is not a folder".to_owned())
+    }
+}
+
+/// A file that must be there.
+pub(crate) fn existing_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match std::fs::metadata(&path) {
+        Ok(found) if found.is_dir() => Err("is a folder, not a file".to_owned()),
+        Ok(_) => Ok(path),
+        Err(error) => Err(format!("cannot be read: {error}")),
     }
 }
 

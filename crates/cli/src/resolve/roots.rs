@@ -10,10 +10,10 @@ use std::io::{BufRead, BufReader, Read, stdin};
 use clewline::config::Root;
 use clewline_core::url::UrlError;
 
-use super::read::quote;
 use crate::flags;
 use crate::message::shown;
 use crate::nearest::nearest;
+use crate::settings::binding::quote;
 use crate::settings::layer::Layer;
 use crate::settings::problem::Problem;
 

@@ -1,4 +1,4 @@
-//! The notations of settings that concern the wire: header fields, proxies, addresses.
+//! The notations of settings that concern the wire: header fields, proxies, addresses, patterns.
 //!
 //! Owns their syntax. Each reader answers with a phrase that follows the quoted text or, for
 //! secrets, stands alone; none of them repeats the text.
@@ -9,9 +9,13 @@ use clewline::config::Secret;
 use clewline_core::address::Cidr;
 use clewline_core::url::CrawlUrl;
 
+use crate::settings::registry::ALL_PRIVATE;
+
 type Read<T> = Result<T, &'static str>;
 
 const DNS_PORT: u16 = 53;
+/// A regular expression that takes more room is not meant.
+const LARGEST_PATTERN: usize = 10 << 20;
 /// Fields that frame a message or that another setting owns.
 const OWNED_FIELDS: [(&str, &str); 6] = [
     (
@@ -189,12 +193,39 @@ pub(crate) fn dns(text: &str) -> Read<SocketAddr> {
 
 /// A range, or every address for `all`.
 pub(crate) fn private_range(text: &str) -> Result<Vec<Cidr>, String> {
-    if text == crate::settings::ALL_PRIVATE {
+    if text == ALL_PRIVATE {
         return Ok(Cidr::ALL.to_vec());
     }
     text.parse()
         .map(|range| vec![range])
         .map_err(|error: clewline_core::address::CidrError| error.to_string())
+}
+
+/// A regular expression over URLs.
+pub(crate) fn pattern(text: &str) -> Result<String, String> {
+    let built = regex::RegexBuilder::new(text)
+        .size_limit(LARGEST_PATTERN)
+        .build();
+    built.map(|_| text.to_owned()).map_err(|error| {
+        let reason = error.to_string();
+        let last = reason.lines().last().unwrap_or_default();
+        let last = last.strip_prefix("error: ").unwrap_or(last);
+        format!("is not a regular expression: {last}")
+    })
+}
+
+/// `example.com`, `*.example.com` or `*`, in the form in which hosts are compared.
+pub(crate) fn host_pattern(text: &str) -> Read<String> {
+    if text == "*" {
+        return Ok(text.to_owned());
+    }
+    let (prefix, host) = match text.strip_prefix("*.") {
+        Some(host) => ("*.", host),
+        None => ("", text),
+    };
+    clewline_core::url::parse_host(host)
+        .map(|host| format!("{prefix}{host}"))
+        .ok_or("is not a host name; write it without scheme, port and path")
 }
 
 #[cfg(test)]

@@ -1,21 +1,23 @@
 //! Reads `clewline.toml`.
 //!
 //! Owns where the file is looked for and the way from its keys to a [`Layer`]. The keys and
-//! their kinds come from the flags' definitions, so a flag is a key and nothing else is. All
+//! their kinds come from the registry, so a flag is a key and nothing else is. All
 //! problems are collected, each with its line.
 
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgAction, Args, Command};
-use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::layer::{Layer, Origin};
+use super::SettingMark::ValueOptional;
+use super::binding::{SettingValue, ValueKind};
+use super::hosts::HOST_SETTINGS;
+use super::layer::{Layer, SettingOrigin};
 use super::problem::Problem;
-use super::{ALL_PRIVATE, HostSettings, definitions, key_of};
+use super::registry::ALL_PRIVATE;
+use super::{Setting, all};
 use crate::message::shown;
 use crate::nearest::nearest;
 
@@ -77,14 +79,13 @@ pub(crate) fn read(name: &str, text: &str, problems: &mut Vec<Problem>) -> FileS
             shown(error.message()),
         ));
     }
-    let known = definitions();
     let mut settings = FileSettings::default();
     let mut reader = Reader { source, problems };
     for (key, value) in document.get_ref() {
         if key.get_ref() == HOST_KEY {
             settings.hosts = reader.hosts(value);
         } else {
-            reader.entry(&known, (key, value), &mut settings.layer);
+            reader.entry(all(), (key, value), &mut settings.layer);
         }
     }
     settings
@@ -110,39 +111,13 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The kinds of values, as the flags' definitions know them.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Switch,
-    Count,
-    Text,
-    Texts,
-}
-
-impl Kind {
-    fn of(arg: &Arg) -> Self {
-        match arg.get_action() {
-            ArgAction::SetTrue => Self::Switch,
-            ArgAction::Count => Self::Count,
-            ArgAction::Append => Self::Texts,
-            _ if arg
-                .get_possible_values()
-                .iter()
-                .any(|value| value.get_name() == "true") =>
-            {
-                Self::Switch
-            }
-            _ => Self::Text,
-        }
-    }
-
-    const fn expected(self) -> &'static str {
-        match self {
-            Self::Switch => "is a switch: write true or false",
-            Self::Count => "is a number from 0 to 3",
-            Self::Text => "takes one value: a text in quotes, or a number",
-            Self::Texts => "takes a text in quotes or a list of such",
-        }
+/// What to write for a value of a kind.
+const fn expected(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Switch => "is a switch: write true or false",
+        ValueKind::Level => "is a number from 0 to 3",
+        ValueKind::Number | ValueKind::Text => "takes one value: a text in quotes, or a number",
+        ValueKind::Texts => "takes a text in quotes or a list of such",
     }
 }
 
@@ -157,31 +132,34 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn entry(&mut self, known: &Command, (key, value): Entry<'_, '_>, layer: &mut Layer) {
+    /// Takes one key with its value; the keys are the names of the settings.
+    fn entry<T: Default + 'static>(
+        &mut self,
+        known: impl Iterator<Item = &'static Setting<T>> + Clone,
+        (key, value): Entry<'_, '_>,
+        layer: &mut Layer,
+    ) {
         let line = self.source.line(key.span().start);
-        let origin = Origin::File {
+        let origin = SettingOrigin::File {
             name: self.source.name.to_owned(),
             line,
         };
         let key = key.get_ref().as_ref();
         let place = origin.place(&shown(key));
-        let Some(arg) = known.get_arguments().find(|arg| key_of(arg) == key) else {
-            let message = "is not a setting";
-            let mut problem = Problem::new(place, message);
+        let Some(setting) = known.clone().find(|setting| setting.name == key) else {
+            let mut problem = Problem::new(place, "is not a setting");
             problem.hint = suggestion(known, key);
             self.problems.push(problem);
             return;
         };
-        match convert(arg, value.get_ref()) {
-            Some(value) => layer.insert(key, value, origin),
-            None => self
-                .problems
-                .push(Problem::new(place, Kind::of(arg).expected())),
+        let kind = setting.describe(&mut T::default()).kind;
+        match convert(kind, setting.is(ValueOptional), value.get_ref()) {
+            Some(value) => layer.insert(setting.name, value, origin),
+            None => self.problems.push(Problem::new(place, expected(kind))),
         }
     }
 
     fn hosts(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<Layer> {
-        let known = HostSettings::augment_args(Command::new(HOST_KEY));
         let tables = match value.get_ref() {
             DeValue::Array(items) => items.iter().map(|item| item.get_ref().as_table()).collect(),
             _ => None,
@@ -195,45 +173,37 @@ impl Reader<'_> {
             ));
             return Vec::new();
         };
-        tables
-            .into_iter()
-            .map(|table| {
-                let mut layer = Layer::default();
-                for entry in table {
-                    self.entry(&known, entry, &mut layer);
-                }
-                layer
-            })
-            .collect()
+        let mut layers = Vec::new();
+        for table in tables {
+            let mut layer = Layer::default();
+            for entry in table {
+                self.entry(HOST_SETTINGS.iter(), entry, &mut layer);
+            }
+            layers.push(layer);
+        }
+        layers
     }
 }
 
-fn convert(arg: &Arg, value: &DeValue<'_>) -> Option<Value> {
-    match (Kind::of(arg), value) {
-        (Kind::Switch, DeValue::Boolean(value)) => Some(Value::from(*value)),
-        (Kind::Count, DeValue::Integer(number)) => {
-            let number: u8 = number.as_str().parse().ok()?;
-            (number <= 3).then(|| Value::from(number))
+fn convert(kind: ValueKind, is_optional: bool, value: &DeValue<'_>) -> Option<SettingValue> {
+    match (kind, value) {
+        (ValueKind::Switch, DeValue::Boolean(on)) => Some(SettingValue::Switch(*on)),
+        (ValueKind::Level, DeValue::Integer(number)) => {
+            let level: u8 = number.as_str().parse().ok()?;
+            (level <= 3).then_some(SettingValue::Level(level))
         }
-        (Kind::Text, value) => scalar(value).map(Value::from),
-        (Kind::Texts, DeValue::Boolean(all)) if takes_nothing(arg) => Some(Value::from(if *all {
-            vec![ALL_PRIVATE]
-        } else {
-            Vec::new()
-        })),
-        (Kind::Texts, DeValue::Array(items)) => items
-            .iter()
-            .map(|item| scalar(item.get_ref()))
-            .collect::<Option<Vec<String>>>()
-            .map(Value::from),
-        (Kind::Texts, value) => scalar(value).map(|text| Value::from(vec![text])),
+        (ValueKind::Number | ValueKind::Text, value) => scalar(value).map(SettingValue::Text),
+        (ValueKind::Texts, DeValue::Boolean(all)) if is_optional => {
+            let all = all.then(|| ALL_PRIVATE.to_owned());
+            Some(SettingValue::Texts(all.into_iter().collect()))
+        }
+        (ValueKind::Texts, DeValue::Array(items)) => {
+            let texts = items.iter().map(|item| scalar(item.get_ref()));
+            texts.collect::<Option<_>>().map(SettingValue::Texts)
+        }
+        (ValueKind::Texts, value) => scalar(value).map(|text| SettingValue::Texts(vec![text])),
         _ => None,
     }
-}
-
-fn takes_nothing(arg: &Arg) -> bool {
-    arg.get_num_args()
-        .is_some_and(|range| range.min_values() == 0)
 }
 
 fn scalar(value: &DeValue<'_>) -> Option<String> {
@@ -246,25 +216,26 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
 }
 
 /// What the writer of an unknown key may have meant.
-fn suggestion(known: &Command, key: &str) -> Option<String> {
+fn suggestion<T: 'static>(
+    known: impl Iterator<Item = &'static Setting<T>> + Clone,
+    key: &str,
+) -> Option<String> {
     let dashed = key.trim_start_matches('-').replace('_', "-");
-    let alias = known.get_arguments().find(|arg| {
-        let aliases = arg.get_all_aliases().unwrap_or_default();
-        let short = arg.get_short().map(String::from);
-        short.as_deref() == Some(key) || aliases.contains(&key) || key_of(arg) == dashed
+    let alias = known.clone().find(|setting| {
+        let short = setting.short.map(String::from);
+        short.as_deref() == Some(key) || setting.alias == Some(key) || setting.name == dashed
     });
     alias
-        .map(key_of)
-        .or_else(|| nearest(&dashed, known.get_arguments().map(key_of)))
+        .map(|setting| setting.name)
+        .or_else(|| nearest(&dashed, known.map(|setting| setting.name)))
         .map(|name| format!("for `{}` write `{name}`", shown(key)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
 
-    fn check(text: &str) -> (Settings, Vec<String>) {
+    fn check(text: &str) -> (Layer, Vec<String>) {
         let mut problems = Vec::new();
         let settings = read("f.toml", text, &mut problems);
         let lines = problems
@@ -274,22 +245,22 @@ mod tests {
                 None => one.to_string(),
             })
             .collect();
-        (settings.layer.read(), lines)
+        (settings.layer, lines)
     }
 
     #[test]
     fn all_kinds_are_read() {
         let text = "url = 'example.com'\ntries = 3\nrate = 2.5\nlist = true\nverbose = 2\n\
                     include = ['a', 'b']\nallow-private = true\n";
-        let (settings, problems) = check(text);
+        let (layer, problems) = check(text);
         assert_eq!(problems, [""; 0]);
-        assert_eq!(settings.input.url, ["example.com"]);
-        assert_eq!(settings.pace.tries.as_deref(), Some("3"));
-        assert_eq!(settings.pace.rate.as_deref(), Some("2.5"));
-        assert!(settings.output.list);
-        assert_eq!(settings.console.verbose, 2);
-        assert_eq!(settings.scope.include, ["a", "b"]);
-        assert_eq!(settings.network.allow_private, [ALL_PRIVATE]);
+        assert_eq!(layer.texts("url"), ["example.com"]);
+        assert_eq!(layer.texts("tries"), ["3"]);
+        assert_eq!(layer.texts("rate"), ["2.5"]);
+        assert_eq!(layer.value("list"), Some(&SettingValue::Switch(true)));
+        assert_eq!(layer.value("verbose"), Some(&SettingValue::Level(2)));
+        assert_eq!(layer.texts("include"), ["a", "b"]);
+        assert_eq!(layer.texts("allow-private"), [ALL_PRIVATE]);
     }
 
     #[test]

@@ -6,14 +6,17 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::{Map, Value};
+use clewline::config::Config;
 
-use super::Settings;
+use super::SettingMark::{NewCrawl, OneRun, Secret};
+use super::binding::SettingValue;
 use super::problem::Problem;
+use super::{Effective, Relation, Setting, all};
+use crate::resolve::Options;
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum SettingOrigin {
     /// The command line.
     Flag,
     /// A line of the configuration file.
@@ -26,19 +29,19 @@ pub(crate) enum Origin {
     Default,
 }
 
-impl Origin {
+impl SettingOrigin {
     /// How to name a setting to whoever wrote it there.
-    pub(crate) fn place(&self, key: &str) -> String {
+    pub(crate) fn place(&self, name: &str) -> String {
         match self {
-            Self::File { name, line } => format!("{name}:{line}: {key}"),
-            Self::Job => format!("job.toml: {key}"),
-            _ if key == "url" => "URL".to_owned(),
-            _ => format!("--{key}"),
+            Self::File { name: file, line } => format!("{file}:{line}: {name}"),
+            Self::Job => format!("job.toml: {name}"),
+            _ if name == "url" => "URL".to_owned(),
+            _ => format!("--{name}"),
         }
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag => formatter.write_str("flag"),
@@ -50,150 +53,152 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Settings of which the newest source decides: one of them given in a higher layer removes
-/// all of them from the lower ones.
-const REPLACE_EACH_OTHER: [&[&str]; 5] = [
-    &["url", "input-file"],
-    &["cookies", "no-cookies"],
-    &["output", "no-output"],
-    &["delay", "rate"],
-    &["quiet", "verbose"],
-];
-
-/// Settings that cannot both be meant.
-const CONTRADICT: [(&str, &str); 4] = [
-    ("cookies", "no-cookies"),
-    ("output", "no-output"),
-    ("delay", "rate"),
-    ("quiet", "verbose"),
-];
-
-/// Switches that are another way to write a setting: the switch, the setting, its value.
-const SWITCHES: [(&str, &str, &str); 4] = [
-    ("no-parent", "scope", "path"),
-    ("lenient", "scope", "domain"),
-    ("strict", "scope", "host"),
-    ("warc-zstd", "warc-compression", "zstd"),
-];
-
-/// Values by key, each with its origin.
+/// Values by the names of their settings, each with its origin.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layer {
-    values: Map<String, Value>,
-    origins: BTreeMap<String, Origin>,
+    given: BTreeMap<&'static str, (SettingValue, SettingOrigin)>,
 }
 
 impl Layer {
-    /// What the command line says.
-    pub(crate) fn of_flags(settings: &Settings) -> Self {
+    /// What a job that goes on takes over from its configuration; secrets are not kept there.
+    pub(crate) fn of_job(config: &Config) -> Self {
+        let mut stored = Effective {
+            config: config.clone(),
+            options: Options::default(),
+        };
         let mut layer = Self::default();
-        if let Ok(Value::Object(values)) = serde_json::to_value(settings) {
-            for (key, value) in values {
-                layer.insert(&key, value, Origin::Flag);
+        for setting in all() {
+            let is_kept = ![NewCrawl, OneRun, Secret]
+                .iter()
+                .any(|mark| setting.is(*mark));
+            if let Some(value) = setting.describe(&mut stored).value.filter(|_| is_kept) {
+                layer.insert(setting.name, value, SettingOrigin::Job);
             }
         }
         layer
     }
 
-    pub(crate) fn insert(&mut self, key: &str, value: Value, origin: Origin) {
-        // A flag that is not there arrives as null, false, zero or an empty list; in a file
-        // somebody wrote it.
-        if origin == Origin::Flag && !says_something(&value) {
-            return;
-        }
-        if !value.is_null() {
-            self.values.insert(key.to_owned(), value);
-        }
-        self.origins.insert(key.to_owned(), origin);
+    pub(crate) fn insert(
+        &mut self,
+        name: &'static str,
+        value: SettingValue,
+        origin: SettingOrigin,
+    ) {
+        self.given.insert(name, (value, origin));
     }
 
-    /// Says that all values come from the same place.
-    pub(crate) fn all_from(mut self, place: &Origin) -> Self {
-        for origin in self.origins.values_mut() {
-            origin.clone_from(place);
-        }
-        self
+    pub(crate) fn value(&self, name: &str) -> Option<&SettingValue> {
+        self.given.get(name).map(|(value, _)| value)
     }
 
-    fn remove(&mut self, key: &str) {
-        self.values.remove(key);
-        self.origins.remove(key);
+    /// The texts of a setting that may be repeated.
+    pub(crate) fn texts(&self, name: &str) -> &[String] {
+        self.value(name)
+            .map(SettingValue::texts)
+            .unwrap_or_default()
     }
 
-    fn has(&self, key: &str) -> bool {
-        self.values.get(key).is_some_and(says_something)
+    pub(crate) fn origin(&self, name: &str) -> SettingOrigin {
+        let given = self.given.get(name);
+        given.map_or(SettingOrigin::Default, |(_, origin)| origin.clone())
+    }
+
+    /// How to name a setting to whoever wrote it.
+    pub(crate) fn place(&self, name: &str) -> String {
+        self.origin(name).place(name)
+    }
+
+    /// Whether anybody gave the setting.
+    pub(crate) fn is_given(&self, name: &str) -> bool {
+        self.given.contains_key(name)
+    }
+
+    /// Whether somebody wrote the setting for this run; what a job kept is not that.
+    pub(crate) fn is_written(&self, name: &str) -> bool {
+        self.is_given(name) && self.origin(name) != SettingOrigin::Job
+    }
+
+    fn asks_for(&self, name: &str) -> bool {
+        self.value(name).is_some_and(SettingValue::says_something)
     }
 
     /// Turns switches into the settings that they stand for and names what cannot both be meant.
     pub(crate) fn tidy(&mut self, problems: &mut Vec<Problem>) {
-        for (switch, key, meant) in SWITCHES {
-            if !self.has(switch) {
-                continue;
-            }
-            let origin = self.origin(switch);
-            let place = origin.place(switch);
-            self.remove(switch);
-            let other = self.values.get(key).and_then(Value::as_str);
-            match other.filter(|other| *other != meant) {
-                Some(other) => problems.push(Problem::new(
-                    place,
-                    format!("means --{key} {meant}, which contradicts --{key} {other}; keep one"),
-                )),
-                None => self.insert(key, Value::from(meant), origin),
+        for setting in all() {
+            match setting.relation {
+                Some(Relation::StandsFor(meant, value)) => {
+                    self.replace_switch(setting.name, (meant, value), problems);
+                }
+                Some(Relation::Contradicts(other))
+                    if self.asks_for(setting.name) && self.asks_for(other) =>
+                {
+                    let message = format!("contradicts --{other}; keep one");
+                    problems.push(Problem::new(self.place(setting.name), message));
+                }
+                _ => {}
             }
         }
-        for (one, other) in CONTRADICT {
-            if self.has(one) && self.has(other) {
-                let place = self.origin(one).place(one);
-                problems.push(Problem::new(
-                    place,
-                    format!("contradicts --{other}; keep one"),
-                ));
-            }
+    }
+
+    fn replace_switch(
+        &mut self,
+        switch: &str,
+        (name, value): (&'static str, &str),
+        problems: &mut Vec<Problem>,
+    ) {
+        let Some((SettingValue::Switch(true), origin)) = self.given.remove(switch) else {
+            return;
+        };
+        match self.texts(name).iter().find(|other| *other != value) {
+            Some(other) => problems.push(Problem::new(
+                origin.place(switch),
+                format!("means --{name} {value}, which contradicts --{name} {other}; keep one"),
+            )),
+            None => self.insert(name, SettingValue::Text(value.to_owned()), origin),
         }
     }
 
     /// Lays this layer over a lower one.
     pub(crate) fn over(mut self, mut lower: Self) -> Self {
-        for group in REPLACE_EACH_OTHER {
-            if group.iter().any(|key| self.origins.contains_key(*key)) {
-                for key in group {
-                    lower.remove(key);
-                }
+        for setting in all() {
+            if let Some(Relation::Contradicts(other) | Relation::CompletedBy(other)) =
+                setting.relation
+                && (self.is_given(setting.name) || self.is_given(other))
+            {
+                lower.given.remove(setting.name);
+                lower.given.remove(other);
             }
         }
-        for (key, value) in lower.values {
-            self.values.entry(key).or_insert(value);
-        }
-        for (key, origin) in lower.origins {
-            self.origins.entry(key).or_insert(origin);
+        for (name, given) in lower.given {
+            self.given.entry(name).or_insert(given);
         }
         self
     }
 
-    pub(crate) fn origin(&self, key: &str) -> Origin {
-        self.origins.get(key).cloned().unwrap_or(Origin::Default)
-    }
-
-    /// How to name a setting to whoever wrote it.
-    pub(crate) fn place(&self, key: &str) -> String {
-        self.origin(key).place(key)
-    }
-
-    /// The values in their typed form.
-    pub(crate) fn read<T: serde::de::DeserializeOwned>(&self) -> T {
-        serde_json::from_value(Value::Object(self.values.clone()))
-            .expect("each value was read by the kind of its field")
-    }
-}
-
-fn says_something(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(on) => *on,
-        Value::Array(items) => !items.is_empty(),
-        Value::Number(number) => number.as_u64() != Some(0),
-        _ => true,
+    /// Reads all values into their fields. One that is refused is told, and counts from then on
+    /// as one that nobody gave.
+    pub(crate) fn read<'s, T: 'static>(
+        &mut self,
+        settings: impl Iterator<Item = &'s Setting<T>>,
+        to: &mut T,
+        problems: &mut Vec<Problem>,
+    ) {
+        for setting in settings {
+            let Some((value, origin)) = self.given.get(setting.name) else {
+                continue;
+            };
+            let refused = setting.read(value, to);
+            if refused.is_empty() {
+                continue;
+            }
+            let place = origin.place(setting.name);
+            self.given.remove(setting.name);
+            for one in refused {
+                let mut problem = Problem::new(place.clone(), one.message);
+                problem.hint = one.hint.map(str::to_owned);
+                problems.push(problem);
+            }
+        }
     }
 }
 
@@ -201,16 +206,22 @@ fn says_something(value: &Value) -> bool {
 mod tests {
     use super::*;
 
-    fn layer(origin: &Origin, values: &[(&str, Value)]) -> Layer {
+    fn text(value: &str) -> SettingValue {
+        SettingValue::Text(value.to_owned())
+    }
+
+    const ON: SettingValue = SettingValue::Switch(true);
+
+    fn layer(origin: &SettingOrigin, values: &[(&'static str, SettingValue)]) -> Layer {
         let mut layer = Layer::default();
-        for (key, value) in values {
-            layer.insert(key, value.clone(), origin.clone());
+        for (name, value) in values {
+            layer.insert(name, value.clone(), origin.clone());
         }
         layer
     }
 
-    fn file() -> Origin {
-        Origin::File {
+    fn file() -> SettingOrigin {
+        SettingOrigin::File {
             name: "f".to_owned(),
             line: 1,
         }
@@ -218,57 +229,42 @@ mod tests {
 
     #[test]
     fn higher_layers_win() {
-        let flags = layer(
-            &Origin::Flag,
-            &[("tries", "2".into()), ("rate", "5/s".into())],
-        );
-        let lower = layer(
-            &file(),
-            &[
-                ("tries", "3".into()),
-                ("delay", "1s".into()),
-                ("depth", "4".into()),
-            ],
-        );
-        let merged = flags.over(lower);
-        let settings: Settings = merged.read();
-        assert_eq!(settings.pace.tries.as_deref(), Some("2"));
-        assert_eq!(settings.scope.depth.as_deref(), Some("4"));
-        assert_eq!(settings.pace.delay, None, "the flag's rate replaces it");
-        assert_eq!(merged.origin("tries"), Origin::Flag);
+        let flags = [("tries", text("2")), ("rate", text("5/s"))];
+        let lower = [
+            ("tries", text("3")),
+            ("delay", text("1s")),
+            ("depth", text("4")),
+        ];
+        let merged = layer(&SettingOrigin::Flag, &flags).over(layer(&file(), &lower));
+        assert_eq!(merged.value("tries"), Some(&text("2")));
+        assert_eq!(merged.value("depth"), Some(&text("4")));
+        assert_eq!(merged.value("delay"), None, "the flag's rate replaces it");
+        assert_eq!(merged.origin("tries"), SettingOrigin::Flag);
         assert_eq!(merged.origin("depth"), file());
-        assert_eq!(merged.origin("list"), Origin::Default);
-    }
-
-    #[test]
-    fn a_switch_for_a_reach_is_a_scope() {
-        let mut problems = Vec::new();
-        let mut flags = layer(&Origin::Flag, &[("no-parent", true.into())]);
-        flags.tidy(&mut problems);
-        let merged = flags.over(layer(&file(), &[("scope", "any".into())]));
-        assert_eq!(
-            merged.read::<Settings>().scope.scope.as_deref(),
-            Some("path")
-        );
-        assert!(problems.is_empty());
+        assert_eq!(merged.origin("list"), SettingOrigin::Default);
     }
 
     #[test]
     fn a_switch_and_its_setting_replace_each_other_across_layers() {
-        let named = |compression: &str| vec![("warc-compression", Value::from(compression))];
-        let switch = vec![("warc-zstd", Value::from(true))];
-        for (above, below, expected) in [
-            (switch.clone(), named("small"), "zstd"),
-            (named("small"), switch.clone(), "small"),
-            (vec![], switch, "zstd"),
+        let zstd = || vec![("warc-zstd", ON)];
+        let small = || vec![("warc-compression", text("small"))];
+        for (above, below, name, expected) in [
+            (zstd(), small(), "warc-compression", "zstd"),
+            (small(), zstd(), "warc-compression", "small"),
+            (vec![], zstd(), "warc-compression", "zstd"),
+            (
+                vec![("no-parent", ON)],
+                vec![("scope", text("any"))],
+                "scope",
+                "path",
+            ),
         ] {
-            let (mut flags, mut lower) = (layer(&Origin::Flag, &above), layer(&file(), &below));
+            let mut flags = layer(&SettingOrigin::Flag, &above);
+            let mut lower = layer(&file(), &below);
             let mut problems = Vec::new();
             flags.tidy(&mut problems);
             lower.tidy(&mut problems);
-            let settings: Settings = flags.over(lower).read();
-            let found = settings.output.warc_compression;
-            assert_eq!(found.as_deref(), Some(expected));
+            assert_eq!(flags.over(lower).value(name), Some(&text(expected)));
             assert!(problems.is_empty());
         }
     }
@@ -276,16 +272,13 @@ mod tests {
     #[test]
     fn contradictions_are_named() {
         let mut problems = Vec::new();
-        layer(
-            &Origin::Flag,
-            &[
-                ("strict", true.into()),
-                ("lenient", true.into()),
-                ("delay", "1s".into()),
-                ("rate", "1/s".into()),
-            ],
-        )
-        .tidy(&mut problems);
+        let values = [
+            ("strict", ON),
+            ("lenient", ON),
+            ("delay", text("1s")),
+            ("rate", text("1/s")),
+        ];
+        layer(&SettingOrigin::Flag, &values).tidy(&mut problems);
         let places: Vec<&str> = problems.iter().map(|one| one.place.as_str()).collect();
         assert_eq!(places, ["--strict", "--delay"]);
     }

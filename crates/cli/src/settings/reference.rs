@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use clap::{Arg, ArgAction, Args, Command};
-
-use super::{HostSettings, definitions, key_of};
-use crate::flags::default_text;
-use crate::resolve::show::defaults;
+use super::SettingMark::{Positional, ValueOptional};
+use super::binding::{Description, ValueKind};
+use super::hosts::HOST_SETTINGS;
+use super::registry::SECTIONS;
+use super::{Effective, Setting};
 
 const INTRODUCTION: &str = "\
 # Configuration
@@ -39,70 +39,45 @@ the hosts here: `name = "*"` with `header = ["Name: value"]` sends a field to ev
 /// The page.
 pub(crate) fn markdown() -> String {
     let mut page = String::from(INTRODUCTION);
-    let defaults = defaults();
-    let known = definitions();
-    let mut heading = "";
-    for arg in known.get_arguments() {
-        let own = arg.get_help_heading().unwrap_or_default();
-        if own != heading {
-            let _ = write!(
-                page,
-                "\n## {own}\n\n| flag | key | default | meaning |\n|---|---|---|---|\n"
-            );
-            heading = own;
+    let mut defaults = Effective::of_defaults();
+    for section in &SECTIONS {
+        let head = "| flag | key | default | meaning |\n|---|---|---|---|";
+        let _ = writeln!(page, "\n## {}\n\n{head}", section.heading);
+        for setting in section.settings {
+            let description = setting.describe(&mut defaults);
+            let default = setting.default_text(&description);
+            let default = default.map_or_else(String::new, |text| format!("`{text}`"));
+            let (flag, meaning) = (flag(setting, &description), meaning(setting, &description));
+            let name = setting.name;
+            let _ = writeln!(page, "| {flag} | `{name}` | {default} | {meaning} |");
         }
-        let key = key_of(arg);
-        let standing = defaults.iter().find(|(name, _)| *name == key);
-        let default = standing.and_then(|(_, standing)| default_text(standing));
-        let default = default.map_or_else(String::new, |text| format!("`{text}`"));
-        let _ = writeln!(
-            page,
-            "| {} | `{key}` | {default} | {} |",
-            flag(arg),
-            meaning(arg)
-        );
     }
     page.push_str(HOSTS);
     page.push_str("\n| key | meaning |\n|---|---|\n");
-    for arg in HostSettings::augment_args(Command::new("host")).get_arguments() {
-        let _ = writeln!(page, "| `{}` | {} |", key_of(arg), meaning(arg));
+    for setting in HOST_SETTINGS {
+        let meaning = setting.help.replace('|', "\\|");
+        let _ = writeln!(page, "| `{}` | {meaning} |", setting.name);
     }
     page
 }
 
-fn flag(arg: &Arg) -> String {
-    let Some(long) = arg.get_long() else {
-        return format!("`{}…`", key_of(arg).to_uppercase());
+fn flag(setting: &Setting<Effective>, description: &Description) -> String {
+    if setting.is(Positional) {
+        return format!("`{}…`", setting.value_name);
+    }
+    let short = setting.short.map(|short| format!("-{short}, "));
+    let value = match description.kind {
+        ValueKind::Switch | ValueKind::Level => String::new(),
+        _ if setting.is(ValueOptional) => format!(" [{}]", setting.value_name),
+        _ => format!(" {}", setting.value_name),
     };
-    let short = arg
-        .get_short()
-        .map(|short| format!("-{short}, "))
-        .unwrap_or_default();
-    let takes_value = !matches!(arg.get_action(), ArgAction::SetTrue | ArgAction::Count);
-    let value = arg
-        .get_value_names()
-        .and_then(|names| names.first())
-        .filter(|_| takes_value);
-    let is_optional = arg
-        .get_num_args()
-        .is_some_and(|range| range.min_values() == 0);
-    let value = match value {
-        Some(name) if is_optional => format!(" [{name}]"),
-        Some(name) => format!(" {name}"),
-        None => String::new(),
-    };
-    format!("`{short}--{long}{value}`")
+    format!("`{}--{}{value}`", short.unwrap_or_default(), setting.name)
 }
 
-fn meaning(arg: &Arg) -> String {
-    let mut text = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    let values: Vec<String> = arg
-        .get_possible_values()
-        .iter()
-        .map(|value| format!("`{}`", value.get_name()))
-        .collect();
-    if !values.is_empty() && !matches!(arg.get_action(), ArgAction::SetTrue | ArgAction::Count) {
-        let _ = write!(text, "; one of {}", values.join(", "));
+fn meaning(setting: &Setting<Effective>, description: &Description) -> String {
+    let mut text = setting.help.to_owned();
+    if !description.choices.is_empty() {
+        let _ = write!(text, "; one of `{}`", description.choices.join("`, `"));
     }
     text.replace('|', "\\|")
 }

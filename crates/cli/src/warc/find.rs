@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clewline_warc::cdxj::{Capture, Index};
-use clewline_warc::read::{ReadError, Reader};
+use clewline_warc::cdxj::{Capture, CdxjIndex};
+use clewline_warc::read::{ReadError, WarcReader};
 use clewline_warc::{Moment, surt};
 
 use super::arguments::{GetArguments, Part};
@@ -156,7 +156,7 @@ fn search_index(
     url: &str,
     mut take: impl FnMut(PathBuf, Capture),
 ) -> anyhow::Result<()> {
-    let mut opened = Index::open(index)?;
+    let mut opened = CdxjIndex::open(index)?;
     let read = opened.each(url, |capture| {
         let path = capture.file_in(folder).filter(|path| path.is_file());
         if let Some(path) = path {
@@ -170,7 +170,7 @@ fn search_index(
 fn search_file(path: &Path, url: &str, mut take: impl FnMut(Capture)) -> anyhow::Result<()> {
     let key = surt(url);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let mut reader = Reader::new(open(path)?);
+    let mut reader = WarcReader::new(open(path)?);
     while let Some(next) = reader.next_record() {
         let found = match next {
             Ok(header) if header.target().is_some_and(|target| surt(target) == key) => {

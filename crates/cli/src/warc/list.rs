@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 
-use clewline_warc::http::{self, Head};
-use clewline_warc::read::{Ending, Header, ReadError, Reader};
+use clewline_warc::http::{self, HttpHead};
+use clewline_warc::read::{Header, ReadError, RecordExtent, WarcReader};
 use serde::Serialize;
 
 use super::arguments::Form;
@@ -41,7 +41,7 @@ pub(super) fn list(files: &[PathBuf], form: Form) -> anyhow::Result<ExitStatus> 
     let mut out = Screen::new(stdout());
     let mut status = ExitStatus::Done;
     for path in files {
-        let mut reader = Reader::new(open(path)?);
+        let mut reader = WarcReader::new(open(path)?);
         while let Some(next) = reader.next_record() {
             let row = next.and_then(|header| {
                 let message = message_of(&header, &mut reader);
@@ -68,14 +68,14 @@ pub(super) fn list(files: &[PathBuf], form: Form) -> anyhow::Result<ExitStatus> 
 }
 
 /// Status and media type; what goes wrong on the way is told by the record's end.
-fn message_of(header: &Header, reader: &mut Reader<File>) -> (Option<u16>, Option<String>) {
+fn message_of(header: &Header, reader: &mut WarcReader<File>) -> (Option<u16>, Option<String>) {
     if !header.is_http() {
         return (None, header.value("Content-Type").map(ToOwned::to_owned));
     }
     let Ok((head, _)) = http::split(reader.block()) else {
         return (None, None);
     };
-    let head = Head::parse(&head);
+    let head = HttpHead::parse(&head);
     (head.status(), head.media_type())
 }
 
@@ -83,7 +83,7 @@ fn row_of<'a>(
     path: &'a Path,
     header: &'a Header,
     (status, mime): (Option<u16>, Option<String>),
-    ending: Ending,
+    ending: RecordExtent,
 ) -> Row<'a> {
     let file = path.file_name().and_then(|name| name.to_str());
     Row {

@@ -194,9 +194,9 @@ fn wrong_values_are_told_all_at_once() {
             "-1",
         ],
         "error: --scope: `all` is not one of page, path, host, domain, any\n\
+         error: --depth: `-1` is not a whole number\n\
          error: --delay: `soon` is not a time such as 500ms, 2s, 1m30s or 1h\n\
-         error: --tries: `0` is too small; the least is 1\n\
-         error: --depth: `-1` is not a whole number\n",
+         error: --tries: `0` is too small; the least is 1\n",
     );
 }
 

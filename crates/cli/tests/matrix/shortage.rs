@@ -62,7 +62,7 @@ fn a_full_disk_pauses_the_crawl_until_there_is_room() {
     let mut run = ground.start(&line);
     let mut talk = BufReader::new(run.talk());
     let mut said = String::new();
-    while !said.contains("paused, nothing can be written") {
+    while !said.contains("paused: nothing can be written") {
         let length = talk.read_line(&mut said).unwrap();
         assert!(length > 0, "it ended without a pause: {said}");
     }

@@ -6,8 +6,8 @@ use std::io::Read as _;
 use std::path::Path;
 
 use clewline::rebuild::Existing;
-use clewline_warc::read::Reader;
-use clewline_warc::{Digest, Kind};
+use clewline_warc::read::WarcReader;
+use clewline_warc::{Digest, RecordKind};
 
 /// Small, so that files end and begin all the time.
 pub(crate) const FILE_SIZE: &str = "20k";
@@ -31,7 +31,7 @@ pub(crate) fn keep(folder: &Path) {
         if path.extension().is_some_and(|ending| ending == "gz") {
             let name = path.file_name().unwrap().to_str().unwrap();
             let bytes = fs::read(&path).unwrap();
-            let digest = Digest::of(&bytes).base32();
+            let digest = Digest::sha1(&bytes).base32();
             fs::write(kept.join(format!("{digest}-{name}")), bytes).unwrap();
         }
     }
@@ -44,7 +44,7 @@ pub(crate) fn closed(folder: &Path) -> BTreeMap<String, String> {
         let path = entry.unwrap().path();
         let name = path.file_name()?.to_str()?.to_owned();
         let is_closed = name.ends_with(".warc.gz");
-        is_closed.then(|| (name, Digest::of(&fs::read(&path).unwrap()).base32()))
+        is_closed.then(|| (name, Digest::sha1(&fs::read(&path).unwrap()).base32()))
     });
     closed.collect()
 }
@@ -61,7 +61,7 @@ pub(crate) fn check(folder: &Path) {
     for name in &names {
         assert!(name.ends_with(".warc.gz"), "{name} is still open");
         let file = File::open(folder.join("archive").join(name)).unwrap();
-        let mut reader = Reader::new(file);
+        let mut reader = WarcReader::new(file);
         let mut records = 0;
         while let Some(header) = reader.next_record() {
             let header = header.unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -69,9 +69,13 @@ pub(crate) fn check(folder: &Path) {
             reader.block().read_to_end(&mut block).unwrap();
             let ending = reader.end().unwrap();
             assert!(ending.is_alone && ending.is_closed, "{name}");
-            assert_eq!(header.block_digest(), Some(Digest::of(&block)), "{name}");
-            assert_eq!(header.kind() == Kind::WarcInfo, records == 0, "{name}");
-            if header.kind() == Kind::Metadata {
+            assert_eq!(header.block_digest(), Some(Digest::sha1(&block)), "{name}");
+            assert_eq!(
+                header.kind() == RecordKind::WarcInfo,
+                records == 0,
+                "{name}"
+            );
+            if header.kind() == RecordKind::Metadata {
                 let line = block.split(|byte| *byte == b'\r').next().unwrap();
                 lines.extend_from_slice(line.strip_prefix(b"urls-jsonl: ").unwrap());
                 lines.push(b'\n');

@@ -9,7 +9,7 @@ use clewline_html::references::decoded_text;
 use super::Writer;
 use crate::math::Formula;
 use crate::raised::raised;
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 use crate::tree::NodeId;
 
 /// Elements around a block that may name its language.
@@ -93,14 +93,14 @@ impl Writer<'_, '_> {
             let node = self.tree.node(child);
             match node.tag {
                 _ if self.selection.is_dropped(child) => {}
-                Tag::Text => text.push_str(&decoded_text(node.text)),
-                Tag::Br => text.push('\n'),
-                Tag::Sup | Tag::Sub => text.push_str(&self.plain_raised(child)),
-                Tag::Math | Tag::Script => {
+                NodeKind::Text => text.push_str(&decoded_text(node.text)),
+                NodeKind::Br => text.push('\n'),
+                NodeKind::Sup | NodeKind::Sub => text.push_str(&self.plain_raised(child)),
+                NodeKind::Math | NodeKind::Script => {
                     let formula = Formula::of_node(self.tree, child);
                     text.extend(formula.map(|formula| formula.inline()));
                 }
-                Tag::Svg => {}
+                NodeKind::Svg => {}
                 _ => self.gather(child, text),
             }
         }
@@ -109,7 +109,7 @@ impl Writer<'_, '_> {
     /// The language that the block, its code or an element just around it names.
     fn language(&self, id: NodeId) -> Option<String> {
         let inner = self.tree.children(id).next();
-        let inner = inner.filter(|child| self.tree.node(*child).tag == Tag::Code);
+        let inner = inner.filter(|child| self.tree.node(*child).tag == NodeKind::Code);
         let outer = std::iter::successors(Some(id), |id| Some(self.tree.node(*id).parent));
         let mut places = inner.into_iter().chain(outer.take(NAMING_ANCESTORS + 1));
         places.find_map(|place| named_language(self.tree.node(place).attributes))

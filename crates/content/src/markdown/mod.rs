@@ -16,7 +16,7 @@ use url::Url;
 use crate::drawing;
 use crate::math::{Formula, Layout, MathPiece, pieces};
 use crate::selection::Selection;
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 use crate::tree::{NodeId, Tree};
 use sheet::Sheet;
 
@@ -30,13 +30,18 @@ const LEAST_ROOM: usize = 64 << 10;
 
 /// Markdown, and whether there was room for all of it.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct MarkdownText {
     pub(crate) text: String,
     pub(crate) truncated: bool,
 }
 
 /// Writes a selection; `length` is the page's.
-pub(crate) fn write(tree: &Tree<'_>, selection: &Selection, base: &Url, length: usize) -> Written {
+pub(crate) fn write(
+    tree: &Tree<'_>,
+    selection: &Selection,
+    base: &Url,
+    length: usize,
+) -> MarkdownText {
     let mut writer = Writer {
         tree,
         selection,
@@ -45,7 +50,7 @@ pub(crate) fn write(tree: &Tree<'_>, selection: &Selection, base: &Url, length: 
         inside: Inside::default(),
     };
     writer.children(selection.root);
-    Written {
+    MarkdownText {
         truncated: writer.sheet.truncated,
         text: writer.sheet.finish(),
     }
@@ -92,26 +97,26 @@ impl Writer<'_, '_> {
         let tree = self.tree;
         let node = tree.node(id);
         match node.tag {
-            Tag::Text if self.inside.code => self.span(&decoded_text(node.text)),
-            Tag::Text => self.words(node.text),
-            Tag::Math | Tag::Script => self.formula(Formula::of_node(tree, id).as_ref()),
-            Tag::Svg => self.drawing(id),
-            Tag::Sup => self.raised(id, "sup"),
-            Tag::Sub => self.raised(id, "sub"),
-            Tag::Br => self.sheet.hard_break(),
-            Tag::Hr => self.rule(),
-            Tag::Img => self.image(id),
-            Tag::A => self.link(id),
-            Tag::B | Tag::Strong => self.marked(id, "**", |inside| &mut inside.strong),
-            Tag::I | Tag::Em => self.marked(id, "*", |inside| &mut inside.emphasis),
-            Tag::Del | Tag::S => self.marked(id, "~~", |inside| &mut inside.struck),
-            Tag::Code | Tag::Tt | Tag::Kbd | Tag::Samp => self.code_span(id),
-            Tag::Pre | Tag::Xmp => self.code_block(id),
-            Tag::Ul | Tag::Ol | Tag::Menu => self.list(id),
-            Tag::Li => self.item(id, "- "),
-            Tag::Blockquote => self.block(id, |writer| writer.prefixed(id, "> ", "> ")),
-            Tag::Dd => self.item(id, ": "),
-            Tag::Table => self.table(id),
+            NodeKind::Text if self.inside.code => self.span(&decoded_text(node.text)),
+            NodeKind::Text => self.words(node.text),
+            NodeKind::Math | NodeKind::Script => self.formula(Formula::of_node(tree, id).as_ref()),
+            NodeKind::Svg => self.drawing(id),
+            NodeKind::Sup => self.raised(id, "sup"),
+            NodeKind::Sub => self.raised(id, "sub"),
+            NodeKind::Br => self.sheet.hard_break(),
+            NodeKind::Hr => self.rule(),
+            NodeKind::Img => self.image(id),
+            NodeKind::A => self.link(id),
+            NodeKind::B | NodeKind::Strong => self.marked(id, "**", |inside| &mut inside.strong),
+            NodeKind::I | NodeKind::Em => self.marked(id, "*", |inside| &mut inside.emphasis),
+            NodeKind::Del | NodeKind::S => self.marked(id, "~~", |inside| &mut inside.struck),
+            NodeKind::Code | NodeKind::Tt | NodeKind::Kbd | NodeKind::Samp => self.code_span(id),
+            NodeKind::Pre | NodeKind::Xmp => self.code_block(id),
+            NodeKind::Ul | NodeKind::Ol | NodeKind::Menu => self.list(id),
+            NodeKind::Li => self.item(id, "- "),
+            NodeKind::Blockquote => self.block(id, |writer| writer.prefixed(id, "> ", "> ")),
+            NodeKind::Dd => self.item(id, ": "),
+            NodeKind::Table => self.table(id),
             tag => match tag.heading() {
                 Some(level) => self.heading(id, level),
                 None if tag.is_block() => self.block(id, |writer| writer.children(id)),
@@ -122,7 +127,7 @@ impl Writer<'_, '_> {
 
     fn block(&mut self, id: NodeId, inner: impl FnOnce(&mut Self)) {
         // The definitions of a term follow it at once.
-        let lines = if self.tree.node(id).tag == Tag::Dt {
+        let lines = if self.tree.node(id).tag == NodeKind::Dt {
             1
         } else {
             2
@@ -141,7 +146,7 @@ impl Writer<'_, '_> {
         );
     }
 
-    fn captured(&mut self, id: NodeId) -> sheet::Captured {
+    fn captured(&mut self, id: NodeId) -> sheet::InlineText {
         self.through(
             |sheet, inner| sheet.captured(inner),
             |writer| writer.children(id),
@@ -210,7 +215,7 @@ impl Writer<'_, '_> {
         self.put(&captured, &marked);
     }
 
-    fn put(&mut self, captured: &sheet::Captured, text: &str) {
+    fn put(&mut self, captured: &sheet::InlineText, text: &str) {
         if captured.before {
             self.sheet.space();
         }
@@ -339,8 +344,8 @@ impl Writer<'_, '_> {
         self.inside.list = true;
         for child in tree.children(id) {
             match tree.node(child).tag {
-                Tag::Li if self.selection.is_dropped(child) => {}
-                Tag::Li if node.tag == Tag::Ol => {
+                NodeKind::Li if self.selection.is_dropped(child) => {}
+                NodeKind::Li if node.tag == NodeKind::Ol => {
                     self.item(child, &format!("{number}. "));
                     number = number.saturating_add(1);
                 }

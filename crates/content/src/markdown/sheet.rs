@@ -9,7 +9,7 @@ const DEEPEST_PREFIX: usize = 16;
 
 /// What surrounds the words that come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Place {
+pub(super) struct MarkdownContext {
     /// Everything stays on one line.
     pub(super) inline: bool,
     /// In a cell of a table.
@@ -18,7 +18,7 @@ pub(super) struct Place {
 
 /// Words that were written apart, with the spaces around them.
 #[derive(Debug)]
-pub(super) struct Captured {
+pub(super) struct InlineText {
     pub(super) before: bool,
     pub(super) text: String,
     pub(super) after: bool,
@@ -34,7 +34,7 @@ pub(super) struct Sheet {
     out: String,
     room: usize,
     pub(super) truncated: bool,
-    pub(super) place: Place,
+    pub(super) place: MarkdownContext,
     prefix: String,
     prefixes: Vec<usize>,
     /// Line ends that are due before the next word.
@@ -53,7 +53,7 @@ impl Sheet {
             out: String::new(),
             room,
             truncated: false,
-            place: Place::default(),
+            place: MarkdownContext::default(),
             prefix: String::new(),
             prefixes: Vec::new(),
             gap: 0,
@@ -153,10 +153,10 @@ impl Sheet {
     }
 
     /// Writes what `inner` writes apart, on one line.
-    pub(super) fn captured(&mut self, inner: impl FnOnce(&mut Self)) -> Captured {
+    pub(super) fn captured(&mut self, inner: impl FnOnce(&mut Self)) -> InlineText {
         let apart = Self::new(self.room.saturating_sub(self.out.len()));
         let outer = std::mem::replace(self, apart);
-        self.place = Place {
+        self.place = MarkdownContext {
             inline: true,
             ..outer.place
         };
@@ -164,7 +164,7 @@ impl Sheet {
         inner(self);
         let captured = std::mem::replace(self, outer);
         self.truncated |= captured.truncated;
-        Captured {
+        InlineText {
             before: captured.led,
             text: captured.out,
             after: captured.space,

@@ -4,7 +4,7 @@
 //! many cells as its head, and a cell stands once, however many rows and columns it spans.
 
 use super::Writer;
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 use crate::tree::NodeId;
 
 /// Wider tables lay out something.
@@ -64,8 +64,10 @@ impl Writer<'_, '_> {
         for child in self.tree.children(id) {
             match self.tree.node(child).tag {
                 _ if self.selection.is_dropped(child) => {}
-                Tag::Thead | Tag::Tbody | Tag::Tfoot => self.rows(child, child.index(), rows),
-                Tag::Tr => rows.push(self.cells(child, part)),
+                NodeKind::Thead | NodeKind::Tbody | NodeKind::Tfoot => {
+                    self.rows(child, child.index(), rows);
+                }
+                NodeKind::Tr => rows.push(self.cells(child, part)),
                 _ => {}
             }
         }
@@ -74,10 +76,12 @@ impl Writer<'_, '_> {
     fn cells(&self, row: NodeId, part: usize) -> Row {
         let is_cell = |id: &NodeId| {
             let tag = self.tree.node(*id).tag;
-            matches!(tag, Tag::Td | Tag::Th) && !self.selection.is_dropped(*id)
+            matches!(tag, NodeKind::Td | NodeKind::Th) && !self.selection.is_dropped(*id)
         };
         let cells: Vec<_> = self.tree.children(row).filter(is_cell).collect();
-        let is_head = cells.iter().all(|id| self.tree.node(*id).tag == Tag::Th);
+        let is_head = cells
+            .iter()
+            .all(|id| self.tree.node(*id).tag == NodeKind::Th);
         Row {
             cells,
             is_head,
@@ -163,7 +167,7 @@ impl Writer<'_, '_> {
     fn captions(&mut self, id: NodeId) {
         let tree = self.tree;
         for child in tree.children(id) {
-            if tree.node(child).tag == Tag::Caption {
+            if tree.node(child).tag == NodeKind::Caption {
                 self.node(child);
             }
         }

@@ -3,7 +3,7 @@ use crate::limits::{ContentLimits, Deadline};
 
 fn markdown(html: &str) -> String {
     let limits = ContentLimits::default();
-    let tree = Tree::of(html, &limits, &mut Deadline::start(&limits)).unwrap();
+    let tree = Tree::from_html(html, &limits, &mut Deadline::start(&limits)).unwrap();
     let base = "https://example.com/a/b".parse().unwrap();
     write(&tree, &Selection::whole(&tree), &base, html.len()).text
 }
@@ -202,7 +202,7 @@ fn notes_beside_a_sign_are_no_tables() {
 fn a_page_of_short_links_to_long_addresses_is_cut() {
     let limits = ContentLimits::default();
     let html = "<a href=x>y</a>".repeat(20_000);
-    let tree = Tree::of(&html, &limits, &mut Deadline::start(&limits)).unwrap();
+    let tree = Tree::from_html(&html, &limits, &mut Deadline::start(&limits)).unwrap();
     let base = format!("https://example.com/{}/", "a".repeat(1000))
         .parse()
         .unwrap();

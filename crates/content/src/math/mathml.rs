@@ -6,7 +6,7 @@
 
 use clewline_html::references::decoded_text;
 
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 use crate::tree::{NodeId, Tree};
 
 /// Names that TeX has a command for.
@@ -27,25 +27,27 @@ pub(super) fn tex(tree: &Tree<'_>, id: NodeId) -> String {
 fn node(tree: &Tree<'_>, id: NodeId) -> String {
     let part = |number| nth(tree, id, number);
     match tree.node(id).tag {
-        Tag::Mi => name(&token(tree, id)),
-        Tag::Mn | Tag::Mo => escaped(&token(tree, id)),
-        Tag::Mtext | Tag::Ms => match token(tree, id) {
+        NodeKind::Mi => name(&token(tree, id)),
+        NodeKind::Mn | NodeKind::Mo => escaped(&token(tree, id)),
+        NodeKind::Mtext | NodeKind::Ms => match token(tree, id) {
             text if text.trim().is_empty() => String::new(),
             text => format!("\\text{{{}}}", escaped(&text)),
         },
-        Tag::Mfrac => format!("\\frac{{{}}}{{{}}}", part(0), part(1)),
-        Tag::Msqrt => format!("\\sqrt{{{}}}", tex(tree, id)),
-        Tag::Mroot => format!("\\sqrt[{}]{{{}}}", part(1), part(0)),
-        Tag::Msup => format!("{}^{}", base(&part(0)), group(&part(1))),
-        Tag::Msub | Tag::Munder => format!("{}_{}", base(&part(0)), group(&part(1))),
-        Tag::Msubsup | Tag::Munderover => {
+        NodeKind::Mfrac => format!("\\frac{{{}}}{{{}}}", part(0), part(1)),
+        NodeKind::Msqrt => format!("\\sqrt{{{}}}", tex(tree, id)),
+        NodeKind::Mroot => format!("\\sqrt[{}]{{{}}}", part(1), part(0)),
+        NodeKind::Msup => format!("{}^{}", base(&part(0)), group(&part(1))),
+        NodeKind::Msub | NodeKind::Munder => format!("{}_{}", base(&part(0)), group(&part(1))),
+        NodeKind::Msubsup | NodeKind::Munderover => {
             let (below, above) = (group(&part(1)), group(&part(2)));
             format!("{}_{below}^{above}", base(&part(0)))
         }
-        Tag::Mover => over(&part(0), &part(1)),
-        Tag::Mfenced => fenced(tree, id),
-        Tag::Mtable => table(tree, id),
-        Tag::Text | Tag::Annotation | Tag::AnnotationXml | Tag::Mphantom => String::new(),
+        NodeKind::Mover => over(&part(0), &part(1)),
+        NodeKind::Mfenced => fenced(tree, id),
+        NodeKind::Mtable => table(tree, id),
+        NodeKind::Text | NodeKind::Annotation | NodeKind::AnnotationXml | NodeKind::Mphantom => {
+            String::new()
+        }
         _ => tex(tree, id),
     }
 }
@@ -53,7 +55,7 @@ fn node(tree: &Tree<'_>, id: NodeId) -> String {
 /// The elements in an element; text between them means nothing.
 fn parts(tree: &Tree<'_>, id: NodeId) -> impl Iterator<Item = NodeId> {
     tree.children(id)
-        .filter(|child| tree.node(*child).tag != Tag::Text)
+        .filter(|child| tree.node(*child).tag != NodeKind::Text)
 }
 
 fn nth(tree: &Tree<'_>, id: NodeId, number: usize) -> String {
@@ -66,7 +68,7 @@ fn token(tree: &Tree<'_>, id: NodeId) -> String {
     let mut text = String::new();
     for child in tree.children(id) {
         let node = tree.node(child);
-        if node.tag == Tag::Text {
+        if node.tag == NodeKind::Text {
             text.push_str(&decoded_text(node.text));
         } else {
             text.push_str(&token(tree, child));
@@ -165,11 +167,11 @@ fn fenced(tree: &Tree<'_>, id: NodeId) -> String {
 
 fn table(tree: &Tree<'_>, id: NodeId) -> String {
     let row = |row: NodeId| {
-        let cells = parts(tree, row).filter(|cell| tree.node(*cell).tag == Tag::Mtd);
+        let cells = parts(tree, row).filter(|cell| tree.node(*cell).tag == NodeKind::Mtd);
         let cells: Vec<_> = cells.map(|cell| tex(tree, cell)).collect();
         cells.join(" & ")
     };
-    let rows = parts(tree, id).filter(|part| tree.node(*part).tag == Tag::Mtr);
+    let rows = parts(tree, id).filter(|part| tree.node(*part).tag == NodeKind::Mtr);
     let rows: Vec<_> = rows.map(row).filter(|row| !row.is_empty()).collect();
     if rows.is_empty() {
         return String::new();

@@ -14,7 +14,7 @@ mod tests;
 use clewline_html::TagAttributes;
 use clewline_html::references::decoded_text;
 
-use crate::tag::Tag;
+use crate::tag::NodeKind;
 use crate::token::any_word;
 use crate::tree::{NodeId, Tree};
 
@@ -72,12 +72,12 @@ impl Formula {
     pub(crate) fn of_node(tree: &Tree<'_>, id: NodeId) -> Option<Self> {
         let node = tree.node(id);
         match node.tag {
-            Tag::Math => of_math(tree, id),
-            Tag::Script => {
+            NodeKind::Math => of_math(tree, id),
+            NodeKind::Script => {
                 let text = tree.children(id).next()?;
                 Self::of_script(node.attributes, tree.node(text).text)
             }
-            Tag::Img => Self::of_image(node.attributes),
+            NodeKind::Img => Self::of_image(node.attributes),
             _ => None,
         }
     }
@@ -177,11 +177,11 @@ fn annotation(tree: &Tree<'_>, id: NodeId) -> Option<String> {
             encoding.ends_with("tex") || encoding.ends_with("latex")
         };
         match node.tag {
-            Tag::Annotation if is_tex() => {
+            NodeKind::Annotation if is_tex() => {
                 let texts = tree.children(child).map(|text| tree.node(text).text);
                 Some(decoded_text(texts.collect::<String>()).into_owned())
             }
-            Tag::Text | Tag::Annotation | Tag::AnnotationXml => None,
+            NodeKind::Text | NodeKind::Annotation | NodeKind::AnnotationXml => None,
             _ => annotation(tree, child),
         }
     })

@@ -5,7 +5,7 @@ use crate::{Content, ContentLimits};
 
 fn read(html: &str) -> Content {
     let url = Url::parse("https://example.com/").unwrap();
-    Content::of(html, &url, &ContentLimits::default()).unwrap()
+    Content::from_html(html, &url, &ContentLimits::default()).unwrap()
 }
 
 /// Each formula is in the Markdown, in the main text and in the text of the whole page.

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::{Map, Number, Value};
 use url::Url;
 
-use super::{Field, Kind, Rules, Take};
+use super::{Field, ItemRules, Kind, Take};
 use crate::date::normalised_date;
 use crate::limits::{ContentLimits, Deadline, Refusal};
 use crate::tree::Tree;
@@ -42,7 +42,7 @@ pub struct Items {
     pub truncated: bool,
 }
 
-impl Rules {
+impl ItemRules {
     /// Applies those rules whose URL patterns match.
     pub fn items(&self, html: &str, url: &Url, limits: &ContentLimits) -> Result<Items, Refusal> {
         let is_meant = |patterns: &[regex::Regex]| {
@@ -82,7 +82,7 @@ pub(super) fn parsed(
         let most = limits.most_bytes;
         return Err(Refusal::TooLong { most });
     }
-    Tree::of(html, limits, deadline)?;
+    Tree::from_html(html, limits, deadline)?;
     let options = ParseOpts {
         tree_builder: TreeBuilderOpts {
             scripting_enabled: false,

@@ -20,7 +20,7 @@ pub use select::{SelectError, SelectedElement, select};
 
 /// Rules in the order in which they were written.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct ItemRules {
     rules: Vec<Rule>,
 }
 

@@ -9,7 +9,7 @@ use dom_query::Matcher;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{Cleaning, Field, Kind, Rule, Rules, Take};
+use super::{Cleaning, Field, ItemRules, Kind, Rule, Take};
 
 /// Rules in a file.
 const MOST_RULES: usize = 1000;
@@ -131,7 +131,7 @@ struct WrittenCleaning {
     replace: String,
 }
 
-impl Rules {
+impl ItemRules {
     /// Reads rules.
     ///
     /// ```

@@ -48,7 +48,7 @@ const PAGE: &str = "<div id=shop><h1> A  shop </h1><ul>
     <li><b class=price>soon</b></ul></div><b>word</b>";
 
 fn items(rules: &str, html: &str, url: &str) -> Items {
-    let rules = Rules::parse(rules).unwrap();
+    let rules = ItemRules::parse(rules).unwrap();
     let url = url.parse().unwrap();
     rules.items(html, &url, &ContentLimits::default()).unwrap()
 }
@@ -100,7 +100,7 @@ fn errors_name_the_rule_and_what_is_wrong() {
             &["rule r", "fields of its own"],
         ),
     ] {
-        let message = Rules::parse(&text).unwrap_err().to_string();
+        let message = ItemRules::parse(&text).unwrap_err().to_string();
         for part in parts {
             assert!(message.contains(part), "{text}: {message}");
         }
@@ -109,7 +109,7 @@ fn errors_name_the_rule_and_what_is_wrong() {
 
 #[test]
 fn harmful_pages_are_refused_or_cut() {
-    let rules = Rules::parse("[[rule]]\nname = 'r'\nselect = 'div'\nlist = true").unwrap();
+    let rules = ItemRules::parse("[[rule]]\nname = 'r'\nselect = 'div'\nlist = true").unwrap();
     let url = "https://example.com/".parse().unwrap();
     let limits = ContentLimits {
         most_nodes: 100_000,

@@ -1,7 +1,7 @@
 //! The one way in.
 //!
 //! Owns the judgement of every URL that wants to become part of the crawl: roots, links,
-//! redirects and sitemaps. Each answer has a reason; refusals are counted.
+//! redirects, sitemaps and the http form of a root. Each answer has a reason; refusals are counted.
 
 use std::sync::Arc;
 
@@ -32,6 +32,20 @@ impl<S: Store> Frontier<S> {
         entry.root = true;
         entry.guessed_scheme = guessed_scheme;
         self.enter(entry, now)
+    }
+
+    /// Lets a root in over http that was tried over https. It stays the same entry, which is in
+    /// hand, so nothing is queued.
+    pub(super) fn admit_fallback(&mut self, entry: &mut Entry) -> Result<Admission, S::Error> {
+        let url = entry.url.over_http();
+        let key = self.rules.keyer.key(&url);
+        if self.is_known(key)? {
+            return Ok(Admission::Known);
+        }
+        self.know(key)?;
+        entry.url = url;
+        entry.key = key;
+        Ok(Admission::Accepted)
     }
 
     /// Offers the links of a page that was fetched; answers how many were new.

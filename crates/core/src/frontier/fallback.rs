@@ -5,7 +5,7 @@
 
 use super::Frontier;
 use super::entry::{Entry, Origin};
-use super::job::{Failure, Note, Settled};
+use super::job::{Admission, Failure, Note, Settled};
 use super::pace::Moment;
 use super::store::Store;
 use crate::key::HostId;
@@ -35,14 +35,10 @@ impl<S: Store> Frontier<S> {
             return Ok(Some(Settled::Again(now)));
         }
         entry.guessed_scheme = false;
-        let url = entry.url.over_http();
-        let key = self.rules.keyer.key(&url);
-        if self.is_known(key)? {
+        if self.admit_fallback(entry)? != Admission::Accepted {
             return Ok(None);
         }
-        self.know(key)?;
-        entry.url = url.clone();
-        entry.key = key;
+        let url = entry.url.clone();
         self.note(Note::SchemeFellBack { url });
         Ok(Some(Settled::Again(now)))
     }

@@ -478,7 +478,6 @@ impl<S: Store> Frontier<S> {
             entry,
             outcome,
             new_links: 0,
-            verdicts: Vec::new(),
             error,
         }
     }

@@ -148,14 +148,29 @@ pub struct Failure {
     pub class: FailureClass,
     /// In words.
     pub message: Box<str>,
-    /// This machine was at its limits; the try does not count.
-    pub local: bool,
+    /// Why the try does not count, if it does not.
+    pub excuse: Option<Excuse>,
     /// A connection was made for this try: whatever failed, the network is there.
     pub connected: bool,
     /// Bytes read from the network.
     pub wire: u64,
     /// When the request left, if it did.
     pub sent_at: Option<Moment>,
+}
+
+/// Why a try that failed does not count: nothing is known against its URL or its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Excuse {
+    /// This machine lacks descriptors or memory. Whoever makes the requests says so, and should
+    /// make fewer at once.
+    Shortage,
+    /// The process was stopped while the request was under way. The frontier finds that out, and
+    /// what follows.
+    Stopped,
+    /// The network is away.
+    NetworkAway,
+    /// The host died under several requests at once, and one of them was counted.
+    SameOutage,
 }
 
 /// What an HTTP answer means to the frontier.
@@ -191,8 +206,8 @@ pub struct Answer {
     pub unmodified: bool,
     /// What a closer look at the text told, where one was asked for.
     pub look: Option<Box<Look>>,
-    /// The verdict on each link, in their order, if whoever answers brings a list for it: see
-    /// [`Finished::verdicts`].
+    /// The verdict on each link, in their order, if whoever answers brings a list for it:
+    /// [`super::Frontier::settle`] fills it where the page was let in.
     pub verdicts: Option<Vec<Admission>>,
 }
 
@@ -309,8 +324,6 @@ pub struct Finished {
     pub outcome: Outcome,
     /// Links that were new and queued.
     pub new_links: u32,
-    /// The verdict on each link of the answer, where [`Answer::verdicts`] asked for it.
-    pub verdicts: Vec<Admission>,
     /// The failure or the refusal in words.
     pub error: Option<Box<str>>,
 }

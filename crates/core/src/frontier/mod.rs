@@ -59,8 +59,8 @@ pub use foreign::RootsOnly;
 pub use grants::AddressGrant;
 pub use health::HealthRow;
 pub use job::{
-    Admission, Answer, Budget, End, Ending, Failure, Finished, Hold, HoldKind, Job, JobId, Look,
-    Next, Note, Offer, Offers, Patience, Refusals, Settled, Settlement, Work,
+    Admission, Answer, Budget, End, Ending, Excuse, Failure, Finished, Hold, HoldKind, Job, JobId,
+    Look, Next, Note, Offer, Offers, Patience, Refusals, Settled, Settlement, Work,
 };
 pub use pace::Moment;
 pub use replay::SettledUrl;

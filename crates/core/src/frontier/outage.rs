@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::Frontier;
 use super::flights::{Flight, JobKind};
-use super::job::{Ending, Failure, JobId, Next, Note};
+use super::job::{Ending, Excuse, Failure, JobId, Next, Note};
 use super::pace::{Moment, Pace};
 use super::place::LanePlace;
 use super::store::{KeyMap, Store};
@@ -213,11 +213,12 @@ impl<S: Store> Frontier<S> {
         failure: &mut Failure,
         now: Moment,
     ) -> Result<(), S::Error> {
-        if failure.local {
-            return Ok(());
-        }
-        if flight.excused || self.outage.pause.is_some() {
-            failure.local = true;
+        failure.excuse = match failure.excuse {
+            None if flight.excused => Some(Excuse::Stopped),
+            None if self.outage.pause.is_some() => Some(Excuse::NetworkAway),
+            excuse => excuse,
+        };
+        if failure.excuse.is_some() {
             return Ok(());
         }
         let host = flight.lane;
@@ -226,7 +227,7 @@ impl<S: Store> Frontier<S> {
             // A host that dies takes everything with it that it was being asked for; that is
             // one failure, not as many as there were requests.
             if lane.failed_at.is_some_and(|at| flight.since < at) {
-                failure.local = true;
+                failure.excuse = Some(Excuse::SameOutage);
                 return Ok(());
             }
             lane.failed_at = Some(now);
@@ -261,7 +262,7 @@ impl<S: Store> Frontier<S> {
         }
         match self.outage.judge(now) {
             Some(hosts) => {
-                failure.local = true;
+                failure.excuse = Some(Excuse::NetworkAway);
                 // This failure was not charged yet.
                 self.lane(host).onset = None;
                 self.network_is_away(hosts, now)

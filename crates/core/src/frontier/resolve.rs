@@ -26,7 +26,7 @@ impl<S: Store> Frontier<S> {
         &mut self,
         host: HostId,
         origin: Origin,
-        ending: Ending,
+        ending: &mut Ending,
         now: Moment,
     ) -> Result<Settled, S::Error> {
         let lane = self.lane(host);
@@ -37,11 +37,12 @@ impl<S: Store> Frontier<S> {
                 trusted,
             } => {
                 // Through a proxy there is no address, except where the host is one itself.
+                let addresses = std::mem::take(addresses);
                 let literal = host_ip(&lane.host).filter(|_| addresses.is_empty());
                 let first_time = !std::mem::replace(&mut lane.resolved_before, true);
-                let until = now + ttl.max(SHORTEST_USE);
+                let until = now + (*ttl).max(SHORTEST_USE);
                 let of_root = first_time && self.roots.are_on(host);
-                if trusted || of_root {
+                if *trusted || of_root {
                     for address in addresses.iter().copied().chain(literal) {
                         self.rules.addresses.trust(address);
                     }
@@ -56,17 +57,17 @@ impl<S: Store> Frontier<S> {
             Ending::Failed(failure) => {
                 lane.origin(origin).addresses = Addresses::Unknown;
                 if let Some(fetch) = lane.take_robots_fetch() {
-                    return self.robots_fetch_failed(host, &fetch, &failure, now);
+                    return self.robots_fetch_failed(host, &fetch, failure, now);
                 }
-                if failure.local {
+                if failure.excuse.is_some() {
                     return Ok(Settled::Prepared);
                 }
                 if failure.class == FailureClass::DnsNotFound {
-                    let end = LaneEnd::fail(failure.class, failure.message);
+                    let end = LaneEnd::fail(failure.class, failure.message.clone());
                     self.end_lane(host, end);
                     return Ok(Settled::Prepared);
                 }
-                self.head_failed(host, &failure, now)
+                self.head_failed(host, failure, now)
             }
             Ending::CutShort { .. } => {
                 lane.origin(origin).addresses = Addresses::Unknown;

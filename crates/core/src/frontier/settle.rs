@@ -29,11 +29,16 @@ use crate::url::CrawlUrl;
 const ROBOTS_TTL: Duration = Duration::from_hours(24);
 
 impl<S: Store> Frontier<S> {
-    /// Ends a job. What becomes of its URL is the answer.
+    /// Ends a job. What becomes of its URL is the answer. Of the settlement it takes what it
+    /// keeps, as links and rules; the rest is still there for whoever writes the record.
     ///
     /// # Panics
     /// If the job was settled before: a lease ends once.
-    pub fn settle(&mut self, settlement: Settlement, now: Moment) -> Result<Settled, S::Error> {
+    pub fn settle(
+        &mut self,
+        settlement: &mut Settlement,
+        now: Moment,
+    ) -> Result<Settled, S::Error> {
         let flight = self.flights.take(settlement.job);
         self.counts.in_flight -= 1;
         if self.flights.is_empty() {
@@ -41,17 +46,17 @@ impl<S: Store> Frontier<S> {
         }
         let host = flight.lane;
         self.release(&flight, now);
-        let mut ending = settlement.ending;
-        self.weigh(settlement.job, &flight, &mut ending, now)?;
-        self.give_slot_back(&flight, &ending);
+        let ending = &mut settlement.ending;
+        self.weigh(settlement.job, &flight, ending, now)?;
+        self.give_slot_back(&flight, ending);
         let settled = match (flight.kind, ending) {
             (JobKind::Resolve(origin), ending) => self.resolved(host, origin, ending, now)?,
             (JobKind::Robots(fetch), ending) => {
-                self.count_wire(host, &ending);
+                self.count_wire(host, ending);
                 self.robots_settled(host, &fetch, ending, now)?
             }
             (JobKind::Page(mut entry), ending) => {
-                entry.wire += self.count_wire(host, &ending);
+                entry.wire += self.count_wire(host, ending);
                 let was_spent = self.pages_spent();
                 let settled = self.page_settled(host, *entry, ending, now)?;
                 match (was_spent, self.only_parts()) {
@@ -120,15 +125,15 @@ impl<S: Store> Frontier<S> {
         &mut self,
         host: HostId,
         fetch: &RobotsFetch,
-        ending: Ending,
+        ending: &mut Ending,
         now: Moment,
     ) -> Result<Settled, S::Error> {
         let answer = match ending {
             Ending::Answered(answer) => answer,
-            Ending::Failed(failure) => return self.robots_fetch_failed(host, fetch, &failure, now),
+            Ending::Failed(failure) => return self.robots_fetch_failed(host, fetch, failure, now),
             Ending::Withheld { until, .. } => {
                 let lane = self.lane(host);
-                lane.leave_alone(until);
+                lane.leave_alone(*until);
                 lane.robots_fetches.push_front(fetch.clone());
                 return Ok(Settled::Prepared);
             }
@@ -156,7 +161,7 @@ impl<S: Store> Frontier<S> {
         lane.pace.answered(&politeness, answer.first_byte, span);
         if is_redirect_status(answer.status)
             && fetch.hops_left > 0
-            && let Some(target) = answer.location
+            && let Some(target) = answer.location.take()
         {
             self.send_robots_fetch(
                 RobotsFetch {
@@ -169,7 +174,8 @@ impl<S: Store> Frontier<S> {
             return Ok(Settled::Prepared);
         }
         // Everything else, an endless chain of redirects too, is "there is none": allowed.
-        let robots = answer.robots.filter(|_| matches!(answer.status, 200..=299));
+        let robots = answer.robots.take();
+        let robots = robots.filter(|_| matches!(answer.status, 200..=299));
         let robots = robots.unwrap_or_else(|| Box::new(Robots::allow_all()));
         self.robots_known(fetch, robots, now)?;
         Ok(Settled::Prepared)
@@ -264,7 +270,7 @@ impl<S: Store> Frontier<S> {
         let own = fetch.for_lane == host;
         let host_class =
             failure.class.retry() == Retry::Host || failure.class == FailureClass::DnsNotFound;
-        if failure.local || (own && host_class) {
+        if failure.excuse.is_some() || (own && host_class) {
             if self.is_asker_away(fetch.for_lane) {
                 self.lane(host).robots_fetches.push_front(fetch.clone());
                 return Ok(Settled::Prepared);
@@ -272,7 +278,7 @@ impl<S: Store> Frontier<S> {
             // The lane that waits for the rules begins anew; a hop ran in another lane.
             let lane = self.lane(fetch.for_lane);
             lane.origin(fetch.for_origin).robots = RobotsState::Unknown;
-            if failure.local {
+            if failure.excuse.is_some() {
                 self.reschedule(fetch.for_lane, now)?;
                 return Ok(Settled::Prepared);
             }
@@ -304,28 +310,28 @@ impl<S: Store> Frontier<S> {
         &mut self,
         host: HostId,
         entry: Entry,
-        ending: Ending,
+        ending: &mut Ending,
         now: Moment,
     ) -> Result<Settled, S::Error> {
         match ending {
             Ending::Answered(answer) => self.page_answered(host, entry, answer, now),
-            Ending::Failed(failure) if failure.local => {
+            Ending::Failed(failure) if failure.excuse.is_some() => {
                 self.put_back(host, entry);
                 Ok(Settled::Again(now))
             }
             Ending::Failed(failure) => match failure.class.retry() {
-                Retry::Host => self.host_failed(host, entry, &failure, now),
+                Retry::Host => self.host_failed(host, entry, failure, now),
                 Retry::Transient => {
                     let blame = self.weigh_failure_of(host, &entry, now);
                     self.page_troubled(host, blame, entry.attempts.asked_at, now);
-                    Ok(self.try_again(host, entry, &failure, now))
+                    Ok(self.try_again(host, entry, failure, now))
                 }
-                Retry::Permanent => Ok(self.failed(entry, &failure)),
+                Retry::Permanent => Ok(self.failed(entry, failure)),
             },
             Ending::Withheld { until, .. } => {
                 self.put_back(host, entry);
-                self.lane(host).leave_alone(until);
-                Ok(Settled::Again(until))
+                self.lane(host).leave_alone(*until);
+                Ok(Settled::Again(*until))
             }
             Ending::CutShort { .. } => {
                 let entry = Entry {
@@ -348,7 +354,7 @@ impl<S: Store> Frontier<S> {
         &mut self,
         host: HostId,
         mut entry: Entry,
-        answer: Box<Answer>,
+        answer: &mut Answer,
         now: Moment,
     ) -> Result<Settled, S::Error> {
         entry.guessed_scheme = false;
@@ -365,7 +371,7 @@ impl<S: Store> Frontier<S> {
                 self.page_finished(host, entry, answer, now)
             }
             Meaning::Answer => {
-                self.answered_well(host, &entry, &answer, now);
+                self.answered_well(host, &entry, answer, now);
                 entry.tries += 1;
                 self.page_finished(host, entry, answer, now)
             }
@@ -376,7 +382,7 @@ impl<S: Store> Frontier<S> {
         &mut self,
         host: HostId,
         entry: Entry,
-        mut answer: Box<Answer>,
+        answer: &mut Answer,
         now: Moment,
     ) -> Result<Settled, S::Error> {
         if let Some(reason) = answer.unread {
@@ -418,12 +424,11 @@ impl<S: Store> Frontier<S> {
         } else {
             Outcome::Fetched
         };
-        self.learn(host, &entry, &answer)?;
-        let new = self.admit_links(&entry, &mut answer, now)?;
+        self.learn(host, &entry, answer)?;
+        let new = self.admit_links(&entry, answer, now)?;
         self.count_born(host, &entry, new);
         let mut finished = self.finish(entry, outcome, None);
         finished.new_links = new;
-        finished.verdicts = answer.verdicts.unwrap_or_default();
         Ok(Settled::Done(Box::new(finished)))
     }
 

@@ -221,7 +221,7 @@ impl Lane {
                     self.standing = Standing::Answered;
                 }
             }
-            Ending::Failed(failure) if !failure.local => {
+            Ending::Failed(failure) if failure.excuse.is_none() => {
                 let slow = matches!(failure.class, FailureClass::Timeout | FailureClass::TooSlow);
                 // A page that is slow while others come is the page's own matter.
                 let alone = self.whole_answers == flight.taken.answers;

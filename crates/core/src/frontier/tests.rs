@@ -184,11 +184,12 @@ impl World {
                     unreachable!()
                 };
                 let ending = self.endings.remove(&job).unwrap();
-                let settlement = Settlement {
+                let mut settlement = Settlement {
                     job: JobId(job),
                     ending,
                 };
-                if let Settled::Done(finished) = self.frontier.settle(settlement, end).unwrap() {
+                if let Settled::Done(finished) = self.frontier.settle(&mut settlement, end).unwrap()
+                {
                     self.finished.push((finished.entry.url, finished.outcome));
                 }
                 end.max(now)
@@ -356,7 +357,7 @@ fn failure(class: FailureClass) -> Ending {
     Ending::Failed(Failure {
         class,
         message,
-        local: false,
+        excuse: None,
         connected: false,
         wire: 0,
         sent_at: None,
@@ -671,7 +672,7 @@ impl Hand {
 
     fn settle(&mut self, job: JobId, ending: Ending) -> Settled {
         self.frontier
-            .settle(Settlement { job, ending }, self.now)
+            .settle(&mut Settlement { job, ending }, self.now)
             .unwrap()
     }
 
@@ -1040,7 +1041,7 @@ fn a_shortage_of_this_machine_costs_no_try() {
         let failure = Failure {
             class,
             message,
-            local: true,
+            excuse: Some(Excuse::Shortage),
             connected: false,
             wire: 0,
             sent_at: None,

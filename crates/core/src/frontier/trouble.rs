@@ -123,7 +123,7 @@ impl<S: Store> Frontier<S> {
         &mut self,
         host: HostId,
         mut entry: Entry,
-        answer: Box<Answer>,
+        answer: &mut Answer,
         now: Moment,
     ) -> Result<Settled, S::Error> {
         let tried = Tried::of(&entry, now);
@@ -140,7 +140,7 @@ impl<S: Store> Frontier<S> {
             HostRefusal::Known(Some(until)) => lane.leave_alone(until),
             HostRefusal::Pause(until) => self.pause(host, until, now),
             HostRefusal::TooLong(_) | HostRefusal::GiveUp => {
-                return Ok(self.refused_too_long(host, entry, &answer, refusal));
+                return Ok(self.refused_too_long(host, entry, answer, refusal));
             }
         }
         if is_own || refusal == HostRefusal::Page {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clewline_core::frontier::{
-    Admission, Answer, End, Ending, Failure, Finished, Frontier, HostRules, Job, Look, MemoryStore,
-    Moment, Next, Offer, Offers, Patience, Rules, Settled, Settlement, Work,
+    Admission, Answer, End, Ending, Excuse, Failure, Finished, Frontier, HostRules, Job, Look,
+    MemoryStore, Moment, Next, Offer, Offers, Patience, Rules, Settled, Settlement, Work,
 };
 use clewline_core::key::Keyer;
 use clewline_core::link::{Link, LinkKind};
@@ -266,13 +266,13 @@ impl Model {
             }
             other => other,
         };
-        let settlement = Settlement {
+        let mut settlement = Settlement {
             job: job.id,
             ending: self.ending(&job.work, end),
         };
         let settled = self
             .frontier
-            .settle(settlement, self.now)
+            .settle(&mut settlement, self.now)
             .expect("memory does not fail");
         if let Settled::Done(finished) = settled {
             self.finish(&finished);
@@ -300,8 +300,10 @@ impl Model {
         }
         if let Work::Resolve { url } = work {
             return match end {
-                Fate::Failed(class) => failed(class, false),
-                Fate::Local | Fate::Withheld(_) => failed(FailureClass::Dns, true),
+                Fate::Failed(class) => failed(class, None),
+                Fate::Local | Fate::Withheld(_) => {
+                    failed(FailureClass::Dns, Some(Excuse::Shortage))
+                }
                 _ => Ending::Resolved {
                     addresses: vec![address(url.host())],
                     ttl: Duration::from_mins(1),
@@ -314,8 +316,8 @@ impl Model {
             ..Answer::default()
         };
         match end {
-            Fate::Failed(class) => return failed(class, false),
-            Fate::Local => return failed(FailureClass::Connect, true),
+            Fate::Failed(class) => return failed(class, None),
+            Fate::Local => return failed(FailureClass::Connect, Some(Excuse::Shortage)),
             Fate::Withheld(seconds) => return self.withheld(work, seconds),
             Fate::CutShort => unreachable!("it was looked at first"),
             Fate::Fine(links) => {
@@ -424,11 +426,11 @@ fn request(job: &Job) -> Option<(&CrawlUrl, Option<IpAddr>)> {
     }
 }
 
-fn failed(class: FailureClass, local: bool) -> Ending {
+fn failed(class: FailureClass, excuse: Option<Excuse>) -> Ending {
     Ending::Failed(Failure {
         class,
         message: class.about().into(),
-        local,
+        excuse,
         connected: false,
         wire: 0,
         sent_at: None,

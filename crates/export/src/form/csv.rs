@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use clewline::escape::is_steering;
+use clewline_job::escape::is_steering;
 
 use crate::columns::{Cell, PAGES, PLAIN};
 use crate::error::ExportError;

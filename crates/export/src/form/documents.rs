@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use clewline_content::Speed;
+use clewline_content::ReadingSpeed;
 use clewline_core::url::CrawlUrl;
 
 use crate::draft::{Draft, DraftFile};
@@ -60,7 +60,7 @@ fn each(
 ) -> Result<(), ExportError> {
     let folded = work.left_out()?;
     let mut near = Near::default();
-    let mut pages = work.pages(Need::Words(Speed::Main))?;
+    let mut pages = work.pages(Need::Words(ReadingSpeed::Main))?;
     while let Some(page) = pages.next() {
         let page = page?;
         work.take(&page, pages.offset());
@@ -136,7 +136,7 @@ fn quoted(text: &str) -> String {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
-            other if clewline::escape::is_steering(other) => {
+            other if clewline_job::escape::is_steering(other) => {
                 let _ = write!(out, "\\U{:08x}", u32::from(other));
             }
             other => out.push(other),

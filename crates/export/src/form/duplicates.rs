@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use clewline::log::Offset;
-use clewline_content::{Speed, clusters};
+use clewline_content::{ReadingSpeed, clusters};
+use clewline_job::log::Offset;
 
 use crate::error::ExportError;
 use crate::export::{Output, Sink, Work};
@@ -116,7 +116,7 @@ pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), Expor
 
 fn members(work: &mut Work<'_>, folded: &Folded) -> Result<Vec<Member>, ExportError> {
     let mut members = Vec::new();
-    let mut pages = work.pages(Need::Words(Speed::Skim))?;
+    let mut pages = work.pages(Need::Words(ReadingSpeed::Skim))?;
     while let Some(page) = pages.next() {
         let page = page?;
         work.take(&page, pages.offset());

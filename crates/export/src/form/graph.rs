@@ -9,12 +9,12 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 
-use clewline::escape;
-use clewline::log::links;
-use clewline::record::Record;
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
 use clewline_core::rank::page_rank;
+use clewline_job::escape;
+use clewline_job::log::links;
+use clewline_job::record::Record;
 
 use crate::draft::{Draft, DraftFile};
 use crate::error::ExportError;
@@ -105,7 +105,7 @@ fn each_link(
             Ok((source, target, kind)) => take(work, source, target, kind)?,
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => break,
             Err(error) => {
-                let path = work.job.path.join(links::FILE);
+                let path = work.job.path().join(links::FILE);
                 return Err(ExportError::input(&path)(error));
             }
         }

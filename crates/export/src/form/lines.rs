@@ -5,8 +5,8 @@
 
 use std::io;
 
-use clewline::escape;
-use clewline_content::Speed;
+use clewline_content::ReadingSpeed;
+use clewline_job::escape;
 
 use crate::columns::{Cell, PAGES, PageRow};
 use crate::error::ExportError;
@@ -18,7 +18,7 @@ pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), Expor
     let mut sink = Sink::open(output)?;
     let mut rows = Rows::new(work)?;
     let mut near = Near::default();
-    let mut pages = work.pages(Need::Words(Speed::Main))?;
+    let mut pages = work.pages(Need::Words(ReadingSpeed::Main))?;
     let mut line = Vec::new();
     while let Some(page) = pages.next() {
         let page = page?;
@@ -28,7 +28,7 @@ pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), Expor
             near.take(&row.page);
         }
         line.clear();
-        object(&row, &mut line).map_err(ExportError::output(&work.job.path))?;
+        object(&row, &mut line).map_err(ExportError::output(work.job.path()))?;
         sink.write(&line)?;
     }
     work.done.near = Some(near.count());

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clewline_content::{Items, Speed};
+use clewline_content::{Items, ReadingSpeed};
 use clewline_warc::Moment;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{
@@ -71,7 +71,7 @@ fn write_pages(
 ) -> Result<(), ExportError> {
     let mut rows = Rows::new(work)?;
     let mut near = Near::default();
-    let mut pages = work.pages(Need::Words(Speed::Main))?;
+    let mut pages = work.pages(Need::Words(ReadingSpeed::Main))?;
     while let Some(page) = pages.next() {
         let page = page?;
         work.take(&page, pages.offset());
@@ -116,7 +116,7 @@ fn write_links(work: &mut Work<'_>, mut table: Table<LinkRow>) -> Result<(), Exp
     let Some(mut rows) = LinkRows::new(work)? else {
         return table.close();
     };
-    let failed = ExportError::input(&work.job.path);
+    let failed = ExportError::input(work.job.path());
     let mut count = 0;
     let mut push = |row: LinkRow| {
         count += 1;

@@ -11,11 +11,11 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use clewline::escape;
-use clewline::log::Offset;
-use clewline::record::Record;
 use clewline_archive::mirror::short_hash;
 use clewline_content::{Url, normalised_date};
+use clewline_job::escape;
+use clewline_job::log::Offset;
+use clewline_job::record::Record;
 
 use crate::Existing;
 use crate::draft::Draft;

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use clewline_content::Rules;
+use clewline_content::ItemRules;
 use clewline_export::{
     Existing, ExportError, Exported, Filter, Fold, Form, Options, Output, ViewRules, export,
     update, view_path,
@@ -225,7 +225,7 @@ fn text_of(row: &Row, name: &str) -> Option<String> {
 fn parquet_holds_pages_links_and_items() {
     let (_place, job) = crawled(&web());
     let options = Options {
-        rules: Some(Rules::parse(RULES).unwrap()),
+        rules: Some(ItemRules::parse(RULES).unwrap()),
         ..Options::default()
     };
     let (folder, done) = written(&job, Form::Parquet, &options);

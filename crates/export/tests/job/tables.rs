@@ -8,9 +8,9 @@ use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use clewline::log::LinksReader;
-use clewline_content::{Content, ContentLimits, Rules, page_links};
+use clewline_content::{Content, ContentLimits, ItemRules, page_links};
 use clewline_export::{Form, Options};
+use clewline_job::log::LinksReader;
 use clewline_warc::Moment;
 use fieldwork::{HOST, config, crawl, tree};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -118,7 +118,7 @@ fn job() -> (TempDir, PathBuf) {
 
 fn options() -> Options {
     Options {
-        rules: Some(Rules::parse(RULES).unwrap()),
+        rules: Some(ItemRules::parse(RULES).unwrap()),
         ..Options::default()
     }
 }
@@ -162,7 +162,7 @@ fn plain_columns(record: &Value, original: Option<&String>) -> Map<String, Value
 /// The columns that a page's words make.
 fn add_words(row: &mut Map<String, Value>, html: &str, url: &str) {
     let url = url.parse().unwrap();
-    let content = match Content::of(html, &url, &ContentLimits::default()) {
+    let content = match Content::from_html(html, &url, &ContentLimits::default()) {
         Ok(content) => content,
         Err(refusal) => {
             row.insert("unreadable".into(), json!(refusal.to_string()));
@@ -171,7 +171,7 @@ fn add_words(row: &mut Map<String, Value>, html: &str, url: &str) {
     };
     let (main, told) = (content.main.unwrap(), content.metadata);
     let headings: Vec<String> = told.headings.iter().map(|it| it.text.clone()).collect();
-    let items = Rules::parse(RULES).unwrap();
+    let items = ItemRules::parse(RULES).unwrap();
     let items = items.items(html, &url, &ContentLimits::default()).unwrap();
     let columns = [
         ("title", json!(told.title)),
@@ -454,7 +454,7 @@ fn every_column_of_items_is_what_rules_find() {
     let (_place, job) = job();
     let (folder, _) = written(&job, Form::Parquet, &options());
     let served = pages();
-    let rules = Rules::parse(RULES).unwrap();
+    let rules = ItemRules::parse(RULES).unwrap();
     let mut expected = Table::new();
     for record in &records(&job) {
         let url = text(record, "url");

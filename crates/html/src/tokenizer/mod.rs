@@ -31,9 +31,9 @@ pub use tokens::{MarkupToken, Tokens};
 
 use crate::find::find;
 use declaration::{Declaration, Sections};
-use namespace::{Namespaces, Next};
+use namespace::{AfterStartTag, Namespaces};
 use raw::{Raw, RawText};
-use tag::{PlainTag, Tag, Way};
+use tag::{PlainTag, TagBuilder, TagKind};
 
 /// The bytes in which an end tag of a usual name ends.
 const END_TAG: usize = "</".len() + 8;
@@ -66,7 +66,7 @@ pub trait TagSink {
 /// A start tag with its attributes.
 #[derive(Debug, Clone, Copy)]
 pub struct StartTag<'a> {
-    tag: &'a Tag,
+    tag: &'a TagBuilder,
     bytes: &'a [u8],
 }
 
@@ -153,7 +153,7 @@ enum State {
 #[derive(Debug)]
 pub struct Tokenizer {
     state: State,
-    tag: Tag,
+    tag: TagBuilder,
     /// The beginning of a start tag that an earlier piece did not end.
     carried: Vec<u8>,
     namespaces: Namespaces,
@@ -179,7 +179,7 @@ impl Tokenizer {
     pub(crate) fn with(noscript: Noscript) -> Self {
         Self {
             state: State::Data,
-            tag: Tag::new(),
+            tag: TagBuilder::new(),
             carried: Vec::new(),
             namespaces: Namespaces::default(),
             foreign_style: None,
@@ -207,7 +207,7 @@ impl Tokenizer {
     /// The document has ended; a tag that it cuts off is none.
     pub fn finish(mut self, sink: &mut impl TagSink) {
         if let State::Raw(raw) = &mut self.state {
-            let mut reader = Reader::of(raw.text, self.noscript, &mut self.inner);
+            let mut reader = Reader::for_text(raw.text, self.noscript, &mut self.inner);
             raw.finish(|bytes| reader.take(bytes, sink));
             reader.end(sink);
         } else if self.foreign_style.is_some() {
@@ -279,7 +279,9 @@ impl Tokenizer {
 
     fn tag_open(&mut self, piece: &[u8], at: usize, sink: &mut impl TagSink) -> usize {
         match piece[at] {
-            byte if byte.is_ascii_alphabetic() => return self.begin(Way::Start, piece, at, sink),
+            byte if byte.is_ascii_alphabetic() => {
+                return self.begin(TagKind::Start, piece, at, sink);
+            }
             b'/' => self.state = State::EndTagOpen,
             b'!' => {
                 let sections = Sections::within(&self.namespaces);
@@ -297,7 +299,7 @@ impl Tokenizer {
 
     fn end_tag_open(&mut self, piece: &[u8], at: usize, sink: &mut impl TagSink) -> usize {
         match piece[at] {
-            byte if byte.is_ascii_alphabetic() => self.begin(Way::End, piece, at, sink),
+            byte if byte.is_ascii_alphabetic() => self.begin(TagKind::End, piece, at, sink),
             b'>' => {
                 self.state = State::Data;
                 at + 1
@@ -309,7 +311,7 @@ impl Tokenizer {
         }
     }
 
-    fn begin(&mut self, way: Way, piece: &[u8], at: usize, sink: &mut impl TagSink) -> usize {
+    fn begin(&mut self, way: TagKind, piece: &[u8], at: usize, sink: &mut impl TagSink) -> usize {
         self.tag.begin(way, at);
         self.state = State::Tag;
         self.tag(piece, at, sink)
@@ -333,15 +335,15 @@ impl Tokenizer {
             sink.end_text(TextOf::Style);
         }
         match self.tag.way {
-            Way::End => self.namespaces.end(self.tag.name),
-            Way::Start => self.start(bytes, sink),
+            TagKind::End => self.namespaces.end(self.tag.name),
+            TagKind::Start => self.start(bytes, sink),
         }
         self.note_foreign_style();
     }
 
     /// Keeps what is there of a tag, as far as its attributes are read.
     fn carry(&mut self, bytes: &[u8]) {
-        if self.tag.way == Way::Start {
+        if self.tag.way == TagKind::Start {
             let room = tag::LIMIT.saturating_sub(self.carried.len());
             self.carried
                 .extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -366,10 +368,12 @@ impl Tokenizer {
             self.carried.shrink_to(CARRY_KEPT);
         }
         self.state = match next {
-            Next::Raw(RawText::Noscript) if self.noscript == Noscript::Element => State::Data,
-            Next::Raw(text) => State::Raw(Raw::new(text)),
-            Next::PlainText => State::PlainText,
-            Next::Data => State::Data,
+            AfterStartTag::Raw(RawText::Noscript) if self.noscript == Noscript::Element => {
+                State::Data
+            }
+            AfterStartTag::Raw(text) => State::Raw(Raw::new(text)),
+            AfterStartTag::PlainText => State::PlainText,
+            AfterStartTag::Data => State::Data,
         };
     }
 
@@ -380,7 +384,7 @@ impl Tokenizer {
             return;
         }
         if self.tag.name == Name::STYLE && self.namespaces.is_foreign() {
-            let is_open = self.tag.way == Way::Start && !self.tag.is_self_closing;
+            let is_open = self.tag.way == TagKind::Start && !self.tag.is_self_closing;
             self.foreign_style = is_open.then_some(depth);
         } else if self.foreign_style.is_some_and(|around| around != depth) {
             self.foreign_style = None;
@@ -408,7 +412,7 @@ impl Tokenizer {
         let State::Raw(raw) = &mut self.state else {
             return at;
         };
-        let mut reader = Reader::of(raw.text, self.noscript, &mut self.inner);
+        let mut reader = Reader::for_text(raw.text, self.noscript, &mut self.inner);
         let Some(end) = raw.scan(piece, at, |bytes| reader.take(bytes, sink)) else {
             return piece.len();
         };
@@ -427,7 +431,7 @@ enum Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn of(text: RawText, noscript: Noscript, inner: &'a mut Option<Box<Tokenizer>>) -> Self {
+    fn for_text(text: RawText, noscript: Noscript, inner: &'a mut Option<Box<Tokenizer>>) -> Self {
         match text {
             RawText::Noscript => Self::Inner(inner),
             RawText::Style => Self::Sink(TextOf::Style),

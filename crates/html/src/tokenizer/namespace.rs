@@ -52,7 +52,7 @@ pub(super) const fn may_switch(name: Name) -> bool {
 
 /// What a start tag asks of the tokenizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum AfterStartTag {
     /// Markup goes on.
     Data,
     /// What follows is text up to the element's end tag.
@@ -97,9 +97,9 @@ impl Namespaces {
     }
 
     /// A start tag was read: where its element belongs, and what it asks.
-    pub(super) fn start(&mut self, tag: &StartTag<'_>) -> (Namespace, Next) {
+    pub(super) fn start(&mut self, tag: &StartTag<'_>) -> (Namespace, AfterStartTag) {
         if self.entered.is_empty() && !may_switch(tag.name()) {
-            return (Namespace::Html, Next::Data);
+            return (Namespace::Html, AfterStartTag::Data);
         }
         let within = self.current();
         let namespace = match tag.name() {
@@ -108,17 +108,18 @@ impl Namespaces {
             Name::SVG => self.enter(Namespace::Svg),
             Name::MATH => self.enter(Namespace::MathMl),
             _ if self.is_foreign() => self.start_foreign(tag),
-            Name::PLAINTEXT => return (within, Next::PlainText),
+            Name::PLAINTEXT => return (within, AfterStartTag::PlainText),
             Name::TEMPLATE => {
                 self.enter(Namespace::Template);
                 within
             }
             name => {
-                let next = RawText::of(name).map_or(Next::Data, Next::Raw);
+                let next =
+                    RawText::for_element(name).map_or(AfterStartTag::Data, AfterStartTag::Raw);
                 return (within, next);
             }
         };
-        (namespace, Next::Data)
+        (namespace, AfterStartTag::Data)
     }
 
     fn start_foreign(&mut self, tag: &StartTag<'_>) -> Namespace {

@@ -30,7 +30,7 @@ pub(super) enum RawText {
 }
 
 impl RawText {
-    pub(super) const fn of(name: Name) -> Option<Self> {
+    pub(super) const fn for_element(name: Name) -> Option<Self> {
         Some(match name {
             Name::IFRAME => Self::Iframe,
             Name::NOEMBED => Self::Noembed,

@@ -15,7 +15,7 @@ pub(super) const LIMIT: usize = 1024 * 1024;
 
 /// Which way a tag goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum TagKind {
     Start,
     End,
 }
@@ -43,12 +43,12 @@ enum Part {
 
 /// A tag, finished or not.
 #[derive(Debug)]
-pub(super) struct Tag {
+pub(super) struct TagBuilder {
     part: Part,
     building: Building,
     /// The name, once it is complete.
     pub(super) name: Name,
-    pub(super) way: Way,
+    pub(super) way: TagKind,
     pub(super) is_self_closing: bool,
     /// An attribute that is looked at lies beyond the limit.
     pub(super) is_cut: bool,
@@ -60,13 +60,13 @@ pub(super) struct Tag {
     pub(super) start: usize,
 }
 
-impl Tag {
+impl TagBuilder {
     pub(super) const fn new() -> Self {
         Self {
             part: Part::Name,
             building: Building::EMPTY,
             name: Name::new(b""),
-            way: Way::Start,
+            way: TagKind::Start,
             is_self_closing: false,
             is_cut: false,
             values: Values::new(),
@@ -78,7 +78,7 @@ impl Tag {
     }
 
     /// A tag begins whose name begins at this place of the piece.
-    pub(super) const fn begin(&mut self, way: Way, start: usize) {
+    pub(super) const fn begin(&mut self, way: TagKind, start: usize) {
         self.part = Part::Name;
         self.building = Building::EMPTY;
         self.way = way;
@@ -92,7 +92,7 @@ impl Tag {
 
     /// The end tag of raw text, whose name was read while looking for it.
     pub(super) fn begin_after_name(&mut self, name: &[u8], start: usize) {
-        self.begin(Way::End, start);
+        self.begin(TagKind::End, start);
         for byte in name {
             self.building.push(*byte);
         }

@@ -8,9 +8,9 @@
 
 use super::declaration::{Declaration, Sections};
 use super::name::Name;
-use super::namespace::{Namespaces, Next};
+use super::namespace::{AfterStartTag, Namespaces};
 use super::raw::{Raw, RawText};
-use super::tag::{PlainTag, Tag, Way, ends_name};
+use super::tag::{PlainTag, TagBuilder, TagKind, ends_name};
 use super::tag_attributes::TagAttributes;
 use super::{StartTag, plain};
 use crate::find::find;
@@ -44,7 +44,7 @@ pub enum MarkupToken<'a> {
 pub struct Tokens<'a> {
     html: &'a str,
     at: usize,
-    tag: Tag,
+    tag: TagBuilder,
     namespaces: Namespaces,
     following: Following,
 }
@@ -63,7 +63,7 @@ impl<'a> Tokens<'a> {
         Self {
             html,
             at: 0,
-            tag: Tag::new(),
+            tag: TagBuilder::new(),
             namespaces: Namespaces::default(),
             following: Following::Markup,
         }
@@ -99,17 +99,17 @@ impl<'a> Tokens<'a> {
     }
 
     fn end_tag(&mut self, start: usize) -> Option<MarkupToken<'a>> {
-        self.at = self.scan(Way::End, start)?;
+        self.at = self.scan(TagKind::End, start)?;
         self.namespaces.end(self.tag.name);
         Some(MarkupToken::End(self.tag.name))
     }
 
     fn start_tag(&mut self, start: usize) -> Option<MarkupToken<'a>> {
         let bytes = self.html.as_bytes();
-        self.tag.begin(Way::Start, start);
+        self.tag.begin(TagKind::Start, start);
         let end = match self.tag.scan_plain(&bytes[start..]) {
             Some(PlainTag::Attributes { length }) => start + length,
-            Some(PlainTag::Name) | None => self.scan(Way::Start, start)?,
+            Some(PlainTag::Name) | None => self.scan(TagKind::Start, start)?,
         };
         self.at = end;
         let name = self.tag.name;
@@ -119,9 +119,9 @@ impl<'a> Tokens<'a> {
         };
         let (_, next) = self.namespaces.start(&tag);
         self.following = match next {
-            Next::Data | Next::Raw(RawText::Noscript) => Following::Markup,
-            Next::Raw(text) => Following::Raw(text),
-            Next::PlainText => Following::PlainText,
+            AfterStartTag::Data | AfterStartTag::Raw(RawText::Noscript) => Following::Markup,
+            AfterStartTag::Raw(text) => Following::Raw(text),
+            AfterStartTag::PlainText => Following::PlainText,
         };
         let begins_raw_text = matches!(self.following, Following::Raw(_));
         let text = self.slice(start + name_length(&bytes[start..end]), end - 1);
@@ -131,7 +131,7 @@ impl<'a> Tokens<'a> {
 
     /// Reads the tag whose name begins here; answers the place behind it. A tag that the page cuts
     /// off is none, and nothing follows it.
-    fn scan(&mut self, way: Way, start: usize) -> Option<usize> {
+    fn scan(&mut self, way: TagKind, start: usize) -> Option<usize> {
         self.tag.begin(way, start);
         let end = self.tag.scan(self.html.as_bytes(), start);
         self.at = self.html.len();

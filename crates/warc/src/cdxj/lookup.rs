@@ -7,26 +7,26 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use super::sort::Lines;
+use super::sort::CdxjLines;
 use super::{Capture, LONGEST_LINE};
 use crate::moment::Moment;
 use crate::surt::surt;
 
 /// A sorted index in a file.
 #[derive(Debug)]
-pub struct Index {
+pub struct CdxjIndex {
     file: BufReader<File>,
     length: u64,
 }
 
-impl Index {
+impl CdxjIndex {
     /// Opens an index.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Self::of(File::open(path)?)
+        Self::from_file(File::open(path)?)
     }
 
     /// An index in a file that is open already; any file of sorted lines will do.
-    pub fn of(file: File) -> io::Result<Self> {
+    pub fn from_file(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let file = BufReader::new(file);
         Ok(Self { file, length })
@@ -67,7 +67,7 @@ impl Index {
     fn lines_from(&mut self, first: &[u8], mut take: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
         let start = self.first_not_before(first)?;
         self.file.seek(SeekFrom::Start(start))?;
-        let mut lines = Lines(&mut self.file);
+        let mut lines = CdxjLines(&mut self.file);
         while let Some(line) = lines.next_line()? {
             if !take(&line) {
                 break;
@@ -103,7 +103,7 @@ impl Index {
                 high = middle;
                 continue;
             }
-            let line = Lines(&mut self.file).next_line()?;
+            let line = CdxjLines(&mut self.file).next_line()?;
             if line.is_some_and(|line| line.as_slice() < key) {
                 low = self.file.stream_position()?;
             } else {

@@ -26,7 +26,7 @@ pub fn sort(
     let mut runs = Vec::new();
     let mut lines: Vec<Vec<u8>> = Vec::new();
     let mut held = 0;
-    let mut input = Lines(input);
+    let mut input = CdxjLines(input);
     while let Some(line) = input.next_line()? {
         held += line.len() + size_of::<Vec<u8>>();
         lines.push(line);
@@ -77,7 +77,7 @@ fn rewound(out: BufWriter<File>) -> io::Result<File> {
 fn merge(runs: Vec<File>, out: &mut dyn Write) -> io::Result<()> {
     let mut readers: Vec<_> = runs
         .into_iter()
-        .map(|run| Lines(BufReader::new(run)))
+        .map(|run| CdxjLines(BufReader::new(run)))
         .collect();
     let mut next = BinaryHeap::new();
     for (index, reader) in readers.iter_mut().enumerate() {
@@ -100,9 +100,9 @@ fn merge(runs: Vec<File>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Lines without their ends; a last one without an end counts, empty ones don't.
-pub(super) struct Lines<R>(pub(super) R);
+pub(super) struct CdxjLines<R>(pub(super) R);
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> CdxjLines<R> {
     pub(super) fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             let mut line = Vec::new();

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::*;
-use crate::{Block, Coding, Draft, Effort, Encoder, Original, Profile, RecordId};
+use crate::{
+    Block, Effort, Encoder, Profile, RecordDraft, RecordId, RevisitOriginal, WarcCompression,
+};
 
 fn capture(url: &str, timestamp: &str) -> Capture {
     Capture {
@@ -11,7 +13,7 @@ fn capture(url: &str, timestamp: &str) -> Capture {
         url: url.to_owned(),
         mime: "text/html".to_owned(),
         status: "200".to_owned(),
-        digest: Digest::of(url.as_bytes()).to_string(),
+        digest: Digest::sha1(url.as_bytes()).to_string(),
         codings: "-/-".to_owned(),
         length: 5,
         offset: 7,
@@ -87,7 +89,7 @@ fn captures_are_found_by_url_and_time() {
     }
     lines.sort_unstable();
     std::fs::write(&path, lines.join("\n") + "\n").unwrap();
-    let mut index = Index::open(&path).unwrap();
+    let mut index = CdxjIndex::open(&path).unwrap();
     for number in 0..500 {
         let url = format!("https://www.a.test/{number}");
         let mut found = Vec::new();
@@ -124,7 +126,7 @@ fn captures_are_found_by_url_and_time() {
         assert_eq!(index.closest(url, moment).unwrap(), None, "{url}");
     }
     std::fs::write(&path, "").unwrap();
-    let mut index = Index::open(&path).unwrap();
+    let mut index = CdxjIndex::open(&path).unwrap();
     assert_eq!(
         index
             .closest("http://a.test/", Moment::of_timestamp("2020").unwrap())
@@ -140,38 +142,39 @@ fn records_become_captures() {
     let head =
         b"HTTP/1.1 301 Moved\r\nContent-Type: Text/HTML; a=b\r\nTransfer-Encoding: chunked\r\n\r\n";
     let response = Block::message(head).bytes(b"3\r\nabc\r\n0\r\n\r\n");
-    let original = Original {
+    let original = RevisitOriginal {
         id: None,
         target: "http://a.test/1",
         date,
     };
     let profile = Profile::IdenticalPayloadDigest;
     let drafts = [
-        Draft::request(
+        RecordDraft::request(
             id(0),
             date,
             "http://a.test/1",
             Block::message(b"GET / HTTP/1.1\r\n\r\n"),
         ),
-        Draft::response(id(1), date, "http://a.test/1", response),
-        Draft::revisit(
+        RecordDraft::response(id(1), date, "http://a.test/1", response),
+        RecordDraft::revisit(
             id(2),
             date,
             "http://a.test/2",
             profile,
             Block::message(head),
         )
-        .payload_digest(Digest::of(b"abc"))
+        .payload_digest(Digest::sha1(b"abc"))
         .refers_to(original),
-        Draft::resource(id(3), date, "urn:x", Block::plain(b"abc")).content_type("text/plain"),
+        RecordDraft::resource(id(3), date, "urn:x", Block::plain(b"abc"))
+            .content_type("text/plain"),
     ];
     let mut file = Vec::new();
     for draft in &drafts {
-        Encoder::new(Coding::default())
+        Encoder::new(WarcCompression::default())
             .encode(draft, Effort::Usual, &mut file)
             .unwrap();
     }
-    let mut reader = Reader::new(&file[..]);
+    let mut reader = WarcReader::new(&file[..]);
     let mut found = Vec::new();
     while let Some(header) = reader.next_record() {
         found.extend(Capture::of_record(&header.unwrap(), &mut reader, "f").unwrap());
@@ -191,7 +194,7 @@ fn records_become_captures() {
     assert!(
         found
             .iter()
-            .all(|one| one.digest == Digest::of(b"abc").to_string())
+            .all(|one| one.digest == Digest::sha1(b"abc").to_string())
     );
     let codings = found.iter().map(|one| one.codings.as_str());
     assert_eq!(codings.collect::<Vec<_>>(), ["-/chunked", "", ""]);

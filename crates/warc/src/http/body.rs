@@ -5,7 +5,7 @@
 
 use std::io::{self, BufRead, Cursor, Read};
 
-use super::{Head, LONGEST_HEAD, length};
+use super::{HttpHead, LONGEST_HEAD, length};
 use crate::chunked::{Dechunker, Framing};
 
 /// Bytes that are taken from a body at once.
@@ -42,7 +42,7 @@ pub fn split<R: BufRead>(mut block: R) -> io::Result<(Vec<u8>, impl Read)> {
 }
 
 /// The payload of a body: chunks taken off if the head says so.
-pub fn payload<R: Read>(head: Head<'_>, body: R) -> PayloadReader<R> {
+pub fn payload<R: Read>(head: HttpHead<'_>, body: R) -> PayloadReader<R> {
     PayloadReader {
         body,
         chunks: head.is_chunked().then(Dechunker::default),
@@ -220,8 +220,8 @@ mod tests {
 
     #[test]
     fn payloads_lose_their_chunks() {
-        let chunked = Head::parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-        let plain = Head::parse(b"HTTP/1.1 200 OK\r\n\r\n");
+        let chunked = HttpHead::parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        let plain = HttpHead::parse(b"HTTP/1.1 200 OK\r\n\r\n");
         for (head, body, expected) in [
             (chunked, &b"3\r\nabc\r\n0\r\n\r\n"[..], &b"abc"[..]),
             (chunked, b"<p>never chunked", b"<p>never chunked"),

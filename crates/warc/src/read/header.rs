@@ -5,7 +5,7 @@
 
 use crate::digest::Digest;
 use crate::id::RecordId;
-use crate::kind::Kind;
+use crate::kind::RecordKind;
 use crate::moment::Moment;
 
 /// The longest header that is read, in bytes.
@@ -78,8 +78,9 @@ impl Header {
     }
 
     /// The kind of the record.
-    pub fn kind(&self) -> Kind {
-        self.value("WARC-Type").map_or(Kind::Unknown, Kind::of_name)
+    pub fn kind(&self) -> RecordKind {
+        self.value("WARC-Type")
+            .map_or(RecordKind::Unknown, RecordKind::of_name)
     }
 
     /// The URL that the record is about, without brackets.
@@ -123,7 +124,10 @@ impl Header {
 
     /// Whether the block is an HTTP message.
     pub fn is_http(&self) -> bool {
-        let of_http = matches!(self.kind(), Kind::Request | Kind::Response | Kind::Revisit);
+        let of_http = matches!(
+            self.kind(),
+            RecordKind::Request | RecordKind::Response | RecordKind::Revisit
+        );
         let media_type = self.value("Content-Type").unwrap_or("application/http");
         let start = media_type.get(.."application/http".len());
         of_http && start.is_some_and(|start| start.eq_ignore_ascii_case("application/http"))

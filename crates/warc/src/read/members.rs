@@ -38,7 +38,7 @@ pub(super) enum Packing {
 }
 
 impl Packing {
-    fn of(start: &[u8]) -> Self {
+    fn from_start(start: &[u8]) -> Self {
         if start.starts_with(&GZIP[..2]) {
             Self::Gzip
         } else if start.starts_with(&ZSTD) || is_skippable(start) {
@@ -301,7 +301,7 @@ impl<R: Read> Members<R> {
         if start.is_empty() {
             return Ok(false);
         }
-        let packing = Packing::of(start);
+        let packing = Packing::from_start(start);
         let packing = *self.packing.get_or_insert(packing);
         if !packing.begins(self.rest()) {
             self.member = self.offset;

@@ -13,7 +13,7 @@ use super::members::{Members, dictionary};
 const START: &[u8] = b"WARC/";
 
 /// Reads the records of a file.
-pub struct Reader<R> {
+pub struct WarcReader<R> {
     members: Members<R>,
     current: Option<Current>,
     /// Why the block could not be read on; whoever reads blocks sees it in a weaker form.
@@ -35,7 +35,7 @@ struct Current {
 
 /// Where a record lies, known when it was read to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ending {
+pub struct RecordExtent {
     /// Where its member begins in the file.
     pub offset: u64,
     /// How long its member is; zero if the next record begins in the same member.
@@ -46,7 +46,7 @@ pub struct Ending {
     pub is_closed: bool,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> WarcReader<R> {
     /// Reads from the beginning of a file.
     pub fn new(input: R) -> Self {
         Self::at(input, 0, Vec::new())
@@ -90,7 +90,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Reads the record to its end and tells where it lies.
-    pub fn end(&mut self) -> Result<Ending, ReadError> {
+    pub fn end(&mut self) -> Result<RecordExtent, ReadError> {
         let Some(current) = self.current else {
             let offset = self.members.offset();
             return Err(ReadError::NoRecord { offset, length: 0 });
@@ -108,7 +108,7 @@ impl<R: Read> Reader<R> {
         }
         let line_ends = self.skip_line_ends()?;
         let (next, is_border) = self.members.border(current.offset)?;
-        Ok(Ending {
+        Ok(RecordExtent {
             offset: current.offset,
             length: next - current.offset,
             is_alone: current.owns_member && is_border,
@@ -272,7 +272,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-impl<R: Read + Seek> Reader<R> {
+impl<R: Read + Seek> WarcReader<R> {
     /// Reads from a place where a member begins; a dictionary at the file's start is honoured.
     pub fn seek(mut input: R, offset: u64) -> Result<Self, ReadError> {
         let failed = |source| ReadError::Input { offset, source };
@@ -299,9 +299,9 @@ fn empty_line(window: &[u8], from: usize) -> Option<usize> {
 }
 
 /// Reads a record's block. Ends where the block ends; a block that is cut short ends there, too.
-/// What is wrong with it is told by [`Reader::end`].
+/// What is wrong with it is told by [`WarcReader::end`].
 pub struct BlockReader<'a, R> {
-    reader: &'a mut Reader<R>,
+    reader: &'a mut WarcReader<R>,
 }
 
 impl<R: Read> Read for BlockReader<'_, R> {

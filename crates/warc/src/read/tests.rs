@@ -4,15 +4,15 @@ use std::io::{Cursor, Read as _, Write as _};
 use std::time::Duration;
 
 use super::*;
-use crate::{Block, Coding, Draft, Effort, Encoder, Kind, Moment, RecordId};
+use crate::{Block, Effort, Encoder, Moment, RecordDraft, RecordId, RecordKind, WarcCompression};
 
 const PAGE: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n<p>WARC/1.0 is no record here\nWARC/1.1\n";
 
-fn record(coding: Coding, number: u64, body: &[u8]) -> Vec<u8> {
+fn record(coding: WarcCompression, number: u64, body: &[u8]) -> Vec<u8> {
     let date = Moment::since_1970(Duration::from_secs(1_700_000_000 + number));
     let id = RecordId::numbered([9; 16], number);
     let url = format!("http://a.test/{number}");
-    let draft = Draft::response(id, date, &url, Block::message(PAGE).bytes(body));
+    let draft = RecordDraft::response(id, date, &url, Block::message(PAGE).bytes(body));
     let mut out = Vec::new();
     Encoder::new(coding)
         .encode(&draft, Effort::Usual, &mut out)
@@ -22,7 +22,7 @@ fn record(coding: Coding, number: u64, body: &[u8]) -> Vec<u8> {
 
 /// What reading a file tells, in short: targets with their bytes, errors by their name.
 fn told(bytes: &[u8]) -> Vec<String> {
-    let mut reader = Reader::new(bytes);
+    let mut reader = WarcReader::new(bytes);
     let mut told = Vec::new();
     while let Some(next) = reader.next_record() {
         assert!(told.len() < 10_000, "no end");
@@ -52,16 +52,16 @@ fn name(error: &ReadError) -> String {
 
 #[test]
 fn records_and_their_places_are_found() {
-    for coding in Coding::ALL {
+    for coding in WarcCompression::ALL {
         let records: Vec<_> = (0..5_usize)
             .map(|number| record(coding, number as u64, &b"x".repeat(number * 40_000)))
             .collect();
         let file = records.concat();
-        let mut reader = Reader::new(&file[..]);
+        let mut reader = WarcReader::new(&file[..]);
         let mut at = 0;
         for (number, record) in records.iter().enumerate() {
             let header = reader.next_record().unwrap().unwrap();
-            assert_eq!(header.kind(), Kind::Response);
+            assert_eq!(header.kind(), RecordKind::Response);
             assert_eq!(
                 header.target(),
                 Some(format!("http://a.test/{number}").as_str())
@@ -74,7 +74,7 @@ fn records_and_their_places_are_found() {
                 "{coding:?}"
             );
             assert!(end.is_alone && end.is_closed);
-            let mut alone = Reader::seek(Cursor::new(&file), at).unwrap();
+            let mut alone = WarcReader::seek(Cursor::new(&file), at).unwrap();
             assert_eq!(alone.next_record().unwrap().unwrap(), header);
             at += end.length;
         }
@@ -86,8 +86,8 @@ fn records_and_their_places_are_found() {
 #[test]
 fn one_member_for_all_is_read() {
     let plain = [
-        record(Coding::Plain, 1, b"a"),
-        record(Coding::Plain, 2, b"bc"),
+        record(WarcCompression::Plain, 1, b"a"),
+        record(WarcCompression::Plain, 2, b"bc"),
     ]
     .concat();
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -123,7 +123,7 @@ fn one_member_for_all_is_read() {
 #[test]
 fn dictionaries_are_honoured() {
     let plain = record(
-        Coding::Plain,
+        WarcCompression::Plain,
         1,
         b"a body that is in the dictionary, word for word",
     );
@@ -149,7 +149,7 @@ fn dictionaries_are_honoured() {
             "{:?}",
             told(&file)
         );
-        let mut alone = Reader::seek(Cursor::new(&file), start).unwrap();
+        let mut alone = WarcReader::seek(Cursor::new(&file), start).unwrap();
         assert!(alone.next_record().unwrap().is_ok());
         assert_eq!(alone.end().unwrap().offset, start);
     }
@@ -160,11 +160,11 @@ fn quirks_are_read() {
     let file = b"\r\nWARC/1.0\r\nwarc-type:RESPONSE\r\nWARC-Target-URI: <http://a.test/>\r\n\
         WARC-Date: 2020-01-01\r\nX-Long: one\r\n\ttwo\r\nContent-Length:  2 \r\n\r\nab\r\n\r\n\r\n\
         WARC/0.18\nWARC-Type: future\nContent-Length: 0\n\n\n\n";
-    let mut reader = Reader::new(&file[..]);
+    let mut reader = WarcReader::new(&file[..]);
     let first = reader.next_record().unwrap().unwrap();
     assert_eq!(
         (first.kind(), first.target()),
-        (Kind::Response, Some("http://a.test/"))
+        (RecordKind::Response, Some("http://a.test/"))
     );
     assert_eq!(first.value("x-long"), Some("one two"));
     assert_eq!(first.date().unwrap().timestamp(), "20200101000000");
@@ -172,14 +172,14 @@ fn quirks_are_read() {
     let second = reader.next_record().unwrap().unwrap();
     assert_eq!(
         (second.version(), second.kind()),
-        ("WARC/0.18", Kind::Unknown)
+        ("WARC/0.18", RecordKind::Unknown)
     );
     assert!(reader.next_record().is_none());
 }
 
 #[test]
 fn damage_is_told_and_passed() {
-    for coding in Coding::ALL {
+    for coding in WarcCompression::ALL {
         // So much that some blocks precede the damage, and nothing that compresses.
         let numbers = (0..100_000_u32).map(|number| number.wrapping_mul(2_654_435_761));
         let body: Vec<u8> = numbers.flat_map(u32::to_le_bytes).collect();
@@ -189,7 +189,7 @@ fn damage_is_told_and_passed() {
 
         let cut = [&one[..one.len() / 2], &two].concat();
         let found = told(&cut);
-        if coding == Coding::Plain {
+        if coding == WarcCompression::Plain {
             // The block takes what follows; there is no border to see.
             assert_eq!(found.len(), 1, "{found:?}");
         } else {
@@ -221,7 +221,7 @@ fn damage_is_told_and_passed() {
 
 #[test]
 fn a_member_with_a_wrong_checksum_is_damaged() {
-    for coding in [Coding::default(), Coding::Zstd] {
+    for coding in [WarcCompression::default(), WarcCompression::Zstd] {
         let mut one = record(coding, 1, b"body");
         let at = one.len() - 6;
         one[at] ^= 1;
@@ -241,7 +241,11 @@ fn lying_lengths_do_not_hide_the_next_record() {
     };
     for length in ["0", "3", "99", "99999999999999999999", "-1", ""] {
         let one = format!("WARC/1.1\r\nContent-Length: {length}\r\n\r\nblock\r\n\r\n");
-        let file = [member(one.as_bytes()), record(Coding::default(), 2, b"")].concat();
+        let file = [
+            member(one.as_bytes()),
+            record(WarcCompression::default(), 2, b""),
+        ]
+        .concat();
         let found = told(&file);
         assert_eq!(
             found.last(),
@@ -257,7 +261,7 @@ fn endless_headers_are_refused() {
     let mut file = b"WARC/1.1\r\nX: ".to_vec();
     file.resize(LONGEST_HEADER * 3, b'x');
     file.extend_from_slice(b"\r\n\r\n\r\n");
-    file.extend_from_slice(&record(Coding::Plain, 2, b""));
+    file.extend_from_slice(&record(WarcCompression::Plain, 2, b""));
     let found = told(&file);
     assert_eq!(found[0], "LongHeader");
     assert_eq!(

@@ -7,21 +7,21 @@
 pub(super) const WORD: usize = 8;
 
 pub(super) struct Bits<'a> {
-    waiting: Waiting,
+    waiting: PendingBits,
     room: &'a mut [u8],
     filled: usize,
 }
 
 /// Bits that fill no byte yet, between one room and the next.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Waiting {
+pub(super) struct PendingBits {
     pub(super) bits: u64,
     pub(super) count: u32,
 }
 
 impl<'a> Bits<'a> {
     /// Goes on with what waits, at the beginning of a room.
-    pub(super) const fn new(waiting: Waiting, room: &'a mut [u8]) -> Self {
+    pub(super) const fn new(waiting: PendingBits, room: &'a mut [u8]) -> Self {
         Self {
             waiting,
             room,
@@ -30,7 +30,7 @@ impl<'a> Bits<'a> {
     }
 
     /// What waits, and how many bytes were written.
-    pub(super) const fn end(self) -> (Waiting, usize) {
+    pub(super) const fn end(self) -> (PendingBits, usize) {
         (self.waiting, self.filled)
     }
 
@@ -44,7 +44,7 @@ impl<'a> Bits<'a> {
     /// Writes all whole bytes.
     #[inline]
     pub(super) fn write(&mut self) {
-        let Waiting { bits, count } = &mut self.waiting;
+        let PendingBits { bits, count } = &mut self.waiting;
         let room = &mut self.room[self.filled..self.filled + WORD];
         room.copy_from_slice(&bits.to_le_bytes());
         self.filled += (*count / 8) as usize;

@@ -4,7 +4,7 @@
 //! for a record would cost more than they save. Invariant: what comes out depends on what went in
 //! since [`Deflate::begin`] alone, and is at most an eighth longer.
 
-use super::bits::{Bits, WORD, Waiting};
+use super::bits::{Bits, PendingBits, WORD};
 use super::repeats::{self, Finder, Repeat, Taker, Window, word};
 
 const LONGEST: usize = 258;
@@ -108,14 +108,14 @@ pub(super) enum Follows {
 /// Makes a block of what it is given, window by window.
 pub(super) struct Deflate {
     finder: Finder,
-    waiting: Waiting,
+    waiting: PendingBits,
 }
 
 impl Deflate {
     pub(super) fn new() -> Self {
         Self {
             finder: Finder::new(),
-            waiting: Waiting::default(),
+            waiting: PendingBits::default(),
         }
     }
 
@@ -123,7 +123,7 @@ impl Deflate {
     pub(super) fn begin(&mut self, follows: Follows) {
         self.finder.begin();
         let is_last = u64::from(follows == Follows::Nothing);
-        self.waiting = Waiting {
+        self.waiting = PendingBits {
             bits: 0b010 | is_last,
             count: 3,
         };
@@ -152,7 +152,7 @@ impl Deflate {
         out.push(symbol(256));
         out.0.write();
         out.0.align();
-        self.waiting = Waiting::default();
+        self.waiting = PendingBits::default();
         out.0.end().1
     }
 

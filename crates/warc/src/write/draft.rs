@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use super::block::Block;
 use crate::digest::Digest;
 use crate::id::RecordId;
-use crate::kind::{Kind, Profile, Truncation};
+use crate::kind::{Profile, RecordKind, Truncation};
 use crate::moment::Moment;
 use crate::text::{push_name, push_uri, push_value};
 
@@ -19,7 +19,7 @@ const USUAL_HEADER: usize = 1024;
 
 /// A record before it is written.
 #[derive(Debug, Clone)]
-pub struct Draft<'a> {
+pub struct RecordDraft<'a> {
     id: RecordId,
     header: Vec<u8>,
     block: Block<'a>,
@@ -27,7 +27,7 @@ pub struct Draft<'a> {
 
 /// The capture that a revisit stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Original<'a> {
+pub struct RevisitOriginal<'a> {
     /// Its record, if known.
     pub id: Option<RecordId>,
     /// Its URL.
@@ -36,9 +36,9 @@ pub struct Original<'a> {
     pub date: Moment,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> RecordDraft<'a> {
     /// A record of any kind, with nothing but what every record has.
-    pub fn new(kind: Kind, id: RecordId, date: Moment, block: Block<'a>) -> Self {
+    pub fn new(kind: RecordKind, id: RecordId, date: Moment, block: Block<'a>) -> Self {
         let mut header = Vec::with_capacity(USUAL_HEADER);
         for part in [
             &b"WARC/1.1\r\nWARC-Type: "[..],
@@ -56,21 +56,21 @@ impl<'a> Draft<'a> {
 
     /// What a file holds; the block is made by [`warc_fields`].
     pub fn warcinfo(id: RecordId, date: Moment, filename: &str, block: Block<'a>) -> Self {
-        Self::new(Kind::WarcInfo, id, date, block)
+        Self::new(RecordKind::WarcInfo, id, date, block)
             .value("WARC-Filename", filename)
             .content_type("application/warc-fields")
     }
 
     /// What was asked.
     pub fn request(id: RecordId, date: Moment, target: &str, block: Block<'a>) -> Self {
-        Self::new(Kind::Request, id, date, block)
+        Self::new(RecordKind::Request, id, date, block)
             .uri("WARC-Target-URI", target)
             .content_type("application/http; msgtype=request")
     }
 
     /// What was answered.
     pub fn response(id: RecordId, date: Moment, target: &str, block: Block<'a>) -> Self {
-        Self::new(Kind::Response, id, date, block)
+        Self::new(RecordKind::Response, id, date, block)
             .uri("WARC-Target-URI", target)
             .content_type("application/http; msgtype=response")
     }
@@ -84,7 +84,7 @@ impl<'a> Draft<'a> {
         profile: Profile,
         block: Block<'a>,
     ) -> Self {
-        Self::new(Kind::Revisit, id, date, block)
+        Self::new(RecordKind::Revisit, id, date, block)
             .uri("WARC-Target-URI", target)
             .value("WARC-Profile", profile.uri())
             .content_type("application/http; msgtype=response")
@@ -92,12 +92,12 @@ impl<'a> Draft<'a> {
 
     /// Facts about a URL.
     pub fn metadata(id: RecordId, date: Moment, target: &str, block: Block<'a>) -> Self {
-        Self::new(Kind::Metadata, id, date, block).uri("WARC-Target-URI", target)
+        Self::new(RecordKind::Metadata, id, date, block).uri("WARC-Target-URI", target)
     }
 
     /// A thing without a protocol.
     pub fn resource(id: RecordId, date: Moment, target: &str, block: Block<'a>) -> Self {
-        Self::new(Kind::Resource, id, date, block).uri("WARC-Target-URI", target)
+        Self::new(RecordKind::Resource, id, date, block).uri("WARC-Target-URI", target)
     }
 
     /// What the block is.
@@ -132,7 +132,7 @@ impl<'a> Draft<'a> {
 
     /// The capture that a revisit stands for.
     #[must_use]
-    pub fn refers_to(self, original: Original<'_>) -> Self {
+    pub fn refers_to(self, original: RevisitOriginal<'_>) -> Self {
         let this = match original.id {
             Some(id) => self.about(id),
             None => self,

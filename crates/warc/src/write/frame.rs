@@ -24,7 +24,7 @@ const fn level(effort: Effort) -> i32 {
     }
 }
 
-pub(super) struct Zstd {
+pub(super) struct ZstdFrames {
     dictionary: Option<Dictionary>,
     usual: Option<CCtx<'static>>,
     cheapest: Option<CCtx<'static>>,
@@ -33,7 +33,7 @@ pub(super) struct Zstd {
     buffer: Vec<u8>,
 }
 
-impl Zstd {
+impl ZstdFrames {
     pub(super) const fn new(dictionary: Option<Dictionary>) -> Self {
         Self {
             dictionary,

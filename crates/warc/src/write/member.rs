@@ -9,7 +9,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use super::fast::Fast;
-use super::frame::Zstd;
+use super::frame::ZstdFrames;
 use super::gzip::GzipEncoder;
 use crate::dictionary::Dictionary;
 
@@ -18,7 +18,7 @@ pub(super) const WHOLE: u64 = 1024 * 1024;
 
 /// How the records of a file are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Coding {
+pub enum WarcCompression {
     /// Not at all.
     Plain,
     /// One gzip member for each.
@@ -39,13 +39,13 @@ pub enum Level {
     Small,
 }
 
-impl Default for Coding {
+impl Default for WarcCompression {
     fn default() -> Self {
         Self::Gzip(Level::default())
     }
 }
 
-impl Coding {
+impl WarcCompression {
     /// Every coding, for tests that try them all.
     pub const ALL: [Self; 5] = [
         Self::Plain,
@@ -76,14 +76,14 @@ pub enum Effort {
 }
 
 /// Makes members of one coding, one after the other.
-pub(super) enum Packer {
+pub(super) enum MemberEncoder {
     Plain,
     Fast(Box<Fast>),
     Gzip(Box<GzipEncoder>),
-    Zstd(Box<Zstd>),
+    Zstd(Box<ZstdFrames>),
 }
 
-impl fmt::Debug for Packer {
+impl fmt::Debug for MemberEncoder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Plain => "Plain",
@@ -94,18 +94,18 @@ impl fmt::Debug for Packer {
     }
 }
 
-impl Packer {
-    pub(super) fn new(coding: Coding) -> Self {
+impl MemberEncoder {
+    pub(super) fn new(coding: WarcCompression) -> Self {
         match coding {
-            Coding::Plain => Self::Plain,
-            Coding::Gzip(Level::Fast) => Self::Fast(Box::new(Fast::new())),
-            Coding::Gzip(level) => Self::Gzip(Box::new(GzipEncoder::new(level))),
-            Coding::Zstd => Self::Zstd(Box::new(Zstd::new(None))),
+            WarcCompression::Plain => Self::Plain,
+            WarcCompression::Gzip(Level::Fast) => Self::Fast(Box::new(Fast::new())),
+            WarcCompression::Gzip(level) => Self::Gzip(Box::new(GzipEncoder::new(level))),
+            WarcCompression::Zstd => Self::Zstd(Box::new(ZstdFrames::new(None))),
         }
     }
 
     pub(super) fn with_dictionary(dictionary: Dictionary) -> Self {
-        Self::Zstd(Box::new(Zstd::new(Some(dictionary))))
+        Self::Zstd(Box::new(ZstdFrames::new(Some(dictionary))))
     }
 
     /// Whether a record of this length is wanted in one piece.
@@ -140,50 +140,50 @@ impl Packer {
         effort: Effort,
         length: u64,
         out: &'a mut dyn Write,
-    ) -> io::Result<Member<'a>> {
+    ) -> io::Result<MemberWriter<'a>> {
         match self {
             Self::Plain => {}
             Self::Fast(fast) => fast.begin(effort),
             Self::Gzip(gzip) => gzip.begin(effort, out)?,
             Self::Zstd(zstd) => zstd.begin(effort, length)?,
         }
-        Ok(Member { packer: self, out })
+        Ok(MemberWriter { packer: self, out })
     }
 }
 
 /// A member that is written piece by piece.
-pub(super) struct Member<'a> {
-    packer: &'a mut Packer,
+pub(super) struct MemberWriter<'a> {
+    packer: &'a mut MemberEncoder,
     out: &'a mut dyn Write,
 }
 
-impl Member<'_> {
+impl MemberWriter<'_> {
     /// Takes what always compresses: the record's header and the head of its message.
     pub(super) fn head(&mut self, head: &[u8]) -> io::Result<()> {
         match self.packer {
-            Packer::Plain => self.out.write_all(head),
-            Packer::Fast(fast) => fast.head(head, self.out),
-            Packer::Gzip(gzip) => gzip.head(head, self.out),
-            Packer::Zstd(zstd) => zstd.add(head, self.out),
+            MemberEncoder::Plain => self.out.write_all(head),
+            MemberEncoder::Fast(fast) => fast.head(head, self.out),
+            MemberEncoder::Gzip(gzip) => gzip.head(head, self.out),
+            MemberEncoder::Zstd(zstd) => zstd.add(head, self.out),
         }
     }
 
     pub(super) fn body(&mut self, piece: &[u8]) -> io::Result<()> {
         match self.packer {
-            Packer::Plain => self.out.write_all(piece),
-            Packer::Fast(fast) => fast.body(piece, self.out),
-            Packer::Gzip(gzip) => gzip.body(piece, self.out),
-            Packer::Zstd(zstd) => zstd.add(piece, self.out),
+            MemberEncoder::Plain => self.out.write_all(piece),
+            MemberEncoder::Fast(fast) => fast.body(piece, self.out),
+            MemberEncoder::Gzip(gzip) => gzip.body(piece, self.out),
+            MemberEncoder::Zstd(zstd) => zstd.add(piece, self.out),
         }
     }
 
     /// Takes the last bytes and closes the member.
     pub(super) fn end(self, last: &[u8]) -> io::Result<()> {
         match self.packer {
-            Packer::Plain => self.out.write_all(last),
-            Packer::Fast(fast) => fast.end(last, self.out),
-            Packer::Gzip(gzip) => gzip.end(last, self.out),
-            Packer::Zstd(zstd) => zstd.end(last, self.out),
+            MemberEncoder::Plain => self.out.write_all(last),
+            MemberEncoder::Fast(fast) => fast.end(last, self.out),
+            MemberEncoder::Gzip(gzip) => gzip.end(last, self.out),
+            MemberEncoder::Zstd(zstd) => zstd.end(last, self.out),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::time::Duration;
 
 use super::*;
-use crate::{Framing, Kind, Moment, Profile, RecordId, Truncation};
+use crate::{Framing, Moment, Profile, RecordId, RecordKind, Truncation};
 
 fn id(number: u64) -> RecordId {
     RecordId::numbered([3; 16], number)
@@ -14,7 +14,7 @@ fn date() -> Moment {
     Moment::since_1970(Duration::new(1_700_000_000, 250_000_000))
 }
 
-fn encoded(coding: Coding, effort: Effort, draft: &Draft<'_>) -> Vec<u8> {
+fn encoded(coding: WarcCompression, effort: Effort, draft: &RecordDraft<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     let length = Encoder::new(coding)
         .encode(draft, effort, &mut out)
@@ -23,16 +23,16 @@ fn encoded(coding: Coding, effort: Effort, draft: &Draft<'_>) -> Vec<u8> {
     out
 }
 
-fn unpacked(coding: Coding, bytes: &[u8]) -> Vec<u8> {
+fn unpacked(coding: WarcCompression, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     match coding {
-        Coding::Plain => out.extend_from_slice(bytes),
-        Coding::Gzip(_) => {
+        WarcCompression::Plain => out.extend_from_slice(bytes),
+        WarcCompression::Gzip(_) => {
             let mut member = flate2::bufread::GzDecoder::new(bytes);
             member.read_to_end(&mut out).unwrap();
             assert!(member.into_inner().is_empty(), "more than one member");
         }
-        Coding::Zstd => out = zstd::stream::decode_all(bytes).unwrap(),
+        WarcCompression::Zstd => out = zstd::stream::decode_all(bytes).unwrap(),
     }
     out
 }
@@ -42,18 +42,18 @@ fn a_response_is_written_as_it_should_be() {
     let mut block = Block::message(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         .bytes(b"3\r\nabc\r\n0\r\n\r\n");
     let examined = block.examine().unwrap();
-    assert_eq!(examined.payload.digest, crate::Digest::of(b"abc"));
+    assert_eq!(examined.payload.digest, crate::Digest::sha1(b"abc"));
     assert_eq!(
         (examined.payload.length, examined.payload.framing),
         (3, Framing::Chunked)
     );
-    let draft = Draft::response(id(1), date(), "http://a.test/\r\nX: y", block)
+    let draft = RecordDraft::response(id(1), date(), "http://a.test/\r\nX: y", block)
         .address("::1".parse().unwrap())
         .concurrent_to(id(2))
         .payload_digest(examined.payload.digest)
         .truncated(Truncation::Time)
         .value("X", "a\r\nWARC-Type: request");
-    let text = String::from_utf8(encoded(Coding::Plain, Effort::Usual, &draft)).unwrap();
+    let text = String::from_utf8(encoded(WarcCompression::Plain, Effort::Usual, &draft)).unwrap();
     let expected = format!(
         "WARC/1.1\r\n\
          WARC-Type: response\r\n\
@@ -87,10 +87,10 @@ fn every_coding_and_effort_holds_the_same_record() {
         let head = b"HTTP/1.1 200 OK\r\n\r\n";
         let draft = || {
             let block = Block::message(head).bytes(&body[..size]);
-            Draft::response(id(1), date(), "http://a.test/", block)
+            RecordDraft::response(id(1), date(), "http://a.test/", block)
         };
-        let plain = encoded(Coding::Plain, Effort::Usual, &draft());
-        for coding in Coding::ALL {
+        let plain = encoded(WarcCompression::Plain, Effort::Usual, &draft());
+        for coding in WarcCompression::ALL {
             for effort in [Effort::Usual, Effort::Cheapest] {
                 let bytes = encoded(coding, effort, &draft());
                 assert_eq!(
@@ -109,7 +109,7 @@ fn every_coding_and_effort_holds_the_same_record() {
 
 #[test]
 fn an_encoder_forgets_the_record_before() {
-    for coding in Coding::ALL {
+    for coding in WarcCompression::ALL {
         let mut encoder = Encoder::new(coding);
         let long = vec![b'z'; 100_000];
         for (number, effort) in [
@@ -117,7 +117,7 @@ fn an_encoder_forgets_the_record_before() {
             (2, Effort::Cheapest),
             (3, Effort::Usual),
         ] {
-            let draft = Draft::resource(id(number), date(), "urn:x", Block::plain(&long));
+            let draft = RecordDraft::resource(id(number), date(), "urn:x", Block::plain(&long));
             let mut out = Vec::new();
             encoder.encode(&draft, effort, &mut out).unwrap();
             assert!(
@@ -161,15 +161,16 @@ fn files_are_read_in_pieces_and_left_where_they_are() {
         .bytes(&body[..1000])
         .file(&file, 1004, body.len() as u64 - 1000);
     let examined = block.examine().unwrap();
-    assert_eq!(examined.payload.digest, crate::Digest::of(&body));
+    assert_eq!(examined.payload.digest, crate::Digest::sha1(&body));
     let in_memory = Block::message(b"HTTP/1.1 200 OK\r\n\r\n").bytes(&body);
-    let draft = |block| Draft::response(id(1), date(), "http://a.test/", block);
-    let written = encoded(Coding::default(), Effort::Usual, &draft(block));
-    let expected = encoded(Coding::Plain, Effort::Usual, &draft(in_memory));
-    assert!(unpacked(Coding::default(), &written) == expected);
+    let draft = |block| RecordDraft::response(id(1), date(), "http://a.test/", block);
+    let written = encoded(WarcCompression::default(), Effort::Usual, &draft(block));
+    let expected = encoded(WarcCompression::Plain, Effort::Usual, &draft(in_memory));
+    assert!(unpacked(WarcCompression::default(), &written) == expected);
     assert_eq!((&file).stream_position().unwrap(), position);
     let short = draft(Block::plain(b"").file(&file, 0, body.len() as u64 + 5));
-    let failed = Encoder::new(Coding::default()).encode(&short, Effort::Usual, &mut Vec::new());
+    let failed =
+        Encoder::new(WarcCompression::default()).encode(&short, Effort::Usual, &mut Vec::new());
     assert!(matches!(failed, Err(WriteError::Block { .. })));
 }
 
@@ -200,7 +201,7 @@ fn payloads_are_digested_without_their_framing() {
         for at in 0..body.len() {
             let mut block = Block::message(head).bytes(&body[..at]).bytes(&body[at..]);
             let found = block.examine().unwrap().payload;
-            let expected = (crate::Digest::of(payload), payload.len() as u64, framing);
+            let expected = (crate::Digest::sha1(payload), payload.len() as u64, framing);
             assert_eq!((found.digest, found.length, found.framing), expected);
         }
     }
@@ -208,19 +209,19 @@ fn payloads_are_digested_without_their_framing() {
 
 #[test]
 fn revisits_name_their_original() {
-    let draft = Draft::revisit(
+    let draft = RecordDraft::revisit(
         id(1),
         date(),
         "http://a.test/b",
         Profile::IdenticalPayloadDigest,
         Block::message(b"HTTP/1.1 200 OK\r\n\r\n"),
     )
-    .refers_to(Original {
+    .refers_to(RevisitOriginal {
         id: Some(id(7)),
         target: "http://a.test/a\n",
         date: date(),
     });
-    let text = String::from_utf8(encoded(Coding::Plain, Effort::Usual, &draft)).unwrap();
+    let text = String::from_utf8(encoded(WarcCompression::Plain, Effort::Usual, &draft)).unwrap();
     for line in [
         "WARC-Type: revisit",
         "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
@@ -239,5 +240,5 @@ fn revisits_name_their_original() {
 fn fields_cannot_break_out_of_their_line() {
     let block = warc_fields([("software", "clewline"), ("a: b\r\n", "c\r\nd: e")]);
     assert_eq!(block, b"software: clewline\r\na--b--: c  d: e\r\n");
-    assert_eq!(Kind::of_name("warcinfo"), Kind::WarcInfo);
+    assert_eq!(RecordKind::of_name("warcinfo"), RecordKind::WarcInfo);
 }

@@ -11,7 +11,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use clewline_warc::{Coding, Dictionary, Encoder};
+use clewline_warc::{Dictionary, Encoder, WarcCompression};
 
 use super::group::Group;
 
@@ -61,7 +61,7 @@ struct Piece {
 }
 
 impl Worker {
-    fn new(coding: Coding) -> Self {
+    fn new(coding: WarcCompression) -> Self {
         Self {
             encoder: Encoder::new(coding),
             made: Vec::new(),
@@ -103,7 +103,7 @@ impl Worker {
 }
 
 impl CompressorPool {
-    pub(super) fn new(coding: Coding) -> Self {
+    pub(super) fn new(coding: WarcCompression) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let workers = (0..cores.min(MOST_THREADS)).map(|_| Worker::new(coding));
         Self {

@@ -10,10 +10,11 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-use clewline_warc::{Coding, Dictionary, samples};
+use clewline_job::archive::WarcName;
+use clewline_warc::{Dictionary, WarcCompression, samples};
 
 use super::ArchivePlan;
-use super::files::{Found, list};
+use super::files::list;
 
 /// Records that a dictionary is made from.
 pub(super) const RECORDS: usize = 1000;
@@ -53,7 +54,7 @@ impl DictionaryTrainer {
             size: size as usize,
             stage: Stage::Over,
         };
-        if plan.coding != Coding::Zstd || size < SMALLEST {
+        if plan.coding != WarcCompression::Zstd || size < SMALLEST {
             return Ok((learner, None));
         }
         let found = newest(folder)?;
@@ -84,15 +85,15 @@ impl DictionaryTrainer {
 }
 
 /// The files in zstd, the last one first.
-fn in_zstd(folder: &Path) -> io::Result<impl Iterator<Item = Found>> {
-    let is_zstd = |file: &Found| file.name.ends_with(Coding::Zstd.suffix());
+fn in_zstd(folder: &Path) -> io::Result<impl Iterator<Item = WarcName>> {
+    let is_zstd = |file: &WarcName| file.name.ends_with(WarcCompression::Zstd.suffix());
     Ok(list(folder)?.into_iter().rev().filter(is_zstd))
 }
 
 /// The dictionary of the last file that has one. A file that cannot be read is passed over:
 /// whether one is damaged is not asked here.
 fn newest(folder: &Path) -> io::Result<Option<Dictionary>> {
-    let of_file = |file: Found| {
+    let of_file = |file: WarcName| {
         let input = File::open(file.path(folder)).ok()?;
         Dictionary::of_file(input).ok().flatten()
     };

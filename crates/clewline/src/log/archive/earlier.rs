@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
-use clewline_warc::cdxj::{self, Capture, Index, LONGEST_LINE};
+use clewline_warc::cdxj::{self, Capture, CdxjIndex, LONGEST_LINE};
 use clewline_warc::{Digest, Moment};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -41,7 +41,7 @@ pub(super) enum Known {
 #[derive(Debug)]
 pub(super) struct Earlier {
     filter: Vec<u64>,
-    table: Index,
+    table: CdxjIndex,
 }
 
 impl Earlier {
@@ -65,7 +65,7 @@ impl Earlier {
         let table = table.into_inner().map_err(io::IntoInnerError::into_error)?;
         Ok(Some(Self {
             filter,
-            table: Index::of(table)?,
+            table: CdxjIndex::from_file(table)?,
         }))
     }
 
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn payloads_are_found_by_their_digests() {
         let place = tempfile::tempdir().unwrap();
-        let digest = |number: u32| Digest::of(&number.to_be_bytes());
+        let digest = |number: u32| Digest::sha1(&number.to_be_bytes());
         let capture = |number: u32, day: u32| Capture {
             timestamp: format!("202601{day:02}000000"),
             url: format!("http://a.test/{number}/{day}"),

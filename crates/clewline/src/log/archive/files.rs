@@ -14,46 +14,18 @@ use std::io::{self, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use clewline_warc::{Block, Dictionary, Draft, Effort, Encoder, Moment};
+use clewline_job::archive::{OPEN, Position, WarcName};
+use clewline_warc::{Block, Dictionary, Effort, Encoder, Moment, RecordDraft};
 
 use super::ArchivePlan;
 use super::group::Numbers;
 use super::loss::note_size;
 use crate::durable;
 use crate::failpoint::{Point, pass};
-use crate::log::Offset;
 use crate::log::appender::{Appender, damage, named};
 
-/// What the name of the file in progress ends with.
-const OPEN: &str = ".open";
-/// Bits of an offset that say where in a file.
-const WITHIN: u32 = 40;
 /// Letters of a name that the plan decides.
 const LONGEST_NAME: usize = 100;
-
-/// An end of the archive: so many bytes into the file with this serial number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Position {
-    /// The serial number of the file; 0 is before the first.
-    pub serial: u64,
-    /// Bytes of that file.
-    pub offset: u64,
-}
-
-impl Position {
-    /// What an offset of the log means.
-    pub const fn of(offset: Offset) -> Self {
-        Self {
-            serial: offset.0 >> WITHIN,
-            offset: offset.0 & ((1 << WITHIN) - 1),
-        }
-    }
-
-    /// As an offset of the log.
-    pub const fn offset(self) -> Offset {
-        Offset(self.serial << WITHIN | self.offset)
-    }
-}
 
 /// What becomes of bytes that are taken back.
 #[derive(Debug, Clone, Copy)]
@@ -123,7 +95,7 @@ impl Files {
         let name = file_name(plan, date, serial);
         let mut appender = Appender::open(self.folder.join(format!("{name}{OPEN}")))?;
         let block = Block::plain(&plan.info);
-        let draft = Draft::warcinfo(numbers.one(), date, &name, block);
+        let draft = RecordDraft::warcinfo(numbers.one(), date, &name, block);
         let (mut encoder, mut bytes) = match &self.dictionary {
             Some(found) => (Encoder::with_dictionary(found.clone()), found.frame()),
             None => (Encoder::new(plan.coding), Vec::new()),
@@ -223,45 +195,8 @@ fn file_name(plan: &ArchivePlan, date: Moment, serial: u64) -> String {
     format!("{name}-{}-{serial:05}{suffix}", date.timestamp())
 }
 
-/// A file of an archive.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Found {
-    pub(super) serial: u64,
-    /// The name without `.open`.
-    pub(super) name: String,
-    pub(super) is_open: bool,
-}
-
-impl Found {
-    /// What a name says; nothing if it is not that of a file of an archive.
-    pub(super) fn of(name: &str) -> Option<Self> {
-        let is_open = name.ends_with(OPEN);
-        let name = name.strip_suffix(OPEN).unwrap_or(name);
-        let stem = [".warc.gz", ".warc.zst", ".warc"]
-            .iter()
-            .find_map(|suffix| name.strip_suffix(suffix))?;
-        let serial = stem.rsplit_once('-')?.1.parse().ok()?;
-        Some(Self {
-            serial,
-            name: name.to_owned(),
-            is_open,
-        })
-    }
-
-    pub(super) fn path(&self, folder: &Path) -> PathBuf {
-        let ending = if self.is_open { OPEN } else { "" };
-        folder.join(format!("{}{ending}", self.name))
-    }
-}
-
-/// The serial number in the name of a file, if it is one of an archive.
-pub(crate) fn serial_of(path: &Path) -> Option<u64> {
-    let name = path.file_name()?.to_str()?;
-    Found::of(name).map(|found| found.serial)
-}
-
 /// The files of an archive in their order; a folder that is not there has none.
-pub(super) fn list(folder: &Path) -> io::Result<Vec<Found>> {
+pub(super) fn list(folder: &Path) -> io::Result<Vec<WarcName>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.map_err(|error| named(folder, &error))?,
@@ -269,7 +204,7 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<Found>> {
     let mut found = Vec::new();
     for entry in entries {
         let name = entry.map_err(|error| named(folder, &error))?.file_name();
-        found.extend(name.to_str().and_then(Found::of));
+        found.extend(name.to_str().and_then(WarcName::parse));
     }
     found.sort_unstable();
     Ok(found)
@@ -311,7 +246,7 @@ pub(crate) fn take_back(folder: &Path, end: Position, tails: Tails<'_>) -> io::R
 /// Removes the files that begin behind an end of the archive.
 pub(super) fn remove_later(
     folder: &Path,
-    files: &[Found],
+    files: &[WarcName],
     end: Position,
     tails: Tails<'_>,
 ) -> io::Result<()> {

@@ -5,20 +5,16 @@
 
 use std::io::{self, Write};
 
+use clewline_job::archive::LINE_FIELD;
 use clewline_warc::{
-    Block, Digest, Draft, Effort, Encoder, Moment, Original, Profile, RecordId, Truncation,
-    WriteError,
+    Block, Digest, Effort, Encoder, Moment, Profile, RecordDraft, RecordId, RevisitOriginal,
+    Truncation, WriteError,
 };
 
 use super::seen::Holder;
 use crate::exchange::{Exchange, Place};
 use crate::log::urls;
 use crate::record::Entry;
-
-/// The field of a metadata record that holds a line of `urls.jsonl`.
-pub(crate) const LINE_FIELD: &str = "urls-jsonl";
-/// The fields of a metadata record that hold links.
-pub(crate) const OUTLINK_FIELD: &str = "outlink";
 
 /// Media types whose bodies are compressed by themselves; a trailing `/` stands for all.
 const COMPRESSED: [&str; 12] = [
@@ -108,7 +104,7 @@ impl Group<'_> {
             let block = Block::plain(&exchange.request);
             let date = exchange.started_at.into();
             let target = exchange.url.as_str();
-            let mut draft = Draft::request(self.ids.request, date, target, block);
+            let mut draft = RecordDraft::request(self.ids.request, date, target, block);
             if let Some(address) = exchange.address {
                 draft = draft.address(address);
             }
@@ -147,11 +143,12 @@ impl Group<'_> {
         let mut draft = match self.revisited() {
             None => {
                 let whole = whole.digested(exchange.block_digest);
-                Draft::response(self.ids.answer, date, target, whole)
+                RecordDraft::response(self.ids.answer, date, target, whole)
             }
             Some((profile, original)) => {
                 let alone = Block::message(head);
-                Draft::revisit(self.ids.answer, date, target, profile, alone).refers_to(original)
+                RecordDraft::revisit(self.ids.answer, date, target, profile, alone)
+                    .refers_to(original)
             }
         };
         if let Some(address) = exchange.address {
@@ -169,14 +166,14 @@ impl Group<'_> {
     }
 
     /// Why the payload is not here, and the capture that has it.
-    pub(super) fn revisited(&self) -> Option<(Profile, Original<'_>)> {
+    pub(super) fn revisited(&self) -> Option<(Profile, RevisitOriginal<'_>)> {
         let unmodified = self.exchange.and_then(|it| it.unmodified.as_ref());
         let unmodified = unmodified.map(|it| (Profile::ServerNotModified, &it.target, it.date));
         let holder = self.original.as_ref();
         let holder = holder.map(|it| (Profile::IdenticalPayloadDigest, &it.target, it.date));
         let (profile, target, date) = unmodified.or(holder)?;
         let id = None;
-        Some((profile, Original { id, target, date }))
+        Some((profile, RevisitOriginal { id, target, date }))
     }
 
     /// The URL's line and its links. Both are free of line ends by the time they get here: JSON
@@ -207,7 +204,7 @@ impl Group<'_> {
             .or(settled)
             .unwrap_or(Moment::since_1970(std::time::Duration::ZERO));
         let target = entry.record.url.as_str();
-        let mut draft = Draft::metadata(self.ids.metadata, date, target, block)
+        let mut draft = RecordDraft::metadata(self.ids.metadata, date, target, block)
             .content_type("application/warc-fields");
         if self.exchange.is_some() {
             draft = draft.concurrent_to(self.ids.answer);
@@ -226,7 +223,7 @@ pub(super) fn payload_digest(exchange: &Exchange) -> Option<Digest> {
 
 fn write(
     encoder: &mut Encoder,
-    draft: &Draft<'_>,
+    draft: &RecordDraft<'_>,
     effort: Effort,
     out: &mut dyn Write,
 ) -> io::Result<u64> {

@@ -9,20 +9,18 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use clewline_job::archive::{Position, SORTED, WarcName, write_index_line};
 use clewline_warc::cdxj::{self, Capture};
-use clewline_warc::read::Reader;
+use clewline_warc::read::WarcReader;
 use clewline_warc::{Digest, Moment};
 
-use super::files::{Found, Position, list};
+use super::files::list;
 use super::group::{Group, payload_digest};
 use super::seen::{Holder, MOST, Seen, is_holder};
-use crate::escape;
 use crate::failpoint::{Point, pass};
 use crate::log::Offset;
 use crate::log::appender::{Appender, damage, named};
 
-/// The index of a run that ended in order.
-pub(crate) const SORTED: &str = cdxj::INDEX;
 /// The lines that are not sorted yet.
 pub(super) const UNSORTED: &str = "index.cdxj.open";
 /// The sorted lines while they are written.
@@ -84,13 +82,13 @@ impl Index {
         let path = self.folder.join(name);
         let damaged = |error: &dyn std::fmt::Display| damage(&path, &error.to_string());
         let input = File::open(&path).map_err(|error| named(&path, &error))?;
-        let mut reader = Reader::seek(BufReader::new(input), start).map_err(|e| damaged(&e))?;
+        let mut reader = WarcReader::seek(BufReader::new(input), start).map_err(|e| damaged(&e))?;
         while let Some(header) = reader.next_record() {
             let header = header.map_err(|error| damaged(&error))?;
             let capture = Capture::of_record(&header, &mut reader, name);
             if let Some(capture) = capture.map_err(|error| damaged(&error))? {
                 let mut line = Vec::new();
-                write_line(&capture, &mut line);
+                write_index_line(&capture, &mut line);
                 self.lines.write(&line)?;
             }
         }
@@ -129,7 +127,7 @@ impl Index {
             refers_to_url: original.map(|it| it.target.to_owned()).unwrap_or_default(),
             refers_to_date: original.map(|it| it.date.timestamp()).unwrap_or_default(),
         };
-        write_line(&capture, &mut self.pending);
+        write_index_line(&capture, &mut self.pending);
     }
 
     /// The payloads of the captures that were written last.
@@ -180,13 +178,6 @@ impl Index {
         pass(Point::IndexAfterRename);
         fs::remove_file(self.lines.path()).map_err(|error| named(self.lines.path(), &error))
     }
-}
-
-/// Appends a line. What a server calls the type of its answer may hold anything; as in the
-/// other logs, nothing in it steers a terminal.
-pub(crate) fn write_line(capture: &Capture, lines: &mut Vec<u8>) {
-    escape::json_text(&capture.line(), lines);
-    lines.push(b'\n');
 }
 
 /// How far the index reaches into the archive, and how much of the unsorted lines is sound.
@@ -245,7 +236,7 @@ impl Unsorted {
         let reach = std::str::from_utf8(last).ok().and_then(Capture::parse);
         let reach = reach.and_then(|capture| {
             Some(Position {
-                serial: Found::of(&capture.filename)?.serial,
+                serial: WarcName::parse(&capture.filename)?.serial,
                 offset: capture.offset + capture.length,
             })
         });

@@ -1,12 +1,9 @@
 //! What stands at the beginning of each file: who wrote it, how, and what is not in it.
 
+use clewline_job::archive::KEY_SEED;
 use clewline_warc::warc_fields;
 
 use crate::config::Config;
-
-/// The field with what the keys of the crawl are seeded with, in hexadecimal. Without it the
-/// keys of links could not be made again from the archive.
-pub(crate) const KEY_SEED: &str = "key-seed";
 
 /// The block of the warcinfo record of a crawl by this configuration, whose keys have this seed.
 pub(crate) fn info(config: &Config, seed: u64) -> Vec<u8> {

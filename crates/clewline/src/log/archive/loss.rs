@@ -11,11 +11,12 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use clewline_job::archive::{Position, SORTED, WarcName, write_index_line};
 use clewline_warc::cdxj::{self, Capture};
-use clewline_warc::read::{ReadError, Reader};
+use clewline_warc::read::{ReadError, WarcReader};
 
-use super::files::{Found, Position, Tails, list, remove_later, shorten};
-use super::index::{NEW, SORTED, SORTING, UNSORTED, write_line};
+use super::files::{Tails, list, remove_later, shorten};
+use super::index::{NEW, SORTING, UNSORTED};
 use crate::durable;
 use crate::log::appender::named;
 
@@ -173,7 +174,8 @@ impl Sizes {
     }
 
     fn name_of(&self, serial: u64) -> Option<String> {
-        let is_it = |name: &&String| Found::of(name).is_some_and(|file| file.serial == serial);
+        let is_it =
+            |name: &&String| WarcName::parse(name).is_some_and(|file| file.serial == serial);
         self.0.keys().find(is_it).cloned()
     }
 }
@@ -210,10 +212,10 @@ impl Survey {
         })
     }
 
-    fn read(&mut self, folder: &Path, file: &Found, limit: u64) -> io::Result<Extent> {
+    fn read(&mut self, folder: &Path, file: &WarcName, limit: u64) -> io::Result<Extent> {
         let path = file.path(folder);
         let input = File::open(&path).map_err(|error| named(&path, &error))?;
-        let mut reader = Reader::new(BufReader::new(input));
+        let mut reader = WarcReader::new(BufReader::new(input));
         let sound = self.sound.entry(file.name.clone()).or_default();
         let (mut is_damaged, mut trailing) = (false, None);
         while let Some(next) = reader.next_record() {
@@ -225,7 +227,7 @@ impl Survey {
             match read {
                 Ok(Some(capture)) => {
                     let mut line = Vec::new();
-                    write_line(&capture, &mut line);
+                    write_index_line(&capture, &mut line);
                     self.lines.write_all(&line)?;
                     sound.insert(capture.offset);
                     trailing = None;
@@ -272,7 +274,7 @@ impl Survey {
             let _ = writeln!(text, "# {serial:05} {name} {what}");
         }
         for (name, urls) in urls {
-            let serial = Found::of(&name).map_or(0, |file| file.serial);
+            let serial = WarcName::parse(&name).map_or(0, |file| file.serial);
             let _ = writeln!(text, "# {serial:05} {name}: these captures are lost");
             for url in urls {
                 let _ = writeln!(text, "{url}");

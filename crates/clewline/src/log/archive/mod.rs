@@ -22,7 +22,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clewline_warc::{Coding, Dictionary};
+pub(crate) use clewline_job::archive::{FOLDER, NAME, Position};
+use clewline_warc::{Dictionary, WarcCompression};
 
 use super::{Log, Offset};
 use crate::exchange::Exchange;
@@ -33,21 +34,12 @@ use compressor_pool::{Compressed, CompressorPool};
 use dictionary::DictionaryTrainer;
 use earlier::{Earlier, Known};
 use files::Files;
-pub use files::Position;
-pub(crate) use files::{Tails, last_end, serial_of, tail_after, take_back};
+pub(crate) use files::{Tails, last_end, tail_after, take_back};
 use group::{Group, Numbers};
-pub(crate) use group::{LINE_FIELD, OUTLINK_FIELD};
 use index::Index;
-pub(crate) use index::{SORTED, write_line};
-pub(crate) use info::{KEY_SEED, info};
+pub(crate) use info::info;
 pub(crate) use loss::{MISSING, Repaired, beyond, fault, repair};
 use seen::{Holder, Seen, has_payload};
-
-/// The archive's place in a job folder.
-pub const FOLDER: &str = "archive";
-
-/// The name under which the store keeps the log's offset.
-pub const NAME: &str = "archive";
 
 /// How an archive is written.
 #[derive(Debug, Clone)]
@@ -55,7 +47,7 @@ pub struct ArchivePlan {
     /// What the names of its files begin with.
     pub name: String,
     /// How records are compressed.
-    pub coding: Coding,
+    pub coding: WarcCompression,
     /// A file of this size is closed.
     pub file_size: u64,
     /// The block of the record at the beginning of each file.

@@ -8,23 +8,24 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clewline_warc::read::Reader;
-use clewline_warc::{Coding, Kind};
+use clewline_warc::read::WarcReader;
+use clewline_warc::{RecordKind, WarcCompression};
 
-use super::files::{self, Position, Tails, take_back};
+use super::files::{self, Tails, take_back};
 use super::{ArchiveLog, ArchivePlan, FOLDER};
 use crate::exchange::{Exchange, Recording, Secrets, Spool};
 use crate::headers::Headers;
+use crate::log::samples;
 use crate::log::{Log as _, Offset, UrlsLog};
 use crate::record::Entry;
-use crate::report::samples;
+use clewline_job::archive::Position;
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
 
 fn plan(file_size: u64) -> ArchivePlan {
     ArchivePlan {
         name: "a.test".into(),
-        coding: Coding::default(),
+        coding: WarcCompression::default(),
         file_size,
         info: b"software: test\r\n".to_vec(),
         seed: [7; 16],
@@ -62,11 +63,11 @@ fn page(number: usize, size: usize) -> Entry {
 }
 
 /// Every record of the archive: its kind, its target, its block.
-fn records(folder: &Path) -> Vec<(Kind, String, Vec<u8>)> {
+fn records(folder: &Path) -> Vec<(RecordKind, String, Vec<u8>)> {
     let folder = folder.join(FOLDER);
     let mut found = Vec::new();
     for file in files::list(&folder).unwrap() {
-        let mut reader = Reader::new(File::open(folder.join(&file.name)).unwrap());
+        let mut reader = WarcReader::new(File::open(folder.join(&file.name)).unwrap());
         while let Some(header) = reader.next_record() {
             let header = header.unwrap();
             let mut block = Vec::new();
@@ -84,7 +85,7 @@ fn records(folder: &Path) -> Vec<(Kind, String, Vec<u8>)> {
 fn lines(folder: &Path) -> Vec<u8> {
     let mut lines = Vec::new();
     for (kind, _, block) in records(folder) {
-        if kind == Kind::Metadata {
+        if kind == RecordKind::Metadata {
             let line = block.split(|byte| *byte == b'\r').next().unwrap();
             lines.extend_from_slice(line.strip_prefix(b"urls-jsonl: ").unwrap());
             lines.push(b'\n');
@@ -122,15 +123,21 @@ fn records_stand_together_and_in_order() {
     urls.sync().unwrap();
     log.close().unwrap();
     let found = records(folder);
-    let mut expected = vec![(Kind::WarcInfo, String::new())];
+    let mut expected = vec![(RecordKind::WarcInfo, String::new())];
     let robots = "http://a.test/robots.txt".to_owned();
-    expected.extend([(Kind::Response, robots.clone()), (Kind::Request, robots)]);
+    expected.extend([
+        (RecordKind::Response, robots.clone()),
+        (RecordKind::Request, robots),
+    ]);
     for entry in &batch {
         let url = entry.record.url.to_string();
         if entry.exchange.is_some() {
-            expected.extend([(Kind::Response, url.clone()), (Kind::Request, url.clone())]);
+            expected.extend([
+                (RecordKind::Response, url.clone()),
+                (RecordKind::Request, url.clone()),
+            ]);
         }
-        expected.push((Kind::Metadata, url));
+        expected.push((RecordKind::Metadata, url));
     }
     let outline: Vec<_> = found
         .iter()
@@ -167,15 +174,15 @@ fn the_same_payload_is_kept_once_and_again_after_a_cut() {
     log.close().unwrap();
     let answers: Vec<_> = records(folder)
         .into_iter()
-        .filter(|(kind, ..)| matches!(kind, Kind::Response | Kind::Revisit))
+        .filter(|(kind, ..)| matches!(kind, RecordKind::Response | RecordKind::Revisit))
         .map(|(kind, _, block)| (kind, block.len()))
         .collect();
     let head = HEAD.len();
     let expected = [
-        (Kind::Response, head + 8),
-        (Kind::Revisit, head),
-        (Kind::Response, head),
-        (Kind::Response, head),
+        (RecordKind::Response, head + 8),
+        (RecordKind::Revisit, head),
+        (RecordKind::Response, head),
+        (RecordKind::Response, head),
     ];
     assert_eq!(answers, expected);
 }
@@ -186,23 +193,23 @@ fn a_revisit_is_coded_as_its_original() {
     const CODED: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n";
     const ODD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Encoding: a b\r\n\r\n";
     const MOVED: &[u8] = b"HTTP/1.1 301 OK\r\n\r\n";
-    let table: [(&str, u16, &[u8], Kind); 14] = [
-        ("http://a.test/1", 200, HEAD, Kind::Response),
-        ("http://a.test/2", 200, HEAD, Kind::Revisit),
-        ("http://a.test/3", 404, HEAD, Kind::Revisit),
+    let table: [(&str, u16, &[u8], RecordKind); 14] = [
+        ("http://a.test/1", 200, HEAD, RecordKind::Response),
+        ("http://a.test/2", 200, HEAD, RecordKind::Revisit),
+        ("http://a.test/3", 404, HEAD, RecordKind::Revisit),
         // Coded in another way: stored whole, and then referred to.
-        ("http://a.test/4", 200, CHUNKED, Kind::Response),
-        ("http://a.test/5", 200, CHUNKED, Kind::Revisit),
-        ("http://a.test/6", 200, HEAD, Kind::Revisit),
+        ("http://a.test/4", 200, CHUNKED, RecordKind::Response),
+        ("http://a.test/5", 200, CHUNKED, RecordKind::Revisit),
+        ("http://a.test/6", 200, HEAD, RecordKind::Revisit),
         // A key under which the payload stands coded otherwise is looked at first.
-        ("http://www.a.test/4", 200, HEAD, Kind::Response),
-        ("https://a.test/1", 200, CHUNKED, Kind::Response),
-        ("https://a.test/1", 200, HEAD, Kind::Revisit),
-        ("http://a.test/7", 200, CODED, Kind::Response),
-        ("http://a.test/8", 200, ODD, Kind::Response),
-        ("http://a.test/9", 200, ODD, Kind::Response),
-        ("http://a.test/10", 301, MOVED, Kind::Response),
-        ("http://a.test/11", 200, HEAD, Kind::Revisit),
+        ("http://www.a.test/4", 200, HEAD, RecordKind::Response),
+        ("https://a.test/1", 200, CHUNKED, RecordKind::Response),
+        ("https://a.test/1", 200, HEAD, RecordKind::Revisit),
+        ("http://a.test/7", 200, CODED, RecordKind::Response),
+        ("http://a.test/8", 200, ODD, RecordKind::Response),
+        ("http://a.test/9", 200, ODD, RecordKind::Response),
+        ("http://a.test/10", 301, MOVED, RecordKind::Response),
+        ("http://a.test/11", 200, HEAD, RecordKind::Revisit),
     ];
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
@@ -215,7 +222,7 @@ fn a_revisit_is_coded_as_its_original() {
     log.close().unwrap();
     let found: Vec<_> = records(folder)
         .into_iter()
-        .filter(|(kind, ..)| matches!(kind, Kind::Response | Kind::Revisit))
+        .filter(|(kind, ..)| matches!(kind, RecordKind::Response | RecordKind::Revisit))
         .map(|(kind, url, _)| (url, kind))
         .collect();
     let expected = table.map(|(url, _, _, kind)| (url.to_owned(), kind));
@@ -232,11 +239,11 @@ fn a_revisit_is_coded_as_its_original() {
         .map(|(kind, ..)| *kind)
         .collect();
     let expected = [
-        Kind::WarcInfo,
-        Kind::Revisit,
-        Kind::Request,
-        Kind::Response,
-        Kind::Request,
+        RecordKind::WarcInfo,
+        RecordKind::Revisit,
+        RecordKind::Request,
+        RecordKind::Response,
+        RecordKind::Request,
     ];
     assert_eq!(last, expected);
 }

@@ -57,11 +57,11 @@ fn resolve(frontier: &mut Frontier<MemoryStore>) {
 }
 
 fn settle(frontier: &mut Frontier<MemoryStore>, job: &Job, ending: Ending, now: Moment) {
-    let settlement = Settlement {
+    let mut settlement = Settlement {
         job: job.id,
         ending,
     };
-    frontier.settle(settlement, now).unwrap();
+    frontier.settle(&mut settlement, now).unwrap();
 }
 
 fn answered(robots: Option<Robots>) -> Ending {

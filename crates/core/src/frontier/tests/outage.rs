@@ -177,8 +177,8 @@ fn a_name_that_this_machine_could_not_look_up_costs_no_try() {
     let Ending::Failed(shortage) = failure(FailureClass::Dns) else {
         unreachable!()
     };
-    let local = true;
-    hand.settle(job.id, Ending::Failed(Failure { local, ..shortage }));
+    let excuse = Some(Excuse::Shortage);
+    hand.settle(job.id, Ending::Failed(Failure { excuse, ..shortage }));
     let job = hand.job("93.0.0.1");
     assert_eq!(outcome_of(hand.answer(&job, 200)), Outcome::Fetched);
 }

@@ -162,7 +162,10 @@ fn starts(hand: &mut Hand, answer: Duration) -> Vec<Duration> {
         );
         hand.answer(&job, 200);
     }
-    starts.iter().map(|start| *start - starts[0]).collect()
+    starts
+        .iter()
+        .map(|start| start.saturating_sub(starts[0]))
+        .collect()
 }
 
 #[test]

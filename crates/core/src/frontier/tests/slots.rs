@@ -206,11 +206,11 @@ impl Sim {
                 robots: url.ends_with("/robots.txt"),
             });
         }
-        let settlement = Settlement {
+        let mut settlement = Settlement {
             job: JobId(job),
             ending,
         };
-        let settled = self.frontier.settle(settlement, self.now).unwrap();
+        let settled = self.frontier.settle(&mut settlement, self.now).unwrap();
         if let Settled::Done(finished) = settled {
             self.finished.push(*finished);
         }

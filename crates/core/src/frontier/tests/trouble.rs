@@ -72,8 +72,8 @@ impl Site<'_> {
                 .expect("something is due");
             while flights.front().is_some_and(|(at, ..)| *at <= now) {
                 let (_, job, ending) = flights.pop_front().unwrap();
-                let settlement = Settlement { job, ending };
-                if let Settled::Done(finished) = frontier.settle(settlement, now).unwrap() {
+                let mut settlement = Settlement { job, ending };
+                if let Settled::Done(finished) = frontier.settle(&mut settlement, now).unwrap() {
                     seen.finish(*finished);
                 }
             }

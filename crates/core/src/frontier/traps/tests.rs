@@ -289,7 +289,9 @@ fn go_on(mut frontier: Frontier<MemoryStore>, page: Page) -> Crawl {
                     },
                 };
                 let job = job.id;
-                frontier.settle(Settlement { job, ending }, now).unwrap();
+                frontier
+                    .settle(&mut Settlement { job, ending }, now)
+                    .unwrap();
             }
             Next::WaitUntil(at) => now = at,
             Next::Done(end) => {
@@ -516,7 +518,9 @@ fn a_page_that_leads_on_by_itself_ends_where_redirects_do() {
                     }
                 };
                 let job = job.id;
-                frontier.settle(Settlement { job, ending }, now).unwrap();
+                frontier
+                    .settle(&mut Settlement { job, ending }, now)
+                    .unwrap();
             }
             Next::WaitUntil(at) => now = at,
             Next::Done(_) => break,

@@ -188,11 +188,11 @@ impl Drive {
             },
             Work::Robots { .. } => self.answered(404),
         };
-        let settlement = Settlement {
+        let mut settlement = Settlement {
             job: job.id,
             ending,
         };
-        let settled = self.frontier.settle(settlement, self.now)?;
+        let settled = self.frontier.settle(&mut settlement, self.now)?;
         ensure!(matches!(settled, Settled::Prepared), "{settled:?}");
         Ok(())
     }
@@ -207,7 +207,7 @@ impl Drive {
         }))
     }
 
-    fn settle(&mut self, settlement: Settlement, new: u32) -> Result<()> {
+    fn settle(&mut self, mut settlement: Settlement, new: u32) -> Result<()> {
         self.asked -= 1;
         self.now += PAGE_TIME;
         if let Ending::Answered(answer) = &settlement.ending {
@@ -215,7 +215,7 @@ impl Drive {
         }
         self.done.new += u64::from(new);
         self.done.pages += 1;
-        let Settled::Done(finished) = self.frontier.settle(settlement, self.now)? else {
+        let Settled::Done(finished) = self.frontier.settle(&mut settlement, self.now)? else {
             bail!("a page that was answered is not done");
         };
         let url = &finished.entry.url;

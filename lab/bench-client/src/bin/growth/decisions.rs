@@ -56,8 +56,8 @@ fn settle(frontier: &mut Frontier<MemoryStore>, jobs: &mut Vec<JobId>) -> Durati
     let answers = jobs.drain(..).map(|job| answered(job, Offers::default()));
     let answers: Vec<Settlement> = answers.collect();
     let begun = processor();
-    for settlement in answers {
-        let settled = frontier.settle(settlement, NOW);
+    for mut settlement in answers {
+        let settled = frontier.settle(&mut settlement, NOW);
         settled.expect("memory does not fail");
     }
     processor().saturating_sub(begun)
@@ -80,7 +80,7 @@ fn prepare(frontier: &mut Frontier<MemoryStore>, hosts: usize) {
 
 /// Answers for a name.
 pub(crate) fn resolve<S: Store>(frontier: &mut Frontier<S>, job: JobId, url: &CrawlUrl) {
-    let settlement = Settlement {
+    let mut settlement = Settlement {
         job,
         ending: Ending::Resolved {
             addresses: vec![address(url.host())],
@@ -88,7 +88,7 @@ pub(crate) fn resolve<S: Store>(frontier: &mut Frontier<S>, job: JobId, url: &Cr
             trusted: true,
         },
     };
-    let settled = frontier.settle(settlement, Moment::ZERO);
+    let settled = frontier.settle(&mut settlement, Moment::ZERO);
     settled.expect("a name is settled");
 }
 

@@ -162,8 +162,8 @@ fn settle<S: Store>(frontier: &mut Frontier<S>, web: &mut Known, pages: usize) -
         settlements.push(answered(next_page(frontier)?, links));
     }
     frontier.look_ahead(settlements.iter())?;
-    for settlement in settlements {
-        let Settled::Done(finished) = frontier.settle(settlement, NOW)? else {
+    for mut settlement in settlements {
+        let Settled::Done(finished) = frontier.settle(&mut settlement, NOW)? else {
             bail!("a page that was answered is not done");
         };
         let new = finished.new_links as usize;

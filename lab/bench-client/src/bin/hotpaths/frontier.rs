@@ -37,8 +37,8 @@ pub(crate) fn settle(rounds: usize) {
     let settlements: Vec<Settlement> = std::iter::from_fn(|| page(&mut frontier))
         .map(|job| answered(job, Offers::default()))
         .collect();
-    for settlement in settlements.into_iter().take(rounds) {
-        black_box(frontier.settle(settlement, NOW)).expect("memory does not fail");
+    for mut settlement in settlements.into_iter().take(rounds) {
+        black_box(frontier.settle(&mut settlement, NOW)).expect("memory does not fail");
     }
 }
 
@@ -54,8 +54,8 @@ pub(crate) fn admit(rounds: usize) {
         .enumerate()
         .map(|(batch, job)| answered(job, links(&keyer, batch)))
         .collect();
-    for settlement in settlements.into_iter().take(rounds) {
-        black_box(frontier.settle(settlement, NOW)).expect("memory does not fail");
+    for mut settlement in settlements.into_iter().take(rounds) {
+        black_box(frontier.settle(&mut settlement, NOW)).expect("memory does not fail");
     }
 }
 
@@ -101,7 +101,7 @@ fn resolve_next(frontier: &mut Frontier<MemoryStore>) {
         unreachable!("every host begins with its name: {next:?}");
     };
     assert!(matches!(job.work, Work::Resolve { .. }));
-    let settlement = Settlement {
+    let mut settlement = Settlement {
         job: job.id,
         ending: Ending::Resolved {
             addresses: vec![IpAddr::from([203, 0, 113, 7])],
@@ -109,7 +109,7 @@ fn resolve_next(frontier: &mut Frontier<MemoryStore>) {
             trusted: true,
         },
     };
-    let settled = frontier.settle(settlement, Moment::ZERO);
+    let settled = frontier.settle(&mut settlement, Moment::ZERO);
     settled.expect("memory does not fail");
 }
 

@@ -13,7 +13,7 @@ const FILE_SIZE: u64 = 1 << 20;
 
 fn in_zstd() -> ArchivePlan {
     ArchivePlan {
-        coding: Coding::Zstd,
+        coding: WarcCompression::Zstd,
         ..plan(FILE_SIZE)
     }
 }
@@ -35,7 +35,7 @@ fn batch(number: usize) -> Vec<Entry> {
 fn dictionaries(folder: &Path) -> Vec<Option<Dictionary>> {
     let folder = folder.join(FOLDER);
     let files = files::list(&folder).unwrap();
-    let of_file = |file: &files::Found| {
+    let of_file = |file: &clewline_job::archive::WarcName| {
         let input = File::open(file.path(&folder)).unwrap();
         Dictionary::of_file(input).unwrap()
     };

@@ -3,14 +3,14 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use clewline_warc::Kind;
+use clewline_warc::RecordKind;
 use clewline_warc::cdxj::Capture;
-use clewline_warc::read::Reader;
+use clewline_warc::read::WarcReader;
 
-use super::super::index::SORTED;
 use super::super::{ArchiveLog, FOLDER};
 use super::{exchange, page, plan, records};
 use crate::log::{Log as _, Offset};
+use clewline_job::archive::SORTED;
 
 fn lines(folder: &Path) -> Vec<String> {
     let text = fs::read_to_string(folder.join(FOLDER).join(SORTED)).unwrap();
@@ -49,10 +49,10 @@ fn every_capture_is_found_through_the_index() {
     for line in lines {
         let capture = Capture::parse(&line).unwrap();
         let file = File::open(folder.join(FOLDER).join(&capture.filename)).unwrap();
-        let mut reader = Reader::seek(file, capture.offset).unwrap();
+        let mut reader = WarcReader::seek(file, capture.offset).unwrap();
         let header = reader.next_record().unwrap().unwrap();
         assert_eq!(header.target(), Some(capture.url.as_str()));
-        assert_eq!(header.kind(), Kind::Response);
+        assert_eq!(header.kind(), RecordKind::Response);
         assert_eq!(reader.end().unwrap().length, capture.length);
         let digest = header.payload_digest().unwrap().to_string();
         assert_eq!((capture.digest, capture.status.as_str()), (digest, "200"));
@@ -130,9 +130,12 @@ fn payloads_are_remembered_from_run_to_run() {
         end = log.sync().unwrap();
         log.close().unwrap();
     }
-    let kinds: Vec<Kind> = records(folder).iter().map(|(kind, ..)| *kind).collect();
+    let kinds: Vec<RecordKind> = records(folder).iter().map(|(kind, ..)| *kind).collect();
     let count = |wanted| kinds.iter().filter(|kind| **kind == wanted).count();
-    assert_eq!((count(Kind::Response), count(Kind::Revisit)), (1, 2));
+    assert_eq!(
+        (count(RecordKind::Response), count(RecordKind::Revisit)),
+        (1, 2)
+    );
     let revisits = lines(folder)
         .iter()
         .filter(|line| line.contains("warc/revisit"))

@@ -1,0 +1,160 @@
+//! The body of an answer, read once: hashed, searched for links, looked at, kept.
+//!
+//! Owns what is taken from a body while it arrives and how much of it is held. Refuses to know
+//! why the page was asked for.
+
+use bytes::BytesMut;
+use clewline_core::link::LinkKind;
+use clewline_core::outcome::FailureClass;
+use data_encoding::HEXLOWER;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::super::look;
+use super::super::memory_budget::TooMuch;
+use super::page_links::{self, PageLinks};
+use super::{JobResult, JobRunner, Target, WholeAnswer};
+use crate::extract::{Extracted, Extraction, PageHead};
+use crate::fetch::{FetchFailure, Response};
+
+/// Bodies from this size are finished on a thread of their own.
+const LARGE_BODY: usize = 1024 * 1024;
+
+/// Bytes that are searched for links before other tasks of the thread have their turn.
+const TURN: usize = 128 * 1024;
+
+/// Reads the body of a page and takes over what it tells.
+pub(super) async fn read_body(
+    runner: &JobRunner,
+    target: &Target<'_>,
+    response: &mut Response,
+    result: &mut JobResult,
+) -> Result<(), FetchFailure> {
+    let is_sitemap = target.kind == Some(LinkKind::SitemapFile);
+    // Error pages link to the same places as all others, and redirects to one only.
+    let reads_links = (200..300).contains(&response.status);
+    let mut extraction: Option<Box<dyn Extraction>> = reads_links.then(|| {
+        runner.extractor.begin(PageHead {
+            url: target.url,
+            status: response.status,
+            headers: &response.headers,
+            sitemap: is_sitemap,
+        })
+    });
+    let mut look = (reads_links && target.closely).then(|| look::LookReader::new(target.url));
+    let mut digest = Xxh3::new();
+    let mut kept = runner.keeps_whole.then(BytesMut::new);
+    let mut share = runner.held.share();
+    let (mut size, mut turn) = (0, 0);
+    while let Some(chunk) = response.body.chunk().await? {
+        size += chunk.len();
+        digest.update(&chunk);
+        if let Some(look) = &mut look {
+            look.feed(&chunk);
+        }
+        if let Some(extraction) = &mut extraction {
+            extraction.feed(&chunk);
+            turn += chunk.len();
+        }
+        if turn >= TURN {
+            turn = 0;
+            tokio::task::yield_now().await;
+        }
+        if let Some(kept) = &mut kept {
+            kept.extend_from_slice(&chunk);
+        }
+        let holds = kept.as_ref().map_or(0, BytesMut::len)
+            + extraction
+                .as_ref()
+                .map_or(0, |extraction| extraction.held());
+        if share.hold(holds as u64) == Err(TooMuch) {
+            return Err(short_of_memory(response));
+        }
+    }
+    let is_cut = response.body.tally().truncated;
+    if let Some(extraction) = extraction.as_mut().filter(|_| is_cut) {
+        extraction.cut();
+    }
+    // A sitemap may have come packed.
+    let is_heavy = size >= LARGE_BODY || is_sitemap;
+    let extracted = match extraction {
+        Some(extraction) if is_heavy => Some(finish_apart(extraction).await),
+        extraction => extraction.map(Extraction::finish),
+    };
+    let digest = digest.digest128();
+    result.digest = Some(spelled(digest));
+    result.share = Some(share);
+    if let (Some(look), Some(answer)) = (look, result.answer_mut()) {
+        answer.look = Some(Box::new(if has_markup(response) {
+            look.finish()
+        } else {
+            look::of_digest(digest)
+        }));
+    }
+    let mut extracted = extracted.unwrap_or_default();
+    result.take_extracted(&mut extracted);
+    result.whole = kept.map(|body| Box::new(whole(body, &extracted)));
+    page_links::take(runner, &PageLinks::new(target, extracted), result);
+    Ok(())
+}
+
+fn whole(body: BytesMut, extracted: &Extracted) -> WholeAnswer {
+    WholeAnswer {
+        body: body.freeze(),
+        links: extracted.links.to_vec(),
+        dropped_links: extracted.dropped_links,
+        other_references: extracted.other_references,
+        ..WholeAnswer::default()
+    }
+}
+
+/// Whether an answer claims to have a text between tags.
+fn has_markup(response: &Response) -> bool {
+    let claim = response.headers.text("content-type");
+    claim.is_none_or(|claim| claim.contains("html") || claim.contains("xml"))
+}
+
+/// Ends the reading of a page without holding up the other tasks of a thread: formats that are
+/// read whole are read now, which may take a second for the largest.
+async fn finish_apart(extraction: Box<dyn Extraction>) -> Extracted {
+    match tokio::task::spawn_blocking(|| extraction.finish()).await {
+        Ok(extracted) => extracted,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // It is cancelled only with the runtime, and then nobody waits for the answer.
+            Err(_) => Extracted::default(),
+        },
+    }
+}
+
+/// Too many large answers at once; this one is asked for again when there is room.
+pub(super) fn short_of_memory(response: &Response) -> FetchFailure {
+    FetchFailure {
+        class: FailureClass::Incomplete,
+        message: "too many large answers at once for --memory".to_owned(),
+        timings: response.timings,
+        wire: response.body.tally().wire,
+        local: true,
+        withheld: None,
+        cut_short: false,
+    }
+}
+
+/// A digest as it stands in a record. Every page has one, so it is not left to `format!`.
+fn spelled(digest: u128) -> String {
+    let mut text = String::with_capacity("xxh3:".len() + 32);
+    text.push_str("xxh3:");
+    HEXLOWER.encode_append(&digest.to_be_bytes(), &mut text);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_have_all_their_digits() {
+        for number in [0, 0xabc, 1 << 127, u128::MAX] {
+            assert_eq!(spelled(number), format!("xxh3:{number:032x}"));
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Job folders: what a crawl leaves behind, and how it is read.
+//!
+//! Owns the layout of the folder, the formats of its logs, the readers of its pages, the report,
+//! the lookup of single URLs, the comparison with an earlier crawl, and the making of logs and views
+//! from archives. It refuses to know fetching, the engine and flags; what only the crawler can do,
+//! such as reading an answer for links, is lent to it. Invariant: nothing here changes what a crawl
+//! has committed, and whatever is read is foreign and bounded.
+#![warn(missing_docs)]
+
+pub mod archive;
+pub mod durable;
+pub mod escape;
+#[doc(hidden)]
+pub mod failpoint;
+pub mod folder;
+mod job_file;
+pub mod log;
+pub mod lookup;
+pub mod metadata;
+pub mod pages;
+pub mod previous;
+pub mod rebuild;
+pub mod record;
+pub mod report;
+pub mod witness;
+
+pub use job_file::{JobFile, JobFileError, JobStanding, KeptSettings};
+pub use pages::Job;

@@ -1,0 +1,254 @@
+//! The files of an archive, and how far each is committed.
+//!
+//! Owns their order and their ends. A file in progress ends with `.open`; without a witnessed
+//! commit nothing of it counts. A folder of WARC files without a job is an archive, too.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::PagesError;
+use super::earlier::Earlier;
+use crate::archive::{FOLDER, NAME, OPEN, Position};
+use crate::{JobFile, JobFileError, JobStanding};
+
+/// Looks at a folder in which a file is missing.
+const LOOKS: usize = 3;
+
+/// How the names of WARC files end.
+const ENDINGS: [&str; 3] = [".warc", ".warc.gz", ".warc.zst"];
+
+/// A job's archive, as far as it is committed.
+#[derive(Debug)]
+pub struct CommittedArchive {
+    /// By serial number.
+    pub files: Vec<ArchiveFile>,
+    /// How far its job is; finished where there is no job.
+    pub standing: JobStanding,
+    /// The archives that this one refers to, itself among them when it has an index.
+    pub(super) earlier: Earlier,
+}
+
+/// A file of the archive.
+#[derive(Debug)]
+pub struct ArchiveFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its name when it is closed.
+    pub name: String,
+    /// Which one it is.
+    pub serial: u64,
+    /// Bytes that are committed.
+    pub end: u64,
+}
+
+impl CommittedArchive {
+    /// Looks which files there are, and how much of them counts.
+    pub fn open(job: &Path) -> Result<Self, PagesError> {
+        let stored = match JobFile::read(job) {
+            Err(JobFileError::NoJob(_)) => return Self::bare(job),
+            read => read?,
+        };
+        let folder = job.join(FOLDER);
+        let committed = stored.committed(NAME)?.map(Position::of);
+        let failed = |source| PagesError::Io {
+            path: folder.clone(),
+            source,
+        };
+        if !folder.is_dir() {
+            return Err(PagesError::NoArchive(job.to_owned()));
+        }
+        let mut files = listed(&folder).map_err(failed)?;
+        // A file that gets its name meanwhile may escape a look at the folder; the one that the
+        // commit names is there.
+        for _ in 0..LOOKS {
+            let serial = committed.map_or(0, |at| at.serial);
+            if serial == 0 || files.iter().any(|file| file.serial == serial) {
+                break;
+            }
+            files = listed(&folder).map_err(failed)?;
+        }
+        for file in &mut files {
+            file.cut(committed, stored.standing);
+        }
+        files.retain(|file| file.end > 0);
+        let standing = stored.standing;
+        let mut indexed = stored.earlier();
+        if standing == JobStanding::Finished {
+            indexed.insert(0, job.to_owned());
+        }
+        Ok(Self {
+            files,
+            standing,
+            earlier: Earlier::new(&indexed),
+        })
+    }
+
+    /// A folder of WARC files without a job, whoever wrote them; they are whole. Without serial
+    /// numbers that tell them apart they are counted in the order of their names.
+    fn bare(job: &Path) -> Result<Self, PagesError> {
+        let inner = job.join(FOLDER);
+        let folder = if inner.is_dir() { &inner } else { job };
+        let failed = |source| PagesError::Io {
+            path: folder.to_owned(),
+            source,
+        };
+        let mut paths = Vec::new();
+        if folder.is_dir() {
+            for entry in fs::read_dir(folder).map_err(failed)? {
+                let path = entry.map_err(failed)?.path();
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+                    paths.push(path);
+                }
+            }
+        }
+        if paths.is_empty() {
+            return Err(JobFileError::NoJob(job.to_owned()).into());
+        }
+        paths.sort_unstable();
+        let serials = paths.iter().filter_map(|path| ArchiveFile::serial_in(path));
+        let are_numbered = serials.collect::<BTreeSet<_>>().len() == paths.len();
+        let mut files = Vec::new();
+        for (number, path) in (1..).zip(paths) {
+            let serial = ArchiveFile::serial_in(&path).filter(|_| are_numbered);
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            files.push(ArchiveFile {
+                name: name.into_owned(),
+                serial: serial.unwrap_or(number),
+                end: fs::metadata(&path).map_err(failed)?.len(),
+                path,
+            });
+        }
+        files.sort_unstable_by_key(|file| file.serial);
+        Ok(Self {
+            files,
+            standing: JobStanding::Finished,
+            earlier: Earlier::default(),
+        })
+    }
+
+    /// Where the archive ends.
+    pub fn end(&self) -> Position {
+        self.files
+            .last()
+            .map_or(Position::default(), |file| Position {
+                serial: file.serial,
+                offset: file.end,
+            })
+    }
+
+    /// Whether a view that stands there still belongs to this archive.
+    pub fn holds(&self, name: &str, at: Position) -> bool {
+        at.serial == 0
+            || self
+                .files
+                .iter()
+                .any(|file| file.serial == at.serial && file.name == name && at.offset <= file.end)
+    }
+}
+
+/// The files of an archive by their serial numbers, each once.
+fn listed(folder: &Path) -> io::Result<Vec<ArchiveFile>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let Some(mut file) = ArchiveFile::of(entry?.path(), 0) else {
+            continue;
+        };
+        file.end = file.open()?.metadata()?.len();
+        files.push(file);
+    }
+    // Without `.open` a name is shorter, and newer.
+    files.sort_unstable_by_key(|file: &ArchiveFile| (file.serial, file.path.as_os_str().len()));
+    files.dedup_by_key(|file| file.serial);
+    Ok(files)
+}
+
+impl ArchiveFile {
+    /// Opens it, also if it got its name meanwhile.
+    pub fn open(&self) -> io::Result<File> {
+        match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                File::open(self.path.with_file_name(&self.name))
+            }
+            opened => opened,
+        }
+    }
+
+    /// A file of the name `NAME-TIME-SERIAL.warc.gz`, with or without `.open`.
+    fn of(path: PathBuf, length: u64) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let name = name.strip_suffix(OPEN).unwrap_or(name).to_owned();
+        Some(Self {
+            serial: Self::serial_in(&path)?,
+            path,
+            name,
+            end: length,
+        })
+    }
+
+    fn serial_in(path: &Path) -> Option<u64> {
+        let (stem, _) = path.file_name()?.to_str()?.split_once(".warc")?;
+        let serial = stem.rsplit('-').next()?.parse().ok()?;
+        (1..=Position::MOST_FILES)
+            .contains(&serial)
+            .then_some(serial)
+    }
+
+    /// A closed file of a finished crawl is whole; otherwise the commit says what counts.
+    fn cut(&mut self, committed: Option<Position>, standing: JobStanding) {
+        let is_open = self.path.extension().is_some_and(|end| end == "open");
+        if !is_open && standing == JobStanding::Finished {
+            return;
+        }
+        self.end = match committed {
+            Some(at) if self.serial < at.serial => self.end,
+            Some(at) if self.serial == at.serial => self.end.min(at.offset),
+            Some(_) => 0,
+            None if is_open => 0,
+            None => self.end,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_one_file_before_and_after_it_gets_its_name() {
+        let place = tempfile::tempdir().unwrap();
+        let open = place.path().join("a-1-00001.warc.gz.open");
+        fs::write(&open, b"four").unwrap();
+        let before = listed(place.path()).unwrap();
+        let closed = place.path().join("a-1-00001.warc.gz");
+        fs::rename(&open, &closed).unwrap();
+        assert_eq!(before[0].open().unwrap().metadata().unwrap().len(), 4);
+        // Looked at while it was renamed, a folder may show both.
+        fs::write(&open, b"").unwrap();
+        let both = listed(place.path()).unwrap();
+        assert_eq!((both.len(), &both[0].path, both[0].end), (1, &closed, 4));
+    }
+
+    #[test]
+    fn only_what_is_committed_counts() {
+        let at = |serial, offset| Some(Position { serial, offset });
+        let (done, open) = ("a-1-00002.warc.gz", "a-1-00002.warc.gz.open");
+        for (name, committed, standing, end) in [
+            (done, at(2, 70), JobStanding::Unfinished, 70),
+            (done, at(3, 70), JobStanding::Unfinished, 100),
+            (done, at(1, 70), JobStanding::Unfinished, 0),
+            (done, at(2, 70), JobStanding::Finished, 100),
+            (open, at(2, 70), JobStanding::Unfinished, 70),
+            (open, None, JobStanding::Unfinished, 0),
+            (done, None, JobStanding::Unfinished, 100),
+        ] {
+            let mut file = ArchiveFile::of(PathBuf::from(name), 100).unwrap();
+            assert_eq!((file.serial, file.name.as_str()), (2, done));
+            file.cut(committed, standing);
+            assert_eq!(file.end, end, "{name} {committed:?}");
+        }
+        assert!(ArchiveFile::of(PathBuf::from("index.cdxj"), 1).is_none());
+    }
+}

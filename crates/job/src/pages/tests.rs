@@ -1,0 +1,183 @@
+//! Pages walked in files of a crawl and of somebody else, from the beginning and from a place.
+
+use std::fs::{self, File};
+use std::io::BufRead;
+use std::path::Path;
+
+use clewline_core::key::Keyer;
+use clewline_core::link::{Link, LinkKind};
+use clewline_core::url::CrawlUrl;
+use clewline_warc::read::Header;
+use clewline_warc::{
+    Block, Digest, Effort, Encoder, Moment, Profile, RecordDraft, RecordId, RevisitOriginal,
+    WarcCompression,
+};
+
+use super::*;
+use crate::archive::{LINE_FIELD, Position};
+use crate::metadata::outlinks;
+use crate::rebuild::Derived;
+use crate::report::samples;
+
+const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
+const BODY: &[u8] = b"<p>twelve bytes";
+
+struct Writing {
+    file: File,
+    encoder: Encoder,
+    used: u64,
+}
+
+impl Writing {
+    fn begin(path: &Path, software: &str) -> Self {
+        let mut writing = Self {
+            file: File::create(path).unwrap(),
+            encoder: Encoder::new(WarcCompression::default()),
+            used: 0,
+        };
+        let info = format!("software: {software}\r\n");
+        let (id, block) = (writing.id(), Block::plain(info.as_bytes()));
+        writing.put(&RecordDraft::warcinfo(id, date(), "a", block));
+        writing
+    }
+
+    fn id(&mut self) -> RecordId {
+        self.used += 1;
+        RecordId::numbered([7; 16], self.used)
+    }
+
+    fn put(&mut self, draft: &RecordDraft<'_>) {
+        self.encoder
+            .encode(draft, Effort::Usual, &mut self.file)
+            .unwrap();
+    }
+
+    fn answer(&mut self, url: &str) -> RecordId {
+        let (id, block) = (self.id(), Block::message(HEAD).bytes(BODY));
+        self.put(&RecordDraft::response(id, date(), url, block).payload_digest(Digest::sha1(BODY)));
+        id
+    }
+
+    /// An answer that repeats the payload of another URL.
+    fn repeat(&mut self, url: &str, target: &str) -> RecordId {
+        let (id, block) = (self.id(), Block::message(HEAD));
+        let profile = Profile::IdenticalPayloadDigest;
+        let draft = RecordDraft::revisit(id, date(), url, profile, block);
+        let original = RevisitOriginal {
+            id: None,
+            target,
+            date: date(),
+        };
+        let draft = draft.refers_to(original);
+        self.put(&draft.payload_digest(Digest::sha1(BODY)));
+        id
+    }
+
+    fn line(&mut self, url: &str, of: RecordId, links: &[Link]) {
+        let line = serde_json::to_string(&samples::record(url)).unwrap();
+        let mut block = format!("{LINE_FIELD}: {line}\r\n").into_bytes();
+        block.extend(outlinks(&links.iter().cloned().collect(), false));
+        let (id, block) = (self.id(), Block::plain(&block));
+        self.put(&RecordDraft::metadata(id, date(), url, block).concurrent_to(of));
+    }
+}
+
+fn date() -> Moment {
+    Moment::of_timestamp("2026").unwrap()
+}
+
+fn no_answer(_: &Keyer, _: &Header, _: &mut dyn BufRead) -> Option<Derived> {
+    None
+}
+
+const ALL: WalkNeeds = WalkNeeds {
+    body: Some(9),
+    links: true,
+};
+
+#[test]
+fn a_page_is_its_record_its_answer_and_its_links() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a-1-00001.warc.gz");
+    let (one, two) = ("http://a.test/1", "http://a.test/2");
+    let link = Link::new(CrawlUrl::parse(two).unwrap(), LinkKind::Anchor);
+    let mut writing = Writing::begin(&path, "clewline/1");
+    // An answer without a line, such as that of a try that was repeated, is no page.
+    writing.answer("http://a.test/robots.txt");
+    let id = writing.answer(one);
+    writing.line(one, id, std::slice::from_ref(&link));
+    let id = writing.repeat(two, one);
+    writing.line(two, id, &[]);
+    drop(writing);
+    let archive = CommittedArchive::open(place.path()).unwrap();
+    let mut walk = ArchiveWalk::new(&archive, Position::default(), ALL, &no_answer);
+    let first = walk.next().unwrap().unwrap();
+    assert_eq!((first.record.url.as_str(), first.links), (one, vec![link]));
+    let capture = first.capture.unwrap();
+    assert_eq!(capture.head, HEAD);
+    let (body, at) = walk.body(capture, || None);
+    assert_eq!(body, BODY[..9], "no more than was asked for");
+    let second = walk.next().unwrap().unwrap();
+    assert_eq!(second.record.url.as_str(), two);
+    let capture = second.capture.unwrap();
+    assert!(capture.place > at, "it lies behind what it repeats");
+    assert_eq!(walk.body(capture, || None), (BODY[..9].to_vec(), at));
+    assert!(walk.next().is_none());
+    assert_eq!(second.position, archive.end());
+    // Whoever goes on has not met the payload, and is told where it is.
+    let mut later = ArchiveWalk::new(&archive, first.position, ALL, &no_answer);
+    let again = later.next().unwrap().unwrap();
+    assert_eq!(again.record, second.record);
+    let (body, _) = later.body(again.capture.unwrap(), || Some(at));
+    assert_eq!(body, BODY[..9]);
+    assert!(later.next().is_none());
+}
+
+#[test]
+fn damage_costs_the_page_that_it_hits() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a-1-00001.warc.gz");
+    let mut writing = Writing::begin(&path, "clewline/1");
+    let mut ends = Vec::new();
+    for url in ["http://a.test/1", "http://a.test/2", "http://a.test/3"] {
+        let id = writing.answer(url);
+        writing.line(url, id, &[]);
+        ends.push(fs::metadata(&path).unwrap().len());
+    }
+    drop(writing);
+    let mut bytes = fs::read(&path).unwrap();
+    let hit = ends[1] as usize - 12;
+    bytes[hit] ^= 0xff;
+    fs::write(&path, bytes).unwrap();
+    let archive = CommittedArchive::open(place.path()).unwrap();
+    let mut walk = ArchiveWalk::new(&archive, Position::default(), ALL, &no_answer);
+    let pages: Vec<_> = walk.by_ref().map(|page| page.unwrap().record.url).collect();
+    let pages: Vec<_> = pages.iter().map(CrawlUrl::as_str).collect();
+    assert_eq!(pages, ["http://a.test/1", "http://a.test/3"]);
+    assert!(walk.damaged() > 0);
+}
+
+#[test]
+fn what_others_archived_is_read_by_whoever_can() {
+    let place = tempfile::tempdir().unwrap();
+    let url = "http://a.test/1";
+    let mut writing = Writing::begin(&place.path().join("b.warc.gz"), "wget");
+    writing.answer(url);
+    drop(writing);
+    let archive = CommittedArchive::open(place.path()).unwrap();
+    let read = |_: &Keyer, header: &Header, block: &mut dyn BufRead| {
+        let mut whole = Vec::new();
+        block.read_to_end(&mut whole).unwrap();
+        assert_eq!(whole, [HEAD, BODY].concat());
+        let record = samples::record(header.target()?);
+        let links = Vec::new();
+        Some(Derived { record, links })
+    };
+    let mut walk = ArchiveWalk::new(&archive, Position::default(), ALL, &read);
+    let page = walk.next().unwrap().unwrap();
+    assert_eq!(page.record.url.as_str(), url);
+    let (body, _) = walk.body(page.capture.unwrap(), || None);
+    assert_eq!(body, BODY[..9]);
+    let mut walk = ArchiveWalk::new(&archive, Position::default(), ALL, &no_answer);
+    assert!(walk.next().is_none());
+}

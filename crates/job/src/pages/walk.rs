@@ -1,0 +1,366 @@
+//! Pages out of an archive, in the order in which they were settled.
+//!
+//! Owns which records make a page, where the body of one lies that refers to another capture, and
+//! the place after each. In files that others wrote every answer is a page, if somebody can read it.
+//! It reads what is committed and nothing behind it. Invariants: reading from a place that a page
+//! named goes on with the page after it; of a body no more is held than was asked for.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, Read as _};
+
+use clewline_core::key::Keyer;
+use clewline_core::link::Link;
+use clewline_warc::http::{self, HttpHead};
+use clewline_warc::read::{Header, ReadError, WarcReader};
+use clewline_warc::{Digest, Moment, RecordKind};
+
+use super::PagesError;
+use super::earlier::Referred;
+use super::files::{ArchiveFile, CommittedArchive};
+use crate::archive::Position;
+use crate::metadata;
+use crate::rebuild::{ReadAnswer, is_ours};
+use crate::record::Record;
+
+/// Captures that are remembered for those that refer to them, as many as the archive compares.
+const MOST_PLACES: usize = 65_536;
+/// Bytes of an answer that are looked at in a file of somebody else.
+const LONGEST_BLOCK: u64 = 16 * 1024 * 1024;
+/// Bytes of a warcinfo record that are looked at.
+const LONGEST_INFO: u64 = 64 * 1024;
+
+/// What is wanted of a page beside its record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WalkNeeds {
+    /// Bytes of its decoded body at the most; without it heads and bodies are not read.
+    pub body: Option<u64>,
+    /// Its links.
+    pub links: bool,
+}
+
+/// A settled URL.
+#[derive(Debug)]
+pub struct WalkedPage {
+    /// Its record.
+    pub record: Record,
+    /// Its answer, if there was one and it is wanted.
+    pub capture: Option<WalkedCapture>,
+    /// Where it points, if that is wanted.
+    pub links: Vec<Link>,
+    /// The place after it.
+    pub position: Position,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct WalkedCapture {
+    /// The head as it was recorded.
+    pub head: Vec<u8>,
+    /// Where it lies.
+    pub place: Position,
+    /// When it came.
+    pub date: Option<Moment>,
+    id: String,
+    /// Nothing if the answer refers to another capture …
+    body: Option<Vec<u8>>,
+    /// … which is this one.
+    referred: Option<Referred>,
+}
+
+impl WalkedCapture {
+    fn new(header: &Header, place: Position) -> Self {
+        Self {
+            head: Vec::new(),
+            place,
+            date: header.date(),
+            id: header.id().unwrap_or_default().to_owned(),
+            body: None,
+            referred: None,
+        }
+    }
+}
+
+/// Reads the pages of an archive.
+pub struct ArchiveWalk<'a> {
+    archive: &'a CommittedArchive,
+    needs: WalkNeeds,
+    /// Reads answers that no line of a crawl speaks of.
+    read_answer: &'a ReadAnswer<'a>,
+    /// Number of the file that is read.
+    file: usize,
+    reader: Option<WarcReader<File>>,
+    at: Position,
+    capture: Option<WalkedCapture>,
+    /// Where payloads were captured, also those of answers that are no pages, such as a
+    /// robots.txt: a page may refer to any of them.
+    places: HashMap<Digest, Position>,
+    /// A crawl of ours wrote the file that is read.
+    is_ours: bool,
+    /// Damaged places that were passed.
+    damaged: u64,
+}
+
+impl<'a> ArchiveWalk<'a> {
+    /// Reads from a place on.
+    pub fn new(
+        archive: &'a CommittedArchive,
+        from: Position,
+        needs: WalkNeeds,
+        read_answer: &'a ReadAnswer<'a>,
+    ) -> Self {
+        let file = archive
+            .files
+            .partition_point(|file| file.serial < from.serial);
+        Self {
+            archive,
+            needs,
+            read_answer,
+            file,
+            reader: None,
+            at: from,
+            capture: None,
+            places: HashMap::new(),
+            is_ours: true,
+            damaged: 0,
+        }
+    }
+
+    /// Damaged places that were passed.
+    pub const fn damaged(&self) -> u64 {
+        self.damaged
+    }
+
+    /// The name of the file in which the last page lies.
+    pub fn file_name(&self) -> String {
+        let at = self.file.min(self.archive.files.len().saturating_sub(1));
+        let file = self.archive.files.get(at);
+        file.map_or(String::new(), |file| file.name.clone())
+    }
+
+    /// The body of a capture, or of the one that it refers to, here or in the archive of an earlier
+    /// crawl, and where that lies. `known` tells where an earlier walk met the payload.
+    pub fn body(
+        &self,
+        capture: WalkedCapture,
+        known: impl FnOnce() -> Option<Position>,
+    ) -> (Vec<u8>, Position) {
+        let place = capture.place;
+        if let Some(body) = capture.body {
+            return (body, place);
+        }
+        let referred = capture.referred.as_ref();
+        let read = referred.and_then(|referred| self.places.get(&referred.digest?).copied());
+        let here = read.or_else(known);
+        let here = here.and_then(|earlier| Some((self.body_at(earlier)?, earlier)));
+        let elsewhere = || {
+            let read = |block: &mut dyn BufRead| Some(self.answer(block)?.1);
+            Some((self.archive.earlier.read(referred?, read)?, place))
+        };
+        here.or_else(elsewhere).unwrap_or((Vec::new(), place))
+    }
+
+    fn body_at(&self, place: Position) -> Option<Vec<u8>> {
+        let mut files = self.archive.files.iter();
+        let file = files.find(|file| file.serial == place.serial)?;
+        let mut reader = WarcReader::seek(file.open().ok()?, place.offset).ok()?;
+        let header = reader.next_record()?.ok()?;
+        let is_it = header.kind() == RecordKind::Response;
+        is_it.then(|| Some(self.answer(reader.block())?.1))?
+    }
+
+    /// The head and the decoded body of an answer, as far as it can be decoded and is wanted.
+    fn answer(&self, block: impl BufRead) -> Option<(Vec<u8>, Vec<u8>)> {
+        let (message, rest) = http::split(block).ok()?;
+        let head = HttpHead::parse(&message);
+        let payload = http::payload(head, rest);
+        let mut body = Vec::new();
+        let decoded = http::decoded(&head.content_codings(), payload, u64::MAX).ok()?;
+        // A body that breaks off has words before it does.
+        let most = self.needs.body.unwrap_or(0);
+        let _ = decoded.take(most).read_to_end(&mut body);
+        Some((message, body))
+    }
+
+    fn step(&mut self) -> Result<Option<WalkedPage>, PagesError> {
+        while let Some(file) = self.archive.files.get(self.file) {
+            if self.reader.is_none() {
+                self.open(file)?;
+            }
+            while let Some(header) = self.header(file)? {
+                if let Some(page) = self.record(&header, file)? {
+                    return Ok(Some(page));
+                }
+            }
+            // The place stays in this file as long as none follows it: it may grow.
+            self.reader = None;
+            self.capture = None;
+            let Some(next) = self.archive.files.get(self.file + 1) else {
+                return Ok(None);
+            };
+            self.at = Position {
+                serial: next.serial,
+                offset: 0,
+            };
+            self.file += 1;
+        }
+        Ok(None)
+    }
+
+    fn open(&mut self, file: &ArchiveFile) -> Result<(), PagesError> {
+        let failed = |source| failed(file, source);
+        let is_begun = file.serial == self.at.serial;
+        let offset = if is_begun { self.at.offset } else { 0 };
+        let input = file.open().map_err(failed)?;
+        self.is_ours = is_by_a_crawl(&input);
+        let reader = WarcReader::seek(input, offset);
+        self.reader = Some(reader.map_err(|error| failed(io::Error::other(error)))?);
+        Ok(())
+    }
+
+    /// The next record of the file that is committed; damage is passed and counted.
+    fn header(&mut self, file: &ArchiveFile) -> Result<Option<Header>, PagesError> {
+        let Some(reader) = &mut self.reader else {
+            return Ok(None);
+        };
+        loop {
+            match reader.next_record() {
+                None => return Ok(None),
+                Some(Ok(header)) => return Ok((reader.offset() < file.end).then_some(header)),
+                Some(Err(error)) if error.offset() >= file.end => return Ok(None),
+                Some(Err(ReadError::Input { source, .. })) => return Err(failed(file, source)),
+                Some(Err(_)) => self.damaged += 1,
+            }
+        }
+    }
+
+    /// Takes a record in; a metadata record completes a page.
+    fn record(
+        &mut self,
+        header: &Header,
+        file: &ArchiveFile,
+    ) -> Result<Option<WalkedPage>, PagesError> {
+        let Some(mut reader) = self.reader.take() else {
+            return Ok(None);
+        };
+        let found = self.take_in(header, file, &mut reader);
+        let ending = reader.end();
+        self.reader = Some(reader);
+        match ending {
+            Ok(ending) => {
+                self.at = Position {
+                    serial: file.serial,
+                    offset: ending.offset + ending.length,
+                };
+                let position = self.at;
+                Ok(found.map(|(record, links, capture)| WalkedPage {
+                    record,
+                    capture,
+                    links,
+                    position,
+                }))
+            }
+            Err(ReadError::Input { source, .. }) => Err(failed(file, source)),
+            Err(_) => {
+                self.damaged += 1;
+                Ok(None)
+            }
+        }
+    }
+
+    fn take_in(
+        &mut self,
+        header: &Header,
+        file: &ArchiveFile,
+        reader: &mut WarcReader<File>,
+    ) -> Option<(Record, Vec<Link>, Option<WalkedCapture>)> {
+        let place = Position {
+            serial: file.serial,
+            offset: reader.offset(),
+        };
+        match header.kind() {
+            RecordKind::Response if !self.is_ours => {
+                let mut block = Vec::new();
+                // What can be read of a damaged one is told; that it is damaged, by its end.
+                let _ = reader.block().take(LONGEST_BLOCK).read_to_end(&mut block);
+                let keys = Keyer::new(0, &[]);
+                let derived = (self.read_answer)(&keys, header, &mut block.as_slice())?;
+                let capture = self.captured(header, place, &block[..]);
+                Some((derived.record, derived.links, Some(capture)))
+            }
+            RecordKind::Response => {
+                self.capture = Some(self.captured(header, place, reader.block()));
+                self.remember(header, place);
+                None
+            }
+            RecordKind::Revisit => {
+                let head = http::split(reader.block()).map(|(head, _)| head);
+                self.capture = Some(WalkedCapture {
+                    head: head.unwrap_or_default(),
+                    referred: Referred::new(header),
+                    ..WalkedCapture::new(header, place)
+                });
+                None
+            }
+            RecordKind::Metadata => {
+                let capture = self.capture.take();
+                let concurrent = header.uri("WARC-Concurrent-To");
+                let capture = capture.filter(|capture| concurrent == Some(capture.id.as_str()));
+                if self.needs.links {
+                    let noted = metadata::metadata(reader.block()).ok().flatten()?;
+                    return Some((noted.record, noted.links, capture));
+                }
+                let record = metadata::record(reader.block())?;
+                Some((record, Vec::new(), capture))
+            }
+            _ => None,
+        }
+    }
+
+    fn captured(&self, header: &Header, place: Position, block: impl BufRead) -> WalkedCapture {
+        let answer = self.needs.body.and_then(|_| self.answer(block));
+        let (head, body) = answer.map_or((Vec::new(), None), |(head, body)| (head, Some(body)));
+        WalkedCapture {
+            head,
+            body,
+            ..WalkedCapture::new(header, place)
+        }
+    }
+
+    fn remember(&mut self, header: &Header, place: Position) {
+        if let Some(digest) = header.payload_digest() {
+            if self.places.len() == MOST_PLACES {
+                self.places.clear();
+            }
+            self.places.insert(digest, place);
+        }
+    }
+}
+
+impl Iterator for ArchiveWalk<'_> {
+    type Item = Result<WalkedPage, PagesError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step().transpose()
+    }
+}
+
+fn failed(file: &ArchiveFile, source: io::Error) -> PagesError {
+    PagesError::Io {
+        path: file.path.clone(),
+        source,
+    }
+}
+
+/// Whether a crawl of ours wrote a file, as its first record tells.
+fn is_by_a_crawl(file: &File) -> bool {
+    let mut reader = WarcReader::new(file);
+    let first = reader.next_record();
+    if !first.is_some_and(|first| first.is_ok_and(|it| it.kind() == RecordKind::WarcInfo)) {
+        return false;
+    }
+    let mut info = Vec::new();
+    // As far as it can be read.
+    let _ = reader.block().take(LONGEST_INFO).read_to_end(&mut info);
+    is_ours(&String::from_utf8_lossy(&info))
+}
