@@ -14,6 +14,9 @@ use std::time::Duration;
 use super::ShardId;
 use crate::frontier::Moment;
 
+#[cfg(test)]
+mod tests;
+
 /// Shards that are claimed in one turn.
 const CLAIMS: usize = 8;
 

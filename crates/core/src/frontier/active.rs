@@ -106,7 +106,7 @@ impl<S: Store> Frontier<S> {
     ) -> Result<HostId, S::Error> {
         if !self.lanes.contains_key(&host) {
             let rules = self.rules.for_host(url.host());
-            let domain = self.domain_on(host, domain(url));
+            let domain = Self::domain_on(host, domain(url));
             let mut lane = Lane::new(url.host(), domain, rules);
             let mut delay = Moment::ZERO;
             match self.store.load_lane(host)? {
@@ -205,7 +205,7 @@ impl<S: Store> Frontier<S> {
 
     /// Takes in one host for which something of a span waits; whether there was one.
     pub(super) fn take_in_host(&mut self, span: Span, now: Moment) -> Result<bool, S::Error> {
-        let (lanes, share) = (&self.lanes, Self::share_of(&self.share));
+        let (lanes, share) = (&self.lanes, Self::share_of(self.share.as_deref()));
         let is_closed = |host| share.is_some_and(|share: &OwnShards| share.is_closed(host));
         let next = self
             .store

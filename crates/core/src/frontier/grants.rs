@@ -51,33 +51,33 @@ impl ShardPages {
 impl<S: Store> Frontier<S> {
     /// Grants a part of an address, or renews the grant.
     pub fn grant_address(&mut self, address: IpAddr, grant: AddressGrant) {
-        if let Some(share) = self.share_mut() {
-            share.addresses.insert(address, grant);
+        if let Some(own) = self.share_mut() {
+            own.addresses.insert(address, grant);
         }
     }
 
     /// The addresses that were granted and how many requests to each are in flight. A grant that
     /// has ended is forgotten when nothing of it is.
     pub fn granted_addresses(&mut self, now: Moment) -> Vec<(IpAddr, u32)> {
-        let Some(share) = self.share_mut() else {
+        let Some(own) = self.share_mut() else {
             return Vec::new();
         };
-        let mut addresses = std::mem::take(&mut share.addresses);
+        let mut addresses = std::mem::take(&mut own.addresses);
         let shared = &self.shared;
         addresses.retain(|address, grant| grant.until > now || shared.in_flight(*address) > 0);
         let known = addresses.keys();
         let mut used: Vec<_> = known.map(|key| (*key, shared.in_flight(*key))).collect();
         used.sort_unstable();
-        if let Some(share) = self.share_mut() {
-            share.addresses = addresses;
+        if let Some(own) = self.share_mut() {
+            own.addresses = addresses;
         }
         used
     }
 
     /// How an address may be asked: by the rule and by the grant.
     pub(super) fn granted(&self, address: IpAddr, rule: GroupPace) -> GroupPace {
-        let share = self.share();
-        match share.and_then(|share| share.addresses.get(&address)) {
+        let own = self.share();
+        match own.and_then(|own| own.addresses.get(&address)) {
             Some(grant) => slower(rule, grant.pace),
             None => rule,
         }
@@ -97,7 +97,7 @@ impl<S: Store> Frontier<S> {
         let Ready::Yes(Some(address)) = permitted(&self.rules.addresses, &addresses, turn) else {
             return;
         };
-        let grant = self.share().and_then(|share| share.addresses.get(&address));
+        let grant = self.share().and_then(|own| own.addresses.get(&address));
         if self.is_limited(address) && grant.is_none_or(|grant| grant.until <= now) {
             self.lane(host).origin(Origin::of(url)).addresses = Addresses::Unknown;
         }
@@ -105,23 +105,22 @@ impl<S: Store> Frontier<S> {
 
     /// From here on pages are handed out only against grants.
     pub fn count_granted_pages(&mut self) {
-        if let Some(share) = self.share_mut() {
-            share.counts_pages = true;
+        if let Some(own) = self.share_mut() {
+            own.counts_pages = true;
         }
     }
 
     /// Grants pages to a shard that is owned.
     pub fn grant_pages(&mut self, shard: ShardId, pages: u64, now: Moment) -> Result<(), S::Error> {
-        if let Some(share) = self.share_mut() {
-            share.pages_mut(shard).granted += pages;
+        if let Some(own) = self.share_mut() {
+            own.pages_mut(shard).granted += pages;
         }
         self.release_held(now)
     }
 
     /// The pages that may be fetched in a shard, those in flight among them.
     pub fn pages_granted(&self, shard: ShardId) -> u64 {
-        self.share()
-            .map_or(0, |share| share.pages_of(shard).granted)
+        self.share().map_or(0, |own| own.pages_of(shard).granted)
     }
 
     /// Takes back the pages that a shard has no work for; how many those are.
@@ -129,10 +128,10 @@ impl<S: Store> Frontier<S> {
         if self.wants_pages(shard) {
             return 0;
         }
-        let Some(share) = self.share_mut() else {
+        let Some(own) = self.share_mut() else {
             return 0;
         };
-        let pages = share.pages_mut(shard);
+        let pages = own.pages_mut(shard);
         let spare = pages.spare();
         pages.granted -= spare;
         spare
@@ -140,26 +139,25 @@ impl<S: Store> Frontier<S> {
 
     /// Whether a shard has pages that wait for a grant.
     pub fn wants_pages(&self, shard: ShardId) -> bool {
-        let Some(share) = self.share() else {
+        let Some(own) = self.share() else {
             return false;
         };
         let mut held = self.page_budget.held();
-        held.any(|host| share.shard_of(host) == shard)
+        held.any(|host| own.shard_of(host) == shard)
     }
 
     /// Whether the shard of a host has no grant left for another page.
     pub(super) fn lacks_pages(&self, host: HostId) -> bool {
-        self.share().is_some_and(|share| {
-            share.counts_pages && share.pages_of(share.shard_of(host)).spare() == 0
-        })
+        self.share()
+            .is_some_and(|own| own.counts_pages && own.pages_of(own.shard_of(host)).spare() == 0)
     }
 
     pub(super) fn count_pages(&mut self, host: HostId, change: impl FnOnce(&mut ShardPages)) {
-        if let Some(share) = self.share_mut()
-            && share.counts_pages
+        if let Some(own) = self.share_mut()
+            && own.counts_pages
         {
-            let shard = share.shard_of(host);
-            change(share.pages_mut(shard));
+            let shard = own.shard_of(host);
+            change(own.pages_mut(shard));
         }
     }
 }

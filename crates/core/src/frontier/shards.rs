@@ -144,13 +144,13 @@ impl<S: Store> Frontier<S> {
         self.share = Some(Box::new(OwnShards::new(bits)));
     }
 
-    /// The share, where there can be one; without a fleet nobody looks.
-    pub(super) fn share_of(share: &Option<Box<OwnShards>>) -> Option<&OwnShards> {
-        if S::IN_FLEET { share.as_deref() } else { None }
+    /// The own, where there can be one; without a fleet nobody looks.
+    pub(super) fn share_of(own: Option<&OwnShards>) -> Option<&OwnShards> {
+        if S::IN_FLEET { own } else { None }
     }
 
     pub(super) fn share(&self) -> Option<&OwnShards> {
-        Self::share_of(&self.share)
+        Self::share_of(self.share.as_deref())
     }
 
     pub(super) fn share_mut(&mut self) -> Option<&mut OwnShards> {
@@ -168,24 +168,24 @@ impl<S: Store> Frontier<S> {
 
     /// Whether another member owns a host.
     pub(super) fn is_foreign(&self, host: HostId) -> bool {
-        self.share().is_some_and(|share| !share.owns(host))
+        self.share().is_some_and(|own| !own.owns(host))
     }
 
     /// Whether nothing of a host is handed out here.
     pub(super) fn is_closed(&self, host: HostId) -> bool {
-        self.share().is_some_and(|share| share.is_closed(host))
+        self.share().is_some_and(|own| own.is_closed(host))
     }
 
     /// The shards that are owned, those that are closed among them.
     pub fn owned_shards(&self) -> Vec<ShardId> {
-        let shards = self.share().map(|share| share.shards.owned());
+        let shards = self.share().map(|own| own.shards.owned());
         shards.into_iter().flatten().collect()
     }
 
     /// The counts of a shard that is owned.
     pub fn shard_counts(&self, shard: ShardId) -> Option<ShardCounts> {
-        let share = self.share().filter(|share| share.shards.owns(shard))?;
-        Some(share.states[usize::from(shard.0)].counts)
+        let own = self.share().filter(|own| own.shards.owns(shard))?;
+        Some(own.states[usize::from(shard.0)].counts)
     }
 
     pub(super) fn count_in_shard(
@@ -193,20 +193,20 @@ impl<S: Store> Frontier<S> {
         entry: &Entry,
         change: impl FnOnce(&mut ShardCounts, &Entry),
     ) {
-        if let Some(share) = self.share_mut() {
-            let shard = share.shards.of(entry.key.host());
-            change(&mut share.states[usize::from(shard.0)].counts, entry);
+        if let Some(own) = self.share_mut() {
+            let shard = own.shards.of(entry.key.host());
+            change(&mut own.states[usize::from(shard.0)].counts, entry);
         }
     }
 
     /// Takes a shard over, whose keys, queues and lanes the store holds by now and nothing else
     /// of it.
     pub fn adopt_shard(&mut self, shard: ShardId, adoption: Adoption, now: Moment) {
-        let Some(share) = self.share_mut() else {
+        let Some(own) = self.share_mut() else {
             return;
         };
-        share.shards.add(shard);
-        share.states[usize::from(shard.0)] = ShardState {
+        own.shards.add(shard);
+        own.states[usize::from(shard.0)] = ShardState {
             counts: adoption.counts,
             pages: ShardPages::of(adoption.pages),
             closed: false,
@@ -226,16 +226,16 @@ impl<S: Store> Frontier<S> {
     /// Closes a shard: nothing of it starts any more. Until it is dropped it is owned, and takes in
     /// what others find.
     pub fn close_shard(&mut self, shard: ShardId, now: Moment) -> Result<(), S::Error> {
-        let Some(share) = self.share_mut() else {
+        let Some(own) = self.share_mut() else {
             return Ok(());
         };
-        share.states[usize::from(shard.0)].closed = true;
+        own.states[usize::from(shard.0)].closed = true;
         self.send_robots_fetches_away(shard, now)
     }
 
     /// The jobs in flight that keep a shard from being dropped.
     pub fn flights_of(&self, shard: ShardId) -> Vec<JobId> {
-        let Some(share) = self.share() else {
+        let Some(own) = self.share() else {
             return Vec::new();
         };
         let concerns = |flight: &Flight| {
@@ -243,8 +243,8 @@ impl<S: Store> Frontier<S> {
                 JobKind::Robots(fetch) => fetch.for_lane,
                 JobKind::Page(_) | JobKind::Resolve(_) => flight.lane,
             };
-            let waits_here = share.shards.of(asker) == shard && share.owns(asker);
-            share.shards.of(flight.lane) == shard || waits_here
+            let waits_here = own.shards.of(asker) == shard && own.owns(asker);
+            own.shards.of(flight.lane) == shard || waits_here
         };
         let flights = self.flights.iter();
         let flights = flights.filter(|(_, flight)| concerns(flight));
@@ -253,16 +253,16 @@ impl<S: Store> Frontier<S> {
 
     /// Drops a shard that is closed and of which nothing is in flight; whether it could be.
     pub fn drop_shard(&mut self, shard: ShardId) -> Result<bool, S::Error> {
-        let is_closed = |share: &OwnShards| share.states[usize::from(shard.0)].closed;
+        let is_closed = |own: &OwnShards| own.states[usize::from(shard.0)].closed;
         if !self.share().is_some_and(is_closed) || !self.flights_of(shard).is_empty() {
             return Ok(false);
         }
-        let Some(share) = self.share_mut() else {
+        let Some(own) = self.share_mut() else {
             return Ok(false);
         };
-        share.shards.remove(shard);
-        let state = std::mem::take(&mut share.states[usize::from(shard.0)]);
-        let cut = share.shards.clone();
+        own.shards.remove(shard);
+        let state = std::mem::take(&mut own.states[usize::from(shard.0)]);
+        let cut = own.shards.clone();
         self.counts.admitted -= state.counts.admitted;
         self.counts.settled -= state.counts.settled;
         self.counts.withheld -= state.counts.withheld;
@@ -290,10 +290,10 @@ impl<S: Store> Frontier<S> {
     /// A closed shard fetches no robots.txt for lanes of others: those begin anew, and the owners of
     /// lanes elsewhere ask whoever owns the shard next.
     fn send_robots_fetches_away(&mut self, shard: ShardId, now: Moment) -> Result<(), S::Error> {
-        let Some(share) = self.share() else {
+        let Some(own) = self.share() else {
             return Ok(());
         };
-        let in_shard = |host: HostId| share.shards.of(host) == shard;
+        let in_shard = |host: HostId| own.shards.of(host) == shard;
         let lanes = self.lanes.keys().copied();
         let hosts: Vec<HostId> = lanes.filter(|host| in_shard(*host)).collect();
         for host in hosts {
@@ -312,18 +312,18 @@ impl<S: Store> Frontier<S> {
     /// A lane of a shard that was taken over waits as long as if its host had been asked at that
     /// moment.
     pub(super) fn hold_after_adoption(&self, host: HostId, lane: &mut Lane, delay: Duration) {
-        let Some(share) = self.share() else {
+        let Some(own) = self.share() else {
             return;
         };
         let by_domain = lane.rules.politeness.domain.rate.map(Rate::interval);
         let gap = lane.pace.interval().max(delay);
         let gap = gap.max(by_domain.unwrap_or_default());
-        lane.pace.hold_until(share.state(host).adopted_at + gap);
+        lane.pace.hold_until(own.state(host).adopted_at + gap);
     }
 
     /// The fingerprint of a domain. In a fleet what is kept under it has to lie in the shard of its
     /// hosts.
-    pub(super) fn domain_on(&self, host: HostId, domain: u64) -> u64 {
+    pub(super) const fn domain_on(host: HostId, domain: u64) -> u64 {
         if S::IN_FLEET {
             domain & HOST_BITS | host.0 & !HOST_BITS
         } else {

@@ -147,8 +147,8 @@ impl Bus {
         row.worker.is_none_or(|worker| !self.is_live(worker, now))
     }
 
-    pub(crate) fn member(&mut self, worker: u64, ask: FleetRequest, now: Moment) -> FleetAnswer {
-        match ask {
+    pub(crate) fn member(&mut self, worker: u64, ask: &FleetRequest, now: Moment) -> FleetAnswer {
+        match *ask {
             FleetRequest::Join => {
                 self.state.seen.insert(worker, now);
                 FleetAnswer::Joined

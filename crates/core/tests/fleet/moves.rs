@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use clewline_core::fleet::{Mail, ShardId, Shards};
 use clewline_core::frontier::{
-    AddressGrant, Admission, Adoption, Ending, Failure, Finished, Frontier, HostRules, Job, Moment,
-    Next, Rules, Settled, Settlement, Work,
+    AddressGrant, Admission, Adoption, Ending, Excuse, Failure, Finished, Frontier, HostRules, Job,
+    Moment, Next, Rules, Settled, Settlement, Work,
 };
 use clewline_core::key::Keyer;
 use clewline_core::outcome::FailureClass;
@@ -25,7 +25,7 @@ use super::web::Web;
 
 pub(crate) const BITS: u32 = 3;
 /// After that no shard moves.
-const MOVING: Duration = Duration::from_secs(60);
+const MOVING: Duration = Duration::from_mins(1);
 pub(crate) const GAP: Duration = Duration::from_millis(200);
 pub(crate) const ADDRESS_IN_FLIGHT: u32 = 6;
 pub(crate) const ADDRESS_RATE: f64 = 20.0;
@@ -266,11 +266,11 @@ impl Ideal {
             if self.dice.chance(3) {
                 ending = short_of_something();
             }
-            let settlement = Settlement {
+            let mut settlement = Settlement {
                 job: job.id,
                 ending,
             };
-            let Ok(settled) = frontier.settle(settlement, now);
+            let Ok(settled) = frontier.settle(&mut settlement, now);
             if let Settled::Done(finished) = settled {
                 self.finish(&finished);
             }
@@ -313,11 +313,10 @@ impl Ideal {
                 } else if self.now < MOVING
                     && self.dice.roll(1000) < moves
                     && !self.closing.contains(&shard)
+                    && let Some(member) = self.owner.get(&shard)
                 {
-                    if let Some(member) = self.owner.get(&shard) {
-                        let Ok(()) = self.members[*member].close_shard(shard, self.now);
-                        self.closing.insert(shard);
-                    }
+                    let Ok(()) = self.members[*member].close_shard(shard, self.now);
+                    self.closing.insert(shard);
                 }
             }
             self.let_go();
@@ -360,7 +359,7 @@ pub(crate) fn short_of_something() -> Ending {
     Ending::Failed(Failure {
         class: FailureClass::Connect,
         message: "too many open files".into(),
-        local: true,
+        excuse: Some(Excuse::Shortage),
         connected: false,
         wire: 0,
         sent_at: None,

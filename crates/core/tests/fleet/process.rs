@@ -196,12 +196,20 @@ impl Process {
         }
     }
 
-    pub(crate) fn settle(&mut self, job: &Job, ending: Ending, now: Moment) {
-        let settlement = Settlement {
+    pub(crate) fn settle(&mut self, job: &Job, mut ending: Ending, now: Moment) {
+        if let Ending::Answered(answer) = &mut ending {
+            // As a task does: what is known for sure is not offered.
+            let cache = self.frontier.verdict_cache();
+            let links = std::mem::take(&mut answer.links);
+            for offer in links.iter().filter(|offer| !cache.knows(offer.key)) {
+                answer.links.push(offer.link, offer.key);
+            }
+        }
+        let mut settlement = Settlement {
             job: job.id,
             ending,
         };
-        let Ok(settled) = self.frontier.settle(settlement, now);
+        let Ok(settled) = self.frontier.settle(&mut settlement, now);
         self.is_idle = false;
         if let Settled::Done(finished) = settled {
             self.finish(&finished);
@@ -210,7 +218,7 @@ impl Process {
 
     fn finish(&mut self, finished: &Finished) {
         let shard = self.shard_of(finished.entry.key);
-        let is_sitemap = finished.entry.url.path().ends_with(".xml");
+        let is_sitemap = finished.entry.url.path().rsplit('.').next() == Some("xml");
         let is_page = finished.outcome == Outcome::Fetched && !is_sitemap;
         *self.pages.entry(shard).or_default() += u64::from(is_page);
         self.open.push(Record {
@@ -318,7 +326,7 @@ impl Process {
     /// Closed shards of which nothing is in flight or uncommitted; what is uncommitted is sealed.
     pub(crate) fn drained(&mut self, now: Moment) -> (Vec<ShardId>, Vec<Record>) {
         if self.pending.is_some() || !self.is_sure_of_all() {
-            return Default::default();
+            return (Vec::new(), Vec::new());
         }
         let closing = self.closing.iter().copied();
         let quiet = closing.filter(|shard| self.frontier.flights_of(*shard).is_empty());

@@ -69,9 +69,9 @@ impl Web {
     }
 
     /// Eight hosts of different domains share an address.
-    pub(crate) fn address(&self, host: &str) -> IpAddr {
+    pub(crate) fn address(host: &str) -> IpAddr {
         let number = Self::number(host);
-        if number % 4 == 0 {
+        if number.is_multiple_of(4) {
             Ipv4Addr::new(93, 0, 0, 1).into()
         } else {
             Ipv4Addr::new(94, 0, (number >> 8) as u8, number as u8).into()
@@ -155,7 +155,7 @@ impl Web {
         match work {
             Work::Resolve { url } => {
                 return Ending::Resolved {
-                    addresses: vec![self.address(url.host())],
+                    addresses: vec![Self::address(url.host())],
                     ttl: Duration::from_mins(10),
                     trusted: false,
                 };

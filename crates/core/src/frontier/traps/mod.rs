@@ -148,7 +148,7 @@ impl<S: Store> Frontier<S> {
     fn domain(&self, entry: &Entry) -> u64 {
         let lane = self.lanes.get(&entry.key.host());
         lane.map_or_else(
-            || self.domain_on(entry.key.host(), domain(&entry.url)),
+            || Self::domain_on(entry.key.host(), domain(&entry.url)),
             |lane| lane.domain,
         )
     }
