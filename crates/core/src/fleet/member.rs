@@ -419,7 +419,11 @@ impl FleetMember {
                 return true;
             }
             match view.iter().find(|(shown, _)| shown == shard) {
-                Some((_, fence)) => fell_back |= fence.epoch < held.fence.epoch,
+                Some((_, fence)) if fence.epoch < held.fence.epoch => fell_back = true,
+                // A question to own it on arrived twice, and only one of the answers came. While
+                // it is sure of the shard nobody else can have claimed it.
+                Some((_, fence)) if held.is_sure => held.fence.epoch = fence.epoch,
+                Some(_) => {}
                 None if held.is_given => return false,
                 None => {
                     duties.push(Duty::Lose(*shard));

@@ -172,6 +172,24 @@ fn a_claim_whose_answer_got_lost_is_made_again() {
 }
 
 #[test]
+fn a_claim_that_arrived_twice_is_known_by_its_last_epoch() {
+    let mut member = owner();
+    let duties = member.hear(renewed(1, &[], &[(1, 6)]), seconds(2), seconds(2));
+    assert_eq!(duties, []);
+    assert_eq!(member.fence(ShardId(1)), Some(fence(6, 3)));
+    assert!(member.may_hand_out(ShardId(1), seconds(3)));
+    // The other answer comes late, and is old by now.
+    assert_eq!(
+        member.hear(claimed(1, 5, false), seconds(0), seconds(3)),
+        []
+    );
+    assert_eq!(member.fence(ShardId(1)), Some(fence(6, 3)));
+    // After a lapse a look is not enough.
+    member.hear(renewed(1, &[], &[(1, 7)]), seconds(9), seconds(9));
+    assert_eq!(member.fence(ShardId(1)), None);
+}
+
+#[test]
 fn it_leaves_when_it_has_given_back_everything() {
     let mut member = owner();
     member.leave();
