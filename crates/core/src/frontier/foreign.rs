@@ -42,6 +42,10 @@ impl<S: Store> Frontier<S> {
             Mail::Url(entry) => self.admit_sent(*entry, now),
             Mail::RobotsFetch(fetch) => {
                 let host = self.rules.keyer.key(&fetch.url).host();
+                if self.is_closed(host) {
+                    self.store.export(Mail::RobotsFetch(fetch))?;
+                    return Ok(Admission::Sent);
+                }
                 let queued = self.lanes.get(&host).map(|lane| &lane.robots_fetches);
                 let is_same = |other: &RobotsFetch| {
                     other.for_lane == fetch.for_lane && other.for_origin == fetch.for_origin
@@ -89,8 +93,9 @@ impl<S: Store> Frontier<S> {
         }
     }
 
-    /// The robots.txt of a lane is redirected to a foreign host. The answer may never come, so the
-    /// lane begins anew after a while, and not for ever.
+    /// The robots.txt of a lane is redirected to a host of a shard that is foreign, or closed and
+    /// soon foreign. The answer may never come, so the lane begins anew after a while, and not for
+    /// ever.
     pub(super) fn mail_robots_fetch(
         &mut self,
         fetch: RobotsFetch,
@@ -102,6 +107,21 @@ impl<S: Store> Frontier<S> {
             self.reschedule(fetch.for_lane, now)?;
         }
         self.store.export(Mail::RobotsFetch(Box::new(fetch)))
+    }
+
+    /// A robots.txt is to be asked for again in the lane of its host. A closed lane asks nothing more,
+    /// and whoever waits there would wait for ever, so that is for the next owner.
+    pub(super) fn put_robots_fetch_back(
+        &mut self,
+        host: HostId,
+        fetch: RobotsFetch,
+        now: Moment,
+    ) -> Result<(), S::Error> {
+        if self.is_closed(host) && fetch.for_lane != host {
+            return self.mail_robots_fetch(fetch, now);
+        }
+        self.lane(host).robots_fetches.push_front(fetch);
+        Ok(())
     }
 
     /// Whether the lane that a robots.txt is fetched for is not here: it is foreign, or its shard

@@ -132,13 +132,12 @@ impl<S: Store> Frontier<S> {
             Ending::Answered(answer) => answer,
             Ending::Failed(failure) => return self.robots_fetch_failed(host, fetch, failure, now),
             Ending::Withheld { until, .. } => {
-                let lane = self.lane(host);
-                lane.leave_alone(*until);
-                lane.robots_fetches.push_front(fetch.clone());
+                self.lane(host).leave_alone(*until);
+                self.put_robots_fetch_back(host, fetch.clone(), now)?;
                 return Ok(Settled::Prepared);
             }
             Ending::CutShort { .. } => {
-                self.lane(host).robots_fetches.push_front(fetch.clone());
+                self.put_robots_fetch_back(host, fetch.clone(), now)?;
                 return Ok(Settled::Prepared);
             }
             Ending::Resolved { .. } => unreachable!("a request is not answered with addresses"),
@@ -188,7 +187,7 @@ impl<S: Store> Frontier<S> {
         now: Moment,
     ) -> Result<(), S::Error> {
         let key = self.rules.keyer.key(&fetch.url);
-        if self.is_foreign(key.host()) {
+        if self.is_closed(key.host()) {
             return self.mail_robots_fetch(fetch, now);
         }
         let host = self.lane_of(&fetch.url, key.host(), now)?;
@@ -272,7 +271,7 @@ impl<S: Store> Frontier<S> {
             failure.class.retry() == Retry::Host || failure.class == FailureClass::DnsNotFound;
         if failure.excuse.is_some() || (own && host_class) {
             if self.is_asker_away(fetch.for_lane) {
-                self.lane(host).robots_fetches.push_front(fetch.clone());
+                self.put_robots_fetch_back(host, fetch.clone(), now)?;
                 return Ok(Settled::Prepared);
             }
             // The lane that waits for the rules begins anew; a hop ran in another lane.
