@@ -28,6 +28,7 @@ pub(crate) struct Record {
     pub(crate) shard: ShardId,
     pub(crate) url: String,
     pub(crate) is_page: bool,
+    pub(crate) is_root: bool,
 }
 
 /// A request on its way.
@@ -227,6 +228,7 @@ impl Process {
             shard,
             url: finished.entry.url.to_string(),
             is_page,
+            is_root: finished.entry.root,
         });
     }
 
@@ -323,8 +325,20 @@ impl Process {
         self.closing.len()
     }
 
+    /// A member that leaves asks for no grants, so a name of a closed shard that waits for one would
+    /// wait for ever, and its shard with it.
+    fn abort_resolving(&mut self, now: Moment) {
+        let (cut, keyer, closing) = (self.cut.clone(), self.keyer.clone(), self.closing.clone());
+        let is_closing = |job: &Job| match &job.work {
+            Work::Resolve { url } => closing.contains(&cut.of(keyer.key(url).host())),
+            Work::Page { .. } | Work::Robots { .. } => false,
+        };
+        self.abort(is_closing, now);
+    }
+
     /// Closed shards of which nothing is in flight or uncommitted; what is uncommitted is sealed.
     pub(crate) fn drained(&mut self, now: Moment) -> (Vec<ShardId>, Vec<Record>) {
+        self.abort_resolving(now);
         if self.pending.is_some() || !self.is_sure_of_all() {
             return (Vec::new(), Vec::new());
         }

@@ -217,8 +217,34 @@ impl Web {
         Some(hosts)
     }
 
-    /// Every URL that a crawl settles, roots and what they lead to.
-    pub(crate) fn reachable(&self) -> BTreeSet<String> {
+    /// The roots, and what their redirects lead to.
+    fn led_to(&self) -> BTreeSet<String> {
+        let mut led_to = BTreeSet::new();
+        for root in self.roots() {
+            let mut at = root;
+            led_to.insert(at.to_string());
+            while let Kind::Redirect(target) = self.at(&at) {
+                at = url(&target);
+                led_to.insert(at.to_string());
+            }
+        }
+        led_to
+    }
+
+    /// The pages whose host is asked for its sitemap: roots, and the ends of their redirects. Such
+    /// an end may have been found as a link before, and then it is known and no root. The order
+    /// decides that, with and without a fleet, so `as_roots` says as what pages were settled.
+    fn with_sitemap(&self, as_roots: &BTreeSet<String>) -> BTreeSet<String> {
+        let led_to = self.led_to();
+        let roots = self.roots().into_iter().map(|root| root.to_string());
+        roots
+            .chain(led_to.intersection(as_roots).cloned())
+            .collect()
+    }
+
+    /// Every URL that a crawl settles, roots and what they lead to, if it settled these as roots.
+    pub(crate) fn reachable(&self, as_roots: &BTreeSet<String>) -> BTreeSet<String> {
+        let with_sitemap = self.with_sitemap(as_roots);
         let scope = self.scope();
         let is_in =
             |target: &CrawlUrl| scope.as_ref().is_none_or(|all| all.contains(target.host()));
@@ -265,7 +291,7 @@ impl Web {
                 Kind::Page(links) | Kind::Sitemap(links) => links,
                 Kind::Missing => continue,
             };
-            if root && robots.sitemaps().is_empty() {
+            if with_sitemap.contains(&at.to_string()) && robots.sitemaps().is_empty() {
                 queue.push_back((at.with_path("/sitemap.xml"), false));
             }
             let targets = targets.iter().map(|target| url(target));
