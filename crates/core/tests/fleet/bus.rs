@@ -324,7 +324,14 @@ impl Bus {
         let all_claimed = state.rows.values().all(|row| row.fence.is_some());
         let is_root = |mail: &Mail| matches!(mail, Mail::Url(entry) if entry.root);
         let mut rows = state.rows.values();
+        let grants: u64 = rows.clone().map(|row| row.grant).sum();
+        let is_spent = state.pages_left.unwrap_or(0) + grants == 0;
         match state.phase {
+            // A root for which no page is left is never asked.
+            Phase::Roots if all_claimed && state.pages_left.is_some() && is_spent => {
+                state.phase = Phase::Run;
+                state.rows.values_mut().for_each(|row| row.idle = false);
+            }
             Phase::Roots => {
                 let mut mail = state.mail.values();
                 let started =
@@ -335,9 +342,6 @@ impl Bus {
                 }
             }
             Phase::Run | Phase::LastCall => {
-                let left = state.pages_left.unwrap_or(0);
-                let grants: u64 = rows.clone().map(|row| row.grant).sum();
-                let is_spent = left + grants == 0;
                 let quiet = rows.all(|row| row.idle && (!row.wants || is_spent));
                 if quiet && state.mail.is_empty() {
                     state.phase = if state.phase == Phase::Run {

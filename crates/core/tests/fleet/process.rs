@@ -355,6 +355,15 @@ impl Process {
         (quiet, Vec::new())
     }
 
+    /// Whether a shard has pages that others need more: it has no roots left, and only roots are
+    /// asked. It is not idle, because its other URLs wait.
+    fn hoards_pages(&self, shard: ShardId) -> bool {
+        let counts = self.frontier.shard_counts(shard);
+        self.phase == Phase::Roots
+            && self.frontier.pages_granted(shard) > 0
+            && counts.is_some_and(|counts| counts.roots_todo == 0)
+    }
+
     /// Whether it is time to seal the open batch.
     pub(crate) fn wants_commit(&mut self, now: Moment) -> bool {
         let gap = Duration::from_millis(100);
@@ -366,7 +375,8 @@ impl Process {
         let news = self.is_idle && working.iter().any(|shard| !self.shown_idle.contains(shard));
         let wishes = working.iter().any(wants) && now >= self.sealed_at + 4 * gap;
         let told = self.frontier.joined().len() > self.told;
-        news || wishes || told || self.frontier.store().has_open_batch()
+        let hoards = working.iter().any(|shard| self.hoards_pages(*shard));
+        news || wishes || told || hoards || self.frontier.store().has_open_batch()
     }
 
     /// Closes the open batch. Its records are in the log from here on, counted or not.
@@ -374,7 +384,7 @@ impl Process {
         self.sealed_at = now;
         let working = self.working();
         for shard in &working {
-            if self.is_idle || self.frontier.wants_pages(*shard) {
+            if self.is_idle || self.frontier.wants_pages(*shard) || self.hoards_pages(*shard) {
                 self.frontier.store().mark(*shard);
             }
         }
@@ -394,7 +404,7 @@ impl Process {
             let facts = Facts {
                 head: self.member.fence(*shard).expect("it is sure").head,
                 pages: self.pages.remove(shard).unwrap_or(0),
-                returns: if idle {
+                returns: if idle || (working.contains(shard) && self.hoards_pages(*shard)) {
                     self.frontier.return_pages(*shard)
                 } else {
                     0

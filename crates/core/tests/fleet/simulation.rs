@@ -597,8 +597,9 @@ impl World {
         while done_at.is_none() {
             assert!(
                 self.now < LONGEST,
-                "the fleet hangs: {:?} {:?}",
+                "the fleet hangs: {:?} {:?} {:?}",
                 self.bus.phase(),
+                self.pages,
                 self.tried
             );
             self.deliver();
