@@ -153,10 +153,12 @@ impl Index {
         }
         let (_, fields) = Fields::schema();
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual);
+        let reader = reader.try_into().map_err(failed)?;
+        check_positions(&reader, &fields).map_err(failed)?;
         Ok(Some(Self {
             folder: folder.to_owned(),
             fields,
-            reader: reader.try_into().map_err(failed)?,
+            reader,
             ranks: Ranks::load(folder),
         }))
     }
@@ -165,6 +167,7 @@ impl Index {
     pub fn reload(&mut self) -> Result<(), SearchError> {
         self.reader
             .reload()
+            .and_then(|()| check_positions(&self.reader, &self.fields))
             .map_err(|source| engine_error(&self.folder, source))?;
         self.ranks = Ranks::load(&self.folder);
         Ok(())
@@ -339,6 +342,17 @@ struct Scored {
     has_all_words: bool,
     score: f32,
     address: DocAddress,
+}
+
+/// Opens the words of every segment. The engine takes a file of positions that another process
+/// removed in the middle of opening for an empty one, and fails only when it is searched.
+fn check_positions(reader: &IndexReader, fields: &Fields) -> tantivy::Result<()> {
+    let searcher = reader.searcher();
+    // A field without words in a segment opens whatever is missing.
+    let fields = [fields.address, fields.title, fields.headings, fields.body];
+    let segments = searcher.segment_readers().iter();
+    let mut parts = segments.flat_map(|segment| fields.map(|field| (segment, field)));
+    parts.try_for_each(|(segment, field)| segment.inverted_index(field).map(drop))
 }
 
 /// The best pages: those with all words, and then others as long as there is room.

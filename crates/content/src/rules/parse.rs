@@ -135,8 +135,8 @@ impl ItemRules {
     /// Reads rules.
     ///
     /// ```
-    /// use clewline_content::{ContentLimits, Rules};
-    /// let rules = Rules::parse(r#"
+    /// use clewline_content::{ContentLimits, ItemRules};
+    /// let rules = ItemRules::parse(r#"
     ///     [[rule]]
     ///     name = "books"
     ///     select = "li"
