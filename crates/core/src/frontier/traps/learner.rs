@@ -7,6 +7,7 @@
 //! no more than [`Learner::BYTES`] as text; the same pages in the same order teach the same.
 
 mod bytes;
+mod places;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -16,15 +17,15 @@ use std::ops::Deref;
 use super::super::entry::Class;
 use super::super::job::Look;
 use super::memory::{PieceFilter, Sample};
-use super::template::{first_directory, in_words, places, reduced, short, stem, template};
+use super::template::{first_directory, in_words, short, stem, template};
 use crate::url::CrawlUrl;
 
+use places::Votes;
 use record::TemplateRecord;
 
-/// Stems, first directories, places and given-up templates that are remembered.
+/// Stems, first directories and given-up templates that are remembered.
 const STEMS: usize = 24;
 const DIRECTORIES: usize = 10;
-const PLACES: usize = 8;
 const GIVEN_UP: usize = 4;
 
 /// Pages of a template that are looked at closely, whatever they show.
@@ -35,9 +36,10 @@ const SPOT_CHECK: u32 = 16;
 /// what a page costs.
 const LOOKS: u16 = 1024;
 /// One page in so many is looked at beyond that.
-const SAMPLED: u32 = 32;
-/// What a page gives back which leads on and says nothing: a look at 128 small pages, or at
-/// fourteen of the largest. Where so many pages are such, all are looked at.
+const SAMPLED: u32 = 64;
+/// What a page gives back at the most which leads on and says nothing: a look at 128 small pages,
+/// or at seven of the largest. The first such page gives back one, and each one that follows
+/// twice as much as the one before it: many sites have a few, and a trap has nothing else.
 const GIVEN_BACK: u16 = 128;
 
 /// Looks after which a template can be suspect; it is, if none of the last ones brought something.
@@ -72,9 +74,6 @@ const MOST_DEBT: u8 = 64;
 /// Links that one page pays for which proved real.
 const PAYS: u8 = 4;
 
-/// Comparisons without an other page after which a place is not looked at any more.
-const ALONE: u8 = 64;
-
 /// Stands for all templates where URLs are concerned that repeat others.
 const REPEATS: u32 = 0xffff_ffff;
 
@@ -98,26 +97,6 @@ struct Stem {
     id: u32,
     /// Links of its pages among themselves that did not prove real.
     debt: u8,
-}
-
-/// A place of URLs and what pages showed that differ in it only.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Votes {
-    place: u32,
-    same: u8,
-    other: u8,
-    /// Pages for which there was no other.
-    alone: u8,
-}
-
-impl Votes {
-    const fn is_irrelevant(self) -> bool {
-        self.same >= 3 && self.same as u32 >= 4 * self.other as u32
-    }
-
-    const fn is_useless(self) -> bool {
-        self.alone >= ALONE && 16 * (self.same as u32 + self.other as u32) < self.alone as u32
-    }
 }
 
 /// A template that was given up.
@@ -155,6 +134,8 @@ pub(super) struct Learner {
     barren: u32,
     /// What looks cost, up to [`LOOKS`], less what was given back.
     looks: u16,
+    /// Pages in a row that said nothing new and led on, less those that said nothing at all.
+    idle: u8,
     pieces: PieceFilter,
     texts: Sample<8>,
     pairs: Sample<28>,
@@ -227,6 +208,7 @@ impl Learner {
         let id = self.id(page.url, page.source);
         let verdict = self.verdict(id, look);
         if verdict == Verdict::Unknown {
+            self.idle = self.idle.saturating_sub(1);
             return verdict;
         }
         if id == REPEATS && verdict == Verdict::New {
@@ -242,7 +224,7 @@ impl Learner {
         if verdict == Verdict::New {
             self.new = self.new.saturating_add(1);
             self.trouble = self.trouble.saturating_sub(1);
-            self.barren = 0;
+            (self.barren, self.idle) = (0, 0);
             self.credit(page, id);
         } else {
             self.trouble = (self.trouble + 2).min(8 * JUDGED);
@@ -288,62 +270,6 @@ impl Learner {
         }
     }
 
-    /// Compares a page with another one whose URL differs in one place only.
-    fn compare(&mut self, url: &CrawlUrl, look: &Look) {
-        for place in places(url) {
-            let votes = self.votes.iter().find(|votes| votes.place == place.name);
-            if votes.is_some_and(|votes| votes.is_useless()) {
-                continue;
-            }
-            // Numbers and words mean something: pages that lead elsewhere are not the same.
-            let links = if place.is_opaque { 0 } else { look.links };
-            let text = (look.text as u32).wrapping_add(links as u32);
-            let rest = (reduced(url, |name| name == place.name) >> 32) as u32 ^ place.name;
-            match self.pairs.put(rest, text) {
-                Some(Some(other)) if other == text => self.vote(place.name, |it| &mut it.same),
-                Some(Some(_)) => self.vote(place.name, |it| &mut it.other),
-                Some(None) => self.vote(place.name, |it| &mut it.alone),
-                None => {}
-            }
-        }
-    }
-
-    fn vote(&mut self, place: u32, count: fn(&mut Votes) -> &mut u8) {
-        let at = self.votes.iter().position(|votes| votes.place == place);
-        let at = at.unwrap_or_else(|| {
-            if self.votes.len() == PLACES {
-                let least = (0..PLACES).min_by_key(|at| self.votes[*at].same);
-                self.votes.swap_remove(least.unwrap_or(0));
-            }
-            self.votes.push(Votes {
-                place,
-                ..Votes::default()
-            });
-            self.votes.len() - 1
-        });
-        let votes = &mut self.votes[at];
-        let count = count(votes);
-        *count += 1;
-        if *count == u8::MAX {
-            votes.same /= 2;
-            votes.other /= 2;
-            votes.alone /= 2;
-        }
-    }
-
-    /// A page that should have repeated another one did not.
-    fn doubt_places(&mut self, url: &CrawlUrl) {
-        for place in places(url) {
-            let votes = self
-                .votes
-                .iter_mut()
-                .find(|votes| votes.place == place.name);
-            if let Some(votes) = votes.filter(|votes| votes.is_irrelevant()) {
-                votes.other = votes.other.saturating_add(1);
-            }
-        }
-    }
-
     /// What a URL has in common with its kin: links that lead to more of what their page is.
     pub(super) fn stem<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> u32 {
         stem(url, self.directory(url))
@@ -359,6 +285,9 @@ impl Learner {
 
     /// The links of a page were let in, so many to its kin that are not repeats.
     pub(super) fn brought(&mut self, url: &CrawlUrl, links: u32) {
+        if links == 0 && !self.has_debts() {
+            return;
+        }
         let id = self.stem(url);
         let known = self.stems.iter().position(|stem| stem.id == id);
         if known.is_none() && links == 0 {
@@ -377,6 +306,11 @@ impl Learner {
             0 => debt.saturating_sub(1),
             _ => (u32::from(*debt) + links).min(MOST_DEBT.into()) as u8,
         };
+    }
+
+    /// Whether kin brought links to each other that did not prove real yet.
+    fn has_debts(&self) -> bool {
+        self.stems.iter().any(|stem| stem.debt > 0)
     }
 
     /// Whether the links of a page need somebody else to vouch for them, whatever it says.
@@ -416,9 +350,8 @@ impl Learner {
         if id == own & !1 {
             return;
         }
-        let has_debts = self.stems.iter().any(|stem| stem.debt > 0);
         let is_known = self.both(id).next().is_some();
-        if !has_debts && !is_known {
+        if !is_known && !self.has_debts() {
             return;
         }
         let stem = self.stem(found_on);
@@ -442,7 +375,9 @@ impl Learner {
         let id = self.id(page.url, page.source);
         let is_vouched = id & 1 == 0;
         if verdict == Verdict::Same || (verdict == Verdict::Varied && !is_vouched) {
-            self.looks = self.looks.saturating_sub(GIVEN_BACK);
+            let given_back = 1_u16.checked_shl(self.idle.into()).unwrap_or(GIVEN_BACK);
+            self.looks = self.looks.saturating_sub(given_back.min(GIVEN_BACK));
+            self.idle = (self.idle + 1).min(8);
         }
         if is_vouched {
             return;
@@ -543,16 +478,6 @@ impl Learner {
         if let Some(given_up) = self.name(id, url) {
             given_up.withheld = given_up.withheld.saturating_add(1);
         }
-    }
-
-    /// The URL without what does not matter, if anything is known not to.
-    pub(super) fn reduced<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> Option<u64> {
-        let is_irrelevant = |name: u32| {
-            let votes = self.votes.iter().find(|votes| votes.place == name);
-            votes.is_some_and(|votes| votes.is_irrelevant())
-        };
-        let knows_any = self.votes.iter().any(|votes| votes.is_irrelevant());
-        knows_any.then(|| reduced(url, is_irrelevant))
     }
 
     /// What was given up.

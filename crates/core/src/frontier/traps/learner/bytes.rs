@@ -47,6 +47,7 @@ impl Learner {
             bytes.extend(given_up.template.bytes());
         }
         bytes.extend(self.looks.to_le_bytes());
+        bytes.push(self.idle);
         bytes
     }
 
@@ -85,14 +86,16 @@ impl Learner {
             })
         })?;
         let given_up = list(bytes, read_given_up)?;
-        // What was written before there was this figure ends here.
+        // What was written before there were these figures ends here.
         let looks = number(bytes, 2).unwrap_or(0) as u16;
+        let idle = number(bytes, 1).unwrap_or(0) as u8;
         Some(Self {
             pages,
             new,
             trouble,
             barren,
             looks,
+            idle,
             pieces,
             texts,
             pairs,
