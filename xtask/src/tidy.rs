@@ -195,15 +195,11 @@ const RULES: [Rule; 9] = [
     ("nothing is left over", leftovers),
 ];
 
-/// Rules that only the whole tree can keep.
-const RULES_OF_THE_TREE: [Rule; 1] =
-    [("the list of repeated type names shrinks", type_names::stale)];
-
 /// Checks every rule.
 pub(crate) fn tidy(workspace: &Workspace) -> Result<Ending> {
     let sources = source::read(&workspace.root).context("reading the sources")?;
     let mut counts = Counts::default();
-    for (name, rule) in RULES.into_iter().chain(RULES_OF_THE_TREE) {
+    for (name, rule) in RULES {
         let broken = rule(&sources);
         counts += if broken.is_empty() {
             Counts::PASSED

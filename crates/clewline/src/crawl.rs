@@ -21,12 +21,14 @@ use crate::config::{Config, ConfigProblem, Reach, Root, Speed};
 use crate::control::Control;
 use crate::control::server::Server;
 use crate::descriptors;
-use crate::engine::{Earlier, Engine, EngineError, Event, Observer, Outcome, PAGES_AHEAD, Parts};
+use crate::engine::{
+    CrawlOutcome, EarlierRuns, Engine, EngineError, Event, Observer, PAGES_AHEAD, Parts,
+};
 use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
 use crate::failpoint::{Point, pass};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
-use crate::folder::{FolderError, JobFolder, Remedy, Standing, new_seed};
+use crate::folder::{FolderError, FolderState, JobFolder, Remedy, new_seed};
 use crate::job;
 use crate::log::{Log, Offset};
 use crate::page::Page;
@@ -366,7 +368,7 @@ impl Setup {
             past: self.past,
             cookies: self.cookies?,
             frontier,
-            earlier: Earlier::default(),
+            earlier: EarlierRuns::default(),
             leases: None,
             folder: None,
             witness: None,
@@ -469,8 +471,8 @@ pub(crate) fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
 }
 
 /// Makes the report and closes the folder.
-fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, CrawlError> {
-    let Outcome {
+fn conclude(outcome: CrawlOutcome, folder: Option<&JobFolder>) -> Result<Summary, CrawlError> {
+    let CrawlOutcome {
         config,
         tally,
         facts,
@@ -480,13 +482,13 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
     } = outcome;
     let why = facts.stopped_by.to_string();
     let standing = if !failed_roots.is_empty() {
-        Standing::Unreached
+        FolderState::Unreached
     } else if facts.stopped_by == StoppedBy::Finished && facts.withheld > 0 {
-        Standing::Withholding
+        FolderState::Withholding
     } else if facts.stopped_by == StoppedBy::Finished {
-        Standing::Finished
+        FolderState::Finished
     } else {
-        Standing::Open
+        FolderState::Open
     };
     // Logs that could not be written are not read again.
     let readable = folder.filter(|_| error.is_none());
@@ -502,7 +504,7 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
         report.update = Some(previous::compare(&past, path, extent).map_err(at)?);
     }
     drop(closing);
-    let is_empty = standing == Standing::Unreached && report.tally.statuses.is_empty();
+    let is_empty = standing == FolderState::Unreached && report.tally.statuses.is_empty();
     if let Some(folder) = readable {
         folder.write("report.html", html(&report).as_bytes())?;
         pass(Point::BeforeFinish);

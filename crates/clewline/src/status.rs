@@ -10,13 +10,13 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clewline_core::frontier::{Frontier, FrontierState, Moment, Summary};
+use clewline_core::frontier::{Frontier, FrontierState, FrontierSummary, Moment};
 use clewline_core::url::host_ip;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::unix_millis;
 use crate::config::Config;
-use crate::control::protocol::{Answer, Request};
+use crate::control::protocol::{ControlAnswer, ControlRequest};
 use crate::control::server::ask;
 use crate::engine::{FRONTIER_NOTE, SPENT_NOTE, TALLY_NOTE};
 use crate::folder::{FolderError, Remedy, STATE, io_at, take_lock};
@@ -110,7 +110,7 @@ pub struct Status {
     pub figures: Figures,
     /// What waits where and for what, and how long that takes at the least.
     #[serde(flatten)]
-    pub summary: Summary,
+    pub summary: FrontierSummary,
 }
 
 /// Figures that can be changed while a crawl runs; none is by the speed, or unlimited.
@@ -155,8 +155,8 @@ impl StoredJob {
     /// How the crawl stands. One that runs is asked; otherwise its state is looked at, during
     /// which no crawl can begin in the folder.
     pub fn status(&self) -> Result<Status, JobError> {
-        match ask(self, &Request::Status) {
-            Ok(Answer::Status(status)) => Ok(*status),
+        match ask(self, &ControlRequest::Status) {
+            Ok(ControlAnswer::Status(status)) => Ok(*status),
             Ok(_) => Err(self.nonsense()),
             Err(JobError::NotRunning(_)) => self.stopped(),
             Err(error) => Err(error),
@@ -232,11 +232,11 @@ impl StoredJob {
             bytes_per_second: 0.0,
             time_left: None,
             figures: Figures::of(&self.config),
-            summary: Summary::default(),
+            summary: FrontierSummary::default(),
         }
     }
 
-    fn summary(&self, store: DiskStore, state: FrontierState) -> Result<Summary, JobError> {
+    fn summary(&self, store: DiskStore, state: FrontierState) -> Result<FrontierSummary, JobError> {
         let mut rules = self.rules()?;
         rules.epoch = unix_millis();
         let end = store.offset(urls::NAME)?;

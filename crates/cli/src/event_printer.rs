@@ -14,7 +14,7 @@ use clewline_core::domain::without_www;
 use clewline_core::frontier::{Hold, HoldKind, Note};
 use clewline_core::politeness::Politeness;
 
-use crate::progress::{Board, Snapshot, Voice};
+use crate::progress::{LatestSnapshot, Snapshot, Voice};
 use crate::resolve::Talk;
 
 /// What held the crawl is shown a little longer than it did: with one request after the other
@@ -23,7 +23,7 @@ const HOLD_SHOWN: Duration = Duration::from_secs(2);
 
 /// Tells a person what happens.
 pub(crate) struct EventPrinter {
-    board: Board,
+    board: LatestSnapshot,
     voice: Voice,
     talk: Talk,
     speed: SpeedTip,
@@ -32,7 +32,7 @@ pub(crate) struct EventPrinter {
 }
 
 impl EventPrinter {
-    pub(crate) fn new(board: Board, voice: Voice, talk: Talk, config: &Config) -> Self {
+    pub(crate) fn new(board: LatestSnapshot, voice: Voice, talk: Talk, config: &Config) -> Self {
         Self {
             board,
             voice,

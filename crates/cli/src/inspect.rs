@@ -13,9 +13,9 @@ use clewline::inspect::{self, Inspection};
 
 use crate::exit::ExitStatus;
 use crate::message::{Speaker, shown};
-use crate::resolve::{Format, Options, Resolved, Talk};
+use crate::resolve::{CommandOptions, Format, ResolvedSettings, Talk};
 pub(crate) use content::{View, inspect_file};
-use render::{Detail, Style};
+use render::{Detail, RenderStyle};
 
 /// What goes to standard output.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ pub(crate) enum Show {
 
 /// Fetches the page and says what happened: 0 if an answer was read, whatever its status, and
 /// 3 if none was or the page could not be read.
-pub(crate) fn inspect(resolved: Resolved, show: &Show) -> anyhow::Result<ExitStatus> {
-    let Resolved {
+pub(crate) fn inspect(resolved: ResolvedSettings, show: &Show) -> anyhow::Result<ExitStatus> {
+    let ResolvedSettings {
         config, options, ..
     } = resolved;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -63,13 +63,13 @@ pub(crate) fn inspect(resolved: Resolved, show: &Show) -> anyhow::Result<ExitSta
 
 fn explain<W: Write + IsTerminal>(
     inspection: &Inspection,
-    options: Options,
+    options: CommandOptions,
     out: &mut W,
 ) -> anyhow::Result<()> {
     let text = match options.format {
         Format::Json => inspect::json(inspection)? + "\n",
         Format::Text => {
-            let style = Style {
+            let style = RenderStyle {
                 in_colour: options.colour.decide(out.is_terminal()),
                 detail: if matches!(options.talk, Talk::Verbose(_)) {
                     Detail::Whole

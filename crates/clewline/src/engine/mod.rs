@@ -31,7 +31,8 @@ use std::time::Duration;
 
 use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
 use clewline_core::frontier::{
-    End, Ending, Excuse, Finished, Frontier, Job, JobId, Moment, Next, Note, Settled, Store, Work,
+    End, Ending, Excuse, FetchJob, Finished, Frontier, JobId, Moment, Next, Note, Settled, Store,
+    Work,
 };
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
@@ -46,7 +47,7 @@ use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::{Fetcher, SlotDemand};
 use crate::folder::JobFolder;
-use crate::leases::Board;
+use crate::leases::LeaseBoard;
 use crate::log::Log;
 use crate::page::Page;
 use crate::previous::PreviousCrawl;
@@ -69,7 +70,7 @@ use progress::Meter;
 pub use progress::{Event, Progress};
 use resume_notes::ResumeNotes;
 pub(crate) use resume_notes::{
-    COOKIES_NOTE, Earlier, FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
+    COOKIES_NOTE, EarlierRuns, FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
 };
 use room::Room;
 use runner::{JobResult, JobRunner, Pausing, RequestExtras};
@@ -126,8 +127,8 @@ pub(crate) struct Parts<S> {
     pub(crate) past: Option<PreviousCrawl>,
     pub(crate) cookies: CookieJar,
     pub(crate) frontier: Frontier<S>,
-    pub(crate) earlier: Earlier,
-    pub(crate) leases: Option<Board>,
+    pub(crate) earlier: EarlierRuns,
+    pub(crate) leases: Option<LeaseBoard>,
     pub(crate) folder: Option<Arc<JobFolder>>,
     pub(crate) witness: Option<Witness>,
     pub(crate) observer: Observer,
@@ -141,7 +142,7 @@ pub(crate) type Observer = Box<dyn FnMut(Event<'_>) + Send>;
 
 /// How a crawl ended.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct CrawlOutcome {
     /// As it was in the end: some of it can be changed on the way.
     pub(crate) config: Config,
     pub(crate) tally: Tally,
@@ -185,7 +186,7 @@ pub(crate) struct Engine<S> {
     no_room: bool,
     disk: DiskWatch,
     held: Arc<MemoryBudget>,
-    leases: Option<Board>,
+    leases: Option<LeaseBoard>,
     suspend_detector: SuspendDetector,
     control_state: ControlState,
 }
@@ -207,7 +208,7 @@ impl<S: Store> Engine<S> {
             runner,
             completions: Arc::clone(&completions),
         };
-        let room = Room::of(descriptors::room_for(config.limits.concurrency as usize));
+        let room = Room::new(descriptors::room_for(config.limits.concurrency as usize));
         Ok(Self {
             log_writer: LogWriter::start(parts.logs, parts.witness, parts.outbox)
                 .map_err(EngineError::Start)?,
@@ -346,7 +347,7 @@ impl<S: Store> Engine<S> {
         Ok(())
     }
 
-    fn start(&mut self, job: Job) {
+    fn start(&mut self, job: FetchJob) {
         let mut extras = match &job.work {
             Work::Resolve { .. } => RequestExtras::default(),
             Work::Page { url, .. } | Work::Robots { url, .. } => self.extras(job.id, url),

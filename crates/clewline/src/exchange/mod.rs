@@ -18,7 +18,7 @@ use clewline_core::url::CrawlUrl;
 pub use clewline_warc::{Digest, Moment, Truncation};
 
 pub use recorder::{Recorder, Recording};
-pub use spool::{Place, Secrets, Spool, Stored};
+pub use spool::{BytesLocation, Secrets, Spool, Stored};
 
 /// A request and its answer.
 #[derive(Debug)]

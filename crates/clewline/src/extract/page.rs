@@ -11,13 +11,13 @@ use std::sync::Arc;
 use clewline_core::link::LinkKind;
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8};
 
-use super::body::Body;
-use super::collect::{Bounds, Collector, Ending};
+use super::body::BodyBuffer;
+use super::collect::{Bounds, Collector, TextEnding};
 use super::directives::Directives;
 use super::element::{Findings, LazyImages};
 use super::html::HtmlPass;
-use super::media::{self, Claim, Media};
-use super::xml::{self, End};
+use super::media::{self, Claim, ContentKind};
+use super::xml::{self, WalkEnd};
 use super::{Extracted, Extraction, Extractor, PageHead};
 use super::{charset, feed, header_links, sitemap};
 use crate::config::ExtractConfig;
@@ -92,14 +92,14 @@ impl Extractor for PageExtractor {
         findings.directives = directives;
         findings.lazy_images = self.lazy_images;
         let claim = media::claim(head.headers);
-        let is_readable = head.sitemap || claim.media != Media::Other;
+        let is_readable = head.sitemap || claim.media != ContentKind::Other;
         Box::new(PageExtraction {
             claim,
             is_sitemap: head.sitemap,
             findings,
             charset: None,
             query_encoding: UTF_8,
-            ending: Ending::Whole,
+            ending: TextEnding::Whole,
             state: if is_readable {
                 State::Holding(Vec::new())
             } else {
@@ -125,7 +125,7 @@ enum State {
     Holding(Vec<u8>),
     Html(Box<HtmlPass>),
     /// Formats that are read whole at the end.
-    Whole(Body, Format),
+    Whole(BodyBuffer, Format),
 }
 
 struct PageExtraction {
@@ -135,7 +135,7 @@ struct PageExtraction {
     charset: Option<&'static Encoding>,
     query_encoding: &'static Encoding,
     /// How the body ended.
-    ending: Ending,
+    ending: TextEnding,
     state: State,
 }
 
@@ -174,7 +174,7 @@ impl Extraction for PageExtraction {
     }
 
     fn cut(&mut self) {
-        self.ending = Ending::Cut;
+        self.ending = TextEnding::Cut;
     }
 
     fn finish(mut self: Box<Self>) -> Extracted {
@@ -220,18 +220,18 @@ impl PageExtraction {
             return;
         };
         let media = match self.claim.media {
-            Media::Unknown => media::sniff(held),
+            ContentKind::Unknown => media::sniff(held),
             claimed => claimed,
         };
         let (body, format) = match media {
             _ if self.is_sitemap => (
-                Body::perhaps_gzip(held, sitemap::FILE_LIMIT),
+                BodyBuffer::perhaps_gzip(held, sitemap::FILE_LIMIT),
                 Format::Sitemap,
             ),
-            Media::Css => (Body::plain(CSS_LIMIT), Format::Css),
-            Media::Xml => (Body::plain(XML_LIMIT), Format::Xml),
-            Media::Html => return self.decide_html(is_last),
-            Media::Other | Media::Unknown => {
+            ContentKind::Css => (BodyBuffer::plain(CSS_LIMIT), Format::Css),
+            ContentKind::Xml => (BodyBuffer::plain(XML_LIMIT), Format::Xml),
+            ContentKind::Html => return self.decide_html(is_last),
+            ContentKind::Other | ContentKind::Unknown => {
                 self.state = State::Idle;
                 return;
             }
@@ -267,10 +267,10 @@ impl PageExtraction {
         }
     }
 
-    fn read_whole(&mut self, body: Body, format: Format) {
+    fn read_whole(&mut self, body: BodyBuffer, format: Format) {
         let (bytes, problem) = body.finish();
         if problem.is_some() {
-            self.findings.ending = Ending::Cut;
+            self.findings.ending = TextEnding::Cut;
         }
         let declared = match format {
             Format::Css => charset::declared_in_css(&bytes),
@@ -298,8 +298,8 @@ impl PageExtraction {
         let root = xml::root(text).unwrap_or_default();
         if root == "html" || root == "svg" {
             let end = xml::markup(text, &mut self.findings);
-            if end == End::Whole || root == "svg" {
-                return (end != End::Whole).then_some(NOT_XML);
+            if end == WalkEnd::Whole || root == "svg" {
+                return (end != WalkEnd::Whole).then_some(NOT_XML);
             }
             // What claims to be XHTML and is not may still be HTML; links found twice are one.
             let mut pass = HtmlPass::new(UTF_8);
@@ -316,7 +316,7 @@ impl PageExtraction {
             "rss" | "feed" | "rdf" => feed::read(text, LinkKind::Feed, collector),
             _ => xml::hrefs(text, collector),
         };
-        (end != End::Whole).then_some(NOT_XML)
+        (end != WalkEnd::Whole).then_some(NOT_XML)
     }
 
     fn read_sitemap(&mut self, text: &str) -> Option<&'static str> {
@@ -338,6 +338,6 @@ impl PageExtraction {
             "rss" | "feed" | "rdf" => feed::read(text, LinkKind::Sitemap, collector),
             _ => return Some(NOT_A_SITEMAP),
         };
-        (end != End::Whole).then_some(NOT_XML)
+        (end != WalkEnd::Whole).then_some(NOT_XML)
     }
 }

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
 use clewline_core::frontier::{
-    Admission, Ending, Failure, Finished, Frontier, HoldKind, HostRules, Job, MemoryStore, Moment,
-    Next, Note, Patience, Rules, Settled, Work,
+    Admission, Ending, Failure, FetchJob, Finished, Frontier, HoldKind, HostRules, MemoryStore,
+    Moment, Next, Note, Patience, Rules, Settled, Work,
 };
 use clewline_core::limits::Limits;
 use clewline_core::outcome::{FailureClass, Outcome, Retry, SkipReason, is_redirect_status};
@@ -159,7 +159,7 @@ impl<'a> Visit<'a> {
         }
     }
 
-    async fn perform(&mut self, job: Job) -> Option<Conclusion> {
+    async fn perform(&mut self, job: FetchJob) -> Option<Conclusion> {
         self.rotates = false;
         let (step, url, address) = match &job.work {
             Work::Resolve { .. } => return self.resolve(job).await,
@@ -200,7 +200,7 @@ impl<'a> Visit<'a> {
 
     /// Runs a job as a crawl does, but in its full time: nobody waits for its slot, and a request
     /// that was lost on an old connection is sent once more, at once.
-    async fn run_job(&self, mut job: Job, extras: RequestExtras) -> JobResult {
+    async fn run_job(&self, mut job: FetchJob, extras: RequestExtras) -> JobResult {
         job.patience = Patience::Full;
         if let Work::Page { spaced, .. } | Work::Robots { spaced, .. } = &mut job.work {
             *spaced = false;
@@ -232,7 +232,7 @@ impl<'a> Visit<'a> {
         kept
     }
 
-    async fn resolve(&mut self, job: Job) -> Option<Conclusion> {
+    async fn resolve(&mut self, job: FetchJob) -> Option<Conclusion> {
         let (Work::Resolve { url } | Work::Robots { url, .. } | Work::Page { url, .. }) = &job.work;
         let url = url.clone();
         let begun = Instant::now();

@@ -22,7 +22,7 @@ use clewline_job::lookup::{
 };
 use serde::Serialize;
 
-use crate::control::protocol::{Answer, Request};
+use crate::control::protocol::{ControlAnswer, ControlRequest};
 use crate::control::server::ask;
 use crate::control::{RobotsSaying, Sight};
 use crate::engine::{FRONTIER_NOTE, given_up, saying, says};
@@ -66,7 +66,7 @@ pub struct Referrer {
 /// One answer of a chain of redirects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Hop {
+pub struct RedirectHop {
     /// The URL that answered.
     pub url: CrawlUrl,
     /// Its status.
@@ -105,9 +105,9 @@ pub struct Why {
     /// How many links to it there are.
     pub referrer_count: u64,
     /// Redirects that led to it, in order.
-    pub before: Vec<Hop>,
+    pub before: Vec<RedirectHop>,
     /// Where its own redirect led, in order.
-    pub after: Vec<Hop>,
+    pub after: Vec<RedirectHop>,
     /// All URLs that redirect to it, the first few.
     pub redirected_from: Vec<CrawlUrl>,
     /// How many do.
@@ -200,8 +200,8 @@ impl StoredJob {
 
     /// What the crawl knows, wherever it keeps that.
     fn sight(&self, url: &CrawlUrl, rules: &Rules) -> Result<Sight, JobError> {
-        match ask(self, &Request::Look(url.clone())) {
-            Ok(Answer::Sight(sight)) => return Ok(*sight),
+        match ask(self, &ControlRequest::Look(url.clone())) {
+            Ok(ControlAnswer::Sight(sight)) => return Ok(*sight),
             Ok(_) => return Err(self.nonsense()),
             Err(JobError::NotRunning(_)) => {}
             Err(error) => return Err(error),
@@ -334,14 +334,14 @@ fn chain(
     logs: &Logs<'_>,
     rules: &Rules,
     step: fn(&Record) -> Option<CrawlUrl>,
-) -> std::io::Result<Vec<Hop>> {
+) -> std::io::Result<Vec<RedirectHop>> {
     let mut visited = vec![record.key];
     let mut hops = Vec::new();
     let mut next = step(record);
     while let Some(url) = next.take().filter(|_| hops.len() < MOST_HOPS) {
         let key = rules.keyer.key(&url);
         let record = logs.records(&[key])?.remove(&key);
-        hops.push(Hop {
+        hops.push(RedirectHop {
             url,
             status: record.as_ref().and_then(|record| record.status),
         });

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clewline::config::{Config, Root, Speed};
 use clewline::record::{OutcomeKind, Record};
-use clewline::report::{Report, StoppedBy, Style};
+use clewline::report::{Report, StoppedBy, TextStyle};
 use clewline::{Crawl, Summary};
 use tempfile::TempDir;
 use terrarium::{LiveWeb, Page, Reply, Site, Web};
@@ -127,7 +127,7 @@ impl Verdict {
         let report = self.report();
         for colour in [true, false] {
             let mut text = String::new();
-            let style = Style { colour, width: 100 };
+            let style = TextStyle { colour, width: 100 };
             clewline::report::text(report, &mut text, style).expect("text can be written");
             outputs.push((format!("text, colour {colour}"), text.into()));
         }

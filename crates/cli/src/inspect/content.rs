@@ -23,7 +23,7 @@ const LARGEST_RULES: u64 = 16 << 20;
 
 /// How much of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum ContentPart {
     Main,
     Whole,
 }
@@ -31,8 +31,8 @@ pub(crate) enum Part {
 /// What is shown of a page's content.
 #[derive(Debug)]
 pub(crate) enum View {
-    Markdown(Part),
-    Text(Part),
+    Markdown(ContentPart),
+    Text(ContentPart),
     Items(ItemRules),
 }
 
@@ -40,9 +40,9 @@ impl View {
     /// The view that the flags ask for.
     pub(crate) fn of(arguments: &ContentArguments) -> anyhow::Result<Option<Self>> {
         let part = if arguments.whole {
-            Part::Whole
+            ContentPart::Whole
         } else {
-            Part::Main
+            ContentPart::Main
         };
         Ok(match &arguments.rules {
             Some(path) => Some(Self::Items(rules(path)?)),
@@ -59,16 +59,16 @@ impl View {
         match self {
             Self::Markdown(part) => {
                 let content = read(match part {
-                    Part::Main => ReadingSpeed::Main,
-                    Part::Whole => ReadingSpeed::Whole,
+                    ContentPart::Main => ReadingSpeed::Main,
+                    ContentPart::Whole => ReadingSpeed::Whole,
                 })?;
                 Ok(content.main.map(|main| main.markdown).unwrap_or_default())
             }
-            Self::Text(Part::Main) => {
+            Self::Text(ContentPart::Main) => {
                 let main = read(ReadingSpeed::Main)?.main;
                 Ok(main.map(|main| main.text + "\n").unwrap_or_default())
             }
-            Self::Text(Part::Whole) => Ok(read(ReadingSpeed::Skim)?.text + "\n"),
+            Self::Text(ContentPart::Whole) => Ok(read(ReadingSpeed::Skim)?.text + "\n"),
             Self::Items(rules) => Ok(json(&rules.items(html, url, &limits)?)),
         }
     }

@@ -10,7 +10,7 @@ use clewline::{JobStanding, StoredJob};
 use crate::exit::ExitStatus;
 use crate::flags::ResumeArguments;
 use crate::message::Speaker;
-use crate::resolve::{Environment, Resolved, Talk, resolve};
+use crate::resolve::{Environment, ResolvedSettings, Talk, resolve};
 use crate::settings::SettingMark::NewCrawl;
 use crate::settings::all;
 use crate::settings::file::FileSettings;
@@ -62,7 +62,7 @@ pub(crate) fn resume(arguments: ResumeArguments) -> Result<ExitStatus, Failure> 
 }
 
 /// The stored configuration with the flags over it.
-fn combined(flags: Layer, job: &StoredJob) -> Result<Resolved, Vec<Problem>> {
+fn combined(flags: Layer, job: &StoredJob) -> Result<ResolvedSettings, Vec<Problem>> {
     let stored = &job.config;
     let lower = FileSettings {
         layer: Layer::of_job(stored),

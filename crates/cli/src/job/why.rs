@@ -9,7 +9,7 @@ use clewline::StoredJob;
 use clewline::config::Root;
 use clewline::record::{OutcomeKind, Record};
 use clewline::report::figures::plural;
-use clewline::why::{Fate, Hop, Why};
+use clewline::why::{Fate, RedirectHop, Why};
 use clewline_core::url::CrawlUrl;
 
 use crate::exit::ExitStatus;
@@ -211,7 +211,7 @@ fn tries(record: &Record, row: &mut impl FnMut(&str, &str)) {
     );
 }
 
-fn chain(name: &str, hops: &[Hop], row: &mut impl FnMut(&str, &str)) {
+fn chain(name: &str, hops: &[RedirectHop], row: &mut impl FnMut(&str, &str)) {
     for hop in hops {
         let status = hop.status.map(|status| format!(" ({status})"));
         row(name, &format!("{}{}", hop.url, status.unwrap_or_default()));

@@ -55,7 +55,7 @@ use clewline::config::Config;
 
 use self::binding::{Binding, Description, Refused, SettingValue};
 use self::registry::SECTIONS;
-use crate::resolve::Options;
+use crate::resolve::CommandOptions;
 
 /// The verbs that take settings as flags; a set of them is their sum.
 pub(crate) const CRAWL: u8 = 1;
@@ -66,7 +66,7 @@ pub(crate) const RESUME: u8 = 4;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Effective {
     pub(crate) config: Config,
-    pub(crate) options: Options,
+    pub(crate) options: CommandOptions,
 }
 
 impl Effective {

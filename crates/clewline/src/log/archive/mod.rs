@@ -32,11 +32,11 @@ use crate::record::Entry;
 
 use compressor_pool::{Compressed, CompressorPool};
 use dictionary::DictionaryTrainer;
-use earlier::{Earlier, Known};
+use earlier::{EarlierPayloads, KnownPayload};
 use files::Files;
 pub(crate) use files::{Tails, last_end, tail_after, take_back};
 use group::{Group, Numbers};
-use index::Index;
+use index::CaptureIndex;
 pub(crate) use info::info;
 pub(crate) use loss::{MISSING, Repaired, beyond, fault, repair};
 use seen::{Holder, Seen, has_payload};
@@ -67,8 +67,8 @@ pub struct ArchiveLog {
     learner: DictionaryTrainer,
     numbers: Numbers,
     seen: Seen,
-    earlier: Option<Earlier>,
-    index: Index,
+    earlier: Option<EarlierPayloads>,
+    index: CaptureIndex,
 }
 
 impl ArchiveLog {
@@ -76,10 +76,10 @@ impl ArchiveLog {
     pub fn open(folder: &Path, plan: ArchivePlan, end: Offset) -> io::Result<Self> {
         let folder = folder.join(FOLDER);
         let end = Position::of(end);
-        let index = Index::open(&folder, end)?;
+        let index = CaptureIndex::open(&folder, end)?;
         let (learner, dictionary) = DictionaryTrainer::open(&folder, &plan)?;
         let mut log = Self {
-            earlier: Earlier::open(&plan.earlier, &folder)?,
+            earlier: EarlierPayloads::open(&plan.earlier, &folder)?,
             files: Files::new(folder, end),
             compressors: CompressorPool::new(plan.coding),
             learner,
@@ -166,12 +166,12 @@ impl ArchiveLog {
             Some(earlier) if has_payload(exchange) => {
                 earlier.find(exchange.payload_digest, &exchange.codings)?
             }
-            _ => Known::Not,
+            _ => KnownPayload::Not,
         };
         Ok(match known {
-            Known::Alike(holder) => Some(holder),
-            Known::Otherwise => None,
-            Known::Not => self.seen.meet(exchange),
+            KnownPayload::Alike(holder) => Some(holder),
+            KnownPayload::Otherwise => None,
+            KnownPayload::Not => self.seen.meet(exchange),
         })
     }
 }
