@@ -12,6 +12,7 @@ use clewline_core::cookies::{CookieFileError, CookieJar};
 use clewline_core::frontier::{Frontier, MemoryStore, Rules, Store};
 use clewline_core::scope::PatternError;
 use clewline_core::url::{CrawlUrl, UrlError, redacted};
+use clewline_job::inspection::Inspection;
 use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 use tokio::sync::oneshot;
@@ -29,6 +30,7 @@ use crate::extract::{Extractor, PageExtractor};
 use crate::failpoint::{Point, pass};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
 use crate::folder::{FolderError, FolderState, JobFolder, Remedy, new_seed};
+use crate::inspect::inspect;
 use crate::job;
 use crate::log::{Log, Offset};
 use crate::page::Page;
@@ -37,9 +39,6 @@ use crate::report::{Report, StoppedBy, html};
 use crate::running::{Pages, Running, Summary};
 use crate::store::StoreError;
 use crate::stored::StoredJob;
-
-/// How long requests in flight may take to finish once a stop is asked for.
-pub const GRACE: Duration = Duration::from_secs(10);
 
 /// Why a crawl could not start or go on.
 #[derive(Debug, Error)]
@@ -131,6 +130,10 @@ pub struct Crawl {
 }
 
 impl Crawl {
+    /// How long requests in flight may take to finish once the command or `clewline ctl` stops a
+    /// crawl.
+    pub const GRACE: Duration = Duration::from_secs(10);
+
     /// A crawl that begins at a URL, with every default. A URL that makes no sense is
     /// reported by [`Crawl::start`].
     pub fn new(root: &str) -> Self {
@@ -245,6 +248,24 @@ impl Crawl {
     /// Starts the crawl without handing out pages: what it finds goes to the logs.
     pub fn run(self) -> Result<Running, CrawlError> {
         self.launch(None)
+    }
+
+    /// Fetches the first root, politely and with its redirects, and explains what happened. What
+    /// robots.txt disallows is not fetched; links are judged, not followed. Only the configuration
+    /// counts: a custom fetcher, extractor or log takes no part.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), clewline::CrawlError> {
+    /// let seen = clewline::Crawl::new("example.com").inspect().await?;
+    /// println!("{} requests, {} links", seen.hops.len(), seen.links.len());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn inspect(self) -> Result<Inspection, CrawlError> {
+        match self.bad_root {
+            Some((text, error)) => Err(CrawlError::Root(text, error)),
+            None => inspect(&self.config).await,
+        }
     }
 
     fn launch(self, pages: Option<pages_channel::Sender<Page>>) -> Result<Running, CrawlError> {

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clewline_job::folder::{FORMAT, Marker, check_line, read_marker};
-pub use clewline_job::folder::{FolderError, Remedy};
+pub(crate) use clewline_job::folder::{FolderError, Remedy};
 pub(crate) use clewline_job::folder::{MARKER, STATE, TAILS, io_at, take_lock};
 
 use crate::config::Config;

@@ -6,9 +6,9 @@
 use std::io;
 
 use anyhow::Context as _;
-use clewline::config::{Config, OutputConfig};
-use clewline::report::StoppedBy;
-use clewline::{Crawl, CrawlError, GRACE, Summary};
+use clewline::{Crawl, CrawlError, Summary};
+use clewline_job::config::{Config, OutputConfig};
+use clewline_job::report::StoppedBy;
 
 use crate::advice;
 use crate::event_printer::EventPrinter;
@@ -107,7 +107,7 @@ fn watched(
     let voice = progress.voice();
     stop.listen(move || {
         voice.say(&stopping());
-        control.stop(GRACE);
+        control.stop(Crawl::GRACE);
     })?;
     let ended = running.wait();
     progress.finish();
@@ -156,7 +156,7 @@ fn with_views(
 fn stopping() -> String {
     format!(
         "stopping: what is in flight may finish, within {} s; once more to stop at once",
-        GRACE.as_secs()
+        Crawl::GRACE.as_secs()
     )
 }
 

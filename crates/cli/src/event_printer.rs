@@ -5,14 +5,14 @@
 
 use std::time::Duration;
 
-use clewline::config::{Config, Reach};
-use clewline::record::{OutcomeKind, Record};
-use clewline::report::figures;
 use clewline::{Event, Progress};
 use clewline_core::address::Nearness;
 use clewline_core::domain::without_www;
 use clewline_core::frontier::{Hold, HoldKind, Note};
 use clewline_core::politeness::Politeness;
+use clewline_job::config::{Config, Reach};
+use clewline_job::record::{OutcomeKind, Record};
+use clewline_job::report::figures;
 
 use crate::progress::{LatestSnapshot, Snapshot, Voice};
 use crate::resolve::Talk;
@@ -280,7 +280,7 @@ fn resident_bytes() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use clewline::config::Root;
+    use clewline_job::config::Root;
 
     use super::*;
 

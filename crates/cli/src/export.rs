@@ -10,9 +10,9 @@ use std::sync::LazyLock;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use clewline::report::figures;
 use clewline_archive::{Archive, ExistingOutput, mirror, wacz};
 use clewline_export::{self as data, ExportError, Exported, Filter, Fold, Options, Output};
+use clewline_job::report::figures;
 
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};

@@ -9,7 +9,8 @@ mod words;
 
 use std::io::{self, BufWriter, IsTerminal, Write, stderr, stdout};
 
-use clewline::inspect::{self, Inspection};
+use clewline::Crawl;
+use clewline_job::inspection::{self, Inspection};
 
 use crate::exit::ExitStatus;
 use crate::message::{Speaker, shown};
@@ -37,7 +38,7 @@ pub(crate) fn inspect(resolved: ResolvedSettings, show: &Show) -> anyhow::Result
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let inspection = match runtime.block_on(inspect::inspect(&config)) {
+    let inspection = match runtime.block_on(Crawl::from_config(config).inspect()) {
         Ok(inspection) => inspection,
         Err(error) => {
             Speaker::new(options.colour).error(&error.into(), &[]);
@@ -67,7 +68,7 @@ fn explain<W: Write + IsTerminal>(
     out: &mut W,
 ) -> anyhow::Result<()> {
     let text = match options.format {
-        Format::Json => inspect::json(inspection)? + "\n",
+        Format::Json => inspection::json(inspection)? + "\n",
         Format::Text => {
             let style = RenderStyle {
                 in_colour: options.colour.decide(out.is_terminal()),

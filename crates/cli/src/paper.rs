@@ -7,10 +7,10 @@ use std::io::{self, BufWriter, IsTerminal, Write, stdout};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clewline::Event;
-use clewline::config::Config;
-use clewline::log::{records, urls};
-use clewline::record::Record;
-use clewline::report::{Report, StoppedBy, TextStyle, json, list, text};
+use clewline_job::config::Config;
+use clewline_job::log::{records, urls};
+use clewline_job::record::Record;
+use clewline_job::report::{Report, StoppedBy, TextStyle, json, list, text};
 
 use crate::message::shown;
 use crate::resolve::{CommandOptions, Format};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use clewline::report::{Ink, figures};
+use clewline_job::report::{Ink, figures};
 use clewline_search::{
     Borrowed, Folding, Freshness, Hit, Index, IndexProgress, Query, Results, SearchError, Updated,
 };

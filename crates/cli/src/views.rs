@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clewline::config::{Config, OutputConfig};
-use clewline::report::figures;
 use clewline_export::{Form, ViewRules};
+use clewline_job::config::{Config, OutputConfig};
+use clewline_job::report::figures;
 use clewline_search::{Index, SearchError};
 
 use crate::exit::ExitStatus;

@@ -15,8 +15,8 @@ use std::io::{self, Read, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
-use clewline::report::figures::plural;
 use clewline_archive::{archive_in, warcs_in};
+use clewline_job::report::figures::plural;
 use clewline_warc::RecordKind;
 use clewline_warc::http::{self, HttpHead};
 use clewline_warc::read::{Header, WarcReader, Watched};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use clewline::rebuild::Foreign;
+use clewline::AnswerReader;
 use clewline_job::JobStanding;
 use clewline_job::archive::Position;
 use clewline_job::log::Offset;
@@ -268,8 +268,8 @@ fn go_on(
 ) -> Result<Updated, SearchError> {
     let mut done = Updated::default();
     let known = writer.finder();
-    let foreign = Foreign::default();
-    let answers = foreign.reader();
+    let reader = AnswerReader::default();
+    let answers = reader.reader();
     let from_place = Position::of(Offset(from.position));
     let mut source = PageSource::new(archive, from_place, &known, &answers);
     let mut standing = from.clone();

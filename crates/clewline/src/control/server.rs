@@ -18,7 +18,7 @@ use super::protocol::{
     ControlAnswer, ControlRequest, LONGEST_ANSWER, LONGEST_REQUEST, receive, send,
 };
 use super::{Control, ControlError, socket};
-use crate::crawl::GRACE;
+use crate::crawl::Crawl;
 use crate::stored::{JobError, StoredJob};
 
 /// Connections that are served at the same time.
@@ -147,7 +147,7 @@ fn answer(request: ControlRequest, control: &Control) -> ControlAnswer {
             Ok(ControlAnswer::Done)
         }
         ControlRequest::Stop => {
-            control.stop(GRACE);
+            control.stop(Crawl::GRACE);
             Ok(ControlAnswer::Done)
         }
     };

@@ -159,7 +159,7 @@ impl<S: Store> Engine<S> {
             time_left: self
                 .time_left(now, pages_per_second)
                 .map(|left| left.as_secs_f64()),
-            figures: Figures::of(&self.config),
+            figures: Figures::from_config(&self.config),
             summary: self.summary(now).clone(),
         }
     }

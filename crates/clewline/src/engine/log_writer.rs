@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use super::Message;
 use crate::descriptors;
+use crate::entry::Entry;
 use crate::exchange::Exchange;
 use crate::failpoint::{Point, pass};
 use crate::log::{Log, Offset};
-use crate::record::Entry;
 use crate::witness::Witness;
 
 /// Batches handed over at a time: one is written, and the next is there when it is done. While

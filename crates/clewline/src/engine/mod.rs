@@ -40,9 +40,10 @@ use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::{Clock, slept, unix_seconds};
-use crate::config::{Config, Trusted, Way};
+use crate::config::Config;
 use crate::control::Asked;
 use crate::descriptors;
+use crate::entry::Entry;
 use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::{Fetcher, SlotDemand};
@@ -51,8 +52,10 @@ use crate::leases::LeaseBoard;
 use crate::log::Log;
 use crate::page::Page;
 use crate::previous::PreviousCrawl;
-use crate::record::{Entry, OutcomeKind, Record};
+use crate::record::{OutcomeKind, Record};
 use crate::report::{RunFacts, StoppedBy, Tally};
+use crate::store::StoreError;
+use crate::trusted::{Trusted, Way};
 use crate::witness::Witness;
 
 use batches::BATCH_SIZE;
@@ -96,6 +99,24 @@ pub enum EngineError {
     /// Threads or the runtime could not be started.
     #[error("the crawl cannot be started: {0}")]
     Start(#[source] io::Error),
+}
+
+impl EngineError {
+    /// Whether the state of the crawl is the trouble, and not the room for its results.
+    pub fn is_about_state(&self) -> bool {
+        match self {
+            Self::State(_) => true,
+            Self::Write(cause) => cause
+                .downcast_ref::<StoreError>()
+                .is_some_and(|error| std::error::Error::source(error).is_none_or(is_no_io)),
+            Self::Start(_) => false,
+        }
+    }
+}
+
+fn is_no_io(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    !causes.any(|cause| cause.downcast_ref::<io::Error>().is_some())
 }
 
 fn state<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {

@@ -6,6 +6,7 @@
 //! same answer however they are cut, and memory is bounded by the constants here and in the
 //! readers.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use clewline_core::link::LinkKind;
@@ -45,16 +46,29 @@ pub struct PageExtractor {
 }
 
 impl PageExtractor {
+    /// The text of an HTML document that came without a header, such as a file; broken bytes become
+    /// U+FFFD.
+    ///
+    /// ```
+    /// use clewline::extract::PageExtractor;
+    ///
+    /// let text = PageExtractor::decoded_html(b"<meta charset=latin1>caf\xe9");
+    /// assert_eq!(text, "<meta charset=latin1>caf\u{e9}");
+    /// ```
+    pub fn decoded_html(bytes: &[u8]) -> Cow<'_, str> {
+        charset::decoded_html(bytes)
+    }
+
     /// `agent_token` is the name by which pages may address this crawler in robots directives.
     ///
     /// ```
-    /// use clewline::config::ExtractConfig;
     /// use clewline::extract::{Extractor, PageExtractor, PageHead};
     ///
     /// let url = clewline::CrawlUrl::parse("http://example.com/a/").unwrap();
     /// let mut headers = clewline::Headers::default();
     /// headers.push("Content-Type", b"text/html; charset=utf-8");
-    /// let extractor = PageExtractor::new(&ExtractConfig::default(), "clewline");
+    /// let config = clewline_job::config::ExtractConfig::default();
+    /// let extractor = PageExtractor::new(&config, "clewline");
     /// let head = PageHead { url: &url, status: 200, headers: &headers, sitemap: false };
     /// let mut page = extractor.begin(head);
     /// page.feed(b"<title>Hello</title><a hre");

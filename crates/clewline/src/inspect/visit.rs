@@ -19,17 +19,20 @@ use clewline_core::limits::Limits;
 use clewline_core::outcome::{FailureClass, Outcome, Retry, SkipReason, is_redirect_status};
 use clewline_core::url::CrawlUrl;
 
+use clewline_job::inspection::{
+    Conclusion, FORMAT, Hop, HopFailure, Inspection, Remark, RobotsFile,
+};
+
 use super::hop::{Reading, Sent, millis};
 use super::judge::judge;
-use super::robots::RobotsFile;
-use super::{Conclusion, FORMAT, Hop, Inspection, Remark};
 use crate::clock::unix_seconds;
-use crate::config::{Config, Root, Trusted, Way};
+use crate::config::{Config, Root};
 use crate::crawl::{CrawlError, load_cookies};
 use crate::engine::runner::{JobResult, JobRunner, RequestExtras};
 use crate::extract::PageExtractor;
 use crate::fetch::HttpFetcher;
 use crate::folder::new_seed;
+use crate::trusted::{Trusted, Way};
 
 /// The longest pause between two requests. A crawl waits as long as it is asked to; these are
 /// the few requests of one person for one page.
@@ -248,7 +251,7 @@ impl<'a> Visit<'a> {
             Ending::Failed(failure) => {
                 let is_next = self.files_next.as_ref() == Some(&url);
                 if let Some(file) = self.files.last_mut().filter(|_| is_next) {
-                    let hop = Hop::unasked(&url, self.begun.elapsed());
+                    let hop = Hop::unasked(&url, millis(self.begun.elapsed()));
                     file.hops.push(hop.failed(failure));
                 }
             }
@@ -307,7 +310,7 @@ impl<'a> Visit<'a> {
             url: tried.clone(),
             ..hop
         });
-        let unasked = || Hop::unasked(tried, self.begun.elapsed()).failed(failure);
+        let unasked = || Hop::unasked(tried, millis(self.begun.elapsed())).failed(failure);
         self.hops.push(hop.unwrap_or_else(unasked));
     }
 
@@ -367,9 +370,9 @@ impl<'a> Visit<'a> {
             self.judge_by_robots(url);
         }
         let conclusion = self.finished(finished);
-        let mut hop = Hop::unasked(url, self.begun.elapsed());
+        let mut hop = Hop::unasked(url, millis(self.begun.elapsed()));
         if let Some(Conclusion::Failed { failure, why }) = &conclusion {
-            hop.failure = Some(super::HopFailure {
+            hop.failure = Some(HopFailure {
                 class: *failure,
                 message: why.clone(),
             });

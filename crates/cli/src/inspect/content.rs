@@ -8,10 +8,10 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context as _;
-use clewline::escape::visible;
-use clewline::extract::decoded_html;
-use clewline::inspect::Inspection;
+use clewline::extract::PageExtractor;
 use clewline_content::{Content, ContentLimits, ItemRules, ReadingSpeed, Refusal, Url};
+use clewline_job::escape::visible;
+use clewline_job::inspection::Inspection;
 
 use super::write_text;
 use crate::exit::ExitStatus;
@@ -81,7 +81,7 @@ pub(crate) fn inspect_file(path: &Path, view: Option<&View>) -> anyhow::Result<E
     let place = path.canonicalize()?;
     let url = Url::from_file_path(&place);
     let url = url.map_err(|()| anyhow::anyhow!("{} is no place for a URL", shown()))?;
-    let html = decoded_html(&bytes);
+    let html = PageExtractor::decoded_html(&bytes);
     let text = match view {
         Some(view) => view.show(&html, &url),
         None => Content::skim(&html, &url, &ContentLimits::default())

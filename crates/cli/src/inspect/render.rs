@@ -6,11 +6,11 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use clewline::inspect::{
+use clewline_job::inspection::{
     Conclusion, Hop, Inspection, JudgedLink, LinkVerdict, PageFacts, Phases, RobotsFile,
     RobotsState, RobotsVerdict,
 };
-use clewline::report::{Ink, figures};
+use clewline_job::report::{Ink, figures};
 
 use super::words::{
     charset_words, hint, hop_words, link_counts, phase, remark_words, robots_words, verdict_words,

@@ -4,8 +4,9 @@
 //! stood in a file, so that flags win over it by the same rules as over `clewline.toml`; what
 //! has no flag is taken over as it is.
 
-use clewline::config::Config;
-use clewline::{JobStanding, StoredJob};
+use clewline::StoredJob;
+use clewline_job::JobStanding;
+use clewline_job::config::Config;
 
 use crate::exit::ExitStatus;
 use crate::flags::ResumeArguments;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clewline::report::{Ink, figures};
+use clewline_job::report::{Ink, figures};
 
 use super::Snapshot;
 use crate::message::shown;

@@ -9,7 +9,7 @@ pub(crate) mod wire;
 
 use std::time::SystemTime;
 
-use clewline::config::{Config, FetchConfig, Reach};
+use clewline_job::config::{Config, FetchConfig, Reach};
 
 use self::roots::Roots;
 use crate::message::Colour;

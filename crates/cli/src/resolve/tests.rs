@@ -1,10 +1,10 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use clewline::config::{ScopeConfig, Secret};
 use clewline_core::address::Cidr;
 use clewline_core::limits::Limits;
 use clewline_core::politeness::Speed;
+use clewline_job::config::{ScopeConfig, Secret};
 
 use std::path::PathBuf;
 

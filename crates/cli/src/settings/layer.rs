@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use clewline::config::Config;
+use clewline_job::config::Config;
 
 use super::SettingMark::{NewCrawl, OneRun, Secret};
 use super::binding::SettingValue;

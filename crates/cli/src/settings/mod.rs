@@ -51,7 +51,7 @@ pub(crate) mod show;
 #[cfg(test)]
 mod tests;
 
-use clewline::config::Config;
+use clewline_job::config::Config;
 
 use self::binding::{Binding, Description, Refused, SettingValue};
 use self::registry::SECTIONS;

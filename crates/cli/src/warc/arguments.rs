@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use clewline::rebuild::Existing;
+use clewline_job::rebuild::Existing;
 
 const PATHS: &str = "WARC files, folders of them, or the folder of a crawl";
 

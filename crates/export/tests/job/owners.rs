@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use clewline::config::Root;
 use clewline_export::{ExistingOutput, ExportError, Form, Options, Output, export};
+use clewline_job::config::Root;
 use fieldwork::{HOST, config, crawl, crawled};
 use terrarium::{Page, Site, Web, links};
 

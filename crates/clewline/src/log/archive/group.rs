@@ -12,9 +12,9 @@ use clewline_warc::{
 };
 
 use super::seen::Holder;
+use crate::entry::Entry;
 use crate::exchange::{BytesLocation, Exchange};
 use crate::log::urls;
-use crate::record::Entry;
 
 /// Media types whose bodies are compressed by themselves; a trailing `/` stands for all.
 const COMPRESSED: [&str; 12] = [

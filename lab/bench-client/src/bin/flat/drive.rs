@@ -49,7 +49,7 @@ pub(crate) struct Done {
 
 enum Message {
     Brought(Brought),
-    Written(Result<(), clewline::StoreError>),
+    Written(Result<(), clewline::measuring::StoreError>),
 }
 
 /// A crawl under way.

@@ -84,12 +84,12 @@ impl PolitenessConfig {
 
 impl Config {
     /// What makes the keys of this crawl, seeded so that no page can aim at them.
-    pub(crate) fn keyer(&self, seed: u64) -> Keyer {
+    pub fn keyer(&self, seed: u64) -> Keyer {
         Keyer::new(seed, &self.scope.drop_params)
     }
 
     /// The rules of this crawl, with keys of this seed.
-    pub(crate) fn rules(&self, seed: u64) -> Result<Rules, PatternError> {
+    pub fn rules(&self, seed: u64) -> Result<Rules, PatternError> {
         let scope = Scope::new(
             self.scope.reach,
             self.scope.page_requisites,
