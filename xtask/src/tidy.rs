@@ -1,10 +1,11 @@
 //! Rules of the house that no compiler checks.
 //!
 //! Owns the tidy rules: who may depend on whom, how long files are, what they begin with, what
-//! types are called, and what must not be left over. It reads text, not syntax: it is meant to catch mistakes, not
+//! types are called, how many names the library shows, and what must not be left over. It reads text, not syntax: it is meant to catch mistakes, not
 //! malice. Tests may do what the code beside them may not.
 
 mod imports;
+mod public_names;
 mod source;
 mod type_names;
 
@@ -183,7 +184,7 @@ const MODULES: [(&str, &[&str]); 3] = [
 /// A rule: its name, and what breaks it.
 type Rule = (&'static str, fn(&[Source]) -> Vec<String>);
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     ("the core is pure", impure_core),
     ("crates depend downwards", upward_dependencies),
     ("the product needs no laboratory", laboratory_in_product),
@@ -192,18 +193,15 @@ const RULES: [Rule; 9] = [
     ("modules say what they own", silent_modules),
     ("names say something", empty_names),
     ("type names are unique", type_names::repeated),
+    ("the library shows few names", public_names::too_many),
     ("nothing is left over", leftovers),
 ];
-
-/// Rules that only the whole tree can keep.
-const RULES_OF_THE_TREE: [Rule; 1] =
-    [("the list of repeated type names shrinks", type_names::stale)];
 
 /// Checks every rule.
 pub(crate) fn tidy(workspace: &Workspace) -> Result<Ending> {
     let sources = source::read(&workspace.root).context("reading the sources")?;
     let mut counts = Counts::default();
-    for (name, rule) in RULES.into_iter().chain(RULES_OF_THE_TREE) {
+    for (name, rule) in RULES {
         let broken = rule(&sources);
         counts += if broken.is_empty() {
             Counts::PASSED

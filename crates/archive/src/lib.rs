@@ -17,4 +17,4 @@ pub mod wacz;
 pub use clewline_job::archive::{
     Archive, ArchivedCapture, CaptureContent, ContentError, OpenError, archive_in, warcs_in,
 };
-pub use output::{Existing, OutputError};
+pub use output::{ExistingOutput, OutputError};

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// What becomes of what is already at the place that is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Existing {
+pub enum ExistingOutput {
     /// It stays, and nothing is written.
     #[default]
     Keep,

@@ -2,9 +2,9 @@
 //! `cargo run --example own_extractor -- https://example.com/README.md`.
 #![expect(clippy::print_stdout, reason = "the lines are what the program is for")]
 
-use clewline::config::ExtractConfig;
 use clewline::extract::{Extracted, Extraction, Extractor, PageExtractor, PageHead};
 use clewline::{CrawlUrl, Link, LinkKind};
+use clewline_job::config::ExtractConfig;
 
 /// Reads Markdown itself and leaves everything else to the crawler's own extractor.
 struct WithMarkdown(PageExtractor);

@@ -3,8 +3,8 @@
 
 use std::io::{self, Write};
 
+use clewline::log::Entry;
 use clewline::log::{Log, Offset};
-use clewline::record::Entry;
 
 /// A log that is written to standard output. It measures itself in lines.
 #[derive(Default)]

@@ -12,6 +12,7 @@ use clewline_core::cookies::{CookieFileError, CookieJar};
 use clewline_core::frontier::{Frontier, MemoryStore, Rules, Store};
 use clewline_core::scope::PatternError;
 use clewline_core::url::{CrawlUrl, UrlError, redacted};
+use clewline_job::inspection::Inspection;
 use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 use tokio::sync::oneshot;
@@ -21,12 +22,15 @@ use crate::config::{Config, ConfigProblem, Reach, Root, Speed};
 use crate::control::Control;
 use crate::control::server::Server;
 use crate::descriptors;
-use crate::engine::{Earlier, Engine, EngineError, Event, Observer, Outcome, PAGES_AHEAD, Parts};
+use crate::engine::{
+    CrawlOutcome, EarlierRuns, Engine, EngineError, Event, Observer, PAGES_AHEAD, Parts,
+};
 use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
 use crate::failpoint::{Point, pass};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
-use crate::folder::{FolderError, JobFolder, Remedy, Standing, new_seed};
+use crate::folder::{FolderError, FolderState, JobFolder, Remedy, new_seed};
+use crate::inspect::inspect;
 use crate::job;
 use crate::log::{Log, Offset};
 use crate::page::Page;
@@ -35,9 +39,6 @@ use crate::report::{Report, StoppedBy, html};
 use crate::running::{Pages, Running, Summary};
 use crate::store::StoreError;
 use crate::stored::StoredJob;
-
-/// How long requests in flight may take to finish once a stop is asked for.
-pub const GRACE: Duration = Duration::from_secs(10);
 
 /// Why a crawl could not start or go on.
 #[derive(Debug, Error)]
@@ -129,6 +130,10 @@ pub struct Crawl {
 }
 
 impl Crawl {
+    /// How long requests in flight may take to finish once the command or `clewline ctl` stops a
+    /// crawl.
+    pub const GRACE: Duration = Duration::from_secs(10);
+
     /// A crawl that begins at a URL, with every default. A URL that makes no sense is
     /// reported by [`Crawl::start`].
     pub fn new(root: &str) -> Self {
@@ -243,6 +248,24 @@ impl Crawl {
     /// Starts the crawl without handing out pages: what it finds goes to the logs.
     pub fn run(self) -> Result<Running, CrawlError> {
         self.launch(None)
+    }
+
+    /// Fetches the first root, politely and with its redirects, and explains what happened. What
+    /// robots.txt disallows is not fetched; links are judged, not followed. Only the configuration
+    /// counts: a custom fetcher, extractor or log takes no part.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), clewline::CrawlError> {
+    /// let seen = clewline::Crawl::new("example.com").inspect().await?;
+    /// println!("{} requests, {} links", seen.hops.len(), seen.links.len());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn inspect(self) -> Result<Inspection, CrawlError> {
+        match self.bad_root {
+            Some((text, error)) => Err(CrawlError::Root(text, error)),
+            None => inspect(&self.config).await,
+        }
     }
 
     fn launch(self, pages: Option<pages_channel::Sender<Page>>) -> Result<Running, CrawlError> {
@@ -366,7 +389,7 @@ impl Setup {
             past: self.past,
             cookies: self.cookies?,
             frontier,
-            earlier: Earlier::default(),
+            earlier: EarlierRuns::default(),
             leases: None,
             folder: None,
             witness: None,
@@ -469,8 +492,8 @@ pub(crate) fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
 }
 
 /// Makes the report and closes the folder.
-fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, CrawlError> {
-    let Outcome {
+fn conclude(outcome: CrawlOutcome, folder: Option<&JobFolder>) -> Result<Summary, CrawlError> {
+    let CrawlOutcome {
         config,
         tally,
         facts,
@@ -480,13 +503,13 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
     } = outcome;
     let why = facts.stopped_by.to_string();
     let standing = if !failed_roots.is_empty() {
-        Standing::Unreached
+        FolderState::Unreached
     } else if facts.stopped_by == StoppedBy::Finished && facts.withheld > 0 {
-        Standing::Withholding
+        FolderState::Withholding
     } else if facts.stopped_by == StoppedBy::Finished {
-        Standing::Finished
+        FolderState::Finished
     } else {
-        Standing::Open
+        FolderState::Open
     };
     // Logs that could not be written are not read again.
     let readable = folder.filter(|_| error.is_none());
@@ -502,7 +525,7 @@ fn conclude(outcome: Outcome, folder: Option<&JobFolder>) -> Result<Summary, Cra
         report.update = Some(previous::compare(&past, path, extent).map_err(at)?);
     }
     drop(closing);
-    let is_empty = standing == Standing::Unreached && report.tally.statuses.is_empty();
+    let is_empty = standing == FolderState::Unreached && report.tally.statuses.is_empty();
     if let Some(folder) = readable {
         folder.write("report.html", html(&report).as_bytes())?;
         pass(Point::BeforeFinish);

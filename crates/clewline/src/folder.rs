@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clewline_job::folder::{FORMAT, Marker, check_line, read_marker};
-pub use clewline_job::folder::{FolderError, Remedy};
+pub(crate) use clewline_job::folder::{FolderError, Remedy};
 pub(crate) use clewline_job::folder::{MARKER, STATE, TAILS, io_at, take_lock};
 
 use crate::config::Config;
@@ -21,7 +21,7 @@ use crate::witness::Witness;
 
 /// How a crawl stands that owns a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum FolderState {
     Open,
     Finished,
     /// Finished, but for URLs that are withheld as parts of traps.
@@ -166,21 +166,21 @@ impl JobFolder {
 
     /// Keeps the configuration of a crawl that runs.
     pub(crate) fn keep(&self, config: &Config) -> Result<(), FolderError> {
-        self.write_marker(config, Standing::Open, None, self.reached)
+        self.write_marker(config, FolderState::Open, None, self.reached)
     }
 
     /// Marks how the crawl ended; one that fetched no page makes way for the next.
     pub(crate) fn close(
         &self,
         config: &Config,
-        standing: Standing,
+        standing: FolderState,
         why: &str,
     ) -> Result<(), FolderError> {
         let log = fs::metadata(self.path.join(crate::log::urls::FILE));
         let reached = log.map_or(0, |log| log.len());
         self.write_marker(config, standing, Some(why.to_owned()), reached)?;
         // What was cut off has been fetched again.
-        if standing == Standing::Finished {
+        if standing == FolderState::Finished {
             fs::remove_dir_all(self.state_path().join(TAILS)).ok();
         }
         Ok(())
@@ -195,15 +195,15 @@ impl JobFolder {
     fn write_marker(
         &self,
         config: &Config,
-        standing: Standing,
+        standing: FolderState,
         ended: Option<String>,
         reached: u64,
     ) -> Result<(), FolderError> {
         let marker = Marker {
             format: FORMAT,
-            finished: matches!(standing, Standing::Finished | Standing::Withholding),
-            withholds: standing == Standing::Withholding,
-            unreached: standing == Standing::Unreached,
+            finished: matches!(standing, FolderState::Finished | FolderState::Withholding),
+            withholds: standing == FolderState::Withholding,
+            unreached: standing == FolderState::Unreached,
             durable: !config.output.in_memory,
             seed: self.id(),
             reached,

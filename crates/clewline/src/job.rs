@@ -23,11 +23,13 @@ use serde::de::DeserializeOwned;
 use crate::config::{Compression, Config, ConfigProblem};
 use crate::crawl::CrawlError;
 use crate::durable;
-use crate::engine::{COOKIES_NOTE, Earlier, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE};
+use crate::engine::{
+    COOKIES_NOTE, EarlierRuns, FRONTIER_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
+};
 use crate::exchange::{Secrets, Spool};
 use crate::failpoint::{Point, pass};
 use crate::folder::{Beginning, FolderError, JobFolder, Remedy, TAILS};
-use crate::leases::Board;
+use crate::leases::LeaseBoard;
 use crate::log::archive::{self, ArchiveLog, ArchivePlan, Position, Tails};
 use crate::log::{LinksLog, Log, Offset, UrlsLog, links, urls};
 use crate::memory::MemoryPlan;
@@ -43,9 +45,9 @@ pub(crate) struct OpenJob {
     pub(crate) frontier: Frontier<DiskStore>,
     pub(crate) logs: Vec<Box<dyn Log>>,
     pub(crate) cookies: Option<CookieJar>,
-    pub(crate) earlier: Earlier,
+    pub(crate) earlier: EarlierRuns,
     pub(crate) witness: Witness,
-    pub(crate) leases: Board,
+    pub(crate) leases: LeaseBoard,
 }
 
 /// How far the state of a job that goes on is trusted.
@@ -127,7 +129,7 @@ fn take_up(
     prepare(folder, config, testimony.as_ref())?;
     let store = DiskStore::open(&folder.store_path(), rules.keyer.clone(), plan)?;
     durable::sync_folder(&state).map_err(|source| io_at(&state, source))?;
-    let leases = Board::open(&state).map_err(|source| io_at(&state, source))?;
+    let leases = LeaseBoard::open(&state).map_err(|source| io_at(&state, source))?;
     if folder.beginning() == Beginning::Afresh {
         let frontier = Frontier::new(rules, store);
         let logs = open_logs(folder, config, Offset(0))?;
@@ -135,9 +137,9 @@ fn take_up(
             frontier,
             logs,
             cookies: None,
-            earlier: Earlier {
+            earlier: EarlierRuns {
                 job: folder.id(),
-                ..Earlier::default()
+                ..EarlierRuns::default()
             },
             witness: Witness::open(&state).map_err(|source| io_at(&state, source))?,
             leases,
@@ -415,15 +417,15 @@ fn earlier(
     folder: &Path,
     note: &dyn Fn(&'static str) -> Result<Option<serde_json::Value>, CrawlError>,
     lost_log: Remedy,
-) -> Result<Earlier, CrawlError> {
+) -> Result<EarlierRuns, CrawlError> {
     let read = |name, error: serde_json::Error| FolderError::Damaged {
         path: folder.join("state"),
         what: format!("{name}: {error}"),
         remedy: Remedy::StartAfresh,
     };
-    let mut earlier = Earlier {
+    let mut earlier = EarlierRuns {
         resumed: true,
-        ..Earlier::default()
+        ..EarlierRuns::default()
     };
     if let Some(value) = note(TALLY_NOTE)? {
         (earlier.tally, earlier.tally_offset) =

@@ -61,7 +61,7 @@ impl Strikes {
 
 /// The board of a run.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub(crate) struct LeaseBoard {
     path: PathBuf,
     file: Arc<File>,
     struck: HashMap<Key, Strikes>,
@@ -87,7 +87,7 @@ impl Lease {
     }
 }
 
-impl Board {
+impl LeaseBoard {
     /// Takes over the board of the last run; what stood on it gets a strike.
     pub(crate) fn open(state: &Path) -> io::Result<Self> {
         let path = state.join(FILE);
@@ -117,7 +117,7 @@ impl Board {
             .filter_map(|(key, strikes)| Some((*key, strikes.suspicion()?)))
     }
 
-    /// Gives a page a place; it stands there after the next [`Board::write`], and whoever works
+    /// Gives a page a place; it stands there after the next [`LeaseBoard::write`], and whoever works
     /// on the page begins after that.
     pub(crate) fn lend(&mut self, job: JobId, key: Key) -> Lease {
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -271,7 +271,7 @@ mod tests {
         Key::from_bytes([number; 16])
     }
 
-    fn suspicions(board: &Board) -> Vec<(Key, Suspicion)> {
+    fn suspicions(board: &LeaseBoard) -> Vec<(Key, Suspicion)> {
         let mut all: Vec<_> = board.suspicions().collect();
         all.sort_unstable_by_key(|(key, _)| *key.as_bytes());
         all
@@ -279,7 +279,7 @@ mod tests {
 
     /// A run that dies with page 1 being read, page 2 asked for and page 3 settled.
     fn die(state: &Path) -> Vec<(Key, Suspicion)> {
-        let mut board = Board::open(state).unwrap();
+        let mut board = LeaseBoard::open(state).unwrap();
         let found = suspicions(&board);
         let leases = [(7, 1), (8, 3)].map(|(job, page)| board.lend(JobId(job), key(page)));
         board.write();
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(watched_after[5], both);
         assert_eq!(watched_after[9], both);
         let all = [(key(1), Suspicion::Guilty), (key(2), Suspicion::Guilty)];
-        assert_eq!(suspicions(&Board::open(place.path()).unwrap()), all);
+        assert_eq!(suspicions(&LeaseBoard::open(place.path()).unwrap()), all);
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
             die(place.path());
         }
         for _ in 0..5 {
-            let mut board = Board::open(place.path()).unwrap();
+            let mut board = LeaseBoard::open(place.path()).unwrap();
             let lease = board.lend(JobId(1), key(5));
             board.write();
             lease.reading();
@@ -325,7 +325,7 @@ mod tests {
             // A task that was left behind does no harm.
             lease.reading();
         }
-        let board = Board::open(place.path()).unwrap();
+        let board = LeaseBoard::open(place.path()).unwrap();
         assert_eq!(suspicions(&board), [(key(1), Suspicion::Guilty)]);
     }
 
@@ -343,7 +343,7 @@ mod tests {
             strike(&flipped);
         }
         fs::write(place.path().join(FILE), b"leases01 and then nonsense").unwrap();
-        let board = Board::open(place.path()).unwrap();
+        let board = LeaseBoard::open(place.path()).unwrap();
         assert_eq!(suspicions(&board), []);
     }
 }

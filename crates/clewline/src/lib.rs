@@ -22,24 +22,27 @@
 //! [folder](Crawl::folder) is named, and dropping the pages stops the crawl. Own ways to
 //! [fetch](fetch::Fetcher), to [extract](extract::Extractor) and to [log](log::Log) can be
 //! passed in.
+//!
+//! What a crawl is told and what it leaves behind are values of `clewline_job`: the whole
+//! [configuration](clewline_job::config::Config), [records](clewline_job::record::Record) and
+//! [reports](clewline_job::report::Report), and the readers of a job folder.
 #![warn(missing_docs)]
 
 mod clock;
-pub mod config;
 mod control;
 mod crawl;
 mod descriptors;
 mod disk;
 mod engine;
 mod entry;
-pub mod exchange;
+mod exchange;
 pub mod extract;
 pub mod fetch;
 mod folder;
 #[doc(hidden)]
 pub mod fuzzing;
 mod headers;
-pub mod inspect;
+mod inspect;
 mod job;
 mod leases;
 pub mod log;
@@ -49,35 +52,25 @@ mod memory;
 mod page;
 mod partial;
 mod previous;
-pub mod rebuild;
+mod rebuild;
 mod robots_file;
 mod running;
-pub mod status;
+mod status;
 mod store;
 mod stored;
+mod trusted;
 mod warc_metadata;
-pub mod why;
-
-/// Records of settled URLs, and what logs take with them.
-pub mod record {
-    pub use clewline_job::record::{EarlierTry, FORMAT, OutcomeKind, PhaseMillis, Record};
-
-    pub use crate::entry::Entry;
-}
+mod why;
 
 pub use clewline_core::link::{Link, LinkKind};
-pub use clewline_core::outcome::{FailureClass, SkipReason};
-pub use clewline_core::url::{CrawlUrl, UrlError};
-#[doc(hidden)]
-pub use clewline_job::failpoint;
-pub(crate) use clewline_job::{durable, witness};
-pub use clewline_job::{escape, report};
-pub use control::{Change, Control, ControlError, RobotsSaying};
-pub use crawl::{CookieProblem, Crawl, CrawlError, GRACE};
+pub use clewline_core::outcome::FailureClass;
+pub use clewline_core::url::CrawlUrl;
+pub(crate) use clewline_job::{config, durable, escape, failpoint, record, report, witness};
+pub use control::{Change, Control, ControlError};
+pub use crawl::{Crawl, CrawlError};
 pub use engine::{EngineError, Event, Progress};
-pub use folder::{EmptyFolder, FolderError, Remedy};
 pub use headers::Headers;
 pub use page::Page;
+pub use rebuild::AnswerReader;
 pub use running::{Pages, Running, Summary};
-pub use store::StoreError;
-pub use stored::{JobError, JobStanding, StoredJob};
+pub use stored::{JobError, StoredJob};

@@ -12,9 +12,8 @@ use crate::crawl::Crawl;
 use crate::engine::{FRONTIER_NOTE, LookReader};
 use crate::fetch::http1::{HeadLimits, HeadReader, HeadStep};
 use crate::memory::MemoryPlan;
-use crate::store::StoreError;
 
-pub use crate::store::{DiskStore, DiskUse, SealedBatch};
+pub use crate::store::{DiskStore, DiskUse, SealedBatch, StoreError};
 
 /// Reads the head of a whole answer: its status and how many bytes it took.
 pub fn response_head(bytes: &[u8]) -> Option<(u16, usize)> {

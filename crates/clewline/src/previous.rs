@@ -36,7 +36,7 @@ pub(crate) struct Held {
 
 /// What was on a page that did not change.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct UnchangedPage {
     pub(crate) extracted: Extracted,
     /// Digest of the decoded body, as records spell it.
     pub(crate) digest: Option<String>,
@@ -116,17 +116,22 @@ impl Held {
         url: &CrawlUrl,
         extractor: &dyn Extractor,
         limit: u64,
-    ) -> Option<Known> {
+    ) -> Option<UnchangedPage> {
         self.read_body(url, extractor, limit)
             .or_else(|| self.read_notes(url))
     }
 
-    fn read_body(&self, url: &CrawlUrl, extractor: &dyn Extractor, limit: u64) -> Option<Known> {
+    fn read_body(
+        &self,
+        url: &CrawlUrl,
+        extractor: &dyn Extractor,
+        limit: u64,
+    ) -> Option<UnchangedPage> {
         let found = self.capture.read_payload(|block| {
             let answer = warc_metadata::answer(url, block, extractor, limit);
             answer.ok().flatten()
         })?;
-        Some(Known {
+        Some(UnchangedPage {
             digest: Some(format!("xxh3:{:032x}", found.digest)),
             content_type: found.headers.media_type(),
             charset: found.extracted.charset.map(str::to_owned),
@@ -134,9 +139,9 @@ impl Held {
         })
     }
 
-    fn read_notes(&self, url: &CrawlUrl) -> Option<Known> {
+    fn read_notes(&self, url: &CrawlUrl) -> Option<UnchangedPage> {
         let noted = self.capture.notes(url)?;
-        Some(Known {
+        Some(UnchangedPage {
             extracted: Extracted {
                 links: noted.links.into_iter().collect(),
                 title: noted.record.title,

@@ -15,7 +15,7 @@ use clewline_core::outcome::is_redirect_status;
 use clewline_core::url::CrawlUrl;
 use clewline_job::rebuild::Derived;
 pub(crate) use clewline_job::rebuild::each_line;
-pub use clewline_job::rebuild::{Existing, RebuildError, Rebuilt};
+use clewline_job::rebuild::{Existing, RebuildError, Rebuilt};
 use clewline_warc::Moment;
 use clewline_warc::read::Header;
 
@@ -25,12 +25,12 @@ use crate::extract::PageExtractor;
 use crate::record::{FORMAT, OutcomeKind, PhaseMillis, Record};
 use crate::warc_metadata::{self, Captured};
 
-/// Reads answers that somebody else archived.
-pub struct Foreign {
+/// Reads answers that somebody else archived, with the extractor of a crawl.
+pub struct AnswerReader {
     extractor: PageExtractor,
 }
 
-impl Default for Foreign {
+impl Default for AnswerReader {
     fn default() -> Self {
         let token = FetchConfig::default().robots_token();
         Self {
@@ -39,7 +39,19 @@ impl Default for Foreign {
     }
 }
 
-impl Foreign {
+impl AnswerReader {
+    /// Makes the logs and views of a crawl again from these files, into a folder, as
+    /// [`clewline_job::rebuild::rebuild`] does.
+    pub fn rebuild(
+        &self,
+        files: &[PathBuf],
+        folder: &Path,
+        existing: Existing,
+        tell: &mut dyn FnMut(u64),
+    ) -> Result<Rebuilt, RebuildError> {
+        clewline_job::rebuild::rebuild(files, folder, existing, &self.reader(), tell)
+    }
+
     /// As the readers of `clewline-job` want it.
     pub fn reader(&self) -> impl Fn(&Keyer, &Header, &mut dyn BufRead) -> Option<Derived> {
         |keys, header, block| self.read(keys, header, block)
@@ -56,22 +68,10 @@ impl Foreign {
     }
 }
 
-/// Makes the logs and views of a crawl again from these files, into a folder, as
-/// [`clewline_job::rebuild::rebuild`] does.
-pub fn rebuild(
-    files: &[PathBuf],
-    folder: &Path,
-    existing: Existing,
-    tell: &mut dyn FnMut(u64),
-) -> Result<Rebuilt, RebuildError> {
-    let foreign = Foreign::default();
-    clewline_job::rebuild::rebuild(files, folder, existing, &foreign.reader(), tell)
-}
-
 /// Makes `urls.jsonl` and `links/` of a job again from its archive; says how many lines there are.
 pub(crate) fn logs(folder: &Path, seed: u64) -> Result<usize, RebuildError> {
-    let foreign = Foreign::default();
-    clewline_job::rebuild::logs(folder, seed, &foreign.reader())
+    let reader = AnswerReader::default();
+    clewline_job::rebuild::logs(folder, seed, &reader.reader())
 }
 
 /// What an answer makes.

@@ -1,7 +1,7 @@
 //! How a crawl stands, whether it runs or not.
 //!
-//! Owns the shape of the answer and the way to it for a crawl that does not run: its state is
-//! opened under the folder's lock, read, and closed again without a commit. A running crawl
+//! Owns the way to the answer for a crawl that does not run: its state is opened under the folder's
+//! lock, read, and closed again without a commit. A running crawl
 //! answers for itself, from memory.
 
 use std::collections::HashMap;
@@ -10,13 +10,12 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clewline_core::frontier::{Frontier, FrontierState, Moment, Summary};
+use clewline_core::frontier::{Frontier, FrontierState, FrontierSummary, Moment};
 use clewline_core::url::host_ip;
-use serde::{Deserialize, Serialize};
+pub(crate) use clewline_job::status::{Figures, State, Status};
 
 use crate::clock::unix_millis;
-use crate::config::Config;
-use crate::control::protocol::{Answer, Request};
+use crate::control::protocol::{ControlAnswer, ControlRequest};
 use crate::control::server::ask;
 use crate::engine::{FRONTIER_NOTE, SPENT_NOTE, TALLY_NOTE};
 use crate::folder::{FolderError, Remedy, STATE, io_at, take_lock};
@@ -43,120 +42,12 @@ const RATE_SETTLES: Duration = Duration::from_secs(2);
 /// Memory for looking at a state.
 const LOOKING_MEMORY: u64 = 32 * 1024 * 1024;
 
-/// What a crawl does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum State {
-    /// It runs.
-    Running,
-    /// It runs, and waits for the word to go on.
-    Paused,
-    /// It runs, and ends as soon as what is in flight has ended.
-    Stopping,
-    /// It does not run, and URLs are left.
-    Unfinished,
-    /// It came to its end.
-    Finished,
-    /// No page could be fetched, beginning with its roots.
-    Unreached,
-}
-
-/// How a crawl stands.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Status {
-    /// The job folder, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder: Option<PathBuf>,
-    /// What it does.
-    pub state: State,
-    /// How its last run ended; none while it runs, and after one that was killed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<String>,
-    /// Why nothing new is started, where the hosts are not the reason.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<String>,
-    /// URLs settled, with durable records.
-    pub done: u64,
-    /// URLs that wait or are in flight.
-    pub queued: u64,
-    /// URLs that are withheld as parts of traps.
-    #[serde(default)]
-    pub withheld: u64,
-    /// Requests in flight, those for names and robots.txt included.
-    pub in_flight: u64,
-    /// Pages fetched.
-    pub pages: u64,
-    /// Bytes read from the network.
-    pub bytes: u64,
-    /// Hosts met.
-    pub hosts_met: u64,
-    /// URLs that failed.
-    pub failed: u64,
-    /// URLs that answered with an error status.
-    pub broken: u64,
-    /// Seconds spent, in all runs.
-    pub seconds: f64,
-    /// Pages per second, over the last seconds.
-    pub pages_per_second: f64,
-    /// Bytes per second, over the last seconds.
-    pub bytes_per_second: f64,
-    /// Seconds that what is queued is expected to take, where that can be said: by the pages of
-    /// the last seconds, and not less than politeness asks for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time_left: Option<f64>,
-    /// The figures in force that can be changed while it runs.
-    pub figures: Figures,
-    /// What waits where and for what, and how long that takes at the least.
-    #[serde(flatten)]
-    pub summary: Summary,
-}
-
-/// Figures that can be changed while a crawl runs; none is by the speed, or unlimited.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Figures {
-    /// Requests per second and host.
-    pub rate: Option<f64>,
-    /// Seconds between requests to a host.
-    pub delay: Option<f64>,
-    /// Requests in flight in all.
-    pub concurrency: u32,
-    /// Requests in flight per host.
-    pub host_concurrency: Option<u32>,
-    /// Pages in all.
-    pub max_pages: Option<u64>,
-    /// Pages per host.
-    pub max_pages_per_host: Option<u64>,
-    /// Bytes from the network.
-    pub max_bytes: Option<u64>,
-    /// Seconds in all runs.
-    pub max_time: Option<f64>,
-}
-
-impl Figures {
-    pub(crate) fn of(config: &Config) -> Self {
-        let (pace, limits) = (&config.politeness, &config.limits);
-        Self {
-            rate: pace.rate,
-            delay: pace.delay.map(|delay| delay.as_secs_f64()),
-            concurrency: limits.concurrency,
-            host_concurrency: pace.host_concurrency,
-            max_pages: limits.pages,
-            max_pages_per_host: limits.pages_per_host,
-            max_bytes: limits.bytes,
-            max_time: limits.time.map(|time| time.as_secs_f64()),
-        }
-    }
-}
-
 impl StoredJob {
     /// How the crawl stands. One that runs is asked; otherwise its state is looked at, during
     /// which no crawl can begin in the folder.
     pub fn status(&self) -> Result<Status, JobError> {
-        match ask(self, &Request::Status) {
-            Ok(Answer::Status(status)) => Ok(*status),
+        match ask(self, &ControlRequest::Status) {
+            Ok(ControlAnswer::Status(status)) => Ok(*status),
             Ok(_) => Err(self.nonsense()),
             Err(JobError::NotRunning(_)) => self.stopped(),
             Err(error) => Err(error),
@@ -231,12 +122,12 @@ impl StoredJob {
             pages_per_second: 0.0,
             bytes_per_second: 0.0,
             time_left: None,
-            figures: Figures::of(&self.config),
-            summary: Summary::default(),
+            figures: Figures::from_config(&self.config),
+            summary: FrontierSummary::default(),
         }
     }
 
-    fn summary(&self, store: DiskStore, state: FrontierState) -> Result<Summary, JobError> {
+    fn summary(&self, store: DiskStore, state: FrontierState) -> Result<FrontierSummary, JobError> {
         let mut rules = self.rules()?;
         rules.epoch = unix_millis();
         let end = store.offset(urls::NAME)?;
@@ -288,13 +179,6 @@ impl StoredJob {
             what: error.to_string(),
             remedy: Remedy::StartAfresh,
         })?)
-    }
-}
-
-impl Status {
-    fn count(&mut self, tally: &Tally) {
-        (self.done, self.pages) = (tally.done, tally.pages);
-        (self.failed, self.broken) = (tally.outcomes.failed, tally.broken);
     }
 }
 

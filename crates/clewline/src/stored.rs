@@ -6,7 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use clewline_job::JobStanding;
+pub(crate) use clewline_job::JobStanding;
 use clewline_job::{JobFile, JobFileError};
 use thiserror::Error;
 

@@ -8,10 +8,11 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::SystemTime;
 
-use clewline::report::{Broken, Report, StoppedBy};
-use clewline::{CrawlError, EngineError, FolderError, Remedy, StoreError};
+use clewline::{CrawlError, EngineError};
 use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
+use clewline_job::folder::{FolderError, Remedy};
+use clewline_job::report::{Broken, Report, StoppedBy};
 
 use crate::exit::ExitStatus;
 use crate::message::shown;
@@ -129,7 +130,7 @@ pub(crate) fn on_error(error: &EngineError, report: &Report) -> Vec<String> {
         if !folder.exists() {
             return vec![has_vanished(folder)];
         }
-        hints.push(if !is_about_state(error) {
+        hints.push(if !error.is_about_state() {
             let folder = folder.display();
             format!("is there room left on the disk of {folder}? --output names another place")
         } else if folder.join("archive").exists() {
@@ -145,22 +146,6 @@ pub(crate) fn on_error(error: &EngineError, report: &Report) -> Vec<String> {
     }
     hints.push("what was written until then is whole and can be read".to_owned());
     hints
-}
-
-/// Whether the state of the crawl is the trouble, and not the room for its results.
-fn is_about_state(error: &EngineError) -> bool {
-    match error {
-        EngineError::State(_) => true,
-        EngineError::Write(cause) => cause
-            .downcast_ref::<StoreError>()
-            .is_some_and(|error| std::error::Error::source(error).is_none_or(is_no_io)),
-        _ => false,
-    }
-}
-
-fn is_no_io(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut causes = std::iter::successors(Some(error), |error| error.source());
-    !causes.any(|cause| cause.downcast_ref::<std::io::Error>().is_some())
 }
 
 /// A crawl that fetched none of its roots: what is wrong, and what may help.
@@ -285,7 +270,7 @@ pub(crate) fn on_early_end(report: &Report) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use clewline::report::{RunFacts, Tally};
+    use clewline_job::report::{RunFacts, Tally};
 
     use super::*;
 

@@ -6,9 +6,9 @@
 use std::io;
 
 use anyhow::Context as _;
-use clewline::config::{Config, OutputConfig};
-use clewline::report::StoppedBy;
-use clewline::{Crawl, CrawlError, GRACE, Summary};
+use clewline::{Crawl, CrawlError, Summary};
+use clewline_job::config::{Config, OutputConfig};
+use clewline_job::report::StoppedBy;
 
 use crate::advice;
 use crate::event_printer::EventPrinter;
@@ -16,14 +16,14 @@ use crate::exit::ExitStatus;
 use crate::feeder::Feeder;
 use crate::message::{Speaker, shown};
 use crate::paper::{self, Gathered};
-use crate::progress::{Board, Progress};
-use crate::resolve::{FailOn, Options, Resolved, Talk};
+use crate::progress::{LatestSnapshot, ProgressDisplay};
+use crate::resolve::{CommandOptions, FailOn, ResolvedSettings, Talk};
 use crate::stop::Stop;
 use crate::views;
 
 /// Crawls, reports, and says how it ended.
-pub(crate) fn crawl(resolved: Resolved) -> anyhow::Result<ExitStatus> {
-    let Resolved {
+pub(crate) fn crawl(resolved: ResolvedSettings) -> anyhow::Result<ExitStatus> {
+    let ResolvedSettings {
         mut config,
         options,
         notes,
@@ -85,12 +85,12 @@ type Watched = (Summary, Option<Feeder>);
 /// Runs the crawl to its end, with progress on stderr and an ear for signals.
 fn watched(
     config: Config,
-    options: Options,
+    options: CommandOptions,
     kept: &Gathered,
 ) -> anyhow::Result<Result<Watched, CrawlError>> {
     let stop = Stop::prepare()?;
-    let board = Board::default();
-    let progress = Progress::start(&board, options);
+    let board = LatestSnapshot::default();
+    let progress = ProgressDisplay::start(&board, options);
     let mut event_printer = EventPrinter::new(board, progress.voice(), options.talk, &config);
     let kept = kept.clone();
     let output = config.output.clone();
@@ -107,7 +107,7 @@ fn watched(
     let voice = progress.voice();
     stop.listen(move || {
         voice.say(&stopping());
-        control.stop(GRACE);
+        control.stop(Crawl::GRACE);
     })?;
     let ended = running.wait();
     progress.finish();
@@ -117,7 +117,7 @@ fn watched(
 /// Prints what came of it.
 fn finish(
     ended: &Summary,
-    options: Options,
+    options: CommandOptions,
     kept: Gathered,
     speaker: &Speaker,
 ) -> anyhow::Result<ExitStatus> {
@@ -138,7 +138,7 @@ fn with_views(
     status: ExitStatus,
     ended: &Summary,
     output: &OutputConfig,
-    options: Options,
+    options: CommandOptions,
 ) -> ExitStatus {
     let Some(folder) = &ended.report.facts.folder else {
         return status;
@@ -156,12 +156,12 @@ fn with_views(
 fn stopping() -> String {
     format!(
         "stopping: what is in flight may finish, within {} s; once more to stop at once",
-        GRACE.as_secs()
+        Crawl::GRACE.as_secs()
     )
 }
 
 /// Whoever closed the pipe has read enough; what the crawl came to counts all the same.
-fn print(ended: &Summary, options: Options, kept: Gathered) -> io::Result<()> {
+fn print(ended: &Summary, options: CommandOptions, kept: Gathered) -> io::Result<()> {
     match paper::print(&ended.report, options, kept) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
@@ -169,7 +169,7 @@ fn print(ended: &Summary, options: Options, kept: Gathered) -> io::Result<()> {
 }
 
 /// Says why the crawl could not do its work, if it could not, and how the command ends.
-fn conclude(ended: &Summary, options: Options, speaker: &Speaker) -> ExitStatus {
+fn conclude(ended: &Summary, options: CommandOptions, speaker: &Speaker) -> ExitStatus {
     let report = &ended.report;
     let interrupted = report.facts.stopped_by == StoppedBy::Interrupted;
     if let Some(error) = &ended.error {

@@ -5,16 +5,16 @@
 
 use std::time::Duration;
 
-use clewline::config::{Config, Reach};
-use clewline::record::{OutcomeKind, Record};
-use clewline::report::figures;
 use clewline::{Event, Progress};
 use clewline_core::address::Nearness;
 use clewline_core::domain::without_www;
 use clewline_core::frontier::{Hold, HoldKind, Note};
 use clewline_core::politeness::Politeness;
+use clewline_job::config::{Config, Reach};
+use clewline_job::record::{OutcomeKind, Record};
+use clewline_job::report::figures;
 
-use crate::progress::{Board, Snapshot, Voice};
+use crate::progress::{LatestSnapshot, Snapshot, Voice};
 use crate::resolve::Talk;
 
 /// What held the crawl is shown a little longer than it did: with one request after the other
@@ -23,7 +23,7 @@ const HOLD_SHOWN: Duration = Duration::from_secs(2);
 
 /// Tells a person what happens.
 pub(crate) struct EventPrinter {
-    board: Board,
+    board: LatestSnapshot,
     voice: Voice,
     talk: Talk,
     speed: SpeedTip,
@@ -32,7 +32,7 @@ pub(crate) struct EventPrinter {
 }
 
 impl EventPrinter {
-    pub(crate) fn new(board: Board, voice: Voice, talk: Talk, config: &Config) -> Self {
+    pub(crate) fn new(board: LatestSnapshot, voice: Voice, talk: Talk, config: &Config) -> Self {
         Self {
             board,
             voice,
@@ -280,7 +280,7 @@ fn resident_bytes() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use clewline::config::Root;
+    use clewline_job::config::Root;
 
     use super::*;
 

@@ -10,9 +10,9 @@ use std::sync::LazyLock;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use clewline::report::figures;
-use clewline_archive::{Archive, Existing, mirror, wacz};
+use clewline_archive::{Archive, ExistingOutput, mirror, wacz};
 use clewline_export::{self as data, ExportError, Exported, Filter, Fold, Options, Output};
+use clewline_job::report::figures;
 
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
@@ -98,9 +98,9 @@ pub(crate) struct ExportArguments {
 /// Exports: 0 if all was exported, 1 if something could not be read.
 pub(crate) fn export(arguments: &ExportArguments) -> Result<ExitStatus, Failure> {
     let existing = if arguments.overwrite {
-        Existing::Replace
+        ExistingOutput::Replace
     } else {
-        Existing::Keep
+        ExistingOutput::Keep
     };
     match arguments.form {
         Form::Data(form) => export_data(arguments, form, existing),
@@ -111,7 +111,7 @@ pub(crate) fn export(arguments: &ExportArguments) -> Result<ExitStatus, Failure>
 fn export_data(
     arguments: &ExportArguments,
     form: data::Form,
-    existing: Existing,
+    existing: ExistingOutput,
 ) -> Result<ExitStatus, Failure> {
     let options = options(arguments).map_err(|problem| Failure::Usage(vec![problem]))?;
     let named = match arguments.paths.as_slice() {
@@ -203,7 +203,7 @@ pub(crate) fn told(form: data::Form, done: &Exported) -> String {
 }
 
 /// Shows a terminal how far an export is; others see the end only.
-pub(crate) fn event_printer(mut line: PassingLine) -> impl FnMut(data::Progress) {
+pub(crate) fn event_printer(mut line: PassingLine) -> impl FnMut(data::ExportProgress) {
     move |progress| {
         line.show(progress.read, Some(progress.length), || {
             let pages = figures::plural(progress.rows, "page");
@@ -215,7 +215,10 @@ pub(crate) fn event_printer(mut line: PassingLine) -> impl FnMut(data::Progress)
     }
 }
 
-fn export_archive(arguments: &ExportArguments, existing: Existing) -> Result<ExitStatus, Failure> {
+fn export_archive(
+    arguments: &ExportArguments,
+    existing: ExistingOutput,
+) -> Result<ExitStatus, Failure> {
     let mut problems = Vec::new();
     for (flag, is_given) in [
         ("--where", !arguments.filters.is_empty()),

@@ -190,7 +190,7 @@ pub(crate) struct CrawlArguments {
     #[command(flatten)]
     pub(crate) settings: SettingFlags<CRAWL>,
     #[command(flatten)]
-    pub(crate) sources: Sources,
+    pub(crate) sources: SettingSources,
     /// Always on: here only so that wget's habit gets an answer
     #[arg(short, long, hide = true)]
     pub(crate) recursive: bool,
@@ -202,7 +202,7 @@ pub(crate) struct CrawlArguments {
 /// Where settings come from.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Configuration")]
-pub(crate) struct Sources {
+pub(crate) struct SettingSources {
     /// Read this file instead of ./clewline.toml
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -232,7 +232,7 @@ pub(crate) struct InspectArguments {
     #[command(flatten)]
     pub(crate) settings: SettingFlags<INSPECT>,
     #[command(flatten)]
-    pub(crate) sources: Sources,
+    pub(crate) sources: SettingSources,
 }
 
 /// What is shown of a page's content.

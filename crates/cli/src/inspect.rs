@@ -9,13 +9,14 @@ mod words;
 
 use std::io::{self, BufWriter, IsTerminal, Write, stderr, stdout};
 
-use clewline::inspect::{self, Inspection};
+use clewline::Crawl;
+use clewline_job::inspection::{self, Inspection};
 
 use crate::exit::ExitStatus;
 use crate::message::{Speaker, shown};
-use crate::resolve::{Format, Options, Resolved, Talk};
+use crate::resolve::{CommandOptions, Format, ResolvedSettings, Talk};
 pub(crate) use content::{View, inspect_file};
-use render::{Detail, Style};
+use render::{Detail, RenderStyle};
 
 /// What goes to standard output.
 #[derive(Debug)]
@@ -30,14 +31,14 @@ pub(crate) enum Show {
 
 /// Fetches the page and says what happened: 0 if an answer was read, whatever its status, and
 /// 3 if none was or the page could not be read.
-pub(crate) fn inspect(resolved: Resolved, show: &Show) -> anyhow::Result<ExitStatus> {
-    let Resolved {
+pub(crate) fn inspect(resolved: ResolvedSettings, show: &Show) -> anyhow::Result<ExitStatus> {
+    let ResolvedSettings {
         config, options, ..
     } = resolved;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let inspection = match runtime.block_on(inspect::inspect(&config)) {
+    let inspection = match runtime.block_on(Crawl::from_config(config).inspect()) {
         Ok(inspection) => inspection,
         Err(error) => {
             Speaker::new(options.colour).error(&error.into(), &[]);
@@ -63,13 +64,13 @@ pub(crate) fn inspect(resolved: Resolved, show: &Show) -> anyhow::Result<ExitSta
 
 fn explain<W: Write + IsTerminal>(
     inspection: &Inspection,
-    options: Options,
+    options: CommandOptions,
     out: &mut W,
 ) -> anyhow::Result<()> {
     let text = match options.format {
-        Format::Json => inspect::json(inspection)? + "\n",
+        Format::Json => inspection::json(inspection)? + "\n",
         Format::Text => {
-            let style = Style {
+            let style = RenderStyle {
                 in_colour: options.colour.decide(out.is_terminal()),
                 detail: if matches!(options.talk, Talk::Verbose(_)) {
                     Detail::Whole

@@ -31,9 +31,9 @@ use std::process::ExitCode;
 use clewline::JobError;
 
 use crate::exit::ExitStatus;
-use crate::flags::{CrawlArguments, InspectArguments, Sources, Verb};
+use crate::flags::{CrawlArguments, InspectArguments, SettingSources, Verb};
 use crate::message::{Colour, Speaker};
-use crate::resolve::{Environment, Resolved, resolve};
+use crate::resolve::{Environment, ResolvedSettings, resolve};
 use crate::settings::binding::SettingValue;
 use crate::settings::file::{self, FILE_VARIABLE, FileSettings};
 use crate::settings::layer::{Layer, SettingOrigin};
@@ -163,7 +163,7 @@ fn run_inspect(arguments: InspectArguments) -> Result<ExitStatus, Failure> {
     Ok(inspect::inspect(resolved, &show)?)
 }
 
-fn resolved(flags: Layer, sources: &Sources) -> Result<Resolved, Failure> {
+fn resolved(flags: Layer, sources: &SettingSources) -> Result<ResolvedSettings, Failure> {
     let from_variable = || std::env::var_os(FILE_VARIABLE).filter(|path| !path.is_empty());
     let named = sources
         .config

@@ -13,7 +13,7 @@ use crate::settings::problem::Problem;
 const MOST_PROBLEMS: usize = 20;
 
 /// Foreign text made harmless: whatever a terminal would obey is written out.
-pub(crate) use clewline::escape::visible as shown;
+pub(crate) use clewline_job::escape::visible as shown;
 
 /// Whether a stream is written in colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

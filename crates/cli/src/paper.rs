@@ -7,13 +7,13 @@ use std::io::{self, BufWriter, IsTerminal, Write, stdout};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clewline::Event;
-use clewline::config::Config;
-use clewline::log::{records, urls};
-use clewline::record::Record;
-use clewline::report::{Report, StoppedBy, Style, json, list, text};
+use clewline_job::config::Config;
+use clewline_job::log::{records, urls};
+use clewline_job::record::Record;
+use clewline_job::report::{Report, StoppedBy, TextStyle, json, list, text};
 
 use crate::message::shown;
-use crate::resolve::{Format, Options};
+use crate::resolve::{CommandOptions, Format};
 use crate::shell;
 
 /// Columns where stdout is no terminal.
@@ -28,7 +28,7 @@ pub(crate) struct Gathered(Option<Arc<Mutex<Vec<Record>>>>);
 
 impl Gathered {
     /// Gathers only if there will be a list and no folder to read it from.
-    pub(crate) fn for_list(options: Options, config: &Config) -> Self {
+    pub(crate) fn for_list(options: CommandOptions, config: &Config) -> Self {
         let needed = options.list && config.output.folder.is_none();
         Self(needed.then(Arc::default))
     }
@@ -49,11 +49,15 @@ impl Gathered {
 }
 
 /// Prints the report as the options want it.
-pub(crate) fn print(report: &Report, options: Options, gathered: Gathered) -> io::Result<()> {
+pub(crate) fn print(
+    report: &Report,
+    options: CommandOptions,
+    gathered: Gathered,
+) -> io::Result<()> {
     let out = stdout();
     let width = terminal_size::terminal_size_of(&out)
         .map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0));
-    let style = Style {
+    let style = TextStyle {
         colour: options.colour.decide(out.is_terminal()),
         width: width.min(WIDEST),
     };

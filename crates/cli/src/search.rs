@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use clewline::report::{Ink, figures};
+use clewline_job::report::{Ink, figures};
 use clewline_search::{
-    Borrowed, Folding, Freshness, Hit, Index, Progress, Query, Results, SearchError, Updated,
+    Borrowed, Folding, Freshness, Hit, Index, IndexProgress, Query, Results, SearchError, Updated,
 };
 
 use crate::exit::ExitStatus;
@@ -198,7 +198,7 @@ fn told(updated: &Updated, pages: u64, took: Duration) -> String {
 }
 
 /// Shows a terminal how far the index is; others see the end only.
-pub(crate) fn event_printer(talk: Talk) -> impl FnMut(Progress) {
+pub(crate) fn event_printer(talk: Talk) -> impl FnMut(IndexProgress) {
     let mut line = PassingLine::for_talk("indexing", talk);
     move |progress| {
         line.show(progress.seen, None, || {

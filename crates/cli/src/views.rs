@@ -9,16 +9,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clewline::config::{Config, OutputConfig};
-use clewline::report::figures;
 use clewline_export::{Form, ViewRules};
+use clewline_job::config::{Config, OutputConfig};
+use clewline_job::report::figures;
 use clewline_search::{Index, SearchError};
 
 use crate::exit::ExitStatus;
 use crate::feeder::Feeder;
 use crate::message::{Speaker, shown};
 use crate::progress::PassingLine;
-use crate::resolve::{Options, Talk};
+use crate::resolve::{CommandOptions, Talk};
 use crate::{export, search};
 
 /// The name of the index among the views.
@@ -68,7 +68,7 @@ pub(crate) fn feeder(output: &OutputConfig) -> Option<Feeder> {
 
 /// Brings the views of a job up to date. The first that fails is told, and the others are made
 /// all the same.
-pub(crate) fn update(job: &Path, output: &OutputConfig, options: Options) -> ExitStatus {
+pub(crate) fn update(job: &Path, output: &OutputConfig, options: CommandOptions) -> ExitStatus {
     let speaker = Speaker::new(options.colour);
     let mut status = ExitStatus::Done;
     for name in &output.views {

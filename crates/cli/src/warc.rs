@@ -15,8 +15,8 @@ use std::io::{self, Read, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
-use clewline::report::figures::plural;
 use clewline_archive::{archive_in, warcs_in};
+use clewline_job::report::figures::plural;
 use clewline_warc::RecordKind;
 use clewline_warc::http::{self, HttpHead};
 use clewline_warc::read::{Header, WarcReader, Watched};
@@ -29,8 +29,8 @@ use crate::progress::render::amount;
 use crate::settings::problem::Problem;
 use crate::{Failure, job};
 pub(crate) use arguments::WarcArguments;
-use arguments::{CatArguments, GetArguments, Part, VerifyArguments, WarcVerb};
-use find::{Sources, Wanted};
+use arguments::{CapturePart, CatArguments, GetArguments, VerifyArguments, WarcVerb};
+use find::{CaptureSources, Wanted};
 use screen::Screen;
 
 /// The most that one body may decode to: beyond any page, short of filling a disk.
@@ -117,13 +117,17 @@ fn get(arguments: &GetArguments) -> Result<ExitStatus, Failure> {
         _ => paths,
     };
     Ok(print(
-        &Sources::new(&paths)?,
+        &CaptureSources::new(&paths)?,
         &Wanted::of(arguments, url)?,
         arguments.part(),
     )?)
 }
 
-fn print(sources: &Sources, wanted: &Wanted, part: Part) -> anyhow::Result<ExitStatus> {
+fn print(
+    sources: &CaptureSources,
+    wanted: &Wanted,
+    part: CapturePart,
+) -> anyhow::Result<ExitStatus> {
     let (path, offset) = sources.place(wanted, part)?;
     let mut reader = WarcReader::seek(open(&path)?, offset)?;
     let header = match reader.next_record() {
@@ -140,11 +144,11 @@ fn print(sources: &Sources, wanted: &Wanted, part: Part) -> anyhow::Result<ExitS
 fn write_part(
     header: &Header,
     reader: &mut WarcReader<File>,
-    part: Part,
+    part: CapturePart,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     if !header.is_http() {
-        if part == Part::Head {
+        if part == CapturePart::Head {
             out.write_all(header.as_bytes())?;
         } else {
             io::copy(&mut reader.block(), out)?;
@@ -154,11 +158,11 @@ fn write_part(
     let (head, body) = http::split(reader.block())?;
     let message = HttpHead::parse(&head);
     match part {
-        Part::Head => out.write_all(&head)?,
-        Part::Payload => {
+        CapturePart::Head => out.write_all(&head)?,
+        CapturePart::Payload => {
             io::copy(&mut http::payload(message, body), out)?;
         }
-        Part::Body => {
+        CapturePart::Body => {
             let payload = http::payload(message, body);
             let codings = message.content_codings();
             let mut decoded = http::decoded(&codings, payload, MOST_DECODED)?;

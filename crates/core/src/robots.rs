@@ -23,7 +23,7 @@ mod rules;
 mod tests;
 
 pub use parse::RobotsReader;
-use rules::{Draft, Kind, RuleSet};
+use rules::{Kind, RuleDraft, RuleSet};
 
 /// How much of a file is read. RFC 9309 section 2.5 asks for 500 KiB at least; real files, most of
 /// which repeat their rules for many crawlers, reach 850 KB.
@@ -75,7 +75,7 @@ pub struct Robots {
 
 /// Whether a URL may be fetched, and the line that decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict<'a> {
+pub struct RobotsDecision<'a> {
     /// Whether the crawler may fetch the URL.
     pub allowed: bool,
     /// The rule that decided; none if no rule matched.
@@ -127,20 +127,20 @@ impl Robots {
     ///
     /// The longest matching pattern decides, `Allow` wins a tie, and `/robots.txt` itself is
     /// always allowed (RFC 9309 section 2.2.2).
-    pub fn verdict(&self, path_and_query: &str) -> Verdict<'_> {
+    pub fn verdict(&self, path_and_query: &str) -> RobotsDecision<'_> {
         let path = pattern::request_path(path_and_query);
         if path == "/robots.txt" {
-            return Verdict {
+            return RobotsDecision {
                 allowed: true,
                 rule: None,
             };
         }
         match self.rules.decide(&path) {
-            Some((kind, rule)) => Verdict {
+            Some((kind, rule)) => RobotsDecision {
                 allowed: kind == Kind::Allow,
                 rule: Some(rule),
             },
-            None => Verdict {
+            None => RobotsDecision {
                 allowed: self.otherwise == Kind::Allow,
                 rule: None,
             },
@@ -167,7 +167,7 @@ impl Robots {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     group: Option<Box<str>>,
-    rules: Vec<Draft<'static>>,
+    rules: Vec<RuleDraft<'static>>,
     otherwise: Kind,
     crawl_delay: Option<Duration>,
     sitemaps: Vec<String>,
@@ -187,7 +187,7 @@ impl From<Stored> for Robots {
 
 impl From<Robots> for Stored {
     fn from(robots: Robots) -> Self {
-        let owned = |draft: Draft<'_>| Draft {
+        let owned = |draft: RuleDraft<'_>| RuleDraft {
             pattern: Cow::Owned(draft.pattern.into_owned()),
             text: Cow::Owned(draft.text.into_owned()),
             ..draft

@@ -31,10 +31,10 @@ pub(crate) struct Anchors(HashMap<(Key, LinkElement), Said>);
 impl Anchors {
     /// Reads the page of a record. What is damaged, missing or too much to read says nothing.
     pub(crate) fn read(reader: &PageReader, keyer: &Keyer, record: &Record) -> Self {
-        Self::of_page(reader, keyer, record).unwrap_or_default()
+        Self::from_page(reader, keyer, record).unwrap_or_default()
     }
 
-    fn of_page(reader: &PageReader, keyer: &Keyer, record: &Record) -> Option<Self> {
+    fn from_page(reader: &PageReader, keyer: &Keyer, record: &Record) -> Option<Self> {
         // Links of pages that answer with an error are links, too.
         let is_page = matches!(
             record.content_type.as_deref(),

@@ -10,7 +10,7 @@ use clewline_core::url::CrawlUrl;
 
 use crate::anchors::Said;
 use crate::filter::outcome_name;
-use crate::pages::{Found, Page};
+use crate::pages::{ExportedPage, ReadContent};
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(crate) struct Column<R> {
 
 /// A row of the table of pages.
 pub(crate) struct PageRow {
-    pub(crate) page: Page,
+    pub(crate) page: ExportedPage,
     pub(crate) duplicate_of: Option<String>,
 }
 
@@ -214,7 +214,7 @@ pub(crate) const PAGES: [Column<PageRow>; 46] = [
         maybe(row.page.words().map(|words| words.markdown.as_str()))
     }),
     column!("unreadable", Text, Maybe, |row| match &row.page.found {
-        Found::Unreadable(why) => text(why),
+        ReadContent::Unreadable(why) => text(why),
         _ => Cell::Empty,
     }),
     column!("items", Text, Maybe, |row| {

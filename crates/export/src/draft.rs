@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::Existing;
+use crate::ExistingOutput;
 use crate::error::ExportError;
 
 /// The file that marks a folder as made by an export, and says what of.
@@ -25,11 +25,14 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// Begins a file.
-    pub(crate) fn file(path: &Path, existing: Existing) -> Result<(Self, DraftFile), ExportError> {
+    pub(crate) fn file(
+        path: &Path,
+        existing: ExistingOutput,
+    ) -> Result<(Self, DraftFile), ExportError> {
         let is_there = path.symlink_metadata().is_ok();
         // A folder or a device is nothing to put a file in the place of.
         let is_other = path.metadata().is_ok_and(|facts| !facts.is_file());
-        if is_other || (is_there && existing == Existing::Keep) {
+        if is_other || (is_there && existing == ExistingOutput::Keep) {
             return Err(ExportError::Occupied(path.to_owned()));
         }
         let draft = Self::new(path)?;
@@ -38,7 +41,7 @@ impl Draft {
     }
 
     /// Begins a folder.
-    pub(crate) fn folder(path: &Path, existing: Existing) -> Result<Self, ExportError> {
+    pub(crate) fn folder(path: &Path, existing: ExistingOutput) -> Result<Self, ExportError> {
         check_folder(path, existing)?;
         let draft = Self::new(path)?;
         fs::create_dir(&draft.part).map_err(ExportError::output(&draft.part))?;
@@ -98,7 +101,7 @@ impl Drop for Draft {
 }
 
 /// A folder may be written if it is empty or not there, and replaced if an export made it.
-fn check_folder(path: &Path, existing: Existing) -> Result<(), ExportError> {
+fn check_folder(path: &Path, existing: ExistingOutput) -> Result<(), ExportError> {
     let mut entries = match fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -111,11 +114,11 @@ fn check_folder(path: &Path, existing: Existing) -> Result<(), ExportError> {
         return Ok(());
     }
     match existing {
-        Existing::Keep => Err(ExportError::Occupied(path.to_owned())),
-        Existing::Replace if !path.join(MARKER).is_file() => {
+        ExistingOutput::Keep => Err(ExportError::Occupied(path.to_owned())),
+        ExistingOutput::Replace if !path.join(MARKER).is_file() => {
             Err(ExportError::Foreign(path.to_owned()))
         }
-        Existing::Replace => Ok(()),
+        ExistingOutput::Replace => Ok(()),
     }
 }
 
@@ -224,7 +227,7 @@ mod tests {
     fn files_are_whole_or_not_there() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("a/out.csv");
-        let (draft, mut file) = Draft::file(&path, Existing::Keep).unwrap();
+        let (draft, mut file) = Draft::file(&path, ExistingOutput::Keep).unwrap();
         file.write_all(b"half").unwrap();
         drop(draft);
         assert!(names(path.parent().unwrap()).is_empty(), "nothing is left");
@@ -234,17 +237,17 @@ mod tests {
             file.close()?;
             draft.finish()
         };
-        write("one", Existing::Keep).unwrap();
+        write("one", ExistingOutput::Keep).unwrap();
         assert!(matches!(
-            write("two", Existing::Keep),
+            write("two", ExistingOutput::Keep),
             Err(ExportError::Occupied(_))
         ));
         assert_eq!(fs::read(&path).unwrap(), b"one");
-        write("two", Existing::Replace).unwrap();
+        write("two", ExistingOutput::Replace).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(names(path.parent().unwrap()), ["out.csv"]);
         assert!(matches!(
-            Draft::file(path.parent().unwrap(), Existing::Replace),
+            Draft::file(path.parent().unwrap(), ExistingOutput::Replace),
             Err(ExportError::Occupied(_))
         ));
     }
@@ -264,10 +267,10 @@ mod tests {
             fs::write(place.path().join(name), b"half").unwrap();
         }
         fs::create_dir_all(place.path().join(".out.csv.4194998.old/a")).unwrap();
-        drop(Draft::file(&path, Existing::Keep).unwrap());
+        drop(Draft::file(&path, ExistingOutput::Keep).unwrap());
         assert!(names(place.path()).contains(&".out.csv.4194998.old".to_owned()));
         fs::write(&path, b"before").unwrap();
-        let (draft, file) = Draft::file(&path, Existing::Replace).unwrap();
+        let (draft, file) = Draft::file(&path, ExistingOutput::Replace).unwrap();
         file.close().unwrap();
         draft.finish().unwrap();
         let expected = [
@@ -288,19 +291,19 @@ mod tests {
             fs::write(draft.place().join(name), b"x").unwrap();
             draft.finish()
         };
-        write("mine.txt", Existing::Keep).unwrap();
+        write("mine.txt", ExistingOutput::Keep).unwrap();
         assert!(matches!(
-            write(MARKER, Existing::Keep),
+            write(MARKER, ExistingOutput::Keep),
             Err(ExportError::Occupied(_))
         ));
         assert!(matches!(
-            write(MARKER, Existing::Replace),
+            write(MARKER, ExistingOutput::Replace),
             Err(ExportError::Foreign(_))
         ));
         assert_eq!(names(&path), ["mine.txt"]);
         fs::remove_file(path.join("mine.txt")).unwrap();
-        write(MARKER, Existing::Keep).unwrap();
-        write("b.txt", Existing::Replace).unwrap();
+        write(MARKER, ExistingOutput::Keep).unwrap();
+        write("b.txt", ExistingOutput::Replace).unwrap();
         assert_eq!(names(&path), ["b.txt"]);
         assert_eq!(names(place.path()), ["out"]);
     }

@@ -12,15 +12,15 @@ use clewline_job::Job;
 use clewline_job::log::Offset;
 use serde::Serialize;
 
-use crate::Existing;
+use crate::ExistingOutput;
 use crate::columns::{PageRow, SCHEMA_VERSION};
 use crate::draft::{Draft, DraftFile, MARKER};
 use crate::error::ExportError;
 use crate::filter::Filter;
-use crate::fold::{Fold, Folded};
+use crate::fold::{DuplicateMap, Fold};
 use crate::form::Form;
 use crate::form::duplicates::NearCount;
-use crate::pages::{Found, Need, Page, Pages};
+use crate::pages::{ExportPages, ExportedPage, Need, ReadContent};
 use crate::urls::Urls;
 
 /// Rows between two words about the progress.
@@ -46,7 +46,7 @@ pub struct Options {
 /// Where it is written.
 pub enum Output<'a> {
     /// A file or a folder, as the form has it.
-    Path(&'a Path, Existing),
+    Path(&'a Path, ExistingOutput),
     /// A stream, for forms of one file.
     Stream(&'a mut dyn Write),
 }
@@ -54,7 +54,7 @@ pub enum Output<'a> {
 /// How far it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Progress {
+pub struct ExportProgress {
     /// Bytes of the log that were read.
     pub read: u64,
     /// Bytes of the log that there are.
@@ -103,12 +103,12 @@ pub fn export(
     form: Form,
     output: Output<'_>,
     options: &Options,
-    tell: &mut dyn FnMut(Progress),
+    tell: &mut dyn FnMut(ExportProgress),
 ) -> Result<Exported, ExportError> {
     let job = Job::open(job)?;
     // A WARC file opens as a job without records, and there is no form without them.
     drop(job.records()?);
-    let mut work = Work {
+    let mut work = ExportContext {
         job: &job,
         form,
         options,
@@ -120,11 +120,11 @@ pub fn export(
 }
 
 /// What forms share while they work.
-pub(crate) struct Work<'a> {
+pub(crate) struct ExportContext<'a> {
     pub(crate) job: &'a Job,
     form: Form,
     pub(crate) options: &'a Options,
-    tell: &'a mut dyn FnMut(Progress),
+    tell: &'a mut dyn FnMut(ExportProgress),
     pub(crate) done: Exported,
 }
 
@@ -141,28 +141,28 @@ struct Marker<'a> {
     unreadable: u64,
 }
 
-impl<'a> Work<'a> {
+impl<'a> ExportContext<'a> {
     /// The pages that are exported.
-    pub(crate) fn pages(&self, need: Need) -> Result<Pages<'a>, ExportError> {
-        Pages::new(self, need)
+    pub(crate) fn pages(&self, need: Need) -> Result<ExportPages<'a>, ExportError> {
+        ExportPages::new(self, need)
     }
 
     /// Which pages are duplicates.
-    pub(crate) fn folded(&self) -> Result<Folded, ExportError> {
-        Folded::of_job(self.job, &self.options.filters)
+    pub(crate) fn folded(&self) -> Result<DuplicateMap, ExportError> {
+        DuplicateMap::for_job(self.job, &self.options.filters)
     }
 
     /// Which pages are left out; none if nothing is to be folded.
-    pub(crate) fn left_out(&self) -> Result<Folded, ExportError> {
+    pub(crate) fn left_out(&self) -> Result<DuplicateMap, ExportError> {
         match self.options.fold {
             Fold::Together => self.folded(),
-            Fold::Apart => Ok(Folded::default()),
+            Fold::Apart => Ok(DuplicateMap::default()),
         }
     }
 
     /// Takes note of a page that was looked at, `read` bytes into the records.
-    pub(crate) fn take(&mut self, page: &Page, read: Offset) {
-        if let Found::Unreadable(why) = &page.found {
+    pub(crate) fn take(&mut self, page: &ExportedPage, read: Offset) {
+        if let ReadContent::Unreadable(why) = &page.found {
             self.done.unreadable += 1;
             if self.done.complaints.len() < MOST_COMPLAINTS {
                 let url = page.record.url.as_str();
@@ -175,7 +175,7 @@ impl<'a> Work<'a> {
     /// Tells how far it is, now and then.
     pub(crate) fn tell_of(&mut self, read: Offset) {
         if self.done.rows.is_multiple_of(TELL_EVERY) {
-            (self.tell)(Progress {
+            (self.tell)(ExportProgress {
                 read: read.0,
                 length: self.job.urls_end().0,
                 rows: self.done.rows,
@@ -186,7 +186,7 @@ impl<'a> Work<'a> {
 
     /// The same for links, by the place in their log.
     pub(crate) fn tell_of_links(&mut self, place: u64) {
-        (self.tell)(Progress {
+        (self.tell)(ExportProgress {
             read: place,
             length: self.job.links_end().0,
             rows: self.done.rows,
@@ -219,13 +219,13 @@ impl<'a> Work<'a> {
 
 /// Makes rows of pages.
 pub(crate) struct Rows {
-    folded: Folded,
+    folded: DuplicateMap,
     urls: Urls,
     path: PathBuf,
 }
 
 impl Rows {
-    pub(crate) fn new(work: &Work<'_>) -> Result<Self, ExportError> {
+    pub(crate) fn new(work: &ExportContext<'_>) -> Result<Self, ExportError> {
         Ok(Self {
             folded: work.folded()?,
             urls: Urls::open(work.job)?,
@@ -234,7 +234,11 @@ impl Rows {
     }
 
     /// The row of a page, with the URL that it is a duplicate of.
-    pub(crate) fn row(&mut self, work: &mut Work<'_>, page: Page) -> Result<PageRow, ExportError> {
+    pub(crate) fn row(
+        &mut self,
+        work: &mut ExportContext<'_>,
+        page: ExportedPage,
+    ) -> Result<PageRow, ExportError> {
         let original = self.folded.original(page.place);
         let original = original.map(|place| self.urls.at(place)).transpose();
         let original = original.map_err(ExportError::input(&self.path))?;

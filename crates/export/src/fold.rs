@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::ExportError;
 use crate::filter::Filter;
 use crate::pages::filtered;
-use crate::words::Media;
+use crate::words::BodyKind;
 
 /// Pages that are compared, about a hundred bytes each while they are.
 const MOST_PAGES: usize = 8_000_000;
@@ -36,25 +36,25 @@ pub enum Fold {
 
 /// Which pages are duplicates of which.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Folded {
+pub(crate) struct DuplicateMap {
     /// Places of duplicates and of the pages that stand for them, sorted.
     duplicates: Vec<(Offset, Offset)>,
 }
 
-impl Folded {
+impl DuplicateMap {
     /// Compares the pages that filters let through.
-    pub(crate) fn of_job(job: &Job, filters: &[Filter]) -> Result<Self, ExportError> {
+    pub(crate) fn for_job(job: &Job, filters: &[Filter]) -> Result<Self, ExportError> {
         let mut pages = Vec::new();
         for page in filtered(job, filters, PageNeeds::default())? {
             let page = page?;
-            if Media::of(&page.record).is_some() && pages.len() < MOST_PAGES {
-                pages.push(Candidate::of(page.offset, &page.record));
+            if BodyKind::from_record(&page.record).is_some() && pages.len() < MOST_PAGES {
+                pages.push(Candidate::new(page.offset, &page.record));
             }
         }
-        Ok(Self::of(&pages))
+        Ok(Self::from_pages(&pages))
     }
 
-    fn of(pages: &[Candidate]) -> Self {
+    fn from_pages(pages: &[Candidate]) -> Self {
         let mut groups = Groups::new(pages.len());
         join_equal(pages, &mut groups, |page| page.digest);
         join_equal(pages, &mut groups, |page| {
@@ -108,7 +108,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn of(place: Offset, record: &Record) -> Self {
+    fn new(place: Offset, record: &Record) -> Self {
         let hash = |text: &str| xxh3_64(text.as_bytes());
         let title = record.title.as_deref().map(str::trim);
         // Bytes that were read tell nothing of a page that did not change.
@@ -208,10 +208,10 @@ mod tests {
                 page.title = Some((*title).to_owned());
                 page.digest = Some((*digest).to_owned());
                 page.canonical = canonical.map(|url| CrawlUrl::parse(url).unwrap());
-                Candidate::of(Offset(number as u64), &page)
+                Candidate::new(Offset(number as u64), &page)
             })
             .collect();
-        let folded = Folded::of(&pages);
+        let folded = DuplicateMap::from_pages(&pages);
         (0..samples.len() as u64)
             .map(|number| {
                 folded

@@ -39,9 +39,9 @@ mod urls;
 mod view;
 mod words;
 
-pub use clewline_archive::Existing;
+pub use clewline_archive::ExistingOutput;
 pub use error::ExportError;
-pub use export::{Exported, Options, Output, Part, Progress, export};
+pub use export::{ExportProgress, Exported, Options, Output, Part, export};
 pub use filter::{Filter, FilterError};
 pub use fold::Fold;
 pub use form::Form;

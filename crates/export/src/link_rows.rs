@@ -17,7 +17,7 @@ use clewline_job::record::Record;
 use crate::anchors::Anchors;
 use crate::columns::LinkRow;
 use crate::error::ExportError;
-use crate::export::Work;
+use crate::export::ExportContext;
 use crate::outlinks::Outlinks;
 use crate::urls::Urls;
 
@@ -58,7 +58,7 @@ struct Says {
 
 impl LinkRows {
     /// Nothing if there is no log of links.
-    pub(crate) fn new(work: &Work<'_>) -> Result<Option<Self>, ExportError> {
+    pub(crate) fn new(work: &ExportContext<'_>) -> Result<Option<Self>, ExportError> {
         let Some(links) = work.job.links()? else {
             return Ok(None);
         };

@@ -13,9 +13,9 @@ use clewline_job::pages::{JobPage, JobPages, PageNeeds, PagesOnThreads, threads}
 use clewline_job::record::Record;
 
 use crate::error::ExportError;
-use crate::export::Work;
+use crate::export::ExportContext;
 use crate::filter::Filter;
-use crate::words::{Media, Words, text_of};
+use crate::words::{BodyKind, PageWords, text_of};
 
 /// Bytes of a body that are read: one more than the content of a page may have, so that a longer
 /// one is known to be longer and refused.
@@ -34,39 +34,39 @@ pub(crate) enum Need {
 
 /// What was found beside a record.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Found {
+pub(crate) enum ReadContent {
     /// Nothing was wanted, or there is nothing that has words.
     Nothing,
     /// There is something, and this is why it cannot be read.
     Unreadable(String),
     Body(Vec<u8>),
-    Words(Box<Words>),
+    Words(Box<PageWords>),
 }
 
 /// A record and what its page says.
 #[derive(Debug, Clone)]
-pub(crate) struct Page {
+pub(crate) struct ExportedPage {
     pub(crate) record: Record,
     /// Where its record begins.
     pub(crate) place: Offset,
-    pub(crate) found: Found,
+    pub(crate) found: ReadContent,
     pub(crate) items: Option<Items>,
 }
 
-impl Page {
+impl ExportedPage {
     const fn new(place: Offset, record: Record) -> Self {
         Self {
             record,
             place,
-            found: Found::Nothing,
+            found: ReadContent::Nothing,
             items: None,
         }
     }
 
     /// What it says, if it could be read.
-    pub(crate) fn words(&self) -> Option<&Words> {
+    pub(crate) fn words(&self) -> Option<&PageWords> {
         match &self.found {
-            Found::Words(words) => Some(words),
+            ReadContent::Words(words) => Some(words),
             _ => None,
         }
     }
@@ -83,15 +83,15 @@ pub(crate) fn filtered<'a>(
 }
 
 /// Reads pages.
-pub(crate) enum Pages<'a> {
+pub(crate) enum ExportPages<'a> {
     /// Records are all that is wanted.
     Records(JobPages<'a>),
-    Read(PagesOnThreads<'a, Page>),
+    Read(PagesOnThreads<'a, ExportedPage>),
 }
 
-impl<'a> Pages<'a> {
+impl<'a> ExportPages<'a> {
     /// Begins to read. Without a need for bodies the archive is not opened.
-    pub(crate) fn new(work: &Work<'a>, need: Need) -> Result<Self, ExportError> {
+    pub(crate) fn new(work: &ExportContext<'a>, need: Need) -> Result<Self, ExportError> {
         let options = work.options;
         let speed = match need {
             Need::Record => {
@@ -106,7 +106,7 @@ impl<'a> Pages<'a> {
             links: false,
         };
         let pages = filtered(work.job, &options.filters, needs)?;
-        let pages = pages.reading_only(|record| Media::of(record).is_some());
+        let pages = pages.reading_only(|record| BodyKind::from_record(record).is_some());
         let words = WordsReader {
             speed,
             rules: options.rules.clone(),
@@ -124,14 +124,14 @@ impl<'a> Pages<'a> {
     }
 }
 
-impl Iterator for Pages<'_> {
-    type Item = Result<Page, ExportError>;
+impl Iterator for ExportPages<'_> {
+    type Item = Result<ExportedPage, ExportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = match self {
             Self::Records(pages) => {
                 let next = pages.next()?;
-                next.map(|page| Page::new(page.offset, page.record))
+                next.map(|page| ExportedPage::new(page.offset, page.record))
             }
             Self::Read(pages) => pages.next()?,
         };
@@ -147,23 +147,29 @@ struct WordsReader {
 }
 
 impl WordsReader {
-    fn read(&self, read: JobPage) -> Page {
-        let mut page = Page::new(read.offset, read.record);
-        let (Some(media), Some(answer)) = (Media::of(&page.record), read.answer) else {
+    fn read(&self, read: JobPage) -> ExportedPage {
+        let mut page = ExportedPage::new(read.offset, read.record);
+        let (Some(media), Some(answer)) = (BodyKind::from_record(&page.record), read.answer) else {
             return page;
         };
         page.found = match (answer, self.speed) {
-            (Err(why), _) => Found::Unreadable(why.to_string()),
-            (Ok(answer), None) => Found::Body(answer.body),
+            (Err(why), _) => ReadContent::Unreadable(why.to_string()),
+            (Ok(answer), None) => ReadContent::Body(answer.body),
             (Ok(answer), Some(speed)) => self.words(&mut page, &answer.body, media, speed),
         };
         page
     }
 
-    fn words(&self, page: &mut Page, body: &[u8], media: Media, speed: ReadingSpeed) -> Found {
+    fn words(
+        &self,
+        page: &mut ExportedPage,
+        body: &[u8],
+        media: BodyKind,
+        speed: ReadingSpeed,
+    ) -> ReadContent {
         let text = text_of(body, page.record.charset.as_deref());
-        if media != Media::Html {
-            return Found::Words(Box::new(Words::of_text(&text, media)));
+        if media != BodyKind::Html {
+            return ReadContent::Words(Box::new(PageWords::from_text(&text, media)));
         }
         let url = page.record.url.to_url();
         let limits = ContentLimits::default();
@@ -178,8 +184,8 @@ impl WordsReader {
         let (items, content) = catch_unwind(read).unwrap_or((None, Err(Refusal::Broken)));
         page.items = items;
         match content {
-            Ok(content) => Found::Words(Box::new(Words::of_page(content))),
-            Err(refusal) => Found::Unreadable(refusal.to_string()),
+            Ok(content) => ReadContent::Words(Box::new(PageWords::from_content(content))),
+            Err(refusal) => ReadContent::Unreadable(refusal.to_string()),
         }
     }
 }

@@ -29,13 +29,13 @@ const LONGEST_LINE: u64 = 8 * 1024 * 1024;
 pub(crate) struct Urls {
     file: BufReader<File>,
     /// Sorted by key.
-    places: Vec<Place>,
+    places: Vec<LoggedUrl>,
     texts: HashMap<u64, Arc<str>>,
 }
 
 /// A settled URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct LoggedUrl {
     key: Key,
     pub(crate) at: Offset,
     /// Whether filters let it through.
@@ -64,7 +64,7 @@ impl Urls {
         let mut urls = Self::open(job)?;
         for record in job.records()?.take(MOST_KEYS) {
             let (at, record) = record?;
-            urls.places.push(Place {
+            urls.places.push(LoggedUrl {
                 key: record.key,
                 at,
                 is_wanted: filters.iter().all(|filter| filter.matches(&record)),
@@ -103,7 +103,7 @@ impl Urls {
     }
 
     /// Where the record of a key is, if it was settled.
-    pub(crate) fn find(&self, key: Key) -> Option<Place> {
+    pub(crate) fn find(&self, key: Key) -> Option<LoggedUrl> {
         let found = self.places.binary_search_by_key(&key, |place| place.key);
         found.ok().map(|found| self.places[found])
     }

@@ -15,10 +15,10 @@ use clewline_job::Job;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::Existing;
+use crate::ExistingOutput;
 use crate::draft::Draft;
 use crate::error::ExportError;
-use crate::export::{Exported, Options, Output, Progress, export};
+use crate::export::{ExportProgress, Exported, Options, Output, export};
 use crate::form::Form;
 
 /// The folder of views in a job folder.
@@ -80,7 +80,7 @@ pub fn update(
     job: &Path,
     form: Form,
     rules: Option<&ViewRules>,
-    tell: &mut dyn FnMut(Progress),
+    tell: &mut dyn FnMut(ExportProgress),
 ) -> Result<Option<Exported>, ExportError> {
     let opened = Job::open(job)?;
     let standing = Standing {
@@ -95,7 +95,7 @@ pub fn update(
     if standings.get(form.name()) == Some(&standing) && path.exists() {
         return Ok(None);
     }
-    let output = Output::Path(&path, Existing::Replace);
+    let output = Output::Path(&path, ExistingOutput::Replace);
     let options = Options {
         rules: rules.map(|rules| rules.rules.clone()),
         ..Options::default()
@@ -113,7 +113,7 @@ fn read(file: &Path) -> BTreeMap<String, Standing> {
 }
 
 fn write(file: &Path, standings: &BTreeMap<String, Standing>) -> Result<(), ExportError> {
-    let (draft, mut out) = Draft::file(file, Existing::Replace)?;
+    let (draft, mut out) = Draft::file(file, ExistingOutput::Replace)?;
     let text = serde_json::to_string(standings);
     let text = text.map_err(|error| ExportError::output(file)(error.into()))?;
     out.put(&text)?;

@@ -9,7 +9,7 @@ use encoding_rs::{Encoding, UTF_8};
 
 /// What is written for a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Words {
+pub(crate) struct PageWords {
     /// Of the page's title, else of what stands for one.
     pub(crate) title: Option<String>,
     pub(crate) html_title: Option<String>,
@@ -38,15 +38,15 @@ pub(crate) struct Words {
 
 /// What a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Media {
+pub(crate) enum BodyKind {
     Html,
     Plain,
     Markdown,
 }
 
-impl Media {
+impl BodyKind {
     /// What the body of a record is, if it is a page with words.
-    pub(crate) fn of(record: &Record) -> Option<Self> {
+    pub(crate) fn from_record(record: &Record) -> Option<Self> {
         let is_there = matches!(
             record.outcome,
             OutcomeKind::Fetched | OutcomeKind::Unmodified
@@ -73,9 +73,9 @@ pub(crate) fn text_of(body: &[u8], charset: Option<&str>) -> String {
     text.into_owned()
 }
 
-impl Words {
+impl PageWords {
     /// Of a page.
-    pub(crate) fn of_page(content: Content) -> Self {
+    pub(crate) fn from_content(content: Content) -> Self {
         let metadata = content.metadata;
         let headings = metadata.headings.into_iter().map(|heading| heading.text);
         let (text, count, markdown) = match content.main {
@@ -103,13 +103,13 @@ impl Words {
     }
 
     /// Of a text without markup, or with Markdown's.
-    pub(crate) fn of_text(text: &str, media: Media) -> Self {
+    pub(crate) fn from_text(text: &str, media: BodyKind) -> Self {
         let fingerprint = Fingerprint::from_text(text);
         let text = printable(text.to_owned());
         let count = words(&text).count();
         Self {
             markdown: match media {
-                Media::Markdown => text.clone(),
+                BodyKind::Markdown => text.clone(),
                 _ => fenced(&text),
             },
             count,
@@ -152,16 +152,21 @@ mod tests {
                 OutcomeKind::Fetched,
                 Some(200),
                 Some("text/html"),
-                Some(Media::Html),
+                Some(BodyKind::Html),
             ),
             (OutcomeKind::Fetched, Some(404), Some("text/html"), None),
             (OutcomeKind::Redirected, Some(301), Some("text/html"), None),
-            (OutcomeKind::Unmodified, Some(304), None, Some(Media::Html)),
+            (
+                OutcomeKind::Unmodified,
+                Some(304),
+                None,
+                Some(BodyKind::Html),
+            ),
             (
                 OutcomeKind::Fetched,
                 Some(200),
                 Some("text/plain"),
-                Some(Media::Plain),
+                Some(BodyKind::Plain),
             ),
             (OutcomeKind::Fetched, Some(200), Some("image/png"), None),
             (OutcomeKind::Failed, None, None, None),
@@ -170,15 +175,22 @@ mod tests {
             page.outcome = outcome;
             page.status = status;
             page.content_type = media_type.map(ToOwned::to_owned);
-            assert_eq!(Media::of(&page), expected, "{outcome:?} {media_type:?}");
+            assert_eq!(
+                BodyKind::from_record(&page),
+                expected,
+                "{outcome:?} {media_type:?}"
+            );
         }
     }
 
     #[test]
     fn plain_text_stays_plain() {
-        let words = Words::of_text("a ```` b\u{1b}[2J\n", Media::Plain);
+        let words = PageWords::from_text("a ```` b\u{1b}[2J\n", BodyKind::Plain);
         assert_eq!(words.text, "a ```` b[2J\n");
         assert_eq!(words.markdown, "`````\na ```` b[2J\n`````\n");
-        assert_eq!(Words::of_text("# T", Media::Markdown).markdown, "# T");
+        assert_eq!(
+            PageWords::from_text("# T", BodyKind::Markdown).markdown,
+            "# T"
+        );
     }
 }

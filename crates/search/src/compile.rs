@@ -14,7 +14,7 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::tokenizer::Token;
 
-use crate::query::{Clause, Filter, Form, Place, Sign, Text};
+use crate::query::{Clause, QueryFilter, SearchField, Sign, Text, WordForm};
 use crate::schema::{ADDRESS_BOOST, Fields, HEADINGS_BOOST, TITLE_BOOST};
 use crate::words::{begins_unspaced, is_single_unspaced, query_words};
 
@@ -123,10 +123,10 @@ fn list(items: &[(Sign, Clause)], fields: &Fields) -> Boxed {
 fn words(text: &Text, fields: &Fields) -> Vec<Boxed> {
     let tokens = query_words(&text.words);
     let places: &[(Field, f32)] = match text.place {
-        Some(Place::Title) => &[(fields.title, 1.0)],
-        Some(Place::Headings) => &[(fields.headings, 1.0)],
-        Some(Place::Body) => &[(fields.body, 1.0)],
-        Some(Place::Address) => &[(fields.address, 1.0)],
+        Some(SearchField::Title) => &[(fields.title, 1.0)],
+        Some(SearchField::Headings) => &[(fields.headings, 1.0)],
+        Some(SearchField::Body) => &[(fields.body, 1.0)],
+        Some(SearchField::Address) => &[(fields.address, 1.0)],
         None => &[
             (fields.title, TITLE_BOOST),
             (fields.headings, HEADINGS_BOOST),
@@ -141,21 +141,23 @@ fn words(text: &Text, fields: &Fields) -> Vec<Boxed> {
     choices.collect()
 }
 
-fn in_field(tokens: &[Token], form: Form, field: Field) -> Boxed {
+fn in_field(tokens: &[Token], form: WordForm, field: Field) -> Boxed {
     let term = |token: &Token| Term::from_field_text(field, &token.text);
     let [only] = tokens else {
         return phrase(tokens, form, field);
     };
     match form {
-        Form::Fuzzy(distance) => Box::new(FuzzyTermQuery::new(term(only), distance, true)),
-        Form::Exact if !is_single_unspaced(&only.text) => {
+        WordForm::Fuzzy(distance) => Box::new(FuzzyTermQuery::new(term(only), distance, true)),
+        WordForm::Exact if !is_single_unspaced(&only.text) => {
             Box::new(TermQuery::new(term(only), IndexRecordOption::WithFreqs))
         }
-        Form::Exact | Form::Prefix => Box::new(FuzzyTermQuery::new_prefix(term(only), 0, true)),
+        WordForm::Exact | WordForm::Prefix => {
+            Box::new(FuzzyTermQuery::new_prefix(term(only), 0, true))
+        }
     }
 }
 
-fn phrase(tokens: &[Token], form: Form, field: Field) -> Boxed {
+fn phrase(tokens: &[Token], form: WordForm, field: Field) -> Boxed {
     let Some(last) = tokens.last() else {
         return Box::new(EmptyQuery);
     };
@@ -169,7 +171,7 @@ fn phrase(tokens: &[Token], form: Form, field: Field) -> Boxed {
             )
         })
         .collect();
-    if form == Form::Prefix && !begins_unspaced(&last.text) {
+    if form == WordForm::Prefix && !begins_unspaced(&last.text) {
         let mut query = PhrasePrefixQuery::new_with_offset(terms);
         query.set_max_expansions(MOST_EXPANSIONS);
         return Box::new(query);
@@ -177,26 +179,26 @@ fn phrase(tokens: &[Token], form: Form, field: Field) -> Boxed {
     Box::new(PhraseQuery::new_with_offset(terms))
 }
 
-fn narrow(filter: &Filter, fields: &Fields) -> Boxed {
+fn narrow(filter: &QueryFilter, fields: &Fields) -> Boxed {
     let exact = |field, text: &str| -> Boxed {
         let term = Term::from_field_text(field, text);
         Box::new(TermQuery::new(term, IndexRecordOption::Basic))
     };
     let second = |seconds| Term::from_field_i64(fields.fetched_at, seconds);
     let query: Boxed = match filter {
-        Filter::Host(host) => exact(fields.site, host),
-        Filter::OneHost(host) => exact(fields.host, host),
-        Filter::Language(language) => exact(fields.language, primary(language)),
-        Filter::ContentType(name) => {
+        QueryFilter::Host(host) => exact(fields.site, host),
+        QueryFilter::OneHost(host) => exact(fields.host, host),
+        QueryFilter::Language(language) => exact(fields.language, primary(language)),
+        QueryFilter::ContentType(name) => {
             let types = types(name);
             let choices = types.iter().map(|name| exact(fields.content_type, name));
             Box::new(BooleanQuery::union(choices.collect()))
         }
-        Filter::After(from) => Box::new(RangeQuery::new(
+        QueryFilter::After(from) => Box::new(RangeQuery::new(
             Bound::Included(second(*from)),
             Bound::Unbounded,
         )),
-        Filter::Before(to) => Box::new(RangeQuery::new(
+        QueryFilter::Before(to) => Box::new(RangeQuery::new(
             Bound::Unbounded,
             Bound::Excluded(second(*to)),
         )),

@@ -20,12 +20,12 @@ pub(crate) struct Counter;
 
 /// How many there are, and how many of each value of each column.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct FacetCounts {
     pub(crate) total: u64,
     pub(crate) values: [HashMap<String, u64>; COLUMNS.len()],
 }
 
-impl Counts {
+impl FacetCounts {
     /// The most frequent values of a column; equal counts in the order of the alphabet.
     pub(crate) fn top(&self, column: usize, most: usize) -> Vec<(String, u64)> {
         let mut rows: Vec<(String, u64)> = self.values[column]
@@ -65,7 +65,7 @@ impl ColumnCounter {
 }
 
 impl Collector for Counter {
-    type Fruit = Counts;
+    type Fruit = FacetCounts;
     type Child = SegmentCounter;
 
     fn for_segment(
@@ -89,8 +89,11 @@ impl Collector for Counter {
         false
     }
 
-    fn merge_fruits(&self, parts: Vec<tantivy::Result<Counts>>) -> tantivy::Result<Counts> {
-        let mut all = Counts::default();
+    fn merge_fruits(
+        &self,
+        parts: Vec<tantivy::Result<FacetCounts>>,
+    ) -> tantivy::Result<FacetCounts> {
+        let mut all = FacetCounts::default();
         for part in parts {
             let part = part?;
             all.total += part.total;
@@ -105,7 +108,7 @@ impl Collector for Counter {
 }
 
 impl SegmentCollector for SegmentCounter {
-    type Fruit = tantivy::Result<Counts>;
+    type Fruit = tantivy::Result<FacetCounts>;
 
     fn collect(&mut self, document: DocId, _: Score) {
         self.collect_block(&[document]);
@@ -118,10 +121,10 @@ impl SegmentCollector for SegmentCounter {
         }
     }
 
-    fn harvest(self) -> tantivy::Result<Counts> {
-        let mut out = Counts {
+    fn harvest(self) -> tantivy::Result<FacetCounts> {
+        let mut out = FacetCounts {
             total: self.total,
-            ..Counts::default()
+            ..FacetCounts::default()
         };
         for (values, column) in out.values.iter_mut().zip(self.columns) {
             let Some(ColumnCounter { column, counts, .. }) = column else {

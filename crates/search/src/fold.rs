@@ -61,7 +61,7 @@ pub(crate) fn address_of(url: &CrawlUrl, canonical: Option<&CrawlUrl>) -> u64 {
 
 /// A page that stands for others.
 #[derive(Debug)]
-pub(crate) struct Folded<T> {
+pub(crate) struct FoldedPage<T> {
     pub(crate) page: T,
     /// Those that are like it, the best first.
     pub(crate) alike: Vec<T>,
@@ -71,8 +71,8 @@ pub(crate) struct Folded<T> {
 pub(crate) fn fold<T>(
     pages: impl IntoIterator<Item = (Likeness, T)>,
     most: usize,
-) -> Vec<Folded<T>> {
-    let mut kept: Vec<(Likeness, Folded<T>)> = Vec::new();
+) -> Vec<FoldedPage<T>> {
+    let mut kept: Vec<(Likeness, FoldedPage<T>)> = Vec::new();
     // Most that are alike share all bytes, which need not be looked for among all.
     let mut digests: HashMap<u64, usize> = HashMap::new();
     for (likeness, page) in pages {
@@ -85,7 +85,7 @@ pub(crate) fn fold<T>(
                     digests.insert(likeness.digest, kept.len());
                 }
                 let alike = Vec::new();
-                kept.push((likeness, Folded { page, alike }));
+                kept.push((likeness, FoldedPage { page, alike }));
             }
             None => {}
         }
@@ -94,8 +94,8 @@ pub(crate) fn fold<T>(
 }
 
 /// Shows every page for itself.
-pub(crate) fn unfolded<T>(pages: impl IntoIterator<Item = (Likeness, T)>) -> Vec<Folded<T>> {
-    let alone = |(_, page)| Folded {
+pub(crate) fn unfolded<T>(pages: impl IntoIterator<Item = (Likeness, T)>) -> Vec<FoldedPage<T>> {
+    let alone = |(_, page)| FoldedPage {
         page,
         alike: Vec::new(),
     };
@@ -178,7 +178,7 @@ mod tests {
             near(0b111_1111),
             near(1 << 60 | 0b1),
         ];
-        let spelt = |kept: Vec<Folded<usize>>| -> Vec<(usize, Vec<usize>)> {
+        let spelt = |kept: Vec<FoldedPage<usize>>| -> Vec<(usize, Vec<usize>)> {
             kept.into_iter().map(|one| (one.page, one.alike)).collect()
         };
         let pages = || chain.into_iter().zip(0..);

@@ -23,13 +23,13 @@ use tantivy::{DocAddress, IndexReader, ReloadPolicy, Searcher, TantivyDocument};
 use crate::FOLDER;
 use crate::compile::{Compiled, compile};
 use crate::error::SearchError;
-use crate::facets::{Counter, Counts};
-use crate::fold::{Folded, Likeness, fold, unfolded};
+use crate::facets::{Counter, FacetCounts};
+use crate::fold::{FoldedPage, Likeness, fold, unfolded};
 use crate::query::{Folding, MOST_RESULTS, Query};
 use crate::rank::Ranks;
 use crate::schema::Fields;
 use crate::snippet::{Snippet, Sought};
-use crate::writer::{Standing, engine_error, open_engine};
+use crate::writer::{IndexCheckpoint, engine_error, open_engine};
 
 /// Pages that are weighed with their ranks, for each result that is asked for …
 const WEIGHED_PER_RESULT: usize = 5;
@@ -148,7 +148,7 @@ impl Index {
         let Ok(index) = open_engine(folder) else {
             return Ok(None);
         };
-        if Standing::of(&index).is_none() {
+        if IndexCheckpoint::from_index(&index).is_none() {
             return Ok(None);
         }
         let (_, fields) = Fields::schema();
@@ -297,7 +297,7 @@ impl Index {
     fn hit(
         &self,
         searcher: &Searcher,
-        Folded { page, alike }: &Folded<Candidate>,
+        FoldedPage { page, alike }: &FoldedPage<Candidate>,
         sought: &Sought,
     ) -> tantivy::Result<Hit> {
         let fields = &self.fields;
@@ -394,7 +394,7 @@ fn text(document: &TantivyDocument, field: Field) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-fn facets(counts: &Counts) -> Facets {
+fn facets(counts: &FacetCounts) -> Facets {
     let top = |column| {
         let rows = counts.top(column, MOST_VALUES).into_iter();
         rows.map(|(value, count)| Facet { value, count }).collect()

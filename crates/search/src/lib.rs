@@ -40,7 +40,9 @@ pub use error::SearchError;
 pub use index::{Facet, Facets, Hit, Index, Results};
 pub use query::{Fault, Folding, LONGEST, MOST_RESULTS, Query, QueryError};
 pub use snippet::Snippet;
-pub use update::{Borrowed, Freshness, Progress, Updated, feed, open_updated, rebuild, update};
+pub use update::{
+    Borrowed, Freshness, IndexProgress, Updated, feed, open_updated, rebuild, update,
+};
 
 /// The folder of the index in a job folder.
 pub const FOLDER: &str = "index";

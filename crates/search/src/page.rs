@@ -12,7 +12,7 @@ use crate::fold::near_of;
 
 /// What can be read on a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Page {
+pub(crate) struct PageText {
     /// Its title.
     pub(crate) title: String,
     /// Its headings, one per line.
@@ -25,7 +25,7 @@ pub(crate) struct Page {
     pub(crate) near: u64,
 }
 
-impl Page {
+impl PageText {
     /// Whether pages of a media type have words.
     pub(crate) fn has_words(media_type: &str) -> bool {
         is_html(media_type) || matches!(media_type, "text/plain" | "text/markdown")
@@ -43,11 +43,11 @@ impl Page {
             };
         }
         Content::skim(&text, url, &ContentLimits::default())
-            .map(Self::of)
+            .map(Self::from_content)
             .unwrap_or_default()
     }
 
-    fn of(content: Content) -> Self {
+    fn from_content(content: Content) -> Self {
         let headings = content.metadata.headings.into_iter();
         let headings: Vec<String> = headings.map(|heading| heading.text).collect();
         Self {
@@ -72,15 +72,15 @@ mod tests {
     fn pages_and_texts_are_read() {
         let url = Url::parse("https://example.com/").unwrap();
         let html = b"<html lang=de-AT><title>T\xe4</title><h1>One</h1><p>Words.<script>x</script>";
-        let page = Page::read(html, "text/html", Some("windows-1252"), &url);
+        let page = PageText::read(html, "text/html", Some("windows-1252"), &url);
         assert_eq!(
             (page.title.as_str(), page.headings.as_str()),
             ("T\u{e4}", "One")
         );
         assert_eq!(page.language, "de");
         assert!(page.body.contains("Words.") && !page.body.contains('x'));
-        let page = Page::read(b"<b>plain", "text/plain", None, &url);
+        let page = PageText::read(b"<b>plain", "text/plain", None, &url);
         assert_eq!(page.body, "<b>plain");
-        assert!(!Page::has_words("image/png"));
+        assert!(!PageText::has_words("image/png"));
     }
 }

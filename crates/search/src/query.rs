@@ -156,22 +156,22 @@ impl Query {
     /// Only pages of this host, without its subdomains.
     #[must_use]
     pub fn on_host(self, host: &str) -> Self {
-        self.narrowed(Filter::OneHost(host.to_lowercase()))
+        self.narrowed(QueryFilter::OneHost(host.to_lowercase()))
     }
 
     /// Only pages in this language.
     #[must_use]
     pub fn in_language(self, language: &str) -> Self {
-        self.narrowed(Filter::Language(language.to_lowercase()))
+        self.narrowed(QueryFilter::Language(language.to_lowercase()))
     }
 
     /// Only pages of this media type.
     #[must_use]
     pub fn of_type(self, name: &str) -> Self {
-        self.narrowed(Filter::ContentType(name.to_lowercase()))
+        self.narrowed(QueryFilter::ContentType(name.to_lowercase()))
     }
 
-    fn narrowed(mut self, filter: Filter) -> Self {
+    fn narrowed(mut self, filter: QueryFilter) -> Self {
         // Only `of` makes a query, and it makes a list.
         if let Clause::List(items) = &mut self.clause {
             items.push((Sign::Required, Clause::Filter(filter)));
@@ -205,7 +205,7 @@ impl Query {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Clause {
     Text(Text),
-    Filter(Filter),
+    Filter(QueryFilter),
     List(Vec<(Sign, Clause)>),
     Any(Vec<Clause>),
 }
@@ -221,14 +221,14 @@ pub(crate) enum Sign {
 /// Words that are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Text {
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<SearchField>,
     pub(crate) words: String,
-    pub(crate) form: Form,
+    pub(crate) form: WordForm,
 }
 
 /// Where words are looked for; everywhere without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum SearchField {
     Title,
     Headings,
     Body,
@@ -237,7 +237,7 @@ pub(crate) enum Place {
 
 /// How words are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum WordForm {
     Exact,
     Prefix,
     /// So many letters may differ.
@@ -246,7 +246,7 @@ pub(crate) enum Form {
 
 /// What narrows the results and does not score.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Filter {
+pub(crate) enum QueryFilter {
     /// A host with its subdomains.
     Host(String),
     /// A host alone.
@@ -262,7 +262,7 @@ pub(crate) enum Filter {
 /// Adds the words of a clause that pages should hold.
 fn gather(clause: &Clause, found: &mut Vec<String>) {
     match clause {
-        Clause::Text(text) if text.form == Form::Exact => {
+        Clause::Text(text) if text.form == WordForm::Exact => {
             let words = query_words(&text.words).into_iter();
             found.extend(words.map(|token| token.text));
         }
@@ -384,10 +384,10 @@ impl Parser<'_> {
         };
         let place = match read.field.as_deref() {
             None => None,
-            Some("title") => Some(Place::Title),
-            Some("heading" | "headings") => Some(Place::Headings),
-            Some("body" | "text") => Some(Place::Body),
-            Some("url" | "inurl") => Some(Place::Address),
+            Some("title") => Some(SearchField::Title),
+            Some("heading" | "headings") => Some(SearchField::Headings),
+            Some("body" | "text") => Some(SearchField::Body),
+            Some("url" | "inurl") => Some(SearchField::Address),
             Some(name) => return filter(name, &read.text).map(Some).map_err(at),
         };
         if crate::words::query_words(&read.text).is_empty() {
@@ -412,11 +412,13 @@ fn filter(name: &str, value: &str) -> Result<Clause, Fault> {
     };
     let moment = || date::seconds(&value).ok_or(Fault::Value("a date is written 2026-11-15"));
     Ok(Clause::Filter(match name {
-        "host" | "site" => Filter::Host(filled("host: needs a name, as in host:example.com")?),
-        "lang" | "language" => Filter::Language(filled("lang: needs a language, as in lang:de")?),
-        "type" => Filter::ContentType(filled("type: needs a type, as in type:html")?),
-        "after" => Filter::After(moment()?),
-        "before" => Filter::Before(moment()?),
+        "host" | "site" => QueryFilter::Host(filled("host: needs a name, as in host:example.com")?),
+        "lang" | "language" => {
+            QueryFilter::Language(filled("lang: needs a language, as in lang:de")?)
+        }
+        "type" => QueryFilter::ContentType(filled("type: needs a type, as in type:html")?),
+        "after" => QueryFilter::After(moment()?),
+        "before" => QueryFilter::Before(moment()?),
         other => return Err(Fault::Field(other.to_owned())),
     }))
 }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 use tantivy::tokenizer::TokenStream as _;
 
-use crate::query::{Clause, Form, Sign};
+use crate::query::{Clause, Sign, WordForm};
 use crate::words::{is_single_unspaced, query_words, words};
 
 /// Bytes of a snippet, about.
@@ -58,12 +58,12 @@ impl Sought {
             Clause::Text(text) => {
                 for token in query_words(&text.words) {
                     match text.form {
-                        Form::Fuzzy(distance) => self.fuzzy.push((token.text, distance)),
-                        Form::Prefix => self.prefixes.push(token.text),
-                        Form::Exact if is_single_unspaced(&token.text) => {
+                        WordForm::Fuzzy(distance) => self.fuzzy.push((token.text, distance)),
+                        WordForm::Prefix => self.prefixes.push(token.text),
+                        WordForm::Exact if is_single_unspaced(&token.text) => {
                             self.prefixes.push(token.text);
                         }
-                        Form::Exact => drop(self.exact.insert(token.text)),
+                        WordForm::Exact => drop(self.exact.insert(token.text)),
                     }
                 }
             }

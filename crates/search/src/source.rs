@@ -14,7 +14,7 @@ use clewline_warc::Moment;
 use crate::document::Document;
 use crate::error::SearchError;
 use crate::fold::{Likeness, address_of};
-use crate::page::Page;
+use crate::page::PageText;
 use crate::rank::folded;
 
 /// Bytes of a body that are decoded; what follows is not read.
@@ -24,7 +24,7 @@ const UNKNOWN: u64 = 0;
 
 /// What a settled URL means to an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum IndexChange {
     /// The page is this now.
     Put(Box<Document>),
     /// There is no page to be found under this URL.
@@ -40,21 +40,21 @@ pub(crate) enum Change {
 
 /// A change, and where reading goes on after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct SourceStep {
     /// What changed.
-    pub(crate) change: Change,
+    pub(crate) change: IndexChange,
     /// The place after it, as an offset of the archive's log.
     pub(crate) position: u64,
 }
 
 /// Reads the pages of an archive.
-pub(crate) struct Source<'a> {
+pub(crate) struct PageSource<'a> {
     walk: ArchiveWalk<'a>,
     /// Where an earlier run captured a digest.
     known: &'a dyn Fn(u64) -> Option<u64>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> PageSource<'a> {
     /// Reads from a place on. `known` tells where an earlier run captured a digest.
     pub(crate) fn new(
         archive: &'a CommittedArchive,
@@ -82,7 +82,7 @@ impl<'a> Source<'a> {
         self.walk.file_name()
     }
 
-    fn step(&mut self) -> Result<Option<Step>, SearchError> {
+    fn step(&mut self) -> Result<Option<SourceStep>, SearchError> {
         let Some(page) = self.walk.next().transpose()? else {
             return Ok(None);
         };
@@ -92,13 +92,13 @@ impl<'a> Source<'a> {
             position,
             ..
         } = page;
-        Ok(Some(Step {
+        Ok(Some(SourceStep {
             change: self.change(&record, capture),
             position: position.offset().0,
         }))
     }
 
-    fn change(&self, record: &Record, capture: Option<WalkedCapture>) -> Change {
+    fn change(&self, record: &Record, capture: Option<WalkedCapture>) -> IndexChange {
         let is_page = match record.outcome {
             OutcomeKind::Fetched => record
                 .status
@@ -106,10 +106,10 @@ impl<'a> Source<'a> {
             // The page is what it was in an earlier crawl.
             OutcomeKind::Unmodified => true,
             OutcomeKind::Redirected => false,
-            OutcomeKind::Skipped | OutcomeKind::Failed => return Change::Keep,
+            OutcomeKind::Skipped | OutcomeKind::Failed => return IndexChange::Keep,
         };
         let media_type = record.content_type.as_deref().unwrap_or("text/html");
-        let Some(capture) = capture.filter(|_| is_page && Page::has_words(media_type)) else {
+        let Some(capture) = capture.filter(|_| is_page && PageText::has_words(media_type)) else {
             return remove(record);
         };
         if record.noindex {
@@ -121,7 +121,7 @@ impl<'a> Source<'a> {
             place.map(|place| Position::of(Offset(place)))
         };
         let (body, place) = self.walk.body(capture, known);
-        let page = Page::read(
+        let page = PageText::read(
             &body,
             media_type,
             record.charset.as_deref(),
@@ -129,7 +129,7 @@ impl<'a> Source<'a> {
         );
         let fetched_at = Moment::parse(&record.fetched_at).or(date);
         let title = record.title.clone().filter(|_| page.title.is_empty());
-        Change::Put(Box::new(Document {
+        IndexChange::Put(Box::new(Document {
             url: record.url.as_str().to_owned(),
             host: record.url.host().to_owned(),
             title: title.unwrap_or(page.title),
@@ -150,16 +150,16 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Iterator for Source<'_> {
-    type Item = Result<Step, SearchError>;
+impl Iterator for PageSource<'_> {
+    type Item = Result<SourceStep, SearchError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.step().transpose()
     }
 }
 
-fn remove(record: &Record) -> Change {
-    Change::Remove {
+fn remove(record: &Record) -> IndexChange {
+    IndexChange::Remove {
         url: record.url.as_str().to_owned(),
         is_asked: record.noindex,
     }

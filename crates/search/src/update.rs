@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use clewline::rebuild::Foreign;
+use clewline::AnswerReader;
 use clewline_job::JobStanding;
 use clewline_job::archive::Position;
 use clewline_job::log::Offset;
@@ -20,8 +20,8 @@ use crate::FOLDER;
 use crate::error::SearchError;
 use crate::index::Index;
 use crate::rank::{Growth, Ranks};
-use crate::source::{Change, Source, Step};
-use crate::writer::{Room, Standing, Writer, WriterLock};
+use crate::source::{IndexChange, PageSource, SourceStep};
+use crate::writer::{IndexCheckpoint, Writer, WriterLock, WriterResources};
 
 /// Settled URLs before the first commit. Each further one waits for as many as there were before
 /// it, so that a crash costs half of the work at most …
@@ -40,7 +40,7 @@ const TELL_EVERY: u64 = 100;
 /// How far the making of an index is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Progress {
+pub struct IndexProgress {
     /// Settled URLs that were looked at.
     pub seen: u64,
     /// Pages that were put in.
@@ -64,10 +64,10 @@ pub struct Updated {
 }
 
 /// Brings the index of a job folder up to date, or makes it.
-pub fn update(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Updated, SearchError> {
+pub fn update(job: &Path, tell: &mut dyn FnMut(IndexProgress)) -> Result<Updated, SearchError> {
     let archive = CommittedArchive::open(job)?;
     let folder = job.join(FOLDER);
-    let updated = catch_up(&archive, &folder, Room::ALONE, &mut |progress| {
+    let updated = catch_up(&archive, &folder, WriterResources::ALONE, &mut |progress| {
         if progress.seen.is_multiple_of(TELL_EVERY) {
             tell(progress);
         }
@@ -107,7 +107,7 @@ pub enum Freshness {
 /// what is there is opened; if there is nothing yet, it is waited for.
 pub fn open_updated(
     job: &Path,
-    tell: &mut dyn FnMut(Progress),
+    tell: &mut dyn FnMut(IndexProgress),
 ) -> Result<(Index, Freshness), SearchError> {
     let began = Instant::now();
     let mut quiet_since = began;
@@ -147,7 +147,7 @@ pub struct Borrowed {
 
 impl Borrowed {
     /// Makes an index elsewhere, from the one in the job folder if there is one.
-    pub fn make(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Self, SearchError> {
+    pub fn make(job: &Path, tell: &mut dyn FnMut(IndexProgress)) -> Result<Self, SearchError> {
         let own = job.join(FOLDER);
         let failed = |source| SearchError::Io {
             path: own.clone(),
@@ -159,10 +159,15 @@ impl Borrowed {
             link_files(&own, folder.path()).map_err(failed)?;
         }
         let archive = CommittedArchive::open(job)?;
-        catch_up(&archive, folder.path(), Room::ALONE, &mut |progress| {
-            tell(progress);
-            Onward::GoOn
-        })?;
+        catch_up(
+            &archive,
+            folder.path(),
+            WriterResources::ALONE,
+            &mut |progress| {
+                tell(progress);
+                Onward::GoOn
+            },
+        )?;
         Ok(Self { folder })
     }
 
@@ -196,20 +201,25 @@ fn link_files(from: &Path, to: &Path) -> io::Result<()> {
 /// whole link log, and memory with it.
 pub fn feed(job: &Path, is_over: &AtomicBool) -> Result<Updated, SearchError> {
     let archive = CommittedArchive::open(job)?;
-    catch_up(&archive, &job.join(FOLDER), Room::BESIDE, &mut |_| {
-        if is_over.load(Ordering::Relaxed) {
-            Onward::Stop
-        } else {
-            Onward::GoOn
-        }
-    })
+    catch_up(
+        &archive,
+        &job.join(FOLDER),
+        WriterResources::BESIDE,
+        &mut |_| {
+            if is_over.load(Ordering::Relaxed) {
+                Onward::Stop
+            } else {
+                Onward::GoOn
+            }
+        },
+    )
 }
 
 /// Makes the index of a job folder anew.
-pub fn rebuild(job: &Path, tell: &mut dyn FnMut(Progress)) -> Result<Updated, SearchError> {
+pub fn rebuild(job: &Path, tell: &mut dyn FnMut(IndexProgress)) -> Result<Updated, SearchError> {
     CommittedArchive::open(job)?;
     let lock = WriterLock::take(&job.join(FOLDER))?;
-    Writer::begin(lock, Room::ALONE)?.close()?;
+    Writer::begin(lock, WriterResources::ALONE)?.close()?;
     update(job, tell)
 }
 
@@ -225,24 +235,24 @@ enum Onward {
 fn catch_up(
     archive: &CommittedArchive,
     folder: &Path,
-    room: Room,
-    tell: &mut dyn FnMut(Progress) -> Onward,
+    room: WriterResources,
+    tell: &mut dyn FnMut(IndexProgress) -> Onward,
 ) -> Result<Updated, SearchError> {
-    let fits = |standing: &Standing| {
+    let fits = |standing: &IndexCheckpoint| {
         archive.holds(&standing.file, Position::of(Offset(standing.position)))
     };
-    let is_done = |standing: &Standing| standing.position == archive.end().offset().0;
-    if Standing::read(folder).is_some_and(|standing| fits(&standing) && is_done(&standing)) {
+    let is_done = |standing: &IndexCheckpoint| standing.position == archive.end().offset().0;
+    if IndexCheckpoint::read(folder).is_some_and(|standing| fits(&standing) && is_done(&standing)) {
         return Ok(Updated::default());
     }
     let lock = WriterLock::take(folder)?;
     // Another process may have written until now.
-    let standing = Standing::read(folder).filter(fits);
+    let standing = IndexCheckpoint::read(folder).filter(fits);
     let mut updated = match &standing {
         Some(standing) if is_done(standing) => Updated::default(),
         Some(standing) => go_on(archive, Writer::open(lock, room)?, standing, tell)?,
         None => {
-            let start = Standing::new(String::new(), 0);
+            let start = IndexCheckpoint::new(String::new(), 0);
             go_on(archive, Writer::begin(lock, room)?, &start, tell)?
         }
     };
@@ -253,15 +263,15 @@ fn catch_up(
 fn go_on(
     archive: &CommittedArchive,
     mut writer: Writer,
-    from: &Standing,
-    tell: &mut dyn FnMut(Progress) -> Onward,
+    from: &IndexCheckpoint,
+    tell: &mut dyn FnMut(IndexProgress) -> Onward,
 ) -> Result<Updated, SearchError> {
     let mut done = Updated::default();
     let known = writer.finder();
-    let foreign = Foreign::default();
-    let answers = foreign.reader();
+    let reader = AnswerReader::default();
+    let answers = reader.reader();
     let from_place = Position::of(Offset(from.position));
-    let mut source = Source::new(archive, from_place, &known, &answers);
+    let mut source = PageSource::new(archive, from_place, &known, &answers);
     let mut standing = from.clone();
     let mut due = FIRST_COMMIT;
     let mut onward = Onward::GoOn;
@@ -269,14 +279,14 @@ fn go_on(
         let Some(step) = source.next() else {
             // What follows the last step, such as a torn end, holds nothing.
             let end = archive.end().offset().0.max(standing.position);
-            standing = Standing::new(source.file_name(), end);
+            standing = IndexCheckpoint::new(source.file_name(), end);
             break;
         };
-        let Step { change, position } = step?;
+        let SourceStep { change, position } = step?;
         apply(&mut writer, change, &mut done)?;
-        standing = Standing::new(source.file_name(), position);
+        standing = IndexCheckpoint::new(source.file_name(), position);
         let (seen, pages) = (done.seen, done.pages);
-        onward = tell(Progress { seen, pages });
+        onward = tell(IndexProgress { seen, pages });
         if done.seen == due {
             writer.commit(&standing)?;
             due += due.min(COMMIT_EVERY);
@@ -288,18 +298,18 @@ fn go_on(
     Ok(done)
 }
 
-fn apply(writer: &mut Writer, change: Change, done: &mut Updated) -> Result<(), SearchError> {
+fn apply(writer: &mut Writer, change: IndexChange, done: &mut Updated) -> Result<(), SearchError> {
     done.seen += 1;
     match change {
-        Change::Put(document) => {
+        IndexChange::Put(document) => {
             done.pages += 1;
             writer.put(*document)?;
         }
-        Change::Remove { url, is_asked } => {
+        IndexChange::Remove { url, is_asked } => {
             done.left_out += u64::from(is_asked);
             writer.remove(&url);
         }
-        Change::Keep => {}
+        IndexChange::Keep => {}
     }
     Ok(())
 }

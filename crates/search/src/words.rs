@@ -19,7 +19,7 @@ pub(crate) const NAME: &str = "words";
 
 /// Splits text into folded words.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Words;
+pub(crate) struct WordTokenizer;
 
 /// The words of one text.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct WordStream<'a> {
     token: Token,
 }
 
-impl Tokenizer for Words {
+impl Tokenizer for WordTokenizer {
     type TokenStream<'a> = WordStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {

@@ -77,14 +77,14 @@ impl WriterLock {
 
 /// What writing may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct WriterResources {
     /// Threads that write.
     threads: usize,
     /// Memory of all of them; what does not fit becomes a segment on the disk.
     memory: usize,
 }
 
-impl Room {
+impl WriterResources {
     /// Where nothing else is to be done.
     pub(crate) const ALONE: Self = Self {
         threads: 2,
@@ -99,7 +99,7 @@ impl Room {
 
 /// How far an index is: the payload of its commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Standing {
+pub(crate) struct IndexCheckpoint {
     version: u32,
     /// The file of the archive in which it stands.
     pub(crate) file: String,
@@ -107,7 +107,7 @@ pub(crate) struct Standing {
     pub(crate) position: u64,
 }
 
-impl Standing {
+impl IndexCheckpoint {
     pub(crate) const fn new(file: String, position: u64) -> Self {
         Self {
             version: VERSION,
@@ -117,7 +117,7 @@ impl Standing {
     }
 
     /// Where an index stands; nothing if there is none of this version.
-    pub(crate) fn of(index: &tantivy::Index) -> Option<Self> {
+    pub(crate) fn from_index(index: &tantivy::Index) -> Option<Self> {
         let (schema, _) = Fields::schema();
         let payload = index.load_metas().ok()?.payload?;
         let standing: Self = serde_json::from_str(&payload).ok()?;
@@ -126,7 +126,7 @@ impl Standing {
 
     /// Where the index in a folder stands.
     pub(crate) fn read(folder: &Path) -> Option<Self> {
-        Self::of(&open_engine(folder).ok()?)
+        Self::from_index(&open_engine(folder).ok()?)
     }
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn open_engine(folder: &Path) -> tantivy::Result<tantivy::Index> {
 }
 
 fn teach(index: &tantivy::Index) {
-    let analyzer = TextAnalyzer::builder(words::Words).build();
+    let analyzer = TextAnalyzer::builder(words::WordTokenizer).build();
     index.tokenizers().register(words::NAME, analyzer);
 }
 
@@ -152,7 +152,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Opens the index in a folder, or begins one.
-    pub(crate) fn open(lock: WriterLock, room: Room) -> Result<Self, SearchError> {
+    pub(crate) fn open(lock: WriterLock, room: WriterResources) -> Result<Self, SearchError> {
         match open_engine(&lock.folder) {
             Ok(index) => Self::new(lock, &index, room),
             Err(_) => Self::begin(lock, room),
@@ -160,7 +160,7 @@ impl Writer {
     }
 
     /// Begins an index; what is in the folder is removed.
-    pub(crate) fn begin(lock: WriterLock, room: Room) -> Result<Self, SearchError> {
+    pub(crate) fn begin(lock: WriterLock, room: WriterResources) -> Result<Self, SearchError> {
         let folder = &lock.folder;
         lock.clear().map_err(|source| SearchError::Io {
             path: folder.clone(),
@@ -175,7 +175,11 @@ impl Writer {
         Self::new(lock, &index, room)
     }
 
-    fn new(lock: WriterLock, index: &tantivy::Index, room: Room) -> Result<Self, SearchError> {
+    fn new(
+        lock: WriterLock,
+        index: &tantivy::Index,
+        room: WriterResources,
+    ) -> Result<Self, SearchError> {
         let failed = |source| engine_error(&lock.folder, source);
         let (_, fields) = Fields::schema();
         let writer = index
@@ -211,7 +215,7 @@ impl Writer {
     }
 
     /// Makes everything durable, together with the place that it reaches to.
-    pub(crate) fn commit(&mut self, standing: &Standing) -> Result<(), SearchError> {
+    pub(crate) fn commit(&mut self, standing: &IndexCheckpoint) -> Result<(), SearchError> {
         let failed = |source| engine_error(&self.lock.folder, source);
         let payload = serde_json::to_string(standing).map_err(|error| SearchError::Io {
             path: self.lock.folder.clone(),

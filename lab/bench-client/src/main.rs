@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use clewline::config::FetchConfig;
 use clewline::fetch::{FetchFailure, Fetcher, HttpFetcher, Request};
 use clewline_core::url::CrawlUrl;
+use clewline_job::config::FetchConfig;
 use tokio::sync::OnceCell;
 
 use pack::Packing;

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clewline::Crawl;
-use clewline::config::{Config, Root, Speed};
+use clewline_job::config::{Config, Root, Speed};
 use tempfile::TempDir;
 use terrarium::LiveWeb;
 

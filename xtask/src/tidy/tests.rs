@@ -116,6 +116,11 @@ fn each_rule_of_names_and_leftovers_can_be_broken() {
         "//! A.\npub struct Twin;\npub(crate) enum Twin {}\n",
         &["type names are unique"],
     );
+    check(
+        "crates/clewline/src/lib.rs",
+        "//! A.\npub use clewline_core::*;\n",
+        &["the library shows few names"],
+    );
     for leftover in LEFTOVERS {
         let text = format!("//! A.\n{leftover}\n");
         check("crates/cli/src/a.rs", &text, &["nothing is left over"]);

@@ -1,99 +1,22 @@
 //! One name, one type.
 //!
-//! Owns the rule that a public or crate-visible type has a name of its own within the product, and
-//! the list of names that still break it. Private types and tests are not counted: nobody meets
-//! them outside of their file.
+//! Owns the rule that a public or crate-visible type has a name of its own within the product.
+//! Private types and tests are not counted: nobody meets them outside of their file.
 
 use std::collections::BTreeMap;
 
 use super::source::Source;
 
-/// Names that more than one type has, and how many have it. The list may only shrink: give a new
-/// type a name of its own, and take a name off the list when one type is left.
-const REPEATED: [(&str, usize); 49] = [
-    ("Answer", 2),
-    ("Board", 2),
-    ("Body", 2),
-    ("Buffers", 2),
-    ("Change", 4),
-    ("Counts", 2),
-    ("Draft", 2),
-    ("Earlier", 3),
-    ("End", 2),
-    ("Ending", 2),
-    ("Entry", 2),
-    ("Existing", 2),
-    ("Fate", 2),
-    ("Filter", 2),
-    ("Folded", 2),
-    ("Form", 3),
-    ("Found", 2),
-    ("Hop", 2),
-    ("Index", 2),
-    ("Job", 2),
-    ("Known", 2),
-    ("Media", 2),
-    ("Near", 2),
-    ("Options", 2),
-    ("Outcome", 2),
-    ("Pace", 2),
-    ("Page", 4),
-    ("Pages", 2),
-    ("Part", 3),
-    ("Place", 4),
-    ("Point", 2),
-    ("Progress", 4),
-    ("Reach", 2),
-    ("Request", 2),
-    ("Resolved", 2),
-    ("RobotsState", 2),
-    ("Room", 3),
-    ("Row", 3),
-    ("Source", 3),
-    ("Sources", 3),
-    ("Standing", 3),
-    ("StartTag", 2),
-    ("Step", 2),
-    ("Style", 2),
-    ("Summary", 2),
-    ("Verdict", 2),
-    ("Words", 2),
-    ("Work", 3),
-    ("Written", 2),
-];
-
-/// Types with a name that another type has, unless they are on the list.
+/// Types with a name that another type has.
 pub(super) fn repeated(sources: &[Source]) -> Vec<String> {
     let types = types(sources);
-    let repeated = types
-        .iter()
-        .filter(|(name, files)| files.len() > allowed(name));
+    let repeated = types.iter().filter(|(_, files)| files.len() > 1);
     repeated
         .map(|(name, files)| {
-            let (count, most, files) = (files.len(), allowed(name), files.join(", "));
-            format!("{count} types are called {name}, at most {most} may be: {files}")
+            let (count, files) = (files.len(), files.join(", "));
+            format!("{count} types are called {name}; give each a name of its own: {files}")
         })
         .collect()
-}
-
-/// Names on the list that are repeated less often by now.
-pub(super) fn stale(sources: &[Source]) -> Vec<String> {
-    let types = types(sources);
-    let count = |name: &str| types.get(name).map_or(0, Vec::len);
-    let stale = REPEATED
-        .iter()
-        .filter(|(name, most)| count(name) < *most || *most < 2);
-    stale
-        .map(|(name, most)| {
-            let count = count(name);
-            format!("{name} is listed {most} times and found {count} times; correct the list")
-        })
-        .collect()
-}
-
-fn allowed(name: &str) -> usize {
-    let listed = REPEATED.iter().find(|(listed, _)| *listed == name);
-    listed.map_or(1, |(_, most)| *most)
 }
 
 /// The files in which each name is given to a type.
@@ -172,14 +95,5 @@ mod tests {
             let first = source(&first.path, &first.text);
             assert_eq!(repeated(&[first, second]).len(), count, "{path}");
         }
-    }
-
-    #[test]
-    fn the_list_names_each_name_once_and_nothing_that_is_not_there() {
-        let mut names = REPEATED.map(|(name, _)| name);
-        names.sort_unstable();
-        assert_eq!(names, REPEATED.map(|(name, _)| name), "in order");
-        assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
-        assert_eq!(stale(&[]).len(), REPEATED.len());
     }
 }

@@ -22,7 +22,7 @@ use clewline_html::references::escaped_text;
 use clewline_warc::cdxj::Capture;
 use url::Url;
 
-use crate::output::{Existing, OutputError};
+use crate::output::{ExistingOutput, OutputError};
 use crate::rewrite::{self, Banner, DocumentBody, Guide, Rewritten, Unchanged, Use};
 use clewline_job::archive::{Archive, ArchivedCapture, CaptureContent, ContentError};
 
@@ -54,7 +54,7 @@ pub struct Mirrored {
 pub fn export(
     archive: &Archive,
     folder: &Path,
-    existing: Existing,
+    existing: ExistingOutput,
     complain: &mut dyn FnMut(&str),
     tell: &mut dyn FnMut(u64),
 ) -> Result<Mirrored, OutputError> {
@@ -64,7 +64,7 @@ pub fn export(
     };
     fs::create_dir_all(folder).map_err(output)?;
     let is_empty = place::is_empty(folder).map_err(output)?;
-    if !is_empty && existing == Existing::Keep {
+    if !is_empty && existing == ExistingOutput::Keep {
         let path = folder.to_owned();
         return Err(OutputError::FolderNotEmpty { path });
     }

@@ -40,16 +40,29 @@ fn mirrored(folder: &Path) -> PathBuf {
     let done = export(
         &archive,
         &out,
-        Existing::Keep,
+        ExistingOutput::Keep,
         &mut complain,
         &mut |files| told = files,
     );
     assert!((1..=4).contains(&told), "{told}");
     assert_eq!(done.unwrap().files, 4);
     assert!(complaints.is_empty(), "{complaints:?}");
-    let again = export(&archive, &out, Existing::Keep, &mut |_| {}, &mut |_| {});
+    let again = export(
+        &archive,
+        &out,
+        ExistingOutput::Keep,
+        &mut |_| {},
+        &mut |_| {},
+    );
     assert!(matches!(again, Err(OutputError::FolderNotEmpty { .. })));
-    export(&archive, &out, Existing::Replace, &mut |_| {}, &mut |_| {}).unwrap();
+    export(
+        &archive,
+        &out,
+        ExistingOutput::Replace,
+        &mut |_| {},
+        &mut |_| {},
+    )
+    .unwrap();
     out
 }
 
@@ -95,7 +108,7 @@ fn replaced(folder: &Path, urls: &[&str]) {
     export(
         &archive,
         &folder.join("out"),
-        Existing::Replace,
+        ExistingOutput::Replace,
         &mut |_| {},
         &mut |_| {},
     )
@@ -185,14 +198,28 @@ fn a_planted_link_is_not_followed() {
     let path = place.path().join("c.warc.gz");
     write(&path, &[("https://a.test/", "2020", HTML, b"text")]);
     let archive = Archive::open(&[path]).unwrap();
-    let error = export(&archive, &out, Existing::Replace, &mut |_| {}, &mut |_| {}).unwrap_err();
+    let error = export(
+        &archive,
+        &out,
+        ExistingOutput::Replace,
+        &mut |_| {},
+        &mut |_| {},
+    )
+    .unwrap_err();
     assert!(error.to_string().contains("symbolic link"), "{error}");
     assert!(error.to_string().contains("a.test"), "{error}");
     assert_eq!(files_below(&outside), [""; 0]);
     // The same for the folder in which the mirror grows.
     fs::remove_file(out.join("a.test")).unwrap();
     std::os::unix::fs::symlink(&outside, out.join(".clewline-part")).unwrap();
-    export(&archive, &out, Existing::Replace, &mut |_| {}, &mut |_| {}).unwrap();
+    export(
+        &archive,
+        &out,
+        ExistingOutput::Replace,
+        &mut |_| {},
+        &mut |_| {},
+    )
+    .unwrap();
     assert_eq!(files_below(&outside), [""; 0]);
     assert_eq!(files_below(&out), ["a.test/index.html", "index.html"]);
 }
@@ -218,7 +245,14 @@ fn a_mirror_has_its_names_only_when_it_is_whole() {
         .unwrap();
     assert_eq!(seen.len(), 2, "a killed mirror left this: {seen:?}");
     // What is left of it is no reason to refuse, and goes.
-    export(&archive, &out, Existing::Keep, &mut |_| {}, &mut |_| {}).unwrap();
+    export(
+        &archive,
+        &out,
+        ExistingOutput::Keep,
+        &mut |_| {},
+        &mut |_| {},
+    )
+    .unwrap();
     let found = files_below(&out);
     assert!(!found.iter().any(|name| name.contains("part")), "{found:?}");
     assert_eq!(found.len(), 3, "{found:?}");

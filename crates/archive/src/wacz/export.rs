@@ -18,7 +18,7 @@ use clewline_warc::{Digest, Moment};
 use serde_json::{Value, json};
 
 use super::zip::ZipWriter;
-use crate::output::{Existing, OutputError};
+use crate::output::{ExistingOutput, OutputError};
 use crate::title;
 
 /// The version of WACZ.
@@ -43,10 +43,10 @@ pub struct PackageSummary {
 pub fn export(
     archive: &Archive,
     path: &Path,
-    existing: Existing,
+    existing: ExistingOutput,
     tell: &mut dyn FnMut(u64, u64),
 ) -> Result<PackageSummary, OutputError> {
-    if existing == Existing::Keep && path.exists() {
+    if existing == ExistingOutput::Keep && path.exists() {
         let path = path.to_owned();
         return Err(OutputError::FileExists { path });
     }
@@ -343,13 +343,13 @@ mod tests {
         write(&other, &[("http://b.test/", "2021", HEAD, titled)]);
         let archive = Archive::open(&[path, other]).unwrap();
         let [first, second] = ["x.wacz", "y.wacz"].map(|name| folder.path().join(name));
-        let packed = export(&archive, &first, Existing::Keep, &mut |_, _| {}).unwrap();
+        let packed = export(&archive, &first, ExistingOutput::Keep, &mut |_, _| {}).unwrap();
         assert_eq!((packed.captures, packed.pages), (2501, 2501));
-        export(&archive, &second, Existing::Keep, &mut |_, _| {}).unwrap();
+        export(&archive, &second, ExistingOutput::Keep, &mut |_, _| {}).unwrap();
         assert!(fs::read(&first).unwrap() == fs::read(&second).unwrap());
-        let refused = export(&archive, &first, Existing::Keep, &mut |_, _| {});
+        let refused = export(&archive, &first, ExistingOutput::Keep, &mut |_, _| {});
         assert!(matches!(refused, Err(OutputError::FileExists { .. })));
-        export(&archive, &first, Existing::Replace, &mut |_, _| {}).unwrap();
+        export(&archive, &first, ExistingOutput::Replace, &mut |_, _| {}).unwrap();
 
         // All members are stored as they are.
         let package = fs::read(&first).unwrap();
@@ -383,7 +383,7 @@ mod tests {
         }
         let archive = Archive::open(&paths).unwrap();
         let package = folder.path().join("x.wacz");
-        export(&archive, &package, Existing::Keep, &mut |_, _| {}).unwrap();
+        export(&archive, &package, ExistingOutput::Keep, &mut |_, _| {}).unwrap();
         let read: &ReadAnswer<'_> = &|_, header, _| {
             let record = serde_json::json!({
                 "v": 1, "url": header.target()?, "key": "000102030405060708090a0b0c0d0e0f",

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use clewline_core::frontier::HostSummary;
 use clewline_core::url::CrawlUrl;
+pub(crate) use clewline_job::why::RobotsSaying;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -150,20 +151,6 @@ pub(crate) struct Sight {
     /// The template that it belongs to was given up as a trap: in words.
     #[serde(default)]
     pub(crate) trap: Option<String>,
-}
-
-/// What a robots.txt says of one URL.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RobotsSaying {
-    /// It may be fetched.
-    pub allowed: bool,
-    /// The line that decided, if one did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<u32>,
-    /// The text of that line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
 }
 
 /// Steers a crawl from anywhere. A crawl that has ended takes no notice.

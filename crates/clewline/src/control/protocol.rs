@@ -23,7 +23,7 @@ pub(crate) const LONGEST_ANSWER: usize = 4 * 1024 * 1024;
 /// What can be asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Request {
+pub(crate) enum ControlRequest {
     Status,
     Look(CrawlUrl),
     Pause,
@@ -35,7 +35,7 @@ pub(crate) enum Request {
 /// What is answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Answer {
+pub(crate) enum ControlAnswer {
     Status(Box<Status>),
     Sight(Box<Sight>),
     Done,
@@ -104,7 +104,7 @@ mod tests {
 
     const SOON: Duration = Duration::from_millis(50);
 
-    fn received(bytes: &[u8], longest: usize) -> io::Result<Request> {
+    fn received(bytes: &[u8], longest: usize) -> io::Result<ControlRequest> {
         let (mut near, mut far) = UnixStream::pair().unwrap();
         far.write_all(bytes).unwrap();
         receive(&mut near, longest, SOON)
@@ -113,13 +113,13 @@ mod tests {
     #[test]
     fn requests_come_back_as_they_were_sent() {
         for request in [
-            Request::Status,
-            Request::Look(CrawlUrl::parse("http://a.test/x").unwrap()),
-            Request::Pause,
-            Request::Continue,
-            Request::Stop,
-            Request::Change(Change::Rate(5.0)),
-            Request::Change(Change::MaxPages(None)),
+            ControlRequest::Status,
+            ControlRequest::Look(CrawlUrl::parse("http://a.test/x").unwrap()),
+            ControlRequest::Pause,
+            ControlRequest::Continue,
+            ControlRequest::Stop,
+            ControlRequest::Change(Change::Rate(5.0)),
+            ControlRequest::Change(Change::MaxPages(None)),
         ] {
             let mut line = Vec::new();
             send(&mut line, &request).unwrap();
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(kind(b"\"unknown\"\n"), io::ErrorKind::InvalidData);
         let (mut near, far) = UnixStream::pair().unwrap();
         drop(far);
-        let gone = receive::<Request>(&mut near, 100, SOON).unwrap_err();
+        let gone = receive::<ControlRequest>(&mut near, 100, SOON).unwrap_err();
         assert_eq!(gone.kind(), io::ErrorKind::UnexpectedEof);
     }
 }

@@ -4,34 +4,34 @@
 //! process, for a job folder.
 
 use super::Change;
-use super::protocol::{Answer, Request};
+use super::protocol::{ControlAnswer, ControlRequest};
 use super::server::ask;
 use crate::stored::{JobError, StoredJob};
 
 impl StoredJob {
     /// The running crawl hands out nothing more until [`StoredJob::go_on`].
     pub fn pause(&self) -> Result<(), JobError> {
-        self.order(&Request::Pause)
+        self.order(&ControlRequest::Pause)
     }
 
     /// The running crawl goes on after a pause.
     pub fn go_on(&self) -> Result<(), JobError> {
-        self.order(&Request::Continue)
+        self.order(&ControlRequest::Continue)
     }
 
     /// The running crawl ends as after a first Ctrl-C.
     pub fn stop(&self) -> Result<(), JobError> {
-        self.order(&Request::Stop)
+        self.order(&ControlRequest::Stop)
     }
 
     /// The running crawl goes on with another figure, which is also kept for later runs.
     pub fn change(&self, change: Change) -> Result<(), JobError> {
-        self.order(&Request::Change(change))
+        self.order(&ControlRequest::Change(change))
     }
 
-    fn order(&self, request: &Request) -> Result<(), JobError> {
+    fn order(&self, request: &ControlRequest) -> Result<(), JobError> {
         match ask(self, request)? {
-            Answer::Done => Ok(()),
+            ControlAnswer::Done => Ok(()),
             _ => Err(self.nonsense()),
         }
     }

@@ -14,9 +14,11 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::protocol::{Answer, LONGEST_ANSWER, LONGEST_REQUEST, Request, receive, send};
+use super::protocol::{
+    ControlAnswer, ControlRequest, LONGEST_ANSWER, LONGEST_REQUEST, receive, send,
+};
 use super::{Control, ControlError, socket};
-use crate::crawl::GRACE;
+use crate::crawl::Crawl;
 use crate::stored::{JobError, StoredJob};
 
 /// Connections that are served at the same time.
@@ -93,7 +95,7 @@ fn listen(listener: &UnixListener, end: &UnixStream, control: &Control) {
 fn admit(mut stream: UnixStream, control: Control, busy: &Arc<AtomicUsize>) {
     if busy.fetch_add(1, Ordering::AcqRel) >= MOST_CONNECTIONS {
         busy.fetch_sub(1, Ordering::AcqRel);
-        let refusal = Answer::Refused("too many ask at the same time; try again".into());
+        let refusal = ControlAnswer::Refused("too many ask at the same time; try again".into());
         stream
             .set_write_timeout(Some(Duration::from_millis(100)))
             .ok();
@@ -119,7 +121,7 @@ fn serve(stream: &mut UnixStream, control: &Control) -> io::Result<()> {
     let request = match receive(stream, LONGEST_REQUEST, REQUEST_TIME) {
         Ok(request) => request,
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            let refusal = Answer::Refused(format!("the request is not understood: {error}"));
+            let refusal = ControlAnswer::Refused(format!("the request is not understood: {error}"));
             return send(stream, &refusal);
         }
         Err(error) => return Err(error),
@@ -127,36 +129,36 @@ fn serve(stream: &mut UnixStream, control: &Control) -> io::Result<()> {
     send(stream, &answer(request, control))
 }
 
-fn answer(request: Request, control: &Control) -> Answer {
+fn answer(request: ControlRequest, control: &Control) -> ControlAnswer {
     let answered = match request {
-        Request::Status => control
+        ControlRequest::Status => control
             .status()
-            .map(|status| Answer::Status(Box::new(status))),
-        Request::Look(url) => control
+            .map(|status| ControlAnswer::Status(Box::new(status))),
+        ControlRequest::Look(url) => control
             .look(url)
-            .map(|sight| Answer::Sight(Box::new(sight))),
-        Request::Change(change) => control.change(change).map(|()| Answer::Done),
-        Request::Pause => {
+            .map(|sight| ControlAnswer::Sight(Box::new(sight))),
+        ControlRequest::Change(change) => control.change(change).map(|()| ControlAnswer::Done),
+        ControlRequest::Pause => {
             control.pause();
-            Ok(Answer::Done)
+            Ok(ControlAnswer::Done)
         }
-        Request::Continue => {
+        ControlRequest::Continue => {
             control.go_on();
-            Ok(Answer::Done)
+            Ok(ControlAnswer::Done)
         }
-        Request::Stop => {
-            control.stop(GRACE);
-            Ok(Answer::Done)
+        ControlRequest::Stop => {
+            control.stop(Crawl::GRACE);
+            Ok(ControlAnswer::Done)
         }
     };
     answered.unwrap_or_else(|error| match error {
-        ControlError::Ended => Answer::Ending,
-        error => Answer::Refused(error.to_string()),
+        ControlError::Ended => ControlAnswer::Ending,
+        error => ControlAnswer::Refused(error.to_string()),
     })
 }
 
 /// Asks the crawl that runs in a folder.
-pub(crate) fn ask(job: &StoredJob, request: &Request) -> Result<Answer, JobError> {
+pub(crate) fn ask(job: &StoredJob, request: &ControlRequest) -> Result<ControlAnswer, JobError> {
     let Some(owner) = job.owner()? else {
         return Err(JobError::NotRunning(job.path.clone()));
     };
@@ -166,8 +168,8 @@ pub(crate) fn ask(job: &StoredJob, request: &Request) -> Result<Answer, JobError
         receive(&mut stream, LONGEST_ANSWER, ANSWER_TIME)
     });
     match asked {
-        Ok(Answer::Refused(why)) => Err(JobError::Refused(why)),
-        Ok(Answer::Ending) => Err(JobError::Ending(job.path.clone())),
+        Ok(ControlAnswer::Refused(why)) => Err(JobError::Refused(why)),
+        Ok(ControlAnswer::Ending) => Err(JobError::Ending(job.path.clone())),
         Ok(answer) => Ok(answer),
         // It may have ended between the two questions.
         Err(_) if job.owner()?.is_none() => Err(JobError::NotRunning(job.path.clone())),
@@ -189,7 +191,7 @@ mod tests {
     use crate::engine::Message;
     use crate::folder::STATE;
 
-    fn said(job: &Path, line: &[u8]) -> io::Result<Answer> {
+    fn said(job: &Path, line: &[u8]) -> io::Result<ControlAnswer> {
         let mut stream = socket::connect(job)?;
         stream.write_all(line)?;
         receive(&mut stream, LONGEST_ANSWER, REQUEST_TIME)
@@ -204,20 +206,23 @@ mod tests {
         let connect = |_| socket::connect(place.path()).unwrap();
         let silent: Vec<UnixStream> = (0..MOST_CONNECTIONS).map(connect).collect();
         let refused = said(place.path(), b"\"pause\"\n").unwrap();
-        assert!(matches!(refused, Answer::Refused(why) if why.contains("too many")));
+        assert!(matches!(refused, ControlAnswer::Refused(why) if why.contains("too many")));
         drop(silent);
         // Their threads end in a moment.
         let done = (0..10_000)
             .filter_map(|_| said(place.path(), b"\"pause\"\n").ok())
-            .find(|answer| *answer == Answer::Done);
-        assert_eq!(done, Some(Answer::Done));
+            .find(|answer| *answer == ControlAnswer::Done);
+        assert_eq!(done, Some(ControlAnswer::Done));
         assert!(matches!(inbox.recv(), Ok(Message::Asked(Asked::Pause))));
         let nonsense = said(place.path(), b"{\"change\":{\"rate\":\"x\"}}\n").unwrap();
-        assert!(matches!(nonsense, Answer::Refused(why) if why.contains("not understood")));
+        assert!(matches!(nonsense, ControlAnswer::Refused(why) if why.contains("not understood")));
         assert!(inbox.try_recv().is_err());
         // An engine that is gone is said to be.
         drop(inbox);
-        assert_eq!(said(place.path(), b"\"status\"\n").unwrap(), Answer::Ending);
+        assert_eq!(
+            said(place.path(), b"\"status\"\n").unwrap(),
+            ControlAnswer::Ending
+        );
         drop(server);
         assert!(socket::connect(place.path()).is_err());
     }

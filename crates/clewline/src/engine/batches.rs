@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clewline_core::frontier::{Moment, Sealed, Store};
 
-use super::log_writer::{Batch, Word, Written};
+use super::log_writer::{Batch, Word, WrittenBatch};
 use super::{Engine, EngineError, Event, Message, state};
 
 /// A batch is handed to the logs after this time …
@@ -70,7 +70,7 @@ impl<S: Store> Engine<S> {
     }
 
     /// A batch is durable: now it counts.
-    fn commit(&mut self, mut written: Written) {
+    fn commit(&mut self, mut written: WrittenBatch) {
         self.log_writer.written();
         self.frontier.committed();
         for entry in &written.entries {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clewline_core::frontier::{Hold, Moment, Origin, Site, Store, Summary};
+use clewline_core::frontier::{FrontierSummary, Hold, Moment, Origin, Site, Store};
 use clewline_core::key::HostId;
 use clewline_core::robots::Robots;
 use clewline_core::url::CrawlUrl;
@@ -29,7 +29,7 @@ pub(super) struct ControlState {
     pub(super) hold: Option<Hold>,
     paused: bool,
     progress: Progress,
-    summary: Option<(Moment, Summary)>,
+    summary: Option<(Moment, FrontierSummary)>,
     ends: Vec<(&'static str, u64)>,
     folder: Option<Arc<JobFolder>>,
 }
@@ -110,7 +110,7 @@ impl<S: Store> Engine<S> {
         self.frontier.adopt(&rules, now).map_err(state)?;
         if let Change::Concurrency(number) = change {
             descriptors::share_out(number as usize);
-            self.room = Room::of(descriptors::room_for(number as usize));
+            self.room = Room::new(descriptors::room_for(number as usize));
         }
         self.config = config;
         self.control_state.summary = None;
@@ -159,12 +159,12 @@ impl<S: Store> Engine<S> {
             time_left: self
                 .time_left(now, pages_per_second)
                 .map(|left| left.as_secs_f64()),
-            figures: Figures::of(&self.config),
+            figures: Figures::from_config(&self.config),
             summary: self.summary(now).clone(),
         }
     }
 
-    fn summary(&mut self, now: Moment) -> &Summary {
+    fn summary(&mut self, now: Moment) -> &FrontierSummary {
         let kept = KEPT_PER_LANE.saturating_mul(self.frontier.active() as u32);
         let last = self.control_state.summary.take();
         let fresh = last.filter(|(made, _)| now < *made + kept);

@@ -15,7 +15,7 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// What changed since the last look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum DiskChange {
     /// Less than that is free now.
     Low {
         /// Bytes that are free.
@@ -51,7 +51,7 @@ impl DiskWatch {
     }
 
     /// Looks, if it is time to.
-    pub(super) fn look(&mut self, now: Moment) -> Option<Change> {
+    pub(super) fn look(&mut self, now: Moment) -> Option<DiskChange> {
         let folder = self.folder.as_deref()?;
         if self.looked.is_some_and(|last| now < last + EVERY) {
             return None;
@@ -62,13 +62,13 @@ impl DiskWatch {
         self.judge(free)
     }
 
-    fn judge(&mut self, free: u64) -> Option<Change> {
+    fn judge(&mut self, free: u64) -> Option<DiskChange> {
         let low = free < self.least;
         let changed = std::mem::replace(&mut self.low, low) != low;
         changed.then_some(if low {
-            Change::Low { free }
+            DiskChange::Low { free }
         } else {
-            Change::Fine
+            DiskChange::Fine
         })
     }
 }
@@ -81,17 +81,20 @@ mod tests {
     fn tells_only_what_changes() {
         let mut watch = DiskWatch::new(Some(Path::new(".")), 1000);
         assert_eq!(watch.judge(5000), None);
-        assert_eq!(watch.judge(999), Some(Change::Low { free: 999 }));
+        assert_eq!(watch.judge(999), Some(DiskChange::Low { free: 999 }));
         assert!(watch.is_low());
         assert_eq!(watch.judge(10), None);
-        assert_eq!(watch.judge(1000), Some(Change::Fine));
+        assert_eq!(watch.judge(1000), Some(DiskChange::Fine));
         assert!(!watch.is_low());
     }
 
     #[test]
     fn looks_once_a_second_and_only_where_there_is_a_folder() {
         let mut watch = DiskWatch::new(Some(Path::new(".")), u64::MAX);
-        assert!(matches!(watch.look(Moment::ZERO), Some(Change::Low { .. })));
+        assert!(matches!(
+            watch.look(Moment::ZERO),
+            Some(DiskChange::Low { .. })
+        ));
         watch.low = false;
         assert_eq!(watch.look(Moment::from_millis(900)), None);
         assert!(watch.look(Moment::from_secs(1)).is_some());

@@ -7,13 +7,13 @@ use std::thread::{self, JoinHandle};
 
 use clewline_core::frontier::Store;
 
-use super::{Engine, EngineError, Outcome};
+use super::{CrawlOutcome, Engine, EngineError};
 use crate::clock::timestamp;
 use crate::report::{RunFacts, StoppedBy};
 
 impl<S: Store + Send + 'static> Engine<S> {
     /// Crawls to the end. What stops it early is part of the outcome: what was done counts.
-    pub(crate) fn run(mut self) -> Outcome {
+    pub(crate) fn run(mut self) -> CrawlOutcome {
         let ended = self.work().and_then(|stopped_by| {
             self.task_pool.abandon();
             self.flush().map(|()| stopped_by)
@@ -29,7 +29,7 @@ impl<S: Store + Send + 'static> Engine<S> {
         }))
     }
 
-    fn outcome(mut self, ended: Result<StoppedBy, EngineError>) -> Outcome {
+    fn outcome(mut self, ended: Result<StoppedBy, EngineError>) -> CrawlOutcome {
         let counts = self.frontier.counts();
         for (reason, count) in self.frontier.refused() {
             self.tally.refuse(reason, count);
@@ -68,7 +68,7 @@ impl<S: Store + Send + 'static> Engine<S> {
             notes,
         };
         self.delivery.finish();
-        Outcome {
+        CrawlOutcome {
             config: self.config,
             tally: self.tally,
             facts,

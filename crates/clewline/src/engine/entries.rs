@@ -12,8 +12,9 @@ use clewline_core::outcome::Outcome;
 
 use super::runner::JobResult;
 use crate::clock::{rfc3339, timestamp};
+use crate::entry::Entry;
 use crate::fetch::Timings;
-use crate::record::{EarlierTry, Entry, FORMAT, OutcomeKind, PhaseMillis, Record};
+use crate::record::{EarlierTry, FORMAT, OutcomeKind, PhaseMillis, Record};
 
 /// Phases in milliseconds; `total` runs from hand-out to the last byte.
 fn phases(timings: &Timings, total: Option<Duration>) -> PhaseMillis {

@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use super::Message;
 use crate::descriptors;
+use crate::entry::Entry;
 use crate::exchange::Exchange;
 use crate::failpoint::{Point, pass};
 use crate::log::{Log, Offset};
-use crate::record::Entry;
 use crate::witness::Witness;
 
 /// Batches handed over at a time: one is written, and the next is there when it is done. While
@@ -43,7 +43,7 @@ pub(super) struct Batch {
 
 /// A batch that is durable, and where each log ends after it.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct WrittenBatch {
     pub(super) entries: Vec<Entry>,
     pub(super) offsets: Vec<(&'static str, u64)>,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Written {
 #[derive(Debug)]
 pub(crate) enum Word {
     /// A batch is durable.
-    Written(Written),
+    Written(WrittenBatch),
     /// Nothing can be written for lack of room; it is tried again and again.
     NoRoom(String),
     /// There is room again.
@@ -187,7 +187,7 @@ impl WriterThread {
     fn write_patiently(
         &mut self,
         mut batch: Batch,
-    ) -> Result<Written, Box<dyn Error + Send + Sync>> {
+    ) -> Result<WrittenBatch, Box<dyn Error + Send + Sync>> {
         let mut waited = false;
         loop {
             match self.write(&mut batch) {
@@ -198,7 +198,7 @@ impl WriterThread {
                     self.offsets.clone_from(&offsets);
                     // What is written need not wait in memory until the engine looks.
                     batch.entries.iter_mut().for_each(Entry::forget_bytes);
-                    return Ok(Written {
+                    return Ok(WrittenBatch {
                         entries: batch.entries,
                         offsets,
                     });

@@ -31,7 +31,8 @@ use std::time::Duration;
 
 use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
 use clewline_core::frontier::{
-    End, Ending, Excuse, Finished, Frontier, Job, JobId, Moment, Next, Note, Settled, Store, Work,
+    End, Ending, Excuse, FetchJob, Finished, Frontier, JobId, Moment, Next, Note, Settled, Store,
+    Work,
 };
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
@@ -39,19 +40,22 @@ use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::{Clock, slept, unix_seconds};
-use crate::config::{Config, Trusted, Way};
+use crate::config::Config;
 use crate::control::Asked;
 use crate::descriptors;
+use crate::entry::Entry;
 use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::{Fetcher, SlotDemand};
 use crate::folder::JobFolder;
-use crate::leases::Board;
+use crate::leases::LeaseBoard;
 use crate::log::Log;
 use crate::page::Page;
 use crate::previous::PreviousCrawl;
-use crate::record::{Entry, OutcomeKind, Record};
+use crate::record::{OutcomeKind, Record};
 use crate::report::{RunFacts, StoppedBy, Tally};
+use crate::store::StoreError;
+use crate::trusted::{Trusted, Way};
 use crate::witness::Witness;
 
 use batches::BATCH_SIZE;
@@ -69,7 +73,7 @@ use progress::Meter;
 pub use progress::{Event, Progress};
 use resume_notes::ResumeNotes;
 pub(crate) use resume_notes::{
-    COOKIES_NOTE, Earlier, FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
+    COOKIES_NOTE, EarlierRuns, FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
 };
 use room::Room;
 use runner::{JobResult, JobRunner, Pausing, RequestExtras};
@@ -95,6 +99,24 @@ pub enum EngineError {
     /// Threads or the runtime could not be started.
     #[error("the crawl cannot be started: {0}")]
     Start(#[source] io::Error),
+}
+
+impl EngineError {
+    /// Whether the state of the crawl is the trouble, and not the room for its results.
+    pub fn is_about_state(&self) -> bool {
+        match self {
+            Self::State(_) => true,
+            Self::Write(cause) => cause
+                .downcast_ref::<StoreError>()
+                .is_some_and(|error| std::error::Error::source(error).is_none_or(is_no_io)),
+            Self::Start(_) => false,
+        }
+    }
+}
+
+fn is_no_io(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    !causes.any(|cause| cause.downcast_ref::<io::Error>().is_some())
 }
 
 fn state<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {
@@ -126,8 +148,8 @@ pub(crate) struct Parts<S> {
     pub(crate) past: Option<PreviousCrawl>,
     pub(crate) cookies: CookieJar,
     pub(crate) frontier: Frontier<S>,
-    pub(crate) earlier: Earlier,
-    pub(crate) leases: Option<Board>,
+    pub(crate) earlier: EarlierRuns,
+    pub(crate) leases: Option<LeaseBoard>,
     pub(crate) folder: Option<Arc<JobFolder>>,
     pub(crate) witness: Option<Witness>,
     pub(crate) observer: Observer,
@@ -141,7 +163,7 @@ pub(crate) type Observer = Box<dyn FnMut(Event<'_>) + Send>;
 
 /// How a crawl ended.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct CrawlOutcome {
     /// As it was in the end: some of it can be changed on the way.
     pub(crate) config: Config,
     pub(crate) tally: Tally,
@@ -185,7 +207,7 @@ pub(crate) struct Engine<S> {
     no_room: bool,
     disk: DiskWatch,
     held: Arc<MemoryBudget>,
-    leases: Option<Board>,
+    leases: Option<LeaseBoard>,
     suspend_detector: SuspendDetector,
     control_state: ControlState,
 }
@@ -207,7 +229,7 @@ impl<S: Store> Engine<S> {
             runner,
             completions: Arc::clone(&completions),
         };
-        let room = Room::of(descriptors::room_for(config.limits.concurrency as usize));
+        let room = Room::new(descriptors::room_for(config.limits.concurrency as usize));
         Ok(Self {
             log_writer: LogWriter::start(parts.logs, parts.witness, parts.outbox)
                 .map_err(EngineError::Start)?,
@@ -346,7 +368,7 @@ impl<S: Store> Engine<S> {
         Ok(())
     }
 
-    fn start(&mut self, job: Job) {
+    fn start(&mut self, job: FetchJob) {
         let mut extras = match &job.work {
             Work::Resolve { .. } => RequestExtras::default(),
             Work::Page { url, .. } | Work::Robots { url, .. } => self.extras(job.id, url),

@@ -25,7 +25,7 @@ pub(crate) const JOB_NOTE: &str = "job";
 
 /// What earlier runs of the same job did.
 #[derive(Debug)]
-pub(crate) struct Earlier {
+pub(crate) struct EarlierRuns {
     pub(crate) resumed: bool,
     pub(crate) tally: Tally,
     pub(crate) tally_offset: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Earlier {
     pub(crate) repaired: Vec<String>,
 }
 
-impl Default for Earlier {
+impl Default for EarlierRuns {
     fn default() -> Self {
         Self {
             resumed: false,
@@ -67,7 +67,7 @@ pub(super) struct ResumeNotes {
 }
 
 impl ResumeNotes {
-    pub(super) fn new(earlier: &Earlier) -> Self {
+    pub(super) fn new(earlier: &EarlierRuns) -> Self {
         Self {
             spent: earlier.spent,
             started_at: earlier.started_at.clone(),

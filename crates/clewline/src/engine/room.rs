@@ -7,7 +7,7 @@
 use clewline_core::frontier::{Moment, Store};
 
 use super::batches::{BATCH_SIZE, BATCH_TIME, LINKS_PER_RECORD};
-use super::disk::Change;
+use super::disk::DiskChange;
 use super::{Engine, Event};
 use crate::clock::slept;
 
@@ -23,7 +23,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    pub(super) const fn of(most: usize) -> Self {
+    pub(super) const fn new(most: usize) -> Self {
         Self {
             now: most,
             most,
@@ -104,14 +104,14 @@ impl<S: Store> Engine<S> {
     /// Pauses before the disk is full, and goes on when it is not.
     pub(super) fn watch_disk(&mut self, now: Moment) {
         match self.disk.look(now) {
-            Some(Change::Low { free }) => {
+            Some(DiskChange::Low { free }) => {
                 let why = format!(
                     "only {} MB are free on the disk, less than --min-free",
                     free / 1_000_000
                 );
                 (self.observer)(Event::NoRoom(&why));
             }
-            Some(Change::Fine) => (self.observer)(Event::RoomAgain),
+            Some(DiskChange::Fine) => (self.observer)(Event::RoomAgain),
             None => {}
         }
     }
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn shortage_narrows_and_answers_widen_again() {
-        let mut room = Room::of(100);
+        let mut room = Room::new(100);
         room.narrow(80);
         assert_eq!(room.now, 60);
         room.narrow(80);

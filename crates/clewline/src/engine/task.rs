@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
-use clewline_core::frontier::{Ending, Failure, Job};
+use clewline_core::frontier::{Ending, Failure, FetchJob};
 use clewline_core::outcome::FailureClass;
 use futures_util::FutureExt;
 
@@ -23,7 +23,7 @@ pub(super) struct TaskContext {
 /// Does a job and sends its end to the engine.
 pub(super) fn run(
     context: Arc<TaskContext>,
-    job: Job,
+    job: FetchJob,
     extras: RequestExtras,
 ) -> impl Future<Output = ()> + Send {
     let id = job.id;
@@ -55,7 +55,7 @@ fn internal(panic: &(dyn std::any::Any + Send)) -> Failure {
 mod tests {
     use super::*;
 
-    fn room<F: Future>(_: impl Fn(Arc<TaskContext>, Job, RequestExtras) -> F) -> usize {
+    fn room<F: Future>(_: impl Fn(Arc<TaskContext>, FetchJob, RequestExtras) -> F) -> usize {
         size_of::<F>()
     }
 

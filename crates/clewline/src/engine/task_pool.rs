@@ -8,7 +8,7 @@
 use std::io;
 use std::sync::Arc;
 
-use clewline_core::frontier::Job;
+use clewline_core::frontier::FetchJob;
 use tokio::runtime::Runtime;
 
 use super::completions::CompletionQueue;
@@ -32,7 +32,7 @@ pub(super) struct TaskPool {
     /// None once the tasks were abandoned.
     runtime: Option<Runtime>,
     context: Arc<TaskContext>,
-    waiting: Vec<(Job, RequestExtras)>,
+    waiting: Vec<(FetchJob, RequestExtras)>,
 }
 
 impl TaskPool {
@@ -55,7 +55,7 @@ impl TaskPool {
     }
 
     /// Takes a job on, for the next time something is sent out.
-    pub(super) fn take_on(&mut self, job: Job, extras: RequestExtras) -> Readiness {
+    pub(super) fn take_on(&mut self, job: FetchJob, extras: RequestExtras) -> Readiness {
         self.waiting.push((job, extras));
         if self.waiting.len() >= BATCH {
             Readiness::Full

@@ -15,12 +15,12 @@ const SIZES: usize = 5;
 pub(super) const MOST: usize = LEAST << (SIZES - 1);
 
 #[derive(Debug)]
-pub(super) struct Buffers {
+pub(super) struct SpoolBuffers {
     idle: Mutex<[Vec<Vec<u8>>; SIZES]>,
     bytes: AtomicU64,
 }
 
-impl Buffers {
+impl SpoolBuffers {
     pub(super) const fn new() -> Self {
         Self {
             idle: Mutex::new([const { Vec::new() }; SIZES]),
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn buffers_come_back_empty_and_by_size() {
-        let buffers = Buffers::new();
+        let buffers = SpoolBuffers::new();
         for (room, capacity) in [
             (100, 128),
             (LEAST / 2 + 1, LEAST),
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_stock_is_bounded() {
-        let (buffers, least) = (Buffers::new(), LEAST as u64);
+        let (buffers, least) = (SpoolBuffers::new(), LEAST as u64);
         let taken: Vec<_> = (0..8).map(|_| buffers.take(LEAST, 3 * least)).collect();
         for buffer in taken {
             buffers.give_back(buffer, 3 * least);

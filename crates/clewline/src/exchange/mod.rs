@@ -15,10 +15,10 @@ use std::net::IpAddr;
 use std::time::SystemTime;
 
 use clewline_core::url::CrawlUrl;
-pub use clewline_warc::{Digest, Moment, Truncation};
+pub(crate) use clewline_warc::{Digest, Moment, Truncation};
 
-pub use recorder::{Recorder, Recording};
-pub use spool::{Place, Secrets, Spool, Stored};
+pub(crate) use recorder::{Recorder, Recording};
+pub(crate) use spool::{BytesLocation, Secrets, Spool, Stored};
 
 /// A request and its answer.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use clewline_warc::Digest;
 
-use super::buffers::{self, Buffers};
+use super::buffers::{self, SpoolBuffers};
 use crate::descriptors::Seats;
 
 /// An answer of this size stays in memory, and a larger one while no descriptor is free.
@@ -42,7 +42,7 @@ pub struct Spool {
     secrets: Secrets,
     held: AtomicU64,
     files: AtomicU64,
-    buffers: Buffers,
+    buffers: SpoolBuffers,
     nothing: Digest,
 }
 
@@ -58,7 +58,7 @@ impl Spool {
             secrets,
             held: AtomicU64::new(0),
             files: AtomicU64::new(0),
-            buffers: Buffers::new(),
+            buffers: SpoolBuffers::new(),
             nothing: Digest::sha1(b""),
         }
     }
@@ -156,7 +156,7 @@ pub struct Stored {
 
 /// Where stored bytes are.
 #[derive(Debug, Clone, Copy)]
-pub enum Place<'a> {
+pub enum BytesLocation<'a> {
     /// All of them.
     Memory(&'a [u8]),
     /// In a file, from its beginning.
@@ -189,10 +189,10 @@ impl Stored {
     }
 
     /// Where they are.
-    pub fn place(&self) -> Place<'_> {
+    pub fn place(&self) -> BytesLocation<'_> {
         match &self.file {
-            Some(file) => Place::File(file),
-            None => Place::Memory(&self.memory),
+            Some(file) => BytesLocation::File(file),
+            None => BytesLocation::Memory(&self.memory),
         }
     }
 

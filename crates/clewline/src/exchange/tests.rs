@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clewline_core::url::CrawlUrl;
 
-use super::{Place, Recording, Secrets, Spool, Truncation};
+use super::{BytesLocation, Recording, Secrets, Spool, Truncation};
 use crate::headers::Headers;
 
 fn spool(folder: &std::path::Path, budget: u64) -> Arc<Spool> {
@@ -43,8 +43,8 @@ fn the_limit_of_memory_falls_when_memory_is_short() {
     let spool = spool(folder.path(), 210_000);
     let first = record(&spool, 200_000);
     let second = record(&spool, 100_000);
-    assert!(matches!(first.response.place(), Place::Memory(_)));
-    assert!(matches!(second.response.place(), Place::File(_)));
+    assert!(matches!(first.response.place(), BytesLocation::Memory(_)));
+    assert!(matches!(second.response.place(), BytesLocation::File(_)));
     assert_eq!(spool.held(), first.response.len());
 }
 

@@ -42,12 +42,12 @@ enum Form {
 }
 
 /// Gathers a body.
-pub(super) struct Body {
+pub(super) struct BodyBuffer {
     form: Form,
     is_damaged: bool,
 }
 
-impl Body {
+impl BodyBuffer {
     pub(super) fn plain(limit: usize) -> Self {
         let bounded = Bounded {
             bytes: Vec::new(),

@@ -18,12 +18,7 @@ pub(super) const GUESS: usize = 64 * 1024;
 
 /// The text of an HTML document that came without a header, such as a file; broken bytes become
 /// U+FFFD.
-///
-/// ```
-/// let text = clewline::extract::decoded_html(b"<meta charset=latin1>caf\xe9");
-/// assert_eq!(text, "<meta charset=latin1>caf\u{e9}");
-/// ```
-pub fn decoded_html(bytes: &[u8]) -> Cow<'_, str> {
+pub(super) fn decoded_html(bytes: &[u8]) -> Cow<'_, str> {
     let start = &bytes[..bytes.len().min(PRESCAN)];
     let sample = &bytes[..bytes.len().min(GUESS)];
     let declared = byte_order_mark(bytes).or_else(|| declared_in_html(start));

@@ -52,7 +52,7 @@ pub(super) enum Against {
 
 /// How a text ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Ending {
+pub(super) enum TextEnding {
     /// By itself.
     #[default]
     Whole,
@@ -85,7 +85,7 @@ impl<'a> Reference<'a> {
 
 /// References that were resolved, and the count of those that were not.
 #[derive(Debug, Default)]
-pub(super) struct Resolved {
+pub(super) struct ResolvedLinks {
     pub(super) links: Links,
     pub(super) canonical: Option<CrawlUrl>,
     pub(super) dropped: u64,
@@ -208,9 +208,9 @@ impl Collector {
     }
 
     /// The references of a style sheet.
-    pub(super) fn add_sheet(&mut self, sheet: &str, ending: Ending) {
+    pub(super) fn add_sheet(&mut self, sheet: &str, ending: TextEnding) {
         css::references(sheet, |reference| {
-            if ending == Ending::Cut && reference.range.end == sheet.len() {
+            if ending == TextEnding::Cut && reference.range.end == sheet.len() {
                 return;
             }
             let kind = match reference.kind {
@@ -290,12 +290,12 @@ impl Collector {
         page: &CrawlUrl,
         base: Option<Url>,
         encoding: &'static Encoding,
-    ) -> Resolved {
-        let mut resolved = Resolved {
+    ) -> ResolvedLinks {
+        let mut resolved = ResolvedLinks {
             links: Links::with_capacity(self.references.len(), USUAL_BYTES),
             dropped: self.dropped,
             other: self.other,
-            ..Resolved::default()
+            ..ResolvedLinks::default()
         };
         let mut known = self.known;
         known.clear();

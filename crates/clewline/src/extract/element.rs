@@ -15,7 +15,7 @@ use clewline_html::{Attribute, Name, Namespace, refresh, srcset};
 use encoding_rs::UTF_8;
 use url::Url;
 
-use super::collect::{Collector, Ending, Reference};
+use super::collect::{Collector, Reference, TextEnding};
 use super::directives::Directives;
 use super::html::HtmlPass;
 use super::relation;
@@ -64,7 +64,7 @@ pub(super) struct Findings {
     pub(super) base: Option<Url>,
     pub(super) lazy_images: LazyImages,
     /// How the text ends that is being read.
-    pub(super) ending: Ending,
+    pub(super) ending: TextEnding,
     pub(super) agent: Arc<str>,
     pub(super) directives: Directives,
     pub(super) title: Option<String>,
@@ -86,7 +86,7 @@ impl Findings {
             page,
             base: None,
             lazy_images: LazyImages::Read,
-            ending: Ending::Whole,
+            ending: TextEnding::Whole,
             agent,
             directives: Directives::default(),
             title: None,
@@ -150,13 +150,13 @@ impl Findings {
         let ending = if text.len() < STYLE_BYTES {
             self.ending
         } else {
-            Ending::Cut
+            TextEnding::Cut
         };
         self.style(&text, ending);
     }
 
     /// A style sheet, or the declarations of one element.
-    pub(super) fn style(&mut self, text: &str, ending: Ending) {
+    pub(super) fn style(&mut self, text: &str, ending: TextEnding) {
         self.collector.add_sheet(text, ending);
     }
 
@@ -178,7 +178,7 @@ impl Findings {
         }
         self.plain(Attribute::Background, LinkKind::Image, attributes);
         if let Some(style) = attributes.value(Attribute::Style) {
-            self.style(&style, Ending::Whole);
+            self.style(&style, TextEnding::Whole);
         }
     }
 

@@ -8,10 +8,10 @@ use clewline_core::link::LinkKind;
 use super::collect::{Collector, Reference};
 use super::element::push_bounded;
 use super::sitemap::{FIELD_BYTES, lastmod};
-use super::xml::{End, StartTag, Visitor, walk};
+use super::xml::{Visitor, WalkEnd, XmlStartTag, walk};
 
 /// Reads a feed; its entries are of `kind`, which tells a feed from a feed that is a sitemap.
-pub(super) fn read(text: &str, kind: LinkKind, collector: &mut Collector) -> End {
+pub(super) fn read(text: &str, kind: LinkKind, collector: &mut Collector) -> WalkEnd {
     let mut feed = Feed {
         collector,
         kind,
@@ -74,7 +74,7 @@ impl Feed<'_> {
     }
 
     /// RSS puts the URL into the element, Atom into an attribute (RFC 4287 section 4.2.7).
-    fn link(&mut self, tag: &StartTag<'_, '_>) {
+    fn link(&mut self, tag: &XmlStartTag<'_, '_>) {
         let Some(raw) = tag.attribute("href") else {
             if !self.is_in_image {
                 self.begin(Field::Link);
@@ -108,7 +108,7 @@ impl Feed<'_> {
 }
 
 impl Visitor for Feed<'_> {
-    fn open(&mut self, name: &str, tag: &StartTag<'_, '_>) {
+    fn open(&mut self, name: &str, tag: &XmlStartTag<'_, '_>) {
         match name {
             "item" | "entry" => self.begin_entry(),
             "image" | "textinput" => self.is_in_image = true,

@@ -13,7 +13,7 @@ use clewline_html::references::attribute_value;
 use clewline_html::{Attribute, Name, Namespace, StartTag, TagSink, TextOf, Tokenizer};
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
 
-use super::collect::{Ending, Reference};
+use super::collect::{Reference, TextEnding};
 use super::element::{Attributes, Findings, STYLE_BYTES, TITLE_BYTES};
 use super::recent_links::RecentLinks;
 
@@ -155,7 +155,7 @@ impl TagSink for Reading<'_> {
             (text, self.findings.ending)
         } else {
             let text = decoded_beginning(self.encoding, &bytes);
-            (Cow::Owned(text), Ending::Cut)
+            (Cow::Owned(text), TextEnding::Cut)
         };
         match of {
             TextOf::Title => self.findings.title(&text),

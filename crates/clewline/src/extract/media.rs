@@ -31,7 +31,7 @@ const HTML_BEGINNINGS: [&[u8]; 16] = [
 
 /// The kinds of content that hold links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Media {
+pub(super) enum ContentKind {
     Html,
     Xml,
     Css,
@@ -44,7 +44,7 @@ pub(super) enum Media {
 /// The claim of a response.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Claim {
-    pub(super) media: Media,
+    pub(super) media: ContentKind,
     pub(super) encoding: Option<&'static Encoding>,
 }
 
@@ -58,19 +58,19 @@ pub(super) fn claim(headers: &Headers) -> Claim {
     }
 }
 
-fn media(essence: &str) -> Media {
+fn media(essence: &str) -> ContentKind {
     match essence {
-        "text/html" => Media::Html,
-        "text/css" => Media::Css,
-        "text/xml" | "application/xml" => Media::Xml,
-        "" | "unknown/unknown" | "application/unknown" | "*/*" => Media::Unknown,
-        _ if essence.ends_with("+xml") => Media::Xml,
-        _ => Media::Other,
+        "text/html" => ContentKind::Html,
+        "text/css" => ContentKind::Css,
+        "text/xml" | "application/xml" => ContentKind::Xml,
+        "" | "unknown/unknown" | "application/unknown" | "*/*" => ContentKind::Unknown,
+        _ if essence.ends_with("+xml") => ContentKind::Xml,
+        _ => ContentKind::Other,
     }
 }
 
 /// What an unlabelled body looks like.
-pub(super) fn sniff(bytes: &[u8]) -> Media {
+pub(super) fn sniff(bytes: &[u8]) -> ContentKind {
     let bytes = bytes
         .strip_prefix(b"\xef\xbb\xbf")
         .unwrap_or(bytes)
@@ -84,10 +84,10 @@ pub(super) fn sniff(bytes: &[u8]) -> Media {
         begins(beginning) && matches!(bytes.get(beginning.len()), Some(b' ' | b'>'))
     });
     if is_html || begins(b"<!--") {
-        Media::Html
+        ContentKind::Html
     } else if begins(b"<?xml") {
-        Media::Xml
+        ContentKind::Xml
     } else {
-        Media::Other
+        ContentKind::Other
     }
 }

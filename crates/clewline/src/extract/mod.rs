@@ -26,7 +26,6 @@ use clewline_core::url::CrawlUrl;
 
 use crate::headers::Headers;
 
-pub use charset::decoded_html;
 pub use page::PageExtractor;
 
 /// What is known of a page before its body.

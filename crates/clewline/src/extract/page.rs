@@ -6,18 +6,19 @@
 //! same answer however they are cut, and memory is bounded by the constants here and in the
 //! readers.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use clewline_core::link::LinkKind;
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8};
 
-use super::body::Body;
-use super::collect::{Bounds, Collector, Ending};
+use super::body::BodyBuffer;
+use super::collect::{Bounds, Collector, TextEnding};
 use super::directives::Directives;
 use super::element::{Findings, LazyImages};
 use super::html::HtmlPass;
-use super::media::{self, Claim, Media};
-use super::xml::{self, End};
+use super::media::{self, Claim, ContentKind};
+use super::xml::{self, WalkEnd};
 use super::{Extracted, Extraction, Extractor, PageHead};
 use super::{charset, feed, header_links, sitemap};
 use crate::config::ExtractConfig;
@@ -45,16 +46,29 @@ pub struct PageExtractor {
 }
 
 impl PageExtractor {
+    /// The text of an HTML document that came without a header, such as a file; broken bytes become
+    /// U+FFFD.
+    ///
+    /// ```
+    /// use clewline::extract::PageExtractor;
+    ///
+    /// let text = PageExtractor::decoded_html(b"<meta charset=latin1>caf\xe9");
+    /// assert_eq!(text, "<meta charset=latin1>caf\u{e9}");
+    /// ```
+    pub fn decoded_html(bytes: &[u8]) -> Cow<'_, str> {
+        charset::decoded_html(bytes)
+    }
+
     /// `agent_token` is the name by which pages may address this crawler in robots directives.
     ///
     /// ```
-    /// use clewline::config::ExtractConfig;
     /// use clewline::extract::{Extractor, PageExtractor, PageHead};
     ///
     /// let url = clewline::CrawlUrl::parse("http://example.com/a/").unwrap();
     /// let mut headers = clewline::Headers::default();
     /// headers.push("Content-Type", b"text/html; charset=utf-8");
-    /// let extractor = PageExtractor::new(&ExtractConfig::default(), "clewline");
+    /// let config = clewline_job::config::ExtractConfig::default();
+    /// let extractor = PageExtractor::new(&config, "clewline");
     /// let head = PageHead { url: &url, status: 200, headers: &headers, sitemap: false };
     /// let mut page = extractor.begin(head);
     /// page.feed(b"<title>Hello</title><a hre");
@@ -92,14 +106,14 @@ impl Extractor for PageExtractor {
         findings.directives = directives;
         findings.lazy_images = self.lazy_images;
         let claim = media::claim(head.headers);
-        let is_readable = head.sitemap || claim.media != Media::Other;
+        let is_readable = head.sitemap || claim.media != ContentKind::Other;
         Box::new(PageExtraction {
             claim,
             is_sitemap: head.sitemap,
             findings,
             charset: None,
             query_encoding: UTF_8,
-            ending: Ending::Whole,
+            ending: TextEnding::Whole,
             state: if is_readable {
                 State::Holding(Vec::new())
             } else {
@@ -125,7 +139,7 @@ enum State {
     Holding(Vec<u8>),
     Html(Box<HtmlPass>),
     /// Formats that are read whole at the end.
-    Whole(Body, Format),
+    Whole(BodyBuffer, Format),
 }
 
 struct PageExtraction {
@@ -135,7 +149,7 @@ struct PageExtraction {
     charset: Option<&'static Encoding>,
     query_encoding: &'static Encoding,
     /// How the body ended.
-    ending: Ending,
+    ending: TextEnding,
     state: State,
 }
 
@@ -174,7 +188,7 @@ impl Extraction for PageExtraction {
     }
 
     fn cut(&mut self) {
-        self.ending = Ending::Cut;
+        self.ending = TextEnding::Cut;
     }
 
     fn finish(mut self: Box<Self>) -> Extracted {
@@ -220,18 +234,18 @@ impl PageExtraction {
             return;
         };
         let media = match self.claim.media {
-            Media::Unknown => media::sniff(held),
+            ContentKind::Unknown => media::sniff(held),
             claimed => claimed,
         };
         let (body, format) = match media {
             _ if self.is_sitemap => (
-                Body::perhaps_gzip(held, sitemap::FILE_LIMIT),
+                BodyBuffer::perhaps_gzip(held, sitemap::FILE_LIMIT),
                 Format::Sitemap,
             ),
-            Media::Css => (Body::plain(CSS_LIMIT), Format::Css),
-            Media::Xml => (Body::plain(XML_LIMIT), Format::Xml),
-            Media::Html => return self.decide_html(is_last),
-            Media::Other | Media::Unknown => {
+            ContentKind::Css => (BodyBuffer::plain(CSS_LIMIT), Format::Css),
+            ContentKind::Xml => (BodyBuffer::plain(XML_LIMIT), Format::Xml),
+            ContentKind::Html => return self.decide_html(is_last),
+            ContentKind::Other | ContentKind::Unknown => {
                 self.state = State::Idle;
                 return;
             }
@@ -267,10 +281,10 @@ impl PageExtraction {
         }
     }
 
-    fn read_whole(&mut self, body: Body, format: Format) {
+    fn read_whole(&mut self, body: BodyBuffer, format: Format) {
         let (bytes, problem) = body.finish();
         if problem.is_some() {
-            self.findings.ending = Ending::Cut;
+            self.findings.ending = TextEnding::Cut;
         }
         let declared = match format {
             Format::Css => charset::declared_in_css(&bytes),
@@ -298,8 +312,8 @@ impl PageExtraction {
         let root = xml::root(text).unwrap_or_default();
         if root == "html" || root == "svg" {
             let end = xml::markup(text, &mut self.findings);
-            if end == End::Whole || root == "svg" {
-                return (end != End::Whole).then_some(NOT_XML);
+            if end == WalkEnd::Whole || root == "svg" {
+                return (end != WalkEnd::Whole).then_some(NOT_XML);
             }
             // What claims to be XHTML and is not may still be HTML; links found twice are one.
             let mut pass = HtmlPass::new(UTF_8);
@@ -316,7 +330,7 @@ impl PageExtraction {
             "rss" | "feed" | "rdf" => feed::read(text, LinkKind::Feed, collector),
             _ => xml::hrefs(text, collector),
         };
-        (end != End::Whole).then_some(NOT_XML)
+        (end != WalkEnd::Whole).then_some(NOT_XML)
     }
 
     fn read_sitemap(&mut self, text: &str) -> Option<&'static str> {
@@ -338,6 +352,6 @@ impl PageExtraction {
             "rss" | "feed" | "rdf" => feed::read(text, LinkKind::Sitemap, collector),
             _ => return Some(NOT_A_SITEMAP),
         };
-        (end != End::Whole).then_some(NOT_XML)
+        (end != WalkEnd::Whole).then_some(NOT_XML)
     }
 }

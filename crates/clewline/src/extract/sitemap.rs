@@ -7,9 +7,9 @@
 use clewline_core::link::LinkKind;
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT};
 
-use super::collect::{Bounds, Collector, Ending, Reference};
+use super::collect::{Bounds, Collector, Reference, TextEnding};
 use super::element::push_bounded;
-use super::xml::{End, StartTag, Visitor, walk};
+use super::xml::{Visitor, WalkEnd, XmlStartTag, walk};
 
 /// URLs in one file at the most (sitemaps.org).
 pub(super) const URL_LIMIT: usize = 50_000;
@@ -68,10 +68,10 @@ pub(super) fn add(collector: &mut Collector, sitemap: &CrawlUrl, entry: Referenc
 
 /// Reads a sitemap that is a list of lines. The last line of one that was cut off is half a URL,
 /// which may well lead somewhere.
-pub(super) fn lines(text: &str, ending: Ending, sitemap: &CrawlUrl, collector: &mut Collector) {
+pub(super) fn lines(text: &str, ending: TextEnding, sitemap: &CrawlUrl, collector: &mut Collector) {
     let text = match ending {
-        Ending::Whole => text,
-        Ending::Cut => text.rfind(['\r', '\n']).map_or("", |end| &text[..end]),
+        TextEnding::Whole => text,
+        TextEnding::Cut => text.rfind(['\r', '\n']).map_or("", |end| &text[..end]),
     };
     for line in text.trim_start_matches('\u{feff}').lines().take(URL_LIMIT) {
         add(collector, sitemap, Reference::new(line, LinkKind::Sitemap));
@@ -79,7 +79,7 @@ pub(super) fn lines(text: &str, ending: Ending, sitemap: &CrawlUrl, collector: &
 }
 
 /// Reads a sitemap or an index in XML.
-pub(super) fn read(text: &str, sitemap: &CrawlUrl, collector: &mut Collector) -> End {
+pub(super) fn read(text: &str, sitemap: &CrawlUrl, collector: &mut Collector) -> WalkEnd {
     let mut reader = Entries {
         collector,
         sitemap,
@@ -95,7 +95,7 @@ pub(super) fn read(text: &str, sitemap: &CrawlUrl, collector: &mut Collector) ->
     let end = walk(text, &mut reader);
     // Where the markup broke, the text before the break is whole; where the file simply ends,
     // its last URL may be cut.
-    if end == End::Broken && reader.capture == Some(Field::Location) {
+    if end == WalkEnd::Broken && reader.capture == Some(Field::Location) {
         reader.location = Some(std::mem::take(&mut reader.text));
     }
     reader.emit();
@@ -147,7 +147,7 @@ impl Entries<'_> {
         }
     }
 
-    fn alternate(&mut self, tag: &StartTag<'_, '_>) {
+    fn alternate(&mut self, tag: &XmlStartTag<'_, '_>) {
         let is_alternate = tag
             .attribute("rel")
             .is_some_and(|rel| rel.eq_ignore_ascii_case("alternate"));
@@ -178,7 +178,7 @@ impl Entries<'_> {
 }
 
 impl Visitor for Entries<'_> {
-    fn open(&mut self, name: &str, tag: &StartTag<'_, '_>) {
+    fn open(&mut self, name: &str, tag: &XmlStartTag<'_, '_>) {
         if self.capture == Some(Field::Entry) {
             self.capture = None;
         }

@@ -22,7 +22,7 @@ const DEEPEST: usize = 4096;
 
 /// How a walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum WalkEnd {
     /// At the end of the document.
     Whole,
     /// At the end of a document whose elements do not match up.
@@ -32,9 +32,9 @@ pub(super) enum End {
 }
 
 /// An element's start tag.
-pub(super) struct StartTag<'a, 'b>(&'a BytesStart<'b>);
+pub(super) struct XmlStartTag<'a, 'b>(&'a BytesStart<'b>);
 
-impl StartTag<'_, '_> {
+impl XmlStartTag<'_, '_> {
     /// The value of the attribute of this name, prefix and all, in any case.
     pub(super) fn attribute(&self, name: &str) -> Option<String> {
         self.find(|found| found.eq_ignore_ascii_case(name))
@@ -56,7 +56,7 @@ impl StartTag<'_, '_> {
     }
 }
 
-impl Attributes for StartTag<'_, '_> {
+impl Attributes for XmlStartTag<'_, '_> {
     /// Here the prefix of `xlink:href` is the author's choice.
     fn value(&self, attribute: Wanted) -> Option<Cow<'_, str>> {
         let value = match attribute {
@@ -80,7 +80,7 @@ fn local(name: &str) -> &str {
 
 /// What is told of a document. Names are local and in lower case: namespaces are ignored.
 pub(super) trait Visitor {
-    fn open(&mut self, name: &str, tag: &StartTag<'_, '_>);
+    fn open(&mut self, name: &str, tag: &XmlStartTag<'_, '_>);
 
     fn text(&mut self, text: &str);
 
@@ -128,13 +128,13 @@ pub(super) fn root(text: &str) -> Option<String> {
 }
 
 /// Walks over a document.
-pub(super) fn walk(text: &str, visitor: &mut impl Visitor) -> End {
+pub(super) fn walk(text: &str, visitor: &mut impl Visitor) -> WalkEnd {
     let mut reader = reader(text);
     let mut depth = 0_i64;
     let mut is_uneven = false;
     loop {
         let Ok(event) = reader.read_event() else {
-            return End::Broken;
+            return WalkEnd::Broken;
         };
         match event {
             Event::Start(tag) => {
@@ -155,8 +155,8 @@ pub(super) fn walk(text: &str, visitor: &mut impl Visitor) -> End {
             Event::GeneralRef(reference) => visitor.reference(&reference),
             Event::PI(instruction) => visitor.instruction(&instruction),
             Event::Comment(_) | Event::Decl(_) | Event::DocType(_) => {}
-            Event::Eof if is_uneven || depth != 0 => return End::Uneven,
-            Event::Eof => return End::Whole,
+            Event::Eof if is_uneven || depth != 0 => return WalkEnd::Uneven,
+            Event::Eof => return WalkEnd::Whole,
         }
     }
 }
@@ -164,13 +164,13 @@ pub(super) fn walk(text: &str, visitor: &mut impl Visitor) -> End {
 fn open(visitor: &mut impl Visitor, tag: &BytesStart<'_>) {
     visitor.open(
         &tag.local_name().as_ref().to_ascii_lowercase(),
-        &StartTag(tag),
+        &XmlStartTag(tag),
     );
 }
 
 /// Reads XHTML or SVG. That is not left to the HTML tokenizer, for which `<script src="x"/>` would
 /// begin a script that never ends.
-pub(super) fn markup(text: &str, findings: &mut Findings) -> End {
+pub(super) fn markup(text: &str, findings: &mut Findings) -> WalkEnd {
     let mut visitor = Markup {
         findings,
         inside: Inside::Markup,
@@ -214,7 +214,7 @@ impl Markup<'_> {
 }
 
 impl Visitor for Markup<'_> {
-    fn open(&mut self, name: &str, tag: &StartTag<'_, '_>) {
+    fn open(&mut self, name: &str, tag: &XmlStartTag<'_, '_>) {
         let packed = Name::new(name.as_bytes());
         let (namespace, content) = self.place(packed);
         self.findings.element(packed, namespace, tag);
@@ -265,14 +265,14 @@ impl Visitor for Markup<'_> {
 }
 
 /// Reads XML of which nothing is known but that an `href` is a reference.
-pub(super) fn hrefs(text: &str, collector: &mut Collector) -> End {
+pub(super) fn hrefs(text: &str, collector: &mut Collector) -> WalkEnd {
     walk(text, &mut Hrefs(collector))
 }
 
 struct Hrefs<'a>(&'a mut Collector);
 
 impl Visitor for Hrefs<'_> {
-    fn open(&mut self, name: &str, tag: &StartTag<'_, '_>) {
+    fn open(&mut self, name: &str, tag: &XmlStartTag<'_, '_>) {
         // Drawings stand within other formats, too.
         let kind = match name {
             "image" | "use" | "feimage" => LinkKind::Image,

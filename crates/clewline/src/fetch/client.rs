@@ -20,7 +20,7 @@ use super::answer::{Home, HttpBody};
 use super::connect::{Connector, Via};
 use super::dns::{Dns, QUESTION_SEATS, Unresolved};
 use super::fields::FieldPlan;
-use super::flow::{FirstByte, Flow, Pace};
+use super::flow::{FirstByte, Flow, MinimumRate};
 use super::http1::{
     BodyReader, HeadLimits, Method, RequestHead, ResponseHead, Target, write_request,
 };
@@ -28,7 +28,7 @@ use super::overrides::Overrides;
 use super::pool::{Pool, Route};
 use super::proxy::{ProxyKind, ProxySettings};
 use super::silence::Silence;
-use super::wire::{Buffers, Wire};
+use super::wire::{BufferPool, Wire};
 use super::{FetchFailure, Fetcher, Request, Resolution, Response, Timings, tls};
 use crate::config::FetchConfig;
 use crate::exchange::{Recorder, Recording, Secrets};
@@ -94,9 +94,9 @@ pub struct HttpFetcher {
     dns: Dns,
     connector: Connector,
     pub(super) pool: Arc<Pool>,
-    buffers: Arc<Buffers>,
+    buffers: Arc<BufferPool>,
     head_limits: HeadLimits,
-    pub(super) pace: Pace,
+    pub(super) pace: MinimumRate,
     /// Longest time from a request to the first byte.
     first_byte: Duration,
 }
@@ -131,7 +131,7 @@ impl HttpFetcher {
                 bytes: config.max_head,
                 ..HeadLimits::default()
             },
-            pace: Pace::new(config.min_rate, PACE_WINDOW),
+            pace: MinimumRate::new(config.min_rate, PACE_WINDOW),
             first_byte: config.first_byte_timeout.min(LONGEST),
         })
     }

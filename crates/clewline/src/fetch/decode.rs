@@ -11,7 +11,7 @@ mod gzip;
 mod tests;
 
 use clewline_warc::http;
-use codec::{Codec, Fate};
+use codec::{Codec, CodecState};
 
 /// The longest piece that reaches the sink in one call.
 pub(crate) const PIECE: usize = 32 * 1024;
@@ -300,10 +300,10 @@ fn run(
             return Ok(false);
         }
         match step.fate {
-            Fate::Failed(error) => return Err(error),
-            Fate::Ended => *ended = true,
-            Fate::Going if step.read == 0 && step.wrote == 0 => break,
-            Fate::Going => {}
+            CodecState::Failed(error) => return Err(error),
+            CodecState::Ended => *ended = true,
+            CodecState::Going if step.read == 0 && step.wrote == 0 => break,
+            CodecState::Going => {}
         }
     }
     Ok(true)

@@ -20,8 +20,8 @@ use thiserror::Error;
 use tokio::sync::OnceCell;
 
 use super::proxy::is_this_machine;
+use source::DnsSource;
 pub(super) use source::QUESTION_SEATS;
-use source::Source;
 
 /// The longest that an answer is used.
 pub(crate) const LONGEST_TTL: Duration = Duration::from_hours(24);
@@ -59,7 +59,7 @@ pub(crate) enum Unresolved {
 
 /// Addresses and until when they count.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FoundAddresses {
     /// IPv4 first; never empty.
     pub(crate) addresses: Arc<[IpAddr]>,
     pub(crate) until: Instant,
@@ -70,7 +70,7 @@ type Answer = (Result<Arc<[IpAddr]>, Unresolved>, Instant);
 
 /// Resolves names and remembers them.
 pub(crate) struct Dns {
-    source: Source,
+    source: DnsSource,
     timeout: Duration,
     cache: Mutex<Cache>,
 }
@@ -87,16 +87,16 @@ impl Dns {
     /// Asks `server`, or those that the system names.
     pub(crate) fn new(server: Option<SocketAddr>, timeout: Duration) -> Self {
         Self {
-            source: Source::new(server, timeout),
+            source: DnsSource::new(server, timeout),
             timeout,
             cache: Mutex::default(),
         }
     }
 
     /// The addresses of a host in serialised form.
-    pub(crate) async fn resolve(&self, host: &str) -> Result<Found, Unresolved> {
+    pub(crate) async fn resolve(&self, host: &str) -> Result<FoundAddresses, Unresolved> {
         if let Some(addresses) = known(host) {
-            return Ok(Found {
+            return Ok(FoundAddresses {
                 addresses,
                 until: Instant::now() + LONGEST_TTL,
             });
@@ -104,7 +104,7 @@ impl Dns {
         // Whoever comes first asks, the others wait. If the first gives up, the next one asks.
         let slot = self.slot(host);
         let (answer, until) = slot.get_or_init(|| self.ask(host)).await.clone();
-        answer.map(|addresses| Found { addresses, until })
+        answer.map(|addresses| FoundAddresses { addresses, until })
     }
 
     fn slot(&self, host: &str) -> Arc<OnceCell<Answer>> {

@@ -12,13 +12,13 @@ use tokio::time::timeout_at;
 
 use super::http1::{FramingError, HeadLimits, HeadReader, HeadStep, ResponseHead};
 use super::silence::{Silence, is_trickle};
-use super::wire::{Buffers, Input, Wire};
+use super::wire::{BufferPool, Input, Wire};
 use super::{FetchFailure, Timings};
 use crate::exchange::Recorder;
 
 /// The slowest that an answer may come, once it has begun.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pace {
+pub(crate) struct MinimumRate {
     /// Bytes that each window must bring; zero asks for nothing.
     needed: u64,
     window: Duration,
@@ -26,7 +26,7 @@ pub(crate) struct Pace {
     bytes: u64,
 }
 
-impl Pace {
+impl MinimumRate {
     /// At least `rate` bytes per second, on average over each window of waiting.
     pub(crate) fn new(rate: u64, window: Duration) -> Self {
         Self {
@@ -81,7 +81,7 @@ pub(crate) struct Flow {
     pub(super) wire: Wire,
     pub(super) input: Input,
     deadline: Instant,
-    pace: Pace,
+    pace: MinimumRate,
     pub(super) silence: Silence,
     pub(super) first_byte: FirstByte,
     pub(super) timings: Timings,
@@ -92,10 +92,10 @@ pub(crate) struct Flow {
 impl Flow {
     pub(crate) fn new(
         wire: Wire,
-        buffers: Arc<Buffers>,
+        buffers: Arc<BufferPool>,
         timings: Timings,
         deadline: Instant,
-        pace: Pace,
+        pace: MinimumRate,
     ) -> Self {
         Self {
             wire,

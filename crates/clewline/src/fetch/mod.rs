@@ -5,6 +5,7 @@
 
 mod answer;
 mod client;
+mod condition;
 mod connect;
 pub(crate) mod decode;
 mod dns;
@@ -34,10 +35,11 @@ use futures_util::future::BoxFuture;
 use crate::exchange::Recording;
 use crate::headers::Headers;
 
-pub use client::{FetchSetupError, HttpFetcher};
-pub use pauses::Pauses;
-pub(crate) use silence::Silence;
-pub use silence::SlotDemand;
+pub(crate) use client::FetchSetupError;
+pub use client::HttpFetcher;
+pub(crate) use condition::Condition;
+pub(crate) use pauses::Pauses;
+pub(crate) use silence::{Silence, SlotDemand};
 
 /// The addresses of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,15 +100,6 @@ impl Request {
             }),
         }
     }
-}
-
-/// What a server recognises the earlier state of a page by (RFC 9110 section 13.1).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Condition {
-    /// The `ETag` of then, for `If-None-Match`.
-    pub etag: Option<String>,
-    /// The `Last-Modified` of then, for `If-Modified-Since`.
-    pub last_modified: Option<String>,
 }
 
 /// The head of an answer, and the body still to be read.

@@ -14,7 +14,7 @@ use std::time::Duration;
 use clewline_core::outcome::FailureClass;
 use clewline_core::url::CrawlUrl;
 
-use super::flow::Pace;
+use super::flow::MinimumRate;
 use super::proxy::ProxySettings;
 use super::{BodyTally, FetchFailure, Fetcher, HttpFetcher, Request, Response, SlotDemand};
 use crate::config::FetchConfig;
@@ -33,7 +33,7 @@ fn fetcher(config: &FetchConfig) -> HttpFetcher {
 /// The same, with a shorter window for the minimum rate.
 fn impatient(rate: u64) -> HttpFetcher {
     let mut fetcher = fetcher(&FetchConfig::default());
-    fetcher.pace = Pace::new(rate, HASTE);
+    fetcher.pace = MinimumRate::new(rate, HASTE);
     fetcher
 }
 

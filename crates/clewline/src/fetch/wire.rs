@@ -40,7 +40,7 @@ pub(crate) enum Stream {
 /// Buffers that no connection needs at the moment. What was handed out of one may still be read;
 /// then whoever takes the buffer gets other memory for it.
 #[derive(Debug, Default)]
-pub(crate) struct Buffers {
+pub(crate) struct BufferPool {
     spare: Mutex<Vec<BytesMut>>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Buffers {
 pub(crate) struct Input {
     bytes: BytesMut,
     holding: Holding,
-    buffers: Arc<Buffers>,
+    buffers: Arc<BufferPool>,
 }
 
 /// What an input has for its bytes.
@@ -134,7 +134,7 @@ impl Wire {
     }
 }
 
-impl Buffers {
+impl BufferPool {
     fn take(&self) -> BytesMut {
         let spare = self
             .spare
@@ -154,7 +154,7 @@ impl Buffers {
 
 impl Input {
     /// Nothing yet, and no buffer.
-    pub(crate) fn new(buffers: Arc<Buffers>) -> Self {
+    pub(crate) fn new(buffers: Arc<BufferPool>) -> Self {
         Self {
             bytes: BytesMut::new(),
             holding: Holding::Nothing,
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn what_was_handed_out_stays_and_its_place_is_used_again() {
-        let buffers = Arc::new(Buffers::default());
+        let buffers = Arc::new(BufferPool::default());
         let mut input = Input::new(Arc::clone(&buffers));
         read(&mut input, b"head and body");
         let place = input.unread().as_ptr();
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_buffer_that_grew_is_not_kept() {
-        let buffers = Arc::new(Buffers::default());
+        let buffers = Arc::new(BufferPool::default());
         let mut input = Input::new(Arc::clone(&buffers));
         for _ in 0..3 {
             read(&mut input, &vec![b'h'; READ - 1]);

@@ -16,7 +16,7 @@ fn folders_are_refused_or_replaced_by_their_marker() {
     let again = |overwrite| JobFolder::open(&path, &config(overwrite));
     assert!(matches!(again(false), Err(FolderError::InUse { .. })));
     let close = |standing| folder.close(&config(false), standing, "finished");
-    close(Standing::Finished).unwrap();
+    close(FolderState::Finished).unwrap();
     drop(folder);
     assert!(matches!(again(false), Err(FolderError::Finished(_))));
     fs::write(path.join("urls.jsonl"), "old").unwrap();
@@ -30,7 +30,7 @@ fn a_crawl_that_reached_nothing_is_in_nobodys_way() {
     let path = place.path().join("a.crawl");
     let folder = JobFolder::open(&path, &config(false)).unwrap();
     let close = |standing| folder.close(&config(false), standing, "finished");
-    close(Standing::Unreached).unwrap();
+    close(FolderState::Unreached).unwrap();
     drop(folder);
     fs::write(path.join("urls.jsonl"), "old").unwrap();
     JobFolder::open(&path, &config(false)).unwrap();

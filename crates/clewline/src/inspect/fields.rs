@@ -5,8 +5,8 @@
 use clewline_warc::MediaType;
 use encoding_rs::Encoding;
 
-use super::CharsetSource;
 use crate::headers::Headers;
+use clewline_job::inspection::CharsetSource;
 
 /// What stands instead of a secret.
 const SECRET: &str = "(secret)";

@@ -8,14 +8,14 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use clewline_core::frontier::{Ending, Failure};
+use clewline_core::frontier::Ending;
 use clewline_core::link::Link;
 use clewline_core::outcome::is_redirect_status;
 use clewline_core::url::CrawlUrl;
 
 use super::fields::{charset_source, shown};
-use super::{Hop, HopFailure, PageFacts, Phases};
 use crate::engine::runner::{JobResult, WholeAnswer};
+use clewline_job::inspection::{Hop, PageFacts, Phases};
 
 /// A page that was read.
 pub(super) struct Reading {
@@ -107,44 +107,7 @@ impl Sent {
                     .map(|total| millis(total) + resolve.unwrap_or_default()),
             },
             wire_bytes,
-            ..Hop::unasked(&self.url, self.started)
-        }
-    }
-}
-
-impl From<&Failure> for HopFailure {
-    fn from(failure: &Failure) -> Self {
-        Self {
-            class: failure.class,
-            message: failure.message.to_string(),
-        }
-    }
-}
-
-impl Hop {
-    /// A URL that was not asked.
-    pub(super) fn unasked(url: &CrawlUrl, started: Duration) -> Self {
-        Self {
-            url: url.clone(),
-            started: millis(started),
-            address: None,
-            proxied: false,
-            status: None,
-            location: None,
-            headers: Vec::new(),
-            cookies_sent: false,
-            cookies_kept: 0,
-            failure: None,
-            phases: Phases::default(),
-            wire_bytes: 0,
-        }
-    }
-
-    /// The same with a failure.
-    pub(super) fn failed(self, failure: &Failure) -> Self {
-        Self {
-            failure: Some(failure.into()),
-            ..self
+            ..Hop::unasked(&self.url, millis(self.started))
         }
     }
 }

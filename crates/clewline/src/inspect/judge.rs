@@ -7,8 +7,7 @@ use clewline_core::frontier::Admission;
 use clewline_core::link::{Link, LinkKind};
 use clewline_core::outcome::SkipReason;
 
-use super::robots::RobotsFile;
-use super::{JudgedLink, LinkVerdict};
+use clewline_job::inspection::{JudgedLink, LinkVerdict, RobotsFile};
 
 /// How many links are held against robots.txt: a hostile file makes each verdict expensive.
 const JUDGED_BY_ROBOTS: usize = 1_000;

@@ -7,114 +7,16 @@ use clewline_core::frontier::{Answer, Ending};
 use clewline_core::outcome::{Retry, SkipReason};
 use clewline_core::robots::Robots;
 use clewline_core::url::CrawlUrl;
-use serde::Serialize;
+use clewline_job::inspection::{Conclusion, Hop, RobotsFile, RobotsState};
 
+use super::hop::millis;
 use super::visit::Visit;
-use super::{Conclusion, Hop};
 use crate::engine::runner::JobResult;
-
-/// The robots.txt of one origin.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct RobotsFile {
-    /// Whose it is.
-    pub origin: String,
-    /// The requests for it, redirects included.
-    pub hops: Vec<Hop>,
-    /// What came of them.
-    pub state: RobotsState,
-    /// It is shown but not obeyed.
-    pub ignored: bool,
-    /// The group that applies: our own token or `*`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    /// Seconds of Crawl-delay in that group.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub crawl_delay: Option<f64>,
-    /// The sitemaps it names, as written.
-    pub sitemaps: Vec<String>,
-    /// The URLs of the chain on this origin, judged.
-    pub verdicts: Vec<RobotsVerdict>,
-    #[serde(skip)]
-    rules: Option<Robots>,
-}
-
-/// What came of the requests for a robots.txt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RobotsState {
-    /// It was read.
-    Found,
-    /// There is none, so everything is allowed.
-    Absent,
-    /// It could not be read, so nothing is allowed for now.
-    Unreachable,
-}
-
-/// Whether robots.txt allows a URL, and the line that decided.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RobotsVerdict {
-    /// The URL.
-    pub url: CrawlUrl,
-    /// Whether it may be fetched.
-    pub allowed: bool,
-    /// The number of the line that decided, from 1; none if no rule matches.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<u32>,
-    /// The line itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-}
-
-impl RobotsFile {
-    pub(super) fn new(origin: &str) -> Self {
-        Self {
-            origin: origin.to_owned(),
-            hops: Vec::new(),
-            state: RobotsState::Absent,
-            ignored: false,
-            group: None,
-            crawl_delay: None,
-            sitemaps: Vec::new(),
-            verdicts: Vec::new(),
-            rules: None,
-        }
-    }
-
-    /// Takes in the file.
-    pub(super) fn learn(&mut self, rules: Robots) {
-        self.state = RobotsState::Found;
-        self.group = rules.group().map(str::to_owned);
-        self.crawl_delay = rules.crawl_delay().map(|delay| delay.as_secs_f64());
-        self.sitemaps = rules.sitemaps().to_vec();
-        self.rules = Some(rules);
-    }
-
-    /// Whether it is the file for a URL.
-    pub(super) fn covers(&self, url: &CrawlUrl) -> bool {
-        self.origin == url.origin()
-    }
-
-    /// The verdict on a URL of this origin.
-    pub(super) fn verdict(&self, url: &CrawlUrl) -> RobotsVerdict {
-        let verdict = self
-            .rules
-            .as_ref()
-            .map(|rules| rules.verdict(url.path_and_query()));
-        let rule = verdict.and_then(|verdict| verdict.rule);
-        RobotsVerdict {
-            url: url.clone(),
-            allowed: verdict.map_or(self.state != RobotsState::Unreachable, |it| it.allowed),
-            line: rule.map(|rule| rule.line),
-            text: rule.map(|rule| rule.text.to_owned()),
-        }
-    }
-}
 
 impl Visit<'_> {
     /// The end where no robots.txt could be read.
     pub(super) fn robots_unreachable(&mut self) -> Conclusion {
-        let hop = Hop::unasked(&self.at, self.begun.elapsed());
+        let hop = Hop::unasked(&self.at, millis(self.begun.elapsed()));
         self.hops.push(hop);
         let reason = SkipReason::RobotsUnreachable;
         let last = self.files.last_mut().and_then(|file| {

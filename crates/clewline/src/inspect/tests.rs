@@ -10,6 +10,8 @@ use clewline_core::outcome::{FailureClass, SkipReason};
 use terrarium::{Dns, Door, LiveWeb, Page, Reply, Site, Web};
 
 use super::fields::{charset_source, shown};
+use clewline_job::inspection::{CharsetSource, Conclusion, Remark, RobotsState, json};
+
 use super::*;
 use crate::config::{Root, Speed};
 use crate::headers::Headers;

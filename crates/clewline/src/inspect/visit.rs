@@ -12,24 +12,27 @@ use std::time::{Duration, Instant};
 
 use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
 use clewline_core::frontier::{
-    Admission, Ending, Failure, Finished, Frontier, HoldKind, HostRules, Job, MemoryStore, Moment,
-    Next, Note, Patience, Rules, Settled, Work,
+    Admission, Ending, Failure, FetchJob, Finished, Frontier, HoldKind, HostRules, MemoryStore,
+    Moment, Next, Note, Patience, Rules, Settled, Work,
 };
 use clewline_core::limits::Limits;
 use clewline_core::outcome::{FailureClass, Outcome, Retry, SkipReason, is_redirect_status};
 use clewline_core::url::CrawlUrl;
 
+use clewline_job::inspection::{
+    Conclusion, FORMAT, Hop, HopFailure, Inspection, Remark, RobotsFile,
+};
+
 use super::hop::{Reading, Sent, millis};
 use super::judge::judge;
-use super::robots::RobotsFile;
-use super::{Conclusion, FORMAT, Hop, Inspection, Remark};
 use crate::clock::unix_seconds;
-use crate::config::{Config, Root, Trusted, Way};
+use crate::config::{Config, Root};
 use crate::crawl::{CrawlError, load_cookies};
 use crate::engine::runner::{JobResult, JobRunner, RequestExtras};
 use crate::extract::PageExtractor;
 use crate::fetch::HttpFetcher;
 use crate::folder::new_seed;
+use crate::trusted::{Trusted, Way};
 
 /// The longest pause between two requests. A crawl waits as long as it is asked to; these are
 /// the few requests of one person for one page.
@@ -159,7 +162,7 @@ impl<'a> Visit<'a> {
         }
     }
 
-    async fn perform(&mut self, job: Job) -> Option<Conclusion> {
+    async fn perform(&mut self, job: FetchJob) -> Option<Conclusion> {
         self.rotates = false;
         let (step, url, address) = match &job.work {
             Work::Resolve { .. } => return self.resolve(job).await,
@@ -200,7 +203,7 @@ impl<'a> Visit<'a> {
 
     /// Runs a job as a crawl does, but in its full time: nobody waits for its slot, and a request
     /// that was lost on an old connection is sent once more, at once.
-    async fn run_job(&self, mut job: Job, extras: RequestExtras) -> JobResult {
+    async fn run_job(&self, mut job: FetchJob, extras: RequestExtras) -> JobResult {
         job.patience = Patience::Full;
         if let Work::Page { spaced, .. } | Work::Robots { spaced, .. } = &mut job.work {
             *spaced = false;
@@ -232,7 +235,7 @@ impl<'a> Visit<'a> {
         kept
     }
 
-    async fn resolve(&mut self, job: Job) -> Option<Conclusion> {
+    async fn resolve(&mut self, job: FetchJob) -> Option<Conclusion> {
         let (Work::Resolve { url } | Work::Robots { url, .. } | Work::Page { url, .. }) = &job.work;
         let url = url.clone();
         let begun = Instant::now();
@@ -248,7 +251,7 @@ impl<'a> Visit<'a> {
             Ending::Failed(failure) => {
                 let is_next = self.files_next.as_ref() == Some(&url);
                 if let Some(file) = self.files.last_mut().filter(|_| is_next) {
-                    let hop = Hop::unasked(&url, self.begun.elapsed());
+                    let hop = Hop::unasked(&url, millis(self.begun.elapsed()));
                     file.hops.push(hop.failed(failure));
                 }
             }
@@ -307,7 +310,7 @@ impl<'a> Visit<'a> {
             url: tried.clone(),
             ..hop
         });
-        let unasked = || Hop::unasked(tried, self.begun.elapsed()).failed(failure);
+        let unasked = || Hop::unasked(tried, millis(self.begun.elapsed())).failed(failure);
         self.hops.push(hop.unwrap_or_else(unasked));
     }
 
@@ -367,9 +370,9 @@ impl<'a> Visit<'a> {
             self.judge_by_robots(url);
         }
         let conclusion = self.finished(finished);
-        let mut hop = Hop::unasked(url, self.begun.elapsed());
+        let mut hop = Hop::unasked(url, millis(self.begun.elapsed()));
         if let Some(Conclusion::Failed { failure, why }) = &conclusion {
-            hop.failure = Some(super::HopFailure {
+            hop.failure = Some(HopFailure {
                 class: *failure,
                 message: why.clone(),
             });

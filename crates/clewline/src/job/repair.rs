@@ -13,9 +13,10 @@ use crate::crawl::CrawlError;
 use crate::engine::TALLY_NOTE;
 use crate::folder::{FolderError, JobFolder, TAILS};
 use crate::log::archive::{self, Position, Repaired, Tails};
-use crate::log::{LinksReader, Offset, links, urls};
+use crate::log::{Offset, links, urls};
 use crate::rebuild;
 use crate::store::DiskStore;
+use clewline_job::log::LinksReader;
 
 use super::io_at;
 use super::tail::LogEnd;

@@ -27,11 +27,12 @@ use crate::folder::{FolderError, JobFolder, TAILS};
 use crate::log::archive::{self, Position, Tails};
 use crate::log::{Offset, links, urls};
 use crate::memory::MemoryPlan;
-use crate::rebuild::{self, RebuildError};
+use crate::rebuild;
 use crate::record::{OutcomeKind, Record};
 use crate::store::DiskStore;
 use crate::warc_metadata::Noted;
 use crate::witness::{Testimony, Witness};
+use clewline_job::rebuild::RebuildError;
 
 use super::io_at;
 use super::repair::{counted, length_of};

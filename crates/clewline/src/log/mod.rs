@@ -4,7 +4,7 @@
 //! those of `clewline-job`, whose appenders take part in the commit here. A log is written strictly in the order of batches; after a crash it is cut back to the offset that
 //! the store committed. A log refuses to know what a crawl is: it sees entries.
 
-pub mod archive;
+pub(crate) mod archive;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]
@@ -13,13 +13,11 @@ mod tests;
 use std::io;
 use std::sync::Arc;
 
-pub use clewline_job::log::{LinksLog, LinksReader, Offset, UrlsLog, links, records, urls};
-pub(crate) use clewline_job::log::{appender, lines};
+pub use clewline_job::log::Offset;
+pub(crate) use clewline_job::log::{LinksLog, UrlsLog, appender, lines, links, urls};
 
+pub use crate::entry::Entry;
 use crate::exchange::Exchange;
-use crate::record::Entry;
-
-pub use archive::ArchiveLog;
 
 /// An ordered, durable output of settled URLs.
 pub trait Log: Send {

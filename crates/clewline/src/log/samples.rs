@@ -6,7 +6,8 @@ use clewline_core::key::{Key, Keyer};
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
 
-use crate::record::{Entry, Record};
+use crate::entry::Entry;
+use crate::record::Record;
 
 pub(super) fn url(text: &str) -> CrawlUrl {
     CrawlUrl::parse(text).unwrap()

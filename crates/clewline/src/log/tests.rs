@@ -7,6 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::samples;
+use clewline_job::log::{LinksReader, records};
+
 use super::*;
 use crate::record::Record;
 

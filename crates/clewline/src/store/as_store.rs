@@ -6,12 +6,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use clewline_core::frontier::{Class, Entry, LaneRow, Origin, Span, Store, Ticket, Waiting};
+use clewline_core::frontier::{Class, LaneRow, Origin, QueueEntry, Span, Store, Ticket, Waiting};
 use clewline_core::key::{HostId, Key};
 use clewline_core::robots::Robots;
 
-use super::database::{Change, Space, StoreError};
-use super::queue::{Place, Rank, Rest};
+use super::database::{Space, StoreChange, StoreError};
+use super::queue::{Rank, Rest, RowPosition};
 use super::{BATCH, DiskStore, OpenBatch, SealedBatch, Waits, read_robots, robots_key};
 
 /// What a row of the open batch takes in memory beside its entries, in entries: where every link
@@ -35,7 +35,7 @@ impl Store for DiskStore {
         Ok(())
     }
 
-    fn push(&mut self, mut entry: Entry) -> Result<(), StoreError> {
+    fn push(&mut self, mut entry: QueueEntry) -> Result<(), StoreError> {
         let host = entry.key.host();
         let index = self.row_with_room(host, Rank::new(entry.class, entry.depth));
         let (row, packer) = &mut self.open.rows[index];
@@ -64,7 +64,7 @@ impl Store for DiskStore {
         host: HostId,
         span: Span,
         most: usize,
-        into: &mut VecDeque<Entry>,
+        into: &mut VecDeque<QueueEntry>,
     ) -> Result<(), StoreError> {
         let enough = into.len() + most;
         while into.len() < enough
@@ -92,7 +92,7 @@ impl Store for DiskStore {
         Ok(waiting)
     }
 
-    fn settle(&mut self, entry: &Entry) -> Result<(), StoreError> {
+    fn settle(&mut self, entry: &QueueEntry) -> Result<(), StoreError> {
         if let Some(row) = self.rows.get_mut(&entry.ticket.row) {
             let first_change = !row.changed;
             row.settle(entry.ticket.place);
@@ -109,13 +109,14 @@ impl Store for DiskStore {
         is_active: &dyn Fn(HostId) -> bool,
     ) -> Result<Option<HostId>, StoreError> {
         let end = vec![0xff; 25];
-        let is_meant =
-            |place: &Place| place.rank.class() <= span.class && place.rank.depth() <= span.deepest;
+        let is_meant = |place: &RowPosition| {
+            place.rank.class() <= span.class && place.rank.depth() <= span.deepest
+        };
         let (start, mut wrapped) = (self.cursor, false);
         loop {
-            let from = Place::FIRST.key(HostId(self.cursor));
+            let from = RowPosition::FIRST.key(HostId(self.cursor));
             let key = self.database.first(Space::Queue, &from, &end)?;
-            let Some((host, place)) = key.as_deref().and_then(Place::read) else {
+            let Some((host, place)) = key.as_deref().and_then(RowPosition::read) else {
                 self.cursor = 0;
                 if std::mem::replace(&mut wrapped, true) {
                     break;
@@ -201,10 +202,10 @@ impl Store for DiskStore {
         let mut changes = Vec::new();
         let rows = self.seal_rows(&mut changes);
         let (keys, key_rows) = self.keys.seal(self.batch);
-        changes.extend(key_rows.into_iter().map(Change::from));
+        changes.extend(key_rows.into_iter().map(StoreChange::from));
         let OpenBatch { lanes, robots, .. } = std::mem::take(&mut self.open);
         let mut put = |space, key: Vec<u8>, value: Vec<u8>| {
-            changes.push(Change {
+            changes.push(StoreChange {
                 space,
                 key,
                 value: Some(value),

@@ -202,7 +202,7 @@ impl Space {
 
 /// One change: a value, or its removal.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct StoreChange {
     pub(super) space: Space,
     pub(super) key: Vec<u8>,
     pub(super) value: Option<Vec<u8>>,
@@ -329,7 +329,7 @@ impl Handles {
         ]
     }
 
-    fn write(&self, changes: &[Change], stamp: u64) -> fjall::Result<()> {
+    fn write(&self, changes: &[StoreChange], stamp: u64) -> fjall::Result<()> {
         let mut batch = self
             .database
             .batch()
@@ -535,7 +535,7 @@ impl Database {
     }
 
     /// Makes all changes durable, or none. Whoever sealed them waited for the database.
-    pub(super) fn write(&self, changes: &[Change]) -> Result<(), StoreError> {
+    pub(super) fn write(&self, changes: &[StoreChange]) -> Result<(), StoreError> {
         let stamp = self.stamp.fetch_add(1, Ordering::Relaxed) + 1;
         self.change(|handles| handles.write(changes, stamp))
     }

@@ -18,16 +18,16 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use clewline_core::frontier::{Class, Entry, KeyMap, LaneRow, Origin, Sealed};
+use clewline_core::frontier::{Class, KeyMap, LaneRow, Origin, QueueEntry, Sealed};
 use clewline_core::key::{HostId, Keyer};
 use clewline_core::robots::Robots;
 use clewline_core::url::Scheme;
 use clewline_keyset::{KeyRow, KeysOptions, KnownKeys, SavedKeys, SealedKeys};
 
-use database::{Change, Database, Space};
+use database::{Database, Space, StoreChange};
 pub use database::{DiskUse, StoreError};
 use packing::{Packer, unpack};
-use queue::{HostQueue, KnownRow, Place, ROW_ENTRIES, Rank, Rest, ToRead};
+use queue::{HostQueue, KnownRow, ROW_ENTRIES, Rank, Rest, RowPosition, ToRead};
 
 use crate::durable;
 use crate::memory::MemoryPlan;
@@ -45,7 +45,7 @@ const OFFSET: &str = "offset.";
 #[derive(Debug)]
 struct Row {
     host: HostId,
-    place: Place,
+    place: RowPosition,
     settled: Vec<u8>,
     remaining: u32,
     changed: bool,
@@ -55,7 +55,7 @@ struct Row {
 
 impl Row {
     /// A row that lies on disk, as far as it was settled there.
-    fn on_disk(host: HostId, place: Place, settled: Option<Vec<u8>>) -> Self {
+    fn on_disk(host: HostId, place: RowPosition, settled: Option<Vec<u8>>) -> Self {
         Self {
             host,
             place,
@@ -99,7 +99,7 @@ struct OpenBatch {
 /// What is sealed and not durable yet.
 #[derive(Debug)]
 struct Waits {
-    rows: Vec<(HostId, Place)>,
+    rows: Vec<(HostId, RowPosition)>,
     lanes: KeyMap<HostId, LaneRow>,
     robots: Vec<(Vec<u8>, Vec<u8>)>,
 }
@@ -123,7 +123,7 @@ pub struct DiskStore {
 /// A batch on its way to the disk.
 pub struct SealedBatch {
     database: Arc<Database>,
-    changes: Vec<Change>,
+    changes: Vec<StoreChange>,
     keys: SealedKeys,
 }
 
@@ -133,9 +133,9 @@ impl Sealed for SealedBatch {
     fn commit(&mut self, offsets: &[(&'static str, u64)]) -> Result<(), StoreError> {
         let runs = self.keys.prepare()?;
         let own = self.changes.len();
-        self.changes.extend(runs.map(Change::from));
+        self.changes.extend(runs.map(StoreChange::from));
         for (name, offset) in offsets {
-            self.changes.push(Change {
+            self.changes.push(StoreChange {
                 space: Space::Meta,
                 key: format!("{OFFSET}{name}").into_bytes(),
                 value: Some(offset.to_be_bytes().to_vec()),
@@ -150,7 +150,7 @@ impl Sealed for SealedBatch {
     }
 }
 
-impl From<KeyRow> for Change {
+impl From<KeyRow> for StoreChange {
     fn from(row: KeyRow) -> Self {
         Self {
             space: Space::Meta,
@@ -231,12 +231,12 @@ impl DiskStore {
         offsets: &[(&'static str, u64)],
         note: &'static str,
     ) -> Result<(), StoreError> {
-        let mut changes = vec![Change {
+        let mut changes = vec![StoreChange {
             space: Space::Meta,
             key: note.as_bytes().to_vec(),
             value: None,
         }];
-        changes.extend(offsets.iter().map(|(name, offset)| Change {
+        changes.extend(offsets.iter().map(|(name, offset)| StoreChange {
             space: Space::Meta,
             key: format!("{OFFSET}{name}").into_bytes(),
             value: Some(offset.to_be_bytes().to_vec()),
@@ -247,7 +247,7 @@ impl DiskStore {
     /// Begins a row of the open batch.
     fn begin_row(&mut self, host: HostId, rank: Rank) -> usize {
         let part = self.open.rows.len() as u32;
-        let place = Place {
+        let place = RowPosition {
             rank,
             batch: self.batch,
             part,
@@ -297,10 +297,10 @@ impl DiskStore {
     /// Reads a row from disk and takes up to `most` of its entries that are not settled.
     fn read(
         &mut self,
-        (host, place): (HostId, Place),
+        (host, place): (HostId, RowPosition),
         what: ToRead,
         most: usize,
-        into: &mut VecDeque<Entry>,
+        into: &mut VecDeque<QueueEntry>,
     ) -> Result<(), StoreError> {
         let key = place.key(host);
         let bytes = self.database.get(Space::Queue, &key)?;
@@ -335,7 +335,7 @@ impl DiskStore {
     }
 
     /// A row on disk that nobody has taken of in this run.
-    fn begin_read_row(&mut self, host: HostId, place: Place) -> Result<u64, StoreError> {
+    fn begin_read_row(&mut self, host: HostId, place: RowPosition) -> Result<u64, StoreError> {
         let settled = self.database.get(Space::Progress, &place.key(host))?;
         self.next_row += 1;
         let row = Row::on_disk(host, place, settled);
@@ -360,13 +360,13 @@ impl DiskStore {
         }
     }
 
-    fn first_row(&mut self, host: HostId, class: Class) -> Result<Option<Place>, StoreError> {
+    fn first_row(&mut self, host: HostId, class: Class) -> Result<Option<RowPosition>, StoreError> {
         let database = Arc::clone(&self.database);
         self.queue(host).first((host, class), &database)
     }
 
     /// The changes of rows: new ones are written, finished ones removed, others marked.
-    fn seal_rows(&mut self, changes: &mut Vec<Change>) -> Vec<(HostId, Place)> {
+    fn seal_rows(&mut self, changes: &mut Vec<StoreChange>) -> Vec<(HostId, RowPosition)> {
         let mut written = Vec::new();
         for (row, packer) in std::mem::take(&mut self.open.rows) {
             let Some(state) = self.rows.get_mut(&row) else {
@@ -379,7 +379,7 @@ impl DiskStore {
             let key = state.place.key(state.host);
             if state.changed {
                 let value = Some(state.settled.clone());
-                changes.push(Change {
+                changes.push(StoreChange {
                     space: Space::Progress,
                     key: key.clone(),
                     value,
@@ -388,7 +388,7 @@ impl DiskStore {
             state.changed = false;
             state.sealed = true;
             written.push((state.host, state.place));
-            changes.push(Change {
+            changes.push(StoreChange {
                 space: Space::Queue,
                 key,
                 value: Some(packer.into_bytes()),
@@ -404,12 +404,12 @@ impl DiskStore {
             state.changed = false;
             let key = state.place.key(state.host);
             if state.remaining == 0 {
-                changes.push(Change {
+                changes.push(StoreChange {
                     space: Space::Queue,
                     key: key.clone(),
                     value: None,
                 });
-                changes.push(Change {
+                changes.push(StoreChange {
                     space: Space::Progress,
                     key,
                     value: None,
@@ -417,7 +417,7 @@ impl DiskStore {
                 self.rows.remove(&row);
             } else {
                 let value = Some(state.settled.clone());
-                changes.push(Change {
+                changes.push(StoreChange {
                     space: Space::Progress,
                     key,
                     value,

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use clewline_core::frontier::{Attempts, Chain, Entry, Ticket};
+use clewline_core::frontier::{Attempts, Chain, QueueEntry, Ticket};
 use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
@@ -45,7 +45,7 @@ impl Packer {
         self.bytes
     }
 
-    pub(super) fn push(&mut self, entry: &Entry) {
+    pub(super) fn push(&mut self, entry: &QueueEntry) {
         if self.bytes.is_empty() {
             self.bytes.push(VERSION);
         }
@@ -123,7 +123,7 @@ pub(super) fn unpack(
     (row, rank): (u64, Rank),
     keyer: &Keyer,
     is_wanted: impl FnMut(u32) -> bool,
-) -> Result<Vec<Entry>, StoreError> {
+) -> Result<Vec<QueueEntry>, StoreError> {
     let damaged = StoreError::damaged("a row of the queue");
     read_row(bytes, (row, rank), keyer, is_wanted).ok_or(damaged)
 }
@@ -133,12 +133,12 @@ fn read_row(
     (row, rank): (u64, Rank),
     keyer: &Keyer,
     mut is_wanted: impl FnMut(u32) -> bool,
-) -> Option<Vec<Entry>> {
+) -> Option<Vec<QueueEntry>> {
     let (version, mut rest) = bytes.split_first()?;
     if *version != VERSION {
         return None;
     }
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<QueueEntry> = Vec::new();
     let mut last_url: Vec<u8> = Vec::new();
     let mut source = Source::default();
     for place in 0.. {
@@ -151,7 +151,7 @@ fn read_row(
         }
         let url = CrawlUrl::parse(std::str::from_utf8(&last_url).ok()?).ok()?;
         let flags = packed.flags;
-        entries.push(Entry {
+        entries.push(QueueEntry {
             key: keyer.key(&url),
             url,
             kind: packed.kind,
@@ -287,9 +287,9 @@ mod tests {
 
     const RANK: Rank = Rank::normal(4);
 
-    fn entry(url: &str, found_on: Option<&str>) -> Entry {
+    fn entry(url: &str, found_on: Option<&str>) -> QueueEntry {
         let parse = |text: &str| CrawlUrl::parse(text).unwrap();
-        Entry {
+        QueueEntry {
             found_on: found_on.map(|url| Arc::new(parse(url))),
             ..plain_entry(&Keyer::new(3, &[]), parse(url), 4)
         }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use clewline_core::frontier::{Class, Entry};
+use clewline_core::frontier::{Class, QueueEntry};
 use clewline_core::key::HostId;
 
 use super::database::{Database, Space, StoreError};
@@ -48,13 +48,13 @@ impl Rank {
 
 /// The place of a row among its host's rows: rank, batch, number within the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
+pub(super) struct RowPosition {
     pub(super) rank: Rank,
     pub(super) batch: u64,
     pub(super) part: u32,
 }
 
-impl Place {
+impl RowPosition {
     pub(super) const FIRST: Self = Self {
         rank: Rank(0),
         batch: 0,
@@ -112,7 +112,7 @@ impl Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OnDisk {
     Unknown,
-    Next(Place),
+    Next(RowPosition),
     Nothing,
 }
 
@@ -127,7 +127,7 @@ pub(super) struct KnownRow {
 #[derive(Debug)]
 pub(super) enum Rest {
     /// These entries: it is not durable yet.
-    Here(VecDeque<Entry>),
+    Here(VecDeque<QueueEntry>),
     /// What is on disk at this place of the row and behind it: a part was taken.
     From(u32),
 }
@@ -142,12 +142,12 @@ pub(super) enum ToRead {
 /// The rows of one host of which something waits.
 #[derive(Debug)]
 pub(super) struct HostQueue {
-    pub(super) known: BTreeMap<Place, KnownRow>,
+    pub(super) known: BTreeMap<RowPosition, KnownRow>,
     /// For each class.
     on_disk: [OnDisk; Class::ALL.len()],
     /// Up to where the rows of each rank were taken; what is settled behind it is not read
     /// over again.
-    taken: BTreeMap<Rank, Place>,
+    taken: BTreeMap<Rank, RowPosition>,
     /// The host has nothing to do since this batch was open.
     rests_since: Option<u64>,
 }
@@ -184,7 +184,7 @@ impl HostQueue {
         &mut self,
         (host, class): (HostId, Class),
         database: &Database,
-    ) -> Result<Option<Place>, StoreError> {
+    ) -> Result<Option<RowPosition>, StoreError> {
         let at = class as usize;
         if self.on_disk[at] == OnDisk::Unknown {
             self.on_disk[at] = match self.look(host, class, database)? {
@@ -192,7 +192,7 @@ impl HostQueue {
                 None => OnDisk::Nothing,
             };
         }
-        let of_class = Place::first_of(class)..Place::behind(class);
+        let of_class = RowPosition::first_of(class)..RowPosition::behind(class);
         let known = self.known.range(of_class).next().map(|(place, _)| *place);
         Ok(match (known, self.on_disk[at]) {
             (Some(place), OnDisk::Next(other)) => Some(place.min(other)),
@@ -207,9 +207,9 @@ impl HostQueue {
         host: HostId,
         class: Class,
         database: &Database,
-    ) -> Result<Option<Place>, StoreError> {
-        let end = Place::behind(class).key(host);
-        let mut from = Place::first_of(class);
+    ) -> Result<Option<RowPosition>, StoreError> {
+        let end = RowPosition::behind(class).key(host);
+        let mut from = RowPosition::first_of(class);
         loop {
             if let Some(taken) = self.taken.get(&from.rank) {
                 from = from.max(taken.after());
@@ -217,7 +217,8 @@ impl HostQueue {
             let Some(key) = database.first(Space::Queue, &from.key(host), &end)? else {
                 return Ok(None);
             };
-            let (_, place) = Place::read(&key).ok_or(StoreError::damaged("a key of the queue"))?;
+            let (_, place) =
+                RowPosition::read(&key).ok_or(StoreError::damaged("a key of the queue"))?;
             let is_taken = self
                 .taken
                 .get(&place.rank)
@@ -227,9 +228,9 @@ impl HostQueue {
                 return Ok(Some(place));
             }
             from = if is_taken {
-                Place {
+                RowPosition {
                     rank: place.rank,
-                    ..Place::FIRST
+                    ..RowPosition::FIRST
                 }
             } else {
                 place.after()
@@ -240,9 +241,9 @@ impl HostQueue {
     /// Takes up to `most` entries of a row into `into`, or says what must be read for that.
     pub(super) fn take(
         &mut self,
-        place: Place,
+        place: RowPosition,
         most: usize,
-        into: &mut VecDeque<Entry>,
+        into: &mut VecDeque<QueueEntry>,
     ) -> Option<ToRead> {
         let last = self.taken.entry(place.rank).or_insert(place);
         *last = (*last).max(place);
@@ -269,7 +270,7 @@ impl HostQueue {
     }
 
     /// A row was read, and this is what of it still waits.
-    pub(super) fn keep_rest(&mut self, place: Place, row: u64, from: Option<u32>) {
+    pub(super) fn keep_rest(&mut self, place: RowPosition, row: u64, from: Option<u32>) {
         match from {
             Some(from) => {
                 let rest = Rest::From(from);
@@ -283,7 +284,7 @@ impl HostQueue {
 
     /// A row became durable: its entries need not be kept in memory. Answers the row if nobody
     /// has taken of it, so that nothing about it need be kept at all.
-    pub(super) fn let_go(&mut self, place: Place) -> Option<u64> {
+    pub(super) fn let_go(&mut self, place: RowPosition) -> Option<u64> {
         let known = self.known.get_mut(&place)?;
         let is_begun = self
             .taken

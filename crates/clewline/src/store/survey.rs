@@ -9,7 +9,7 @@ use clewline_core::url::CrawlUrl;
 
 use super::database::{Space, StoreError};
 use super::packing::unpack;
-use super::queue::Place;
+use super::queue::RowPosition;
 use super::{DiskStore, Row};
 
 /// Rows that are looked at; each has up to 256 URLs.
@@ -62,7 +62,7 @@ impl DiskStore {
         bytes: &[u8],
     ) -> Result<Option<(HostId, CrawlUrl, u64)>, StoreError> {
         let damaged = StoreError::damaged("a key of the queue");
-        let (host, place) = Place::read(key).ok_or(damaged)?;
+        let (host, place) = RowPosition::read(key).ok_or(damaged)?;
         if place.rank.class() == Class::Withheld {
             return Ok(None);
         }

@@ -24,14 +24,14 @@ fn keyer() -> Keyer {
     Keyer::new(5, &[])
 }
 
-fn entry(host: u8, page: u32, depth: u32) -> Entry {
+fn entry(host: u8, page: u32, depth: u32) -> QueueEntry {
     let url = CrawlUrl::parse(&format!("http://h{host}.test/{page}")).unwrap();
     plain_entry(&keyer(), url, depth)
 }
 
 /// A link that nothing is special about.
-pub(super) fn plain_entry(keyer: &Keyer, url: CrawlUrl, depth: u32) -> Entry {
-    Entry {
+pub(super) fn plain_entry(keyer: &Keyer, url: CrawlUrl, depth: u32) -> QueueEntry {
+    QueueEntry {
         key: keyer.key(&url),
         url,
         kind: LinkKind::Anchor,
@@ -118,7 +118,7 @@ struct Model {
     folder: tempfile::TempDir,
     open: Option<DiskStore>,
     next_page: u32,
-    taken: BTreeMap<String, Entry>,
+    taken: BTreeMap<String, QueueEntry>,
     now: Truth,
     sealed: VecDeque<(SealedBatch, Truth)>,
     durable: Truth,
@@ -469,7 +469,7 @@ fn what_is_withheld_stays_out_of_the_way_and_comes_back() {
         (2, Class::Suspect),
         (3, Class::Withheld),
     ] {
-        let moved = Entry {
+        let moved = QueueEntry {
             class,
             unvouched: class != Class::Normal,
             ..entry(1, page, 9 - page)
@@ -504,7 +504,7 @@ fn what_is_withheld_stays_out_of_the_way_and_comes_back() {
             model.crash();
         }
     }
-    let only_withheld = Entry {
+    let only_withheld = QueueEntry {
         class: Class::Withheld,
         ..entry(2, 1, 0)
     };

@@ -12,19 +12,18 @@ mod tests;
 
 use std::collections::HashMap;
 
-use clewline_core::frontier::{FrontierState, HostSummary, Origin, Rules, Store as _};
+use clewline_core::frontier::{FrontierState, Origin, Rules, Store as _};
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
-use clewline_core::outcome::SkipReason;
 use clewline_core::url::CrawlUrl;
 use clewline_job::lookup::{
     FinishedState, Logs, Lookup, LookupPlan, MOST_COPIED, Sources, log_ends,
 };
-use serde::Serialize;
+pub(crate) use clewline_job::why::{Fate, RedirectHop, Referrer, Why};
 
-use crate::control::protocol::{Answer, Request};
+use crate::control::Sight;
+use crate::control::protocol::{ControlAnswer, ControlRequest};
 use crate::control::server::ask;
-use crate::control::{RobotsSaying, Sight};
 use crate::engine::{FRONTIER_NOTE, given_up, saying, says};
 use crate::folder::io_at;
 use crate::log::{links, urls};
@@ -35,90 +34,6 @@ use crate::stored::{JobError, JobStanding, StoredJob};
 
 /// Hops of a chain of redirects that are followed in each direction.
 const MOST_HOPS: usize = 20;
-
-/// What became of a URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Fate {
-    /// It is settled: there is a record.
-    Recorded,
-    /// It was let in, and waits or is in flight.
-    Queued,
-    /// It was let in, and is withheld as part of a trap.
-    Withheld,
-    /// It was refused, or would be.
-    Refused,
-    /// The crawl never met it, and nothing speaks against it.
-    Unknown,
-}
-
-/// A page that links to the URL.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Referrer {
-    /// The page.
-    pub url: CrawlUrl,
-    /// How it names the URL.
-    pub kind: LinkKind,
-}
-
-/// One answer of a chain of redirects.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Hop {
-    /// The URL that answered.
-    pub url: CrawlUrl,
-    /// Its status.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<u16>,
-}
-
-/// The trail of one URL.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Why {
-    /// The URL that was asked about.
-    pub url: CrawlUrl,
-    /// The form in which the crawl knows it.
-    pub normalised: String,
-    /// Parameters that make no difference, by --drop-params.
-    pub dropped: Vec<String>,
-    /// Its key in the logs.
-    pub key: Key,
-    /// What became of it.
-    pub fate: Fate,
-    /// Why it was refused, or would be.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<SkipReason>,
-    /// The rule that decided, in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
-    /// What the stored robots.txt says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub robots: Option<RobotsSaying>,
-    /// When it was queued: UTC, RFC 3339; none for roots.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queued_at: Option<String>,
-    /// The first pages that link to it.
-    pub referrers: Vec<Referrer>,
-    /// How many links to it there are.
-    pub referrer_count: u64,
-    /// Redirects that led to it, in order.
-    pub before: Vec<Hop>,
-    /// Where its own redirect led, in order.
-    pub after: Vec<Hop>,
-    /// All URLs that redirect to it, the first few.
-    pub redirected_from: Vec<CrawlUrl>,
-    /// How many do.
-    pub redirected_from_count: u64,
-    /// How its host stands, where the crawl runs and the host is active.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub host: Option<HostSummary>,
-    /// Its record.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub record: Option<Record>,
-}
 
 impl StoredJob {
     /// The whole trail of a URL.
@@ -200,8 +115,8 @@ impl StoredJob {
 
     /// What the crawl knows, wherever it keeps that.
     fn sight(&self, url: &CrawlUrl, rules: &Rules) -> Result<Sight, JobError> {
-        match ask(self, &Request::Look(url.clone())) {
-            Ok(Answer::Sight(sight)) => return Ok(*sight),
+        match ask(self, &ControlRequest::Look(url.clone())) {
+            Ok(ControlAnswer::Sight(sight)) => return Ok(*sight),
             Ok(_) => return Err(self.nonsense()),
             Err(JobError::NotRunning(_)) => {}
             Err(error) => return Err(error),
@@ -334,14 +249,14 @@ fn chain(
     logs: &Logs<'_>,
     rules: &Rules,
     step: fn(&Record) -> Option<CrawlUrl>,
-) -> std::io::Result<Vec<Hop>> {
+) -> std::io::Result<Vec<RedirectHop>> {
     let mut visited = vec![record.key];
     let mut hops = Vec::new();
     let mut next = step(record);
     while let Some(url) = next.take().filter(|_| hops.len() < MOST_HOPS) {
         let key = rules.keyer.key(&url);
         let record = logs.records(&[key])?.remove(&key);
-        hops.push(Hop {
+        hops.push(RedirectHop {
             url,
             status: record.as_ref().and_then(|record| record.status),
         });

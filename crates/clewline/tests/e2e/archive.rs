@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use clewline::config::{Compression, Config, Secret};
 use clewline::{Crawl, Summary};
+use clewline_job::config::{Compression, Config, Secret};
 use clewline_warc::RecordKind;
 use clewline_warc::read::{Header, WarcReader};
 use tempfile::TempDir;

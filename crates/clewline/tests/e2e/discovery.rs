@@ -1,8 +1,8 @@
 //! Where links are found: elements, headers, feeds, sitemaps; and which of them are followed.
 
-use clewline::record::OutcomeKind;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::SkipReason;
+use clewline_job::record::OutcomeKind;
 use terrarium::{Coding, Page, Site, Web, encode, links, sitemap, sitemap_index};
 
 use super::support::{Crawled, crawl};
@@ -273,7 +273,7 @@ fn sitemaps_do_not_count_as_pages() {
         config.limits.pages = Some(2);
     });
     assert_eq!(crawled.count("/"), 1);
-    let fetched = |record: &&clewline::record::Record| {
+    let fetched = |record: &&clewline_job::record::Record| {
         record.outcome == OutcomeKind::Fetched && record.kind != LinkKind::SitemapFile
     };
     assert_eq!(crawled.records.iter().filter(fetched).count(), 2);
@@ -281,7 +281,7 @@ fn sitemaps_do_not_count_as_pages() {
 
 #[test]
 fn sitemaps_are_left_alone_on_request() {
-    let check = |change: fn(&mut clewline::config::Config)| {
+    let check = |change: fn(&mut clewline_job::config::Config)| {
         crawl(&mapped().start(), &["a.test/"], change).check_requested(&["a.test/"]);
     };
     check(|config| config.scope.sitemaps = false);

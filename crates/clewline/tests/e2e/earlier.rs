@@ -10,9 +10,9 @@ use std::fs;
 use std::path::Path;
 
 use clewline::Crawl;
-use clewline::config::{Config, Root, Secret, Speed};
-use clewline::record::Record;
-use clewline::report::StoppedBy;
+use clewline_job::config::{Config, Root, Secret, Speed};
+use clewline_job::record::Record;
+use clewline_job::report::StoppedBy;
 use terrarium::{LiveWeb, Page, Site, Web, numbered_links};
 
 use super::support::{PATIENCE, records_in};

@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use clewline::config::{Config, Memory, Reach, Root, Speed};
 use clewline::extract::{Extracted, Extraction, Extractor, PageExtractor, PageHead};
 use clewline::fetch::{FetchFailure, Fetcher, HttpFetcher, Request, Resolution, Response, Timings};
-use clewline::log::{records, urls};
-use clewline::record::{OutcomeKind, Record};
 use clewline::{Crawl, Event};
 use clewline_core::frontier::{HoldKind, Note};
 use clewline_core::outcome::FailureClass;
 use clewline_core::url::CrawlUrl;
+use clewline_job::config::{Config, Memory, Reach, Root, Speed};
+use clewline_job::log::{records, urls};
+use clewline_job::record::{OutcomeKind, Record};
 use futures_util::future::BoxFuture;
 use terrarium::{LiveWeb, Page, Site, Web};
 

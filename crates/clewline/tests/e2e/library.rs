@@ -6,9 +6,9 @@ mod own;
 
 use std::time::Duration;
 
-use clewline::record::OutcomeKind;
-use clewline::report::StoppedBy;
 use clewline::{Crawl, CrawlError, Summary};
+use clewline_job::record::OutcomeKind;
+use clewline_job::report::StoppedBy;
 use terrarium::{LiveWeb, Page, Reply, Site, Step, Web, links, numbered_links};
 
 use super::support::{Crawled, PATIENCE, config, millis, place_of};
@@ -210,7 +210,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_asked() {
         CrawlError::Root(..)
     ));
     let web = Web::new().site("a.test", Site::new()).start();
-    let unbounded = crawl_of(&web, "a.test/").scope(clewline::config::Reach::Any);
+    let unbounded = crawl_of(&web, "a.test/").scope(clewline_job::config::Reach::Any);
     let wrong = unbounded.configure(|config| config.scope.exclude = vec!["(".into()]);
     match error(wrong) {
         CrawlError::Config(problems) => {

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use clewline::config::Reach;
-use clewline::log::urls;
-use clewline::record::OutcomeKind;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason};
+use clewline_job::config::Reach;
+use clewline_job::log::urls;
+use clewline_job::record::OutcomeKind;
 use serde_json::Value;
 use terrarium::{Page, Reply, Site, Web, links, numbered_links};
 

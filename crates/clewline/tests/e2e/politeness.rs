@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use clewline::config::{HostOverride, Reach, Speed};
-use clewline::record::OutcomeKind;
-use clewline::report::StoppedBy;
 use clewline_core::address::Nearness;
 use clewline_core::frontier::Note;
 use clewline_core::outcome::SkipReason;
+use clewline_job::config::{HostOverride, Reach, Speed};
+use clewline_job::record::OutcomeKind;
+use clewline_job::report::StoppedBy;
 use terrarium::{LiveWeb, Log, Page, Reply, Site, Web, links, numbered_links};
 
 use super::support::{Crawled, check_gaps, crawl, millis};
@@ -166,7 +166,7 @@ const MANY: usize = 12;
 fn crawl_many(
     web: &LiveWeb,
     names: &[String],
-    change: impl FnOnce(&mut clewline::config::Config),
+    change: impl FnOnce(&mut clewline_job::config::Config),
 ) -> Crawled {
     let roots: Vec<String> = names.iter().map(|name| format!("{name}/")).collect();
     let roots: Vec<&str> = roots.iter().map(String::as_str).collect();

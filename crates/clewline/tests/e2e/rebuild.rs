@@ -3,11 +3,12 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use clewline::AnswerReader;
 use clewline::Crawl;
-use clewline::config::Compression;
-use clewline::log::records;
-use clewline::rebuild::{Existing, RebuildError, rebuild};
-use clewline::record::OutcomeKind;
+use clewline_job::config::Compression;
+use clewline_job::log::records;
+use clewline_job::rebuild::{Existing, RebuildError};
+use clewline_job::record::OutcomeKind;
 use clewline_warc::{Block, Effort, Encoder, Moment, RecordDraft, RecordId, WarcCompression};
 use terrarium::{LiveWeb, Page, Site, Web, links, numbered_links};
 
@@ -67,7 +68,7 @@ fn what_a_crawl_wrote_comes_out_of_its_archive_again() {
         crawl(Some(10));
         let files = archive(&folder);
         assert!(matches!(
-            rebuild(&files, &folder, Existing::Replaced, &mut |_| {}),
+            AnswerReader::default().rebuild(&files, &folder, Existing::Replaced, &mut |_| {}),
             Err(RebuildError::Unfinished(_))
         ));
         let report = crawl(None).report;
@@ -77,7 +78,9 @@ fn what_a_crawl_wrote_comes_out_of_its_archive_again() {
 
         let elsewhere = place.path().join("b");
         fs::create_dir_all(elsewhere.join("archive")).unwrap();
-        let rebuilt = rebuild(&files, &elsewhere, Existing::Kept, &mut |_| {}).unwrap();
+        let rebuilt = AnswerReader::default()
+            .rebuild(&files, &elsewhere, Existing::Kept, &mut |_| {})
+            .unwrap();
         assert_eq!(rebuilt.lines, report.tally.done);
         assert_eq!((rebuilt.derived, rebuilt.faults), (0, 0), "{rebuilt:?}");
         for (name, before) in MADE.iter().zip(&before) {
@@ -88,7 +91,7 @@ fn what_a_crawl_wrote_comes_out_of_its_archive_again() {
         let left = fs::read_dir(&elsewhere).unwrap().count();
         assert_eq!(left, 4, "nothing else is left");
 
-        let refused = rebuild(&files, &folder, Existing::Kept, &mut |_| {});
+        let refused = AnswerReader::default().rebuild(&files, &folder, Existing::Kept, &mut |_| {});
         assert!(
             matches!(refused, Err(RebuildError::Exists(_))),
             "{refused:?}"
@@ -97,7 +100,9 @@ fn what_a_crawl_wrote_comes_out_of_its_archive_again() {
             fs::remove_file(folder.join(name)).unwrap();
         }
         fs::remove_file(folder.join("report.html")).unwrap();
-        rebuild(&files, &folder, Existing::Kept, &mut |_| {}).unwrap();
+        AnswerReader::default()
+            .rebuild(&files, &folder, Existing::Kept, &mut |_| {})
+            .unwrap();
         for (name, before) in MADE.iter().zip(&before) {
             assert!(fs::read(folder.join(name)).unwrap() == *before, "{name}");
         }
@@ -126,7 +131,9 @@ fn what_others_archived_is_told_as_far_as_it_goes() {
         encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
     }
     let folder = place.path().join("made");
-    let rebuilt = rebuild(&[path], &folder, Existing::Kept, &mut |_| {}).unwrap();
+    let rebuilt = AnswerReader::default()
+        .rebuild(&[path], &folder, Existing::Kept, &mut |_| {})
+        .unwrap();
     assert_eq!(
         (rebuilt.lines, rebuilt.derived, rebuilt.captures),
         (0, 2, 3)

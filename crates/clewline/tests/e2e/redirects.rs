@@ -1,7 +1,7 @@
 //! Redirects, hop by hop, and the cookies that are handed out on the way.
 
-use clewline::record::OutcomeKind;
 use clewline_core::link::LinkKind;
+use clewline_job::record::OutcomeKind;
 use terrarium::{Log, Page, Reply, Site, Web, links};
 
 use super::support::crawl;
@@ -164,7 +164,7 @@ fn cookies_go_back_where_they_came_from() {
         .start();
     let roots = ["a.test/"];
     let crawled = crawl(&web, &roots, |config| {
-        config.scope.reach = clewline::config::Reach::Any;
+        config.scope.reach = clewline_job::config::Reach::Any;
         config.fetch.contact = Some("https://operator.test/".into());
     });
     let sorted = |host: &str, path: &str| {

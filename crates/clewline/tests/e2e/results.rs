@@ -6,12 +6,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use clewline::config::{Config, Secret};
-use clewline::log::LinksReader;
-use clewline::record::{OutcomeKind, Record};
-use clewline::report::StoppedBy;
-use clewline::{CrawlError, FolderError};
+use clewline::CrawlError;
 use clewline_core::link::LinkKind;
+use clewline_job::config::{Config, Secret};
+use clewline_job::folder::FolderError;
+use clewline_job::log::LinksReader;
+use clewline_job::record::{OutcomeKind, Record};
+use clewline_job::report::StoppedBy;
 use terrarium::{LiveWeb, Page, Reply, Site, Web, links};
 
 use super::support::{config, crawl, millis, place_of, records_in, refusal};
@@ -376,7 +377,7 @@ fn no_secret_stays_behind() {
         .site("b.test", Site::new().page("/", Page::html("")))
         .start();
     let crawled = crawl(&web, &["a.test/"], |config| {
-        config.scope.reach = clewline::config::Reach::Any;
+        config.scope.reach = clewline_job::config::Reach::Any;
         config.fetch.contact = Some("https://operator.test/".into());
         config.fetch.user = Some(Secret::new("me:hunter2"));
         config.fetch.headers = vec![("X-Key".into(), Secret::new("hunter2key"))];

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use clewline::config::{Config, MinFree, Reach};
-use clewline::report::StoppedBy;
-use clewline::{Crawl, CrawlError, Event, FolderError, Remedy, Summary};
+use clewline::{Crawl, CrawlError, Event, Summary};
+use clewline_job::config::{Config, MinFree, Reach};
+use clewline_job::folder::{FolderError, Remedy};
+use clewline_job::report::StoppedBy;
 use tempfile::TempDir;
 use terrarium::{LiveWeb, Page, Site, Web, numbered_links};
 

@@ -1,9 +1,9 @@
 //! robots.txt: what is disallowed is never requested, and what cannot be read is not guessed.
 
-use clewline::config::{HostOverride, Reach};
-use clewline::record::OutcomeKind;
 use clewline_core::frontier::Note;
 use clewline_core::outcome::{FailureClass, SkipReason};
+use clewline_job::config::{HostOverride, Reach};
+use clewline_job::record::OutcomeKind;
 use terrarium::{LiveWeb, Page, Reply, Site, Web, links};
 
 use super::support::{Crawled, check_gaps, crawl, millis};

@@ -2,11 +2,11 @@
 
 mod budgets;
 
-use clewline::config::{Config, Reach, Root};
-use clewline::record::OutcomeKind;
 use clewline_core::frontier::Note;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::SkipReason;
+use clewline_job::config::{Config, Reach, Root};
+use clewline_job::record::OutcomeKind;
 use terrarium::{LiveWeb, Page, Site, Web, links, sitemap};
 
 use super::support::{config, crawl, millis, run};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use clewline::config::{Config, Reach};
-use clewline::record::OutcomeKind;
+use clewline_job::config::{Config, Reach};
+use clewline_job::record::OutcomeKind;
 use terrarium::{Door, Page, Site, Web, links, numbered_links};
 
 use super::support::{Crawled, crawl, millis};

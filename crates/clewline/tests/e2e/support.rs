@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use clewline::config::{Config, Root, Speed};
-use clewline::log::{records, urls};
-use clewline::record::{OutcomeKind, Record};
-use clewline::report::{Report, StoppedBy};
 use clewline::{Crawl, CrawlError, Event, Summary};
 use clewline_core::frontier::Note;
 use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
+use clewline_job::config::{Config, Root, Speed};
+use clewline_job::log::{records, urls};
+use clewline_job::record::{OutcomeKind, Record};
+use clewline_job::report::{Report, StoppedBy};
 use tempfile::TempDir;
 use terrarium::{Hit, LiveWeb, Log};
 

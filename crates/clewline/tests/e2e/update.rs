@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use clewline::config::Config;
-use clewline::log::records;
-use clewline::rebuild::{Existing, rebuild};
-use clewline::record::{OutcomeKind, Record};
-use clewline::report::{Listed, Report};
+use clewline::AnswerReader;
 use clewline::{Crawl, CrawlError};
+use clewline_job::config::Config;
+use clewline_job::log::records;
+use clewline_job::rebuild::Existing;
+use clewline_job::record::{OutcomeKind, Record};
+use clewline_job::report::{Listed, Report};
 use clewline_warc::RecordKind;
 use clewline_warc::read::{Header, WarcReader};
 use clewline_warc::verify::Verifier;
@@ -193,13 +194,14 @@ fn what_has_not_changed_is_not_sent_again_and_leads_on() {
     );
 
     let made = town.place.path().join("made");
-    let rebuilt = rebuild(
-        &files(&town.folder("second")),
-        &made,
-        Existing::Kept,
-        &mut |_| {},
-    )
-    .unwrap();
+    let rebuilt = AnswerReader::default()
+        .rebuild(
+            &files(&town.folder("second")),
+            &made,
+            Existing::Kept,
+            &mut |_| {},
+        )
+        .unwrap();
     assert_eq!(rebuilt.faults, 0);
     for (name, original) in [
         ("urls.jsonl", "urls.jsonl"),

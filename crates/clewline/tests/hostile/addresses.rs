@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use clewline::Crawl;
-use clewline::config::{Config, Reach};
 use clewline::fetch::{FetchFailure, Fetcher, HttpFetcher, Request, Resolution, Response};
 use clewline_core::url::CrawlUrl;
+use clewline_job::config::{Config, Reach};
 use futures_util::future::BoxFuture;
 use terrarium::{Dns, LiveWeb, Page, Site, Web};
 

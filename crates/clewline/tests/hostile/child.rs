@@ -7,8 +7,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use clewline::Crawl;
-use clewline::config::{Config, Root};
-use clewline::report::StoppedBy;
+use clewline_job::config::{Config, Root};
+use clewline_job::report::StoppedBy;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use terrarium::{Coding, LiveWeb, Page, Reply, Site, Web};
 

@@ -1,9 +1,9 @@
 //! Pages that are too much: deep, wide, long, mislabelled, or poison to the reader itself.
 
 use clewline::Crawl;
-use clewline::config::ExtractConfig;
 use clewline::extract::{Extracted, Extraction, Extractor, PageExtractor, PageHead};
 use clewline_core::outcome::SkipReason;
+use clewline_job::config::ExtractConfig;
 use terrarium::{Page, Web};
 
 use crate::trial::{Case, beside, check, config, crawl, run};

@@ -1,7 +1,7 @@
 //! Through a proxy: it resolves the names, and still does not open private addresses.
 
 use clewline::Crawl;
-use clewline::config::{Config, Reach, Secret};
+use clewline_job::config::{Config, Reach, Secret};
 use terrarium::{Dns, LiveWeb, Page, Site, Through, Web};
 
 use crate::trial::{beside, config, run};
@@ -113,7 +113,7 @@ fn a_private_root_is_asked_through_the_proxy() {
     let web = web();
     let at = web.socks_proxy();
     let mut config = through(&web, format!("socks5://me:hunter2@{at}"));
-    config.roots = vec![clewline::config::Root::parse(&web.url(DENIED, "/root")).unwrap()];
+    config.roots = vec![clewline_job::config::Root::parse(&web.url(DENIED, "/root")).unwrap()];
     let verdict = run(Crawl::from_config(config));
     assert_eq!(verdict.outcome(&web.url(DENIED, "/root")), "fetched 200");
 }

@@ -2,9 +2,9 @@
 
 use clewline::Crawl;
 use clewline::CrawlError;
-use clewline::config::Reach;
 use clewline_core::outcome::SkipReason;
 use clewline_core::url::UrlError;
+use clewline_job::config::Reach;
 use terrarium::{Page, Reply, Site, Web};
 
 use crate::trial::{Case, beside, check, crawl};

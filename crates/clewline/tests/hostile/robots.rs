@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clewline::Crawl;
-use clewline::config::Reach;
+use clewline_job::config::Reach;
 use terrarium::{LiveWeb, Page, Reply, Site, Step, Web};
 
 use crate::trial::{Verdict, beside, config, crawl, run};

@@ -1,7 +1,7 @@
 //! Credentials and cookies: who gets them, and that nothing keeps them.
 
 use clewline::Crawl;
-use clewline::config::{Config, HostHeaders, Reach, Secret};
+use clewline_job::config::{Config, HostHeaders, Reach, Secret};
 use terrarium::{Hit, LiveWeb, Page, Site, Web};
 
 use crate::trial::{Verdict, crawl};

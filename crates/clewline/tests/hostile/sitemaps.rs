@@ -1,6 +1,6 @@
 //! Sitemaps that expand, nest, loop or list without end.
 
-use clewline::config::Reach;
+use clewline_job::config::Reach;
 use terrarium::{Coding, Page, Web, sitemap, sitemap_index};
 
 use crate::trial::{beside, crawl};

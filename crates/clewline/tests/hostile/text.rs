@@ -74,8 +74,9 @@ fn control_characters_reach_no_output() {
         }
         let coloured = name == "text, colour true";
         let text = String::from_utf8(bytes).expect("outputs are UTF-8");
-        let steering =
-            |c: char| clewline::escape::is_steering(c) && c != '\n' && !(coloured && c == '\u{1b}');
+        let steering = |c: char| {
+            clewline_job::escape::is_steering(c) && c != '\n' && !(coloured && c == '\u{1b}')
+        };
         let at = text.find(steering);
         assert!(
             at.is_none(),

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use clewline::Crawl;
-use clewline::config::Config;
+use clewline_job::config::Config;
 use terrarium::{Certificate, LiveWeb, Page, Site, Web};
 
 use crate::trial::{Verdict, config, outcome, run};

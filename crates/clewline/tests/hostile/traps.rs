@@ -1,8 +1,8 @@
 //! Endless sites: the bounds end them, and the real pages are not crowded out.
 
 use clewline::Crawl;
-use clewline::report::StoppedBy;
 use clewline_core::outcome::SkipReason;
+use clewline_job::report::StoppedBy;
 use terrarium::{Page, Request, Site, Web, links};
 
 use crate::trial::{beside, config, crawl, run, run_at_most};
@@ -123,7 +123,7 @@ fn patterns_are_linear() {
 
 #[test]
 fn patterns_too_large_are_refused_at_the_start() {
-    let mut config = clewline::config::Config::default();
+    let mut config = clewline_job::config::Config::default();
     config.scope.exclude = vec!["(?:a{1000}){1000}".into()];
     let started = Crawl::from_config(config).root("http://127.0.0.1/").run();
     assert!(started.is_err(), "a pattern that needs gigabytes");

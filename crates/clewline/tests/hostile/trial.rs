@@ -9,10 +9,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use clewline::config::{Config, Root, Speed};
-use clewline::record::{OutcomeKind, Record};
-use clewline::report::{Report, StoppedBy, Style};
 use clewline::{Crawl, Summary};
+use clewline_job::config::{Config, Root, Speed};
+use clewline_job::record::{OutcomeKind, Record};
+use clewline_job::report::{Report, StoppedBy, TextStyle};
 use tempfile::TempDir;
 use terrarium::{LiveWeb, Page, Reply, Site, Web};
 
@@ -79,7 +79,7 @@ pub(crate) fn run_at_most(crawl: Crawl) -> Verdict {
 /// The records of a job folder by URL.
 pub(crate) fn read_records(folder: &Path) -> BTreeMap<String, Record> {
     let mut records = BTreeMap::new();
-    for record in clewline::log::records(&folder.join("urls.jsonl")).expect("there is a log") {
+    for record in clewline_job::log::records(&folder.join("urls.jsonl")).expect("there is a log") {
         let record = record.expect("the log is whole");
         let url = record.url.as_str().to_owned();
         let twice = records.insert(url, record);
@@ -127,15 +127,16 @@ impl Verdict {
         let report = self.report();
         for colour in [true, false] {
             let mut text = String::new();
-            let style = Style { colour, width: 100 };
-            clewline::report::text(report, &mut text, style).expect("text can be written");
+            let style = TextStyle { colour, width: 100 };
+            clewline_job::report::text(report, &mut text, style).expect("text can be written");
             outputs.push((format!("text, colour {colour}"), text.into()));
         }
-        let json = clewline::report::json(report).expect("a report is JSON");
+        let json = clewline_job::report::json(report).expect("a report is JSON");
         outputs.push(("json".into(), json.into()));
         let mut list = Vec::new();
         let records = self.records.values().cloned().map(Ok);
-        clewline::report::list(records, &report.facts, &mut list).expect("lists can be written");
+        clewline_job::report::list(records, &report.facts, &mut list)
+            .expect("lists can be written");
         outputs.push(("list".into(), list));
         outputs.push(("debug".into(), format!("{:?}", self.summary).into()));
         outputs

@@ -6,11 +6,11 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use clewline::config::{Config, Reach, Root, Speed};
-use clewline::log::{records, urls};
-use clewline::record::OutcomeKind;
 use clewline::{Crawl, Summary};
 use clewline_core::address::Cidr;
+use clewline_job::config::{Config, Reach, Root, Speed};
+use clewline_job::log::{records, urls};
+use clewline_job::record::OutcomeKind;
 use terrarium::{
     Comparison, Internet, InternetConfig, Limit, LiveInternet, OracleRules, Profile, RefereeRules,
     Seen,
@@ -51,7 +51,7 @@ fn crawl(config: Config) -> Summary {
 /// The lines of `urls.jsonl`, in the oracle's words.
 fn seen(folder: &Path) -> Vec<Seen> {
     let lines = records(&folder.join("crawl").join(urls::FILE)).unwrap();
-    let word = |record: &clewline::record::Record| match record.outcome {
+    let word = |record: &clewline_job::record::Record| match record.outcome {
         OutcomeKind::Fetched => "fetched",
         OutcomeKind::Redirected => "redirected",
         OutcomeKind::Skipped => "skipped",

@@ -11,8 +11,8 @@ mod family;
 use std::time::Duration;
 
 use clewline::Crawl;
-use clewline::config::{Config, Reach, Root, Speed};
 use clewline_core::address::Cidr;
+use clewline_job::config::{Config, Reach, Root, Speed};
 use terrarium::LiveWeb;
 use terrarium::traps::Found;
 

@@ -10,10 +10,10 @@ mod silence;
 
 use std::time::Duration;
 
-use clewline::config::{Config, Reach, Root, Speed};
-use clewline::report::StoppedBy;
 use clewline::{Crawl, Summary};
 use clewline_core::address::Cidr;
+use clewline_job::config::{Config, Reach, Root, Speed};
+use clewline_job::report::StoppedBy;
 use terrarium::trouble::{Order, Trouble};
 use terrarium::{LiveWeb, Log, Web};
 

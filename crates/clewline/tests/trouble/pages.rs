@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use clewline::config::Config;
+use clewline_job::config::Config;
 use terrarium::trouble::Trouble;
 
 use crate::{Outcome, crawl};

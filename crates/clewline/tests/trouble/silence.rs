@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use clewline::Crawl;
-use clewline::config::Config;
+use clewline_job::config::Config;
 use terrarium::Web;
 use terrarium::trouble::{Order, Trouble};
 

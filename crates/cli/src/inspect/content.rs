@@ -8,10 +8,10 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context as _;
-use clewline::escape::visible;
-use clewline::extract::decoded_html;
-use clewline::inspect::Inspection;
+use clewline::extract::PageExtractor;
 use clewline_content::{Content, ContentLimits, ItemRules, ReadingSpeed, Refusal, Url};
+use clewline_job::escape::visible;
+use clewline_job::inspection::Inspection;
 
 use super::write_text;
 use crate::exit::ExitStatus;
@@ -23,7 +23,7 @@ const LARGEST_RULES: u64 = 16 << 20;
 
 /// How much of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum ContentPart {
     Main,
     Whole,
 }
@@ -31,8 +31,8 @@ pub(crate) enum Part {
 /// What is shown of a page's content.
 #[derive(Debug)]
 pub(crate) enum View {
-    Markdown(Part),
-    Text(Part),
+    Markdown(ContentPart),
+    Text(ContentPart),
     Items(ItemRules),
 }
 
@@ -40,9 +40,9 @@ impl View {
     /// The view that the flags ask for.
     pub(crate) fn of(arguments: &ContentArguments) -> anyhow::Result<Option<Self>> {
         let part = if arguments.whole {
-            Part::Whole
+            ContentPart::Whole
         } else {
-            Part::Main
+            ContentPart::Main
         };
         Ok(match &arguments.rules {
             Some(path) => Some(Self::Items(rules(path)?)),
@@ -59,16 +59,16 @@ impl View {
         match self {
             Self::Markdown(part) => {
                 let content = read(match part {
-                    Part::Main => ReadingSpeed::Main,
-                    Part::Whole => ReadingSpeed::Whole,
+                    ContentPart::Main => ReadingSpeed::Main,
+                    ContentPart::Whole => ReadingSpeed::Whole,
                 })?;
                 Ok(content.main.map(|main| main.markdown).unwrap_or_default())
             }
-            Self::Text(Part::Main) => {
+            Self::Text(ContentPart::Main) => {
                 let main = read(ReadingSpeed::Main)?.main;
                 Ok(main.map(|main| main.text + "\n").unwrap_or_default())
             }
-            Self::Text(Part::Whole) => Ok(read(ReadingSpeed::Skim)?.text + "\n"),
+            Self::Text(ContentPart::Whole) => Ok(read(ReadingSpeed::Skim)?.text + "\n"),
             Self::Items(rules) => Ok(json(&rules.items(html, url, &limits)?)),
         }
     }
@@ -81,7 +81,7 @@ pub(crate) fn inspect_file(path: &Path, view: Option<&View>) -> anyhow::Result<E
     let place = path.canonicalize()?;
     let url = Url::from_file_path(&place);
     let url = url.map_err(|()| anyhow::anyhow!("{} is no place for a URL", shown()))?;
-    let html = decoded_html(&bytes);
+    let html = PageExtractor::decoded_html(&bytes);
     let text = match view {
         Some(view) => view.show(&html, &url),
         None => Content::skim(&html, &url, &ContentLimits::default())

@@ -6,11 +6,11 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use clewline::inspect::{
+use clewline_job::inspection::{
     Conclusion, Hop, Inspection, JudgedLink, LinkVerdict, PageFacts, Phases, RobotsFile,
     RobotsState, RobotsVerdict,
 };
-use clewline::report::{Ink, figures};
+use clewline_job::report::{Ink, figures};
 
 use super::words::{
     charset_words, hint, hop_words, link_counts, phase, remark_words, robots_words, verdict_words,
@@ -31,7 +31,7 @@ const TIMES: [usize; 6] = [8, 10, 10, 12, 10, 10];
 
 /// How an explanation is to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Style {
+pub(super) struct RenderStyle {
     pub(super) in_colour: bool,
     pub(super) detail: Detail,
 }
@@ -46,7 +46,7 @@ pub(super) enum Detail {
 }
 
 /// Explains an inspection.
-pub(super) fn text(seen: &Inspection, style: Style) -> String {
+pub(super) fn text(seen: &Inspection, style: RenderStyle) -> String {
     let mut sheet = Sheet {
         text: String::new(),
         style,
@@ -75,7 +75,7 @@ const fn ink_of_status(status: u16) -> Ink {
 /// The paper, and the name of the section that its next line begins.
 struct Sheet {
     text: String,
-    style: Style,
+    style: RenderStyle,
     title: &'static str,
 }
 

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use clewline::inspect::{
+use clewline_core::outcome::SkipReason;
+use clewline_job::inspection::{
     CharsetSource, Hop, JudgedLink, LinkVerdict, Remark, RobotsFile, RobotsState,
 };
-use clewline::report::figures;
-use clewline_core::outcome::SkipReason;
+use clewline_job::report::figures;
 
 use crate::message::shown;
 

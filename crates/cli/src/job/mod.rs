@@ -12,7 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use clewline::{JobError, JobStanding, StoredJob};
+use clewline::{JobError, StoredJob};
+use clewline_job::JobStanding;
 
 use crate::Failure;
 use crate::exit::ExitStatus;

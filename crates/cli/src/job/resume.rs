@@ -4,13 +4,14 @@
 //! stood in a file, so that flags win over it by the same rules as over `clewline.toml`; what
 //! has no flag is taken over as it is.
 
-use clewline::config::Config;
-use clewline::{JobStanding, StoredJob};
+use clewline::StoredJob;
+use clewline_job::JobStanding;
+use clewline_job::config::Config;
 
 use crate::exit::ExitStatus;
 use crate::flags::ResumeArguments;
 use crate::message::Speaker;
-use crate::resolve::{Environment, Resolved, Talk, resolve};
+use crate::resolve::{Environment, ResolvedSettings, Talk, resolve};
 use crate::settings::SettingMark::NewCrawl;
 use crate::settings::all;
 use crate::settings::file::FileSettings;
@@ -62,7 +63,7 @@ pub(crate) fn resume(arguments: ResumeArguments) -> Result<ExitStatus, Failure> 
 }
 
 /// The stored configuration with the flags over it.
-fn combined(flags: Layer, job: &StoredJob) -> Result<Resolved, Vec<Problem>> {
+fn combined(flags: Layer, job: &StoredJob) -> Result<ResolvedSettings, Vec<Problem>> {
     let stored = &job.config;
     let lower = FileSettings {
         layer: Layer::of_job(stored),

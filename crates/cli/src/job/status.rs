@@ -5,9 +5,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use clewline::report::figures;
-use clewline::status::{State, Status};
 use clewline_core::frontier::{Cause, HostSummary, Wait};
+use clewline_job::report::figures;
+use clewline_job::status::{State, Status};
 
 use crate::exit::ExitStatus;
 use crate::flags::StatusArguments;

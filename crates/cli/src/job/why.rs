@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clewline::StoredJob;
-use clewline::config::Root;
-use clewline::record::{OutcomeKind, Record};
-use clewline::report::figures::plural;
-use clewline::why::{Fate, Hop, Why};
 use clewline_core::url::CrawlUrl;
+use clewline_job::config::Root;
+use clewline_job::record::{OutcomeKind, Record};
+use clewline_job::report::figures::plural;
+use clewline_job::why::{Fate, RedirectHop, Why};
 
 use crate::exit::ExitStatus;
 use crate::flags::WhyArguments;
@@ -211,14 +211,14 @@ fn tries(record: &Record, row: &mut impl FnMut(&str, &str)) {
     );
 }
 
-fn chain(name: &str, hops: &[Hop], row: &mut impl FnMut(&str, &str)) {
+fn chain(name: &str, hops: &[RedirectHop], row: &mut impl FnMut(&str, &str)) {
     for hop in hops {
         let status = hop.status.map(|status| format!(" ({status})"));
         row(name, &format!("{}{}", hop.url, status.unwrap_or_default()));
     }
 }
 
-fn robots_words(robots: &clewline::RobotsSaying) -> String {
+fn robots_words(robots: &clewline_job::why::RobotsSaying) -> String {
     let verdict = if robots.allowed {
         "allowed"
     } else {

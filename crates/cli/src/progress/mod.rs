@@ -2,7 +2,7 @@
 //!
 //! Owns when and where something is drawn; `render` owns what it looks like, `draw` how a block
 //! is replaced in place, `passing` the one line of what is no crawl. It refuses to know the engine: whoever crawls publishes a [`Snapshot`]
-//! on the [`Board`], and a thread looks at it.
+//! on the [`LatestSnapshot`], and a thread looks at it.
 
 mod draw;
 mod passing;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use self::draw::{Drawer, can_redraw};
 pub(crate) use self::passing::PassingLine;
 use crate::message::{self, shown};
-use crate::resolve::{Options, Talk};
+use crate::resolve::{CommandOptions, Talk};
 
 /// Five times a second looks alive and costs nothing.
 const REDRAW: Duration = Duration::from_millis(200);
@@ -50,9 +50,9 @@ pub(crate) struct Snapshot {
 
 /// Where the newest snapshot hangs.
 #[derive(Clone, Default)]
-pub(crate) struct Board(Arc<Mutex<Option<Snapshot>>>);
+pub(crate) struct LatestSnapshot(Arc<Mutex<Option<Snapshot>>>);
 
-impl Board {
+impl LatestSnapshot {
     /// Replaces the snapshot.
     pub(crate) fn publish(&self, snapshot: Snapshot) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
@@ -67,14 +67,14 @@ impl Board {
 }
 
 /// The thread that draws. Ends, and leaves a clean screen, when finished or dropped.
-pub(crate) struct Progress {
+pub(crate) struct ProgressDisplay {
     voice: Voice,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Progress {
+impl ProgressDisplay {
     /// Begins to draw what hangs on the board, as far as the options want it.
-    pub(crate) fn start(board: &Board, options: Options) -> Self {
+    pub(crate) fn start(board: &LatestSnapshot, options: CommandOptions) -> Self {
         let (sender, receiver) = sync_channel(WAITING_LINES);
         let is_terminal = stderr().is_terminal();
         let mode = match options.talk {
@@ -115,7 +115,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressDisplay {
     fn drop(&mut self) {
         self.end();
     }
@@ -156,7 +156,7 @@ enum Mode {
     Block,
 }
 
-fn run(board: &Board, orders: &Receiver<Order>, mode: Mode, in_colour: bool) {
+fn run(board: &LatestSnapshot, orders: &Receiver<Order>, mode: Mode, in_colour: bool) {
     let mut drawer = Drawer::new(stderr());
     let pause = if mode == Mode::Block {
         REDRAW

@@ -68,7 +68,7 @@ impl<W: Write> PassingLine<W> {
         self.last = Instant::now();
         self.is_drawn = true;
         let share = of.map(|of| (done as f64 / of.max(1) as f64).min(1.0));
-        let work = render::Work {
+        let work = render::WorkProgress {
             doing: &self.doing,
             share,
             count: &count(),

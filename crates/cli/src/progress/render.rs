@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clewline::report::{Ink, figures};
+use clewline_job::report::{Ink, figures};
 
 use super::Snapshot;
 use crate::message::shown;
@@ -59,7 +59,7 @@ fn bar(line: Line, snapshot: &Snapshot) -> String {
 }
 
 /// A long piece of work that is no crawl.
-pub(super) struct Work<'a> {
+pub(super) struct WorkProgress<'a> {
     pub(super) doing: &'a str,
     /// How much is done, if that is known.
     pub(super) share: Option<f64>,
@@ -69,7 +69,7 @@ pub(super) struct Work<'a> {
 }
 
 /// The line of a long piece of work, no wider than `width`.
-pub(super) fn work(work: &Work<'_>, width: usize, in_colour: bool) -> String {
+pub(super) fn work(work: &WorkProgress<'_>, width: usize, in_colour: bool) -> String {
     let left = left(work.share.and_then(|share| time_left(share, work.elapsed)));
     let mut line = Line::new(width.max(NARROWEST), in_colour).part(Ink::Plain, work.doing);
     if let Some(share) = work.share {

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use clewline::config::Root;
+use clewline_job::config::Root;
 
 /// A folder's name may have 255 bytes nearly everywhere; host names may have 253 already.
 const LONGEST_NAME: usize = 200;

@@ -9,7 +9,7 @@ pub(crate) mod wire;
 
 use std::time::SystemTime;
 
-use clewline::config::{Config, FetchConfig, Reach};
+use clewline_job::config::{Config, FetchConfig, Reach};
 
 use self::roots::Roots;
 use crate::message::Colour;
@@ -22,9 +22,9 @@ use crate::views;
 
 /// The configuration of a crawl, and how the command is to behave around it.
 #[derive(Debug)]
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedSettings {
     pub(crate) config: Config,
-    pub(crate) options: Options,
+    pub(crate) options: CommandOptions,
     /// Where each value comes from.
     pub(crate) origins: Layer,
     /// What the first lines tell.
@@ -33,7 +33,7 @@ pub(crate) struct Resolved {
 
 /// How the command behaves; the library need not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Options {
+pub(crate) struct CommandOptions {
     pub(crate) list: bool,
     pub(crate) format: Format,
     pub(crate) fail_on: Option<FailOn>,
@@ -103,7 +103,7 @@ pub(crate) fn resolve(
     mut flags: Layer,
     mut file: FileSettings,
     environment: &Environment,
-) -> Result<Resolved, Vec<Problem>> {
+) -> Result<ResolvedSettings, Vec<Problem>> {
     let mut problems = Vec::new();
     flags.tidy(&mut problems);
     file.layer.tidy(&mut problems);
@@ -139,7 +139,7 @@ pub(crate) fn resolve(
         layer.insert("proxy", nothing, SettingOrigin::Environment(variable));
     }
     let notes = notes(&config, &layer);
-    Ok(Resolved {
+    Ok(ResolvedSettings {
         config,
         options,
         origins: layer,
@@ -164,7 +164,7 @@ fn cover(fetch: &mut FetchConfig, layer: &Layer) {
 }
 
 /// What holds between settings.
-fn rules(config: &Config, options: Options, layer: &Layer, problems: &mut Vec<Problem>) {
+fn rules(config: &Config, options: CommandOptions, layer: &Layer, problems: &mut Vec<Problem>) {
     let mut refuse = |name: &str, message: &str, hint: Option<&str>| {
         let mut problem = Problem::new(layer.place(name), message);
         problem.hint = hint.map(str::to_owned);

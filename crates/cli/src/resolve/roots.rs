@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, stdin};
 
-use clewline::config::Root;
 use clewline_core::url::UrlError;
+use clewline_job::config::Root;
 
 use crate::flags;
 use crate::message::shown;

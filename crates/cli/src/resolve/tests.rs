@@ -1,10 +1,10 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use clewline::config::{ScopeConfig, Secret};
 use clewline_core::address::Cidr;
 use clewline_core::limits::Limits;
 use clewline_core::politeness::Speed;
+use clewline_job::config::{ScopeConfig, Secret};
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ const NOWHERE: Environment = Environment {
     date: String::new(),
 };
 
-fn attempt(line: &str, text: &str) -> Result<Resolved, Vec<Problem>> {
+fn attempt(line: &str, text: &str) -> Result<ResolvedSettings, Vec<Problem>> {
     let arguments = std::iter::once("clewline").chain(line.split_whitespace());
     let cli = crate::flags::parse(arguments.map(OsString::from)).unwrap();
     let mut problems = Vec::new();
@@ -43,7 +43,7 @@ fn nothing_said_is_the_default() {
     assert_eq!(resolved.config.fetch, expected.fetch);
     assert_eq!(resolved.config.politeness, expected.politeness);
     assert_eq!(resolved.config.extract, expected.extract);
-    assert_eq!(resolved.options, Options::default());
+    assert_eq!(resolved.options, CommandOptions::default());
     let folder = resolved.config.output.folder;
     assert_eq!(folder, Some(PathBuf::from("example.com.crawl")));
 }

@@ -5,9 +5,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use clewline::config::Secret;
 use clewline_core::address::Cidr;
 use clewline_core::url::CrawlUrl;
+use clewline_job::config::Secret;
 
 use crate::settings::registry::ALL_PRIVATE;
 

@@ -11,8 +11,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clewline::config::{Root, Secret};
 use clewline_core::address::Cidr;
+use clewline_job::config::{Root, Secret};
 
 use super::quantity;
 use crate::message::shown;

@@ -2,7 +2,7 @@
 //!
 //! Owns their settings, which have no flags; the ranges are those of the general ones.
 
-use clewline::config::{Config, HostHeaders, HostOverride, Secret};
+use clewline_job::config::{Config, HostHeaders, HostOverride, Secret};
 
 use super::SettingMark;
 use super::layer::Layer;

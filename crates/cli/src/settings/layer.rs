@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use clewline::config::Config;
+use clewline_job::config::Config;
 
 use super::SettingMark::{NewCrawl, OneRun, Secret};
 use super::binding::SettingValue;
 use super::problem::Problem;
 use super::{Effective, Relation, Setting, all};
-use crate::resolve::Options;
+use crate::resolve::CommandOptions;
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Layer {
     pub(crate) fn of_job(config: &Config) -> Self {
         let mut stored = Effective {
             config: config.clone(),
-            options: Options::default(),
+            options: CommandOptions::default(),
         };
         let mut layer = Self::default();
         for setting in all() {

@@ -51,11 +51,11 @@ pub(crate) mod show;
 #[cfg(test)]
 mod tests;
 
-use clewline::config::Config;
+use clewline_job::config::Config;
 
 use self::binding::{Binding, Description, Refused, SettingValue};
 use self::registry::SECTIONS;
-use crate::resolve::Options;
+use crate::resolve::CommandOptions;
 
 /// The verbs that take settings as flags; a set of them is their sum.
 pub(crate) const CRAWL: u8 = 1;
@@ -66,7 +66,7 @@ pub(crate) const RESUME: u8 = 4;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Effective {
     pub(crate) config: Config,
-    pub(crate) options: Options,
+    pub(crate) options: CommandOptions,
 }
 
 impl Effective {

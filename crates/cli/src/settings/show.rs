@@ -11,14 +11,14 @@ use super::hosts::{HOST_SETTINGS, HostTable};
 use super::layer::SettingOrigin;
 use super::{Effective, all};
 use crate::message::shown;
-use crate::resolve::Resolved;
+use crate::resolve::ResolvedSettings;
 
 /// Values begin in this column where the name is not longer.
 const NAME_WIDTH: usize = 20;
 const VALUE_WIDTH: usize = 28;
 
 /// The whole configuration, a line per setting.
-pub(crate) fn show(resolved: &Resolved) -> String {
+pub(crate) fn show(resolved: &ResolvedSettings) -> String {
     let mut text = String::from("# The effective configuration; what follows # is its origin.\n");
     let mut effective = Effective {
         config: resolved.config.clone(),

@@ -10,14 +10,14 @@ use tempfile::TempDir;
 use super::binding::{Description, SettingValue, ValueKind};
 use super::layer::SettingOrigin;
 use super::*;
-use crate::resolve::{Environment, Resolved, resolve};
+use crate::resolve::{Environment, ResolvedSettings, resolve};
 
 const NOWHERE: Environment = Environment {
     proxy_variable: None,
     date: String::new(),
 };
 
-fn resolved(words: &[String], text: &str) -> Resolved {
+fn resolved(words: &[String], text: &str) -> ResolvedSettings {
     let words = std::iter::once("clewline").chain(words.iter().map(String::as_str));
     let cli = crate::flags::parse(words.map(OsString::from)).unwrap();
     let mut problems = Vec::new();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use clewline::rebuild::Existing;
+use clewline_job::rebuild::Existing;
 
 const PATHS: &str = "WARC files, folders of them, or the folder of a crawl";
 
@@ -47,14 +47,18 @@ pub(super) struct LsArguments {
 
 /// How a list is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ListFormat {
     Text,
     Json,
 }
 
 impl LsArguments {
-    pub(super) fn form(&self) -> Form {
-        if self.json { Form::Json } else { Form::Text }
+    pub(super) fn form(&self) -> ListFormat {
+        if self.json {
+            ListFormat::Json
+        } else {
+            ListFormat::Text
+        }
     }
 }
 
@@ -84,7 +88,7 @@ pub(super) struct GetArguments {
 
 /// What of a capture is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum CapturePart {
     Head,
     Payload,
     Body,
@@ -100,11 +104,11 @@ impl GetArguments {
         (paths.iter().map(PathBuf::from).collect(), url)
     }
 
-    pub(super) fn part(&self) -> Part {
+    pub(super) fn part(&self) -> CapturePart {
         match (self.headers, self.raw) {
-            (true, _) => Part::Head,
-            (_, true) => Part::Payload,
-            _ => Part::Body,
+            (true, _) => CapturePart::Head,
+            (_, true) => CapturePart::Payload,
+            _ => CapturePart::Body,
         }
     }
 }

@@ -10,7 +10,7 @@ use clewline_warc::cdxj::{Capture, CdxjIndex};
 use clewline_warc::read::{ReadError, WarcReader};
 use clewline_warc::{Moment, surt};
 
-use super::arguments::{GetArguments, Part};
+use super::arguments::{CapturePart, GetArguments};
 use super::{archive_of, complain, files, open};
 use crate::message::shown;
 
@@ -52,12 +52,12 @@ impl Wanted {
 }
 
 /// Where captures are looked for.
-pub(super) struct Sources {
+pub(super) struct CaptureSources {
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
 }
 
-impl Sources {
+impl CaptureSources {
     pub(super) fn new(paths: &[PathBuf]) -> anyhow::Result<Self> {
         let folders = paths.iter().filter(|path| path.is_dir());
         Ok(Self {
@@ -69,7 +69,11 @@ impl Sources {
     }
 
     /// The file and the offset of what is wanted.
-    pub(super) fn place(&self, wanted: &Wanted, part: Part) -> anyhow::Result<(PathBuf, u64)> {
+    pub(super) fn place(
+        &self,
+        wanted: &Wanted,
+        part: CapturePart,
+    ) -> anyhow::Result<(PathBuf, u64)> {
         let (url, at) = match (wanted, &self.files[..]) {
             (Wanted::Offset(offset), [file]) => return Ok((file.clone(), *offset)),
             (Wanted::Offset(_), _) => bail!("--offset needs one file, not {}", self.files.len()),
@@ -78,7 +82,7 @@ impl Sources {
         let found = self.nearest(url, at, |_| true)?;
         let (path, capture) =
             found.with_context(|| format!("there is no capture of {}", shown(url)))?;
-        if !capture.is_revisit() || part == Part::Head {
+        if !capture.is_revisit() || part == CapturePart::Head {
             return Ok((path, capture.offset));
         }
         let original = match capture.refers_to_url.as_str() {

@@ -12,7 +12,7 @@ use clewline_warc::http::{self, HttpHead};
 use clewline_warc::read::{Header, ReadError, RecordExtent, WarcReader};
 use serde::Serialize;
 
-use super::arguments::Form;
+use super::arguments::ListFormat;
 use super::screen::Screen;
 use super::{complain, open};
 use crate::exit::ExitStatus;
@@ -37,7 +37,7 @@ struct Row<'a> {
     block_length: u64,
 }
 
-pub(super) fn list(files: &[PathBuf], form: Form) -> anyhow::Result<ExitStatus> {
+pub(super) fn list(files: &[PathBuf], form: ListFormat) -> anyhow::Result<ExitStatus> {
     let mut out = Screen::new(stdout());
     let mut status = ExitStatus::Done;
     for path in files {
@@ -102,8 +102,8 @@ fn row_of<'a>(
     }
 }
 
-fn write_row(row: &Row<'_>, form: Form, out: &mut dyn Write) -> io::Result<()> {
-    if form == Form::Json {
+fn write_row(row: &Row<'_>, form: ListFormat, out: &mut dyn Write) -> io::Result<()> {
+    if form == ListFormat::Json {
         let json = serde_json::to_string(row)?;
         return writeln!(out, "{}", ascii(&json));
     }

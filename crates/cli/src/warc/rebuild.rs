@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::{anyhow, bail};
-use clewline::rebuild::{RebuildError, rebuild as make};
-use clewline::report::figures::plural;
+use clewline::AnswerReader;
+use clewline_job::rebuild::RebuildError;
+use clewline_job::report::figures::plural;
 
 use super::arguments::RebuildArguments;
 use super::{FileProgress, files};
@@ -16,9 +17,10 @@ pub(super) fn rebuild(arguments: &RebuildArguments) -> anyhow::Result<ExitStatus
     let files = files(&arguments.paths)?;
     let folder = target(arguments)?;
     let mut progress = FileProgress::new("rebuilding", &files);
-    let rebuilt = make(&files, &folder, arguments.existing(), &mut |count| {
-        progress.add(count);
-    });
+    let rebuilt =
+        AnswerReader::default().rebuild(&files, &folder, arguments.existing(), &mut |count| {
+            progress.add(count);
+        });
     drop(progress);
     let rebuilt = rebuilt.map_err(advised)?;
     let speaker = Speaker::new(Colour::Auto);

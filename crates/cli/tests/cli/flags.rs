@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clewline::record::{OutcomeKind, Record};
+use clewline_job::record::{OutcomeKind, Record};
 use terrarium::{Fault, LiveWeb, Log, Page, Reply, Site, Web};
 
 use crate::place::{HOST, Place};

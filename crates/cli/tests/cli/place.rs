@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use clewline::log::{records, urls};
-use clewline::record::Record;
+use clewline_job::log::{records, urls};
+use clewline_job::record::Record;
 use terrarium::{LiveWeb, Page, Site, Web};
 
 /// A folder of its own for each test, so that no configuration lies around.

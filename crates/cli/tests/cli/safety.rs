@@ -40,7 +40,7 @@ fn nothing_from_a_page_steers_the_terminal() {
         let ran = Place::new().run(&[form, &["-t", "1", &root]].concat());
         assert_eq!(ran.code, 0, "{form:?} {}", ran.talk);
         for text in [&ran.out, &ran.talk] {
-            let bad = |c: char| c != '\n' && clewline::escape::is_steering(c);
+            let bad = |c: char| c != '\n' && clewline_job::escape::is_steering(c);
             assert!(!text.contains(bad), "{form:?} {text:?}");
         }
         assert!(web.log().count("/moved") > 0 && web.log().count("/typed") > 0);

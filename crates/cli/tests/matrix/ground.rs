@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use clewline::log::{records, urls};
-use clewline::record::{OutcomeKind, Record};
+use clewline_job::log::{records, urls};
+use clewline_job::record::{OutcomeKind, Record};
 use rustix::process::{Pid, Signal, kill_process};
 use terrarium::{LiveWeb, Page, Site, Web};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use clewline::record::OutcomeKind;
 use clewline_core::outcome::FailureClass;
+use clewline_job::record::OutcomeKind;
 use terrarium::{Dns, Page, Reply, Site, Step, Web};
 
 use crate::ground::{Ground, HOST, check_all_fetched, number, page, tree};

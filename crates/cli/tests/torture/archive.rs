@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
 
-use clewline::rebuild::Existing;
+use clewline_job::rebuild::Existing;
 use clewline_warc::read::WarcReader;
 use clewline_warc::{Digest, RecordKind};
 
@@ -101,8 +101,9 @@ fn rebuild(folder: &Path, names: &[String]) {
         .map(|name| folder.join("archive").join(name))
         .collect();
     let made = tempfile::tempdir().unwrap();
-    let rebuilt =
-        clewline::rebuild::rebuild(&files, made.path(), Existing::Kept, &mut |_| {}).unwrap();
+    let rebuilt = clewline::AnswerReader::default()
+        .rebuild(&files, made.path(), Existing::Kept, &mut |_| {})
+        .unwrap();
     assert_eq!((rebuilt.derived, rebuilt.faults), (0, 0), "{rebuilt:?}");
     for (name, original) in [
         ("urls.jsonl", "urls.jsonl"),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use clewline::record::OutcomeKind;
+use clewline_job::record::OutcomeKind;
 use terrarium::{LiveWeb, Page, Reply, Request, Site, Web};
 
 /// What a record must say of a URL.

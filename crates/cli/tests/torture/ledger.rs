@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 use std::path::Path;
 
-use clewline::log::{LinksReader, records, urls};
-use clewline::record::Record;
+use clewline_job::log::{LinksReader, records, urls};
+use clewline_job::record::Record;
 use serde_json::{Value, json};
 use terrarium::{Hit, LiveWeb};
 

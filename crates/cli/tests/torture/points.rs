@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 
-use clewline::failpoint::Point;
+use clewline_job::failpoint::Point;
 use terrarium::LiveWeb;
 
 use crate::graph::Graph;

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::host::{self, Reach};
+use super::host::{self, CookieReach};
 use super::{CookieContext, MAX_ATTRIBUTE_BYTES, MAX_COOKIE_BYTES};
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub(super) struct Cookie {
     pub(super) value: Box<str>,
     pub(super) domain: Box<str>,
     pub(super) path: Box<str>,
-    pub(super) reach: Reach,
+    pub(super) reach: CookieReach,
     pub(super) secure: bool,
     /// In seconds since 1970; none lasts as long as the crawl.
     pub(super) expires: Option<u64>,
@@ -59,8 +59,8 @@ impl Cookie {
 
     pub(super) fn is_sent_to(&self, context: CookieContext<'_>, now: u64) -> bool {
         let covers = match self.reach {
-            Reach::Host => *self.domain == *context.host,
-            Reach::Subdomains => host::covers(&self.domain, context.host),
+            CookieReach::Host => *self.domain == *context.host,
+            CookieReach::Subdomains => host::covers(&self.domain, context.host),
         };
         covers
             && (context.secure || !self.secure)

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 
 /// Whether a cookie goes to the hosts below its domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Reach {
+pub(super) enum CookieReach {
     Host,
     Subdomains,
 }
 
-impl Reach {
+impl CookieReach {
     /// How far a cookie for a whole domain reaches: not below an address, a public suffix or a
     /// name of one label (6265bis section 5.7).
     pub(super) fn below(domain: &str) -> Self {

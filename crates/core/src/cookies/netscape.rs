@@ -4,7 +4,7 @@
 //! and what is wrong with it, never a name or value, which are secrets.
 
 use super::Cookie;
-use super::host::Reach;
+use super::host::CookieReach;
 
 /// Written before the domain of cookies that scripts may not see.
 const HTTP_ONLY: &str = "#HttpOnly_";
@@ -89,9 +89,9 @@ fn cookie(entry: &str, line: usize) -> Result<Cookie, CookieFileError> {
         name: name.into(),
         value: value.into(),
         reach: if subdomains {
-            Reach::below(&domain)
+            CookieReach::below(&domain)
         } else {
-            Reach::Host
+            CookieReach::Host
         },
         domain,
         path: path.into(),

@@ -3,7 +3,7 @@
 //! Owns its syntax and the conditions that need no jar; refuses to know other cookies.
 //! Invariant: a cookie that is answered may be sent to its host as it is.
 
-use super::host::{self, Reach};
+use super::host::{self, CookieReach};
 use super::{Cookie, CookieContext, CookieRefusal, LONGEST_LIFE, MAX_ATTRIBUTE_BYTES, date};
 
 /// The attributes that a crawler heeds; of each the last one counts.
@@ -126,9 +126,9 @@ fn default_path(path: &str) -> &str {
 /// A domain must lie between the host and its registrable domain. That is stricter than "not a
 /// public suffix" where suffixes nest: `city.jp` is none, yet `*.city.jp` are, and a cookie for
 /// the former would be shared by strangers.
-fn scope(host: &str, domain: Option<&str>) -> Result<(Box<str>, Reach), CookieRefusal> {
+fn scope(host: &str, domain: Option<&str>) -> Result<(Box<str>, CookieReach), CookieRefusal> {
     let Some(domain) = domain.filter(|domain| !domain.is_empty()) else {
-        return Ok((host.into(), Reach::Host));
+        return Ok((host.into(), CookieReach::Host));
     };
     let domain = canonical(domain).ok_or(CookieRefusal::ForeignDomain)?;
     if !host::covers(&domain, host) {
@@ -137,7 +137,7 @@ fn scope(host: &str, domain: Option<&str>) -> Result<(Box<str>, Reach), CookieRe
     if domain.len() < host::site(host).len() {
         return Err(CookieRefusal::PublicSuffix);
     }
-    let reach = Reach::below(&domain);
+    let reach = CookieReach::below(&domain);
     Ok((domain, reach))
 }
 

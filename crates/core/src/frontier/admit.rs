@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use super::entry::{Attempts, Chain, Class, Entry, Ticket};
+use super::entry::{Attempts, Chain, Class, QueueEntry, Ticket};
 use super::job::{Admission, Answer, Offer};
-use super::lane::RobotsState;
+use super::lane::OriginRobots;
 use super::pace::Moment;
 use super::store::Store;
 use super::{Frontier, Origin, SITEMAP_NESTING};
@@ -35,7 +35,7 @@ impl<S: Store> Frontier<S> {
 
     /// Lets a root in over http that was tried over https. It stays the same entry, which is in
     /// hand, so nothing is queued.
-    pub(super) fn admit_fallback(&mut self, entry: &mut Entry) -> Result<Admission, S::Error> {
+    pub(super) fn admit_fallback(&mut self, entry: &mut QueueEntry) -> Result<Admission, S::Error> {
         let url = entry.url.over_http();
         let key = self.rules.keyer.key(&url);
         if self.is_known(key)? {
@@ -50,7 +50,7 @@ impl<S: Store> Frontier<S> {
     /// Offers the links of a page that was fetched; answers how many were new.
     pub(super) fn admit_links(
         &mut self,
-        source: &Entry,
+        source: &QueueEntry,
         answer: &mut Answer,
         now: Moment,
     ) -> Result<u32, S::Error> {
@@ -89,7 +89,7 @@ impl<S: Store> Frontier<S> {
     fn admit_link(
         &mut self,
         offer: Offer<&str>,
-        source: &Entry,
+        source: &QueueEntry,
         found_on: &Arc<CrawlUrl>,
         now: Moment,
     ) -> Result<Admission, S::Error> {
@@ -135,7 +135,7 @@ impl<S: Store> Frontier<S> {
     /// Offers the target of a redirect; it keeps its source's depth.
     pub(super) fn admit_hop(
         &mut self,
-        source: &Entry,
+        source: &QueueEntry,
         target: CrawlUrl,
         cookie: bool,
         now: Moment,
@@ -147,7 +147,7 @@ impl<S: Store> Frontier<S> {
 
     fn judge_hop(
         &mut self,
-        source: &Entry,
+        source: &QueueEntry,
         target: CrawlUrl,
         cookie: bool,
         now: Moment,
@@ -191,7 +191,11 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Offers the sitemaps that a robots.txt lists, or the usual place if it lists none.
-    pub(super) fn admit_sitemaps(&mut self, root: &Entry, now: Moment) -> Result<(), S::Error> {
+    pub(super) fn admit_sitemaps(
+        &mut self,
+        root: &QueueEntry,
+        now: Moment,
+    ) -> Result<(), S::Error> {
         if !self.rules.sitemaps || self.rules.limits.depth.is_some() {
             return Ok(());
         }
@@ -200,7 +204,7 @@ impl<S: Store> Frontier<S> {
             return Ok(());
         };
         let listed = match &lane.origin(Origin::of(&root.url)).robots {
-            RobotsState::Known { robots, .. } => !robots.sitemaps().is_empty(),
+            OriginRobots::Known { robots, .. } => !robots.sitemaps().is_empty(),
             _ => false,
         };
         if listed || root.kind == LinkKind::SitemapFile {
@@ -231,7 +235,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Everything about a URL that does not depend on what is known already.
-    fn judge(&self, entry: &Entry) -> Result<(), SkipReason> {
+    fn judge(&self, entry: &QueueEntry) -> Result<(), SkipReason> {
         self.rules.judge_text(&entry.url)?;
         if entry.root {
             // A hop of a root's own redirects may leave the roots' hosts.
@@ -249,8 +253,8 @@ impl<S: Store> Frontier<S> {
         }
     }
 
-    pub(super) fn entry(&self, link: Link, key: Key) -> Entry {
-        Entry {
+    pub(super) fn entry(&self, link: Link, key: Key) -> QueueEntry {
+        QueueEntry {
             url: link.url,
             key,
             kind: link.kind,
@@ -276,19 +280,19 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Queues an entry unless it is known.
-    fn enter(&mut self, entry: Entry, now: Moment) -> Result<Admission, S::Error> {
+    fn enter(&mut self, entry: QueueEntry, now: Moment) -> Result<Admission, S::Error> {
         if self.is_known(entry.key)? {
             return Ok(Admission::Known);
         }
         self.enter_new(entry, now)
     }
 
-    fn enter_new(&mut self, entry: Entry, now: Moment) -> Result<Admission, S::Error> {
+    fn enter_new(&mut self, entry: QueueEntry, now: Moment) -> Result<Admission, S::Error> {
         self.know(entry.key)?;
         self.enter_again(entry, now)
     }
 
-    fn enter_again(&mut self, mut entry: Entry, now: Moment) -> Result<Admission, S::Error> {
+    fn enter_again(&mut self, mut entry: QueueEntry, now: Moment) -> Result<Admission, S::Error> {
         let host = entry.key.host();
         self.sitemap_begun(&entry);
         self.classify(&mut entry)?;

@@ -19,7 +19,7 @@ use crate::url::{CrawlUrl, Scheme};
     reason = "each is a fact of its own about the URL"
 )]
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct QueueEntry {
     /// What is requested.
     pub url: CrawlUrl,
     /// Its identity.
@@ -85,7 +85,7 @@ impl Class {
     pub const ALL: [Self; 4] = [Self::Normal, Self::Suspect, Self::Repeat, Self::Withheld];
 }
 
-impl Entry {
+impl QueueEntry {
     /// Whether another scheme is tried if this one can't connect.
     pub(super) fn guesses(&self) -> bool {
         self.guessed_scheme && self.url.scheme() == Scheme::Https

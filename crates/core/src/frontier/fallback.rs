@@ -4,7 +4,7 @@
 //! happened. Invariant: a server that speaks https is never asked over http for being distrusted.
 
 use super::Frontier;
-use super::entry::{Entry, Origin};
+use super::entry::{Origin, QueueEntry};
 use super::job::{Admission, Failure, Note, Settled};
 use super::pace::Moment;
 use super::store::Store;
@@ -19,7 +19,7 @@ impl<S: Store> Frontier<S> {
     pub(super) fn fall_back_to_http(
         &mut self,
         host: HostId,
-        entry: &mut Entry,
+        entry: &mut QueueEntry,
         failure: &Failure,
         now: Moment,
     ) -> Result<Option<Settled>, S::Error> {

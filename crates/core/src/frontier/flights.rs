@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use super::entry::{Entry, Origin, RobotsFetch};
+use super::entry::{Origin, QueueEntry, RobotsFetch};
 use super::job::JobId;
 use super::pace::Moment;
 use super::slots::Taken;
@@ -16,7 +16,7 @@ use crate::key::HostId;
 #[derive(Debug)]
 pub(super) enum JobKind {
     Resolve(Origin),
-    Page(Box<Entry>),
+    Page(Box<QueueEntry>),
     Robots(Box<RobotsFetch>),
 }
 

@@ -37,7 +37,7 @@ pub(super) enum GroupKey {
 
 /// Why a group may not start a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum GroupWait {
     /// Not before this moment.
     At(Moment),
     /// Not before a request of the group has ended.
@@ -84,7 +84,7 @@ impl SharedLimits {
     }
 
     /// What keeps a group from starting a request; nothing, if it may.
-    pub(super) fn room(&self, group: GroupKey, pace: GroupPace, now: Moment) -> Option<Room> {
+    pub(super) fn room(&self, group: GroupKey, pace: GroupPace, now: Moment) -> Option<GroupWait> {
         match group {
             GroupKey::Domain(key) => self.domains.room(key, pace, now),
             GroupKey::Address(key) => self.addresses.room(key, pace, now),
@@ -108,7 +108,12 @@ impl SharedLimits {
     }
 
     /// A lane waits for this group; answers when to wake the group, if that is not known yet.
-    pub(super) fn wait(&mut self, group: GroupKey, lane: HostId, room: Room) -> Option<Moment> {
+    pub(super) fn wait(
+        &mut self,
+        group: GroupKey,
+        lane: HostId,
+        room: GroupWait,
+    ) -> Option<Moment> {
         match group {
             GroupKey::Domain(key) => self.domains.wait(key, lane, room),
             GroupKey::Address(key) => self.addresses.wait(key, lane, room),
@@ -139,10 +144,10 @@ impl<K: Eq + Hash + Copy> Groups<K> {
         }
     }
 
-    fn room(&self, key: K, pace: GroupPace, now: Moment) -> Option<Room> {
+    fn room(&self, key: K, pace: GroupPace, now: Moment) -> Option<GroupWait> {
         match self.groups.get(&key) {
-            Some(group) if group.in_flight >= pace.in_flight => Some(Room::Full),
-            Some(group) if group.next_at > now => Some(Room::At(group.next_at)),
+            Some(group) if group.in_flight >= pace.in_flight => Some(GroupWait::Full),
+            Some(group) if group.next_at > now => Some(GroupWait::At(group.next_at)),
             _ => None,
         }
     }
@@ -164,12 +169,12 @@ impl<K: Eq + Hash + Copy> Groups<K> {
         arm(group, now)
     }
 
-    fn wait(&mut self, key: K, lane: HostId, room: Room) -> Option<Moment> {
+    fn wait(&mut self, key: K, lane: HostId, room: GroupWait) -> Option<Moment> {
         let group = self.groups.entry(key).or_default();
         group.waiters.push_back(lane);
         match room {
-            Room::Full => None,
-            Room::At(at) => arm(group, at),
+            GroupWait::Full => None,
+            GroupWait::At(at) => arm(group, at),
         }
     }
 

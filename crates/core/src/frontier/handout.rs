@@ -9,11 +9,11 @@ use std::net::IpAddr;
 use std::slice::from_ref;
 
 use super::Frontier;
-use super::entry::{Class, Entry, Origin};
+use super::entry::{Class, Origin, QueueEntry};
 use super::flights::{Flight, JobKind};
 use super::group::GroupKey;
-use super::job::{End, Finished, Job, Next, Patience, Work};
-use super::lane::{Addresses, RobotsState};
+use super::job::{End, FetchJob, Finished, Next, Patience, Work};
+use super::lane::{Addresses, OriginRobots};
 use super::pace::Moment;
 use super::page_budget::counts_as_page;
 use super::place::LanePlace;
@@ -192,7 +192,7 @@ impl<S: Store> Frontier<S> {
                 let work = Work::Robots {
                     url: url.clone(),
                     address,
-                    guessed: waiting.is_some_and(Entry::guesses),
+                    guessed: waiting.is_some_and(QueueEntry::guesses),
                     spaced: lane.pace.is_one_at_a_time(),
                 };
                 let kind = JobKind::Robots(Box::new(fetch));
@@ -224,7 +224,7 @@ impl<S: Store> Frontier<S> {
             return Ok(None);
         };
         if fetch.for_lane == host {
-            lane.origin(fetch.for_origin).robots = RobotsState::Unknown;
+            lane.origin(fetch.for_origin).robots = OriginRobots::Unknown;
             return Ok(self.refuse_address(host, why, now));
         }
         self.robots_unreachable(&fetch, now)?;
@@ -310,7 +310,7 @@ impl<S: Store> Frontier<S> {
         }
     }
 
-    pub(super) fn take_head(&mut self, host: HostId, now: Moment) -> Entry {
+    pub(super) fn take_head(&mut self, host: HostId, now: Moment) -> QueueEntry {
         let lane = self.lane(host);
         lane.take_head(now)
             .expect("the head was looked at a moment ago")
@@ -425,7 +425,7 @@ impl<S: Store> Frontier<S> {
             excused: false,
         });
         self.await_flight(id, taken.standing(), now);
-        Next::Start(Job {
+        Next::Start(FetchJob {
             id,
             work: launch.work,
             patience,
@@ -452,7 +452,7 @@ impl<S: Store> Frontier<S> {
     /// Brings an entry to its end.
     pub(super) fn finish(
         &mut self,
-        entry: Entry,
+        entry: QueueEntry,
         outcome: Outcome,
         error: Option<Box<str>>,
     ) -> Finished {

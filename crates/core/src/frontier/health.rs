@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::entry::{Attempts, Entry};
+use super::entry::{Attempts, QueueEntry};
 use super::pace::Moment;
 use crate::key::Key;
 use crate::politeness::Politeness;
@@ -60,7 +60,7 @@ pub(super) struct Tried {
 }
 
 impl Tried {
-    pub(super) fn of(entry: &Entry, now: Moment) -> Self {
+    pub(super) fn of(entry: &QueueEntry, now: Moment) -> Self {
         let Attempts {
             asked_at,
             blamed_host_at,

@@ -5,7 +5,7 @@
 
 use super::Frontier;
 use super::job::{Budget, End, Hold, HoldKind, Next};
-use super::lane::{Lane, RobotsState};
+use super::lane::{Lane, OriginRobots};
 use super::pace::Moment;
 use super::schedule::Wake;
 use super::store::Store;
@@ -97,7 +97,7 @@ impl<S: Store> Frontier<S> {
     /// waits for a retry or for the end of a pause, never for its rate.
     fn hold_kind(&self, lane: &Lane, until: Moment, now: Moment) -> Option<HoldKind> {
         let robots = lane.origins.iter().any(|state| {
-            matches!(state.robots, RobotsState::Unreachable { again_at } if again_at == until)
+            matches!(state.robots, OriginRobots::Unreachable { again_at } if again_at == until)
         });
         let is_parked = lane.pace.parked_until(now).is_some();
         let is_retry = lane.first_delayed() == Some(until) && lane.pace.next_at() < until;

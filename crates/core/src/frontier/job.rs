@@ -1,13 +1,13 @@
 //! The words between the frontier and whoever does the work.
 //!
-//! Owns the shapes of a lease ([`Job`]), of its end ([`Settlement`]) and of the frontier's
+//! Owns the shapes of a lease ([`FetchJob`]), of its end ([`Settlement`]) and of the frontier's
 //! answers. A job is a lease on one try and is settled exactly once.
 
 use std::net::IpAddr;
 use std::ops::Deref;
 use std::time::Duration;
 
-use super::entry::Entry;
+use super::entry::QueueEntry;
 use super::pace::Moment;
 use crate::address::Nearness;
 use crate::key::Key;
@@ -22,7 +22,7 @@ pub struct JobId(pub u64);
 
 /// A lease on one try.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct FetchJob {
     /// Its name, for the settlement.
     pub id: JobId,
     /// What is to be done.
@@ -322,7 +322,7 @@ pub enum Admission {
 #[derive(Debug)]
 pub struct Finished {
     /// The URL and what is known of it.
-    pub entry: Entry,
+    pub entry: QueueEntry,
     /// What happened.
     pub outcome: Outcome,
     /// Links that were new and queued.
@@ -346,7 +346,7 @@ pub enum Settled {
 #[derive(Debug)]
 pub enum Next {
     /// Do this.
-    Start(Job),
+    Start(FetchJob),
     /// This URL reached its end without a request.
     Settled(Box<Finished>),
     /// Nothing may start before this moment.

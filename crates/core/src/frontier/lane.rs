@@ -8,13 +8,13 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::entry::{Entry, Origin, RobotsFetch};
+use super::entry::{Origin, QueueEntry, RobotsFetch};
 use super::health::Health;
 use super::outage::Onset;
 use super::pace::{Moment, Pace};
 use super::place::Whereabouts;
 use super::rules::HostRules;
-use super::slots::Standing;
+use super::slots::HostStanding;
 use super::store::{LaneRow, RowEnd};
 use super::traps::Turns;
 use crate::key::Key;
@@ -41,7 +41,7 @@ pub(super) enum Addresses {
 
 /// What is known of an origin's robots.txt.
 #[derive(Debug, Clone)]
-pub(super) enum RobotsState {
+pub(super) enum OriginRobots {
     Unknown,
     Fetching,
     Known { robots: Box<Robots>, until: Moment },
@@ -54,7 +54,7 @@ pub(super) enum RobotsState {
 pub(super) struct OriginState {
     pub(super) origin: Origin,
     pub(super) addresses: Addresses,
-    pub(super) robots: RobotsState,
+    pub(super) robots: OriginRobots,
     pub(super) robots_tries: u32,
     pub(super) robots_recalled: bool,
     /// Whether it ever answered, whatever it said.
@@ -67,7 +67,7 @@ impl OriginState {
     /// Whether nobody is asking for its addresses or its robots.txt.
     fn is_settled(&self) -> bool {
         !matches!(self.addresses, Addresses::Asking)
-            && !matches!(self.robots, RobotsState::Fetching)
+            && !matches!(self.robots, OriginRobots::Fetching)
     }
 }
 
@@ -125,7 +125,7 @@ impl LaneEnd {
 pub(super) struct Delayed {
     pub(super) due: Moment,
     order: u64,
-    pub(super) entry: Entry,
+    pub(super) entry: QueueEntry,
 }
 
 impl PartialEq for Delayed {
@@ -177,7 +177,7 @@ pub(super) struct Lane {
     pub(super) queued: u64,
     /// All of them are: none lay in the store when the lane was made.
     pub(super) counted: bool,
-    pub(super) window: VecDeque<Entry>,
+    pub(super) window: VecDeque<QueueEntry>,
     pub(super) robots_fetches: VecDeque<RobotsFetch>,
     pub(super) origins: Vec<OriginState>,
     pub(super) host_failures: u32,
@@ -190,7 +190,7 @@ pub(super) struct Lane {
     /// It answered in this run, or gave pages in an earlier one.
     pub(super) answered: bool,
     /// How far it is trusted with slots.
-    pub(super) standing: Standing,
+    pub(super) standing: HostStanding,
     /// Whole pages that it gave; only whether the number changes matters.
     pub(super) whole_answers: u32,
     /// Its last answer came in about its usual time, and no request was cut short since.
@@ -200,7 +200,7 @@ pub(super) struct Lane {
     /// How it was before it began to fail, while it fails.
     pub(super) onset: Option<Box<Onset>>,
     /// Entries that wait until nothing is in flight.
-    pub(super) set_aside: VecDeque<Entry>,
+    pub(super) set_aside: VecDeque<QueueEntry>,
     /// Entries whose robots.txt was given up are not kept any longer.
     pub(super) last_call: bool,
     /// When URLs that are suspected to be of a trap have their turn.
@@ -237,7 +237,7 @@ impl Lane {
             touched: false,
             resting: false,
             answered: false,
-            standing: Standing::New,
+            standing: HostStanding::New,
             whole_answers: 0,
             keeps_time: false,
             failed_at: None,
@@ -256,7 +256,7 @@ impl Lane {
     pub(super) fn origin(&mut self, origin: Origin) -> &mut OriginState {
         let at = self.origins.iter().position(|state| state.origin == origin);
         let at = at.unwrap_or_else(|| {
-            let robots = RobotsState::Unknown;
+            let robots = OriginRobots::Unknown;
             // Most hosts have one origin, and there are many hosts.
             self.origins.reserve_exact(1);
             let addresses = Addresses::Unknown;
@@ -294,7 +294,7 @@ impl Lane {
     }
 
     /// Keeps an entry for a later try.
-    pub(super) fn delay(&mut self, entry: Entry, due: Moment) {
+    pub(super) fn delay(&mut self, entry: QueueEntry, due: Moment) {
         self.delays += 1;
         self.delayed.push(Reverse(Delayed {
             due,
@@ -304,12 +304,12 @@ impl Lane {
     }
 
     /// The entry that is next, if there is one now.
-    pub(super) fn head(&self, now: Moment) -> Option<&Entry> {
+    pub(super) fn head(&self, now: Moment) -> Option<&QueueEntry> {
         self.due_retry(now).or_else(|| self.window.front())
     }
 
     /// The same to be marked, where it is in the window.
-    pub(super) fn head_mut(&mut self, now: Moment) -> Option<&mut Entry> {
+    pub(super) fn head_mut(&mut self, now: Moment) -> Option<&mut QueueEntry> {
         if self.due_retry(now).is_some() {
             return None;
         }
@@ -317,7 +317,7 @@ impl Lane {
     }
 
     /// Takes the entry that [`Lane::head`] shows.
-    pub(super) fn take_head(&mut self, now: Moment) -> Option<Entry> {
+    pub(super) fn take_head(&mut self, now: Moment) -> Option<QueueEntry> {
         if self.due_retry(now).is_none() {
             self.fresh_in_row += 1;
             return pop(&mut self.window);
@@ -329,7 +329,7 @@ impl Lane {
 
     /// The URL that is tried again now, if its turn has come: roots at once, others when nothing
     /// else is there, or once in a while.
-    fn due_retry(&self, now: Moment) -> Option<&Entry> {
+    fn due_retry(&self, now: Moment) -> Option<&QueueEntry> {
         let Reverse(first) = self.delayed.peek()?;
         let is_its_turn = first.entry.root
             || self.window.is_empty()
@@ -363,7 +363,7 @@ impl Lane {
     /// Brings parts of pages before pages; whether one is next. None are known to be among the
     /// first `looked` entries of the window.
     pub(super) fn bring_parts_before(&mut self, looked: usize) -> bool {
-        let is_part = |entry: &Entry| entry.kind.is_requisite();
+        let is_part = |entry: &QueueEntry| entry.kind.is_requisite();
         if self.window.front().is_some_and(is_part) {
             return true;
         }
@@ -389,7 +389,7 @@ impl Lane {
     }
 
     /// Takes any entry, due or not, for a lane that has ended.
-    pub(super) fn take_any(&mut self) -> Option<Entry> {
+    pub(super) fn take_any(&mut self) -> Option<QueueEntry> {
         self.window
             .pop_front()
             .or_else(|| self.delayed.pop().map(|Reverse(delayed)| delayed.entry))
@@ -462,7 +462,7 @@ impl Lane {
         self.pages = row.pages;
         self.answered = row.pages > 0;
         if row.pages > 0 {
-            self.standing = Standing::Proven;
+            self.standing = HostStanding::Proven;
         }
         self.host_failures = row.host_failures;
         self.ended = row.ended.and_then(LaneEnd::from_row);

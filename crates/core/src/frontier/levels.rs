@@ -15,7 +15,7 @@ use super::flights::Flights;
 use super::job::JobId;
 use super::pace::Moment;
 use super::schedule::Wake;
-use super::slots::Standing;
+use super::slots::HostStanding;
 use super::store::Store;
 use crate::key::HostId;
 
@@ -105,14 +105,14 @@ impl Levels {
 
 impl<S: Store> Frontier<S> {
     /// Notes a request that the level waits for. A silent host had its time.
-    pub(super) fn await_flight(&mut self, job: JobId, standing: Standing, now: Moment) {
+    pub(super) fn await_flight(&mut self, job: JobId, standing: HostStanding, now: Moment) {
         if self.rules.limits.depth.is_none() {
             return;
         }
         let (awaited, patience) = match standing {
-            Standing::New | Standing::Answered => (&mut self.levels.new, NEW_PATIENCE),
-            Standing::Proven => (&mut self.levels.proven, PROVEN_PATIENCE),
-            Standing::Silent => return,
+            HostStanding::New | HostStanding::Answered => (&mut self.levels.new, NEW_PATIENCE),
+            HostStanding::Proven => (&mut self.levels.proven, PROVEN_PATIENCE),
+            HostStanding::Silent => return,
         };
         awaited.until(&self.flights, now);
         awaited.add(now + patience, job);
@@ -164,7 +164,7 @@ impl<S: Store> Frontier<S> {
             Wake::Lane(host) => {
                 let lane = self.lanes.get(&host);
                 lane.is_none_or(|lane| {
-                    lane.standing == Standing::Silent || lane.place.scheduled().is_none()
+                    lane.standing == HostStanding::Silent || lane.place.scheduled().is_none()
                 })
             }
             Wake::Group(_) => false,

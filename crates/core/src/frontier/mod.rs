@@ -51,20 +51,20 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use entry::{Attempts, Chain, Class, Entry, Origin, RobotsFetch, Ticket, Try};
+pub use entry::{Attempts, Chain, Class, Origin, QueueEntry, RobotsFetch, Ticket, Try};
 pub use health::HealthRow;
 pub use job::{
-    Admission, Answer, Budget, End, Ending, Excuse, Failure, Finished, Hold, HoldKind, Job, JobId,
-    Look, Next, Note, Offer, Offers, Patience, Refusals, Settled, Settlement, Work,
+    Admission, Answer, Budget, End, Ending, Excuse, Failure, FetchJob, Finished, Hold, HoldKind,
+    JobId, Look, Next, Note, Offer, Offers, Patience, Refusals, Settled, Settlement, Work,
 };
 pub use pace::Moment;
 pub use replay::SettledUrl;
-pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules, matches_host};
+pub use rules::{HostPattern, HostRules, NearPoliteness, ROBOTS_RETRY, Rules, matches_host};
 pub use store::{
     KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Span, Store,
     Waiting,
 };
-pub use summary::{Cause, HostSummary, Summary, Wait};
+pub use summary::{Cause, FrontierSummary, HostSummary, Wait};
 pub use suspects::Suspicion;
 pub use traps::{GivenUp, Site, Trap};
 pub use verdict_cache::VerdictCache;

@@ -5,7 +5,7 @@
 //! then each is the beginning of a chain. Invariant: memory is bounded, whatever sites answer.
 
 use super::Frontier;
-use super::entry::Entry;
+use super::entry::QueueEntry;
 use super::job::Settled;
 use super::pace::Moment;
 use super::store::{KeyMap, Store};
@@ -53,7 +53,7 @@ impl<S: Store> Frontier<S> {
     /// a loop.
     pub(super) fn returns_with_cookie(
         &self,
-        entry: &Entry,
+        entry: &QueueEntry,
         target: &CrawlUrl,
         cookie: bool,
     ) -> bool {
@@ -65,7 +65,7 @@ impl<S: Store> Frontier<S> {
     pub(super) fn ask_again(
         &mut self,
         host: HostId,
-        mut entry: Entry,
+        mut entry: QueueEntry,
         status: u16,
         now: Moment,
     ) -> Settled {
@@ -81,7 +81,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Whether a redirect leads, over others, back to where it comes from.
-    pub(super) fn closes_circle(&mut self, entry: &Entry, target: &CrawlUrl) -> bool {
+    pub(super) fn closes_circle(&mut self, entry: &QueueEntry, target: &CrawlUrl) -> bool {
         let key = self.rules.keyer.key(target);
         let visited = entry.chain.as_ref().map_or(&[][..], |chain| &chain.visited);
         visited.contains(&key) || self.redirects.close_circle(entry.key, key)

@@ -5,7 +5,7 @@
 //! did before. What hosts and traps had taught is not in the records and is learnt anew.
 
 use super::Frontier;
-use super::entry::Entry;
+use super::entry::QueueEntry;
 use super::job::{Answer, Offers};
 use super::pace::Moment;
 use super::page_budget::counts_as_page;
@@ -84,7 +84,7 @@ impl<S: Store> Frontier<S> {
         Ok(())
     }
 
-    fn entry_of(&self, settled: &SettledUrl) -> Entry {
+    fn entry_of(&self, settled: &SettledUrl) -> QueueEntry {
         let link = Link::new(settled.url.clone(), settled.kind);
         let mut entry = self.entry(link, settled.key);
         entry.depth = settled.depth;

@@ -6,7 +6,7 @@
 use super::Frontier;
 use super::entry::{Origin, RobotsFetch};
 use super::job::Next;
-use super::lane::RobotsState;
+use super::lane::OriginRobots;
 use super::pace::Moment;
 use super::store::Store;
 use crate::key::HostId;
@@ -43,7 +43,7 @@ impl<S: Store> Frontier<S> {
         let last_call = lane.last_call;
         let state = lane.origin(origin);
         let refusal = match &state.robots {
-            RobotsState::Known { robots, until } if *until > now => {
+            OriginRobots::Known { robots, until } if *until > now => {
                 let verdict = robots.verdict(url.path_and_query());
                 if verdict.allowed {
                     return Ok(Judged::Allowed);
@@ -56,22 +56,22 @@ impl<S: Store> Frontier<S> {
                     by_rule.unwrap_or_else(|| "robots.txt disallows all".into()),
                 )
             }
-            RobotsState::GivenUp if !last_call => {
+            OriginRobots::GivenUp if !last_call => {
                 self.without_robots.insert(host);
                 return Ok(Judged::NotYet);
             }
-            RobotsState::GivenUp => (
+            OriginRobots::GivenUp => (
                 SkipReason::RobotsUnreachable,
                 "robots.txt could not be read three times".into(),
             ),
-            RobotsState::Fetching => return Ok(Judged::NotYet),
-            RobotsState::Unreachable { again_at } if *again_at > now => {
+            OriginRobots::Fetching => return Ok(Judged::NotYet),
+            OriginRobots::Unreachable { again_at } if *again_at > now => {
                 let again_at = *again_at;
                 self.schedule_lane(host, again_at);
                 return Ok(Judged::NotYet);
             }
             _ => {
-                state.robots = RobotsState::Fetching;
+                state.robots = OriginRobots::Fetching;
                 return self.begin_robots(host, url, now);
             }
         };
@@ -88,7 +88,7 @@ impl<S: Store> Frontier<S> {
         now: Moment,
     ) -> Result<(), S::Error> {
         let state = self.lane(host).origin(origin);
-        if !matches!(state.robots, RobotsState::Unknown) || state.robots_recalled {
+        if !matches!(state.robots, OriginRobots::Unknown) || state.robots_recalled {
             return Ok(());
         }
         state.robots_recalled = true;
@@ -101,7 +101,7 @@ impl<S: Store> Frontier<S> {
                     lane.pace.obey_delay(delay);
                 }
                 let robots = Box::new(robots);
-                lane.origin(origin).robots = RobotsState::Known { robots, until };
+                lane.origin(origin).robots = OriginRobots::Known { robots, until };
             }
         }
         Ok(())

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::Frontier;
-use super::entry::Entry;
+use super::entry::QueueEntry;
 use super::job::Note;
 use super::store::Store;
 use crate::key::HostId;
@@ -54,7 +54,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// A root's redirects ended on this page: its host joins the roots.
-    pub(super) fn join_root(&mut self, entry: &Entry) {
+    pub(super) fn join_root(&mut self, entry: &QueueEntry) {
         if self.join_scope(&entry.url) == Joined::Host {
             self.roots.joined.push(entry.url.clone());
             self.note(Note::HostJoined {

@@ -31,7 +31,7 @@ pub struct HostRules {
     /// How it may be asked.
     pub politeness: Politeness,
     /// How it may be asked instead where it is a root's own host and near.
-    pub near: Option<Near>,
+    pub near: Option<NearPoliteness>,
     /// Obey its robots.txt.
     pub robots: bool,
     /// Pages at the most.
@@ -40,14 +40,14 @@ pub struct HostRules {
 
 /// How near hosts may be asked.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Near {
+pub struct NearPoliteness {
     /// On this machine.
     pub loopback: Politeness,
     /// In a private network.
     pub private: Politeness,
 }
 
-impl Default for Near {
+impl Default for NearPoliteness {
     fn default() -> Self {
         Self {
             loopback: Politeness::loopback(),
@@ -128,7 +128,7 @@ impl Rules {
     pub fn new(scope: Scope, keyer: Keyer) -> Self {
         let host = HostRules {
             politeness: Politeness::default(),
-            near: Some(Near::default()),
+            near: Some(NearPoliteness::default()),
             robots: true,
             pages: None,
         };
@@ -241,7 +241,7 @@ mod tests {
             (false, true)
         );
         let near = |rules: &mut HostRules| {
-            let mut near = Near::default();
+            let mut near = NearPoliteness::default();
             near.private.domain = limited;
             rules.near = Some(near);
         };

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Frontier;
-use super::entry::{Entry, Origin, RobotsFetch};
+use super::entry::{Origin, QueueEntry, RobotsFetch};
 use super::flights::{Flight, JobKind};
 use super::group::GroupKey;
 use super::job::{Admission, Answer, Ending, Failure, Note, Settled, Settlement};
-use super::lane::{LaneEnd, RobotsState};
+use super::lane::{LaneEnd, OriginRobots};
 use super::pace::Moment;
 use super::page_budget::counts_as_page;
 use super::schedule::Wake;
@@ -211,7 +211,7 @@ impl<S: Store> Frontier<S> {
         let lane = self.lane(host);
         let state = lane.origin(fetch.for_origin);
         state.robots_tries = 0;
-        state.robots = RobotsState::Known {
+        state.robots = OriginRobots::Known {
             robots,
             until: now + ROBOTS_TTL,
         };
@@ -242,9 +242,9 @@ impl<S: Store> Frontier<S> {
         let state = lane.origin(fetch.for_origin);
         state.robots_tries += 1;
         state.robots = if state.robots_tries >= ROBOTS_TRIES {
-            RobotsState::GivenUp
+            OriginRobots::GivenUp
         } else {
-            RobotsState::Unreachable { again_at }
+            OriginRobots::Unreachable { again_at }
         };
         let host = lane.host.clone();
         self.note(Note::Parked {
@@ -268,7 +268,7 @@ impl<S: Store> Frontier<S> {
         if failure.excuse.is_some() || (own && host_class) {
             // The lane that waits for the rules begins anew; a hop ran in another lane.
             let lane = self.lane(fetch.for_lane);
-            lane.origin(fetch.for_origin).robots = RobotsState::Unknown;
+            lane.origin(fetch.for_origin).robots = OriginRobots::Unknown;
             if failure.excuse.is_some() {
                 self.reschedule(fetch.for_lane, now)?;
                 return Ok(Settled::Prepared);
@@ -300,7 +300,7 @@ impl<S: Store> Frontier<S> {
     fn page_settled(
         &mut self,
         host: HostId,
-        entry: Entry,
+        entry: QueueEntry,
         ending: &mut Ending,
         now: Moment,
     ) -> Result<Settled, S::Error> {
@@ -325,7 +325,7 @@ impl<S: Store> Frontier<S> {
                 Ok(Settled::Again(*until))
             }
             Ending::CutShort { .. } => {
-                let entry = Entry {
+                let entry = QueueEntry {
                     was_cut: true,
                     ..entry
                 };
@@ -336,7 +336,7 @@ impl<S: Store> Frontier<S> {
         }
     }
 
-    pub(super) fn put_back(&mut self, host: HostId, entry: Entry) {
+    pub(super) fn put_back(&mut self, host: HostId, entry: QueueEntry) {
         let lane = self.lane(host);
         lane.window.push_front(entry);
     }
@@ -344,7 +344,7 @@ impl<S: Store> Frontier<S> {
     fn page_answered(
         &mut self,
         host: HostId,
-        mut entry: Entry,
+        mut entry: QueueEntry,
         answer: &mut Answer,
         now: Moment,
     ) -> Result<Settled, S::Error> {
@@ -372,7 +372,7 @@ impl<S: Store> Frontier<S> {
     pub(super) fn page_finished(
         &mut self,
         host: HostId,
-        entry: Entry,
+        entry: QueueEntry,
         answer: &mut Answer,
         now: Moment,
     ) -> Result<Settled, S::Error> {
@@ -424,7 +424,7 @@ impl<S: Store> Frontier<S> {
 
     pub(super) fn done(
         &mut self,
-        entry: Entry,
+        entry: QueueEntry,
         outcome: Outcome,
         error: Option<Box<str>>,
         new_links: u32,

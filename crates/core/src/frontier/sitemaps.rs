@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::Frontier;
-use super::entry::Entry;
+use super::entry::QueueEntry;
 use super::job::Next;
 use super::pace::Moment;
 use super::store::Store;
@@ -19,14 +19,14 @@ const LOOK: Duration = Duration::from_secs(2);
 
 impl<S: Store> Frontier<S> {
     /// A URL was admitted.
-    pub(super) fn sitemap_begun(&mut self, entry: &Entry) {
+    pub(super) fn sitemap_begun(&mut self, entry: &QueueEntry) {
         if entry.kind == LinkKind::SitemapFile {
             self.sitemaps_todo = self.sitemaps_todo.map(|count| count + 1);
         }
     }
 
     /// A URL is settled.
-    pub(super) fn sitemap_ended(&mut self, entry: &Entry) {
+    pub(super) fn sitemap_ended(&mut self, entry: &QueueEntry) {
         if entry.kind == LinkKind::SitemapFile {
             self.sitemaps_todo = self.sitemaps_todo.map(|count| count.saturating_sub(1));
         }

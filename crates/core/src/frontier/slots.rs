@@ -25,7 +25,7 @@ use crate::outcome::{FailureClass, Retry};
 
 /// What is known of a host's manners.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum HostStanding {
     /// It never answered, and nothing is known against it.
     #[default]
     New,
@@ -37,7 +37,7 @@ pub(super) enum Standing {
     Silent,
 }
 
-impl Standing {
+impl HostStanding {
     /// Whether the host may have any slot that is free.
     const fn is_trusted(self) -> bool {
         matches!(self, Self::Answered | Self::Proven)
@@ -56,7 +56,7 @@ pub(super) enum Turn {
 /// What is charged and remembered for a request in flight.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Taken {
-    standing: Standing,
+    standing: HostStanding,
     gives_way: bool,
     /// How many whole answers the host had given when the request started.
     answers: u32,
@@ -98,11 +98,11 @@ impl Slots {
     }
 
     /// Whether a host may have a slot, if one is free.
-    pub(super) fn has_room(&self, standing: Standing) -> bool {
+    pub(super) fn has_room(&self, standing: HostStanding) -> bool {
         match standing {
-            Standing::Answered | Standing::Proven => true,
-            Standing::New => self.free_share() > 0,
-            Standing::Silent => self.free_share() > 0 && self.room_for_silent(self.turn) > 0,
+            HostStanding::Answered | HostStanding::Proven => true,
+            HostStanding::New => self.free_share() > 0,
+            HostStanding::Silent => self.free_share() > 0 && self.room_for_silent(self.turn) > 0,
         }
     }
 
@@ -122,10 +122,10 @@ impl Slots {
         share.max(1).saturating_sub(self.silent)
     }
 
-    fn join(&mut self, host: HostId, standing: Standing) {
+    fn join(&mut self, host: HostId, standing: HostStanding) {
         self.joined += 1;
         let line = match standing {
-            Standing::Silent => &mut self.silent_line,
+            HostStanding::Silent => &mut self.silent_line,
             _ => &mut self.new_line,
         };
         line.push_back((self.joined, host));
@@ -137,8 +137,8 @@ impl Slots {
             let front = line.front().filter(|_| self.has_room(standing));
             front.map_or(u64::MAX, |(number, _)| *number)
         };
-        let new = first(&self.new_line, Standing::New);
-        let silent = first(&self.silent_line, Standing::Silent);
+        let new = first(&self.new_line, HostStanding::New);
+        let silent = first(&self.silent_line, HostStanding::Silent);
         let line = match new.cmp(&silent) {
             std::cmp::Ordering::Less => &mut self.new_line,
             std::cmp::Ordering::Greater => &mut self.silent_line,
@@ -161,18 +161,18 @@ impl Slots {
     /// A request starts.
     pub(super) fn start(&mut self, taken: Taken) {
         match taken.standing {
-            Standing::New => self.new += 1,
-            Standing::Silent => self.silent += 1,
-            Standing::Answered | Standing::Proven => {}
+            HostStanding::New => self.new += 1,
+            HostStanding::Silent => self.silent += 1,
+            HostStanding::Answered | HostStanding::Proven => {}
         }
         self.yielding += usize::from(taken.gives_way);
     }
 
     fn end(&mut self, taken: Taken) {
         match taken.standing {
-            Standing::New => self.new -= 1,
-            Standing::Silent => self.silent -= 1,
-            Standing::Answered | Standing::Proven => {}
+            HostStanding::New => self.new -= 1,
+            HostStanding::Silent => self.silent -= 1,
+            HostStanding::Answered | HostStanding::Proven => {}
         }
         self.yielding -= usize::from(taken.gives_way);
     }
@@ -184,10 +184,10 @@ impl Lane {
         let was_cut = matches!(kind, JobKind::Page(entry) if entry.was_cut);
         match (self.standing, kind) {
             _ if was_cut => Patience::Full,
-            (Standing::New | Standing::Answered, _) => Patience::GivesWay,
+            (HostStanding::New | HostStanding::Answered, _) => Patience::GivesWay,
             // A host that slows down must not be asked for everything twice: so after one
             // request that was cut short, the others have their full time.
-            (Standing::Proven, JobKind::Page(_)) if self.keeps_time => {
+            (HostStanding::Proven, JobKind::Page(_)) if self.keeps_time => {
                 let limit = self.pace.first_byte_limit();
                 limit.map_or(Patience::Full, Patience::FirstByte)
             }
@@ -208,7 +208,7 @@ impl Lane {
 
     /// What a job's end says about the host's manners.
     fn judge(&mut self, flight: &Flight, ending: &Ending) {
-        let proven = self.standing == Standing::Proven;
+        let proven = self.standing == HostStanding::Proven;
         match ending {
             Ending::Answered(answer) => {
                 let whole = matches!(flight.kind, JobKind::Page(_)) && answer.unread.is_none();
@@ -216,9 +216,9 @@ impl Lane {
                 if whole {
                     let limit = self.pace.first_byte_limit();
                     self.keeps_time = limit.is_some_and(|limit| answer.first_byte < limit);
-                    self.standing = Standing::Proven;
+                    self.standing = HostStanding::Proven;
                 } else if !proven {
-                    self.standing = Standing::Answered;
+                    self.standing = HostStanding::Answered;
                 }
             }
             Ending::Failed(failure) if failure.excuse.is_none() => {
@@ -227,13 +227,13 @@ impl Lane {
                 let alone = self.whole_answers == flight.taken.answers;
                 let away = failure.class.retry() == Retry::Host;
                 if (slow && alone) || (away && !proven) {
-                    self.standing = Standing::Silent;
+                    self.standing = HostStanding::Silent;
                 }
             }
             Ending::CutShort { .. } => {
                 self.keeps_time = false;
                 if !proven {
-                    self.standing = Standing::Silent;
+                    self.standing = HostStanding::Silent;
                 }
             }
             _ => {}
@@ -306,7 +306,7 @@ impl<S: Store> Frontier<S> {
 }
 
 impl Taken {
-    pub(super) const fn standing(self) -> Standing {
+    pub(super) const fn standing(self) -> HostStanding {
         self.standing
     }
 }

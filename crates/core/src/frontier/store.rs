@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Class, Entry, Origin};
+use super::entry::{Class, Origin, QueueEntry};
 use super::health::HealthRow;
 use super::seen::SeenKeys;
 use crate::key::{HostId, Key};
@@ -107,7 +107,7 @@ pub trait Store {
     fn add(&mut self, key: Key) -> Result<(), Self::Error>;
 
     /// Appends to the queue of the entry's host and class; lower depths come first.
-    fn push(&mut self, entry: Entry) -> Result<(), Self::Error>;
+    fn push(&mut self, entry: QueueEntry) -> Result<(), Self::Error>;
 
     /// Moves about `most` entries out of the last queue of a span, and no other. They stay the
     /// store's to restore until they are settled.
@@ -116,14 +116,14 @@ pub trait Store {
         host: HostId,
         span: Span,
         most: usize,
-        into: &mut VecDeque<Entry>,
+        into: &mut VecDeque<QueueEntry>,
     ) -> Result<(), Self::Error>;
 
     /// What waits for a host in all queues of a span.
     fn waiting(&mut self, host: HostId, span: Span) -> Result<Waiting, Self::Error>;
 
     /// An entry that was taken has reached its end.
-    fn settle(&mut self, entry: &Entry) -> Result<(), Self::Error>;
+    fn settle(&mut self, entry: &QueueEntry) -> Result<(), Self::Error>;
 
     /// A host that is not active and for which something of a span waits.
     fn next_host(
@@ -214,7 +214,7 @@ pub type KeySet<K> = HashSet<K, BuildHasherDefault<KeyHasher>>;
 pub struct MemoryStore {
     seen: SeenKeys,
     /// One that is empty stays until somebody who looks for hosts comes by.
-    queues: KeyMap<HostId, BTreeMap<(Class, u32), VecDeque<Entry>>>,
+    queues: KeyMap<HostId, BTreeMap<(Class, u32), VecDeque<QueueEntry>>>,
     /// The hosts that have a queue.
     hosts: BTreeSet<HostId>,
     lanes: KeyMap<HostId, LaneRow>,
@@ -265,7 +265,7 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn push(&mut self, entry: Entry) -> Result<(), Infallible> {
+    fn push(&mut self, entry: QueueEntry) -> Result<(), Infallible> {
         let queue = match self.queues.entry(entry.key.host()) {
             Slot::Occupied(queue) => queue.into_mut(),
             Slot::Vacant(place) => {
@@ -285,7 +285,7 @@ impl Store for MemoryStore {
         host: HostId,
         span: Span,
         most: usize,
-        into: &mut VecDeque<Entry>,
+        into: &mut VecDeque<QueueEntry>,
     ) -> Result<(), Infallible> {
         let Some(queue) = self.queues.get_mut(&host) else {
             return Ok(());
@@ -327,7 +327,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn settle(&mut self, _entry: &Entry) -> Result<(), Infallible> {
+    fn settle(&mut self, _entry: &QueueEntry) -> Result<(), Infallible> {
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::lane::{Addresses, Lane, RobotsState};
+use super::lane::{Addresses, Lane, OriginRobots};
 use super::pace::Moment;
 use super::store::Store;
 use super::{Frontier, Origin};
@@ -99,7 +99,7 @@ pub struct Wait {
 
 /// What a frontier waits for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct FrontierSummary {
     /// The hosts with the longest queues, the longest first.
     pub hosts: Vec<HostSummary>,
     /// What URLs wait for, the most frequent first.
@@ -114,7 +114,7 @@ pub struct Summary {
 
 impl<S: Store> Frontier<S> {
     /// Sums up all active lanes, and names the `most` hosts with the longest queues.
-    pub fn summary(&self, now: Moment, most: usize) -> Summary {
+    pub fn summary(&self, now: Moment, most: usize) -> FrontierSummary {
         let mut sums = Sums::default();
         let counted: u64 = self.lanes.values().map(|lane| known_queue(lane)).sum();
         let elsewhere = self.counts.todo().saturating_sub(counted + self.withheld());
@@ -198,8 +198,8 @@ impl<S: Store> Frontier<S> {
 
     fn cause(&self, host: HostId, lane: &Lane, now: Moment) -> (Cause, Option<Moment>) {
         let robots = lane.origins.iter().find_map(|origin| match origin.robots {
-            RobotsState::Fetching => Some(None),
-            RobotsState::Unreachable { again_at } if again_at > now => Some(Some(again_at)),
+            OriginRobots::Fetching => Some(None),
+            OriginRobots::Unreachable { again_at } if again_at > now => Some(Some(again_at)),
             _ => None,
         });
         let resolving = lane.origins.iter();
@@ -250,7 +250,7 @@ pub(super) fn crawl_delay(lane: &Lane) -> Option<Duration> {
         .origins
         .iter()
         .filter_map(|origin| match &origin.robots {
-            RobotsState::Known { robots, .. } => robots.crawl_delay(),
+            OriginRobots::Known { robots, .. } => robots.crawl_delay(),
             _ => None,
         });
     delays
@@ -307,7 +307,7 @@ impl Sums {
         self.hosts.push(host);
     }
 
-    fn finish(mut self, most: usize) -> Summary {
+    fn finish(mut self, most: usize) -> FrontierSummary {
         let by_host = self.hosts.iter().map(|host| (host.left, &host.host));
         let groups = self.domains.values().chain(self.addresses.values());
         let by_group = groups.map(|group| (group.least(), &group.host));
@@ -333,7 +333,7 @@ impl Sums {
             order.then_with(|| one.host.cmp(&other.host))
         });
         self.hosts.truncate(most);
-        Summary {
+        FrontierSummary {
             hosts: self.hosts,
             waits,
             left,

@@ -200,7 +200,7 @@ impl World {
         }
     }
 
-    fn start(&mut self, job: Job, now: Moment) {
+    fn start(&mut self, job: FetchJob, now: Moment) {
         let mut took = Duration::from_millis(5 + self.dice.roll(400));
         let cut = self.cut_off(now, now + took);
         if let Some((lost, _)) = &cut {
@@ -650,7 +650,7 @@ impl Hand {
     fn next(&mut self, address: &str) -> Next {
         loop {
             match self.frontier.next(self.now).unwrap() {
-                Next::Start(Job {
+                Next::Start(FetchJob {
                     id,
                     work: Work::Resolve { .. },
                     ..
@@ -661,7 +661,7 @@ impl Hand {
     }
 
     /// The next job that is not resolving, whenever it is due.
-    fn job(&mut self, address: &str) -> Job {
+    fn job(&mut self, address: &str) -> FetchJob {
         loop {
             match self.next(address) {
                 Next::Start(job) => return job,
@@ -687,7 +687,7 @@ impl Hand {
     }
 
     /// Answers with a page that links to these places.
-    fn page(&mut self, job: &Job, links: &[(&str, LinkKind)]) -> Settled {
+    fn page(&mut self, job: &FetchJob, links: &[(&str, LinkKind)]) -> Settled {
         let offers = links.iter().map(|(url, kind)| {
             let link = Link::new(CrawlUrl::parse(url).unwrap(), *kind);
             let key = self.frontier.rules().keyer.key(&link.url);
@@ -701,7 +701,7 @@ impl Hand {
         self.settle(job.id, Ending::Answered(Box::new(answer)))
     }
 
-    fn redirect(&mut self, job: &Job, to: &str, cookie: bool) -> Settled {
+    fn redirect(&mut self, job: &FetchJob, to: &str, cookie: bool) -> Settled {
         let location = Some(CrawlUrl::parse(to).unwrap());
         let answer = Answer {
             status: 302,
@@ -712,7 +712,7 @@ impl Hand {
         self.settle(job.id, Ending::Answered(Box::new(answer)))
     }
 
-    fn answer(&mut self, job: &Job, status: u16) -> Settled {
+    fn answer(&mut self, job: &FetchJob, status: u16) -> Settled {
         self.settle(
             job.id,
             Ending::Answered(Box::new(Answer {
@@ -723,7 +723,7 @@ impl Hand {
     }
 }
 
-fn url_of(job: &Job) -> &str {
+fn url_of(job: &FetchJob) -> &str {
     match &job.work {
         Work::Page { url, .. } | Work::Robots { url, .. } | Work::Resolve { url } => url.as_str(),
     }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::Frontier;
-use super::entry::{Entry, Origin};
+use super::entry::{Origin, QueueEntry};
 use super::health::{Blame, HostRefusal, Tried};
 use super::job::{Answer, Failure, Note, Settled};
 use super::lane::LaneEnd;
@@ -43,7 +43,7 @@ impl<S: Store> Frontier<S> {
     pub(super) fn weigh_status(
         &mut self,
         host: HostId,
-        entry: &Entry,
+        entry: &QueueEntry,
         status: u16,
         now: Moment,
     ) -> Meaning {
@@ -61,7 +61,12 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Who is to blame for a page that brought no answer, or not all of it.
-    pub(super) fn weigh_failure_of(&mut self, host: HostId, entry: &Entry, now: Moment) -> Blame {
+    pub(super) fn weigh_failure_of(
+        &mut self,
+        host: HostId,
+        entry: &QueueEntry,
+        now: Moment,
+    ) -> Blame {
         let tried = Tried::of(entry, now);
         self.lane(host).health.failed(&tried)
     }
@@ -70,7 +75,7 @@ impl<S: Store> Frontier<S> {
     pub(super) fn answered_well(
         &mut self,
         host: HostId,
-        entry: &Entry,
+        entry: &QueueEntry,
         answer: &Answer,
         now: Moment,
     ) {
@@ -122,7 +127,7 @@ impl<S: Store> Frontier<S> {
     pub(super) fn page_refused(
         &mut self,
         host: HostId,
-        mut entry: Entry,
+        mut entry: QueueEntry,
         answer: &mut Answer,
         now: Moment,
     ) -> Result<Settled, S::Error> {
@@ -187,7 +192,7 @@ impl<S: Store> Frontier<S> {
     fn refused_too_long(
         &mut self,
         host: HostId,
-        entry: Entry,
+        entry: QueueEntry,
         answer: &Answer,
         refusal: HostRefusal,
     ) -> Settled {
@@ -217,7 +222,7 @@ impl<S: Store> Frontier<S> {
     pub(super) fn host_failed(
         &mut self,
         host: HostId,
-        mut entry: Entry,
+        mut entry: QueueEntry,
         failure: &Failure,
         now: Moment,
     ) -> Result<Settled, S::Error> {
@@ -262,7 +267,7 @@ impl<S: Store> Frontier<S> {
     fn door_failed(
         &mut self,
         host: HostId,
-        entry: Entry,
+        entry: QueueEntry,
         failure: &Failure,
         now: Moment,
     ) -> Settled {
@@ -277,7 +282,7 @@ impl<S: Store> Frontier<S> {
     pub(super) fn try_again(
         &mut self,
         host: HostId,
-        mut entry: Entry,
+        mut entry: QueueEntry,
         failure: &Failure,
         now: Moment,
     ) -> Settled {
@@ -290,7 +295,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Whether a URL that was answered may be asked once more.
-    pub(super) fn may_try_again(&self, host: HostId, entry: &Entry) -> bool {
+    pub(super) fn may_try_again(&self, host: HostId, entry: &QueueEntry) -> bool {
         let lane = self.lanes.get(&host);
         lane.is_some_and(|lane| lane.ended.is_none())
             && entry.tries < self.rules.limits.tries + entry.attempts.excused
@@ -298,7 +303,7 @@ impl<S: Store> Frontier<S> {
 
     /// Keeps a URL for another try, after a wait that doubles with each. No two waits are quite
     /// the same, so that URLs that failed together do not come together again.
-    pub(super) fn delay(&mut self, host: HostId, entry: Entry, now: Moment) -> Settled {
+    pub(super) fn delay(&mut self, host: HostId, entry: QueueEntry, now: Moment) -> Settled {
         let lane = self.lane(host);
         let counted = entry.tries.saturating_sub(entry.attempts.excused);
         let wait = lane.rules.politeness.retry_delay * 2u32.pow(counted.clamp(1, 7) - 1);
@@ -308,7 +313,7 @@ impl<S: Store> Frontier<S> {
         Settled::Again(due)
     }
 
-    pub(super) fn failed(&mut self, mut entry: Entry, failure: &Failure) -> Settled {
+    pub(super) fn failed(&mut self, mut entry: QueueEntry, failure: &Failure) -> Settled {
         entry.tries += 1;
         let error = Some(failure.message.clone());
         Settled::Done(Box::new(self.finish(

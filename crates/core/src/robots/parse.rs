@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::rules::{Builder, Draft, Kind};
+use super::rules::{Builder, Kind, RuleDraft};
 use super::{MAX_BYTES, MAX_LINE_BYTES, MAX_SITEMAP_BYTES, MAX_SITEMAPS, Robots, pattern};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -258,7 +258,7 @@ impl Groups {
         let text = String::from_utf8_lossy(text);
         let folder = folder_of_index(&written).filter(|_| kind == Kind::Allow);
         if let Some(folder) = folder.map(str::to_owned) {
-            group.rules.push(Draft {
+            group.rules.push(RuleDraft {
                 line,
                 kind,
                 weight: folder.len() as u16 + 1,
@@ -268,7 +268,7 @@ impl Groups {
             });
         }
         let (pattern, tail) = pattern::compile(written);
-        group.rules.push(Draft {
+        group.rules.push(RuleDraft {
             line,
             kind,
             weight,

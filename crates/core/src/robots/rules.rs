@@ -21,7 +21,7 @@ pub(super) enum Kind {
 
 /// A rule before it is packed.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Draft<'a> {
+pub(super) struct RuleDraft<'a> {
     pub(super) line: u32,
     pub(super) kind: Kind,
     /// The length of the pattern as [`pattern::written`] has it: its priority.
@@ -32,7 +32,7 @@ pub(super) struct Draft<'a> {
     pub(super) text: Cow<'a, str>,
 }
 
-impl Draft<'_> {
+impl RuleDraft<'_> {
     fn fits(&self) -> bool {
         u16::try_from(self.pattern.len().max(self.text.len())).is_ok()
     }
@@ -76,9 +76,9 @@ pub(super) struct Builder {
 
 impl Builder {
     /// Adds a rule, unless there is no room for it.
-    pub(super) fn push(&mut self, draft: Draft<'_>) {
+    pub(super) fn push(&mut self, draft: RuleDraft<'_>) {
         let pattern = pattern::canonical(draft.pattern);
-        let draft = Draft { pattern, ..draft };
+        let draft = RuleDraft { pattern, ..draft };
         let size = draft.text.len() + draft.pattern.len();
         let has_room = self.entries.len() < MAX_RULES && self.arena.len() + size <= MAX_RULE_BYTES;
         if has_room && draft.fits() {
@@ -111,7 +111,7 @@ impl Builder {
 
 impl RuleSet {
     /// Packs rules that were stored.
-    pub(super) fn build(drafts: Vec<Draft<'_>>) -> Self {
+    pub(super) fn build(drafts: Vec<RuleDraft<'_>>) -> Self {
         let mut builder = Builder::default();
         for draft in drafts {
             builder.push(draft);
@@ -119,8 +119,8 @@ impl RuleSet {
         builder.finish()
     }
 
-    pub(super) fn drafts(&self) -> impl Iterator<Item = Draft<'_>> {
-        self.entries.iter().map(|entry| Draft {
+    pub(super) fn drafts(&self) -> impl Iterator<Item = RuleDraft<'_>> {
+        self.entries.iter().map(|entry| RuleDraft {
             line: entry.line,
             kind: entry.kind,
             weight: entry.weight,
@@ -176,7 +176,7 @@ fn slice(arena: &str, at: u32, len: u16) -> &str {
     &arena[start..start + usize::from(len)]
 }
 
-fn pack(arena: &mut String, draft: &Draft<'_>) -> Option<Entry> {
+fn pack(arena: &mut String, draft: &RuleDraft<'_>) -> Option<Entry> {
     let text_at = arena.len();
     arena.push_str(&draft.text);
     // Nearly every pattern stands in its line as it is, so it costs no room of its own.

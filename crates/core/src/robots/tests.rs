@@ -103,7 +103,7 @@ fn without_rules_all_or_nothing() {
     let nothing = Robots::disallow_all();
     assert_eq!(
         nothing.verdict("/x"),
-        Verdict {
+        RobotsDecision {
             allowed: false,
             rule: None
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clewline_core::frontier::{
-    Admission, Answer, End, Ending, Excuse, Failure, Finished, Frontier, HostRules, Job, Look,
+    Admission, Answer, End, Ending, Excuse, Failure, FetchJob, Finished, Frontier, HostRules, Look,
     MemoryStore, Moment, Next, Offer, Offers, Patience, Rules, Settled, Settlement, Work,
 };
 use clewline_core::key::Keyer;
@@ -151,7 +151,7 @@ struct Model {
     keyer: Keyer,
     now: Moment,
     wake_at: Moment,
-    flights: Vec<Job>,
+    flights: Vec<FetchJob>,
     leases: HashSet<u64>,
     accepted: u64,
     new_links: u64,
@@ -215,7 +215,7 @@ impl Model {
         None
     }
 
-    fn start(&mut self, job: Job) {
+    fn start(&mut self, job: FetchJob) {
         assert!(self.leases.insert(job.id.0), "a lease was given twice");
         if let Work::Page { url, .. } = &job.work {
             assert!(!self.finished.contains(url), "{url} was at its end");
@@ -418,7 +418,7 @@ impl Model {
     }
 }
 
-fn request(job: &Job) -> Option<(&CrawlUrl, Option<IpAddr>)> {
+fn request(job: &FetchJob) -> Option<(&CrawlUrl, Option<IpAddr>)> {
     match &job.work {
         Work::Page { url, address, .. } | Work::Robots { url, address, .. } => {
             Some((url, *address))

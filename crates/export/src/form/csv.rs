@@ -10,7 +10,7 @@ use clewline_job::escape::is_steering;
 
 use crate::columns::{Cell, PAGES, PLAIN};
 use crate::error::ExportError;
-use crate::export::{Output, Rows, Sink, Work};
+use crate::export::{ExportContext, Output, Rows, Sink};
 use crate::pages::Need;
 
 /// What formulas begin with, also in the wide forms of East Asian scripts.
@@ -18,11 +18,11 @@ const FORMULA: [char; 8] = [
     '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
 ];
 
-pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), ExportError> {
+pub(super) fn write(work: &mut ExportContext<'_>, output: Output<'_>) -> Result<(), ExportError> {
     let columns = &PAGES[..PLAIN];
     let mut sink = Sink::open(output)?;
     let mut rows = Rows::new(work)?;
-    let mut line = Row::default();
+    let mut line = CsvRow::default();
     for column in columns {
         line.text(column.name);
     }
@@ -42,13 +42,13 @@ pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), Expor
 
 /// A row that is being written.
 #[derive(Debug, Default)]
-pub(crate) struct Row {
+pub(crate) struct CsvRow {
     line: String,
     is_ended: bool,
     count: usize,
 }
 
-impl Row {
+impl CsvRow {
     /// Adds a value.
     pub(crate) fn cell(&mut self, cell: &Cell<'_>) {
         match cell {
@@ -135,7 +135,7 @@ mod tests {
             ("a\r\nb\u{1b}[2J\u{202e}", "a  b[2J"),
             ("", ""),
         ] {
-            let mut row = Row::default();
+            let mut row = CsvRow::default();
             row.text(text);
             assert_eq!(row.end(), format!("{expected}\r\n"), "{text:?}");
         }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn rows_follow_each_other() {
-        let mut row = Row::default();
+        let mut row = CsvRow::default();
         row.cell(&Cell::Empty);
         row.cell(&Cell::Long(-7));
         row.cell(&Cell::Flag(true));

@@ -10,11 +10,11 @@ use clewline_core::url::CrawlUrl;
 
 use crate::draft::{Draft, DraftFile};
 use crate::error::ExportError;
-use crate::export::{Output, Sink, Work};
-use crate::form::duplicates::Near;
+use crate::export::{ExportContext, Output, Sink};
+use crate::form::duplicates::NearDuplicates;
 use crate::names::Names;
-use crate::pages::{Need, Page};
-use crate::words::Words;
+use crate::pages::{ExportedPage, Need};
+use crate::words::PageWords;
 
 /// What stands between two texts in a stream.
 const FORM_FEED: &str = "\u{c}\n";
@@ -27,7 +27,7 @@ pub(super) enum Dress {
 }
 
 pub(super) fn write(
-    work: &mut Work<'_>,
+    work: &mut ExportContext<'_>,
     output: Output<'_>,
     dress: Dress,
 ) -> Result<(), ExportError> {
@@ -55,11 +55,11 @@ pub(super) fn write(
 
 /// Calls with every page that has words and is not left out.
 fn each(
-    work: &mut Work<'_>,
-    mut take: impl FnMut(&Page, &Words) -> Result<(), ExportError>,
+    work: &mut ExportContext<'_>,
+    mut take: impl FnMut(&ExportedPage, &PageWords) -> Result<(), ExportError>,
 ) -> Result<(), ExportError> {
     let folded = work.left_out()?;
-    let mut near = Near::default();
+    let mut near = NearDuplicates::default();
     let mut pages = work.pages(Need::Words(ReadingSpeed::Main))?;
     while let Some(page) = pages.next() {
         let page = page?;
@@ -87,7 +87,7 @@ impl Dress {
         }
     }
 
-    fn document(self, page: &Page, words: &Words) -> String {
+    fn document(self, page: &ExportedPage, words: &PageWords) -> String {
         match self {
             Self::Markdown => format!("{}\n{}", front_matter(page, words), words.markdown),
             Self::Text if words.text.ends_with('\n') => words.text.clone(),
@@ -96,7 +96,7 @@ impl Dress {
     }
 
     /// A document among others: a text has its URL before it and a form feed behind it.
-    fn in_stream(self, page: &Page, words: &Words) -> String {
+    fn in_stream(self, page: &ExportedPage, words: &PageWords) -> String {
         let document = self.document(page, words);
         match self {
             Self::Markdown => document + "\n",
@@ -105,7 +105,7 @@ impl Dress {
     }
 }
 
-fn front_matter(page: &Page, words: &Words) -> String {
+fn front_matter(page: &ExportedPage, words: &PageWords) -> String {
     let record = &page.record;
     let mut out = String::from("---\n");
     let title = words.title.as_deref().or(record.title.as_deref());

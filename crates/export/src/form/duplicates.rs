@@ -10,10 +10,10 @@ use clewline_content::{ReadingSpeed, clusters};
 use clewline_job::log::Offset;
 
 use crate::error::ExportError;
-use crate::export::{Output, Sink, Work};
-use crate::fold::{Folded, Groups};
-use crate::form::csv::Row;
-use crate::pages::{Need, Page};
+use crate::export::{ExportContext, Output, Sink};
+use crate::fold::{DuplicateMap, Groups};
+use crate::form::csv::CsvRow;
+use crate::pages::{ExportedPage, Need};
 use crate::urls::Urls;
 
 /// Bits in which the fingerprints of pages that say nearly the same differ.
@@ -38,13 +38,13 @@ pub struct NearCount {
 
 /// Gathers what is compared.
 #[derive(Debug, Default)]
-pub(crate) struct Near {
+pub(crate) struct NearDuplicates {
     fingerprints: Vec<u64>,
 }
 
-impl Near {
+impl NearDuplicates {
     /// Takes a page that is no duplicate, if it has words enough.
-    pub(crate) fn take(&mut self, page: &Page) {
+    pub(crate) fn take(&mut self, page: &ExportedPage) {
         let words = page.words().filter(|words| words.all >= LEAST_WORDS);
         if let Some(words) = words
             && self.fingerprints.len() < MOST_PAGES
@@ -76,11 +76,11 @@ struct Member {
     is_folded: bool,
 }
 
-pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), ExportError> {
+pub(super) fn write(work: &mut ExportContext<'_>, output: Output<'_>) -> Result<(), ExportError> {
     let mut sink = Sink::open(output)?;
     let folded = work.folded()?;
     let members = members(work, &folded)?;
-    let mut line = Row::default();
+    let mut line = CsvRow::default();
     for column in COLUMNS {
         line.text(column);
     }
@@ -114,7 +114,10 @@ pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), Expor
     sink.finish()
 }
 
-fn members(work: &mut Work<'_>, folded: &Folded) -> Result<Vec<Member>, ExportError> {
+fn members(
+    work: &mut ExportContext<'_>,
+    folded: &DuplicateMap,
+) -> Result<Vec<Member>, ExportError> {
     let mut members = Vec::new();
     let mut pages = work.pages(Need::Words(ReadingSpeed::Skim))?;
     while let Some(page) = pages.next() {
@@ -132,7 +135,7 @@ fn members(work: &mut Work<'_>, folded: &Folded) -> Result<Vec<Member>, ExportEr
 }
 
 /// Clusters of two members or more, in the order of their first ones.
-fn grouped(members: &[Member], folded: &Folded) -> Vec<Vec<Member>> {
+fn grouped(members: &[Member], folded: &DuplicateMap) -> Vec<Vec<Member>> {
     let mut groups = Groups::new(members.len());
     // As in other forms, pages that are another one are not compared; they follow it.
     let long = |member: &Member| member.words as usize >= LEAST_WORDS && !member.is_folded;
@@ -186,7 +189,7 @@ mod tests {
             member(30, 0b111, 3),
             member(40, u64::MAX - 1, 100),
         ];
-        let places: Vec<Vec<u64>> = grouped(&members, &Folded::default())
+        let places: Vec<Vec<u64>> = grouped(&members, &DuplicateMap::default())
             .into_iter()
             .map(|cluster| cluster.iter().map(|member| member.place.0).collect())
             .collect();

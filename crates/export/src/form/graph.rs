@@ -19,8 +19,8 @@ use clewline_job::record::Record;
 
 use crate::draft::{Draft, DraftFile};
 use crate::error::ExportError;
-use crate::export::{Output, Sink, Work};
-use crate::form::csv::Row;
+use crate::export::{ExportContext, Output, Sink};
+use crate::form::csv::CsvRow;
 use crate::pages::filtered;
 
 /// Nodes of the graph.
@@ -50,7 +50,7 @@ const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 "#;
 const FOOT: &str = "</graph>\n</graphml>\n";
 
-pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), ExportError> {
+pub(super) fn write(work: &mut ExportContext<'_>, output: Output<'_>) -> Result<(), ExportError> {
     let folder = match output {
         Output::Path(path, existing) if path.extension().is_none_or(|end| end != ENDING) => {
             Some((path, existing))
@@ -71,7 +71,7 @@ pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), Expor
     work.finish(draft)
 }
 
-fn write_graph(work: &mut Work<'_>, mut writers: Writers<'_>) -> Result<(), ExportError> {
+fn write_graph(work: &mut ExportContext<'_>, mut writers: Writers<'_>) -> Result<(), ExportError> {
     let graph = Graph::read(work)?;
     let ranks = page_rank(graph.keys.len(), &graph.followed, ROUNDS);
     writers.begin()?;
@@ -98,8 +98,8 @@ fn write_graph(work: &mut Work<'_>, mut writers: Writers<'_>) -> Result<(), Expo
 
 /// Calls with every link of the log.
 fn each_link(
-    work: &mut Work<'_>,
-    mut take: impl FnMut(&mut Work<'_>, Key, Key, LinkKind) -> Result<(), ExportError>,
+    work: &mut ExportContext<'_>,
+    mut take: impl FnMut(&mut ExportContext<'_>, Key, Key, LinkKind) -> Result<(), ExportError>,
 ) -> Result<(), ExportError> {
     for link in work.job.links()?.into_iter().flatten() {
         match link {
@@ -132,7 +132,7 @@ struct Graph {
 }
 
 impl Graph {
-    fn read(work: &mut Work<'_>) -> Result<Self, ExportError> {
+    fn read(work: &mut ExportContext<'_>) -> Result<Self, ExportError> {
         let mut graph = Self::default();
         let records = filtered(work.job, &work.options.filters, PageNeeds::default())?;
         for (number, record) in (0_u32..).zip(records.take(MOST_NODES)) {
@@ -185,7 +185,7 @@ impl Writers<'_> {
         self.sink.write(HEAD.as_bytes())?;
         if let Some((nodes, edges)) = &mut self.tables {
             for (file, columns) in [(nodes, &NODE_COLUMNS[..]), (edges, &EDGE_COLUMNS)] {
-                let mut row = Row::default();
+                let mut row = CsvRow::default();
                 for column in columns {
                     row.text(column);
                 }
@@ -220,7 +220,7 @@ impl Writers<'_> {
         let Some((nodes, _)) = &mut self.tables else {
             return Ok(());
         };
-        let mut row = Row::default();
+        let mut row = CsvRow::default();
         row.shown(id);
         row.text(url);
         row.text(

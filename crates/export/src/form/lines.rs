@@ -10,14 +10,14 @@ use clewline_job::escape;
 
 use crate::columns::{Cell, PAGES, PageRow};
 use crate::error::ExportError;
-use crate::export::{Output, Rows, Sink, Work};
-use crate::form::duplicates::Near;
+use crate::export::{ExportContext, Output, Rows, Sink};
+use crate::form::duplicates::NearDuplicates;
 use crate::pages::Need;
 
-pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), ExportError> {
+pub(super) fn write(work: &mut ExportContext<'_>, output: Output<'_>) -> Result<(), ExportError> {
     let mut sink = Sink::open(output)?;
     let mut rows = Rows::new(work)?;
-    let mut near = Near::default();
+    let mut near = NearDuplicates::default();
     let mut pages = work.pages(Need::Words(ReadingSpeed::Main))?;
     let mut line = Vec::new();
     while let Some(page) = pages.next() {

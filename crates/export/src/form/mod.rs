@@ -14,9 +14,9 @@ mod sitemap;
 use std::fmt;
 use std::path::Path;
 
-use crate::Existing;
+use crate::ExistingOutput;
 use crate::error::ExportError;
-use crate::export::{Output, Work};
+use crate::export::{ExportContext, Output};
 
 /// What a crawl can be written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -92,7 +92,11 @@ impl Form {
         Self::ALL.into_iter().find(|form| form.name() == name)
     }
 
-    pub(crate) fn write(self, work: &mut Work<'_>, output: Output<'_>) -> Result<(), ExportError> {
+    pub(crate) fn write(
+        self,
+        work: &mut ExportContext<'_>,
+        output: Output<'_>,
+    ) -> Result<(), ExportError> {
         match self {
             Self::Jsonl => lines::write(work, output),
             Self::Csv => csv::write(work, output),
@@ -115,7 +119,7 @@ impl Form {
 
 impl Form {
     /// The place of a form that cannot be a stream.
-    fn folder<'a>(self, output: &Output<'a>) -> Result<(&'a Path, Existing), ExportError> {
+    fn folder<'a>(self, output: &Output<'a>) -> Result<(&'a Path, ExistingOutput), ExportError> {
         match output {
             Output::Path(path, existing) => Ok((path, *existing)),
             Output::Stream(_) => Err(ExportError::NotAStream(self)),

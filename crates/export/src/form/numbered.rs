@@ -6,17 +6,17 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use crate::Existing;
+use crate::ExistingOutput;
 use crate::draft::{Draft, DraftFile};
 use crate::error::ExportError;
-use crate::export::Work;
-use crate::pages::{Found, Need};
-use crate::words::Media;
+use crate::export::ExportContext;
+use crate::pages::{Need, ReadContent};
+use crate::words::BodyKind;
 
 pub(super) fn write(
-    work: &mut Work<'_>,
+    work: &mut ExportContext<'_>,
     path: &Path,
-    existing: Existing,
+    existing: ExistingOutput,
 ) -> Result<(), ExportError> {
     let draft = Draft::folder(path, existing)?;
     let mut pages = work.pages(Need::Body)?;
@@ -24,8 +24,8 @@ pub(super) fn write(
         let page = page?;
         work.take(&page, pages.offset());
         let record = &page.record;
-        let is_page = Media::of(record) == Some(Media::Html);
-        let (Found::Body(body), true) = (&page.found, is_page) else {
+        let is_page = BodyKind::from_record(record) == Some(BodyKind::Html);
+        let (ReadContent::Body(body), true) = (&page.found, is_page) else {
             continue;
         };
         work.done.rows += 1;

@@ -22,15 +22,15 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 use serde_json::Value;
 
-use crate::Existing;
+use crate::ExistingOutput;
 use crate::columns::{
     Cell, Column, ColumnType, ITEMS, ItemRow, LINKS, LinkRow, PAGES, PageRow, Presence,
     SCHEMA_VERSION,
 };
 use crate::draft::{Draft, DraftFile};
 use crate::error::ExportError;
-use crate::export::{Rows, Work};
-use crate::form::duplicates::Near;
+use crate::export::{ExportContext, Rows};
+use crate::form::duplicates::NearDuplicates;
 use crate::link_rows::LinkRows;
 use crate::pages::Need;
 
@@ -44,9 +44,9 @@ const LONG_TEXTS: [&str; 4] = ["text", "markdown", "headings", "item"];
 const ENDING: &str = "parquet";
 
 pub(super) fn write(
-    work: &mut Work<'_>,
+    work: &mut ExportContext<'_>,
     path: &Path,
-    existing: Existing,
+    existing: ExistingOutput,
 ) -> Result<(), ExportError> {
     if path.extension().is_some_and(|ending| ending == ENDING) {
         let (draft, file) = Draft::file(path, existing)?;
@@ -65,12 +65,12 @@ pub(super) fn write(
 }
 
 fn write_pages(
-    work: &mut Work<'_>,
+    work: &mut ExportContext<'_>,
     mut table: Table<PageRow>,
     mut items: Option<Table<ItemRow>>,
 ) -> Result<(), ExportError> {
     let mut rows = Rows::new(work)?;
-    let mut near = Near::default();
+    let mut near = NearDuplicates::default();
     let mut pages = work.pages(Need::Words(ReadingSpeed::Main))?;
     while let Some(page) = pages.next() {
         let page = page?;
@@ -112,7 +112,7 @@ fn write_items(table: &mut Table<ItemRow>, url: &str, found: &Items) -> Result<u
 }
 
 /// Writes the links of pages that filters let through.
-fn write_links(work: &mut Work<'_>, mut table: Table<LinkRow>) -> Result<(), ExportError> {
+fn write_links(work: &mut ExportContext<'_>, mut table: Table<LinkRow>) -> Result<(), ExportError> {
     let Some(mut rows) = LinkRows::new(work)? else {
         return table.close();
     };

@@ -17,16 +17,16 @@ use clewline_job::escape;
 use clewline_job::log::Offset;
 use clewline_job::record::Record;
 
-use crate::Existing;
+use crate::ExistingOutput;
 use crate::draft::Draft;
 use crate::error::ExportError;
-use crate::export::{Output, Sink, Work};
+use crate::export::{ExportContext, Output, Sink};
 use crate::form::Form;
 use crate::names::host_name;
 use crate::pages::Need;
 use crate::soft_404::is_soft_404;
 use crate::urls::Urls;
-use crate::words::Media;
+use crate::words::BodyKind;
 
 /// Entries of a file.
 const MOST_URLS: usize = 50_000;
@@ -40,7 +40,7 @@ const INDEX_HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
     <sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n";
 const INDEX_FOOT: &str = "</sitemapindex>\n";
 
-pub(super) fn write(work: &mut Work<'_>, output: Output<'_>) -> Result<(), ExportError> {
+pub(super) fn write(work: &mut ExportContext<'_>, output: Output<'_>) -> Result<(), ExportError> {
     let groups = groups(work)?;
     let urls = Urls::open(work.job)?;
     let mut maps = Maps { work, urls };
@@ -69,7 +69,7 @@ struct Group {
 
 /// What is listed: the largest group first, since hosts settle in any order; others in the order
 /// of the log. The first group is there even if nothing is listed.
-fn groups(work: &mut Work<'_>) -> Result<Vec<Group>, ExportError> {
+fn groups(work: &mut ExportContext<'_>) -> Result<Vec<Group>, ExportError> {
     let folded = work.left_out()?;
     let mut pages = work.pages(Need::Record)?;
     let mut numbers: HashMap<String, usize> = HashMap::new();
@@ -107,7 +107,7 @@ fn groups(work: &mut Work<'_>) -> Result<Vec<Group>, ExportError> {
 
 /// Writes the groups.
 struct Maps<'w, 'a> {
-    work: &'w mut Work<'a>,
+    work: &'w mut ExportContext<'a>,
     urls: Urls,
 }
 
@@ -133,7 +133,7 @@ impl Maps<'_, '_> {
         &mut self,
         group: &Group,
         path: &Path,
-        existing: Existing,
+        existing: ExistingOutput,
     ) -> Result<Vec<Draft>, ExportError> {
         let mut beside = Beside::new(path, existing);
         let rest = self.fill(group, |text| beside.put(text))?;
@@ -188,7 +188,7 @@ fn is_listed(record: &Record) -> bool {
         page.content_type = None;
     }
     let is_missing = record.title.as_deref().is_some_and(is_soft_404);
-    !record.noindex && !is_missing && Media::of(&page).is_some()
+    !record.noindex && !is_missing && BodyKind::from_record(&page).is_some()
 }
 
 fn entry(record: &Record) -> String {
@@ -240,12 +240,12 @@ impl Part {
 /// Files beside the output: `sitemap-1.xml` beside `sitemap.xml`.
 struct Beside<'a> {
     path: &'a Path,
-    existing: Existing,
+    existing: ExistingOutput,
     parts: Vec<(String, Draft)>,
 }
 
 impl<'a> Beside<'a> {
-    const fn new(path: &'a Path, existing: Existing) -> Self {
+    const fn new(path: &'a Path, existing: ExistingOutput) -> Self {
         Self {
             path,
             existing,

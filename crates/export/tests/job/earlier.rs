@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use clewline::config::Config;
 use clewline_export::{Form, Options};
+use clewline_job::config::Config;
 use fieldwork::{HOST, config, crawl, tree};
 use terrarium::{LiveWeb, Page, Reply, Request, Site, Web, links};
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use clewline_content::ItemRules;
 use clewline_export::{
-    Existing, ExportError, Exported, Filter, Fold, Form, Options, Output, ViewRules, export,
+    ExistingOutput, ExportError, Exported, Filter, Fold, Form, Options, Output, ViewRules, export,
     update, view_path,
 };
 use fieldwork::{HOST, config, crawl, crawled, tree};
@@ -92,7 +92,7 @@ fn web() -> LiveWeb {
 
 fn written(job: &Path, form: Form, options: &Options) -> (PathBuf, Exported) {
     let path = job.with_file_name(format!("out-{}", form.name()));
-    let output = Output::Path(&path, Existing::Replace);
+    let output = Output::Path(&path, ExistingOutput::Replace);
     let done = export(job, form, output, options, &mut |_| {}).unwrap();
     (path, done)
 }
@@ -280,7 +280,7 @@ fn parquet_holds_pages_links_and_items() {
         .collect();
     assert!(found.contains("1.5") && found.contains("2"), "{found:?}");
     let single = job.with_file_name("only.parquet");
-    let output = Output::Path(&single, Existing::Keep);
+    let output = Output::Path(&single, ExistingOutput::Keep);
     export(
         &job,
         Form::Parquet,
@@ -494,7 +494,7 @@ fn outputs_are_the_same_each_time_and_nothing_is_overwritten() {
             }
         };
         let first = read(&path);
-        let output = Output::Path(&path, Existing::Keep);
+        let output = Output::Path(&path, ExistingOutput::Keep);
         let refused = export(&job, form, output, &Options::default(), &mut |_| {});
         assert!(matches!(refused, Err(ExportError::Occupied(_))), "{form}");
         written(&job, form, &Options::default());

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use clewline::config::Root;
-use clewline_export::{Existing, ExportError, Form, Options, Output, export};
+use clewline_export::{ExistingOutput, ExportError, Form, Options, Output, export};
+use clewline_job::config::Root;
 use fieldwork::{HOST, config, crawl, crawled};
 use terrarium::{Page, Site, Web, links};
 
@@ -75,7 +75,7 @@ fn a_sitemap_is_of_one_origin_and_of_pages_that_are_there() {
     crawl(config);
     let folder = place.path().join("out");
     let path = folder.join("sitemap.xml");
-    let output = Output::Path(&path, Existing::Keep);
+    let output = Output::Path(&path, ExistingOutput::Keep);
     let done = export(
         &job,
         Form::Sitemap,

@@ -21,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub use self::finished::{FinishedState, MOST_COPIED};
 use self::gather::{ending, gather};
 use self::part::{Head, LookupPart, Stretch, write_part};
-pub use self::part::{LogPlaces, Row};
+pub use self::part::{LogPlaces, LookupRow};
 pub use self::search::{FoundRecord, Logs, Sources, log_ends};
 use crate::folder::STATE;
 
@@ -84,8 +84,8 @@ impl Lookup {
     }
 
     /// What is known of a key.
-    pub fn find(&self, key: Key) -> io::Result<Row> {
-        let mut found = Row::default();
+    pub fn find(&self, key: Key) -> io::Result<LookupRow> {
+        let mut found = LookupRow::default();
         for part in &self.parts {
             if let Some(row) = part.find(key.number())? {
                 found.join(&row);

@@ -76,7 +76,7 @@ pub(super) enum What {
 
 /// What a part knows of a key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct LookupRow {
     /// Where its last record is in `urls.jsonl`.
     pub record: Option<u64>,
     /// Lines with the first redirects to it.
@@ -89,7 +89,7 @@ pub struct Row {
     pub link_count: u64,
 }
 
-impl Row {
+impl LookupRow {
     fn add(&mut self, fact: &Fact) {
         match fact.what {
             What::Record => self.record = Some(fact.at),
@@ -181,7 +181,7 @@ impl LookupPart {
     }
 
     /// What the part knows of a key.
-    pub(super) fn find(&self, key: u128) -> io::Result<Option<Row>> {
+    pub(super) fn find(&self, key: u128) -> io::Result<Option<LookupRow>> {
         let from = self.head.stretch.from;
         let (mut low, mut high) = (1, self.pages + 1);
         let mut candidate = None;
@@ -202,7 +202,7 @@ impl LookupPart {
         let length = usize::from(u16::from_le_bytes([page[SUM], page[SUM + 1]]));
         let mut rows = page.get(FRONT..FRONT + length).ok_or_else(damaged)?;
         while !rows.is_empty() {
-            let (own, row) = Row::read(&mut rows, from).ok_or_else(damaged)?;
+            let (own, row) = LookupRow::read(&mut rows, from).ok_or_else(damaged)?;
             if own >= key {
                 return Ok((own == key).then_some(row));
             }
@@ -225,7 +225,7 @@ pub(super) fn write_part(path: &Path, head: &Head, facts: &mut [Fact]) -> io::Re
     pages.end_page()?;
     let mut row_bytes = Vec::new();
     for of_key in facts.chunk_by(|one, other| one.key == other.key) {
-        let mut row = Row::default();
+        let mut row = LookupRow::default();
         for fact in of_key {
             row.add(fact);
         }

@@ -13,7 +13,7 @@ use crate::previous::IndexedArchive;
 
 /// The archives that may hold payloads: those of earlier crawls, and one's own when it is complete.
 #[derive(Debug, Default)]
-pub(super) struct Earlier(Vec<IndexedArchive>);
+pub(super) struct EarlierArchives(Vec<IndexedArchive>);
 
 /// The capture that a revisit names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Referred {
     }
 }
 
-impl Earlier {
+impl EarlierArchives {
     /// Those of crawls, or of WARC files, in these folders.
     pub(super) fn new(folders: &[PathBuf]) -> Self {
         let archives = folders.iter().map(|folder| IndexedArchive::within(folder));

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::PagesError;
-use super::earlier::Earlier;
+use super::earlier::EarlierArchives;
 use crate::archive::{FOLDER, NAME, OPEN, Position, Section, WarcLocation};
 use crate::{JobFile, JobFileError, JobStanding};
 
@@ -28,7 +28,7 @@ pub struct CommittedArchive {
     /// How far its job is; finished where there is no job.
     pub standing: JobStanding,
     /// The archives that this one refers to, itself among them when it has an index.
-    pub(super) earlier: Earlier,
+    pub(super) earlier: EarlierArchives,
 }
 
 /// A file of the archive.
@@ -84,7 +84,7 @@ impl CommittedArchive {
         Ok(Self {
             files,
             standing,
-            earlier: Earlier::new(&indexed),
+            earlier: EarlierArchives::new(&indexed),
         })
     }
 
@@ -141,7 +141,7 @@ impl CommittedArchive {
         Self {
             files,
             standing: JobStanding::Finished,
-            earlier: Earlier::default(),
+            earlier: EarlierArchives::default(),
         }
     }
 

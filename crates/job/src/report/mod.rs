@@ -32,9 +32,9 @@ pub use facts::{RunFacts, StoppedBy};
 pub use html::html;
 pub use ink::Ink;
 pub use list::list;
-pub use series::{MOST_POINTS, Point, Series};
+pub use series::{MOST_POINTS, Series, SeriesPoint};
 pub use tally::{Bodies, HostTally, MOST_DEPTHS, MOST_HOSTS, Outcomes, Tally};
-pub use text::{Style, text};
+pub use text::{TextStyle, text};
 pub use update::{Listed, MOST_LISTED, Update};
 
 /// The version of the JSON form of a report.

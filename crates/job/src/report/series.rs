@@ -20,16 +20,16 @@ pub struct Series {
     /// How long a point lasts, in milliseconds.
     pub resolution: u64,
     /// The points from the start on, without gaps.
-    pub points: Vec<Point>,
+    pub points: Vec<SeriesPoint>,
     /// What happened since the last tick.
-    pending: Point,
+    pending: SeriesPoint,
     /// When that was, in milliseconds since the start.
     ticked: u64,
 }
 
 /// What happened in one span of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Point {
+pub struct SeriesPoint {
     /// URLs settled.
     pub done: u64,
     /// Body bytes.
@@ -42,7 +42,7 @@ pub struct Point {
     pub in_flight: u32,
 }
 
-impl Point {
+impl SeriesPoint {
     /// Mean first-byte time in milliseconds, if any answer was timed.
     pub fn latency(&self) -> Option<f64> {
         (self.timed > 0).then(|| self.first_byte as f64 / 1000.0 / self.timed as f64)
@@ -87,7 +87,7 @@ impl Default for Series {
         Self {
             resolution: FIRST_RESOLUTION.as_millis() as u64,
             points: Vec::new(),
-            pending: Point::default(),
+            pending: SeriesPoint::default(),
             ticked: 0,
         }
     }
@@ -96,7 +96,7 @@ impl Default for Series {
 impl Series {
     /// Notes a settled URL; it lands in the point of the next tick.
     pub(super) fn add(&mut self, bytes: u64, first_byte: Option<u64>) {
-        self.pending.join(&Point {
+        self.pending.join(&SeriesPoint {
             done: 1,
             bytes,
             timed: u64::from(first_byte.is_some()),
@@ -116,12 +116,12 @@ impl Series {
         }
         let last = (now / self.resolution) as usize;
         if last >= self.points.len() {
-            self.points.resize(last + 1, Point::default());
+            self.points.resize(last + 1, SeriesPoint::default());
         }
         // A moment before the last tick means that the clock began anew.
         let since = self.ticked.min(now);
         let pending = std::mem::take(&mut self.pending);
-        let mut given = Point::default();
+        let mut given = SeriesPoint::default();
         for index in (since / self.resolution) as usize..=last {
             let end = (index as u64 + 1).saturating_mul(self.resolution).min(now);
             let upto = pending.part(end - since, now - since);
@@ -157,7 +157,7 @@ mod tests {
             series.tick(Duration::from_secs(second), (second % 7) as u32);
             assert!(series.points.len() <= MOST_POINTS);
         }
-        let mut sum = Point::default();
+        let mut sum = SeriesPoint::default();
         series.points.iter().for_each(|point| sum.join(point));
         assert_eq!(
             (sum.done, sum.bytes, sum.timed),

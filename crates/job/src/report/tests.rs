@@ -44,7 +44,7 @@ fn small_report() -> Report {
     Report::build(None, tally, facts).unwrap()
 }
 
-fn shown(report: &Report, style: Style) -> String {
+fn shown(report: &Report, style: TextStyle) -> String {
     let mut out = String::new();
     text(report, &mut out, style).unwrap();
     out
@@ -283,16 +283,16 @@ broken     404      http://a.test/missing
 3 pages in 2.00 s, 1.5 pages/s, 2 broken
 http://a.test/ · interrupted
 ";
-    assert_eq!(shown(&small_report(), Style::default()), expected);
+    assert_eq!(shown(&small_report(), TextStyle::default()), expected);
 }
 
 #[test]
 fn colour_is_only_paint() {
     let report = samples::report();
-    let plain = shown(&report, Style::default());
-    let colour = Style {
+    let plain = shown(&report, TextStyle::default());
+    let colour = TextStyle {
         colour: true,
-        ..Style::default()
+        ..TextStyle::default()
     };
     let mut painted = shown(&report, colour);
     assert!(painted.contains("\x1b[31m"));
@@ -303,7 +303,7 @@ fn colour_is_only_paint() {
     for width in [0, 20, 40, 80, 400] {
         let out = shown(
             &report,
-            Style {
+            TextStyle {
                 colour: false,
                 width,
             },
@@ -314,7 +314,7 @@ fn colour_is_only_paint() {
 
 #[test]
 fn tables_fit_a_narrow_terminal() {
-    let style = Style {
+    let style = TextStyle {
         colour: false,
         width: 40,
     };
@@ -338,7 +338,7 @@ fn advice_is_whole_at_any_width() {
     let mut report = small_report();
     report.tally.refuse(SkipReason::Requisite, 5);
     for width in [0, 20, 40, 60, 80, 400] {
-        let style = Style {
+        let style = TextStyle {
             colour: false,
             width,
         };
@@ -359,7 +359,7 @@ fn ten_broken_targets_are_named() {
     let mut report = small_report();
     report.tally.broken = 25;
     report.broken = vec![report.broken[0].clone(); 25];
-    let out = shown(&report, Style::default());
+    let out = shown(&report, TextStyle::default());
     assert_eq!(out.matches("  http://a.test/missing").count(), 10);
     assert!(out.contains("and 15 more\n"), "{out}");
     let last: Vec<&str> = out.lines().rev().take(2).collect();
@@ -388,7 +388,7 @@ fn nothing_steers_the_terminal() {
     list(all.into_iter().map(Ok), &facts, &mut lines).unwrap();
     let report = Report::build(None, tally, facts).unwrap();
     for out in [
-        shown(&report, Style::default()),
+        shown(&report, TextStyle::default()),
         String::from_utf8(lines).unwrap(),
         json(&report).unwrap(),
     ] {

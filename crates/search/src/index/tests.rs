@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::document::Document;
-use crate::writer::{Room, Writer, WriterLock};
+use crate::writer::{Writer, WriterLock, WriterResources};
 
 fn document(url: &str, title: &str, body: &str) -> Document {
     let host = url.split('/').nth(2).unwrap_or_default();
@@ -18,7 +18,7 @@ fn document(url: &str, title: &str, body: &str) -> Document {
 }
 
 fn open_writer(folder: &Path) -> Result<Writer, SearchError> {
-    Writer::open(WriterLock::take(folder)?, Room::ALONE)
+    Writer::open(WriterLock::take(folder)?, WriterResources::ALONE)
 }
 
 /// An index of documents, in a folder that lives as long.
@@ -28,7 +28,7 @@ fn index(documents: Vec<Document>) -> (tempfile::TempDir, Index) {
     for document in documents {
         writer.put(document).unwrap();
     }
-    let standing = Standing::new("file".into(), 1);
+    let standing = IndexCheckpoint::new("file".into(), 1);
     writer.commit(&standing).unwrap();
     writer.close().unwrap();
     let index = Index::in_folder(place.path()).unwrap().unwrap();
@@ -265,7 +265,7 @@ fn pages_of_results_follow_each_other() {
 #[test]
 fn a_page_is_what_it_became() {
     let place = tempfile::tempdir().unwrap();
-    let standing = |position| Standing::new("file".into(), position);
+    let standing = |position| IndexCheckpoint::new("file".into(), position);
     let mut writer = open_writer(place.path()).unwrap();
     writer
         .put(document("https://a.test/a", "Old", "ancient words"))
@@ -287,7 +287,7 @@ fn a_page_is_what_it_became() {
         (found(&index, "ancient"), found(&index, "modern")),
         (String::new(), "a".into())
     );
-    assert_eq!(Standing::read(place.path()), Some(standing(2)));
+    assert_eq!(IndexCheckpoint::read(place.path()), Some(standing(2)));
 }
 
 #[test]
@@ -303,10 +303,12 @@ fn there_is_one_writer() {
 #[test]
 fn an_index_is_begun_anew_under_the_same_lock() {
     let (place, _index) = index(vec![document("https://a.test/a", "Old", "ancient")]);
-    let begin = || Writer::begin(WriterLock::take(place.path())?, Room::ALONE);
+    let begin = || Writer::begin(WriterLock::take(place.path())?, WriterResources::ALONE);
     let mut writer = begin().unwrap();
     assert!(matches!(begin(), Err(SearchError::Busy(_))));
-    writer.commit(&Standing::new("file".into(), 1)).unwrap();
+    writer
+        .commit(&IndexCheckpoint::new("file".into(), 1))
+        .unwrap();
     writer.close().unwrap();
     let index = Index::in_folder(place.path()).unwrap().unwrap();
     assert_eq!(index.pages(), 0);

@@ -3,7 +3,7 @@
 //! Owns where a word ends, what is an operator and what only looks like one. A sign counts at
 //! the beginning of a word only, so `well-known` is one word.
 
-use super::Form;
+use super::WordForm;
 
 /// Letters that may differ in `word~`.
 const USUAL_DISTANCE: u8 = 1;
@@ -25,10 +25,10 @@ pub(super) enum Piece {
 
 /// A word as it was written.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct WrittenWord {
     pub(super) field: Option<String>,
     pub(super) text: String,
-    pub(super) form: Form,
+    pub(super) form: WordForm,
 }
 
 /// A place in a query.
@@ -92,15 +92,15 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a word or a phrase with its field; nothing if a quote is left open.
-    pub(super) fn word(&mut self) -> Option<Written> {
+    pub(super) fn word(&mut self) -> Option<WrittenWord> {
         let field = self.field();
         if let Some(quoted) = self.rest().strip_prefix('"') {
             let end = quoted.find('"')?;
             self.at += end + 2;
-            return Some(Written {
+            return Some(WrittenWord {
                 field,
                 text: quoted[..end].to_owned(),
-                form: Form::Exact,
+                form: WordForm::Exact,
             });
         }
         let rest = self.rest();
@@ -108,7 +108,7 @@ impl<'a> Cursor<'a> {
         let end = rest.find(is_end).unwrap_or(rest.len());
         self.at += end;
         let (text, form) = form_of(&rest[..end]);
-        Some(Written {
+        Some(WrittenWord {
             field,
             text: text.to_owned(),
             form,
@@ -137,19 +137,19 @@ fn is_operator(rest: &str, name: &str) -> bool {
     })
 }
 
-fn form_of(word: &str) -> (&str, Form) {
+fn form_of(word: &str) -> (&str, WordForm) {
     if let Some(stem) = word.strip_suffix('*') {
-        return (stem, Form::Prefix);
+        return (stem, WordForm::Prefix);
     }
     let Some((stem, number)) = word.rsplit_once('~') else {
-        return (word, Form::Exact);
+        return (word, WordForm::Exact);
     };
     match number {
-        "" => (stem, Form::Fuzzy(USUAL_DISTANCE)),
+        "" => (stem, WordForm::Fuzzy(USUAL_DISTANCE)),
         "1" | "2" => (
             stem,
-            Form::Fuzzy(number.parse().unwrap_or(MOST_DISTANCE).min(MOST_DISTANCE)),
+            WordForm::Fuzzy(number.parse().unwrap_or(MOST_DISTANCE).min(MOST_DISTANCE)),
         ),
-        _ => (word, Form::Exact),
+        _ => (word, WordForm::Exact),
     }
 }

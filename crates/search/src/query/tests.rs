@@ -10,9 +10,9 @@ fn spelt(clause: &Clause) -> String {
                 .place
                 .map_or(String::new(), |place| format!("{place:?}:"));
             let form = match text.form {
-                Form::Exact => String::new(),
-                Form::Prefix => "*".into(),
-                Form::Fuzzy(distance) => format!("~{distance}"),
+                WordForm::Exact => String::new(),
+                WordForm::Prefix => "*".into(),
+                WordForm::Fuzzy(distance) => format!("~{distance}"),
             };
             format!("{place}{}{form}", text.words.replace(' ', "_"))
         }

@@ -11,8 +11,8 @@ mod tests;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use clewline::escape::html;
-use clewline::report::figures;
+use clewline_job::escape::html;
+use clewline_job::report::figures;
 use clewline_search::LONGEST;
 use clewline_warc::Moment;
 

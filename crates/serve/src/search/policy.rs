@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use clewline::escape::base64;
+use clewline_job::escape::base64;
 use clewline_warc::{Algorithm, Hasher};
 
 /// The page's script.

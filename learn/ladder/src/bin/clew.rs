@@ -9,9 +9,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use clewline::config::{Config, Reach};
-use clewline::record::{OutcomeKind, Record};
 use clewline::{Crawl, CrawlError, Event};
+use clewline_job::config::{Config, Reach};
+use clewline_job::record::{OutcomeKind, Record};
 use ladder::{FetchStatistic, Meter, Options, Report, conclude, prepare};
 use url::Url;
 

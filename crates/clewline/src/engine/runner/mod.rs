@@ -1,6 +1,6 @@
 //! One job, done: resolve, fetch, read, hash, extract.
 //!
-//! Owns the way from a [`Job`] of the frontier to its [`JobResult`], for a crawl and for an
+//! Owns the way from a [`FetchJob`] of the frontier to its [`JobResult`], for a crawl and for an
 //! inspection alike: how a request is made, how its answer is read, what is taken from it. A new
 //! protocol, a browser or a header is added here, once. Refuses to know what a result means, and
 //! who waits for it. Invariants: a runner shares nothing but immutable parts; whatever happens on
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clewline_core::frontier::{
-    Answer, Ending, Frontier, Job, JobId, Patience, Store, VerdictCache, Work,
+    Answer, Ending, FetchJob, Frontier, JobId, Patience, Store, VerdictCache, Work,
 };
 use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
@@ -177,8 +177,8 @@ impl JobRunner {
     }
 
     /// Makes a job ready to be run.
-    pub(crate) fn prepare(&self, job: Job, mut extras: RequestExtras) -> Box<JobInput> {
-        let Job { id, work, patience } = job;
+    pub(crate) fn prepare(&self, job: FetchJob, mut extras: RequestExtras) -> Box<JobInput> {
+        let FetchJob { id, work, patience } = job;
         match patience {
             Patience::Full => {}
             Patience::GivesWay => extras.slots = Some(self.slots.clone()),

@@ -9,7 +9,7 @@ use clewline_core::link::LinkKind;
 
 use super::page_links::{self, PageLinks};
 use super::{JobResult, JobRunner, Target};
-use crate::previous::{Held, Known};
+use crate::previous::{Held, UnchangedPage};
 
 /// What an earlier crawl holds of a URL. What cannot be read is asked for as if it were new, and
 /// so are sitemaps: how they were announced is not in an archive.
@@ -42,7 +42,7 @@ pub(super) async fn take(
         result.problem = Some(problem.to_owned());
         return;
     };
-    let Known {
+    let UnchangedPage {
         mut extracted,
         digest,
         content_type,

@@ -8,7 +8,7 @@ use clewline_core::url::CrawlUrl;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::super::body::Body;
+use super::super::body::BodyBuffer;
 use super::{Case, base64, conformance, shown};
 
 /// Cases that differ on purpose, by their index in the data. It may only shrink.
@@ -221,7 +221,7 @@ fn bombs_stop_at_the_limit() {
     encoder.write_all(&vec![b' '; 200_000]).unwrap();
     let bomb = encoder.finish().unwrap();
     for piece in [bomb.len(), 1] {
-        let mut body = Body::perhaps_gzip(&bomb, 1000);
+        let mut body = BodyBuffer::perhaps_gzip(&bomb, 1000);
         bomb.chunks(piece).for_each(|piece| body.push(piece));
         let (bytes, problem) = body.finish();
         assert_eq!(bytes.len(), 1000);

@@ -12,14 +12,14 @@ use super::gzip::{self, Gzip};
 use super::{Coding, DecodeError};
 
 /// What one step did.
-pub(super) struct Step {
+pub(super) struct CodecStep {
     pub(super) read: usize,
     pub(super) wrote: usize,
-    pub(super) fate: Fate,
+    pub(super) fate: CodecState,
 }
 
 /// Whether a codec goes on after a step.
-pub(super) enum Fate {
+pub(super) enum CodecState {
     /// Call again, with more input once neither reading nor writing is possible.
     Going,
     /// The data has ended; whatever follows is not part of it. The codec must not be called again.
@@ -65,7 +65,7 @@ impl Codec {
         }
     }
 
-    pub(super) fn step(&mut self, input: &[u8], out: &mut [u8]) -> Step {
+    pub(super) fn step(&mut self, input: &[u8], out: &mut [u8]) -> CodecStep {
         match self {
             Self::Unsure(coding, held) => {
                 let (coding, held) = (*coding, *held);
@@ -74,10 +74,10 @@ impl Codec {
             Self::Plain => {
                 let length = input.len().min(out.len());
                 out[..length].copy_from_slice(&input[..length]);
-                Step {
+                CodecStep {
                     read: length,
                     wrote: length,
-                    fate: Fate::Going,
+                    fate: CodecState::Going,
                 }
             }
             Self::Inflate(inflate) => inflate_step(inflate, input, out, Coding::Deflate),
@@ -89,12 +89,18 @@ impl Codec {
 
     /// Takes one byte and, if that settles what the body is, lets the codec begin with what was
     /// held: at most two bytes, which every codec reads in one step.
-    fn decide(&mut self, coding: Coding, held: Option<u8>, input: &[u8], out: &mut [u8]) -> Step {
+    fn decide(
+        &mut self,
+        coding: Coding,
+        held: Option<u8>,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> CodecStep {
         let Some(&byte) = input.first() else {
-            return Step {
+            return CodecStep {
                 read: 0,
                 wrote: 0,
-                fate: Fate::Going,
+                fate: CodecState::Going,
             };
         };
         let two = held.map(|first| [first, byte]);
@@ -108,10 +114,10 @@ impl Codec {
         };
         let Some(begun) = begun else {
             *self = Self::Unsure(coding, Some(byte));
-            return Step {
+            return CodecStep {
                 read: 1,
                 wrote: 0,
-                fate: Fate::Going,
+                fate: CodecState::Going,
             };
         };
         *self = begun;
@@ -119,7 +125,7 @@ impl Codec {
             Some(two) => self.step(&two, out),
             None => self.step(&[byte], out),
         };
-        Step { read: 1, ..step }
+        CodecStep { read: 1, ..step }
     }
 }
 
@@ -135,14 +141,14 @@ pub(super) fn inflate_step(
     input: &[u8],
     out: &mut [u8],
     coding: Coding,
-) -> Step {
+) -> CodecStep {
     let (read, wrote) = (inflate.total_in(), inflate.total_out());
     let fate = match inflate.decompress(input, out, FlushDecompress::None) {
-        Ok(Status::StreamEnd) => Fate::Ended,
-        Ok(Status::Ok | Status::BufError) => Fate::Going,
-        Err(_) => Fate::Failed(DecodeError::Corrupt(coding)),
+        Ok(Status::StreamEnd) => CodecState::Ended,
+        Ok(Status::Ok | Status::BufError) => CodecState::Going,
+        Err(_) => CodecState::Failed(DecodeError::Corrupt(coding)),
     };
-    Step {
+    CodecStep {
         read: (inflate.total_in() - read) as usize,
         wrote: (inflate.total_out() - wrote) as usize,
         fate,
@@ -163,7 +169,7 @@ impl Brotli {
         }
     }
 
-    fn step(&mut self, input: &[u8], out: &mut [u8]) -> Step {
+    fn step(&mut self, input: &[u8], out: &mut [u8]) -> CodecStep {
         let (mut available, mut read) = (input.len(), 0);
         let (mut room, mut wrote, mut total) = (out.len(), 0, 0);
         let result = BrotliDecompressStream(
@@ -177,11 +183,11 @@ impl Brotli {
             &mut self.state,
         );
         let fate = match result {
-            BrotliResult::ResultSuccess => Fate::Ended,
-            BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput => Fate::Going,
-            BrotliResult::ResultFailure => Fate::Failed(DecodeError::Corrupt(Coding::Brotli)),
+            BrotliResult::ResultSuccess => CodecState::Ended,
+            BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput => CodecState::Going,
+            BrotliResult::ResultFailure => CodecState::Failed(DecodeError::Corrupt(Coding::Brotli)),
         };
-        Step { read, wrote, fate }
+        CodecStep { read, wrote, fate }
     }
 }
 
@@ -214,13 +220,13 @@ impl Zstd {
         })
     }
 
-    fn step(&mut self, input: &[u8], out: &mut [u8]) -> Step {
+    fn step(&mut self, input: &[u8], out: &mut [u8]) -> CodecStep {
         if self.hint == 0 && input.is_empty() {
             // Asking between two frames would count as the beginning of the next.
-            return Step {
+            return CodecStep {
                 read: 0,
                 wrote: 0,
-                fate: Fate::Going,
+                fate: CodecState::Going,
             };
         }
         let mut source = InBuffer::around(input);
@@ -229,13 +235,13 @@ impl Zstd {
             Ok(hint) => {
                 self.hint = hint;
                 self.frames += u64::from(hint == 0);
-                Fate::Going
+                CodecState::Going
             }
-            Err(Self::WINDOW_TOO_LARGE) => Fate::Failed(DecodeError::Window),
-            Err(Self::PREFIX_UNKNOWN) if self.frames > 0 => Fate::Ended,
-            Err(_) => Fate::Failed(DecodeError::Corrupt(Coding::Zstd)),
+            Err(Self::WINDOW_TOO_LARGE) => CodecState::Failed(DecodeError::Window),
+            Err(Self::PREFIX_UNKNOWN) if self.frames > 0 => CodecState::Ended,
+            Err(_) => CodecState::Failed(DecodeError::Corrupt(Coding::Zstd)),
         };
-        Step {
+        CodecStep {
             read: source.pos(),
             wrote: target.pos(),
             fate,

@@ -8,7 +8,7 @@
 
 use flate2::Decompress;
 
-use super::codec::{Fate, Step, inflate_step};
+use super::codec::{CodecState, CodecStep, inflate_step};
 use super::{Coding, DecodeError};
 
 /// How every member begins.
@@ -66,25 +66,25 @@ impl Gzip {
         self.members > 0 && matches!(self.part, Part::Fixed(_))
     }
 
-    pub(super) fn step(&mut self, input: &[u8], out: &mut [u8]) -> Step {
+    pub(super) fn step(&mut self, input: &[u8], out: &mut [u8]) -> CodecStep {
         let mut read = 0;
         while !matches!(self.part, Part::Data) {
             let Some(&byte) = input.get(read) else {
-                return Step {
+                return CodecStep {
                     read,
                     wrote: 0,
-                    fate: Fate::Going,
+                    fate: CodecState::Going,
                 };
             };
             read += 1;
             let Some(part) = self.next(byte) else {
                 // What follows a member and is not another is garbage, which gzip ignores too.
                 let fate = if self.members > 0 {
-                    Fate::Ended
+                    CodecState::Ended
                 } else {
-                    Fate::Failed(DecodeError::Corrupt(Coding::Gzip))
+                    CodecState::Failed(DecodeError::Corrupt(Coding::Gzip))
                 };
-                return Step {
+                return CodecStep {
                     read,
                     wrote: 0,
                     fate,
@@ -94,9 +94,9 @@ impl Gzip {
         }
         let mut step = inflate_step(&mut self.inflate, &input[read..], out, Coding::Gzip);
         step.read += read;
-        if matches!(step.fate, Fate::Ended) {
+        if matches!(step.fate, CodecState::Ended) {
             self.part = Part::Trailer(0);
-            step.fate = Fate::Going;
+            step.fate = CodecState::Going;
         }
         step
     }

@@ -50,7 +50,7 @@ pub(super) type Hosts = HashMap<String, Vec<IpAddr>>;
 type Addresses = (Vec<IpAddr>, Duration);
 
 /// Where answers come from.
-pub(super) struct Source {
+pub(super) struct DnsSource {
     hosts: Hosts,
     servers: Option<Servers>,
     questions: Arc<Semaphore>,
@@ -70,7 +70,7 @@ pub(super) struct ResolvConf {
     pub(super) dots: usize,
 }
 
-impl Source {
+impl DnsSource {
     pub(super) fn new(server: Option<SocketAddr>, patience: Duration) -> Self {
         let conf = match server {
             Some(server) => ResolvConf {

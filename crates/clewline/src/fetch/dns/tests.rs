@@ -4,7 +4,7 @@ use std::sync::Mutex as Guarded;
 
 use tokio::net::UdpSocket;
 
-use super::source::{ResolvConf, Source, read_hosts};
+use super::source::{DnsSource, ResolvConf, read_hosts};
 use super::*;
 
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -97,7 +97,7 @@ fn says(four: usize, six: usize, ttl: u32) -> Says {
     Says::Addresses { four, six, ttl }
 }
 
-fn shown(found: &Found) -> String {
+fn shown(found: &FoundAddresses) -> String {
     let shown: Vec<_> = found.addresses.iter().map(ToString::to_string).collect();
     shown.join(" ")
 }
@@ -250,7 +250,7 @@ async fn short_names_are_searched_and_the_hosts_file_comes_first() {
         search: vec!["corp.test".into()],
         dots: 1,
     };
-    let source = Source::with(&conf, read_hosts("203.0.113.1 own.test"), PATIENCE);
+    let source = DnsSource::with(&conf, read_hosts("203.0.113.1 own.test"), PATIENCE);
     let (addresses, _) = source.ask("web", PATIENCE).await.unwrap();
     assert_eq!(addresses.len(), 1);
     assert!(source.ask("web.test", PATIENCE).await.is_err());
@@ -262,7 +262,7 @@ async fn short_names_are_searched_and_the_hosts_file_comes_first() {
 
 #[tokio::test]
 async fn without_servers_the_system_is_asked() {
-    let source = Source::with(&ResolvConf::read(""), read_hosts(""), PATIENCE);
+    let source = DnsSource::with(&ResolvConf::read(""), read_hosts(""), PATIENCE);
     let (addresses, ttl) = source.ask("127.0.0.5", PATIENCE).await.unwrap();
     assert_eq!(
         (addresses[0].to_string().as_str(), ttl.as_secs()),

@@ -7,7 +7,7 @@ use clewline_warc::{Digest, Truncation};
 use super::server::{Server, Step, send};
 use super::{HASTE, fetcher, request};
 use crate::config::{FetchConfig, Secret};
-use crate::exchange::{Exchange, Place, Recording, Secrets, Spool};
+use crate::exchange::{BytesLocation, Exchange, Recording, Secrets, Spool};
 use crate::fetch::{Fetcher as _, Request};
 
 /// Everything that framing and heads can be, within the law and slightly beyond it.
@@ -174,7 +174,7 @@ async fn large_answers_wait_in_a_file_without_a_name() {
     let recorded = answered(vec![send(&head), send(&body)], |_| {}).await;
     assert!(matches!(
         recorded.exchange().response.place(),
-        Place::File(_)
+        BytesLocation::File(_)
     ));
     assert_eq!(recorded.response(), [head.as_bytes(), &body].concat());
     assert_eq!(recorded.exchange().payload_digest, Digest::sha1(&body));

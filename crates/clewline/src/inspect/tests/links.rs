@@ -7,7 +7,8 @@ use terrarium::{Page, Site, Web};
 use super::config;
 use crate::Crawl;
 use crate::config::{Config, Reach};
-use crate::inspect::{JudgedLink, LinkVerdict, inspect};
+use crate::inspect::inspect;
+use clewline_job::inspection::{JudgedLink, LinkVerdict};
 
 /// The links of a page, how a crawl names them, and what it does with each.
 const LINKS: &str = "<a href=/a>a</a> <a href=/a#part>a</a> <a href=/>self</a>\

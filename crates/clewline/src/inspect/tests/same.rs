@@ -7,9 +7,10 @@ use terrarium::{Coding, Page, Reply, Site, Web};
 
 use super::config;
 use crate::config::Config;
-use crate::inspect::{Conclusion, Inspection, LinkVerdict, inspect};
+use crate::inspect::{Inspection, inspect};
 use crate::record::{OutcomeKind, Record};
 use crate::{Crawl, Event};
+use clewline_job::inspection::{Conclusion, LinkVerdict};
 
 const PAGE: &str = "<title>Ein Fisch</title><link rel=canonical href=/canon>\
     <a href=/a>a</a> <a href=/a#part>a</a> <a rel=nofollow href=/spam>spam</a>\

@@ -27,7 +27,7 @@ const UNKNOWN: &str = "?";
 
 /// What is known of a payload.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum KnownPayload {
     /// No earlier archive has it.
     Not,
     /// This capture has it, coded in the same way.
@@ -39,12 +39,12 @@ pub(super) enum Known {
 
 /// The payloads of earlier crawls.
 #[derive(Debug)]
-pub(super) struct Earlier {
+pub(super) struct EarlierPayloads {
     filter: Vec<u64>,
     table: CdxjIndex,
 }
 
-impl Earlier {
+impl EarlierPayloads {
     /// Makes the table from indexes, in a folder. Nothing if there are no indexes.
     pub(super) fn open(indexes: &[PathBuf], folder: &Path) -> io::Result<Option<Self>> {
         if indexes.is_empty() {
@@ -71,20 +71,20 @@ impl Earlier {
 
     /// The earliest capture that holds a payload, if this way of coding is the only one that it
     /// was stored in.
-    pub(super) fn find(&mut self, digest: Digest, codings: &str) -> io::Result<Known> {
+    pub(super) fn find(&mut self, digest: Digest, codings: &str) -> io::Result<KnownPayload> {
         let key = format!("{digest} ");
         if !places(&key).all(|(word, bit)| self.filter[word] & bit != 0) {
-            return Ok(Known::Not);
+            return Ok(KnownPayload::Not);
         }
-        let mut known = Known::Not;
+        let mut known = KnownPayload::Not;
         self.table.each_line(key.as_bytes(), |line| {
             let found = holder(&line[key.len()..]);
             let found = found.filter(|holder| are_alike(codings, &holder.codings));
             known = match (&known, found) {
-                (Known::Not, Some(holder)) => Known::Alike(holder),
-                _ => Known::Otherwise,
+                (KnownPayload::Not, Some(holder)) => KnownPayload::Alike(holder),
+                _ => KnownPayload::Otherwise,
             };
-            !matches!(known, Known::Otherwise)
+            !matches!(known, KnownPayload::Otherwise)
         })?;
         Ok(known)
     }
@@ -211,7 +211,9 @@ mod tests {
             path
         };
         let indexes = [index("b", 2), index("a", 1)];
-        let mut earlier = Earlier::open(&indexes, place.path()).unwrap().unwrap();
+        let mut earlier = EarlierPayloads::open(&indexes, place.path())
+            .unwrap()
+            .unwrap();
         for number in 0..1000_u32 {
             let holder = Holder {
                 target: format!("http://a.test/{number}/1").into(),
@@ -219,19 +221,19 @@ mod tests {
                 codings: "-/-".into(),
             };
             let expected = match (number, number % 10) {
-                (500.., _) => Known::Not,
-                _ if number.is_multiple_of(7) => Known::Not,
-                (_, 8 | 9) => Known::Otherwise,
-                _ => Known::Alike(holder),
+                (500.., _) => KnownPayload::Not,
+                _ if number.is_multiple_of(7) => KnownPayload::Not,
+                (_, 8 | 9) => KnownPayload::Otherwise,
+                _ => KnownPayload::Alike(holder),
             };
             let found = earlier.find(digest(number), "-/-").unwrap();
             assert_eq!(found, expected, "{number}");
         }
         for codings in ["-/chunked", "gzip/-", ""] {
             let found = earlier.find(digest(1), codings).unwrap();
-            assert_eq!(found, Known::Otherwise, "{codings}");
+            assert_eq!(found, KnownPayload::Otherwise, "{codings}");
         }
-        assert!(Earlier::open(&[], place.path()).unwrap().is_none());
-        assert!(Earlier::open(&[place.path().join("none")], place.path()).is_err());
+        assert!(EarlierPayloads::open(&[], place.path()).unwrap().is_none());
+        assert!(EarlierPayloads::open(&[place.path().join("none")], place.path()).is_err());
     }
 }

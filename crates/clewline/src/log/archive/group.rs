@@ -12,9 +12,9 @@ use clewline_warc::{
 };
 
 use super::seen::Holder;
-use crate::exchange::{Exchange, Place};
+use crate::entry::Entry;
+use crate::exchange::{BytesLocation, Exchange};
 use crate::log::urls;
-use crate::record::Entry;
 
 /// Media types whose bodies are compressed by themselves; a trailing `/` stands for all.
 const COMPRESSED: [&str; 12] = [
@@ -81,8 +81,8 @@ impl Group<'_> {
     pub(super) fn size(&self) -> Option<usize> {
         let outlinks = self.entry.map_or(0, |entry| entry.outlinks.len());
         match self.exchange.map(|exchange| exchange.response.place()) {
-            Some(Place::File(_)) => None,
-            Some(Place::Memory(bytes)) => Some(bytes.len() + outlinks),
+            Some(BytesLocation::File(_)) => None,
+            Some(BytesLocation::Memory(bytes)) => Some(bytes.len() + outlinks),
             None => Some(outlinks),
         }
     }
@@ -126,11 +126,11 @@ impl Group<'_> {
         let (head_length, length) = (exchange.head_length, exchange.response.len());
         let read_head;
         let (head, whole) = match exchange.response.place() {
-            Place::Memory(bytes) => {
+            BytesLocation::Memory(bytes) => {
                 let (head, body) = bytes.split_at(bytes.len().min(head_length as usize));
                 (head, Block::message(head).bytes(body))
             }
-            Place::File(file) => {
+            BytesLocation::File(file) => {
                 read_head = exchange.response.first(head_length as usize)?;
                 let block = Block::message(&read_head);
                 (

@@ -36,14 +36,14 @@ const LOOK_BACK: u64 = MOST as u64 * 300;
 pub(super) const SORTING: usize = 16 << 20;
 
 #[derive(Debug)]
-pub(super) struct Index {
+pub(super) struct CaptureIndex {
     folder: PathBuf,
     lines: Appender,
     /// Lines of the batch that is not durable yet.
     pending: Vec<u8>,
 }
 
-impl Index {
+impl CaptureIndex {
     /// Opens the index of an archive that ends here, and brings it up to date.
     pub(super) fn open(folder: &Path, end: Position) -> io::Result<Self> {
         let (from, length) = standing(folder, end)?;

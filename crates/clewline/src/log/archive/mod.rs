@@ -26,60 +26,60 @@ pub(crate) use clewline_job::archive::{FOLDER, NAME, Position};
 use clewline_warc::{Dictionary, WarcCompression};
 
 use super::{Log, Offset};
+use crate::entry::Entry;
 use crate::exchange::Exchange;
 use crate::failpoint::{Point, pass};
-use crate::record::Entry;
 
 use compressor_pool::{Compressed, CompressorPool};
 use dictionary::DictionaryTrainer;
-use earlier::{Earlier, Known};
+use earlier::{EarlierPayloads, KnownPayload};
 use files::Files;
 pub(crate) use files::{Tails, last_end, tail_after, take_back};
 use group::{Group, Numbers};
-use index::Index;
+use index::CaptureIndex;
 pub(crate) use info::info;
 pub(crate) use loss::{MISSING, Repaired, beyond, fault, repair};
 use seen::{Holder, Seen, has_payload};
 
 /// How an archive is written.
 #[derive(Debug, Clone)]
-pub struct ArchivePlan {
+pub(crate) struct ArchivePlan {
     /// What the names of its files begin with.
-    pub name: String,
+    pub(crate) name: String,
     /// How records are compressed.
-    pub coding: WarcCompression,
+    pub(crate) coding: WarcCompression,
     /// A file of this size is closed.
-    pub file_size: u64,
+    pub(crate) file_size: u64,
     /// The block of the record at the beginning of each file.
-    pub info: Vec<u8>,
+    pub(crate) info: Vec<u8>,
     /// What identifiers of records are made from: random, and another one for each run.
-    pub seed: [u8; 16],
+    pub(crate) seed: [u8; 16],
     /// Indexes of earlier archives, whose payloads are not stored again.
-    pub earlier: Vec<PathBuf>,
+    pub(crate) earlier: Vec<PathBuf>,
 }
 
 /// Writes the archive.
 #[derive(Debug)]
-pub struct ArchiveLog {
+pub(crate) struct ArchiveLog {
     plan: ArchivePlan,
     files: Files,
     compressors: CompressorPool,
     learner: DictionaryTrainer,
     numbers: Numbers,
     seen: Seen,
-    earlier: Option<Earlier>,
-    index: Index,
+    earlier: Option<EarlierPayloads>,
+    index: CaptureIndex,
 }
 
 impl ArchiveLog {
     /// Goes on after an offset that the log once had; what follows it must have been taken back.
-    pub fn open(folder: &Path, plan: ArchivePlan, end: Offset) -> io::Result<Self> {
+    pub(crate) fn open(folder: &Path, plan: ArchivePlan, end: Offset) -> io::Result<Self> {
         let folder = folder.join(FOLDER);
         let end = Position::of(end);
-        let index = Index::open(&folder, end)?;
+        let index = CaptureIndex::open(&folder, end)?;
         let (learner, dictionary) = DictionaryTrainer::open(&folder, &plan)?;
         let mut log = Self {
-            earlier: Earlier::open(&plan.earlier, &folder)?,
+            earlier: EarlierPayloads::open(&plan.earlier, &folder)?,
             files: Files::new(folder, end),
             compressors: CompressorPool::new(plan.coding),
             learner,
@@ -166,12 +166,12 @@ impl ArchiveLog {
             Some(earlier) if has_payload(exchange) => {
                 earlier.find(exchange.payload_digest, &exchange.codings)?
             }
-            _ => Known::Not,
+            _ => KnownPayload::Not,
         };
         Ok(match known {
-            Known::Alike(holder) => Some(holder),
-            Known::Otherwise => None,
-            Known::Not => self.seen.meet(exchange),
+            KnownPayload::Alike(holder) => Some(holder),
+            KnownPayload::Otherwise => None,
+            KnownPayload::Not => self.seen.meet(exchange),
         })
     }
 }

@@ -13,11 +13,11 @@ use clewline_warc::{RecordKind, WarcCompression};
 
 use super::files::{self, Tails, take_back};
 use super::{ArchiveLog, ArchivePlan, FOLDER};
+use crate::entry::Entry;
 use crate::exchange::{Exchange, Recording, Secrets, Spool};
 use crate::headers::Headers;
 use crate::log::samples;
 use crate::log::{Log as _, Offset, UrlsLog};
-use crate::record::Entry;
 use clewline_job::archive::Position;
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";

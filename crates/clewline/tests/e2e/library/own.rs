@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use bytes::Bytes;
-use clewline::config::Speed;
 use clewline::extract::{Extracted, Extraction, Extractor, PageHead};
 use clewline::fetch::{
     Body, BodyTally, FetchFailure, Fetcher, Request, Resolution, Response, Timings,
 };
+use clewline::log::Entry;
 use clewline::log::{Log, Offset};
-use clewline::record::Entry;
-use clewline::report::StoppedBy;
 use clewline::{Crawl, EngineError, Event, Headers};
 use clewline_core::link::{Link, LinkKind};
 use clewline_core::outcome::FailureClass;
 use clewline_core::url::CrawlUrl;
+use clewline_job::config::Speed;
+use clewline_job::report::StoppedBy;
 use futures_util::future::{BoxFuture, ready};
 use terrarium::{Page, Site, Web, numbered_links};
 

@@ -1,6 +1,6 @@
 //! Budgets: what may be spent is spent exactly, and what is left is counted.
 
-use clewline::report::StoppedBy;
+use clewline_job::report::StoppedBy;
 use terrarium::{LiveWeb, Page, Site, Web, numbered_links};
 
 use super::super::support::{Crawled, crawl, millis};

@@ -12,7 +12,7 @@ mod scope;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use clewline::config::Speed;
+use clewline_job::config::Speed;
 
 use self::fetch::{NETWORK, POLITENESS, REQUESTS};
 use self::output::{MESSAGES, OUTPUT};

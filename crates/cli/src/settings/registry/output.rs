@@ -1,6 +1,6 @@
 //! What a crawl leaves behind, and what the command says meanwhile.
 
-use clewline::config::{ArchiveConfig, Compression};
+use clewline_job::config::{ArchiveConfig, Compression};
 
 use super::LARGEST_NUMBER;
 use crate::message::Colour;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clewline::config::Reach;
+use clewline_job::config::Reach;
 
 use super::{BUDGETS, SHORTEST_TIMEOUT};
 use crate::resolve::wire;

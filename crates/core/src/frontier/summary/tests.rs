@@ -3,7 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use super::super::{Answer, Ending, HostRules, Job, MemoryStore, Next, Rules, Settlement, Work};
+use super::super::{
+    Answer, Ending, FetchJob, HostRules, MemoryStore, Next, Rules, Settlement, Work,
+};
 use super::*;
 use crate::key::Keyer;
 use crate::politeness::Politeness;
@@ -39,7 +41,7 @@ fn frontier(rules: Rules, pages: u64) -> Frontier<MemoryStore> {
     frontier
 }
 
-fn start(frontier: &mut Frontier<MemoryStore>, now: Moment) -> Job {
+fn start(frontier: &mut Frontier<MemoryStore>, now: Moment) -> FetchJob {
     match frontier.next(now).unwrap() {
         Next::Start(job) => job,
         other => panic!("{other:?}"),
@@ -56,7 +58,7 @@ fn resolve(frontier: &mut Frontier<MemoryStore>) {
     settle(frontier, &job, ending, Moment::ZERO);
 }
 
-fn settle(frontier: &mut Frontier<MemoryStore>, job: &Job, ending: Ending, now: Moment) {
+fn settle(frontier: &mut Frontier<MemoryStore>, job: &FetchJob, ending: Ending, now: Moment) {
     let mut settlement = Settlement {
         job: job.id,
         ending,
@@ -122,7 +124,7 @@ fn queues_are_counted_down_to_nothing() {
         settle(&mut frontier, &job, answered(None), now);
         now += SECOND;
     }
-    assert_eq!(frontier.summary(now, 5), Summary::default());
+    assert_eq!(frontier.summary(now, 5), FrontierSummary::default());
 }
 
 #[test]
@@ -207,5 +209,8 @@ fn figures_survive_as_json() {
     let summary = frontier.summary(Moment::ZERO, 5);
     let json = serde_json::to_string(&summary).unwrap();
     assert!(json.contains("\"interval\":1.0"), "{json}");
-    assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), summary);
+    assert_eq!(
+        serde_json::from_str::<FrontierSummary>(&json).unwrap(),
+        summary
+    );
 }

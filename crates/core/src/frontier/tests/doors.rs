@@ -78,7 +78,7 @@ fn a_dead_port_with_many_links_is_not_tried_again_and_again() {
 }
 
 /// What holds the crawl while it waits, each answer once, in order.
-fn holds(mut hand: Hand, end: impl Fn(&mut Hand, &Job) -> Settled) -> Vec<(String, HoldKind)> {
+fn holds(mut hand: Hand, end: impl Fn(&mut Hand, &FetchJob) -> Settled) -> Vec<(String, HoldKind)> {
     let mut holds = Vec::new();
     loop {
         match hand.next("93.0.0.1") {

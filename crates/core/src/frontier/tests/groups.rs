@@ -4,7 +4,7 @@ use super::*;
 use crate::politeness::GroupPace;
 
 /// The next page, if one may be asked for now; it is in flight from here on.
-fn next_page(hand: &mut Hand) -> Option<Job> {
+fn next_page(hand: &mut Hand) -> Option<FetchJob> {
     match hand.next("93.0.0.1") {
         Next::Start(job) => Some(job),
         Next::Waiting | Next::WaitUntil(_) => None,

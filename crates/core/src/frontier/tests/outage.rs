@@ -189,7 +189,7 @@ fn a_host_that_dies_under_many_requests_fails_once() {
     for page in 0..40 {
         hand.root(&format!("http://a.test/{page}"), false);
     }
-    let jobs: Vec<Job> = (0..30).map(|_| hand.job("93.0.0.1")).collect();
+    let jobs: Vec<FetchJob> = (0..30).map(|_| hand.job("93.0.0.1")).collect();
     hand.now += Duration::from_secs(1);
     for job in &jobs {
         let settled = hand.settle(job.id, failure(FailureClass::Reset));

@@ -72,9 +72,10 @@ fn what_an_outage_forgives_does_not_end_a_pause() {
             hand.root(&format!("http://{host}/{page}"), false);
         }
     }
-    let mut jobs: Vec<Job> = (0..12).map(|_| hand.job("93.0.0.1")).collect();
+    let mut jobs: Vec<FetchJob> = (0..12).map(|_| hand.job("93.0.0.1")).collect();
     let mut take = |host: &str| {
-        let of_host = |job: &Job| matches!(&job.work, Work::Page { url, .. } if url.host() == host);
+        let of_host =
+            |job: &FetchJob| matches!(&job.work, Work::Page { url, .. } if url.host() == host);
         let at = jobs.iter().position(of_host).unwrap();
         jobs.remove(at)
     };

@@ -133,7 +133,7 @@ impl Sim {
         self.events.insert(key, (job, event));
     }
 
-    fn start(&mut self, job: &Job) {
+    fn start(&mut self, job: &FetchJob) {
         let url = url_of(job).to_owned();
         let id = job.id.0;
         self.flights.insert(id, (url.clone(), self.now));
@@ -429,7 +429,7 @@ fn a_first_byte_that_takes_far_too_long_ends_a_try_that_does_not_count() {
 /// page among others is not.
 #[test]
 fn a_proven_host_that_falls_silent_loses_its_standing() {
-    use crate::frontier::slots::Standing;
+    use crate::frontier::slots::HostStanding;
     for answers_meanwhile in [false, true] {
         let mut hand = Hand::new(|_| {});
         for page in 0..3 {
@@ -443,7 +443,7 @@ fn a_proven_host_that_falls_silent_loses_its_standing() {
         }
         hand.settle(slow.id, failure(FailureClass::Timeout));
         let lane = hand.frontier.lanes.values().next().unwrap();
-        let silent = lane.standing == Standing::Silent;
+        let silent = lane.standing == HostStanding::Silent;
         assert_eq!(silent, !answers_meanwhile);
     }
 }

@@ -33,7 +33,7 @@ fn what_is_watched_is_asked_alone_and_last() {
     let mut hand = hand(&[watched, ("http://b.test/0", Suspicion::Watched)]);
     // Both lanes resolve first, so that something is in flight when the heads are looked at.
     let mut asked = Vec::new();
-    let mut open: Vec<Job> = Vec::new();
+    let mut open: Vec<FetchJob> = Vec::new();
     loop {
         match hand.frontier.next(hand.now).unwrap() {
             Next::Start(job) => {

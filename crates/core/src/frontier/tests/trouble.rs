@@ -83,7 +83,7 @@ impl Site<'_> {
     fn perform(
         &self,
         frontier: &Frontier<MemoryStore>,
-        job: &Job,
+        job: &FetchJob,
         now: Moment,
         seen: &mut Seen,
     ) -> Ending {

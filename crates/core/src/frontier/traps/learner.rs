@@ -79,7 +79,7 @@ const REPEATS: u32 = 0xffff_ffff;
 
 /// What the text of a page brought.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum TextVerdict {
     /// Pieces of text that no page said before.
     New,
     /// The same pieces in another choice, or other numbers.
@@ -113,7 +113,7 @@ pub struct GivenUp {
 
 /// Who stands behind a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum LinkSource {
     /// A page that brought something, a sitemap or the user.
     #[default]
     Vouches,
@@ -158,9 +158,9 @@ impl Learner {
             || self.stems.iter().any(|stem| stem.debt >= EXPLODES)
     }
 
-    fn id<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>, source: Source) -> u32 {
+    fn id<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>, source: LinkSource) -> u32 {
         match source {
-            Source::Repeats => REPEATS,
+            LinkSource::Repeats => REPEATS,
             _ => id_of(template(url, self.directory(url)) & !1, source),
         }
     }
@@ -171,9 +171,9 @@ impl Learner {
     fn shape<Text: Deref<Target = str>>(
         &self,
         url: &CrawlUrl<Text>,
-        source: Source,
+        source: LinkSource,
     ) -> Option<u32> {
-        let has_one = source == Source::Vouches && self.directory(url).is_some();
+        let has_one = source == LinkSource::Vouches && self.directory(url).is_some();
         has_one.then(|| template(url, None) & !1)
     }
 
@@ -184,44 +184,44 @@ impl Learner {
     }
 
     /// Whether a page is worth a closer look when it is fetched.
-    pub(super) fn wants_look(&self, url: &CrawlUrl, source: Source) -> bool {
+    pub(super) fn wants_look(&self, url: &CrawlUrl, source: LinkSource) -> bool {
         if self.looks >= LOOKS {
             return is_in_sample(url);
         }
         let record = self.record(self.id(url, source));
         self.trouble >= JUDGED
-            || source != Source::Vouches
+            || source != LinkSource::Vouches
             || record.is_none_or(|record| record.looks < FIRST_LOOKS)
             || self.pages.is_multiple_of(SPOT_CHECK)
     }
 
     /// Learns from a page that was fetched.
-    pub(super) fn learn(&mut self, page: &Fetched<'_>, look: Option<&Look>) -> Verdict {
+    pub(super) fn learn(&mut self, page: &Fetched<'_>, look: Option<&Look>) -> TextVerdict {
         self.pages = self.pages.saturating_add(1);
         self.note_directory(page.url);
         let Some(look) = look else {
             self.pass(page);
-            return Verdict::Unknown;
+            return TextVerdict::Unknown;
         };
         self.looks = self.looks.saturating_add(look.cost).min(LOOKS);
         self.compare(page.url, look);
         let id = self.id(page.url, page.source);
         let verdict = self.verdict(id, look);
-        if verdict == Verdict::Unknown {
+        if verdict == TextVerdict::Unknown {
             self.idle = self.idle.saturating_sub(1);
             return verdict;
         }
-        if id == REPEATS && verdict == Verdict::New {
+        if id == REPEATS && verdict == TextVerdict::New {
             self.doubt_places(page.url);
         }
         self.count_asked(id);
         let record = self.record_mut(id);
         record.pages = record.pages.saturating_add(1);
-        record.look(verdict == Verdict::New);
+        record.look(verdict == TextVerdict::New);
         if let Some(shape) = self.shape(page.url, page.source) {
-            self.record_mut(shape).look(verdict == Verdict::New);
+            self.record_mut(shape).look(verdict == TextVerdict::New);
         }
-        if verdict == Verdict::New {
+        if verdict == TextVerdict::New {
             self.new = self.new.saturating_add(1);
             self.trouble = self.trouble.saturating_sub(1);
             (self.barren, self.idle) = (0, 0);
@@ -237,7 +237,7 @@ impl Learner {
     fn pass(&mut self, page: &Fetched<'_>) {
         let id = self.id(page.url, page.source);
         self.count_asked(id);
-        if page.source == Source::Vouches {
+        if page.source == LinkSource::Vouches {
             self.credit(page, id);
         }
     }
@@ -253,20 +253,20 @@ impl Learner {
         }
     }
 
-    fn verdict(&mut self, id: u32, look: &Look) -> Verdict {
+    fn verdict(&mut self, id: u32, look: &Look) -> TextVerdict {
         let (kept, new) = self.pieces.meet(&look.pieces);
         let text = (look.text >> 32) as u32;
         let was_met = self.texts.put(text, 0) == Some(Some(0));
         let last = std::mem::replace(&mut self.record_mut(id).text, text);
         let is_same = was_met || last == text;
         if new > 0 && new * 16 >= kept {
-            Verdict::New
+            TextVerdict::New
         } else if is_same {
-            Verdict::Same
+            TextVerdict::Same
         } else if kept == 0 && !look.pieces.is_empty() {
-            Verdict::Unknown
+            TextVerdict::Unknown
         } else {
-            Verdict::Varied
+            TextVerdict::Varied
         }
     }
 
@@ -277,7 +277,7 @@ impl Learner {
 
     /// A link of a page to its kin was let in.
     pub(super) fn await_kin(&mut self, url: &CrawlUrl) {
-        let id = self.id(url, Source::Vouches);
+        let id = self.id(url, LinkSource::Vouches);
         for record in self.both_mut(id) {
             record.waiting = record.waiting.saturating_add(1);
         }
@@ -315,7 +315,7 @@ impl Learner {
 
     /// Whether the links of a page need somebody else to vouch for them, whatever it says.
     pub(super) fn only_grows(&self, url: &CrawlUrl) -> bool {
-        self.explodes(url) && !self.is_blameless(self.id(url, Source::Vouches))
+        self.explodes(url) && !self.is_blameless(self.id(url, LinkSource::Vouches))
     }
 
     /// Whether a template has no part in the growth of its kin: its pages lead to others that are
@@ -346,7 +346,7 @@ impl Learner {
         let Some(found_on) = page.found_on else {
             return;
         };
-        let id = self.id(found_on, Source::Vouches);
+        let id = self.id(found_on, LinkSource::Vouches);
         if id == own & !1 {
             return;
         }
@@ -371,10 +371,10 @@ impl Learner {
     /// template, unless somebody vouched for it: most where the template grows out of itself.
     /// A page that leads nowhere counts for nothing, however many there are: their number ends.
     /// What the user asked for by name is given more time.
-    pub(super) fn charge(&mut self, page: &Fetched<'_>, verdict: Verdict, is_wanted: bool) {
+    pub(super) fn charge(&mut self, page: &Fetched<'_>, verdict: TextVerdict, is_wanted: bool) {
         let id = self.id(page.url, page.source);
         let is_vouched = id & 1 == 0;
-        if verdict == Verdict::Same || (verdict == Verdict::Varied && !is_vouched) {
+        if verdict == TextVerdict::Same || (verdict == TextVerdict::Varied && !is_vouched) {
             let given_back = 1_u16.checked_shl(self.idle.into()).unwrap_or(GIVEN_BACK);
             self.looks = self.looks.saturating_sub(given_back.min(GIVEN_BACK));
             self.idle = (self.idle + 1).min(8);
@@ -385,12 +385,12 @@ impl Learner {
         let found_on = page.found_on.map(|found_on| self.id(found_on, page.source));
         let grows = found_on == Some(id) && id != REPEATS && self.explodes(page.url);
         let (of_template, of_site): (u16, u16) = match verdict {
-            Verdict::Same if grows => (8, 8),
-            Verdict::Same if id == REPEATS => (4, 4),
-            Verdict::Varied if grows => (2, 2),
-            Verdict::Same => (1, 2),
-            Verdict::Varied => (0, 1),
-            Verdict::New | Verdict::Unknown => return,
+            TextVerdict::Same if grows => (8, 8),
+            TextVerdict::Same if id == REPEATS => (4, 4),
+            TextVerdict::Varied if grows => (2, 2),
+            TextVerdict::Same => (1, 2),
+            TextVerdict::Varied => (0, 1),
+            TextVerdict::New | TextVerdict::Unknown => return,
         };
         let share = if is_wanted || self.new < SPEAKS {
             LONGER
@@ -440,9 +440,9 @@ impl Learner {
     pub(super) fn class<Text: Deref<Target = str>>(
         &self,
         url: &CrawlUrl<Text>,
-        source: Source,
+        source: LinkSource,
     ) -> Class {
-        let vouched = self.id(url, Source::Vouches);
+        let vouched = self.id(url, LinkSource::Vouches);
         let id = id_of(vouched, source);
         if self.is_given_up(id) {
             return Class::Withheld;
@@ -454,10 +454,12 @@ impl Learner {
             record = *shape;
         }
         let is_suspect = match source {
-            Source::Vouches => record.is_judged() && record.said_new() == 0 && !record.is_useful(),
-            Source::Silent if !record.is_judged() && self.is_trusted(vouched) => false,
-            Source::Silent => record.said_new() < PROVEN,
-            Source::Repeats => return Class::Repeat,
+            LinkSource::Vouches => {
+                record.is_judged() && record.said_new() == 0 && !record.is_useful()
+            }
+            LinkSource::Silent if !record.is_judged() && self.is_trusted(vouched) => false,
+            LinkSource::Silent => record.said_new() < PROVEN,
+            LinkSource::Repeats => return Class::Repeat,
         };
         if is_suspect || (self.explodes(url) && !self.is_blameless(vouched)) {
             Class::Suspect
@@ -473,7 +475,7 @@ impl Learner {
     }
 
     /// Counts a URL that is withheld.
-    pub(super) fn count_withheld(&mut self, url: &CrawlUrl, source: Source) {
+    pub(super) fn count_withheld(&mut self, url: &CrawlUrl, source: LinkSource) {
         let id = self.id(url, source);
         if let Some(given_up) = self.name(id, url) {
             given_up.withheld = given_up.withheld.saturating_add(1);
@@ -489,16 +491,16 @@ impl Learner {
     pub(super) fn why(&self, url: &CrawlUrl) -> Option<&GivenUp> {
         let of = |id: u32| self.given_up.iter().find(|given_up| given_up.id == id);
         let as_repeat = self.reduced(url).and_then(|_| of(REPEATS));
-        of(self.id(url, Source::Silent)).or(as_repeat)
+        of(self.id(url, LinkSource::Silent)).or(as_repeat)
     }
 }
 
 /// The record of a template for one of the kinds of links to it.
-const fn id_of(vouched: u32, source: Source) -> u32 {
+const fn id_of(vouched: u32, source: LinkSource) -> u32 {
     match source {
-        Source::Vouches => vouched,
-        Source::Silent => vouched | 1,
-        Source::Repeats => REPEATS,
+        LinkSource::Vouches => vouched,
+        LinkSource::Silent => vouched | 1,
+        LinkSource::Repeats => REPEATS,
     }
 }
 
@@ -513,5 +515,5 @@ fn is_in_sample(url: &CrawlUrl) -> bool {
 pub(super) struct Fetched<'a> {
     pub(super) url: &'a CrawlUrl,
     pub(super) found_on: Option<&'a CrawlUrl>,
-    pub(super) source: Source,
+    pub(super) source: LinkSource,
 }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Frontier;
-use super::entry::Entry;
+use super::entry::QueueEntry;
 use super::job::{Answer, Note};
 use super::pace::Moment;
 use super::page_budget::counts_as_page;
@@ -33,7 +33,7 @@ use crate::link::LinkKind;
 use crate::url::CrawlUrl;
 
 pub use learner::GivenUp;
-use learner::{Fetched, Learner, Source, Verdict};
+use learner::{Fetched, Learner, LinkSource, TextVerdict};
 pub(super) use order::Turns;
 pub use row::Site;
 
@@ -75,9 +75,9 @@ pub(super) struct Traps {
     sites: KeyMap<u64, Box<Known>>,
     touched: Vec<u64>,
     /// Who stands behind the links of the page that is being settled.
-    speaking: Source,
+    speaking: LinkSource,
     /// What that page said.
-    said: Verdict,
+    said: TextVerdict,
     /// The page whose links are being let in, and its stem.
     stem: Option<(Arc<CrawlUrl>, u32)>,
     /// Links of that page to its kin that were let in and are not repeats.
@@ -94,17 +94,17 @@ pub(super) struct Traps {
     named: Vec<Trap>,
 }
 
-fn standing(entry: &Entry) -> Source {
+fn standing(entry: &QueueEntry) -> LinkSource {
     if entry.repeat {
-        Source::Repeats
+        LinkSource::Repeats
     } else if entry.unvouched {
-        Source::Silent
+        LinkSource::Silent
     } else {
-        Source::Vouches
+        LinkSource::Vouches
     }
 }
 
-fn fetched(entry: &Entry) -> Fetched<'_> {
+fn fetched(entry: &QueueEntry) -> Fetched<'_> {
     Fetched {
         url: &entry.url,
         found_on: entry.found_on.as_deref(),
@@ -113,7 +113,7 @@ fn fetched(entry: &Entry) -> Fetched<'_> {
 }
 
 /// Whether an entry is asked for whatever is known of its site.
-fn is_exempt(entry: &Entry) -> bool {
+fn is_exempt(entry: &QueueEntry) -> bool {
     entry.root || entry.kind == LinkKind::Sitemap || !counts_as_page(entry.kind)
 }
 
@@ -144,7 +144,7 @@ impl<S: Store> Frontier<S> {
         self.traps.parked = true;
     }
 
-    fn domain(&self, entry: &Entry) -> u64 {
+    fn domain(&self, entry: &QueueEntry) -> u64 {
         let lane = self.lanes.get(&entry.key.host());
         lane.map_or_else(|| domain(&entry.url), |lane| lane.domain)
     }
@@ -153,11 +153,11 @@ impl<S: Store> Frontier<S> {
     pub(super) fn learn(
         &mut self,
         host: HostId,
-        entry: &Entry,
+        entry: &QueueEntry,
         answer: &Answer,
     ) -> Result<(), S::Error> {
-        self.traps.speaking = Source::Vouches;
-        (self.traps.said, self.traps.born) = (Verdict::Unknown, 0);
+        self.traps.speaking = LinkSource::Vouches;
+        (self.traps.said, self.traps.born) = (TextVerdict::Unknown, 0);
         if !self.rules.traps || !counts_as_page(entry.kind) || answer.status >= 300 {
             return Ok(());
         }
@@ -172,24 +172,24 @@ impl<S: Store> Frontier<S> {
         let only_grows = !entry.root && site.learner.only_grows(&entry.url);
         self.traps.is_wide |= has_many_hosts;
         self.touch_site(domain);
-        let is_trusted = verdict == Verdict::Unknown && standing(entry) == Source::Vouches;
-        let brought_something = verdict == Verdict::New || is_trusted;
+        let is_trusted = verdict == TextVerdict::Unknown && standing(entry) == LinkSource::Vouches;
+        let brought_something = verdict == TextVerdict::New || is_trusted;
         if brought_something {
             self.lane(host).turns.brought_something(entry.class);
         }
         self.traps.said = verdict;
         self.traps.speaking = if entry.root || (brought_something && !only_grows) {
-            Source::Vouches
+            LinkSource::Vouches
         } else {
-            Source::Silent
+            LinkSource::Silent
         };
         Ok(())
     }
 
     /// The links of a page were let in, so many of them new.
-    pub(super) fn count_born(&mut self, host: HostId, entry: &Entry, new: u32) {
+    pub(super) fn count_born(&mut self, host: HostId, entry: &QueueEntry, new: u32) {
         let born = std::mem::take(&mut self.traps.born);
-        let said = std::mem::replace(&mut self.traps.said, Verdict::Unknown);
+        let said = std::mem::replace(&mut self.traps.said, TextVerdict::Unknown);
         if entry.root {
             return;
         }
@@ -220,11 +220,11 @@ impl<S: Store> Frontier<S> {
 
     /// Whether a link of the page that is being settled has nobody who stands behind it.
     pub(super) fn is_unvouched(&self) -> bool {
-        self.traps.speaking != Source::Vouches
+        self.traps.speaking != LinkSource::Vouches
     }
 
     /// Finds the queue of an entry that is let in.
-    pub(super) fn classify(&mut self, entry: &mut Entry) -> Result<(), S::Error> {
+    pub(super) fn classify(&mut self, entry: &mut QueueEntry) -> Result<(), S::Error> {
         if !self.rules.traps || self.traps.sites.is_empty() || is_exempt(entry) {
             return Ok(());
         }
@@ -260,7 +260,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// The key of what is left of a URL without what does not matter in it.
-    fn repeat_key(&self, domain: u64, entry: &Entry) -> Option<Key> {
+    fn repeat_key(&self, domain: u64, entry: &QueueEntry) -> Option<Key> {
         let site = self.traps.sites.get(&domain)?;
         let reduced = site.learner.reduced(&entry.url)?;
         Some(Key::from_number(
@@ -286,7 +286,7 @@ impl<S: Store> Frontier<S> {
         let key = self.repeat_key(lane.domain, head);
         let repeat = holds(&mut self.store, key)?;
         let standing = if repeat {
-            Source::Repeats
+            LinkSource::Repeats
         } else {
             standing(head)
         };
@@ -310,7 +310,11 @@ impl<S: Store> Frontier<S> {
     }
 
     /// A page is asked for: whether it is to be looked at closely.
-    pub(super) fn asks_closely(&mut self, host: HostId, entry: &Entry) -> Result<bool, S::Error> {
+    pub(super) fn asks_closely(
+        &mut self,
+        host: HostId,
+        entry: &QueueEntry,
+    ) -> Result<bool, S::Error> {
         let Some(lane) = self.lanes.get(&host) else {
             return Ok(false);
         };

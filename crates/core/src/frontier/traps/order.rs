@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use super::super::Frontier;
-use super::super::entry::{Class, Entry};
+use super::super::entry::{Class, QueueEntry};
 use super::super::pace::Moment;
 use super::super::store::{Span, Store, Waiting};
 use super::{MANY_HOSTS, standing};
@@ -156,14 +156,14 @@ impl<S: Store> Frontier<S> {
     fn bring_cleared_before(
         &mut self,
         host: HostId,
-        window: &mut VecDeque<Entry>,
+        window: &mut VecDeque<QueueEntry>,
     ) -> Result<(), S::Error> {
         let domain = self.lane(host).domain;
         let Some(site) = self.traps.sites.get(&domain) else {
             return Ok(());
         };
         let is_cleared =
-            |entry: &Entry| site.learner.class(&entry.url, standing(entry)) == Class::Normal;
+            |entry: &QueueEntry| site.learner.class(&entry.url, standing(entry)) == Class::Normal;
         let cleared = window.iter().filter(|entry| is_cleared(entry)).count();
         if cleared == window.len() || cleared * FEW_CLEARED < window.len() {
             return Ok(());
@@ -183,7 +183,7 @@ impl<S: Store> Frontier<S> {
         host: HostId,
         span: Span,
         most: usize,
-        into: &mut VecDeque<Entry>,
+        into: &mut VecDeque<QueueEntry>,
     ) -> Result<(), S::Error> {
         let mut classes = Class::ALL;
         if !self.rules.traps {
@@ -210,7 +210,7 @@ impl<S: Store> Frontier<S> {
         &mut self,
         host: HostId,
         span: Span,
-    ) -> Result<VecDeque<Entry>, S::Error> {
+    ) -> Result<VecDeque<QueueEntry>, S::Error> {
         let mut window = VecDeque::new();
         self.take_up_to(host, span, self.window(), &mut window)?;
         self.traps.held.insert(host);
@@ -220,7 +220,7 @@ impl<S: Store> Frontier<S> {
     /// Queues an entry that is not asked for in its turn.
     pub(in super::super) fn put_behind(
         &mut self,
-        entry: Entry,
+        entry: QueueEntry,
         now: Moment,
     ) -> Result<(), S::Error> {
         let host = entry.key.host();

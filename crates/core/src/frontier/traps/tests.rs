@@ -36,12 +36,12 @@ pub(super) fn look(texts: &[&str]) -> Look {
     }
 }
 
-fn learn(learner: &mut Learner, path: &str, found_on: &str, texts: &[&str]) -> Verdict {
+fn learn(learner: &mut Learner, path: &str, found_on: &str, texts: &[&str]) -> TextVerdict {
     let found_on = url(found_on);
     let page = Fetched {
         url: &url(path),
         found_on: Some(&found_on),
-        source: Source::Silent,
+        source: LinkSource::Silent,
     };
     learner.learn(&page, Some(&look(texts)))
 }
@@ -54,7 +54,7 @@ fn learn_and_grow(learner: &mut Learner, path: &str, found_on: &str, texts: &[&s
     let page = Fetched {
         url: &path,
         found_on: Some(&found_on),
-        source: Source::Silent,
+        source: LinkSource::Silent,
     };
     learner.charge(&page, said, false);
 }
@@ -64,40 +64,40 @@ fn pages_are_new_varied_or_the_same() {
     let mut learner = Learner::default();
     assert_eq!(
         learn(&mut learner, "/a", "/", &["foot", "one"]),
-        Verdict::New
+        TextVerdict::New
     );
     assert_eq!(
         learn(&mut learner, "/b", "/", &["foot", "two"]),
-        Verdict::New
+        TextVerdict::New
     );
     assert_eq!(
         learn(&mut learner, "/c", "/", &["one", "two"]),
-        Verdict::Varied
+        TextVerdict::Varied
     );
     assert_eq!(
         learn(&mut learner, "/d", "/", &["two", "one"]),
-        Verdict::Same
+        TextVerdict::Same
     );
     assert_eq!(
         learn(&mut learner, "/e", "/", &["foot", "two"]),
-        Verdict::Same
+        TextVerdict::Same
     );
-    assert_eq!(learn(&mut learner, "/f", "/", &[]), Verdict::Varied);
-    assert_eq!(learn(&mut learner, "/g", "/", &[]), Verdict::Same);
+    assert_eq!(learn(&mut learner, "/f", "/", &[]), TextVerdict::Varied);
+    assert_eq!(learn(&mut learner, "/g", "/", &[]), TextVerdict::Same);
     let page = Fetched {
         url: &url("/h"),
         found_on: None,
-        source: Source::Vouches,
+        source: LinkSource::Vouches,
     };
     let unseen = learner.learn(&page, None);
-    assert_eq!(unseen, Verdict::Unknown);
+    assert_eq!(unseen, TextVerdict::Unknown);
 }
 
 /// After how many months a calendar without events is given up.
 fn months_until_given_up(learner: &mut Learner) -> Option<u32> {
     let month = |number: u32| format!("/calendar/{}/{}", 2026 + number / 12, number % 12);
     for number in 0..40_000 {
-        let class = learner.class(&url(&month(number)), Source::Silent);
+        let class = learner.class(&url(&month(number)), LinkSource::Silent);
         if class == Class::Withheld {
             return Some(number);
         }
@@ -128,7 +128,7 @@ fn a_template_is_asked_last_then_given_up_when_it_grows_out_of_itself() {
     assert_eq!(&*trap.template, "/calendar/{n}/{n}");
     assert!(trap.alike > 4_000);
     assert_eq!(
-        learner.class(&url("/calendar/1/1"), Source::Vouches),
+        learner.class(&url("/calendar/1/1"), LinkSource::Vouches),
         Class::Suspect
     );
 }
@@ -149,7 +149,7 @@ fn pages_that_lead_nowhere_are_never_given_up() {
         let item = format!("/item/{number}");
         learn(&mut learner, &item, "/list?page=1", &["in stock: 7"]);
     }
-    let class = learner.class(&url("/item/1"), Source::Silent);
+    let class = learner.class(&url("/item/1"), LinkSource::Silent);
     assert_eq!(class, Class::Suspect);
 }
 
@@ -162,7 +162,7 @@ fn what_is_found_elsewhere_or_varies_is_not_given_up_soon() {
         learn(&mut learner, &item, "/list?page=1", &["shop", &price]);
     }
     assert_eq!(
-        learner.class(&url("/item/1"), Source::Silent),
+        learner.class(&url("/item/1"), LinkSource::Silent),
         Class::Suspect
     );
 }
@@ -173,7 +173,10 @@ fn a_wrong_suspicion_is_corrected() {
     for number in 0..100 {
         learn(&mut learner, &format!("/p/{number}"), "/p/0", &["same"]);
     }
-    assert_eq!(learner.class(&url("/p/7"), Source::Silent), Class::Suspect);
+    assert_eq!(
+        learner.class(&url("/p/7"), LinkSource::Silent),
+        Class::Suspect
+    );
     for word in ["a", "b", "c"] {
         learn(&mut learner, &format!("/p/{word}"), "/p/0", &[word]);
         learn(&mut learner, "/p/200", "/p/0", &[word, "d"]);
@@ -181,7 +184,10 @@ fn a_wrong_suspicion_is_corrected() {
     learn(&mut learner, "/p/201", "/p/0", &["e"]);
     learn(&mut learner, "/p/202", "/p/0", &["f"]);
     learn(&mut learner, "/p/203", "/p/0", &["g"]);
-    assert_eq!(learner.class(&url("/p/7"), Source::Silent), Class::Normal);
+    assert_eq!(
+        learner.class(&url("/p/7"), LinkSource::Silent),
+        Class::Normal
+    );
 }
 
 #[test]

@@ -60,7 +60,10 @@ pub(super) fn charts(series: &Series, seconds: f64, out: &mut String) -> fmt::Re
             class: "wait",
             title: "Latency over time",
             about: "mean time to the first byte of an answer",
-            values: points.iter().map(super::super::Point::latency).collect(),
+            values: points
+                .iter()
+                .map(super::super::SeriesPoint::latency)
+                .collect(),
             seconds: covered,
             label: figures::millis_tick,
         },

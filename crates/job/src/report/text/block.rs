@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::super::figures;
 use super::super::ink::Ink;
-use super::Style;
+use super::TextStyle;
 
 /// Columns of the margin that holds a block's name.
 const MARGIN: usize = 11;
@@ -20,7 +20,7 @@ const SHORTEST_WORDS: usize = 16;
 const INDENT: usize = 4;
 
 /// A name, its count, and what stands behind it.
-pub(super) struct Row<'a> {
+pub(super) struct TextRow<'a> {
     pub(super) name: String,
     pub(super) ink: Ink,
     pub(super) count: u64,
@@ -34,15 +34,15 @@ pub(super) enum About<'a> {
     Words(&'a str),
 }
 
-pub(super) struct Page<'a> {
+pub(super) struct BlockWriter<'a> {
     pub(super) out: &'a mut dyn fmt::Write,
-    style: Style,
+    style: TextStyle,
     pub(super) title: &'static str,
     is_begun: bool,
 }
 
-impl<'a> Page<'a> {
-    pub(super) fn new(out: &'a mut dyn fmt::Write, style: Style) -> Self {
+impl<'a> BlockWriter<'a> {
+    pub(super) fn new(out: &'a mut dyn fmt::Write, style: TextStyle) -> Self {
         Self {
             out,
             style,
@@ -52,13 +52,14 @@ impl<'a> Page<'a> {
     }
 }
 
-impl Page<'_> {
-    pub(super) fn block(&mut self, title: &'static str, rows: &[Row<'_>]) -> fmt::Result {
+impl BlockWriter<'_> {
+    pub(super) fn block(&mut self, title: &'static str, rows: &[TextRow<'_>]) -> fmt::Result {
         if rows.is_empty() {
             return Ok(());
         }
         self.open(title)?;
-        let longest = |length: fn(&Row<'_>) -> usize| rows.iter().map(length).max().unwrap_or(0);
+        let longest =
+            |length: fn(&TextRow<'_>) -> usize| rows.iter().map(length).max().unwrap_or(0);
         // The columns of all blocks stand below each other, where there is room for that.
         let (least_name, least_count) = if self.style.width < NARROW {
             (0, 0)
@@ -73,7 +74,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn row(&mut self, row: &Row<'_>, names: usize, counts: usize) -> fmt::Result {
+    fn row(&mut self, row: &TextRow<'_>, names: usize, counts: usize) -> fmt::Result {
         self.margin()?;
         self.ink(row.ink, &format!("{:<names$}", row.name))?;
         write!(self.out, " {:>counts$}", figures::count(row.count))?;

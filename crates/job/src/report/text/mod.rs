@@ -12,21 +12,21 @@ use std::fmt;
 use clewline_core::frontier::Trap;
 use clewline_core::url::CrawlUrl;
 
-use block::{About, Page, Row};
+use block::{About, BlockWriter, TextRow};
 
 use super::{Broken, Ink, Report, Update, figures};
 use crate::escape::visible;
 
 /// How the text may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Style {
+pub struct TextStyle {
     /// Whether ANSI colours are wanted.
     pub colour: bool,
     /// Columns of the terminal.
     pub width: usize,
 }
 
-impl Default for Style {
+impl Default for TextStyle {
     fn default() -> Self {
         Self {
             colour: false,
@@ -46,8 +46,8 @@ const MOST_REFERRERS: usize = 3;
 const MOST_NAMES: usize = 3;
 
 /// Writes the report for a terminal.
-pub fn text(report: &Report, out: &mut dyn fmt::Write, style: Style) -> fmt::Result {
-    let mut page = Page::new(out, style);
+pub fn text(report: &Report, out: &mut dyn fmt::Write, style: TextStyle) -> fmt::Result {
+    let mut page = BlockWriter::new(out, style);
     page.outcomes(report)?;
     page.update(report)?;
     page.statuses(report)?;
@@ -63,7 +63,7 @@ pub fn text(report: &Report, out: &mut dyn fmt::Write, style: Style) -> fmt::Res
     page.summary(report)
 }
 
-impl Page<'_> {
+impl BlockWriter<'_> {
     fn summary(&mut self, report: &Report) -> fmt::Result {
         let tally = &report.tally;
         let pages = figures::plural(tally.pages, "page");
@@ -94,7 +94,7 @@ impl Page<'_> {
         let done = report.tally.done;
         let outcomes = report.tally.outcomes.rows();
         let rows = outcomes.into_iter().filter(|(_, count)| *count > 0);
-        let rows = rows.map(|(name, count)| Row {
+        let rows = rows.map(|(name, count)| TextRow {
             name: name.to_owned(),
             ink: match name {
                 "failed" => Ink::Bad,
@@ -109,7 +109,7 @@ impl Page<'_> {
 
     fn update(&mut self, report: &Report) -> fmt::Result {
         let rows = report.update.iter().flat_map(Update::rows);
-        let rows = rows.map(|(name, list, about)| Row {
+        let rows = rows.map(|(name, list, about)| TextRow {
             name: name.to_owned(),
             ink: Ink::Plain,
             count: list.count,
@@ -122,7 +122,7 @@ impl Page<'_> {
         let whole = report.tally.statuses.values().sum();
         let mut rows: Vec<_> = report.tally.statuses.iter().collect();
         rows.sort_by_key(|(status, count)| (std::cmp::Reverse(**count), **status));
-        let rows = rows.into_iter().map(|(status, count)| Row {
+        let rows = rows.into_iter().map(|(status, count)| TextRow {
             name: status.to_string(),
             ink: if *status >= 400 { Ink::Bad } else { Ink::Plain },
             count: *count,
@@ -136,7 +136,7 @@ impl Page<'_> {
         let whole = tally.types.values().sum::<u64>() + tally.other_types;
         let mut rows: Vec<_> = tally.types.iter().collect();
         rows.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
-        let rows = rows.into_iter().map(|(name, count)| Row {
+        let rows = rows.into_iter().map(|(name, count)| TextRow {
             name: visible(name).into_owned(),
             ink: Ink::Plain,
             count: *count,
@@ -146,7 +146,7 @@ impl Page<'_> {
     }
 
     fn failures(&mut self, report: &Report) -> fmt::Result {
-        let rows = report.tally.failures.iter().map(|(class, count)| Row {
+        let rows = report.tally.failures.iter().map(|(class, count)| TextRow {
             name: class.name().to_owned(),
             ink: Ink::Bad,
             count: *count,
@@ -161,7 +161,7 @@ impl Page<'_> {
             ("not queued", &report.tally.refused),
         ];
         for (title, reasons) in blocks {
-            let rows = reasons.iter().map(|(reason, count)| Row {
+            let rows = reasons.iter().map(|(reason, count)| TextRow {
                 name: reason.name().to_owned(),
                 ink: Ink::Warn,
                 count: *count,
@@ -179,7 +179,7 @@ impl Page<'_> {
             .traps
             .iter()
             .zip(&words)
-            .map(|(trap, words)| Row {
+            .map(|(trap, words)| TextRow {
                 name: visible(&trap.template).into_owned(),
                 ink: Ink::Warn,
                 count: trap.withheld.into(),
@@ -298,19 +298,19 @@ fn given_up(trap: &Trap) -> String {
 }
 
 /// The largest first, all of them: the reasons are a closed list.
-fn most(mut rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
+fn most(mut rows: Vec<TextRow<'_>>) -> Vec<TextRow<'_>> {
     rows.sort_by_key(|row| std::cmp::Reverse(row.count));
     rows
 }
 
 /// The first rows, and one for all the others.
-fn folded(mut rows: Vec<Row<'_>>, mut other: u64, whole: u64) -> Vec<Row<'_>> {
+fn folded(mut rows: Vec<TextRow<'_>>, mut other: u64, whole: u64) -> Vec<TextRow<'_>> {
     if rows.len() > MOST_ROWS {
         let rest = rows.drain(MOST_ROWS..);
         other += rest.map(|row| row.count).sum::<u64>();
     }
     if other > 0 {
-        rows.push(Row {
+        rows.push(TextRow {
             name: "other".to_owned(),
             ink: Ink::Plain,
             count: other,

@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use clewline::escape::html;
-use clewline::report::figures;
+use clewline_job::escape::html;
+use clewline_job::report::figures;
 use clewline_search::{Facet, Folding, Hit, Results};
 
 use super::{capture_of, moment};

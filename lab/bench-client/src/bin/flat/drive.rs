@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use clewline::measuring::{DiskStore, SealedBatch, frontier_notes};
 use clewline_core::frontier::{
-    Answer, Counts, Ending, Frontier, Job, JobId, Moment, Next, Sealed as _, Settled, Settlement,
-    Work,
+    Answer, Counts, Ending, FetchJob, Frontier, JobId, Moment, Next, Sealed as _, Settled,
+    Settlement, Work,
 };
 use clewline_core::url::CrawlUrl;
 
@@ -49,7 +49,7 @@ pub(crate) struct Done {
 
 enum Message {
     Brought(Brought),
-    Written(Result<(), clewline::StoreError>),
+    Written(Result<(), clewline::measuring::StoreError>),
 }
 
 /// A crawl under way.
@@ -174,7 +174,7 @@ impl Drive {
         Ok(())
     }
 
-    fn begin(&mut self, job: Job) -> Result<()> {
+    fn begin(&mut self, job: FetchJob) -> Result<()> {
         let ending = match job.work {
             Work::Page { url, .. } => {
                 self.asked += 1;

@@ -226,8 +226,8 @@ impl Fetcher for Answers {
 mod tests {
     use std::collections::HashSet;
 
-    use clewline::config::ExtractConfig;
     use clewline::extract::{Extractor as _, PageExtractor, PageHead};
+    use clewline_job::config::ExtractConfig;
 
     use super::*;
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use clewline::Crawl;
-use clewline::config::{Config, Reach, Speed};
 use clewline::measuring::knowing;
-use clewline::report::StoppedBy;
 use clewline_core::url::CrawlUrl;
+use clewline_job::config::{Config, Reach, Speed};
+use clewline_job::report::StoppedBy;
 use serde_json::Value;
 
 use super::answers::{Answers, Plan};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clewline_core::frontier::{
-    Ending, Frontier, Job, JobId, MemoryStore, Moment, Next, Offers, Settlement, Store, Work,
+    Ending, FetchJob, Frontier, JobId, MemoryStore, Moment, Next, Offers, Settlement, Store, Work,
 };
 use clewline_core::url::CrawlUrl;
 use frontier_alone::{NOW, answered, rules};
@@ -92,7 +92,7 @@ pub(crate) fn resolve<S: Store>(frontier: &mut Frontier<S>, job: JobId, url: &Cr
     settled.expect("a name is settled");
 }
 
-fn start(frontier: &mut Frontier<MemoryStore>, now: Moment) -> Option<Job> {
+fn start(frontier: &mut Frontier<MemoryStore>, now: Moment) -> Option<FetchJob> {
     match frontier.next(now).expect("memory does not fail") {
         Next::Start(job) => Some(job),
         _ => None,

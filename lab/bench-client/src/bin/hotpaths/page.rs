@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 
 use clewline::Headers;
-use clewline::config::ExtractConfig;
 use clewline::extract::{Extractor, PageExtractor, PageHead};
 use clewline_core::url::CrawlUrl;
+use clewline_job::config::ExtractConfig;
 
 /// `<a href>` of the page, as many as the mean page of the documentation site has.
 const LINKS: usize = 107;

@@ -4,7 +4,7 @@ use super::super::tests::{look, url};
 use super::*;
 
 /// Learns from a page and the page that it was found on; without texts nobody looks at it.
-fn learn(learner: &mut Learner, source: Source, pages: (&str, &str), texts: Option<&[&str]>) {
+fn learn(learner: &mut Learner, source: LinkSource, pages: (&str, &str), texts: Option<&[&str]>) {
     let page = Fetched {
         url: &url(pages.0),
         found_on: Some(&url(pages.1)),
@@ -14,7 +14,7 @@ fn learn(learner: &mut Learner, source: Source, pages: (&str, &str), texts: Opti
 }
 
 fn learn_vouched(learner: &mut Learner, path: &str, found_on: &str, texts: Option<&[&str]>) {
-    learn(learner, Source::Vouches, (path, found_on), texts);
+    learn(learner, LinkSource::Vouches, (path, found_on), texts);
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn a_template_is_judged_by_its_shape_before_it_is_known() {
         let path = format!("/{directory}/{below}page.php?part=1");
         learn_vouched(&mut learner, &path, "/", Some(&["the same"]));
     }
-    let class = |path: &str| learner.class(&url(path), Source::Vouches);
+    let class = |path: &str| learner.class(&url(path), LinkSource::Vouches);
     for path in ["/a/page.php?part=2", "/h/x/page.php?part=2"] {
         assert_eq!(class(path), Class::Suspect, "{path}");
     }
@@ -44,7 +44,7 @@ fn a_list_is_useful_as_long_as_it_leads_to_something_even_if_nobody_looks() {
             Some(&["list"]),
         );
     }
-    let class = |learner: &Learner| learner.class(&url("/list?p=1"), Source::Vouches);
+    let class = |learner: &Learner| learner.class(&url("/list?p=1"), LinkSource::Vouches);
     assert_eq!(class(&learner), Class::Suspect);
     for number in 0..4 {
         learn_vouched(&mut learner, &format!("/item/{number}"), "/list?p=1", None);
@@ -68,7 +68,7 @@ fn kin_that_explode_do_not_take_others_with_them() {
         );
     }
     learner.brought(&url("/list?colour=red"), 64);
-    let class = |learner: &Learner, path: &str| learner.class(&url(path), Source::Vouches);
+    let class = |learner: &Learner, path: &str| learner.class(&url(path), LinkSource::Vouches);
     assert_eq!(class(&learner, "/list?colour=red"), Class::Suspect);
     assert_eq!(class(&learner, "/list?page=f"), Class::Normal);
     for _ in 0..64 {
@@ -89,13 +89,13 @@ fn what_nobody_vouches_for_is_tried_where_its_template_is_good() {
             Some(&[&text]),
         );
     }
-    let class = |learner: &Learner| learner.class(&url("/docs/x"), Source::Silent);
+    let class = |learner: &Learner| learner.class(&url("/docs/x"), LinkSource::Silent);
     assert_eq!(class(&learner), Class::Normal);
     for letter in 'a'..='h' {
         let path = format!("/docs/no-{letter}");
         learn(
             &mut learner,
-            Source::Silent,
+            LinkSource::Silent,
             (&path, "/"),
             Some(&["nothing"]),
         );
@@ -109,7 +109,7 @@ fn looks(learner: &mut Learner, pages: std::ops::Range<u32>, lead_on: bool) -> u
         let page = Fetched {
             url: &url(&format!("/calendar/{number}")),
             found_on: Some(&url("/calendar/0")),
-            source: Source::Silent,
+            source: LinkSource::Silent,
         };
         let is_wanted = learner.wants_look(page.url, page.source);
         let look = is_wanted.then(|| look(&["no events"]));
@@ -145,7 +145,7 @@ fn a_page_in_between_that_says_nothing_gives_back_little() {
         let page = Fetched {
             url: &address,
             found_on: Some(&url("/")),
-            source: Source::Vouches,
+            source: LinkSource::Vouches,
         };
         if !learner.wants_look(page.url, page.source) {
             learner.learn(&page, None);

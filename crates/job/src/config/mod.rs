@@ -8,14 +8,11 @@ mod rules;
 mod secret;
 #[cfg(test)]
 mod tests;
-mod trusted;
 mod validate;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-
-pub(crate) use trusted::{Trusted, Way};
 
 use clewline_core::address::Cidr;
 use clewline_core::limits::Limits;
@@ -61,7 +58,7 @@ impl Root {
     /// Reads a root as people type it: `example.com`, `localhost:3000/docs`, or a whole URL.
     ///
     /// ```
-    /// use clewline::config::Root;
+    /// use clewline_job::config::Root;
     /// assert_eq!(Root::parse("example.com/a").unwrap().url.as_str(), "https://example.com/a");
     /// ```
     pub fn parse(text: &str) -> Result<Self, UrlError> {
@@ -127,7 +124,7 @@ pub struct ScopeConfig {
 
 impl ScopeConfig {
     /// Whether a body of this media type is read whole; one without a type is.
-    pub(crate) fn accepts(&self, content_type: Option<&str>) -> bool {
+    pub fn accepts(&self, content_type: Option<&str>) -> bool {
         let Some(content_type) = content_type.filter(|_| !self.accept_types.is_empty()) else {
             return true;
         };

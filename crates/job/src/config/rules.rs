@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clewline_core::address::AddressPolicy;
-use clewline_core::frontier::{HostPattern, HostRules, Near, Rules};
+use clewline_core::frontier::{HostPattern, HostRules, NearPoliteness, Rules};
 use clewline_core::key::Keyer;
 use clewline_core::politeness::{Politeness, Rate};
 use clewline_core::scope::{PatternError, Scope};
@@ -31,11 +31,11 @@ impl PolitenessConfig {
     }
 
     /// A root that is near is asked faster, unless the user named a speed, a rate or a delay.
-    fn near(&self) -> Option<Near> {
+    fn near(&self) -> Option<NearPoliteness> {
         let named = self.speed.is_some() || self.rate.is_some() || self.delay.is_some();
         (!named).then(|| {
-            let near = Near::default();
-            Near {
+            let near = NearPoliteness::default();
+            NearPoliteness {
                 loopback: self.tune(near.loopback),
                 private: self.tune(near.private),
             }
@@ -84,12 +84,12 @@ impl PolitenessConfig {
 
 impl Config {
     /// What makes the keys of this crawl, seeded so that no page can aim at them.
-    pub(crate) fn keyer(&self, seed: u64) -> Keyer {
+    pub fn keyer(&self, seed: u64) -> Keyer {
         Keyer::new(seed, &self.scope.drop_params)
     }
 
     /// The rules of this crawl, with keys of this seed.
-    pub(crate) fn rules(&self, seed: u64) -> Result<Rules, PatternError> {
+    pub fn rules(&self, seed: u64) -> Result<Rules, PatternError> {
         let scope = Scope::new(
             self.scope.reach,
             self.scope.page_requisites,

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use clewline_core::domain::{registrable, without_www};
 use clewline_core::url::{CrawlUrl, Scheme, host_ip};
 
-use super::Root;
+use crate::config::Root;
 
 /// The origins that get the password of `-u` and the fields of `-H`.
 #[derive(Debug, Clone, Default)]
