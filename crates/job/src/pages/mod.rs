@@ -14,7 +14,7 @@ mod ordered;
 mod pages_of_job;
 mod reader;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod walk;
 
 use std::io;
