@@ -106,8 +106,8 @@ pub fn export(
     tell: &mut dyn FnMut(Progress),
 ) -> Result<Exported, ExportError> {
     let job = Job::open(job)?;
-    // A WARC file opens as a job without records, and there is no form without them.
-    drop(job.records()?);
+    // There is no form without records.
+    job.require_records()?;
     let mut work = Work {
         job: &job,
         form,

@@ -84,10 +84,15 @@ impl WarcLocation {
         })
     }
 
+    /// Whether a file is a package of WARC files, by its name.
+    pub(crate) fn is_package(path: &Path) -> bool {
+        let is_wacz = |ending: &OsStr| ending.eq_ignore_ascii_case("wacz");
+        path.extension().is_some_and(is_wacz)
+    }
+
     /// The WARC files that a file holds: those of a package, else itself.
     pub(crate) fn in_file(path: &Path) -> Result<Vec<Self>, OpenError> {
-        let is_wacz = |ending: &OsStr| ending.eq_ignore_ascii_case("wacz");
-        if path.extension().is_some_and(is_wacz) {
+        if Self::is_package(path) {
             return package::warcs_of(path).map_err(|source| OpenError::Package {
                 path: path.to_owned(),
                 source,
