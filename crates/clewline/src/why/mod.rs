@@ -5,6 +5,7 @@
 //! the state of one that does not is looked at under the folder's lock.
 
 mod judge;
+mod linked_from;
 #[cfg(test)]
 mod lookup_tests;
 #[cfg(test)]
@@ -20,8 +21,10 @@ use clewline_core::url::CrawlUrl;
 use clewline_job::lookup::{
     FinishedState, Logs, Lookup, LookupPlan, MOST_COPIED, Sources, log_ends,
 };
+use clewline_job::previous::IndexedArchive;
 use serde::Serialize;
 
+use self::linked_from::LinksTo;
 use crate::control::protocol::{Answer, Request};
 use crate::control::server::ask;
 use crate::control::{RobotsSaying, Sight};
@@ -193,7 +196,13 @@ impl StoredJob {
             let trap = sight.trap.as_deref().filter(|_| rules.traps);
             (why.fate, why.rule) = fate_of_seen(trap, is_over);
         } else {
-            judge::refuse(&mut why, &self.config, rules, &sources);
+            let links = LinksTo {
+                target: key,
+                sources: &sources,
+                named: &named,
+                archive: IndexedArchive::open(&self.path),
+            };
+            judge::refuse(&mut why, &self.config, rules, &links);
         }
         Ok(why)
     }

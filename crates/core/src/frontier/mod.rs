@@ -59,7 +59,7 @@ pub use job::{
 };
 pub use pace::Moment;
 pub use replay::SettledUrl;
-pub use rules::{HostPattern, HostRules, Near, ROBOTS_RETRY, Rules, matches_host};
+pub use rules::{HostPattern, HostRules, LinkingPage, Near, ROBOTS_RETRY, Rules, matches_host};
 pub use store::{
     KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Span, Store,
     Waiting,
