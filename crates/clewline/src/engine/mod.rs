@@ -8,6 +8,7 @@
 mod batches;
 mod completions;
 mod control_state;
+mod cookies;
 mod delivery;
 mod disk;
 mod ending;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
+use clewline_core::cookies::CookieJar;
 use clewline_core::frontier::{
     End, Ending, Excuse, Finished, Frontier, Job, JobId, Moment, Next, Note, Settled, Store, Work,
 };
@@ -38,7 +39,7 @@ use clewline_core::url::CrawlUrl;
 use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 
-use crate::clock::{Clock, slept, unix_seconds};
+use crate::clock::{Clock, slept};
 use crate::config::{Config, Trusted, Way};
 use crate::control::Asked;
 use crate::descriptors;
@@ -58,6 +59,7 @@ use batches::BATCH_SIZE;
 use completions::CompletionQueue;
 use control_state::ControlState;
 pub(crate) use control_state::{given_up, saying, says};
+pub(crate) use cookies::{keep_cookies, sent_cookies};
 use delivery::{Delivery, Reader};
 use disk::DiskWatch;
 use ending::Closing;
@@ -379,7 +381,7 @@ impl<S: Store> Engine<S> {
             Way::Link
         };
         let cookie = if self.config.fetch.cookies {
-            self.cookies.header(CookieContext::of(url), unix_seconds())
+            sent_cookies(&self.cookies, url)
         } else {
             None
         };
@@ -417,14 +419,9 @@ impl<S: Store> Engine<S> {
         let Some(url) = result.url.as_ref().filter(|_| self.config.fetch.cookies) else {
             return false;
         };
-        let now = unix_seconds();
-        let mut accepted = false;
-        for cookie in &result.set_cookies {
-            let change = self.cookies.store(CookieContext::of(url), cookie, now);
-            accepted |= change == CookieChange::Accepted;
-            self.resume_notes.cookies_changed = true;
-        }
-        accepted
+        let set = &result.set_cookies;
+        self.resume_notes.cookies_changed |= !set.is_empty();
+        keep_cookies(&mut self.cookies, url, set.iter().map(Vec::as_slice)) > 0
     }
 
     /// A URL reached its end, by a job or without one: its record goes into the open batch.

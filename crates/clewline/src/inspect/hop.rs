@@ -15,6 +15,7 @@ use clewline_core::url::CrawlUrl;
 
 use super::fields::{charset_source, shown};
 use super::{Hop, HopFailure, PageFacts, Phases};
+use crate::clock::millis;
 use crate::engine::runner::{JobResult, WholeAnswer};
 
 /// A page that was read.
@@ -153,9 +154,4 @@ impl Hop {
 fn redirect(whole: &WholeAnswer) -> Option<Cow<'_, str>> {
     let location = whole.headers.reference("location");
     location.filter(|_| is_redirect_status(whole.status))
-}
-
-/// Milliseconds to three digits behind the point.
-pub(super) fn millis(period: Duration) -> f64 {
-    (period.as_secs_f64() * 1e6).round() / 1e3
 }

@@ -11,7 +11,9 @@ use serde::Serialize;
 
 use super::visit::Visit;
 use super::{Conclusion, Hop};
+use crate::control::RobotsSaying;
 use crate::engine::runner::JobResult;
+use crate::engine::says;
 
 /// The robots.txt of one origin.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -97,16 +99,18 @@ impl RobotsFile {
 
     /// The verdict on a URL of this origin.
     pub(super) fn verdict(&self, url: &CrawlUrl) -> RobotsVerdict {
-        let verdict = self
-            .rules
-            .as_ref()
-            .map(|rules| rules.verdict(url.path_and_query()));
-        let rule = verdict.and_then(|verdict| verdict.rule);
+        let without_rules = RobotsSaying {
+            allowed: self.state != RobotsState::Unreachable,
+            line: None,
+            text: None,
+        };
+        let rules = self.rules.as_ref();
+        let said = rules.map_or(without_rules, |rules| says(rules, url));
         RobotsVerdict {
             url: url.clone(),
-            allowed: verdict.map_or(self.state != RobotsState::Unreachable, |it| it.allowed),
-            line: rule.map(|rule| rule.line),
-            text: rule.map(|rule| rule.text.to_owned()),
+            allowed: said.allowed,
+            line: said.line,
+            text: said.text,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
+use clewline_core::cookies::CookieJar;
 use clewline_core::frontier::{
     Admission, Ending, Failure, Finished, Frontier, HoldKind, HostRules, Job, MemoryStore, Moment,
     Next, Note, Patience, Rules, Settled, Work,
@@ -19,14 +19,15 @@ use clewline_core::limits::Limits;
 use clewline_core::outcome::{FailureClass, Outcome, Retry, SkipReason, is_redirect_status};
 use clewline_core::url::CrawlUrl;
 
-use super::hop::{Reading, Sent, millis};
+use super::hop::{Reading, Sent};
 use super::judge::judge;
 use super::robots::RobotsFile;
 use super::{Conclusion, FORMAT, Hop, Inspection, Remark};
-use crate::clock::unix_seconds;
+use crate::clock::millis;
 use crate::config::{Config, Root, Trusted, Way};
 use crate::crawl::{CrawlError, load_cookies};
 use crate::engine::runner::{JobResult, JobRunner, RequestExtras};
+use crate::engine::{keep_cookies, sent_cookies};
 use crate::extract::PageExtractor;
 use crate::fetch::HttpFetcher;
 use crate::folder::new_seed;
@@ -214,7 +215,7 @@ impl<'a> Visit<'a> {
     }
 
     fn cookie(&self, url: &CrawlUrl) -> Option<String> {
-        let cookie = self.jar.header(CookieContext::of(url), unix_seconds());
+        let cookie = sent_cookies(&self.jar, url);
         cookie.filter(|_| self.config.fetch.cookies)
     }
 
@@ -223,13 +224,7 @@ impl<'a> Visit<'a> {
         let Some(whole) = result.whole.as_ref().filter(|_| self.config.fetch.cookies) else {
             return 0;
         };
-        let now = unix_seconds();
-        let mut kept = 0;
-        for cookie in whole.headers.all("set-cookie") {
-            let change = self.jar.store(CookieContext::of(url), cookie, now);
-            kept += u32::from(change == CookieChange::Accepted);
-        }
-        kept
+        keep_cookies(&mut self.jar, url, whole.headers.all("set-cookie"))
     }
 
     async fn resolve(&mut self, job: Job) -> Option<Conclusion> {
