@@ -67,6 +67,11 @@ pub(crate) fn unix_millis() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// A period in milliseconds, to three digits behind the point.
+pub(crate) fn millis(period: Duration) -> f64 {
+    (period.as_secs_f64() * 1e6).round() / 1e3
+}
+
 /// Now, in UTC, as RFC 3339 with milliseconds.
 pub(crate) fn timestamp() -> String {
     rfc3339(

@@ -106,8 +106,8 @@ pub fn export(
     tell: &mut dyn FnMut(ExportProgress),
 ) -> Result<Exported, ExportError> {
     let job = Job::open(job)?;
-    // A WARC file opens as a job without records, and there is no form without them.
-    drop(job.records()?);
+    // There is no form without records.
+    job.require_records()?;
     let mut work = ExportContext {
         job: &job,
         form,

@@ -16,6 +16,8 @@ use clewline_core::url::CrawlUrl;
 use encoding_rs::Encoding;
 use serde::Serialize;
 
+use crate::why::RobotsSaying;
+
 /// The version of the JSON form of an inspection.
 pub const FORMAT: u32 = 1;
 
@@ -392,16 +394,18 @@ impl RobotsFile {
 
     /// The verdict on a URL of this origin.
     pub fn verdict(&self, url: &CrawlUrl) -> RobotsVerdict {
-        let verdict = self
-            .rules
-            .as_ref()
-            .map(|rules| rules.verdict(url.path_and_query()));
-        let rule = verdict.and_then(|verdict| verdict.rule);
+        let without_rules = RobotsSaying {
+            allowed: self.state != RobotsState::Unreachable,
+            line: None,
+            text: None,
+        };
+        let rules = self.rules.as_ref();
+        let said = rules.map_or(without_rules, |rules| RobotsSaying::new(rules, url));
         RobotsVerdict {
             url: url.clone(),
-            allowed: verdict.map_or(self.state != RobotsState::Unreachable, |it| it.allowed),
-            line: rule.map(|rule| rule.line),
-            text: rule.map(|rule| rule.text.to_owned()),
+            allowed: said.allowed,
+            line: said.line,
+            text: said.text,
         }
     }
 }

@@ -7,6 +7,7 @@ use clewline_core::frontier::HostSummary;
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::SkipReason;
+use clewline_core::robots::Robots;
 use clewline_core::url::CrawlUrl;
 use serde::{Deserialize, Serialize};
 
@@ -103,4 +104,16 @@ pub struct RobotsSaying {
     /// The text of that line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+impl RobotsSaying {
+    /// What these rules say of a URL.
+    pub fn new(robots: &Robots, url: &CrawlUrl) -> Self {
+        let verdict = robots.verdict(url.path_and_query());
+        Self {
+            allowed: verdict.allowed,
+            line: verdict.rule.map(|rule| rule.line),
+            text: verdict.rule.map(|rule| rule.text.to_owned()),
+        }
+    }
 }

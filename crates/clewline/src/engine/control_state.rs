@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use clewline_core::frontier::{FrontierSummary, Hold, Moment, Origin, Site, Store};
 use clewline_core::key::HostId;
-use clewline_core::robots::Robots;
 use clewline_core::url::CrawlUrl;
 
 use super::{Engine, EngineError, Event, Progress, Room, state};
@@ -249,15 +248,5 @@ pub(crate) fn saying<S: Store>(
     url: &CrawlUrl,
 ) -> Result<Option<RobotsSaying>, S::Error> {
     let stored = store.load_robots(host, Origin::of(url))?;
-    Ok(stored.map(|(robots, _)| says(&robots, url)))
-}
-
-/// What a robots.txt says of a URL.
-pub(crate) fn says(robots: &Robots, url: &CrawlUrl) -> RobotsSaying {
-    let verdict = robots.verdict(url.path_and_query());
-    RobotsSaying {
-        allowed: verdict.allowed,
-        line: verdict.rule.map(|rule| rule.line),
-        text: verdict.rule.map(|rule| rule.text.to_owned()),
-    }
+    Ok(stored.map(|(robots, _)| RobotsSaying::new(&robots, url)))
 }

@@ -11,14 +11,13 @@ use clewline_core::frontier::{Finished, Try};
 use clewline_core::outcome::Outcome;
 
 use super::runner::JobResult;
-use crate::clock::{rfc3339, timestamp};
+use crate::clock::{millis, rfc3339, timestamp};
 use crate::entry::Entry;
 use crate::fetch::Timings;
 use crate::record::{EarlierTry, FORMAT, OutcomeKind, PhaseMillis, Record};
 
 /// Phases in milliseconds; `total` runs from hand-out to the last byte.
 fn phases(timings: &Timings, total: Option<Duration>) -> PhaseMillis {
-    let millis = |phase: Duration| (phase.as_secs_f64() * 1e6).round() / 1e3;
     PhaseMillis {
         connect: timings.connect.map(millis),
         tls: timings.tls.map(millis),

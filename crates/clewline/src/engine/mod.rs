@@ -8,6 +8,7 @@
 mod batches;
 mod completions;
 mod control_state;
+mod cookies;
 mod delivery;
 mod disk;
 mod ending;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
+use clewline_core::cookies::CookieJar;
 use clewline_core::frontier::{
     End, Ending, Excuse, FetchJob, Finished, Frontier, JobId, Moment, Next, Note, Settled, Store,
     Work,
@@ -39,7 +40,7 @@ use clewline_core::url::CrawlUrl;
 use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 
-use crate::clock::{Clock, slept, unix_seconds};
+use crate::clock::{Clock, slept};
 use crate::config::Config;
 use crate::control::Asked;
 use crate::descriptors;
@@ -61,7 +62,8 @@ use crate::witness::Witness;
 use batches::BATCH_SIZE;
 use completions::CompletionQueue;
 use control_state::ControlState;
-pub(crate) use control_state::{given_up, saying, says};
+pub(crate) use control_state::{given_up, saying};
+pub(crate) use cookies::{keep_cookies, sent_cookies};
 use delivery::{Delivery, Reader};
 use disk::DiskWatch;
 use ending::Closing;
@@ -401,7 +403,7 @@ impl<S: Store> Engine<S> {
             Way::Link
         };
         let cookie = if self.config.fetch.cookies {
-            self.cookies.header(CookieContext::of(url), unix_seconds())
+            sent_cookies(&self.cookies, url)
         } else {
             None
         };
@@ -439,14 +441,9 @@ impl<S: Store> Engine<S> {
         let Some(url) = result.url.as_ref().filter(|_| self.config.fetch.cookies) else {
             return false;
         };
-        let now = unix_seconds();
-        let mut accepted = false;
-        for cookie in &result.set_cookies {
-            let change = self.cookies.store(CookieContext::of(url), cookie, now);
-            accepted |= change == CookieChange::Accepted;
-            self.resume_notes.cookies_changed = true;
-        }
-        accepted
+        let set = &result.set_cookies;
+        self.resume_notes.cookies_changed |= !set.is_empty();
+        keep_cookies(&mut self.cookies, url, set.iter().map(Vec::as_slice)) > 0
     }
 
     /// A URL reached its end, by a job or without one: its record goes into the open batch.

@@ -14,6 +14,7 @@ use clewline_core::outcome::is_redirect_status;
 use clewline_core::url::CrawlUrl;
 
 use super::fields::{charset_source, shown};
+use crate::clock::millis;
 use crate::engine::runner::{JobResult, WholeAnswer};
 use clewline_job::inspection::{Hop, PageFacts, Phases};
 
@@ -116,9 +117,4 @@ impl Sent {
 fn redirect(whole: &WholeAnswer) -> Option<Cow<'_, str>> {
     let location = whole.headers.reference("location");
     location.filter(|_| is_redirect_status(whole.status))
-}
-
-/// Milliseconds to three digits behind the point.
-pub(super) fn millis(period: Duration) -> f64 {
-    (period.as_secs_f64() * 1e6).round() / 1e3
 }

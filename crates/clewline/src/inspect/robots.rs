@@ -9,8 +9,8 @@ use clewline_core::robots::Robots;
 use clewline_core::url::CrawlUrl;
 use clewline_job::inspection::{Conclusion, Hop, RobotsFile, RobotsState};
 
-use super::hop::millis;
 use super::visit::Visit;
+use crate::clock::millis;
 use crate::engine::runner::JobResult;
 
 impl Visit<'_> {

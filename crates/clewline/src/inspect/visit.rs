@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clewline_core::cookies::{CookieChange, CookieContext, CookieJar};
+use clewline_core::cookies::CookieJar;
 use clewline_core::frontier::{
     Admission, Ending, Failure, FetchJob, Finished, Frontier, HoldKind, HostRules, MemoryStore,
     Moment, Next, Note, Patience, Rules, Settled, Work,
@@ -23,12 +23,13 @@ use clewline_job::inspection::{
     Conclusion, FORMAT, Hop, HopFailure, Inspection, Remark, RobotsFile,
 };
 
-use super::hop::{Reading, Sent, millis};
+use super::hop::{Reading, Sent};
 use super::judge::judge;
-use crate::clock::unix_seconds;
+use crate::clock::millis;
 use crate::config::{Config, Root};
 use crate::crawl::{CrawlError, load_cookies};
 use crate::engine::runner::{JobResult, JobRunner, RequestExtras};
+use crate::engine::{keep_cookies, sent_cookies};
 use crate::extract::PageExtractor;
 use crate::fetch::HttpFetcher;
 use crate::folder::new_seed;
@@ -217,7 +218,7 @@ impl<'a> Visit<'a> {
     }
 
     fn cookie(&self, url: &CrawlUrl) -> Option<String> {
-        let cookie = self.jar.header(CookieContext::of(url), unix_seconds());
+        let cookie = sent_cookies(&self.jar, url);
         cookie.filter(|_| self.config.fetch.cookies)
     }
 
@@ -226,13 +227,7 @@ impl<'a> Visit<'a> {
         let Some(whole) = result.whole.as_ref().filter(|_| self.config.fetch.cookies) else {
             return 0;
         };
-        let now = unix_seconds();
-        let mut kept = 0;
-        for cookie in whole.headers.all("set-cookie") {
-            let change = self.jar.store(CookieContext::of(url), cookie, now);
-            kept += u32::from(change == CookieChange::Accepted);
-        }
-        kept
+        keep_cookies(&mut self.jar, url, whole.headers.all("set-cookie"))
     }
 
     async fn resolve(&mut self, job: FetchJob) -> Option<Conclusion> {

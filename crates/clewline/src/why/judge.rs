@@ -9,17 +9,14 @@ use clewline_core::link::LinkKind;
 use clewline_core::outcome::SkipReason;
 use clewline_core::scope::{Reach, Scope};
 use clewline_core::url::CrawlUrl;
-use clewline_job::lookup::Sources;
 
+use super::linked_from::LinksTo;
 use super::{Fate, Why};
 use crate::config::Config;
 
 /// Judges a URL as one of the links to it, or as a plain link if there is none.
-pub(super) fn refuse(why: &mut Why, config: &Config, rules: &Rules, sources: &Sources) {
-    let kind = sources
-        .first
-        .first()
-        .map_or(LinkKind::Anchor, |(_, kind)| *kind);
+pub(super) fn refuse(why: &mut Why, config: &Config, rules: &Rules, links: &LinksTo<'_>) {
+    let kind = links.kind();
     let judged = rules.judge_text(&why.url);
     let judged = judged.and_then(|()| rules.scope.judge(&why.url, kind));
     let robots = why.robots.as_ref().filter(|robots| !robots.allowed);
@@ -32,25 +29,13 @@ pub(super) fn refuse(why: &mut Why, config: &Config, rules: &Rules, sources: &So
             (SkipReason::Robots, words.unwrap_or_else(all))
         }
         // Nothing in its text speaks against it, so it was the way in which it was named.
-        (Ok(()), _) if sources.count > 0 => linked_in_vain(config),
-        _ => return,
+        (Ok(()), _) => match links.refusal(rules) {
+            Some(refusal) => refusal,
+            None => return,
+        },
     };
     why.fate = Fate::Refused;
     (why.reason, why.rule) = (Some(reason), Some(rule));
-}
-
-fn linked_in_vain(config: &Config) -> (SkipReason, String) {
-    match config.limits.depth {
-        Some(depth) => (
-            SkipReason::Depth,
-            format!("all pages that link to it are {depth} links deep, or mark the link nofollow"),
-        ),
-        None => (
-            SkipReason::Nofollow,
-            "the links to it are marked nofollow, or stand on a page that is part of another"
-                .into(),
-        ),
-    }
 }
 
 fn rule(reason: SkipReason, url: &CrawlUrl, kind: LinkKind, config: &Config) -> String {

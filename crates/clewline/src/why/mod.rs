@@ -5,6 +5,7 @@
 //! the state of one that does not is looked at under the folder's lock.
 
 mod judge;
+mod linked_from;
 #[cfg(test)]
 mod lookup_tests;
 #[cfg(test)]
@@ -19,12 +20,14 @@ use clewline_core::url::CrawlUrl;
 use clewline_job::lookup::{
     FinishedState, Logs, Lookup, LookupPlan, MOST_COPIED, Sources, log_ends,
 };
-pub(crate) use clewline_job::why::{Fate, RedirectHop, Referrer, Why};
+use clewline_job::previous::IndexedArchive;
+pub(crate) use clewline_job::why::{Fate, RedirectHop, Referrer, RobotsSaying, Why};
 
+use self::linked_from::LinksTo;
 use crate::control::Sight;
 use crate::control::protocol::{ControlAnswer, ControlRequest};
 use crate::control::server::ask;
-use crate::engine::{FRONTIER_NOTE, given_up, saying, says};
+use crate::engine::{FRONTIER_NOTE, given_up, saying};
 use crate::folder::io_at;
 use crate::log::{links, urls};
 use crate::record::{OutcomeKind, Record};
@@ -108,7 +111,13 @@ impl StoredJob {
             let trap = sight.trap.as_deref().filter(|_| rules.traps);
             (why.fate, why.rule) = fate_of_seen(trap, is_over);
         } else {
-            judge::refuse(&mut why, &self.config, rules, &sources);
+            let links = LinksTo {
+                target: key,
+                sources: &sources,
+                named: &named,
+                archive: IndexedArchive::open(&self.path),
+            };
+            judge::refuse(&mut why, &self.config, rules, &links);
         }
         Ok(why)
     }
@@ -159,7 +168,7 @@ fn finished_sight(kept: FinishedState, key: Key, url: &CrawlUrl) -> Result<Sight
     let row = kept.robots(&robots_key(key.host(), Origin::of(url)));
     let robots = row.map(read_robots).transpose()?;
     Ok(Sight {
-        robots: robots.map(|(robots, _)| says(&robots, url)),
+        robots: robots.map(|(robots, _)| RobotsSaying::new(&robots, url)),
         joined: kept.joined,
         ends: kept.ends,
         ..Sight::default()

@@ -183,6 +183,31 @@ fn every_entry_is_in_help_and_reference() {
     }
 }
 
+/// The library names settings where it refuses a configuration and does not know the entries; so
+/// every word that its checks hold must be the name of one.
+#[test]
+fn the_library_refuses_settings_by_the_names_of_entries() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../clewline/src/config");
+    let mut found = 0;
+    for file in ["validate.rs", "secret.rs"] {
+        let source = fs::read_to_string(format!("{folder}/{file}")).unwrap();
+        let checks = source.split("#[cfg(test)]").next().unwrap();
+        let is_comment = |line: &&str| line.trim_start().starts_with("//");
+        for line in checks.lines().filter(|line| !is_comment(line)) {
+            // Texts for people have spaces, capitals or signs in them.
+            let texts = line.split('"').skip(1).step_by(2);
+            let is_name = |text: &&str| {
+                !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+            };
+            for name in texts.filter(is_name) {
+                assert!(all().any(|it| it.name == name), "{file}: {name}");
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 30, "{found}: the checks are elsewhere now");
+}
+
 #[test]
 fn entries_name_each_other_rightly() {
     let names: Vec<&str> = all().map(|setting| setting.name).collect();

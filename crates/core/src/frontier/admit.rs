@@ -9,6 +9,7 @@ use super::entry::{Attempts, Chain, Class, QueueEntry, Ticket};
 use super::job::{Admission, Answer, Offer};
 use super::lane::OriginRobots;
 use super::pace::Moment;
+use super::rules::depth_behind;
 use super::store::Store;
 use super::{Frontier, Origin, SITEMAP_NESTING};
 use crate::key::Key;
@@ -54,25 +55,16 @@ impl<S: Store> Frontier<S> {
         answer: &mut Answer,
         now: Moment,
     ) -> Result<u32, S::Error> {
-        // A page that came only as a part of another one lends its links no right of way.
-        let part_only = source.kind.is_requisite()
-            && self
-                .rules
-                .scope
-                .judge(&source.url, LinkKind::Anchor)
-                .is_err();
+        let part_only = self.rules.is_part_only(&source.url, source.kind);
         let found_on = Arc::new(source.url.clone());
         let mut new = 0;
         let offers = std::mem::take(&mut answer.links);
         for offer in offers.iter() {
             let marked = offer.link.nofollow || answer.nofollow;
-            let nofollow = marked && !self.rules.follow_nofollow;
-            let verdict = if offer.link.kind.is_requisite() || !(nofollow || part_only) {
-                self.admit_link(offer, source, &found_on, now)?
-            } else if part_only {
-                Admission::Refused(SkipReason::OutOfScope)
-            } else {
-                Admission::Refused(SkipReason::Nofollow)
+            let kind = offer.link.kind;
+            let verdict = match self.rules.judge_marks(kind, part_only, marked) {
+                Ok(()) => self.admit_link(offer, source, &found_on, now)?,
+                Err(reason) => Admission::Refused(reason),
             };
             new += u32::from(verdict == Admission::Accepted);
             self.count_refusal(verdict);
@@ -98,7 +90,7 @@ impl<S: Store> Frontier<S> {
         }
         let kind = offer.link.kind;
         let is_sitemap = kind == LinkKind::SitemapFile;
-        let depth = source.depth + u32::from(!kind.is_requisite() && !is_sitemap);
+        let depth = depth_behind(source.depth, kind);
         let nesting = source.nesting + u8::from(is_sitemap);
         if is_sitemap && (nesting > SITEMAP_NESTING || !self.rules.sitemaps) {
             return Ok(Admission::Refused(SkipReason::Depth));
@@ -129,7 +121,7 @@ impl<S: Store> Frontier<S> {
             self.verdict_cache.note_refusal(offer.key, kind, reason);
             return Err(reason);
         }
-        self.judge_depth(depth)
+        self.rules.judge_depth(depth)
     }
 
     /// Offers the target of a redirect; it keeps its source's depth.
@@ -243,14 +235,7 @@ impl<S: Store> Frontier<S> {
         } else {
             self.rules.scope.judge(&entry.url, entry.kind)?;
         }
-        self.judge_depth(entry.depth)
-    }
-
-    fn judge_depth(&self, depth: u32) -> Result<(), SkipReason> {
-        match self.rules.limits.depth {
-            Some(deepest) if depth > deepest => Err(SkipReason::Depth),
-            _ => Ok(()),
-        }
+        self.rules.judge_depth(entry.depth)
     }
 
     pub(super) fn entry(&self, link: Link, key: Key) -> QueueEntry {

@@ -59,7 +59,9 @@ pub use job::{
 };
 pub use pace::Moment;
 pub use replay::SettledUrl;
-pub use rules::{HostPattern, HostRules, NearPoliteness, ROBOTS_RETRY, Rules, matches_host};
+pub use rules::{
+    HostPattern, HostRules, LinkingPage, NearPoliteness, ROBOTS_RETRY, Rules, matches_host,
+};
 pub use store::{
     KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Span, Store,
     Waiting,

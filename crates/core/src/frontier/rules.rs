@@ -1,7 +1,7 @@
 //! The rules a frontier works by.
 //!
 //! Owns the configuration of the frontier in the form in which it is used: politeness looked
-//! up by host, limits, and the patterns of per-host overrides.
+//! up by host, limits, the patterns of per-host overrides, and what the rules alone say to a link.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use crate::address::{AddressPolicy, Cidr};
 use crate::domain::without_www;
 use crate::key::Keyer;
 use crate::limits::Limits;
+use crate::link::LinkKind;
 use crate::outcome::SkipReason;
 use crate::politeness::{GroupPace, Politeness};
 use crate::scope::Scope;
@@ -123,6 +124,24 @@ pub struct Rules {
     pub epoch: u64,
 }
 
+/// The page that a link stands on, as far as it decides about the link.
+#[derive(Debug, Clone, Copy)]
+pub struct LinkingPage<'a> {
+    /// Its URL.
+    pub url: &'a CrawlUrl,
+    /// As what it was found.
+    pub kind: LinkKind,
+    /// How deep it is.
+    pub depth: u32,
+    /// It, or the link itself, asks that the link is not followed.
+    pub nofollow: bool,
+}
+
+/// The depth of what a page links to: its parts are as deep as itself, and so are sitemaps.
+pub(super) fn depth_behind(depth: u32, kind: LinkKind) -> u32 {
+    depth + u32::from(!kind.is_requisite() && kind != LinkKind::SitemapFile)
+}
+
 impl Rules {
     /// Rules with every default, for a scope.
     pub fn new(scope: Scope, keyer: Keyer) -> Self {
@@ -194,6 +213,47 @@ impl Rules {
         Ok(())
     }
 
+    /// The judgement of a link by the page that it stands on, in the order in which the frontier
+    /// asks. The text and the scope of its target are not looked at.
+    pub fn judge_place(&self, kind: LinkKind, page: &LinkingPage<'_>) -> Result<(), SkipReason> {
+        let is_part = self.is_part_only(page.url, page.kind);
+        self.judge_marks(kind, is_part, page.nofollow)?;
+        if kind == LinkKind::SitemapFile && !self.sitemaps {
+            return Err(SkipReason::Depth);
+        }
+        self.judge_depth(depth_behind(page.depth, kind))
+    }
+
+    /// Whether a page came only as a part of another one: it lends its links no right of way.
+    pub(super) fn is_part_only(&self, url: &CrawlUrl, kind: LinkKind) -> bool {
+        kind.is_requisite() && self.scope.judge(url, LinkKind::Anchor).is_err()
+    }
+
+    /// The judgement of a link by how its page came, and by whether it is marked nofollow.
+    pub(super) const fn judge_marks(
+        &self,
+        kind: LinkKind,
+        is_part: bool,
+        nofollow: bool,
+    ) -> Result<(), SkipReason> {
+        if kind.is_requisite() {
+            Ok(())
+        } else if is_part {
+            Err(SkipReason::OutOfScope)
+        } else if nofollow && !self.follow_nofollow {
+            Err(SkipReason::Nofollow)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(super) fn judge_depth(&self, depth: u32) -> Result<(), SkipReason> {
+        match self.limits.depth {
+            Some(deepest) if depth > deepest => Err(SkipReason::Depth),
+            _ => Ok(()),
+        }
+    }
+
     /// The rules for a host.
     pub fn for_host(&self, host: &str) -> Arc<HostRules> {
         let pattern = self.hosts.iter().find(|pattern| pattern.matches(host));
@@ -246,6 +306,55 @@ mod tests {
             rules.near = Some(near);
         };
         assert_eq!(grouping(&near), (true, false));
+    }
+
+    #[test]
+    fn a_link_is_judged_by_where_it_stands() {
+        let url = CrawlUrl::parse("http://a.test/").unwrap();
+        let scope = Scope::new(crate::scope::Reach::Host, true, &[], &[]).unwrap();
+        let mut rules = Rules::new(scope, Keyer::default());
+        rules.limits.depth = Some(2);
+        let (page, image) = (LinkKind::Anchor, LinkKind::Image);
+        let own = LinkingPage {
+            url: &url,
+            kind: page,
+            depth: 1,
+            nofollow: false,
+        };
+        let deep = LinkingPage { depth: 2, ..own };
+        let marked = LinkingPage {
+            nofollow: true,
+            ..deep
+        };
+        // No root joined the scope, so the page itself lies outside of it.
+        let part = LinkingPage {
+            kind: image,
+            ..marked
+        };
+        for (kind, place, expected) in [
+            (page, own, Ok(())),
+            (page, deep, Err(SkipReason::Depth)),
+            (image, deep, Ok(())),
+            (page, marked, Err(SkipReason::Nofollow)),
+            (image, marked, Ok(())),
+            (page, part, Err(SkipReason::OutOfScope)),
+            (image, part, Ok(())),
+        ] {
+            assert_eq!(
+                rules.judge_place(kind, &place),
+                expected,
+                "{kind:?} {place:?}"
+            );
+        }
+        rules.follow_nofollow = true;
+        assert_eq!(
+            rules.judge_place(page, &marked),
+            Err(SkipReason::Depth),
+            "a mark that is not heeded hides no other reason"
+        );
+        rules.sitemaps = false;
+        let sitemap = LinkKind::SitemapFile;
+        assert_eq!(rules.judge_place(sitemap, &own), Err(SkipReason::Depth));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 mod content;
 mod open;
 mod package;
+mod records;
 mod section;
 mod zip;
 
@@ -25,6 +26,7 @@ pub use open::{
     Archive, ArchivedCapture, OpenError, WarcLocation, archive_in, is_archive, warcs_in,
 };
 pub use package::{ARCHIVE as PACKAGED, PackageError};
+pub use records::{FileRecords, ReadRecord};
 pub use section::Section;
 
 /// The archive's place in a job folder.

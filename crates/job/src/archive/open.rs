@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use clewline_warc::cdxj::{self, Capture, CdxjIndex, INDEX};
-use clewline_warc::read::{ReadError, WarcReader};
 use clewline_warc::{Moment, surt};
 
 use super::package::{self, PackageError};
+use super::records::FileRecords;
 use super::section::Section;
 use super::{FOLDER, OPEN};
 
@@ -84,10 +84,15 @@ impl WarcLocation {
         })
     }
 
+    /// Whether a file is a package of WARC files, by its name.
+    pub(crate) fn is_package(path: &Path) -> bool {
+        let is_wacz = |ending: &OsStr| ending.eq_ignore_ascii_case("wacz");
+        path.extension().is_some_and(is_wacz)
+    }
+
     /// The WARC files that a file holds: those of a package, else itself.
     pub(crate) fn in_file(path: &Path) -> Result<Vec<Self>, OpenError> {
-        let is_wacz = |ending: &OsStr| ending.eq_ignore_ascii_case("wacz");
-        if path.extension().is_some_and(is_wacz) {
+        if Self::is_package(path) {
             return package::warcs_of(path).map_err(|source| OpenError::Package {
                 path: path.to_owned(),
                 source,
@@ -244,20 +249,23 @@ impl Archive {
         input: BufReader<Section>,
         mut take: impl FnMut(Capture) -> Result<(), OpenError>,
     ) -> Result<(), OpenError> {
-        let mut reader = WarcReader::new(input);
-        while let Some(next) = reader.next_record() {
-            let read = next.and_then(|header| Capture::of_record(&header, &mut reader, ""));
+        let failed = |source| OpenError::Input {
+            path: place.path.clone(),
+            source,
+        };
+        let mut records = FileRecords::whole(input);
+        loop {
+            let read = match records.next_record().map_err(failed)? {
+                Ok(None) => return Ok(()),
+                Ok(Some(header)) => records.capture(&header, "").map_err(failed)?,
+                Err(error) => Err(error),
+            };
             match read {
                 Ok(None) => {}
                 Ok(Some(capture)) => take(capture)?,
-                Err(ReadError::Input { source, .. }) => {
-                    let path = place.path.clone();
-                    return Err(OpenError::Input { path, source });
-                }
                 Err(error) => self.complain(format!("{}: {error}", place.path.display())),
             }
         }
-        Ok(())
     }
 
     fn complain(&mut self, complaint: String) {

@@ -36,26 +36,24 @@ pub(super) fn gather(
     most: usize,
     facts: &mut Vec<Fact>,
 ) -> io::Result<LogPlaces> {
-    let Stretch { from, to } = stretch;
-    Ok(LogPlaces {
-        // Records are few beside links, and have their share of the room first.
-        urls: gather_lines(folder, keyer, (from.urls, to.urls), most / 4, facts)?,
-        links: gather_links(folder, (from.links, to.links), most, facts)?,
-    })
+    let mut reached = stretch.from;
+    // Records are few beside links, and have their share of the room first.
+    if let Some(lines) = stretch.lines(folder)? {
+        reached.urls = gather_lines(lines, reached.urls, keyer, most / 4, facts)?;
+    }
+    if let Some(links) = stretch.links(folder)? {
+        reached.links = gather_links(links, most, facts)?;
+    }
+    Ok(reached)
 }
 
 fn gather_lines(
-    folder: &Path,
+    mut lines: Lines,
+    mut at: u64,
     keyer: &Keyer,
-    (from, to): (u64, u64),
     most: usize,
     facts: &mut Vec<Fact>,
 ) -> io::Result<u64> {
-    if from >= to {
-        return Ok(from);
-    }
-    let mut lines = Lines::open(&folder.join(urls::FILE), from, Some(to))?;
-    let mut at = from;
     while facts.len() < most
         && let Some(line) = lines.next_line()?
     {
@@ -86,16 +84,7 @@ fn gather_lines(
     Ok(at)
 }
 
-fn gather_links(
-    folder: &Path,
-    (from, to): (u64, u64),
-    most: usize,
-    facts: &mut Vec<Fact>,
-) -> io::Result<u64> {
-    if from >= to {
-        return Ok(from);
-    }
-    let mut reader = LinksReader::open(folder)?.from(from)?.until(to);
+fn gather_links(mut reader: LinksReader, most: usize, facts: &mut Vec<Fact>) -> io::Result<u64> {
     while facts.len() < most {
         let at = reader.place();
         let read = reader.each_of_block(|_, target, kind| {

@@ -1,7 +1,7 @@
 //! One part of the lookup: what a stretch of the logs says of each key, sorted by key.
 //!
-//! Owns the format of its file, which docs/formats.md describes. It refuses to know what lines
-//! and links mean. Invariant: a page is believed only if its check sum fits, so that damage is an
+//! Owns the format of its file, which docs/formats.md describes, and how a stretch is opened. It
+//! refuses to know what lines and links mean. Invariant: a page is believed only if its check sum fits, so that damage is an
 //! error and never a wrong answer.
 
 use std::fs::File;
@@ -12,7 +12,9 @@ use clewline_core::link::LinkKind;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::MOST_PLACES;
+use crate::log::lines::Lines;
 use crate::log::links::push_varint;
+use crate::log::{LinksReader, urls};
 
 /// The file is read in pages of this size; the first holds the head.
 const PAGE: usize = 4096;
@@ -31,6 +33,22 @@ const MAGIC: [u8; 8] = *b"CLEWLKP\x01";
 pub(super) struct Stretch {
     pub(super) from: LogPlaces,
     pub(super) to: LogPlaces,
+}
+
+impl Stretch {
+    /// Its lines of `urls.jsonl`; nothing if there are none to read.
+    pub(super) fn lines(self, folder: &Path) -> io::Result<Option<Lines>> {
+        let (from, to) = (self.from.urls, self.to.urls);
+        let open = || Lines::open(&folder.join(urls::FILE), from, Some(to));
+        (from < to).then(open).transpose()
+    }
+
+    /// Its blocks of `links/`; nothing if there are none to read.
+    pub(super) fn links(self, folder: &Path) -> io::Result<Option<LinksReader>> {
+        let (from, to) = (self.from.links, self.to.links);
+        let open = || Ok(LinksReader::open(folder)?.from(from)?.until(to));
+        (from < to).then(open).transpose()
+    }
 }
 
 /// A place in each log.

@@ -7,16 +7,16 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clewline_core::key::{Key, Keyer};
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
 use memchr::memmem::find;
 
+use super::part::Stretch;
 use super::{LogPlaces, Lookup, MOST_PLACES};
-use crate::log::lines::Lines;
-use crate::log::{LinksReader, links, urls};
+use crate::log::{links, urls};
 use crate::record::Record;
 
 /// The logs of a job, as far as they are committed.
@@ -71,8 +71,10 @@ impl<'a> Logs<'a> {
         }
     }
 
-    fn urls(&self) -> PathBuf {
-        self.folder.join(urls::FILE)
+    /// The logs from a place on.
+    const fn behind(&self, from: LogPlaces) -> Stretch {
+        let to = self.ends;
+        Stretch { from, to }
     }
 
     /// The pages that link to a URL.
@@ -83,16 +85,20 @@ impl<'a> Logs<'a> {
             count: known.link_count,
         };
         for (place, kind) in known.links {
-            let source = LinksReader::open(self.folder)?.from(place)?.source()?;
-            let source = source.ok_or(io::ErrorKind::UnexpectedEof)?;
+            let from = LogPlaces {
+                urls: 0,
+                links: place,
+            };
+            let reader = self.behind(from).links(self.folder)?;
+            let source = reader.map(|mut reader| reader.source()).transpose()?;
+            let source = source.flatten().ok_or(io::ErrorKind::UnexpectedEof)?;
             sources.first.push((source, kind));
         }
-        let from = self.lookup.end().links;
-        if from >= self.ends.links {
+        let uncovered = self.behind(self.lookup.end());
+        let Some(reader) = uncovered.links(self.folder)? else {
             return Ok(sources);
-        }
-        let reader = LinksReader::open(self.folder)?.from(from)?;
-        let read = reader.until(self.ends.links).each(|source, to, kind| {
+        };
+        let read = reader.each(|source, to, kind| {
             if to == target {
                 sources.count += 1;
                 if sources.first.len() < MOST_PLACES {
@@ -174,18 +180,19 @@ impl<'a> Logs<'a> {
     }
 
     fn record(&self, at: u64) -> io::Result<Record> {
-        let mut lines = Lines::open(&self.urls(), at, Some(self.ends.urls))?;
+        let from = LogPlaces { urls: at, links: 0 };
+        let lines = self.behind(from).lines(self.folder)?;
+        let mut lines = lines.ok_or(io::ErrorKind::UnexpectedEof)?;
         let line = lines.next_line()?.ok_or(io::ErrorKind::UnexpectedEof)?;
         Ok(serde_json::from_slice(line)?)
     }
 
     /// Looks at every line that the lookup does not cover.
     fn each_new(&self, mut look: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        let from = self.lookup.end().urls;
-        if from >= self.ends.urls {
+        let uncovered = self.behind(self.lookup.end());
+        let Some(mut lines) = uncovered.lines(self.folder)? else {
             return Ok(());
-        }
-        let mut lines = Lines::open(&self.urls(), from, Some(self.ends.urls))?;
+        };
         while let Some(line) = lines.next_line()? {
             look(line)?;
         }

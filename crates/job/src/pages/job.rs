@@ -11,15 +11,28 @@ use std::sync::{Arc, OnceLock};
 use clewline_core::key::Keyer;
 
 use super::{CommittedArchive, JobPages, PageNeeds, PageReader, PagesError};
+use crate::archive::WarcLocation;
 use crate::log::urls::{self, Records, records_from};
 use crate::log::{LinksReader, Offset, links};
 use crate::record::Record;
 use crate::{JobFile, JobFileError, JobStanding};
 
+/// What pages are read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageSource {
+    /// A job folder, which has records.
+    Folder,
+    /// A WARC file, which has pages and no logs.
+    Warc,
+    /// A package of WARC files, likewise.
+    Wacz,
+}
+
 /// A job folder to read from, or a WARC or WACZ file with the pages of one.
 #[derive(Debug)]
 pub struct Job {
     path: PathBuf,
+    source: PageSource,
     urls_end: Offset,
     links_end: Offset,
     keyer: Option<Keyer>,
@@ -35,7 +48,13 @@ impl Job {
     /// WARC or WACZ file has pages and no logs.
     pub fn open(path: &Path) -> Result<Self, PagesError> {
         if path.is_file() {
+            let is_package = WarcLocation::is_package(path);
             return Ok(Self {
+                source: if is_package {
+                    PageSource::Wacz
+                } else {
+                    PageSource::Warc
+                },
                 files: Some(CommittedArchive::of_file(path)?),
                 ..Self::new(path, Offset(0), Offset(0))
             });
@@ -69,6 +88,7 @@ impl Job {
     fn new(path: &Path, urls_end: Offset, links_end: Offset) -> Self {
         Self {
             path: path.to_owned(),
+            source: PageSource::Folder,
             urls_end,
             links_end,
             keyer: None,
@@ -81,6 +101,21 @@ impl Job {
     /// The folder, or the file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What it is that was opened.
+    pub const fn source(&self) -> PageSource {
+        self.source
+    }
+
+    /// Refuses what has no records.
+    pub fn require_records(&self) -> Result<(), PagesError> {
+        match self.source {
+            PageSource::Folder => Ok(()),
+            PageSource::Warc | PageSource::Wacz => {
+                Err(JobFileError::NoJob(self.path.clone()).into())
+            }
+        }
     }
 
     /// The file of records.
@@ -105,9 +140,7 @@ impl Job {
 
     /// Committed records.
     pub fn records(&self) -> Result<CommittedRecords, PagesError> {
-        if self.files.is_some() {
-            return Err(JobFileError::NoJob(self.path.clone()).into());
-        }
+        self.require_records()?;
         let path = self.urls_path();
         let records = records_from(&path, Offset(0)).map_err(PagesError::at(&path))?;
         Ok(CommittedRecords {

@@ -14,7 +14,7 @@ mod ordered;
 mod pages_of_job;
 mod reader;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod walk;
 
 use std::io;
@@ -29,7 +29,7 @@ use crate::log::Offset;
 use crate::record::Record;
 
 pub use files::{ArchiveFile, CommittedArchive};
-pub use job::{CommittedRecords, Job};
+pub use job::{CommittedRecords, Job, PageSource};
 pub use ordered::{Ordered, threads};
 pub use pages_of_job::{JobPages, PagesOnThreads};
 pub use reader::{AnswerError, PageAnswer, PageReader};

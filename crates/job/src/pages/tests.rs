@@ -19,26 +19,31 @@ use crate::metadata::outlinks;
 use crate::rebuild::Derived;
 use crate::report::samples;
 
-const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
+pub(crate) const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
 const BODY: &[u8] = b"<p>twelve bytes";
 
-struct Writing {
+/// Writes a WARC file.
+pub(crate) struct Writing {
     file: File,
     encoder: Encoder,
     used: u64,
 }
 
 impl Writing {
-    fn begin(path: &Path, software: &str) -> Self {
+    pub(crate) fn begin(path: &Path, software: &str) -> Self {
         let mut writing = Self {
             file: File::create(path).unwrap(),
             encoder: Encoder::new(WarcCompression::default()),
             used: 0,
         };
-        let info = format!("software: {software}\r\n");
-        let (id, block) = (writing.id(), Block::plain(info.as_bytes()));
-        writing.put(&RecordDraft::warcinfo(id, date(), "a", block));
+        writing.info(&format!("software: {software}\r\n"));
         writing
+    }
+
+    /// A warcinfo record.
+    pub(crate) fn info(&mut self, text: &str) {
+        let (id, block) = (self.id(), Block::plain(text.as_bytes()));
+        self.put(&RecordDraft::warcinfo(id, date(), "a", block));
     }
 
     fn id(&mut self) -> RecordId {
@@ -52,9 +57,13 @@ impl Writing {
             .unwrap();
     }
 
-    fn answer(&mut self, url: &str) -> RecordId {
-        let (id, block) = (self.id(), Block::message(HEAD).bytes(BODY));
-        self.put(&RecordDraft::response(id, date(), url, block).payload_digest(Digest::sha1(BODY)));
+    pub(crate) fn answer(&mut self, url: &str) -> RecordId {
+        self.answer_with(url, BODY)
+    }
+
+    pub(crate) fn answer_with(&mut self, url: &str, body: &[u8]) -> RecordId {
+        let (id, block) = (self.id(), Block::message(HEAD).bytes(body));
+        self.put(&RecordDraft::response(id, date(), url, block).payload_digest(Digest::sha1(body)));
         id
     }
 
@@ -73,7 +82,7 @@ impl Writing {
         id
     }
 
-    fn line(&mut self, url: &str, of: RecordId, links: &[Link]) {
+    pub(crate) fn line(&mut self, url: &str, of: RecordId, links: &[Link]) {
         let line = serde_json::to_string(&samples::record(url)).unwrap();
         let mut block = format!("{LINE_FIELD}: {line}\r\n").into_bytes();
         block.extend(outlinks(&links.iter().cloned().collect(), false));
@@ -86,7 +95,7 @@ fn date() -> Moment {
     Moment::of_timestamp("2026").unwrap()
 }
 
-fn no_answer(_: &Keyer, _: &Header, _: &mut dyn BufRead) -> Option<Derived> {
+pub(crate) fn no_answer(_: &Keyer, _: &Header, _: &mut dyn BufRead) -> Option<Derived> {
     None
 }
 
@@ -259,6 +268,11 @@ fn a_warc_file_opens_as_a_job_without_logs() {
     let [one, two, _] = job_of_three(place.path());
     let file = place.path().join("archive/a-1-00001.warc.gz");
     let job = Job::open(&file).unwrap();
+    assert_eq!(job.source(), PageSource::Warc);
+    assert!(matches!(job.require_records(), Err(PagesError::Job(_))));
+    let folder = Job::open(place.path()).unwrap();
+    assert_eq!(folder.source(), PageSource::Folder);
+    assert!(folder.require_records().is_ok());
     let pages: Vec<_> = job.pages(ALL).unwrap().map(Result::unwrap).collect();
     let seen: Vec<_> = pages.iter().map(summary).collect();
     let expected = [(one.to_owned(), Some(9), 1), (two.to_owned(), Some(9), 0)];

@@ -11,13 +11,13 @@ use std::io::{self, BufRead, Read as _};
 use clewline_core::key::Keyer;
 use clewline_core::link::Link;
 use clewline_warc::http::{self, HttpHead};
-use clewline_warc::read::{Header, ReadError, WarcReader};
+use clewline_warc::read::{Header, WarcReader};
 use clewline_warc::{Digest, Moment, RecordKind};
 
 use super::earlier::Referred;
 use super::files::{ArchiveFile, CommittedArchive};
 use super::{PageNeeds, PagesError};
-use crate::archive::{Position, Section};
+use crate::archive::{FileRecords, Position, Section};
 use crate::metadata;
 use crate::rebuild::{ReadAnswer, is_ours};
 use crate::record::Record;
@@ -26,8 +26,6 @@ use crate::record::Record;
 const MOST_PLACES: usize = 65_536;
 /// Bytes of an answer that are looked at in a file of somebody else.
 const LONGEST_BLOCK: u64 = 16 * 1024 * 1024;
-/// Bytes of a warcinfo record that are looked at.
-const LONGEST_INFO: u64 = 64 * 1024;
 
 /// A settled URL.
 #[derive(Debug)]
@@ -79,7 +77,7 @@ pub struct ArchiveWalk<'a> {
     read_answer: &'a ReadAnswer<'a>,
     /// Number of the file that is read.
     file: usize,
-    reader: Option<WarcReader<Section>>,
+    records: Option<FileRecords<Section>>,
     at: Position,
     capture: Option<WalkedCapture>,
     /// Where payloads were captured, also those of answers that are no pages, such as a
@@ -107,7 +105,7 @@ impl<'a> ArchiveWalk<'a> {
             needs,
             read_answer,
             file,
-            reader: None,
+            records: None,
             at: from,
             capture: None,
             places: HashMap::new(),
@@ -184,7 +182,7 @@ impl<'a> ArchiveWalk<'a> {
 
     fn step(&mut self) -> Result<Option<WalkedPage>, PagesError> {
         while let Some(file) = self.archive.files.get(self.file) {
-            if self.reader.is_none() {
+            if self.records.is_none() {
                 self.open(file)?;
             }
             while let Some(header) = self.header(file)? {
@@ -193,7 +191,7 @@ impl<'a> ArchiveWalk<'a> {
                 }
             }
             // The place stays in this file as long as none follows it: it may grow.
-            self.reader = None;
+            self.records = None;
             self.capture = None;
             let Some(next) = self.archive.files.get(self.file + 1) else {
                 return Ok(None);
@@ -213,23 +211,20 @@ impl<'a> ArchiveWalk<'a> {
         let offset = if is_begun { self.at.offset } else { 0 };
         let mut input = file.open().map_err(failed)?;
         self.is_ours = is_by_a_crawl(&mut input);
-        let reader = WarcReader::seek(input, offset);
-        self.reader = Some(reader.map_err(|error| failed(io::Error::other(error)))?);
+        let records = FileRecords::between(input, offset, file.end);
+        self.records = Some(records.map_err(failed)?);
         Ok(())
     }
 
     /// The next record of the file that is committed; damage is passed and counted.
     fn header(&mut self, file: &ArchiveFile) -> Result<Option<Header>, PagesError> {
-        let Some(reader) = &mut self.reader else {
+        let Some(records) = &mut self.records else {
             return Ok(None);
         };
         loop {
-            match reader.next_record() {
-                None => return Ok(None),
-                Some(Ok(header)) => return Ok((reader.offset() < file.end).then_some(header)),
-                Some(Err(error)) if error.offset() >= file.end => return Ok(None),
-                Some(Err(ReadError::Input { source, .. })) => return Err(failed(file, source)),
-                Some(Err(_)) => self.damaged += 1,
+            match records.next_record().map_err(|error| failed(file, error))? {
+                Ok(next) => return Ok(next),
+                Err(_) => self.damaged += 1,
             }
         }
     }
@@ -240,61 +235,56 @@ impl<'a> ArchiveWalk<'a> {
         header: &Header,
         file: &ArchiveFile,
     ) -> Result<Option<WalkedPage>, PagesError> {
-        let Some(mut reader) = self.reader.take() else {
+        let Some(mut records) = self.records.take() else {
             return Ok(None);
         };
-        let found = self.take_in(header, file, &mut reader);
-        let ending = reader.end();
-        self.reader = Some(reader);
-        match ending {
-            Ok(ending) => {
-                self.at = Position {
-                    serial: file.serial,
-                    offset: ending.offset + ending.length,
-                };
-                let position = self.at;
-                Ok(found.map(|(record, links, capture)| WalkedPage {
-                    record,
-                    capture,
-                    links,
-                    position,
-                }))
-            }
-            Err(ReadError::Input { source, .. }) => Err(failed(file, source)),
-            Err(_) => {
-                self.damaged += 1;
-                Ok(None)
-            }
-        }
+        let found = self.take_in(header, file, &mut records);
+        let ending = records.end().map_err(|error| failed(file, error))?;
+        self.records = Some(records);
+        let Ok(ending) = ending else {
+            self.damaged += 1;
+            return Ok(None);
+        };
+        self.at = Position {
+            serial: file.serial,
+            offset: ending.offset + ending.length,
+        };
+        let position = self.at;
+        Ok(found.map(|(record, links, capture)| WalkedPage {
+            record,
+            capture,
+            links,
+            position,
+        }))
     }
 
     fn take_in(
         &mut self,
         header: &Header,
         file: &ArchiveFile,
-        reader: &mut WarcReader<Section>,
+        records: &mut FileRecords<Section>,
     ) -> Option<(Record, Vec<Link>, Option<WalkedCapture>)> {
         let place = Position {
             serial: file.serial,
-            offset: reader.offset(),
+            offset: records.offset(),
         };
         match header.kind() {
             RecordKind::Response if !self.is_ours => {
                 let mut block = Vec::new();
                 // What can be read of a damaged one is told; that it is damaged, by its end.
-                let _ = reader.block().take(LONGEST_BLOCK).read_to_end(&mut block);
+                let _ = records.block().take(LONGEST_BLOCK).read_to_end(&mut block);
                 let keys = Keyer::new(0, &[]);
                 let derived = (self.read_answer)(&keys, header, &mut block.as_slice())?;
                 let capture = self.captured(header, place, &block[..]);
                 Some((derived.record, derived.links, Some(capture)))
             }
             RecordKind::Response => {
-                self.capture = Some(self.captured(header, place, reader.block()));
+                self.capture = Some(self.captured(header, place, records.block()));
                 self.remember(header, place);
                 None
             }
             RecordKind::Revisit => {
-                let head = http::split(reader.block()).map(|(head, _)| head);
+                let head = http::split(records.block()).map(|(head, _)| head);
                 self.capture = Some(WalkedCapture {
                     head: head.unwrap_or_default(),
                     referred: Referred::new(header),
@@ -307,10 +297,10 @@ impl<'a> ArchiveWalk<'a> {
                 let concurrent = header.uri("WARC-Concurrent-To");
                 let capture = capture.filter(|capture| concurrent == Some(capture.id.as_str()));
                 if self.needs.links {
-                    let noted = metadata::metadata(reader.block()).ok().flatten()?;
+                    let noted = metadata::metadata(records.block()).ok().flatten()?;
                     return Some((noted.record, noted.links, capture));
                 }
-                let record = metadata::record(reader.block())?;
+                let record = metadata::record(records.block())?;
                 Some((record, Vec::new(), capture))
             }
             _ => None,
@@ -354,13 +344,8 @@ fn failed(file: &ArchiveFile, source: io::Error) -> PagesError {
 
 /// Whether a crawl of ours wrote a file, as its first record tells.
 fn is_by_a_crawl(file: &mut Section) -> bool {
-    let mut reader = WarcReader::new(file);
-    let first = reader.next_record();
-    if !first.is_some_and(|first| first.is_ok_and(|it| it.kind() == RecordKind::WarcInfo)) {
-        return false;
-    }
-    let mut info = Vec::new();
-    // As far as it can be read.
-    let _ = reader.block().take(LONGEST_INFO).read_to_end(&mut info);
-    is_ours(&String::from_utf8_lossy(&info))
+    let mut records = FileRecords::whole(file);
+    let first = records.next_record();
+    let is_info = matches!(first, Ok(Ok(Some(header))) if header.kind() == RecordKind::WarcInfo);
+    is_info && is_ours(&records.info())
 }

@@ -5,33 +5,31 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, Write as _};
+use std::io::{self, BufReader, BufWriter, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clewline_core::key::Keyer;
 use clewline_core::link::Link;
 use clewline_core::url::CrawlUrl;
-use clewline_warc::cdxj::{self, Capture};
-use clewline_warc::read::{Header, ReadError, WarcReader, Watched};
+use clewline_warc::cdxj;
+use clewline_warc::read::{Header, ReadError, Watched};
 use clewline_warc::{Moment, RecordKind};
 use tempfile::TempDir;
 
-use super::{Existing, ReadAnswer, RebuildError, Rebuilt, is_ours};
-use crate::archive::{FOLDER, KEY_SEED, SORTED, write_index_line};
+use super::{Existing, ReadAnswer, RebuildError, Rebuilt, at, is_ours};
+use crate::archive::{FOLDER, FileRecords, KEY_SEED, SORTED, write_index_line};
 use crate::job_file::KeptSettings;
 use crate::log::{LinksLog, links, urls};
 use crate::record::Record;
 use crate::report::{Report, RunFacts, Tally, html};
 use crate::{durable, escape, metadata};
 
-/// A file that is read, by somebody who tells how far.
-type Input<'a> = BufReader<Watched<'a, File>>;
+/// The records of a file, by somebody who tells how far.
+type WatchedRecords<'a> = FileRecords<Watched<'a, File>>;
 
 /// The page for people.
 const REPORT: &str = "report.html";
-/// What is read of a warcinfo record.
-const LONGEST_INFO: u64 = 4 * 1024 * 1024;
 /// Roots that the report names.
 const MOST_ROOTS: usize = 100;
 /// Memory for sorting the index.
@@ -63,13 +61,6 @@ pub(super) struct Making<'a> {
     /// The file that is read has answers without lines.
     answers: bool,
     rebuilt: Rebuilt,
-}
-
-fn at(path: &Path) -> impl Fn(io::Error) -> RebuildError {
-    move |source| RebuildError::Io {
-        path: path.into(),
-        source,
-    }
 }
 
 impl<'a> Making<'a> {
@@ -122,19 +113,19 @@ impl<'a> Making<'a> {
         path: &Path,
         tell: &mut dyn FnMut(u64),
     ) -> Result<(), RebuildError> {
-        let input = File::open(path).map_err(at(path))?;
-        let mut reader = WarcReader::new(BufReader::new(Watched::new(input, tell)));
+        let failed = at(path);
+        let input = File::open(path).map_err(&failed)?;
+        let mut records = FileRecords::whole(Watched::new(input, tell));
         let mut origin = Origin::Foreign;
         self.answers = false;
-        while let Some(next) = reader.next_record() {
-            let read = match next {
-                Ok(header) => self.record(path, &header, &mut reader, &mut origin)?,
+        loop {
+            let read = match records.next_record().map_err(&failed)? {
+                Ok(None) => break,
+                Ok(Some(header)) => self.record(path, &header, &mut records, &mut origin)?,
                 Err(error) => Err(error),
             };
-            match read {
-                Err(ReadError::Input { source, .. }) => return Err(at(path)(source)),
-                Err(error) => self.rebuilt.fault(path, &error),
-                Ok(()) => {}
+            if let Err(error) = read {
+                self.rebuilt.fault(path, &error);
             }
         }
         if self.answers {
@@ -147,30 +138,34 @@ impl<'a> Making<'a> {
     /// Reads a file once more, for the answers that no line of ours speaks of. What is damaged
     /// was told before.
     fn derive(&mut self, path: &Path) -> Result<(), RebuildError> {
-        let input = File::open(path).map_err(at(path))?;
+        let failed = at(path);
+        let input = File::open(path).map_err(&failed)?;
         let mut untold = |_| {};
-        let mut reader = WarcReader::new(BufReader::new(Watched::new(input, &mut untold)));
+        let mut records = FileRecords::whole(Watched::new(input, &mut untold));
         let mut origin = Origin::Foreign;
-        while let Some(next) = reader.next_record() {
-            let Ok(header) = next else { continue };
+        loop {
+            let header = match records.next_record().map_err(&failed)? {
+                Ok(None) => return Ok(()),
+                Ok(Some(header)) => header,
+                Err(_) => continue,
+            };
             match (header.kind(), &origin) {
-                (RecordKind::WarcInfo, _) => origin = self.begin_file(&mut reader),
+                (RecordKind::WarcInfo, _) => origin = self.begin_file(&mut records),
                 (RecordKind::Response, Origin::Foreign) if header.is_http() => {
-                    self.derive_one(path, &header, &mut reader)?;
+                    self.derive_one(path, &header, &mut records)?;
                 }
                 _ => {}
             }
         }
-        Ok(())
     }
 
     fn derive_one(
         &mut self,
         path: &Path,
         header: &Header,
-        reader: &mut WarcReader<Input<'_>>,
+        records: &mut WatchedRecords<'_>,
     ) -> Result<(), RebuildError> {
-        let Some(derived) = (self.read_answer)(&self.keys, header, &mut reader.block()) else {
+        let Some(derived) = (self.read_answer)(&self.keys, header, &mut records.block()) else {
             return Ok(());
         };
         let record = &derived.record;
@@ -184,14 +179,14 @@ impl<'a> Making<'a> {
         &mut self,
         path: &Path,
         header: &Header,
-        reader: &mut WarcReader<Input<'_>>,
+        records: &mut WatchedRecords<'_>,
         origin: &mut Origin,
     ) -> Result<Result<(), ReadError>, RebuildError> {
         match (header.kind(), &origin) {
-            (RecordKind::WarcInfo, _) => *origin = self.begin_file(reader),
+            (RecordKind::WarcInfo, _) => *origin = self.begin_file(records),
             (RecordKind::Metadata, Origin::Ours) => {
                 // A block that cannot be read is told by the end of its record.
-                if let Ok(Some(noted)) = metadata::metadata(reader.block()) {
+                if let Ok(Some(noted)) = metadata::metadata(records.block()) {
                     self.rebuilt.lines += 1;
                     self.line(&noted.line, &noted.record, &noted.links)?;
                 }
@@ -199,19 +194,12 @@ impl<'a> Making<'a> {
             (RecordKind::Response, Origin::Foreign) if header.is_http() => self.answers = true,
             _ => {}
         }
-        self.capture(path, header, reader)
+        self.capture(path, header, records)
     }
 
     /// The keys of what follows a warcinfo record, and whose it is.
-    fn begin_file(&mut self, reader: &mut WarcReader<Input<'_>>) -> Origin {
-        let mut block = Vec::new();
-        // As far as it can be read.
-        reader
-            .block()
-            .take(LONGEST_INFO)
-            .read_to_end(&mut block)
-            .ok();
-        let text = String::from_utf8_lossy(&block);
+    fn begin_file(&mut self, records: &mut WatchedRecords<'_>) -> Origin {
+        let text = records.info();
         let value = |name: &str| {
             let mut lines = text.lines();
             lines.find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(": ")?.trim()))
@@ -256,11 +244,11 @@ impl<'a> Making<'a> {
         &mut self,
         path: &Path,
         header: &Header,
-        reader: &mut WarcReader<Input<'_>>,
+        records: &mut WatchedRecords<'_>,
     ) -> Result<Result<(), ReadError>, RebuildError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".open").unwrap_or(&name);
-        let capture = match Capture::of_record(header, reader, name) {
+        let capture = match records.capture(header, name).map_err(at(path))? {
             Ok(capture) => capture,
             Err(error) => return Ok(Err(error)),
         };

@@ -7,18 +7,20 @@
 //! name when it is whole.
 
 mod making;
+#[cfg(test)]
+mod tests;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
 use clewline_core::key::Keyer;
 use clewline_core::link::Link;
 use clewline_warc::RecordKind;
-use clewline_warc::read::{Header, WarcReader};
+use clewline_warc::read::Header;
 use thiserror::Error;
 
-use crate::archive::{FOLDER, serial_of};
+use crate::archive::{FOLDER, FileRecords, serial_of};
 use crate::metadata::{self, Noted};
 use crate::record::Record;
 use crate::{JobFile, JobFileError, JobStanding};
@@ -84,6 +86,14 @@ pub enum RebuildError {
     },
 }
 
+/// An error of the system at a path.
+fn at(path: &Path) -> impl Fn(io::Error) -> RebuildError {
+    move |source| RebuildError::Io {
+        path: path.into(),
+        source,
+    }
+}
+
 /// Whether the block of a warcinfo record says that a crawl of ours wrote what follows it: then
 /// every URL that was settled has a line there, and answers without one are not pages.
 pub fn is_ours(info: &str) -> bool {
@@ -145,16 +155,17 @@ pub fn each_line<E: From<RebuildError>>(
 ) -> Result<(), E> {
     let files = files_of(folder)?;
     for file in in_order(&files) {
-        let input = File::open(file).map_err(|source| RebuildError::Io {
-            path: file.clone(),
-            source,
-        })?;
-        let mut reader = WarcReader::new(BufReader::new(input));
-        while let Some(next) = reader.next_record() {
-            if next.is_ok_and(|header| header.kind() == RecordKind::Metadata)
-                && let Ok(Some(noted)) = metadata::metadata(reader.block())
-            {
-                each(noted)?;
+        let failed = at(file);
+        let mut records = FileRecords::whole(File::open(file).map_err(&failed)?);
+        loop {
+            match records.next_record().map_err(&failed)? {
+                Ok(None) => break,
+                Ok(Some(header)) if header.kind() == RecordKind::Metadata => {
+                    if let Ok(Some(noted)) = metadata::metadata(records.block()) {
+                        each(noted)?;
+                    }
+                }
+                _ => {}
             }
         }
     }
@@ -164,10 +175,7 @@ pub fn each_line<E: From<RebuildError>>(
 /// The files of a job's archive.
 fn files_of(folder: &Path) -> Result<Vec<PathBuf>, RebuildError> {
     let archive = folder.join(FOLDER);
-    let entries = std::fs::read_dir(&archive).map_err(|source| RebuildError::Io {
-        path: archive.clone(),
-        source,
-    })?;
+    let entries = std::fs::read_dir(&archive).map_err(at(&archive))?;
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     Ok(paths.filter(|path| serial_of(path).is_some()).collect())
 }
