@@ -9,13 +9,13 @@
 //!
 //! ```no_run
 //! use std::path::Path;
-//! use clewline_export::{Existing, Filter, Form, Options, Output, export};
+//! use clewline_export::{ExistingOutput, Filter, Form, Options, Output, export};
 //!
 //! let options = Options {
 //!     filters: vec![Filter::parse("status=200")?],
 //!     ..Options::default()
 //! };
-//! let output = Output::Path(Path::new("pages"), Existing::Keep);
+//! let output = Output::Path(Path::new("pages"), ExistingOutput::Keep);
 //! let done = export(Path::new("example.com.crawl"), Form::Parquet, output, &options, &mut |_| {})?;
 //! println!("{} pages", done.rows);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
