@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
+use std::io::ErrorKind;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -51,14 +52,26 @@ impl Disk {
         }
     }
 
+    /// The folder as it is at one moment: where a file goes away while others are copied, the copy
+    /// would be of two moments, and is made again.
+    fn copy(&self) -> tempfile::TempDir {
+        loop {
+            let copy = tempfile::tempdir().unwrap();
+            let files = fs::read_dir(&self.folder).unwrap().map(Result::unwrap);
+            let copied: Result<Vec<u64>, _> = files
+                .map(|file| fs::copy(file.path(), copy.path().join(file.file_name())))
+                .collect();
+            match copied {
+                Ok(_) => return copy,
+                Err(error) => assert_eq!(error.kind(), ErrorKind::NotFound, "{error}"),
+            }
+        }
+    }
+
     /// What a start after a kill at this moment finds, in a copy of the folder.
     fn kill(&mut self, step: &str) {
         *self.kills.entry(step.to_owned()).or_default() += 1;
-        let copy = tempfile::tempdir().unwrap();
-        for file in fs::read_dir(&self.folder).unwrap() {
-            let file = file.unwrap();
-            fs::copy(file.path(), copy.path().join(file.file_name())).unwrap();
-        }
+        let copy = self.copy();
         let mut keys = open(copy.path(), &self.rows, Arc::new(|_| ())).unwrap();
         assert_eq!(all(&keys), self.durable, "after a kill at {step}");
         for key in &self.durable {

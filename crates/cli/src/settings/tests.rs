@@ -187,7 +187,7 @@ fn every_entry_is_in_help_and_reference() {
 /// every word that its checks hold must be the name of one.
 #[test]
 fn the_library_refuses_settings_by_the_names_of_entries() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../clewline/src/config");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../job/src/config");
     let mut found = 0;
     for file in ["validate.rs", "secret.rs"] {
         let source = fs::read_to_string(format!("{folder}/{file}")).unwrap();

@@ -67,7 +67,11 @@ impl Patient {
             place,
         };
         let folder = patient.folder("whole");
-        for _ in 0..2 {
+        // On a busy machine little of what was asked for is committed yet.
+        for round in 0..3 {
+            if round == 2 && Kill::of(&folder).committed.len() > 100 {
+                break;
+            }
             let crawl = patient.crawl(&folder, &[]).spawn().unwrap();
             let moment = Moment::Requests(220);
             kill_at(moment, crawl, &patient.web, &folder).unwrap();
