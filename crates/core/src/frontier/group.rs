@@ -107,6 +107,17 @@ impl SharedLimits {
         }
     }
 
+    /// Requests in flight to an address.
+    pub(super) fn in_flight(&self, address: IpAddr) -> u32 {
+        let group = self.addresses.groups.get(&address);
+        group.map_or(0, |group| group.in_flight)
+    }
+
+    /// The hosts of a domain have another owner.
+    pub(super) fn forget_domain(&mut self, domain: u64) {
+        self.domains.groups.remove(&domain);
+    }
+
     /// A lane waits for this group; answers when to wake the group, if that is not known yet.
     pub(super) fn wait(&mut self, group: GroupKey, lane: HostId, room: Room) -> Option<Moment> {
         match group {
@@ -141,7 +152,7 @@ impl<K: Eq + Hash + Copy> Groups<K> {
 
     fn room(&self, key: K, pace: GroupPace, now: Moment) -> Option<Room> {
         match self.groups.get(&key) {
-            Some(group) if group.in_flight >= pace.in_flight => Some(Room::Full),
+            Some(group) if group.in_flight >= pace.in_flight => Some(Room::Full(pace.in_flight)),
             Some(group) if group.next_at > now => Some(Room::At(group.next_at)),
             _ => None,
         }

@@ -7,7 +7,7 @@ use crate::politeness::GroupPace;
 fn next_page(hand: &mut Hand) -> Option<Job> {
     match hand.next("93.0.0.1") {
         Next::Start(job) => Some(job),
-        Next::Waiting | Next::WaitUntil(_) => None,
+        Next::Waiting | Next::Idle | Next::WaitUntil(_) => None,
         other => panic!("{other:?}"),
     }
 }
