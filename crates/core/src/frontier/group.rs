@@ -40,8 +40,8 @@ pub(super) enum GroupKey {
 pub(super) enum Room {
     /// Not before this moment.
     At(Moment),
-    /// Not before a request of the group has ended.
-    Full,
+    /// Not before fewer than so many requests of the group are in flight.
+    Full(u32),
 }
 
 /// What a due wake-up gives.
@@ -179,7 +179,12 @@ impl<K: Eq + Hash + Copy> Groups<K> {
         let group = self.groups.entry(key).or_default();
         group.waiters.push_back(lane);
         match room {
-            Room::Full => None,
+            Room::Full(limit) => {
+                // Requests that are in flight may have started by a higher limit. If the group took
+                // itself for free by that one, its waiters would be woken in a circle.
+                group.limit = limit;
+                None
+            }
             Room::At(at) => arm(group, at),
         }
     }
