@@ -21,6 +21,9 @@ use crate::url::CrawlUrl;
 /// How many key ranges there are; a partition is what could move to another machine.
 pub const PARTITIONS: u64 = 4096;
 
+/// The part of a [`HostId`] that tells hosts of one partition apart.
+pub(crate) const HOST_BITS: u64 = (1 << 48) - 1;
+
 /// The identity of a URL within one job.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key([u8; 16]);
@@ -64,6 +67,11 @@ impl Key {
         let mut digits = [0; 32];
         HEXLOWER.encode_mut(&self.0, &mut digits);
         digits
+    }
+
+    /// The key range it lies in.
+    pub const fn partition(&self) -> u16 {
+        u16::from_be_bytes([self.0[0], self.0[1]])
     }
 
     /// The part shared by all URLs of a host.
@@ -114,6 +122,13 @@ impl<'de> Deserialize<'de> for Key {
 /// The first half of every key of one host: the name of its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct HostId(pub u64);
+
+impl HostId {
+    /// The key range that the keys of the host lie in.
+    pub const fn partition(self) -> u16 {
+        (self.0 >> 48) as u16
+    }
+}
 
 /// Makes keys; cheap to share between threads.
 #[derive(Debug, Clone, Default)]
@@ -319,6 +334,9 @@ mod tests {
         assert_eq!(a.host(), b.host());
         assert_ne!(a.host(), c.host());
         assert_eq!(a.as_bytes()[..2], c.as_bytes()[..2]);
+        assert_eq!(a.partition(), c.host().partition());
+        assert_eq!(a.partition().to_be_bytes(), a.as_bytes()[..2]);
+        assert!(u64::from(a.partition()) < PARTITIONS);
         assert_ne!(
             Keyer::new(2, &[]).key(&CrawlUrl::parse("http://a.example.com/1").unwrap()),
             a

@@ -9,6 +9,7 @@
 pub mod address;
 pub mod cookies;
 pub mod domain;
+pub mod fleet;
 pub mod frontier;
 #[doc(hidden)]
 pub mod fuzzing;

@@ -315,7 +315,7 @@ impl<S: Store> Engine<S> {
                     self.tell_progress(now);
                 }
                 Next::WaitUntil(at) => self.wait(now, Some(at))?,
-                Next::Waiting => self.wait(now, None)?,
+                Next::Waiting | Next::Idle => self.wait(now, None)?,
                 Next::Done(End::Finished) => return Ok(StoppedBy::Finished),
                 Next::Done(End::Budget(budget)) => {
                     return Ok(StoppedBy::Budget(budget.flag().to_owned()));

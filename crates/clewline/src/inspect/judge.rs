@@ -25,7 +25,7 @@ pub(super) fn judge(
         let would_follow = takes_sitemaps && link.kind == LinkKind::SitemapFile;
         let mut told = match *verdict {
             Admission::Known => told(link, LinkVerdict::Known, None),
-            Admission::Accepted => told(link, LinkVerdict::Follow, None),
+            Admission::Accepted | Admission::Sent => told(link, LinkVerdict::Follow, None),
             Admission::Refused(SkipReason::Depth) if would_follow => {
                 told(link, LinkVerdict::Follow, None)
             }

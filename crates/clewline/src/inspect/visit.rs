@@ -156,7 +156,7 @@ impl<'a> Visit<'a> {
             Next::Settled(finished) => self.refused(&finished),
             Next::WaitUntil(at) => self.pause(at).await,
             // One root is either handed out, held or settled.
-            Next::Waiting | Next::Done(_) => Some(Conclusion::Failed {
+            Next::Waiting | Next::Idle | Next::Done(_) => Some(Conclusion::Failed {
                 failure: FailureClass::Internal,
                 why: "the frontier lost the URL".to_owned(),
             }),

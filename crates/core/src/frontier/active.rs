@@ -9,9 +9,10 @@ use std::collections::VecDeque;
 
 use super::lane::Lane;
 use super::pace::Moment;
+use super::shards::OwnShards;
 use super::store::{Span, Store, Waiting};
+use super::traps::domain;
 use super::{Frontier, FrontierState};
-use crate::domain::registrable;
 use crate::key::HostId;
 use crate::url::CrawlUrl;
 
@@ -63,7 +64,10 @@ impl<S: Store> Frontier<S> {
         for host in std::mem::take(&mut self.residents.touched) {
             if let Some(lane) = self.lanes.get_mut(&host) {
                 lane.touched = false;
-                let row = lane.row(|moment| self.rules.wall(moment));
+                let mut row = lane.row(|moment| self.rules.wall(moment));
+                if S::IN_FLEET {
+                    lane.keep_delay(&mut row);
+                }
                 self.store.save_lane(host, row)?;
             }
         }
@@ -102,12 +106,17 @@ impl<S: Store> Frontier<S> {
     ) -> Result<HostId, S::Error> {
         if !self.lanes.contains_key(&host) {
             let rules = self.rules.for_host(url.host());
-            let domain = xxhash_rust::xxh3::xxh3_64(registrable(url.host()).as_bytes());
+            let domain = Self::domain_on(host, domain(url));
             let mut lane = Lane::new(url.host(), domain, rules);
+            let mut delay = Moment::ZERO;
             match self.store.load_lane(host)? {
-                Some(row) => lane.restore(row, now, |wall| self.rules.moment(wall, now)),
+                Some(row) => {
+                    delay = row.interval;
+                    lane.restore(row, now, |wall| self.rules.moment(wall, now));
+                }
                 None => self.counts.hosts += 1,
             }
+            self.hold_after_adoption(host, &mut lane, delay);
             lane.counted = !self.residents.do_hosts_wait;
             self.lanes.insert(host, Box::new(lane));
         }
@@ -163,7 +172,10 @@ impl<S: Store> Frontier<S> {
             if !lane.is_idle() || self.store.waiting(host, span)? != Waiting::Nothing {
                 continue;
             }
-            let row = lane.row(|moment| self.rules.wall(moment));
+            let mut row = lane.row(|moment| self.rules.wall(moment));
+            if S::IN_FLEET {
+                lane.keep_delay(&mut row);
+            }
             let domain = lane.domain;
             self.store.save_lane(host, row)?;
             self.store.rest(host);
@@ -193,10 +205,11 @@ impl<S: Store> Frontier<S> {
 
     /// Takes in one host for which something of a span waits; whether there was one.
     pub(super) fn take_in_host(&mut self, span: Span, now: Moment) -> Result<bool, S::Error> {
-        let lanes = &self.lanes;
+        let (lanes, share) = (&self.lanes, Self::share_of(self.share.as_deref()));
+        let is_closed = |host| share.is_some_and(|share: &OwnShards| share.is_closed(host));
         let next = self
             .store
-            .next_host(span, &|host| lanes.contains_key(&host))?;
+            .next_host(span, &|host| lanes.contains_key(&host) || is_closed(host))?;
         let Some(host) = next else {
             return Ok(false);
         };

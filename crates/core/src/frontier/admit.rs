@@ -10,6 +10,7 @@ use super::job::{Admission, Answer, Offer};
 use super::lane::OriginRobots;
 use super::pace::Moment;
 use super::rules::depth_behind;
+use super::shards::ShardCounts;
 use super::store::Store;
 use super::{Frontier, Origin, SITEMAP_NESTING};
 use crate::key::Key;
@@ -152,7 +153,9 @@ impl<S: Store> Frontier<S> {
         chain.visited.push(source.key);
         chain.cookie |= cookie;
         let wall = chain.cookie && !chain.revisited && chain.visited.contains(&key);
-        if self.is_known(key)? && !wall {
+        // What the chain came through is known to its owner, whoever that is.
+        let was_visited = self.is_foreign(key.host()) && chain.visited.contains(&key);
+        if (was_visited || self.is_known(key)?) && !wall {
             return Ok(Admission::Known);
         }
         chain.revisited |= wall;
@@ -272,23 +275,38 @@ impl<S: Store> Frontier<S> {
         self.enter_new(entry, now)
     }
 
-    fn enter_new(&mut self, entry: QueueEntry, now: Moment) -> Result<Admission, S::Error> {
+    pub(super) fn enter_new(
+        &mut self,
+        entry: QueueEntry,
+        now: Moment,
+    ) -> Result<Admission, S::Error> {
+        if self.is_foreign(entry.key.host()) {
+            return self.send(entry);
+        }
         self.know(entry.key)?;
         self.enter_again(entry, now)
     }
 
-    fn enter_again(&mut self, mut entry: QueueEntry, now: Moment) -> Result<Admission, S::Error> {
+    pub(super) fn enter_again(
+        &mut self,
+        mut entry: QueueEntry,
+        now: Moment,
+    ) -> Result<Admission, S::Error> {
         let host = entry.key.host();
+        // A lane is made only for a host of one's own.
+        if self.is_foreign(host) {
+            return self.send(entry);
+        }
         self.sitemap_begun(&entry);
         self.classify(&mut entry)?;
+        self.counts.admitted += 1;
+        self.count_in_shard(&entry, ShardCounts::admit);
         if entry.class != Class::Normal {
-            self.counts.admitted += 1;
             self.put_behind(entry, now)?;
             return Ok(Admission::Accepted);
         }
         let is_active = self.has_lane_for(&entry.url, host, now)?;
         self.store.push(entry)?;
-        self.counts.admitted += 1;
         if is_active {
             self.lane(host).queued += 1;
             self.reschedule(host, now)?;

@@ -62,6 +62,13 @@ impl Flights {
         self.flights.get(&job.0)
     }
 
+    /// All of them, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (JobId, &Flight)> {
+        self.flights
+            .iter()
+            .map(|(number, flight)| (JobId(*number), flight))
+    }
+
     /// Whether nothing is in flight.
     pub(super) fn is_empty(&self) -> bool {
         self.flights.is_empty()

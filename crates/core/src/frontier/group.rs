@@ -40,8 +40,8 @@ pub(super) enum GroupKey {
 pub(super) enum GroupWait {
     /// Not before this moment.
     At(Moment),
-    /// Not before a request of the group has ended.
-    Full,
+    /// Not before fewer than so many requests of the group are in flight.
+    Full(u32),
 }
 
 /// What a due wake-up gives.
@@ -107,6 +107,17 @@ impl SharedLimits {
         }
     }
 
+    /// Requests in flight to an address.
+    pub(super) fn in_flight(&self, address: IpAddr) -> u32 {
+        let group = self.addresses.groups.get(&address);
+        group.map_or(0, |group| group.in_flight)
+    }
+
+    /// The hosts of a domain have another owner.
+    pub(super) fn forget_domain(&mut self, domain: u64) {
+        self.domains.groups.remove(&domain);
+    }
+
     /// A lane waits for this group; answers when to wake the group, if that is not known yet.
     pub(super) fn wait(
         &mut self,
@@ -146,7 +157,9 @@ impl<K: Eq + Hash + Copy> Groups<K> {
 
     fn room(&self, key: K, pace: GroupPace, now: Moment) -> Option<GroupWait> {
         match self.groups.get(&key) {
-            Some(group) if group.in_flight >= pace.in_flight => Some(GroupWait::Full),
+            Some(group) if group.in_flight >= pace.in_flight => {
+                Some(GroupWait::Full(pace.in_flight))
+            }
             Some(group) if group.next_at > now => Some(GroupWait::At(group.next_at)),
             _ => None,
         }
@@ -173,7 +186,12 @@ impl<K: Eq + Hash + Copy> Groups<K> {
         let group = self.groups.entry(key).or_default();
         group.waiters.push_back(lane);
         match room {
-            GroupWait::Full => None,
+            GroupWait::Full(limit) => {
+                // Requests that are in flight may have started by a higher limit. If the group took
+                // itself for free by that one, its waiters would be woken in a circle.
+                group.limit = limit;
+                None
+            }
             GroupWait::At(at) => arm(group, at),
         }
     }

@@ -19,6 +19,7 @@ use super::page_budget::counts_as_page;
 use super::place::LanePlace;
 use super::robots::Judged;
 use super::schedule::Wake;
+use super::shards::ShardCounts;
 use super::slots::{Taken, Turn};
 use super::store::Store;
 use super::suspects::Suspect;
@@ -30,7 +31,7 @@ use crate::politeness::GroupPace;
 use crate::url::CrawlUrl;
 
 /// Whether a request to an origin could start, and from which address.
-enum Ready {
+pub(super) enum Ready {
     /// It may be asked, at this address; none through a proxy.
     Yes(Option<IpAddr>),
     /// Its name must be resolved first.
@@ -139,7 +140,7 @@ impl<S: Store> Frontier<S> {
     }
 
     fn try_lane(&mut self, host: HostId, now: Moment) -> Result<Option<Next>, S::Error> {
-        if !self.lanes.contains_key(&host) {
+        if !self.lanes.contains_key(&host) || self.is_closed(host) {
             return Ok(None);
         }
         self.fill(host)?;
@@ -252,11 +253,14 @@ impl<S: Store> Frontier<S> {
             return Ok(None);
         };
         let (url, kind, guessed) = (head.url.clone(), head.kind, head.guesses());
+        if self.waits_for_roots(head) {
+            return self.put_off(host, now);
+        }
         if self.page_budget_holds(host, kind) {
             return self.try_part(host, now);
         }
         if kind == LinkKind::SitemapFile && self.enough_waits() {
-            return self.put_sitemap_off(host, now);
+            return self.put_off(host, now);
         }
         let address = match self.ready(host, &url, now) {
             Ready::Yes(address) => address,
@@ -284,6 +288,7 @@ impl<S: Store> Frontier<S> {
         };
         if counts_as_page(kind) {
             self.page_budget.started();
+            self.count_pages(host, |pages| pages.in_flight += 1);
             self.lane(host).pages_in_flight += 1;
         }
         let kind = JobKind::Page(Box::new(entry));
@@ -318,6 +323,7 @@ impl<S: Store> Frontier<S> {
 
     /// Makes sure that the origin of a URL is resolved and its address permitted.
     fn ready(&mut self, host: HostId, url: &CrawlUrl, now: Moment) -> Ready {
+        self.drop_ungranted(host, url, now);
         let rules = &self.rules;
         let lane = self.lanes.get_mut(&host);
         let lane = lane.expect("a lane with work is there");
@@ -359,7 +365,10 @@ impl<S: Store> Frontier<S> {
             return false;
         }
         match address.filter(|address| self.is_limited(*address)) {
-            Some(address) => self.has_room(host, GroupKey::Address(address), address_pace, now),
+            Some(address) => {
+                let pace = self.granted(address, address_pace);
+                self.has_room(host, GroupKey::Address(address), pace, now)
+            }
             None => true,
         }
     }
@@ -401,7 +410,8 @@ impl<S: Store> Frontier<S> {
             self.shared.start(GroupKey::Domain(domain), paces.0, now);
         }
         if let Some(address) = limited {
-            self.shared.start(GroupKey::Address(address), paces.1, now);
+            let pace = self.granted(address, paces.1);
+            self.shared.start(GroupKey::Address(address), pace, now);
         }
         let charged = Charged {
             domain,
@@ -457,6 +467,7 @@ impl<S: Store> Frontier<S> {
         error: Option<Box<str>>,
     ) -> Finished {
         self.counts.settled += 1;
+        self.count_in_shard(&entry, ShardCounts::settle);
         self.counts.withheld -= u64::from(entry.class == Class::Withheld);
         self.sitemap_ended(&entry);
         self.suspects.clear(entry.key);
@@ -473,7 +484,7 @@ impl<S: Store> Frontier<S> {
 }
 
 /// The address whose turn it is, of those that may be asked.
-fn permitted(policy: &AddressPolicy, addresses: &[IpAddr], turn: usize) -> Ready {
+pub(super) fn permitted(policy: &AddressPolicy, addresses: &[IpAddr], turn: usize) -> Ready {
     let Some(first) = addresses.first() else {
         return Ready::Yes(None);
     };

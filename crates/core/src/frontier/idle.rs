@@ -18,7 +18,7 @@ impl<S: Store> Frontier<S> {
             return self.next_level(now);
         }
         Ok(self.bring_back(now)?
-            || self.next_level(now)?
+            || (!S::IN_FLEET && self.next_level(now)?)
             || self.release_suspects(now)?
             || self.last_call(now)?)
     }
@@ -43,6 +43,7 @@ impl<S: Store> Frontier<S> {
         match wake.into_iter().chain(self.levels.look_at()).min() {
             Some(at) => Next::WaitUntil(at),
             None if !self.flights.is_empty() => Next::Waiting,
+            None if self.is_in_fleet() => Next::Idle,
             None if self.counts.todo() <= self.withheld() => Next::Done(End::Finished),
             None if self.page_budget.holds_any() => Next::Done(End::Budget(Budget::Pages)),
             None => Next::Done(End::Budget(Budget::PagesPerHost)),
@@ -120,8 +121,8 @@ impl<S: Store> Frontier<S> {
 
     /// At the very end, hosts whose robots.txt stayed out of reach give up their URLs.
     fn last_call(&mut self, now: Moment) -> Result<bool, S::Error> {
-        if self.without_robots.is_empty() || !self.flights.is_empty() || self.first_wake().is_some()
-        {
+        let waits = !self.flights.is_empty() || self.first_wake().is_some();
+        if self.without_robots.is_empty() || waits || self.waits_for_last_call() {
             return Ok(false);
         }
         for host in std::mem::take(&mut self.without_robots) {

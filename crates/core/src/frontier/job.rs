@@ -312,6 +312,8 @@ impl FromIterator<Offer> for Offers {
 pub enum Admission {
     /// New, and queued.
     Accepted,
+    /// For another member of the fleet, which queues it unless it knows it.
+    Sent,
     /// Seen before.
     Known,
     /// Not part of this crawl.
@@ -353,6 +355,8 @@ pub enum Next {
     WaitUntil(Moment),
     /// Nothing may start before a job is settled.
     Waiting,
+    /// There is nothing left to do here, but other members of the fleet may send something.
+    Idle,
     /// There is nothing left to do.
     Done(End),
 }

@@ -28,6 +28,9 @@ const MOST_DELAYED: usize = 1024;
 /// Tries that are due at once keep a distance: so many of them fill the wait before a second try.
 const RETRIES_PER_DELAY: u32 = 100;
 
+/// Tries for a robots.txt that cannot be read.
+const ROBOTS_TRIES: u32 = 3;
+
 /// What is known of the addresses of an origin.
 #[derive(Debug, Clone)]
 pub(super) enum Addresses {
@@ -64,6 +67,17 @@ pub(super) struct OriginState {
 }
 
 impl OriginState {
+    /// Its robots.txt could not be read, or is on its way: it is not asked for again before then,
+    /// and not for ever.
+    pub(super) fn await_robots(&mut self, again_at: Moment) {
+        self.robots_tries += 1;
+        self.robots = if self.robots_tries >= ROBOTS_TRIES {
+            RobotsState::GivenUp
+        } else {
+            RobotsState::Unreachable { again_at }
+        };
+    }
+
     /// Whether nobody is asking for its addresses or its robots.txt.
     fn is_settled(&self) -> bool {
         !matches!(self.addresses, Addresses::Asking)

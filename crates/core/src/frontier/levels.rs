@@ -118,17 +118,23 @@ impl<S: Store> Frontier<S> {
         awaited.add(now + patience, job);
     }
 
+    /// Lets URLs down to a depth be handed out, and no deeper ones.
+    pub(super) fn reach_down_to(&mut self, depth: u32, now: Moment) -> Result<(), S::Error> {
+        self.levels.level = depth;
+        self.residents.let_wait();
+        for host in std::mem::take(&mut self.levels.held) {
+            self.reschedule(host, now)?;
+        }
+        Ok(())
+    }
+
     /// Goes on to the next level where nothing of this one can be done soon.
     pub(super) fn next_level(&mut self, now: Moment) -> Result<bool, S::Error> {
         self.levels.look_at = None;
         if self.levels.held.is_empty() || self.does_level_wait(now) {
             return Ok(false);
         }
-        self.levels.level += 1;
-        self.residents.let_wait();
-        for host in std::mem::take(&mut self.levels.held) {
-            self.reschedule(host, now)?;
-        }
+        self.reach_down_to(self.levels.level + 1, now)?;
         Ok(true)
     }
 

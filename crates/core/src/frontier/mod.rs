@@ -12,6 +12,8 @@ mod change;
 mod entry;
 mod fallback;
 mod flights;
+mod foreign;
+mod grants;
 mod group;
 mod handout;
 mod health;
@@ -34,6 +36,7 @@ mod rules;
 mod schedule;
 mod seen;
 mod settle;
+mod shards;
 mod sitemaps;
 mod slots;
 mod store;
@@ -52,6 +55,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use entry::{Attempts, Chain, Class, Origin, QueueEntry, RobotsFetch, Ticket, Try};
+pub use foreign::RootsOnly;
+pub use grants::{AddressGrant, AddressUse};
 pub use health::HealthRow;
 pub use job::{
     Admission, Answer, Budget, End, Ending, Excuse, Failure, FetchJob, Finished, Hold, HoldKind,
@@ -62,6 +67,7 @@ pub use replay::SettledUrl;
 pub use rules::{
     HostPattern, HostRules, LinkingPage, NearPoliteness, ROBOTS_RETRY, Rules, matches_host,
 };
+pub use shards::{Adoption, ShardCounts};
 pub use store::{
     KeyHasher, KeyMap, KeySet, LaneRow, MemoryStore, NothingSealed, RowEnd, Sealed, Span, Store,
     Waiting,
@@ -81,6 +87,7 @@ use page_budget::PageBudget;
 use redirects::Redirects;
 use roots::RootHosts;
 use schedule::Schedule;
+use shards::OwnShards;
 use slots::Slots;
 use suspects::Suspects;
 use traps::Traps;
@@ -152,6 +159,8 @@ pub struct Frontier<S> {
     /// Hosts whose robots.txt was given up.
     without_robots: BTreeSet<HostId>,
     traps: Traps,
+    /// The part of the crawl that is this member's, in a fleet.
+    share: Option<Box<OwnShards>>,
 }
 
 /// What a frontier must find again after a restart, beside what its store keeps.
@@ -198,6 +207,7 @@ impl<S: Store> Frontier<S> {
             suspects: Suspects::default(),
             without_robots: BTreeSet::new(),
             traps: Traps::default(),
+            share: None,
         }
     }
 

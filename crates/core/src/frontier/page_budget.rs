@@ -46,6 +46,11 @@ impl PageBudget {
         self.held.contains(&host)
     }
 
+    /// The hosts that the budget holds back.
+    pub(super) fn held(&self) -> impl Iterator<Item = HostId> {
+        self.held.iter().copied()
+    }
+
     /// Whether the budget holds any host back.
     pub(super) fn holds_any(&self) -> bool {
         !self.held.is_empty()
@@ -78,6 +83,10 @@ impl<S: Store> Frontier<S> {
     pub(super) fn page_budget_holds(&mut self, host: HostId, kind: LinkKind) -> bool {
         if kind.is_requisite() {
             return false;
+        }
+        if counts_as_page(kind) && self.lacks_pages(host) {
+            self.page_budget.hold(host);
+            return true;
         }
         let limits = &self.rules.limits;
         if !counts_as_page(kind) && !self.pages_spent() {

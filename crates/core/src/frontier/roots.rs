@@ -56,11 +56,15 @@ impl<S: Store> Frontier<S> {
     /// A root's redirects ended on this page: its host joins the roots.
     pub(super) fn join_root(&mut self, entry: &QueueEntry) {
         if self.join_scope(&entry.url) == Joined::Host {
-            self.roots.joined.push(entry.url.clone());
-            self.note(Note::HostJoined {
-                host: entry.url.host().into(),
-            });
+            self.remember_joined(&entry.url);
         }
+    }
+
+    pub(super) fn remember_joined(&mut self, url: &CrawlUrl) {
+        self.roots.joined.push(url.clone());
+        self.note(Note::HostJoined {
+            host: url.host().into(),
+        });
     }
 
     /// Widens the scope by a root.

@@ -28,9 +28,6 @@ use crate::url::CrawlUrl;
 /// How long a robots.txt is believed (RFC 9309, 2.4).
 const ROBOTS_TTL: Duration = Duration::from_hours(24);
 
-/// Tries for a robots.txt that cannot be read.
-const ROBOTS_TRIES: u32 = 3;
-
 impl<S: Store> Frontier<S> {
     /// Ends a job. What becomes of its URL is the answer. Of the settlement it takes what it
     /// keeps, as links and rules; the rest is still there for whoever writes the record.
@@ -92,6 +89,7 @@ impl<S: Store> Frontier<S> {
         {
             lane.pages_in_flight -= 1;
             self.page_budget.ended();
+            self.count_pages(flight.lane, |pages| pages.in_flight -= 1);
         }
         if let Some(domain) = flight.domain {
             self.leave_group(GroupKey::Domain(domain), now);
@@ -134,13 +132,12 @@ impl<S: Store> Frontier<S> {
             Ending::Answered(answer) => answer,
             Ending::Failed(failure) => return self.robots_fetch_failed(host, fetch, failure, now),
             Ending::Withheld { until, .. } => {
-                let lane = self.lane(host);
-                lane.leave_alone(*until);
-                lane.robots_fetches.push_front(fetch.clone());
+                self.lane(host).leave_alone(*until);
+                self.put_robots_fetch_back(host, fetch.clone(), now)?;
                 return Ok(Settled::Prepared);
             }
             Ending::CutShort { .. } => {
-                self.lane(host).robots_fetches.push_front(fetch.clone());
+                self.put_robots_fetch_back(host, fetch.clone(), now)?;
                 return Ok(Settled::Prepared);
             }
             Ending::Resolved { .. } => unreachable!("a request is not answered with addresses"),
@@ -184,21 +181,31 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Sends a robots fetch on to the lane of its URL's host.
-    fn send_robots_fetch(&mut self, fetch: RobotsFetch, now: Moment) -> Result<(), S::Error> {
+    pub(super) fn send_robots_fetch(
+        &mut self,
+        fetch: RobotsFetch,
+        now: Moment,
+    ) -> Result<(), S::Error> {
         let key = self.rules.keyer.key(&fetch.url);
+        if self.is_closed(key.host()) {
+            return self.mail_robots_fetch(fetch, now);
+        }
         let host = self.lane_of(&fetch.url, key.host(), now)?;
         let lane = self.lane(host);
         lane.robots_fetches.push_back(fetch);
         self.reschedule(host, now)
     }
 
-    fn robots_known(
+    pub(super) fn robots_known(
         &mut self,
         fetch: &RobotsFetch,
         robots: Box<Robots>,
         now: Moment,
     ) -> Result<(), S::Error> {
         let host = fetch.for_lane;
+        if self.is_asker_away(host) {
+            return self.mail_robots(fetch, Some(robots));
+        }
         let lane = self.lane(host);
         let politeness = lane.rules.politeness.clone();
         let delay = robots
@@ -237,15 +244,12 @@ impl<S: Store> Frontier<S> {
         fetch: &RobotsFetch,
         now: Moment,
     ) -> Result<(), S::Error> {
+        if self.is_asker_away(fetch.for_lane) {
+            return self.mail_robots(fetch, None);
+        }
         let again_at = now + self.rules.robots_retry;
         let lane = self.lane(fetch.for_lane);
-        let state = lane.origin(fetch.for_origin);
-        state.robots_tries += 1;
-        state.robots = if state.robots_tries >= ROBOTS_TRIES {
-            OriginRobots::GivenUp
-        } else {
-            OriginRobots::Unreachable { again_at }
-        };
+        lane.origin(fetch.for_origin).await_robots(again_at);
         let host = lane.host.clone();
         self.note(Note::Parked {
             host,
@@ -266,6 +270,10 @@ impl<S: Store> Frontier<S> {
         let host_class =
             failure.class.retry() == Retry::Host || failure.class == FailureClass::DnsNotFound;
         if failure.excuse.is_some() || (own && host_class) {
+            if self.is_asker_away(fetch.for_lane) {
+                self.put_robots_fetch_back(host, fetch.clone(), now)?;
+                return Ok(Settled::Prepared);
+            }
             // The lane that waits for the rules begins anew; a hop ran in another lane.
             let lane = self.lane(fetch.for_lane);
             lane.origin(fetch.for_origin).robots = OriginRobots::Unknown;
@@ -403,6 +411,7 @@ impl<S: Store> Frontier<S> {
         }
         if counts_as_page(entry.kind) {
             self.counts.pages += 1;
+            self.count_pages(host, |pages| pages.granted -= 1);
             self.lane(host).pages += 1;
         }
         if entry.root {

@@ -42,12 +42,8 @@ impl<S: Store> Frontier<S> {
         waiting > 0 && self.counts.pages + waiting >= pages
     }
 
-    /// Puts the sitemap at the head of a lane off.
-    pub(super) fn put_sitemap_off(
-        &mut self,
-        host: HostId,
-        now: Moment,
-    ) -> Result<Option<Next>, S::Error> {
+    /// Puts the head of a lane off.
+    pub(super) fn put_off(&mut self, host: HostId, now: Moment) -> Result<Option<Next>, S::Error> {
         let entry = self.take_head(host, now);
         self.lane(host).delay(entry, now + LOOK);
         self.reschedule(host, now)?;

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::entry::{Class, Origin, QueueEntry};
 use super::health::HealthRow;
 use super::seen::SeenKeys;
+use crate::fleet::{Mail, ShardId};
 use crate::key::{HostId, Key};
 use crate::outcome::{FailureClass, SkipReason};
 use crate::robots::Robots;
@@ -95,6 +96,20 @@ pub trait Store {
 
     /// A batch that is closed and waits to become durable.
     type Sealed: Sealed;
+
+    /// Whether the crawl is a fleet's, whose members own a part of it each. Where it is not, nobody
+    /// asks whose a host is, and that costs nothing.
+    const IN_FLEET: bool = false;
+
+    /// Keeps what is for the owner of another shard; it goes out with the batch that is open.
+    fn export(&mut self, _mail: Mail) -> Result<(), Self::Error> {
+        unreachable!("without a fleet every shard is this store's own")
+    }
+
+    /// Forgets all that it holds of a shard, and what of it is not durable.
+    fn forget(&mut self, _shard: ShardId) -> Result<(), Self::Error> {
+        unreachable!("without a fleet no shard is given away")
+    }
 
     /// Whether a key is known.
     fn contains(&mut self, key: Key) -> Result<bool, Self::Error>;

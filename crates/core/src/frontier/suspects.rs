@@ -42,6 +42,12 @@ impl Suspects {
         self.is_one_alone
     }
 
+    /// Hosts of another owner are not suspected here.
+    pub(super) fn keep_only(&mut self, is_kept: impl Fn(HostId) -> bool) {
+        self.known.retain(|key, _| is_kept(key.host()));
+        self.aside.retain(|host| is_kept(*host));
+    }
+
     /// Nothing is in flight any more.
     pub(super) const fn end_alone(&mut self) {
         self.is_one_alone = false;

@@ -168,7 +168,7 @@ impl World {
                         assert!(at > now, "a wake-up in the past would spin");
                         Some(at)
                     }
-                    Next::Waiting => None,
+                    Next::Waiting | Next::Idle => None,
                     Next::Done(end) => return (now, end),
                 }
             };
@@ -599,7 +599,7 @@ fn depth_is_the_shortest_path() {
             }
             Next::Settled(finished) => world.finished.push((finished.entry.url, finished.outcome)),
             Next::WaitUntil(at) => now = world.advance(now, Some(at)),
-            Next::Waiting => now = world.advance(now, None),
+            Next::Waiting | Next::Idle => now = world.advance(now, None),
             Next::Done(end) => {
                 assert_eq!(end, End::Finished);
                 break;
@@ -963,7 +963,7 @@ fn a_dead_host_costs_its_head_one_try_at_a_time_and_is_given_up() {
             }
             Next::WaitUntil(at) => hand.now = at,
             Next::Done(_) => break,
-            Next::Waiting => panic!("nothing is in flight"),
+            Next::Waiting | Next::Idle => panic!("nothing is in flight"),
         }
     }
     assert_eq!(tries, 12, "the host, not every URL, is tried");

@@ -73,6 +73,13 @@ impl VerdictCache {
         self.refuses.store(true, Ordering::Relaxed);
     }
 
+    /// Forgets what is known: a part of it has another owner from now on, or comes from one.
+    pub(super) fn forget_known(&self) {
+        for place in &self.places {
+            place.store(NOTHING, Ordering::Relaxed);
+        }
+    }
+
     /// Forgets what was refused: from now on it may be welcome.
     pub(super) fn forget_refusals(&self) {
         // Roots may come by the million, before anything is refused.

@@ -401,7 +401,7 @@ impl Model {
                         self.settle(0, Fate::Fine(Vec::new()));
                     }
                 }
-                Some(Next::Waiting) => {
+                Some(Next::Waiting | Next::Idle) => {
                     assert!(!self.flights.is_empty(), "it waits for nothing");
                     self.settle(0, Fate::Fine(Vec::new()));
                 }

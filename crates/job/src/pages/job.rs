@@ -19,7 +19,7 @@ use crate::{JobFile, JobFileError, JobStanding};
 
 /// What pages are read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PageSource {
+pub enum JobSource {
     /// A job folder, which has records.
     Folder,
     /// A WARC file, which has pages and no logs.
@@ -32,7 +32,7 @@ pub enum PageSource {
 #[derive(Debug)]
 pub struct Job {
     path: PathBuf,
-    source: PageSource,
+    source: JobSource,
     urls_end: Offset,
     links_end: Offset,
     keyer: Option<Keyer>,
@@ -51,9 +51,9 @@ impl Job {
             let is_package = WarcLocation::is_package(path);
             return Ok(Self {
                 source: if is_package {
-                    PageSource::Wacz
+                    JobSource::Wacz
                 } else {
-                    PageSource::Warc
+                    JobSource::Warc
                 },
                 files: Some(CommittedArchive::of_file(path)?),
                 ..Self::new(path, Offset(0), Offset(0))
@@ -88,7 +88,7 @@ impl Job {
     fn new(path: &Path, urls_end: Offset, links_end: Offset) -> Self {
         Self {
             path: path.to_owned(),
-            source: PageSource::Folder,
+            source: JobSource::Folder,
             urls_end,
             links_end,
             keyer: None,
@@ -104,17 +104,15 @@ impl Job {
     }
 
     /// What it is that was opened.
-    pub const fn source(&self) -> PageSource {
+    pub const fn source(&self) -> JobSource {
         self.source
     }
 
     /// Refuses what has no records.
     pub fn require_records(&self) -> Result<(), PagesError> {
         match self.source {
-            PageSource::Folder => Ok(()),
-            PageSource::Warc | PageSource::Wacz => {
-                Err(JobFileError::NoJob(self.path.clone()).into())
-            }
+            JobSource::Folder => Ok(()),
+            JobSource::Warc | JobSource::Wacz => Err(JobFileError::NoJob(self.path.clone()).into()),
         }
     }
 

@@ -29,7 +29,7 @@ use crate::log::Offset;
 use crate::record::Record;
 
 pub use files::{ArchiveFile, CommittedArchive};
-pub use job::{CommittedRecords, Job, PageSource};
+pub use job::{CommittedRecords, Job, JobSource};
 pub use ordered::{Ordered, threads};
 pub use pages_of_job::{JobPages, PagesOnThreads};
 pub use reader::{AnswerError, PageAnswer, PageReader};

@@ -268,10 +268,10 @@ fn a_warc_file_opens_as_a_job_without_logs() {
     let [one, two, _] = job_of_three(place.path());
     let file = place.path().join("archive/a-1-00001.warc.gz");
     let job = Job::open(&file).unwrap();
-    assert_eq!(job.source(), PageSource::Warc);
+    assert_eq!(job.source(), JobSource::Warc);
     assert!(matches!(job.require_records(), Err(PagesError::Job(_))));
     let folder = Job::open(place.path()).unwrap();
-    assert_eq!(folder.source(), PageSource::Folder);
+    assert_eq!(folder.source(), JobSource::Folder);
     assert!(folder.require_records().is_ok());
     let pages: Vec<_> = job.pages(ALL).unwrap().map(Result::unwrap).collect();
     let seen: Vec<_> = pages.iter().map(summary).collect();

@@ -51,7 +51,7 @@ fn crawl(links: usize, robots: bool) -> (Moment, Vec<u32>, Vec<Outcome>) {
                 assert_eq!(end, End::Finished);
                 return (hand.now, tries, outcomes);
             }
-            Next::Waiting => panic!("nothing is in flight"),
+            Next::Waiting | Next::Idle => panic!("nothing is in flight"),
         }
     }
 }
@@ -91,7 +91,7 @@ fn holds(mut hand: Hand, end: impl Fn(&mut Hand, &FetchJob) -> Settled) -> Vec<(
                 hand.now = at;
             }
             Next::Done(_) => return holds,
-            Next::Waiting => panic!("nothing is in flight"),
+            Next::Waiting | Next::Idle => panic!("nothing is in flight"),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::politeness::GroupPace;
 fn next_page(hand: &mut Hand) -> Option<FetchJob> {
     match hand.next("93.0.0.1") {
         Next::Start(job) => Some(job),
-        Next::Waiting | Next::WaitUntil(_) => None,
+        Next::Waiting | Next::Idle | Next::WaitUntil(_) => None,
         other => panic!("{other:?}"),
     }
 }
@@ -55,4 +55,31 @@ fn what_started_without_a_limit_neither_takes_nor_frees_a_place() {
         let end = hand.frontier.next(hand.now).unwrap();
         assert!(matches!(end, Next::Done(End::Finished)), "{end:?}");
     }
+}
+
+#[test]
+fn a_limit_that_shrinks_below_what_is_in_flight_lets_lanes_wait() {
+    let of = |in_flight| GroupPace {
+        rate: None,
+        in_flight,
+    };
+    let mut hand = Hand::new(|_| {});
+    adopt(&mut hand, |politeness| politeness.address = of(3));
+    for host in 1..=6 {
+        hand.root(&format!("http://h{host}.a.test/"), false);
+    }
+    let started: Vec<Job> = std::iter::from_fn(|| next_page(&mut hand)).collect();
+    assert_eq!(started.len(), 3);
+    adopt(&mut hand, |politeness| politeness.address = of(1));
+    for job in &started {
+        // With two in flight, three lanes that wait are not to be asked in a circle.
+        assert!(next_page(&mut hand).is_none(), "others are in flight");
+        hand.answer(job, 200);
+    }
+    for _ in 0..2 {
+        let job = next_page(&mut hand).expect("nobody is in flight");
+        assert!(next_page(&mut hand).is_none(), "one is in flight");
+        hand.answer(&job, 200);
+    }
+    assert!(next_page(&mut hand).is_some(), "the sixth");
 }

@@ -114,7 +114,7 @@ fn run_dying(hosts: &[&str], dies_at: Moment) -> (Vec<Outcome>, Vec<Note>) {
                 hand.now = at;
             }
             Next::Done(_) => break,
-            Next::Waiting => panic!("nothing is in flight"),
+            Next::Waiting | Next::Idle => panic!("nothing is in flight"),
         }
         notes.extend(hand.frontier.notes());
     }

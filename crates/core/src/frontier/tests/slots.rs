@@ -111,7 +111,7 @@ impl Sim {
                     continue;
                 }
                 Next::WaitUntil(at) => Some(at),
-                Next::Waiting => None,
+                Next::Waiting | Next::Idle => None,
                 Next::Done(end) => return Some(end),
             };
             self.wanted = self.frontier.slots_wanted(self.now);

@@ -44,7 +44,7 @@ fn what_is_watched_is_asked_alone_and_last() {
                 }
                 open.push(job);
             }
-            Next::Waiting => {
+            Next::Waiting | Next::Idle => {
                 let job = open.remove(0);
                 match job.work {
                     Work::Resolve { .. } => drop(hand.resolve(job.id, "93.0.0.1")),

@@ -58,7 +58,7 @@ impl Site<'_> {
                     continue;
                 }
                 Next::WaitUntil(at) => Some(at),
-                Next::Waiting => None,
+                Next::Waiting | Next::Idle => None,
                 Next::Done(_) => {
                     seen.end = now;
                     return seen;

@@ -35,6 +35,8 @@ const SPOT_CHECK: u32 = 16;
 /// What all these looks may cost on a site. Most sites have an end, and a look is a large part of
 /// what a page costs.
 const LOOKS: u16 = 1024;
+/// What looks beyond that cost is owed, up to so much, and what pages give back pays for it first.
+const MOST_OWED: u16 = 64;
 /// One page in so many is looked at beyond that.
 const SAMPLED: u32 = 64;
 /// What a page gives back at the most which leads on and says nothing: a look at 128 small pages,
@@ -132,7 +134,7 @@ pub(super) struct Learner {
     trouble: u8,
     /// Points of all templates that nobody vouches for since a page brought something.
     barren: u32,
-    /// What looks cost, up to [`LOOKS`], less what was given back.
+    /// What looks cost, less what was given back.
     looks: u16,
     /// Pages in a row that said nothing new and led on, less those that said nothing at all.
     idle: u8,
@@ -203,7 +205,7 @@ impl Learner {
             self.pass(page);
             return TextVerdict::Unknown;
         };
-        self.looks = self.looks.saturating_add(look.cost).min(LOOKS);
+        self.looks = self.looks.saturating_add(look.cost).min(LOOKS + MOST_OWED);
         self.compare(page.url, look);
         let id = self.id(page.url, page.source);
         let verdict = self.verdict(id, look);

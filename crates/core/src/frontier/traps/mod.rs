@@ -9,6 +9,7 @@
 
 mod learner;
 mod memory;
+mod moving;
 mod order;
 mod row;
 mod template;
@@ -146,7 +147,10 @@ impl<S: Store> Frontier<S> {
 
     fn domain(&self, entry: &QueueEntry) -> u64 {
         let lane = self.lanes.get(&entry.key.host());
-        lane.map_or_else(|| domain(&entry.url), |lane| lane.domain)
+        lane.map_or_else(
+            || Self::domain_on(entry.key.host(), domain(&entry.url)),
+            |lane| lane.domain,
+        )
     }
 
     /// Learns from a page that was fetched, before its links are let in.
@@ -337,7 +341,7 @@ impl<S: Store> Frontier<S> {
     /// The site of a domain, recalled or made where it is new.
     fn site(&mut self, domain: u64, url: &CrawlUrl) -> Result<&mut Known, S::Error> {
         if !self.traps.sites.contains_key(&domain) {
-            let row = self.store.load_lane(row::id(domain))?;
+            let row = self.store.load_lane(Self::site_row(domain))?;
             let learner = row.as_ref().and_then(row::read).unwrap_or_default();
             if !learner.given_up().is_empty() {
                 self.traps.caught.insert(domain);
@@ -366,7 +370,7 @@ impl<S: Store> Frontier<S> {
         for domain in std::mem::take(&mut self.traps.touched) {
             if let Some(site) = self.traps.sites.get_mut(&domain) {
                 site.touched = false;
-                self.store.save_lane(row::id(domain), site.row())?;
+                self.store.save_lane(Self::site_row(domain), site.row())?;
             }
         }
         Ok(())
@@ -381,7 +385,7 @@ impl<S: Store> Frontier<S> {
             site.tell(&mut self.traps.named);
             self.traps.caught.remove(&domain);
             if site.touched {
-                self.store.save_lane(row::id(domain), site.row())?;
+                self.store.save_lane(Self::site_row(domain), site.row())?;
             }
         }
         Ok(())

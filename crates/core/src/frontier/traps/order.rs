@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use super::super::Frontier;
 use super::super::entry::{Class, QueueEntry};
 use super::super::pace::Moment;
+use super::super::shards::ShardCounts;
 use super::super::store::{Span, Store, Waiting};
 use super::{MANY_HOSTS, standing};
 use crate::key::HostId;
@@ -227,6 +228,7 @@ impl<S: Store> Frontier<S> {
         if entry.class == Class::Withheld {
             let domain = self.domain(&entry);
             self.counts.withheld += 1;
+            self.count_in_shard(&entry, ShardCounts::withhold);
             if let Some(site) = self.traps.sites.get_mut(&domain) {
                 site.learner.count_withheld(&entry.url, standing(&entry));
                 self.traps.caught.insert(domain);

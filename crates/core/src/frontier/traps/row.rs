@@ -7,7 +7,7 @@ use base64::prelude::{BASE64_URL_SAFE_NO_PAD as URL_SAFE_NO_PAD, Engine as _};
 
 use super::super::store::LaneRow;
 use super::learner::{GivenUp, Learner};
-use crate::key::HostId;
+use crate::key::{HOST_BITS, HostId};
 use crate::url::CrawlUrl;
 
 /// Makes the name of a domain's row differ from those of hosts.
@@ -15,6 +15,11 @@ const SALT: u64 = 0x7472_6170_2073_6974;
 
 /// Stands before the text of a learner; another number is another meaning.
 const VERSION: char = '2';
+
+/// The row of a domain in a fleet: it lies in the shard of the domain's hosts, as their keys do.
+pub(super) const fn id_in_shard(domain: u64) -> HostId {
+    HostId(domain ^ (SALT & HOST_BITS))
+}
 
 /// The row of a domain.
 pub(super) const fn id(domain: u64) -> HostId {

@@ -308,7 +308,7 @@ fn go_on(mut frontier: Frontier<MemoryStore>, page: Page) -> Crawl {
                     end,
                 };
             }
-            Next::Settled(_) | Next::Waiting => {}
+            Next::Settled(_) | Next::Waiting | Next::Idle => {}
         }
     }
     panic!("the crawl does not end");

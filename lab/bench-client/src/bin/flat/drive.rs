@@ -120,7 +120,7 @@ impl Drive {
             match self.frontier.next(self.now)? {
                 Next::Start(job) => self.begin(job)?,
                 Next::WaitUntil(at) if self.asked == 0 => self.now = at,
-                Next::WaitUntil(_) | Next::Waiting => self.wait()?,
+                Next::WaitUntil(_) | Next::Waiting | Next::Idle => self.wait()?,
                 Next::Done(_) => return Ok(false),
                 Next::Settled(finished) => bail!("{} ended unasked", finished.entry.url),
             }
