@@ -72,9 +72,9 @@ impl OriginState {
     pub(super) fn await_robots(&mut self, again_at: Moment) {
         self.robots_tries += 1;
         self.robots = if self.robots_tries >= ROBOTS_TRIES {
-            RobotsState::GivenUp
+            OriginRobots::GivenUp
         } else {
-            RobotsState::Unreachable { again_at }
+            OriginRobots::Unreachable { again_at }
         };
     }
 

@@ -68,7 +68,7 @@ fn a_limit_that_shrinks_below_what_is_in_flight_lets_lanes_wait() {
     for host in 1..=6 {
         hand.root(&format!("http://h{host}.a.test/"), false);
     }
-    let started: Vec<Job> = std::iter::from_fn(|| next_page(&mut hand)).collect();
+    let started: Vec<FetchJob> = std::iter::from_fn(|| next_page(&mut hand)).collect();
     assert_eq!(started.len(), 3);
     adopt(&mut hand, |politeness| politeness.address = of(1));
     for job in &started {
