@@ -374,6 +374,9 @@ impl Learner {
     /// A page that leads nowhere counts for nothing, however many there are: their number ends.
     /// What the user asked for by name is given more time.
     pub(super) fn charge(&mut self, page: &Fetched<'_>, verdict: TextVerdict, is_wanted: bool) {
+        if matches!(verdict, TextVerdict::New | TextVerdict::Unknown) {
+            return;
+        }
         let id = self.id(page.url, page.source);
         let is_vouched = id & 1 == 0;
         if verdict == TextVerdict::Same || (verdict == TextVerdict::Varied && !is_vouched) {
