@@ -202,7 +202,14 @@ impl Store for DiskStore {
         let rows = self.seal_rows(&mut changes);
         let (keys, key_rows) = self.keys.seal(self.batch);
         changes.extend(key_rows.into_iter().map(Change::from));
-        let OpenBatch { lanes, robots, .. } = std::mem::take(&mut self.open);
+        let OpenBatch {
+            lanes,
+            robots,
+            moved,
+            ..
+        } = std::mem::take(&mut self.open);
+        let came_or_went = moved.changes.into_iter();
+        changes.extend(came_or_went.map(|((space, key), value)| Change { space, key, value }));
         let mut put = |space, key: Vec<u8>, value: Vec<u8>| {
             changes.push(Change {
                 space,
@@ -229,6 +236,7 @@ impl Store for DiskStore {
             rows,
             lanes,
             robots,
+            moved: moved.ranges,
         });
         self.batch += 1;
         Ok(SealedBatch {
@@ -244,6 +252,7 @@ impl Store for DiskStore {
         };
         self.durable += 1;
         self.keys.committed();
+        self.look_again(&batch.moved);
         for (host, place) in batch.rows {
             let Some(queue) = self.queues.get_mut(&host) else {
                 continue;
