@@ -55,11 +55,14 @@ impl MovedRow {
     }
 }
 
+/// Where something lies in the database.
+type At = (Space, Vec<u8>);
+
 /// What moves with the batch that is open.
 #[derive(Debug, Default)]
 pub(super) struct MovedRanges {
     /// By where they lie; nothing for what is removed.
-    pub(super) changes: BTreeMap<(Space, Vec<u8>), Option<Vec<u8>>>,
+    pub(super) changes: BTreeMap<At, Option<Vec<u8>>>,
     /// What was believed of queues in them is not so any more when the batch is durable.
     pub(super) ranges: Vec<RangeInclusive<HostId>>,
     /// Rows of queues that were imported.
@@ -143,11 +146,7 @@ impl DiskStore {
     }
 
     /// The changes by which a row comes here.
-    fn changes_of(
-        &self,
-        row: MovedRow,
-        number: &mut u32,
-    ) -> Vec<((Space, Vec<u8>), Option<Vec<u8>>)> {
+    fn changes_of(&self, row: MovedRow, number: &mut u32) -> Vec<(At, Option<Vec<u8>>)> {
         match row {
             MovedRow::Queue {
                 host,
@@ -246,11 +245,10 @@ impl DiskStore {
 
     fn require_all_durable(&self) -> Result<(), StoreError> {
         let open = &self.open;
-        let is_open = self.keys.open_len() > 0
-            || !(open.rows.is_empty() && open.changed_rows.is_empty())
-            || !(open.lanes.is_empty() && open.robots.is_empty())
-            || !open.moved.ranges.is_empty();
-        if is_open {
+        let has_no_rows = open.rows.is_empty() && open.changed_rows.is_empty();
+        let has_no_hosts = open.lanes.is_empty() && open.robots.is_empty();
+        let is_empty = has_no_rows && has_no_hosts && open.moved.ranges.is_empty();
+        if !is_empty || self.keys.open_len() > 0 {
             return Err(KeysError::Busy.into());
         }
         self.require_no_commit()
