@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(page("<p>one"), page("<p>two"));
         assert_ne!(page("<p>one").text, page("<p>three").text);
         assert_eq!(page("<p>one").pieces, look("/", "cat").pieces);
-        assert_eq!(page("<p>one").cost, 17);
+        assert_eq!(page("<p>one").cost, 33);
         assert_eq!(look("/", "cat").cost, 1);
     }
 

@@ -203,7 +203,14 @@ impl Store for DiskStore {
         let rows = self.seal_rows(&mut changes);
         let (keys, key_rows) = self.keys.seal(self.batch);
         changes.extend(key_rows.into_iter().map(StoreChange::from));
-        let OpenBatch { lanes, robots, .. } = std::mem::take(&mut self.open);
+        let OpenBatch {
+            lanes,
+            robots,
+            moved,
+            ..
+        } = std::mem::take(&mut self.open);
+        let came_or_went = moved.changes.into_iter();
+        changes.extend(came_or_went.map(|((space, key), value)| StoreChange { space, key, value }));
         let mut put = |space, key: Vec<u8>, value: Vec<u8>| {
             changes.push(StoreChange {
                 space,
@@ -230,6 +237,7 @@ impl Store for DiskStore {
             rows,
             lanes,
             robots,
+            moved: moved.ranges,
         });
         self.batch += 1;
         Ok(SealedBatch {
@@ -245,6 +253,7 @@ impl Store for DiskStore {
         };
         self.durable += 1;
         self.keys.committed();
+        self.look_again(&batch.moved);
         for (host, place) in batch.rows {
             let Some(queue) = self.queues.get_mut(&host) else {
                 continue;

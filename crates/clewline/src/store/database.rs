@@ -176,7 +176,7 @@ const fn is_damage(kind: std::io::ErrorKind) -> bool {
 }
 
 /// The parts of the database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Space {
     /// Rows of entries by host, depth and batch.
     Queue,

@@ -10,11 +10,13 @@ mod database;
 mod key_options;
 mod packing;
 mod queue;
+mod range;
 mod survey;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,6 +30,7 @@ use database::{Database, Space, StoreChange};
 pub use database::{DiskUse, StoreError};
 use packing::{Packer, unpack};
 use queue::{HostQueue, KnownRow, ROW_ENTRIES, Rank, Rest, RowPosition, ToRead};
+use range::MovedRanges;
 
 use crate::durable;
 use crate::memory::MemoryPlan;
@@ -94,6 +97,7 @@ struct OpenBatch {
     lanes: KeyMap<HostId, LaneRow>,
     robots: Vec<(Vec<u8>, Vec<u8>)>,
     entries: usize,
+    moved: MovedRanges,
 }
 
 /// What is sealed and not durable yet.
@@ -102,6 +106,7 @@ struct Waits {
     rows: Vec<(HostId, RowPosition)>,
     lanes: KeyMap<HostId, LaneRow>,
     robots: Vec<(Vec<u8>, Vec<u8>)>,
+    moved: Vec<RangeInclusive<HostId>>,
 }
 
 /// The store on disk.

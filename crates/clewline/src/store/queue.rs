@@ -32,6 +32,16 @@ impl Rank {
         Self((class as u32) << Self::DEPTH_BITS | depth.min(Self::DEEPEST))
     }
 
+    /// The number by which it sorts.
+    pub(super) const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The rank with this number.
+    pub(super) const fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
     pub(super) fn class(self) -> Class {
         match self.0 >> Self::DEPTH_BITS {
             0 => Class::Normal,
@@ -177,6 +187,11 @@ impl HostQueue {
     pub(super) fn can_go(&self, durable: u64) -> bool {
         let rested = self.rests_since.is_some_and(|since| since <= durable);
         self.known.is_empty() && (self.taken.is_empty() || rested)
+    }
+
+    /// Rows on disk came or went.
+    pub(super) const fn look_again(&mut self) {
+        self.on_disk = [OnDisk::Unknown; Class::ALL.len()];
     }
 
     /// The first row of a class, wherever it is.

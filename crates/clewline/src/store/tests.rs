@@ -24,7 +24,7 @@ fn keyer() -> Keyer {
     Keyer::new(5, &[])
 }
 
-fn entry(host: u8, page: u32, depth: u32) -> QueueEntry {
+pub(super) fn entry(host: u8, page: u32, depth: u32) -> QueueEntry {
     let url = CrawlUrl::parse(&format!("http://h{host}.test/{page}")).unwrap();
     plain_entry(&keyer(), url, depth)
 }
@@ -56,7 +56,7 @@ pub(super) fn plain_entry(keyer: &Keyer, url: CrawlUrl, depth: u32) -> QueueEntr
     }
 }
 
-fn host(number: u8) -> HostId {
+pub(super) fn host(number: u8) -> HostId {
     entry(number, 0, 0).key.host()
 }
 
@@ -106,7 +106,7 @@ struct Truth {
 }
 
 /// The store in a folder, with runs of keys that are made every now and then.
-fn reopened(folder: &Path) -> DiskStore {
+pub(super) fn reopened(folder: &Path) -> DiskStore {
     let options = KeysOptions {
         gather: 7,
         ..key_options::from_plan(PLAN)

@@ -377,7 +377,10 @@ impl FleetMember {
             }
             FleetAnswer::Refused(shard) => self.refused(shard, sent),
             FleetAnswer::GivenBack(shard) => {
-                self.held.remove(&shard);
+                // A late answer may be about a shard that was claimed again since.
+                if self.held.get(&shard).is_some_and(|held| held.is_given) {
+                    self.held.remove(&shard);
+                }
                 Vec::new()
             }
             FleetAnswer::Left => {

@@ -229,7 +229,7 @@ impl Look {
     pub const PIECES: usize = 64;
 
     /// Bytes that cost as much as a look at a page without any.
-    pub const STEP: usize = 4096;
+    pub const STEP: usize = 2048;
 }
 
 /// How often links were refused, by reason.

@@ -601,7 +601,7 @@ impl World {
         for shard in self.cut.all() {
             let row = self.bus.row(shard);
             let mail = self.bus.mail_for(&BTreeSet::from([shard])).len();
-            text += &format!(
+            let line = format!(
                 "{shard:?} of {:?} at {:?}, batch {}, idle {}, wants {}, grant {}, mail {mail}, {:?}\n",
                 row.worker,
                 row.fence(),
@@ -611,6 +611,7 @@ impl World {
                 row.grant,
                 row.log.counts
             );
+            text += &line;
         }
         for process in &self.processes {
             text += &process.picture(self.now);

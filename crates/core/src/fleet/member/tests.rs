@@ -230,3 +230,14 @@ fn a_bus_that_forgot_a_delta_ends_the_member() {
     assert_eq!(newer, [Duty::End]);
     assert_eq!(member.fence(ShardId(1)), None);
 }
+
+#[test]
+fn a_late_word_of_giving_back_takes_nothing_that_was_claimed_since() {
+    let mut member = owner();
+    let back = FleetAnswer::GivenBack(ShardId(1));
+    member.hear(back.clone(), seconds(1), seconds(2));
+    assert!(member.may_hand_out(ShardId(1), seconds(2)));
+    assert!(member.give_back(ShardId(1)).is_some());
+    member.hear(back, seconds(3), seconds(3));
+    assert_eq!(member.shards().count(), 0);
+}

@@ -40,7 +40,7 @@ const MOST_OWED: u16 = 64;
 /// One page in so many is looked at beyond that.
 const SAMPLED: u32 = 64;
 /// What a page gives back at the most which leads on and says nothing: a look at 128 small pages,
-/// or at seven of the largest. The first such page gives back one, and each one that follows
+/// or at four of the largest. The first such page gives back one, and each one that follows
 /// twice as much as the one before it: many sites have a few, and a trap has nothing else.
 const GIVEN_BACK: u16 = 128;
 

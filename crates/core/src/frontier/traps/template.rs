@@ -74,6 +74,14 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|segment| !segment.is_empty())
 }
 
+/// Whether a path has three segments or more; every new link is asked this.
+fn has_three_segments(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let begins = memchr::memchr_iter(b'/', bytes);
+    let begins = begins.filter(|at| bytes.get(at + 1).is_some_and(|byte| *byte != b'/'));
+    begins.take(3).count() == 3
+}
+
 /// The parameters of a query with their names; `;name=value` behind a segment is one as well.
 fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     let parts = query.split('&').filter(|part| !part.is_empty());
@@ -201,7 +209,8 @@ pub(super) fn template<Text: Deref<Target = str>>(
 }
 
 fn extension(segment: &str) -> &str {
-    let extension = segment.rsplit_once('.').map_or("", |(_, end)| end);
+    let dot = memchr::memrchr(b'.', segment.as_bytes());
+    let extension = dot.map_or("", |dot| &segment[dot + 1..]);
     let is_one = extension.len() <= EXTENSION && extension.bytes().all(|b| b.is_ascii_alphabetic());
     if is_one { extension } else { "" }
 }
@@ -210,7 +219,7 @@ fn extension(segment: &str) -> &str {
 /// far as it is not deep, and the name of its file where parameters follow, whatever these are.
 pub(super) fn stem<Text: Deref<Target = str>>(url: &CrawlUrl<Text>, directory: Option<u32>) -> u32 {
     let path = url.path();
-    let directory = directory.filter(|_| segments(path).nth(2).is_none());
+    let directory = directory.filter(|_| !has_three_segments(path));
     let (mut hash, last) = outline::<false>(path, directory, DEEP, 2);
     if url.query().is_some() {
         hash = mix(hash, u64::from(short(last.as_bytes(), 6)));
@@ -385,6 +394,22 @@ mod tests {
             let url = url(path);
             let is_literal = first_directory(&url).is_some();
             assert_eq!(&*in_words(&url, is_literal), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn segments_are_counted_without_empty_ones() {
+        for (path, expected) in [
+            ("/", false),
+            ("/a/b", false),
+            ("/a/b/", false),
+            ("//a//b//", false),
+            ("/a/b/c", true),
+            ("//a//b//c", true),
+            ("/a/b/c/d/", true),
+        ] {
+            assert_eq!(has_three_segments(path), expected, "{path}");
+            assert_eq!(segments(path).nth(2).is_some(), expected, "{path}");
         }
     }
 
