@@ -35,8 +35,6 @@ const SPOT_CHECK: u32 = 16;
 /// What all these looks may cost on a site. Most sites have an end, and a look is a large part of
 /// what a page costs.
 const LOOKS: u16 = 1024;
-/// What looks beyond that cost is owed, up to so much, and what pages give back pays for it first.
-const MOST_OWED: u16 = 64;
 /// One page in so many is looked at beyond that.
 const SAMPLED: u32 = 64;
 /// What a page gives back at the most which leads on and says nothing: a look at 128 small pages,
@@ -205,7 +203,9 @@ impl Learner {
             self.pass(page);
             return TextVerdict::Unknown;
         };
-        self.looks = self.looks.saturating_add(look.cost).min(LOOKS + MOST_OWED);
+        // One look may go beyond the budget; what it costs more is owed.
+        let most = self.looks.max(LOOKS.saturating_add(look.cost) - 1);
+        self.looks = self.looks.saturating_add(look.cost).min(most);
         self.compare(page.url, look);
         let id = self.id(page.url, page.source);
         let verdict = self.verdict(id, look);
