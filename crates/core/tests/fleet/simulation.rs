@@ -245,11 +245,7 @@ impl World {
     fn hear(&mut self, worker: u64, sent: Moment, reply: Reply) {
         let now = self.now;
         let mut waiting = Vec::new();
-        let Some(at) = self
-            .processes
-            .iter()
-            .position(|one| one.member.id() == worker)
-        else {
+        let Some(at) = self.place_of(worker) else {
             return;
         };
         let process = &mut self.processes[at];
@@ -298,12 +294,14 @@ impl World {
         }
     }
 
+    /// Where a member's process stands in the list, if it runs.
+    fn place_of(&self, worker: u64) -> Option<usize> {
+        let mut processes = self.processes.iter();
+        processes.position(|one| one.member.id() == worker)
+    }
+
     fn kill(&mut self, worker: u64) {
-        let Some(at) = self
-            .processes
-            .iter()
-            .position(|one| one.member.id() == worker)
-        else {
+        let Some(at) = self.place_of(worker) else {
             return;
         };
         let process = self.processes.remove(at);
