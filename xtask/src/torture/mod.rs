@@ -36,6 +36,12 @@ const PASSAGE: Passage = Passage {
     end: "<!-- end of torture -->",
 };
 
+/// That of others stands between these: a run without them leaves it as it is.
+const RIVALS: Passage = Passage {
+    begin: "<!-- rivals: written by cargo xtask torture --rivals --save -->",
+    end: "<!-- end of rivals -->",
+};
+
 const PAGE: &str = "docs/reliability.md";
 
 /// Tests that go with the large torture, as they are: each has its own measure.
@@ -121,12 +127,20 @@ fn work(workspace: &Workspace, options: &Options) -> Result<()> {
     } else {
         Value::Null
     };
-    let result = table::markdown(&machine::describe(), options.seed, &own, &others);
+    let machine = machine::describe();
+    let result = table::own(&machine, options.seed, &own);
+    let others = table::others(&machine, &others);
     say(&result);
+    if let Some(others) = &others {
+        say(others);
+    }
     say(&format!("passed beside it: {}", beside.join(", ")));
     if options.save {
         let page = workspace.root.join(PAGE);
         PASSAGE.rewrite(&page, &result)?;
+        if let Some(others) = &others {
+            RIVALS.rewrite(&page, others)?;
+        }
         say(&format!("kept in {PAGE}"));
     }
     Ok(())

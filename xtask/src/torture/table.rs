@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::passage::grouped;
 
-/// The result: under what circumstances, ours, and that of others.
-pub(super) fn markdown(machine: &Value, seed: u64, own: &Value, others: &Value) -> String {
+/// Our own result, and under what circumstances.
+pub(super) fn own(machine: &Value, seed: u64, own: &Value) -> String {
     let told = |name: &str| machine[name].as_str().unwrap_or("unknown").to_owned();
     let caption = format!(
         "{}, commit {}, {}, {} cores, {}, Linux {}; seed {seed}, {} requests in flight, {} s.",
@@ -35,18 +35,23 @@ pub(super) fn markdown(machine: &Value, seed: u64, own: &Value, others: &Value) 
     let heads = columns.map(|(head, _)| head).join(" | ");
     let rules = columns.map(|_| "--:").join("|");
     let cells = columns.map(|(_, key)| count(&own[key])).join(" | ");
-    let mut text = format!("{caption}\n\n| {heads} |\n|{rules}|\n| {cells} |\n");
-    if let Some(rows) = others.as_array() {
-        text.push_str("\nOthers on the same graph, resumed by the command that they document:\n\n");
-        text.push_str("| crawler | pages | kills | lost | repeats |\n|---|--:|--:|--:|--:|\n");
-        let row = |row: &Value| {
-            let figures = ["pages", "kills", "lost", "repeats"].map(|key| count(&row[key]));
-            let name = row["name"].as_str().unwrap_or("unknown");
-            format!("| {name} | {} |\n", figures.join(" | "))
-        };
-        text.extend(rows.iter().map(row));
-    }
-    text
+    format!("{caption}\n\n| {heads} |\n|{rules}|\n| {cells} |\n")
+}
+
+/// The result of others, if there were any.
+pub(super) fn others(machine: &Value, others: &Value) -> Option<String> {
+    let date = machine["date"].as_str().unwrap_or("unknown");
+    let mut text = format!(
+        "{date}. Others on the same graph, resumed by the command that they document:\n\n\
+         | crawler | pages | kills | lost | repeats |\n|---|--:|--:|--:|--:|\n"
+    );
+    let row = |row: &Value| {
+        let figures = ["pages", "kills", "lost", "repeats"].map(|key| count(&row[key]));
+        let name = row["name"].as_str().unwrap_or("unknown");
+        format!("| {name} | {} |\n", figures.join(" | "))
+    };
+    text.extend(others.as_array()?.iter().map(row));
+    Some(text)
 }
 
 /// A count as it stands in a table.
@@ -64,11 +69,14 @@ mod tests {
     fn figures_stand_under_their_heads() {
         let own = json!({"crawls": 20, "urls": 400_800, "lost": 0, "in_flight": 24, "seconds": 9});
         let others = json!([{"name": "x", "pages": 10, "kills": 1, "lost": 1_234, "repeats": 2}]);
-        let text = markdown(&json!({"date": "2026-01-01"}), 7, &own, &others);
+        let machine = json!({"date": "2026-01-01"});
+        let text = super::own(&machine, 7, &own);
         assert!(text.starts_with("2026-01-01, commit unknown"), "{text}");
         assert!(text.contains("| 20 | 400,800 |"), "{text}");
-        assert!(text.contains("| x | 10 | 1 | 1,234 | 2 |"), "{text}");
-        let alone = markdown(&json!({}), 7, &own, &Value::Null);
-        assert!(!alone.contains("Others"), "{alone}");
+        assert!(!text.contains("Others"), "{text}");
+        let beside = super::others(&machine, &others).unwrap();
+        assert!(beside.starts_with("2026-01-01. Others"), "{beside}");
+        assert!(beside.contains("| x | 10 | 1 | 1,234 | 2 |"), "{beside}");
+        assert_eq!(super::others(&machine, &Value::Null), None);
     }
 }
