@@ -12,7 +12,9 @@ use crate::key::{HOST_BITS, HostId, PARTITIONS};
 const PARTITION_BITS: u32 = PARTITIONS.ilog2();
 
 /// One of the ranges into which a fleet cuts the keys; what a member owns or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct ShardId(pub u16);
 
 /// The shards of a job, and which of them are owned.
