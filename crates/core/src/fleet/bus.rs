@@ -291,6 +291,9 @@ pub trait Bus: Send {
         time: Duration,
     ) -> Result<Vec<DealtAddress>, BusError>;
 
+    /// Who held which shard, and which batches of theirs count.
+    fn tenures(&mut self) -> Result<Vec<Tenure>, BusError>;
+
     /// Ends the job early and says why, unless it has ended.
     fn end(&mut self, why: &str) -> Result<(), BusError>;
 }
