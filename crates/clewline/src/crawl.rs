@@ -5,10 +5,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use clewline_core::cookies::{CookieFileError, CookieJar};
+use clewline_core::fleet::BusError;
 use clewline_core::frontier::{Frontier, MemoryStore, Rules, Store};
 use clewline_core::scope::PatternError;
 use clewline_core::url::{CrawlUrl, UrlError, redacted};
@@ -23,12 +24,13 @@ use crate::control::Control;
 use crate::control::server::Server;
 use crate::descriptors;
 use crate::engine::{
-    CrawlOutcome, EarlierRuns, Engine, EngineError, Event, Observer, PAGES_AHEAD, Parts,
+    CrawlOutcome, EarlierRuns, Engine, EngineError, Event, Message, Observer, PAGES_AHEAD, Parts,
 };
 use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
 use crate::failpoint::{Point, pass};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
+use crate::fleet::FleetPlace;
 use crate::folder::{FolderError, FolderState, JobFolder, Remedy, new_seed};
 use crate::inspect::inspect;
 use crate::job;
@@ -39,6 +41,8 @@ use crate::report::{Report, StoppedBy, html};
 use crate::running::{Pages, Running, Summary};
 use crate::store::StoreError;
 use crate::stored::StoredJob;
+
+mod fleet_setup;
 
 /// Why a crawl could not start or go on.
 #[derive(Debug, Error)]
@@ -75,6 +79,9 @@ pub enum CrawlError {
         /// What helps.
         remedy: Remedy,
     },
+    /// The fleet's database.
+    #[error(transparent)]
+    Fleet(#[from] BusError),
     /// The crawl could not go on.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -124,6 +131,7 @@ pub struct Crawl {
     fetcher: Option<Arc<dyn Fetcher>>,
     extractor: Option<Arc<dyn Extractor>>,
     logs: Vec<Box<dyn Log>>,
+    fleet: Option<FleetPlace>,
     observer: Observer,
     /// What counts as known from the start, where the state is in memory.
     pub(crate) known: Box<dyn Iterator<Item = CrawlUrl> + Send>,
@@ -148,6 +156,7 @@ impl Crawl {
             fetcher: None,
             extractor: None,
             logs: Vec::new(),
+            fleet: None,
             observer: Box::new(|_| {}),
             known: Box::new(std::iter::empty()),
         }
@@ -229,6 +238,13 @@ impl Crawl {
         self
     }
 
+    /// Makes it a part of a crawl on many machines. Its folder is that of the machine; what this
+    /// process leaves is in a folder below it, for a merge.
+    pub fn fleet(mut self, place: FleetPlace) -> Self {
+        self.fleet = Some(place);
+        self
+    }
+
     /// Hears of events while the crawl runs, on the crawl's own thread: be quick.
     pub fn observe(mut self, observer: impl FnMut(Event<'_>) + Send + 'static) -> Self {
         self.observer = Box::new(observer);
@@ -276,7 +292,11 @@ impl Crawl {
         if !problems.is_empty() {
             return Err(CrawlError::Config(problems));
         }
-        let setup = Setup::new(self, pages)?;
+        let mut crawl = self;
+        if let Some(place) = crawl.fleet.take() {
+            return fleet_setup::begin(crawl, place, pages);
+        }
+        let setup = Setup::new(crawl, pages)?;
         match &setup.folder {
             Some(_) if !setup.config.output.in_memory => setup.on_disk(),
             _ => setup.in_memory(),
@@ -303,6 +323,15 @@ struct Setup {
 
 impl Setup {
     fn new(crawl: Crawl, pages: Option<pages_channel::Sender<Page>>) -> Result<Self, CrawlError> {
+        Self::seeded(crawl, pages, None)
+    }
+
+    /// The same; the keys of a new folder have this seed, if there is one.
+    fn seeded(
+        crawl: Crawl,
+        pages: Option<pages_channel::Sender<Page>>,
+        seed: Option<u64>,
+    ) -> Result<Self, CrawlError> {
         let config = crawl.config;
         descriptors::share_out(config.limits.concurrency as usize);
         let fetcher = match crawl.fetcher {
@@ -319,9 +348,10 @@ impl Setup {
         };
         // Before the folder is touched: what is replaced could not be asked any more.
         let past = earlier_crawls(&config)?;
-        let folder = match &config.output.folder {
-            Some(path) => Some(JobFolder::open(path, &config)?),
-            None => None,
+        let folder = match (&config.output.folder, seed) {
+            (Some(path), Some(seed)) => Some(JobFolder::create_seeded(path, &config, seed)?),
+            (Some(path), None) => Some(JobFolder::open(path, &config)?),
+            (None, _) => None,
         };
         let seed = folder.as_ref().map_or_else(new_seed, JobFolder::seed);
         let mut rules = config.rules(seed)?;
@@ -380,6 +410,16 @@ impl Setup {
     /// Puts everything together around a frontier.
     fn parts<S>(self, frontier: Frontier<S>) -> Result<(Parts<S>, Option<JobFolder>), CrawlError> {
         let (outbox, inbox) = channel();
+        self.parts_with(frontier, outbox, inbox)
+    }
+
+    /// The same, where somebody has a way to the engine already.
+    fn parts_with<S>(
+        self,
+        frontier: Frontier<S>,
+        outbox: Sender<Message>,
+        inbox: Receiver<Message>,
+    ) -> Result<(Parts<S>, Option<JobFolder>), CrawlError> {
         let parts = Parts {
             config: self.config,
             fetcher: self.fetcher,
@@ -389,6 +429,8 @@ impl Setup {
             past: self.past,
             cookies: self.cookies?,
             frontier,
+            member: None,
+            lease: None,
             earlier: EarlierRuns::default(),
             leases: None,
             folder: None,

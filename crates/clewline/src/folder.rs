@@ -48,6 +48,21 @@ pub(crate) struct JobFolder {
 }
 
 impl JobFolder {
+    /// Makes the folder of a member of a fleet, whose keys are seeded as those of all others.
+    pub(crate) fn create_seeded(
+        path: &Path,
+        config: &Config,
+        seed: u64,
+    ) -> Result<Self, FolderError> {
+        if path.exists() {
+            return Err(FolderError::Foreign(path.into()));
+        }
+        durable::make_folder(path).map_err(|source| io_at(path, source))?;
+        make_private(&path.join(STATE))?;
+        let lock = take_lock(path)?;
+        Self::begin((path, seed), config, lock, true)
+    }
+
     /// Makes the folder of a new crawl, or takes up the crawl that is in it.
     pub(crate) fn open(path: &Path, config: &Config) -> Result<Self, FolderError> {
         let marker = match read_marker(path) {
@@ -75,9 +90,17 @@ impl JobFolder {
             Some(marker) => return Self::take_up(path, config, &marker, lock),
             None => {}
         }
-        let (path, seed) = (path.into(), new_seed());
+        Self::begin((path, new_seed()), config, lock, is_new)
+    }
+
+    fn begin(
+        (path, seed): (&Path, u64),
+        config: &Config,
+        lock: File,
+        is_new: bool,
+    ) -> Result<Self, FolderError> {
         let folder = Self {
-            path,
+            path: path.into(),
             seed,
             reached: 0,
             beginning: Beginning::Afresh,

@@ -38,6 +38,7 @@ mod entry;
 mod exchange;
 pub mod extract;
 pub mod fetch;
+mod fleet;
 mod folder;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -69,6 +70,7 @@ pub(crate) use clewline_job::{config, durable, escape, failpoint, record, report
 pub use control::{Change, Control, ControlError};
 pub use crawl::{Crawl, CrawlError};
 pub use engine::{EngineError, Event, Progress};
+pub use fleet::{FleetOrder, FleetPlace};
 pub use headers::Headers;
 pub use page::Page;
 pub use rebuild::AnswerReader;

@@ -207,6 +207,28 @@ impl CookieJar {
         self.ages.is_empty()
     }
 
+    /// The site of a host, by whose name its cookies are kept: its registrable domain.
+    pub fn site_name(host: &str) -> &str {
+        host::site(host)
+    }
+
+    /// The cookies of the site with this name.
+    #[must_use]
+    pub fn only_site(&self, name: &str) -> Self {
+        let cookies = self.sites.get(name).cloned().unwrap_or_default();
+        Self::from(cookies)
+    }
+
+    /// Puts the cookies of a site in place of all that are known of it.
+    pub fn replace_site(&mut self, name: &str, cookies: &Self) {
+        while self.take(name, |_| true).is_some() {}
+        let mut cookies = cookies.sites.get(name).cloned().unwrap_or_default();
+        cookies.sort_by_key(|cookie| cookie.created);
+        for cookie in cookies {
+            self.insert(cookie, None);
+        }
+    }
+
     fn site_of(&self, host: &str) -> &[Cookie] {
         self.sites.get(host::site(host)).map_or(&[], Vec::as_slice)
     }

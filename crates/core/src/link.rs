@@ -106,6 +106,11 @@ impl LinkKind {
         self as u8 >= Self::Image as u8
     }
 
+    /// Whether what it leads to counts as a page: it is neither a part of one nor a sitemap.
+    pub const fn is_page(self) -> bool {
+        !self.is_requisite() && !matches!(self, Self::SitemapFile)
+    }
+
     /// Whether people get from page to page by it, so that it speaks for the page it leads to.
     pub const fn is_followed(self) -> bool {
         matches!(

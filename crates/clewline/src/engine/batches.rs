@@ -23,6 +23,9 @@ pub(super) const LINKS_PER_RECORD: usize = 32;
 impl<S: Store> Engine<S> {
     /// Seals the open batch and hands it to the log writer, when it is time and there is room.
     pub(super) fn hand_batch_over(&mut self, now: Moment, size: usize) -> Result<(), EngineError> {
+        if self.member.is_some() {
+            return self.hand_fleet_batch_over(now);
+        }
         let open = self.open_records();
         // While the log writer is at work, what fills the memory is what it writes: to hand over the
         // little that came since would make it sync for that alone.
@@ -31,12 +34,20 @@ impl<S: Store> Engine<S> {
         if open == 0 || !due || !self.log_writer.has_room() {
             return Ok(());
         }
+        self.seal_and_write(now)
+    }
+
+    /// Seals the open batch and hands it to the log writer, which has room.
+    pub(super) fn seal_and_write(&mut self, now: Moment) -> Result<(), EngineError> {
         let frontier = self.frontier.state();
         let notes = self
             .resume_notes
             .notes(now, &frontier, &self.cookies, &self.tally)
             .map_err(state)?;
         let mut sealed = self.frontier.seal(notes).map_err(state)?;
+        if let Some(member) = &mut self.member {
+            member.after_seal(&mut self.frontier, &self.cookies, now);
+        }
         self.batch_since = now;
         let commit = Box::new(move |offsets: &[(&'static str, u64)]| {
             sealed.commit(offsets).map_err(Into::into)
@@ -55,7 +66,7 @@ impl<S: Store> Engine<S> {
 
     pub(super) fn listen(&mut self, word: Word) -> Result<(), EngineError> {
         match word {
-            Word::Written(written) => self.commit(written),
+            Word::Written(written) => self.commit(written)?,
             Word::NoRoom(why) => {
                 self.no_room = true;
                 (self.observer)(Event::NoRoom(&why));
@@ -70,9 +81,13 @@ impl<S: Store> Engine<S> {
     }
 
     /// A batch is durable: now it counts.
-    fn commit(&mut self, mut written: WrittenBatch) {
+    fn commit(&mut self, mut written: WrittenBatch) -> Result<(), EngineError> {
         self.log_writer.written();
         self.frontier.committed();
+        if let Some(member) = &mut self.member {
+            let now = self.clock.now();
+            member.after_commit(&mut self.frontier, &mut written.entries, now)?;
+        }
         for entry in &written.entries {
             self.tally.add(&entry.record);
             (self.observer)(Event::Settled(&entry.record));
@@ -87,10 +102,15 @@ impl<S: Store> Engine<S> {
         if written.entries.capacity() <= SPARE {
             self.spare = written.entries;
         }
+        Ok(())
     }
 
     /// Writes everything that is left and waits for it.
     pub(super) fn flush(&mut self) -> Result<(), EngineError> {
+        if self.member.is_some() {
+            // What a member has not committed when it leaves counts nowhere.
+            return Ok(());
+        }
         loop {
             self.hand_batch_over(self.clock.now(), 1)?;
             let open = self.batch.len() + self.exchanges.count();

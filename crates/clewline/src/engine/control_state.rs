@@ -85,7 +85,7 @@ impl<S: Store> Engine<S> {
         Ok(())
     }
 
-    fn pause(&mut self, paused: bool) {
+    pub(super) fn pause(&mut self, paused: bool) {
         if std::mem::replace(&mut self.control_state.paused, paused) != paused {
             (self.observer)(Event::Told(if paused {
                 "paused; `clewline ctl continue` goes on"
@@ -95,7 +95,10 @@ impl<S: Store> Engine<S> {
         }
     }
 
-    fn change(&mut self, change: Change) -> Result<Result<(), ControlError>, EngineError> {
+    pub(super) fn change(
+        &mut self,
+        change: Change,
+    ) -> Result<Result<(), ControlError>, EngineError> {
         let mut config = self.config.clone();
         if let Err(problems) = change.apply(&mut config) {
             return Ok(Err(ControlError::Refused(problems)));

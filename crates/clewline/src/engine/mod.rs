@@ -14,6 +14,7 @@ mod disk;
 mod ending;
 mod entries;
 mod exchanges;
+mod fleet_turn;
 mod log_writer;
 mod look;
 mod memory_budget;
@@ -48,6 +49,7 @@ use crate::entry::Entry;
 use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::{Fetcher, SlotDemand};
+use crate::fleet::{FleetLease, FleetWord, Membership};
 use crate::folder::JobFolder;
 use crate::leases::LeaseBoard;
 use crate::log::Log;
@@ -68,6 +70,7 @@ use delivery::{Delivery, Reader};
 use disk::DiskWatch;
 use ending::Closing;
 use exchanges::Exchanges;
+use fleet_turn::MemberSays;
 use log_writer::{LogWriter, Word};
 pub(crate) use look::LookReader;
 use memory_budget::MemoryBudget;
@@ -78,7 +81,8 @@ pub(crate) use resume_notes::{
     COOKIES_NOTE, EarlierRuns, FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
 };
 use room::Room;
-use runner::{JobResult, JobRunner, Pausing, RequestExtras};
+pub(crate) use runner::JobResult;
+use runner::{JobRunner, Pausing, RequestExtras};
 use suspend_detector::SuspendDetector;
 use task::TaskContext;
 use task_pool::{Readiness, TaskPool};
@@ -101,6 +105,9 @@ pub enum EngineError {
     /// Threads or the runtime could not be started.
     #[error("the crawl cannot be started: {0}")]
     Start(#[source] io::Error),
+    /// This process is no member of its fleet any more.
+    #[error("this worker left the fleet: {0}")]
+    Fleet(String),
 }
 
 impl EngineError {
@@ -111,7 +118,7 @@ impl EngineError {
             Self::Write(cause) => cause
                 .downcast_ref::<StoreError>()
                 .is_some_and(|error| std::error::Error::source(error).is_none_or(is_no_io)),
-            Self::Start(_) => false,
+            Self::Start(_) | Self::Fleet(_) => false,
         }
     }
 }
@@ -121,7 +128,7 @@ fn is_no_io(error: &(dyn std::error::Error + 'static)) -> bool {
     !causes.any(|cause| cause.downcast_ref::<io::Error>().is_some())
 }
 
-fn state<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {
+pub(crate) fn state<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {
     EngineError::State(Box::new(error))
 }
 
@@ -138,6 +145,8 @@ pub(crate) enum Message {
     Taken,
     /// Somebody asks, or orders.
     Asked(Asked),
+    /// From those who share the crawl.
+    Fleet(FleetWord),
 }
 
 /// Everything a crawl is made of.
@@ -150,6 +159,10 @@ pub(crate) struct Parts<S> {
     pub(crate) past: Option<PreviousCrawl>,
     pub(crate) cookies: CookieJar,
     pub(crate) frontier: Frontier<S>,
+    /// In a fleet, what decides for it.
+    pub(crate) member: Option<Box<dyn Membership<S>>>,
+    /// In a fleet, what every request needs.
+    pub(crate) lease: Option<FleetLease>,
     pub(crate) earlier: EarlierRuns,
     pub(crate) leases: Option<LeaseBoard>,
     pub(crate) folder: Option<Arc<JobFolder>>,
@@ -183,6 +196,8 @@ pub(crate) struct Engine<S> {
     repaired: Vec<String>,
     clock: Clock,
     frontier: Frontier<S>,
+    member: Option<Box<dyn Membership<S>>>,
+    member_says: MemberSays,
     cookies: CookieJar,
     task_pool: TaskPool,
     /// How many slots are wanted, for the tasks to know.
@@ -220,6 +235,9 @@ impl<S: Store> Engine<S> {
         let completions = Arc::new(CompletionQueue::new(parts.outbox.clone()));
         let politeness = &parts.frontier.rules().host.politeness;
         let pausing = Pausing::by(politeness);
+        if let Some(lease) = parts.lease {
+            pausing.pauses.bind(lease);
+        }
         let mut runner = JobRunner::new(&config, &parts.frontier, parts.fetcher, parts.extractor);
         runner.keeps_whole = parts.pages.is_some();
         runner.spool.clone_from(&parts.spool);
@@ -232,13 +250,19 @@ impl<S: Store> Engine<S> {
             completions: Arc::clone(&completions),
         };
         let room = Room::new(descriptors::room_for(config.limits.concurrency as usize));
+        let mut task_pool = TaskPool::start(context, &completions).map_err(EngineError::Start)?;
+        if parts.member.is_some() {
+            task_pool.allow_aborts();
+        }
         Ok(Self {
             log_writer: LogWriter::start(parts.logs, parts.witness, parts.outbox)
                 .map_err(EngineError::Start)?,
             clock,
             frontier: parts.frontier,
+            member: parts.member,
+            member_says: MemberSays::default(),
             cookies: parts.cookies,
-            task_pool: TaskPool::start(context, &completions).map_err(EngineError::Start)?,
+            task_pool,
             slots,
             inbox: parts.inbox,
             batch: Vec::new(),
@@ -280,7 +304,9 @@ impl<S: Store> Engine<S> {
         for told in &self.repaired {
             (self.observer)(Event::Repaired(told));
         }
-        for root in self.config.roots.clone() {
+        // In a fleet roots come with their shards.
+        let roots = self.config.roots.iter().filter(|_| self.member.is_none());
+        for root in roots.cloned().collect::<Vec<_>>() {
             self.frontier
                 .admit_root(root.url, root.guessed_scheme, self.clock.now())
                 .map_err(state)?;
@@ -289,6 +315,9 @@ impl<S: Store> Engine<S> {
             self.notice_stop();
             while let Ok(message) = self.inbox.try_recv() {
                 self.take(message)?;
+            }
+            if let Some(stopped_by) = self.fleet_turn()? {
+                return Ok(stopped_by);
             }
             let now = self.clock.now();
             self.watch_disk(now);
@@ -315,7 +344,13 @@ impl<S: Store> Engine<S> {
                     self.tell_progress(now);
                 }
                 Next::WaitUntil(at) => self.wait(now, Some(at))?,
-                Next::Waiting | Next::Idle => self.wait(now, None)?,
+                Next::Waiting => self.wait(now, None)?,
+                Next::Idle => {
+                    if let Some(member) = &mut self.member {
+                        member.is_idle();
+                    }
+                    self.wait(now, None)?;
+                }
                 Next::Done(End::Finished) => return Ok(StoppedBy::Finished),
                 Next::Done(End::Budget(budget)) => {
                     return Ok(StoppedBy::Budget(budget.flag().to_owned()));
@@ -334,7 +369,7 @@ impl<S: Store> Engine<S> {
         }
         self.tell_progress(now);
         let progress_due = now + PROGRESS_TIME;
-        let due = [until, self.batch_due(), self.stop_at];
+        let due = [until, self.batch_due(), self.stop_at, self.member_says.due];
         let due = due.into_iter().flatten().min();
         let due = due.map_or(progress_due, |due| due.min(progress_due));
         let word = self.inbox.recv_timeout(due.saturating_sub(now));
@@ -349,6 +384,7 @@ impl<S: Store> Engine<S> {
     fn take(&mut self, message: Message) -> Result<(), EngineError> {
         match message {
             Message::Done(ended) => {
+                let ended = self.received(ended);
                 let settlements = ended.iter().map(|done| &done.settlement);
                 self.frontier.look_ahead(settlements).map_err(state)?;
                 for done in ended {
@@ -356,6 +392,7 @@ impl<S: Store> Engine<S> {
                 }
             }
             Message::LogWriter(word) => self.listen(word)?,
+            Message::Stop(grace) if self.member.is_some() => self.leave_fleet(grace),
             Message::Stop(grace) => {
                 self.log_writer.give_up();
                 let at = self.clock.now() + grace;
@@ -366,6 +403,11 @@ impl<S: Store> Engine<S> {
                 self.mind(reader);
             }
             Message::Asked(asked) => self.answer(asked)?,
+            Message::Fleet(word) => {
+                if let Some(member) = &mut self.member {
+                    member.hear(word);
+                }
+            }
         }
         Ok(())
     }
@@ -377,6 +419,9 @@ impl<S: Store> Engine<S> {
         };
         let in_flight = self.frontier.counts().in_flight;
         self.meter.started(in_flight, &job.work);
+        if let Some(member) = &mut self.member {
+            member.started(&job.work, self.clock.now());
+        }
         if let Some(board) = &mut self.leases
             && let Some(key) = self.frontier.leased(job.id)
         {
@@ -443,6 +488,9 @@ impl<S: Store> Engine<S> {
         };
         let set = &result.set_cookies;
         self.resume_notes.cookies_changed |= !set.is_empty();
+        if let Some(member) = self.member.as_mut().filter(|_| !set.is_empty()) {
+            member.cookies_changed(url);
+        }
         keep_cookies(&mut self.cookies, url, set.iter().map(Vec::as_slice)) > 0
     }
 
@@ -457,6 +505,9 @@ impl<S: Store> Engine<S> {
             None => (entries::unasked(finished), None, None),
         };
         self.watch_roots(&entry.record, is_root);
+        if let Some(member) = &mut self.member {
+            member.finished(&entry.record);
+        }
         if let Some(whole) = whole
             && entry.record.outcome == OutcomeKind::Fetched
         {

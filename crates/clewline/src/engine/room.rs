@@ -71,6 +71,7 @@ impl<S: Store> Engine<S> {
             && !self.no_room
             && !self.disk.is_low()
             && !self.control_state.is_paused()
+            && !self.member_says.holds
     }
 
     /// What waits in the open batch, in records or what weighs as much.
@@ -89,8 +90,10 @@ impl<S: Store> Engine<S> {
     /// such moment: the log writer's word ends the wait, and asking again and again until it comes
     /// would take the processor from those who write.
     pub(super) fn batch_due(&self) -> Option<Moment> {
+        // A member of a fleet says when.
         let open = self.batch.len() + self.exchanges.count();
-        (open > 0 && self.log_writer.has_room()).then(|| self.batch_since + BATCH_TIME)
+        (open > 0 && self.member.is_none() && self.log_writer.has_room())
+            .then(|| self.batch_since + BATCH_TIME)
     }
 
     /// What was in flight while this process was stopped is nobody's fault if it fails.

@@ -5,11 +5,13 @@
 //! a job is. Invariant: before the engine rests, or does anything but hand out, nothing waits
 //! here.
 
+use std::collections::HashMap;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use clewline_core::frontier::FetchJob;
+use clewline_core::frontier::{FetchJob, JobId};
 use tokio::runtime::Runtime;
+use tokio::task::AbortHandle;
 
 use super::completions::CompletionQueue;
 use super::runner::RequestExtras;
@@ -33,7 +35,12 @@ pub(super) struct TaskPool {
     runtime: Option<Runtime>,
     context: Arc<TaskContext>,
     waiting: Vec<(FetchJob, RequestExtras)>,
+    /// How to end tasks, where that may be asked for.
+    aborts: Option<TaskAborts>,
 }
+
+/// How to end the tasks in flight.
+type TaskAborts = Arc<Mutex<HashMap<JobId, AbortHandle>>>;
 
 impl TaskPool {
     /// Starts the threads; each delivers its results before it rests.
@@ -51,7 +58,27 @@ impl TaskPool {
             runtime: Some(runtime),
             context: Arc::new(context),
             waiting: Vec::with_capacity(BATCH),
+            aborts: None,
         })
+    }
+
+    /// From here on single tasks can be ended.
+    pub(super) fn allow_aborts(&mut self) {
+        self.aborts = Some(TaskAborts::default());
+    }
+
+    /// Ends a task and closes its connection; it brings no result any more.
+    pub(super) fn abort(&mut self, job: JobId) {
+        self.waiting.retain(|(waiting, _)| waiting.id != job);
+        if let Some(task) = self.forget(job) {
+            task.abort();
+        }
+    }
+
+    /// A task has ended.
+    pub(super) fn forget(&self, job: JobId) -> Option<AbortHandle> {
+        let aborts = self.aborts.as_ref()?.lock();
+        aborts.unwrap_or_else(PoisonError::into_inner).remove(&job)
     }
 
     /// Takes a job on, for the next time something is sent out.
@@ -70,6 +97,15 @@ impl TaskPool {
             return self.waiting.clear();
         };
         let context = &self.context;
+        if let Some(aborts) = &self.aborts {
+            let mut aborts = aborts.lock().unwrap_or_else(PoisonError::into_inner);
+            for (job, extras) in self.waiting.drain(..) {
+                let id = job.id;
+                let task = runtime.spawn(task::run(Arc::clone(context), job, extras));
+                aborts.insert(id, task.abort_handle());
+            }
+            return;
+        }
         match self.waiting.len() {
             0 => {}
             1 => {

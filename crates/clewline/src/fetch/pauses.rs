@@ -4,16 +4,21 @@
 //! answer has ended, which may take long; and by then requests are on their way that were handed
 //! out before: they wait for a thread, for a connection, for a handshake. So whoever reads the
 //! head of a refusal notes it here, and whoever fetches looks here last, when nothing is left to
-//! do but to send. Refuses to know what a refusal is. Invariants: a look costs one load while no
+//! do but to send. A member of a fleet whose lease has lapsed leaves every host alone. Refuses to
+//! know what a refusal is. Invariants: a look costs one load while no
 //! pause is in force, and at most [`MOST`] hosts are remembered.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+use crate::fleet::FleetLease;
 
 /// Hosts that are remembered, at the most; of further ones only the engine knows.
 const MOST: usize = 65_536;
+/// A request that has no lease is put off for this long; by then there is one, or it is dropped.
+const WITHOUT_LEASE: Duration = Duration::from_millis(500);
 /// How often pauses that are over are looked for, so that to note one stays cheap.
 const SWEEP: Duration = Duration::from_secs(1);
 
@@ -23,6 +28,8 @@ pub struct Pauses(Arc<Board>);
 
 #[derive(Debug)]
 struct Board {
+    /// In a fleet nothing is sent without a lease.
+    lease: OnceLock<FleetLease>,
     begun: Instant,
     /// When the last of all pauses is over, in milliseconds since the beginning.
     last_end: AtomicU64,
@@ -39,6 +46,7 @@ impl Default for Pauses {
     fn default() -> Self {
         let begun = Instant::now();
         Self(Arc::new(Board {
+            lease: OnceLock::new(),
             begun,
             last_end: AtomicU64::new(0),
             hosts: Mutex::new(Hosts {
@@ -61,9 +69,17 @@ impl Pauses {
         board.last_end.fetch_max(end, Ordering::Release);
     }
 
+    /// Nothing is sent without this lease from here on.
+    pub(crate) fn bind(&self, lease: FleetLease) {
+        self.0.lease.set(lease).ok();
+    }
+
     /// Until when the host is to be left alone, if it is.
     pub fn until(&self, host: &str) -> Option<Instant> {
         let board = &*self.0;
+        if board.lease.get().is_some_and(|lease| !lease.may_send()) {
+            return Some(Instant::now() + WITHOUT_LEASE);
+        }
         let last_end = board.last_end.load(Ordering::Acquire);
         if last_end == 0 {
             return None;

@@ -8,7 +8,7 @@
 mod as_store;
 mod database;
 mod key_options;
-mod packing;
+pub(crate) mod packing;
 mod queue;
 mod range;
 mod survey;
@@ -28,9 +28,10 @@ use clewline_keyset::{KeyRow, KeysOptions, KnownKeys, SavedKeys, SealedKeys};
 
 use database::{Database, Space, StoreChange};
 pub use database::{DiskUse, StoreError};
-use packing::{Packer, unpack};
+use packing::{PackedRow, Packer, unpack};
 use queue::{HostQueue, KnownRow, ROW_ENTRIES, Rank, Rest, RowPosition, ToRead};
 use range::MovedRanges;
+pub(crate) use range::moved_rows;
 
 use crate::durable;
 use crate::memory::MemoryPlan;
@@ -319,7 +320,11 @@ impl DiskStore {
             .get_mut(&row)
             .expect("a row of which something waits is known");
         let (mut taken, mut waiting, mut next) = (0, 0, None);
-        let open = unpack(&bytes, (row, place.rank), &self.keyer, |at| {
+        let packed = PackedRow {
+            row,
+            rank: place.rank,
+        };
+        let open = unpack(&bytes, packed, &self.keyer, |at| {
             if at < from || state.is_settled(at) {
                 return false;
             }

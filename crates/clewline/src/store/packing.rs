@@ -11,7 +11,7 @@ use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
 
 use super::database::StoreError;
-use super::queue::Rank;
+pub(crate) use super::queue::Rank;
 
 const VERSION: u8 = 1;
 
@@ -29,7 +29,7 @@ const UNVOUCHED: u8 = 128;
 
 /// Packs entries one after the other.
 #[derive(Debug, Default)]
-pub(super) struct Packer {
+pub(crate) struct Packer {
     bytes: Vec<u8>,
     count: u32,
     last_url: String,
@@ -37,15 +37,15 @@ pub(super) struct Packer {
 }
 
 impl Packer {
-    pub(super) const fn count(&self) -> u32 {
+    pub(crate) const fn count(&self) -> u32 {
         self.count
     }
 
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    pub(super) fn push(&mut self, entry: &QueueEntry) {
+    pub(crate) fn push(&mut self, entry: &QueueEntry) {
         if self.bytes.is_empty() {
             self.bytes.push(VERSION);
         }
@@ -106,31 +106,44 @@ impl Packer {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// Seven bits a byte, the lowest first.
-    fn number(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.bytes.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        self.bytes.push(number as u8);
+    fn number(&mut self, number: u64) {
+        write_number(&mut self.bytes, number);
     }
 }
 
-/// Unpacks the entries of a row that are wanted, by their places; `row` and `rank` are what its
-/// key says. The others are passed over.
+/// Writes seven bits a byte, the lowest first.
+pub(crate) fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// What the key of a row says, beside its host.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PackedRow {
+    /// Which row, for the tickets of its entries.
+    pub(crate) row: u64,
+    /// Class and depth of its entries.
+    pub(crate) rank: Rank,
+}
+
+/// Unpacks the entries of a row that are wanted, by their places. The others are passed over.
 pub(super) fn unpack(
     bytes: &[u8],
-    (row, rank): (u64, Rank),
+    row: PackedRow,
     keyer: &Keyer,
     is_wanted: impl FnMut(u32) -> bool,
 ) -> Result<Vec<QueueEntry>, StoreError> {
     let damaged = StoreError::damaged("a row of the queue");
-    read_row(bytes, (row, rank), keyer, is_wanted).ok_or(damaged)
+    read_row(bytes, row, keyer, is_wanted).ok_or(damaged)
 }
 
-fn read_row(
+/// The same where it is not the store's own damage if the bytes make no sense.
+pub(crate) fn read_row(
     bytes: &[u8],
-    (row, rank): (u64, Rank),
+    PackedRow { row, rank }: PackedRow,
     keyer: &Keyer,
     mut is_wanted: impl FnMut(u32) -> bool,
 ) -> Option<Vec<QueueEntry>> {
@@ -257,7 +270,7 @@ fn read_byte(rest: &mut &[u8]) -> Option<u8> {
     Some(*first)
 }
 
-fn read_number(rest: &mut &[u8]) -> Option<u64> {
+pub(crate) fn read_number(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let byte = read_byte(rest)?;
@@ -269,7 +282,7 @@ fn read_number(rest: &mut &[u8]) -> Option<u64> {
     None
 }
 
-fn read_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub(crate) fn read_bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = usize::try_from(read_number(rest)?).ok()?;
     let (text, tail) = rest.split_at_checked(length)?;
     *rest = tail;
@@ -285,7 +298,10 @@ mod tests {
     use super::super::tests::plain_entry;
     use super::*;
 
-    const RANK: Rank = Rank::normal(4);
+    const ROW: PackedRow = PackedRow {
+        row: 9,
+        rank: Rank::normal(4),
+    };
 
     fn entry(url: &str, found_on: Option<&str>) -> QueueEntry {
         let parse = |text: &str| CrawlUrl::parse(text).unwrap();
@@ -327,7 +343,7 @@ mod tests {
         }
         let keyer = Keyer::new(3, &[]);
         let bytes = packer.into_bytes();
-        let back = unpack(&bytes, (9, RANK), &keyer, |_| true).unwrap();
+        let back = unpack(&bytes, ROW, &keyer, |_| true).unwrap();
         assert_eq!(back.len(), 5);
         for (place, (left, right)) in entries.iter().zip(&back).enumerate() {
             let mut left = left.clone();
@@ -338,7 +354,7 @@ mod tests {
             assert_eq!(format!("{left:?}"), format!("{right:?}"));
         }
         let places = |at: u32| at == 1 || at == 4;
-        let some = unpack(&bytes, (9, RANK), &keyer, places).unwrap();
+        let some = unpack(&bytes, ROW, &keyer, places).unwrap();
         let expected = [&back[1], &back[4]];
         assert_eq!(
             format!("{:?}", some.iter().collect::<Vec<_>>()),
@@ -359,14 +375,14 @@ mod tests {
         let good = packer.into_bytes();
         for length in 0..good.len() {
             // A cut may fall between two entries; it must not invent any.
-            if let Ok(entries) = unpack(&good[..length], (0, Rank::normal(0)), &keyer, |_| true) {
+            if let Ok(entries) = unpack(&good[..length], ROW, &keyer, |_| true) {
                 assert!(entries.len() < 20);
             }
         }
         for place in 0..good.len() {
             let mut bad = good.clone();
             bad[place] ^= 0xff;
-            let _ = unpack(&bad, (0, Rank::normal(0)), &keyer, |_| true);
+            let _ = unpack(&bad, ROW, &keyer, |_| true);
         }
     }
 }

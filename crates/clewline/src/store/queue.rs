@@ -17,7 +17,7 @@ pub(super) const ROW_ENTRIES: u32 = 256;
 /// A class and a depth as one number that sorts by them. What is normal has the number of its
 /// depth alone, as it had before there were classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Rank(u32);
+pub(crate) struct Rank(u32);
 
 impl Rank {
     const DEPTH_BITS: u32 = 29;
@@ -28,17 +28,17 @@ impl Rank {
         Self(depth)
     }
 
-    pub(super) fn new(class: Class, depth: u32) -> Self {
+    pub(crate) fn new(class: Class, depth: u32) -> Self {
         Self((class as u32) << Self::DEPTH_BITS | depth.min(Self::DEEPEST))
     }
 
     /// The number by which it sorts.
-    pub(super) const fn number(self) -> u32 {
+    pub(crate) const fn number(self) -> u32 {
         self.0
     }
 
     /// The rank with this number.
-    pub(super) const fn from_number(number: u32) -> Self {
+    pub(crate) const fn from_number(number: u32) -> Self {
         Self(number)
     }
 

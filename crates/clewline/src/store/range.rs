@@ -12,12 +12,14 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use clewline_core::frontier::{LaneRow, QueueEntry};
 use clewline_core::key::{HostId, Key};
 use clewline_keyset::{ExportedKeys, KeysError};
 
 use super::DiskStore;
 use super::database::{Space, StoreError};
-use super::queue::{Rank, RowPosition};
+use super::packing::Packer;
+use super::queue::{ROW_ENTRIES, Rank, RowPosition};
 
 #[cfg(test)]
 mod tests;
@@ -253,6 +255,40 @@ impl DiskStore {
         }
         self.require_no_commit()
     }
+}
+
+/// The rows in which URLs wait, in their order, and those of hosts.
+pub(crate) fn moved_rows<'a>(
+    queued: &'a [QueueEntry],
+    lanes: &'a BTreeMap<HostId, LaneRow>,
+) -> impl Iterator<Item = MovedRow> + 'a {
+    let mut hosts: BTreeMap<(HostId, Rank), Vec<&QueueEntry>> = BTreeMap::new();
+    for entry in queued {
+        let rank = Rank::new(entry.class, entry.depth);
+        hosts
+            .entry((entry.key.host(), rank))
+            .or_default()
+            .push(entry);
+    }
+    let queues = hosts.into_iter().flat_map(|((host, rank), entries)| {
+        let rows = entries.chunks(ROW_ENTRIES as usize).map(|entries| {
+            let mut packer = Packer::default();
+            entries.iter().for_each(|entry| packer.push(entry));
+            packer.into_bytes()
+        });
+        let rows = rows.map(|packed| MovedRow::Queue {
+            host,
+            rank: rank.number(),
+            packed,
+            settled: None,
+        });
+        rows.collect::<Vec<_>>()
+    });
+    let lanes = lanes.iter().map(|(host, row)| {
+        let row = serde_json::to_vec(row).unwrap_or_default();
+        MovedRow::Lane(*host, row)
+    });
+    queues.chain(lanes)
 }
 
 /// The keys of a range of hosts.

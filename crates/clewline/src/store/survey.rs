@@ -8,7 +8,7 @@ use clewline_core::key::HostId;
 use clewline_core::url::CrawlUrl;
 
 use super::database::{Space, StoreError};
-use super::packing::unpack;
+use super::packing::{PackedRow, unpack};
 use super::queue::RowPosition;
 use super::{DiskStore, Row};
 
@@ -68,9 +68,11 @@ impl DiskStore {
         }
         let settled = self.database.get(Space::Progress, key)?;
         let row = Row::on_disk(host, place, settled);
-        let entries = unpack(bytes, (0, place.rank), &self.keyer, |place| {
-            !row.is_settled(place)
-        })?;
+        let packed = PackedRow {
+            row: 0,
+            rank: place.rank,
+        };
+        let entries = unpack(bytes, packed, &self.keyer, |place| !row.is_settled(place))?;
         let mut open = entries.into_iter();
         let first = open.next();
         Ok(first.map(|entry| (host, entry.url, 1 + open.count() as u64)))

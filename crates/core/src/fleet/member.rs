@@ -205,6 +205,14 @@ impl FleetMember {
         self.good.is_none_or(|good| now >= good + self.times.stop())
     }
 
+    /// Until when requests may be sent if no renewal comes.
+    pub fn good_until(&self) -> Moment {
+        match self.good {
+            Some(good) if self.stage != MemberStage::Ended => good + self.times.stop(),
+            _ => Moment::ZERO,
+        }
+    }
+
     /// Whether something of a shard may be handed out, and a request be sent.
     pub fn may_hand_out(&self, shard: ShardId, now: Moment) -> bool {
         let held = self.held.get(&shard);

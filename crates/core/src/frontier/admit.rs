@@ -45,7 +45,8 @@ impl<S: Store> Frontier<S> {
         }
         self.know(key)?;
         entry.url = url;
-        entry.key = key;
+        let from = std::mem::replace(&mut entry.key, key);
+        self.store.rename(from, entry)?;
         Ok(Admission::Accepted)
     }
 

@@ -195,3 +195,16 @@ pub struct RobotsFetch {
     /// When it was handed out last.
     pub(super) asked_at: Moment,
 }
+
+impl RobotsFetch {
+    /// A request that was not handed out here yet, for an origin of a lane.
+    pub const fn new(url: CrawlUrl, asker: (HostId, Origin), hops_left: u32) -> Self {
+        Self {
+            url,
+            for_lane: asker.0,
+            for_origin: asker.1,
+            hops_left,
+            asked_at: Moment::ZERO,
+        }
+    }
+}

@@ -107,6 +107,11 @@ impl<S: Store> Frontier<S> {
         }
     }
 
+    /// Whether an address may be asked only with a grant.
+    pub fn needs_grant(&self, address: IpAddr) -> bool {
+        self.is_in_fleet() && self.is_limited(address)
+    }
+
     /// An origin whose address has no grant any more is resolved again, which brings one.
     pub(super) fn drop_ungranted(&mut self, host: HostId, url: &CrawlUrl, now: Moment) {
         if !self.is_in_fleet() {

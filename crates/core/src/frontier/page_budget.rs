@@ -113,5 +113,5 @@ impl<S: Store> Frontier<S> {
 
 /// Sitemaps and parts of pages do not count as pages.
 pub(super) fn counts_as_page(kind: LinkKind) -> bool {
-    kind != LinkKind::SitemapFile && !kind.is_requisite()
+    kind.is_page()
 }

@@ -236,6 +236,11 @@ impl<S: Store> Frontier<S> {
         self.send_robots_fetches_away(shard, now)
     }
 
+    /// Whether a job was handed out and its result is waited for.
+    pub fn is_in_flight(&self, job: JobId) -> bool {
+        self.flights.get(job).is_some()
+    }
+
     /// The jobs in flight that keep a shard from being dropped.
     pub fn flights_of(&self, shard: ShardId) -> Vec<JobId> {
         let Some(own) = self.share() else {

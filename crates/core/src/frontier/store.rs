@@ -111,6 +111,11 @@ pub trait Store {
         unreachable!("without a fleet no shard is given away")
     }
 
+    /// An entry that is in hand goes on under another URL than it was queued under.
+    fn rename(&mut self, _from: Key, _entry: &QueueEntry) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// Whether a key is known.
     fn contains(&mut self, key: Key) -> Result<bool, Self::Error>;
 

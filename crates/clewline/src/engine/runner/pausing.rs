@@ -18,7 +18,7 @@ use crate::fetch::{Pauses, Response};
 /// The pauses of a crawl, and how long they are.
 #[derive(Debug)]
 pub(in crate::engine) struct Pausing {
-    pub(super) pauses: Pauses,
+    pub(in crate::engine) pauses: Pauses,
     /// The longest Retry-After that is obeyed.
     longest: Duration,
 }

@@ -1,0 +1,144 @@
+//! A crawl that is a member of a fleet, from its configuration to the running engine.
+//!
+//! Owns what differs at the start: a folder of its own below that of the machine, keys seeded as
+//! those of all members, an empty state, the clock of the database, and budgets that others count.
+
+use std::path::PathBuf;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use clewline_core::fleet::{FleetJob, KnownView, Shards};
+use clewline_core::frontier::{Frontier, Moment, RootsOnly, Rules};
+use tokio::sync::mpsc as pages_channel;
+
+use super::{Crawl, CrawlError, Setup, begin as begin_engine};
+use crate::config::{Config, ConfigProblem};
+use crate::engine::{EngineError, Parts, state};
+use crate::fleet::{
+    Asker, BatchesFile, Committer, DriverParts, FleetDriver, FleetLease, FleetPlace, JournalStore,
+    ShardMap, write_fleet_file,
+};
+use crate::folder::{JobFolder, io_at, new_seed};
+use crate::job;
+use crate::log::Offset;
+use crate::memory::MemoryPlan;
+use crate::page::Page;
+use crate::running::Running;
+use crate::store::DiskStore;
+
+/// What members write before it counts: each batch is a statement of the database …
+const BATCH_TIME: Duration = Duration::from_millis(250);
+/// … and with uploads some requests as well.
+const UPLOADED_BATCH_TIME: Duration = Duration::from_secs(5);
+
+/// Joins the fleet.
+pub(super) fn begin(
+    mut crawl: Crawl,
+    mut place: FleetPlace,
+    pages: Option<pages_channel::Sender<Page>>,
+) -> Result<Running, CrawlError> {
+    let view = place.bus.view(KnownView::default())?;
+    let worker = new_seed() >> 1;
+    crawl.config.output.folder = Some(worker_folder(&crawl.config, worker)?);
+    let config = crawl.config.clone();
+    let mut setup = Setup::seeded(crawl, pages, Some(place.job.seed))?;
+    setup.rules = member_rules(setup.rules, &config, view.clock);
+    let Some(folder) = &setup.folder else {
+        unreachable!("a member has a folder");
+    };
+    let io = |source| CrawlError::from(io_at(folder.path(), source));
+    write_fleet_file(folder.path(), &place.job, worker, None).map_err(io)?;
+    let batches = BatchesFile::create(folder.path()).map_err(io)?;
+    let (outbox, inbox) = channel();
+    let map = ShardMap {
+        cut: Shards::new(place.job.bits),
+        keyer: setup.rules.keyer.clone(),
+    };
+    let lease = FleetLease::new();
+    let batch_time = if place.upload.is_some() {
+        UPLOADED_BATCH_TIME
+    } else {
+        BATCH_TIME
+    };
+    let committer = Committer {
+        bus: place.bus.another(),
+        worker,
+        lease: lease.clone(),
+        map: map.clone(),
+        batches,
+        upload: place.upload.take(),
+        engine: outbox.clone(),
+        counted: 0,
+    };
+    let frontier = frontier(&setup, folder, committer, &map, &place.job)?;
+    let clock = (lease.clock, map.keyer.clone());
+    let asker = Asker::start(place.bus, worker, clock, outbox.clone());
+    let driver = FleetDriver::new(DriverParts {
+        worker,
+        job: place.job,
+        folder: folder.path().to_owned(),
+        map,
+        roots: config.roots.clone(),
+        lease: lease.clone(),
+        asker: asker.map_err(EngineError::Start)?,
+        batch_time,
+        rule: setup.rules.host.politeness.address,
+        max_bytes: config.limits.bytes,
+        max_time: config.limits.time,
+    });
+    let mut logs = job::open_logs(folder, &config, Offset(0))?;
+    setup.logs.append(&mut logs);
+    let (parts, folder) = setup.parts_with(frontier, outbox, inbox)?;
+    let parts = Parts {
+        member: Some(Box::new(driver)),
+        lease: Some(lease),
+        ..parts
+    };
+    begin_engine(parts, folder)
+}
+
+/// Each process has a folder of its own: nobody goes on with what another one left.
+fn worker_folder(config: &Config, worker: u64) -> Result<PathBuf, CrawlError> {
+    let folder = config.output.folder.as_ref();
+    let folder = folder.ok_or_else(|| {
+        CrawlError::Config(vec![ConfigProblem {
+            setting: "output",
+            problem: "is missing: a worker of a fleet keeps what it fetches in a folder".into(),
+        }])
+    })?;
+    Ok(folder.join("workers").join(format!("{worker:016x}")))
+}
+
+/// The rules of a member: others count pages, bytes and time for all, and the time that is kept with
+/// hosts is that of the database.
+fn member_rules(mut rules: Rules, config: &Config, clock: u64) -> Rules {
+    rules.limits.pages = None;
+    rules.limits.bytes = None;
+    rules.limits.time = None;
+    rules.epoch = clock;
+    rules.active_lanes = MemoryPlan::of(config.output.memory.0).active_lanes();
+    rules
+}
+
+fn frontier(
+    setup: &Setup,
+    folder: &JobFolder,
+    committer: Committer,
+    map: &ShardMap,
+    job: &FleetJob,
+) -> Result<Frontier<JournalStore>, CrawlError> {
+    let plan = MemoryPlan::of(setup.config.output.memory.0);
+    let disk = DiskStore::open(&folder.store_path(), map.keyer.clone(), plan)?;
+    let store = JournalStore::new(disk, map.clone(), committer);
+    let mut frontier = Frontier::new(setup.rules.clone(), store);
+    frontier.join_fleet(job.bits);
+    for root in &setup.config.roots {
+        frontier.know_root(&root.url);
+    }
+    if job.pages.is_some() {
+        frontier.count_granted_pages();
+    }
+    let told = frontier.hand_out_roots_only(RootsOnly::Yes, Moment::ZERO);
+    told.map_err(state)?;
+    Ok(frontier)
+}

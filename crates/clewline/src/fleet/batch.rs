@@ -1,0 +1,172 @@
+//! A batch of a member: what it changed in each shard, and what it sends.
+//!
+//! Owns what becomes of a batch when a shard of it is lost before it counts: its part is dropped,
+//! and what pages of other shards added to it becomes mail for its owner. It refuses to know how a
+//! batch is committed. Invariant: a link is in the same commit as the page that it was found on, or
+//! in none.
+
+use std::collections::{BTreeMap, HashSet};
+
+use clewline_core::fleet::{
+    CommitPart, Fence, FleetCommit, JobPhase, Mail, MailId, ShardId, Shards,
+};
+use clewline_core::frontier::{QueueEntry, ShardCounts};
+use clewline_core::key::{Key, Keyer};
+
+use super::messages::{Delta, pack_mail};
+
+/// Which shard a URL belongs to.
+#[derive(Debug, Clone)]
+pub(crate) struct ShardMap {
+    pub(crate) cut: Shards,
+    pub(crate) keyer: Keyer,
+}
+
+impl ShardMap {
+    /// The shard of a key.
+    pub(crate) fn shard_of(&self, key: Key) -> ShardId {
+        self.cut.of(key.host())
+    }
+
+    /// The shard of the page on which a URL was found.
+    pub(crate) fn source(&self, entry: &QueueEntry) -> Option<ShardId> {
+        let page = entry.found_on.as_ref()?;
+        Some(self.shard_of(self.keyer.key(page)))
+    }
+}
+
+/// What a batch says of a shard beside its delta.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ShardFacts {
+    /// In which of its tenures here.
+    pub(crate) tenure: u64,
+    /// How many deltas its log had.
+    pub(crate) head: u64,
+    pub(crate) counts: ShardCounts,
+    pub(crate) pages: u64,
+    pub(crate) bytes: u64,
+    pub(crate) returns: u64,
+    pub(crate) wants: bool,
+    pub(crate) idle_in: Option<JobPhase>,
+}
+
+/// Everything between two seals.
+#[derive(Debug, Default)]
+pub(crate) struct FleetBatch {
+    pub(crate) number: u64,
+    pub(crate) deltas: BTreeMap<ShardId, Delta>,
+    /// Mail, and the shard whose page it came from, if it came from one.
+    pub(crate) mail: Vec<(Option<ShardId>, Mail)>,
+    pub(crate) facts: BTreeMap<ShardId, ShardFacts>,
+    pub(crate) imported: Vec<MailId>,
+    pub(crate) joined: Vec<String>,
+    /// What it sends, by the shard that it comes from.
+    sending: HashSet<(Option<ShardId>, Key)>,
+    /// Shards that it was to change and that were lost, each in the tenure of the batch.
+    pub(crate) lost: BTreeMap<ShardId, u64>,
+}
+
+impl FleetBatch {
+    /// What it changes in a shard.
+    pub(crate) fn delta(&mut self, shard: ShardId) -> &mut Delta {
+        self.deltas.entry(shard).or_default()
+    }
+
+    /// Whether nothing is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.deltas.is_empty() && self.mail.is_empty()
+    }
+
+    /// Adds mail; what the same shard sends twice goes out once, but for a URL that its chain asks
+    /// for again.
+    pub(crate) fn send(&mut self, mail: Mail, map: &ShardMap) {
+        let from = match &mail {
+            Mail::Url(entry) => {
+                let from = map.source(entry);
+                let again = entry.chain.as_ref().is_some_and(|chain| chain.revisited);
+                if !self.sending.insert((from, entry.key)) && !again {
+                    return;
+                }
+                from
+            }
+            Mail::RobotsFetch(_) | Mail::RobotsAnswer { .. } => None,
+        };
+        self.mail.push((from, mail));
+    }
+
+    /// A shard is lost, and its part of the batch with it. What pages of other shards added to it
+    /// would be lost as well, so that goes to its owner by mail.
+    pub(crate) fn lose(&mut self, shard: ShardId, map: &ShardMap) {
+        self.mail.retain(|(from, _)| *from != Some(shard));
+        let facts = self.facts.remove(&shard).unwrap_or_default();
+        self.imported.retain(|id| id.shard != shard);
+        let Some(delta) = self.deltas.remove(&shard) else {
+            return;
+        };
+        self.lost.insert(shard, facts.tenure);
+        for entry in delta.queued {
+            let from = map.source(&entry);
+            if from.is_some_and(|from| from != shard) {
+                self.mail.push((from, Mail::Url(Box::new(entry))));
+            }
+        }
+    }
+
+    /// The keys of URLs that it sends.
+    pub(crate) fn sent_keys(&self) -> Vec<Key> {
+        let urls = self.mail.iter().filter_map(|(_, mail)| match mail {
+            Mail::Url(entry) => Some(entry.key),
+            Mail::RobotsFetch(_) | Mail::RobotsAnswer { .. } => None,
+        });
+        urls.collect()
+    }
+
+    /// How much it holds: changes and mail.
+    pub(crate) fn size(&self) -> usize {
+        let deltas = self.deltas.values();
+        let changes = deltas.map(|delta| delta.queued.len() + delta.settled.len());
+        changes.sum::<usize>() + self.mail.len()
+    }
+
+    /// The commit of it by a worker, with the epochs in which it holds the shards now.
+    pub(crate) fn commit(
+        &self,
+        worker: u64,
+        epochs: &BTreeMap<ShardId, u64>,
+        map: &ShardMap,
+    ) -> FleetCommit {
+        let parts = self.deltas.iter().map(|(shard, delta)| {
+            let facts = self.facts.get(shard).copied().unwrap_or_default();
+            CommitPart {
+                shard: *shard,
+                fence: Fence {
+                    epoch: epochs.get(shard).copied().unwrap_or_default(),
+                    head: facts.head,
+                },
+                delta: delta.pack(),
+                counts: facts.counts,
+                pages: facts.pages,
+                bytes: facts.bytes,
+                returns: facts.returns,
+                wants: facts.wants,
+                idle_in: facts.idle_in,
+            }
+        });
+        let mut mail: BTreeMap<ShardId, Vec<&Mail>> = BTreeMap::new();
+        for (_, one) in &self.mail {
+            let shard = map.cut.of(one.host(&map.keyer));
+            mail.entry(shard).or_default().push(one);
+        }
+        let mail = mail.into_iter();
+        FleetCommit {
+            worker,
+            batch: self.number,
+            parts: parts.collect(),
+            mail: mail
+                .map(|(shard, mail)| (shard, pack_mail(mail.into_iter())))
+                .collect(),
+            imported: self.imported.clone(),
+            joined: self.joined.clone(),
+        }
+    }
+}

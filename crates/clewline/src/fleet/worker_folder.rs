@@ -1,0 +1,70 @@
+//! What a member leaves beside its logs, for whoever merges them.
+//!
+//! Owns `fleet.json`, which says whose folder it is and in the end who held which shard, and
+//! `batches.jsonl`, which says where in the logs each batch ends. It refuses to know which batches
+//! count. Invariant: a batch has its line, synced, before anybody is asked to count it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clewline_core::fleet::{FleetJob, Tenure};
+use serde_json::{Map, Value, json};
+
+use crate::durable;
+
+const BATCHES: &str = "batches.jsonl";
+const FLEET: &str = "fleet.json";
+
+/// The file with the ends of batches.
+#[derive(Debug)]
+pub(crate) struct BatchesFile {
+    folder: PathBuf,
+    file: File,
+}
+
+impl BatchesFile {
+    pub(crate) fn create(folder: &Path) -> io::Result<Self> {
+        let path = folder.join(BATCHES);
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        durable::sync_folder(folder)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            file,
+        })
+    }
+
+    /// The folder of the member.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Notes where the logs end after a batch. A batch that is written again has a second line,
+    /// which counts.
+    pub(crate) fn append(&mut self, batch: u64, offsets: &[(&'static str, u64)]) -> io::Result<()> {
+        let mut line = Map::new();
+        line.insert("batch".into(), Value::from(batch));
+        for (name, offset) in offsets {
+            line.insert((*name).into(), Value::from(*offset));
+        }
+        let mut line = Value::Object(line).to_string();
+        line.push('\n');
+        self.file.write_all(line.as_bytes())?;
+        self.file.sync_data()
+    }
+}
+
+/// Says whose folder it is; `tenures` and `joined` once the job has ended.
+pub(crate) fn write_fleet_file(
+    folder: &Path,
+    job: &FleetJob,
+    worker: u64,
+    end: Option<(Vec<Tenure>, Vec<String>)>,
+) -> io::Result<()> {
+    let (tenures, joined) = end.unzip();
+    let file = json!({
+        "job": job.name, "worker": worker, "seed": job.seed, "bits": job.bits,
+        "format": job.format, "tenures": tenures, "joined": joined,
+    });
+    durable::write(&folder.join(FLEET), &serde_json::to_vec_pretty(&file)?)
+}
