@@ -147,7 +147,7 @@ impl<S: Store> Engine<S> {
             ended: None,
             held: self.held(),
             done: self.tally.done,
-            queued: (counts.admitted - self.tally.done).saturating_sub(counts.withheld),
+            queued: self.left_to_do().saturating_sub(counts.withheld),
             withheld: counts.withheld,
             in_flight: counts.in_flight,
             pages: counts.pages,
@@ -163,6 +163,16 @@ impl<S: Store> Engine<S> {
                 .map(|left| left.as_secs_f64()),
             figures: Figures::from_config(&self.config),
             summary: self.summary(now).clone(),
+        }
+    }
+
+    /// URLs that are not done: what is settled but not durable is not. What a member of a fleet did
+    /// in shards that it does not own any more is not among what it knows.
+    pub(super) fn left_to_do(&self) -> u64 {
+        let counts = self.frontier.counts();
+        match &self.member {
+            Some(_) => counts.todo(),
+            None => counts.admitted - self.tally.done,
         }
     }
 

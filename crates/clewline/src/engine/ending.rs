@@ -34,6 +34,7 @@ impl<S: Store + Send + 'static> Engine<S> {
         for (reason, count) in self.frontier.refused() {
             self.tally.refuse(reason, count);
         }
+        let todo = self.left_to_do();
         let mut notes = Vec::new();
         if !self.config.scope.robots {
             notes.push("robots.txt was ignored (--ignore-robots)".to_owned());
@@ -58,9 +59,8 @@ impl<S: Store + Send + 'static> Engine<S> {
             joined_hosts: self.joined_hosts,
             concurrency: self.config.limits.concurrency,
             peak_in_flight: self.meter.peak_in_flight(),
-            admitted: counts.admitted,
-            // What is settled but not durable is not done.
-            todo: counts.admitted - self.tally.done,
+            admitted: self.tally.done + todo,
+            todo,
             withheld: counts.withheld,
             traps: self.frontier.traps(),
             resumable: self.config.output.folder.is_some() && !self.config.output.in_memory,
