@@ -93,6 +93,9 @@ const TEST: [Stage; 12] = [
         if let Err(error) = tools::unpacked(workspace, "libfaketime") {
             stage::say(&format!("SKIPPED: clock a day forward and back: {error:#}"));
         }
+        if let Err(error) = tools::database() {
+            stage::say(&format!("SKIPPED: fleets on PostgreSQL: {error:#}"));
+        }
         cargo::test(workspace, &["--test", "*"])
     }),
     Stage::new(

@@ -18,6 +18,9 @@ use crate::stage::say;
 /// The longest that a package command may take, in seconds.
 const PACKAGE_SECONDS: &str = "300";
 
+/// Where Debian puts the `PostgreSQL` servers of all versions.
+const DATABASES: &str = "/usr/lib/postgresql";
+
 /// The first of these programs that is on this machine.
 pub(crate) fn program(names: &[&str]) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
@@ -36,13 +39,38 @@ pub(crate) fn installed(names: &[&str], packages: &[&str]) -> Result<PathBuf> {
     if let Some(program) = program(names) {
         return Ok(program);
     }
+    install(packages)?;
+    program(names).with_context(|| format!("{packages:?} did not bring any of {names:?}"))
+}
+
+/// Sees to it that there is a `PostgreSQL` server, whose programs are not in the path.
+pub(crate) fn database() -> Result<()> {
+    if has_database() {
+        return Ok(());
+    }
+    install(&["postgresql"])?;
+    if !has_database() {
+        bail!("the package postgresql did not bring a server below {DATABASES}");
+    }
+    Ok(())
+}
+
+fn has_database() -> bool {
+    let Ok(versions) = fs::read_dir(DATABASES) else {
+        return false;
+    };
+    let mut versions = versions.filter_map(Result::ok);
+    versions.any(|version| version.path().join("bin/initdb").is_file())
+}
+
+fn install(packages: &[&str]) -> Result<()> {
     let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
     arguments.extend(packages);
     if as_root(&arguments).is_err() {
         refresh()?;
         as_root(&arguments)?;
     }
-    program(names).with_context(|| format!("{packages:?} did not bring any of {names:?}"))
+    Ok(())
 }
 
 /// The folder with the files of a package, which is not installed.
