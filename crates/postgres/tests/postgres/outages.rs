@@ -106,6 +106,7 @@ fn a_crash_of_one_process_makes_the_server_another_one() {
     let life = "select number from clewline.life";
     let before = server.sql(life);
     server.crash();
+    while bus.rows(&[]).is_ok() {}
     let renewed = until_back(|| bus.ask(1, "{}", &FleetRequest::Renew));
     assert!(matches!(renewed, FleetAnswer::Renewed(_)), "{renewed:?}");
     assert_ne!(server.sql(life), before);
