@@ -38,6 +38,7 @@ use crate::store::DiskStore;
 use crate::witness::{Testimony, Witness};
 
 use self::identity::Identity;
+pub(crate) use self::state::make_of_records;
 use self::tail::{LONGEST_TAIL, LogEnd};
 
 /// What a run takes up from a job folder.

@@ -49,6 +49,7 @@ pub mod log;
 #[doc(hidden)]
 pub mod measuring;
 mod memory;
+mod merge;
 mod page;
 mod partial;
 mod previous;
@@ -70,6 +71,7 @@ pub use control::{Change, Control, ControlError};
 pub use crawl::{Crawl, CrawlError};
 pub use engine::{EngineError, Event, Progress};
 pub use headers::Headers;
+pub use merge::merge;
 pub use page::Page;
 pub use rebuild::AnswerReader;
 pub use running::{Pages, Running, Summary};
