@@ -69,6 +69,15 @@ pub struct BatchLine {
     pub archive: u64,
 }
 
+impl BatchLine {
+    /// The last whole line of a `batches.jsonl`; nothing was written if there is none.
+    pub fn last_in(path: &Path) -> io::Result<Self> {
+        let mut lines = BatchLines::open(path)?;
+        while lines.next_span()?.is_some() {}
+        Ok(lines.before)
+    }
+}
+
 /// What one batch added to each log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BatchSpan {
@@ -134,16 +143,7 @@ impl WorkerFolder {
 
     /// What each batch added, in the order of the batches.
     pub(super) fn batches(&self) -> io::Result<BatchLines> {
-        let path = self.path.join(BATCHES_FILE);
-        let lines = match File::open(&path) {
-            Err(error) if is_absent(&error) => None,
-            other => Some(BufReader::new(other?)),
-        };
-        Ok(BatchLines {
-            lines,
-            path,
-            before: BatchLine::default(),
-        })
+        BatchLines::open(&self.path.join(BATCHES_FILE))
     }
 }
 
@@ -168,6 +168,19 @@ pub(super) struct BatchLines {
 }
 
 impl BatchLines {
+    /// A file that is not there has no lines.
+    fn open(path: &Path) -> io::Result<Self> {
+        let lines = match File::open(path) {
+            Err(error) if is_absent(&error) => None,
+            other => Some(BufReader::new(other?)),
+        };
+        Ok(Self {
+            lines,
+            path: path.to_owned(),
+            before: BatchLine::default(),
+        })
+    }
+
     pub(super) fn next_span(&mut self) -> io::Result<Option<BatchSpan>> {
         let Some(lines) = &mut self.lines else {
             return Ok(None);

@@ -499,5 +499,11 @@ fn a_log_that_lost_its_end_is_named() {
         }
         fs::write(&path, bytes).unwrap();
     }
+    // A whole file is no damage to be met when reading.
+    let last = warcs(&fleet.one.path).pop().unwrap();
+    fs::rename(&last, fleet.place.path("aside")).unwrap();
+    let error = fleet.merge(fleet.halves()).unwrap_err();
+    assert!(error.to_string().contains("is gone"), "{error}");
+    fs::rename(fleet.place.path("aside"), &last).unwrap();
     fleet.merge(fleet.halves()).unwrap();
 }
