@@ -47,7 +47,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 16] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 17] = [
     (
         "core",
         "dependencies",
@@ -97,7 +97,14 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 16] = [
     (
         "job",
         "dependencies",
-        &["tokio", "rustls", "fjall", "hickory-resolver", "clap"],
+        &[
+            "tokio",
+            "rustls",
+            "fjall",
+            "hickory-resolver",
+            "clap",
+            "object_store",
+        ],
     ),
     (
         "keyset",
@@ -146,6 +153,19 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 16] = [
         &["clewline-archive", "clewline-serve", "clewline-cli"],
     ),
     ("serve", "", &["clewline-core", "clewline-cli", "tantivy"]),
+    (
+        "upload",
+        "",
+        &[
+            "clewline",
+            "clewline-core",
+            "clewline-archive",
+            "clewline-search",
+            "clewline-serve",
+            "clewline-cli",
+            "terrarium",
+        ],
+    ),
     (
         "clewline",
         "dependencies",

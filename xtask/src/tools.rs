@@ -1,9 +1,9 @@
 //! The tools that tests need beside cargo, and how they come here.
 //!
-//! Owns Debian's package commands. A package that works from any folder is unpacked below the
-//! target folder, which needs no rights and starts no service; others are installed, as root or
-//! with a sudo that asks nothing. Invariant: nothing is fetched that is there already, and a
-//! tool that cannot be had is an error which says why.
+//! Owns Debian's package commands, and environments of their own for packages of Python. A package
+//! that works from any folder is unpacked below the target folder, which needs no rights and starts
+//! no service; others are installed, as root or with a sudo that asks nothing. Invariant: nothing is
+//! fetched that is there already, and a tool that cannot be had is an error which says why.
 
 use std::env;
 use std::fs;
@@ -71,6 +71,27 @@ pub(crate) fn unpacked(workspace: &Workspace, package: &str) -> Result<PathBuf> 
     // Only a whole package gets its name.
     fs::rename(&fresh, &folder)?;
     Ok(folder)
+}
+
+/// The folder with the programs of a Python package, in an environment of its own.
+pub(crate) fn from_pypi(workspace: &Workspace, name: &str, package: &str) -> Result<PathBuf> {
+    let packages = workspace.target.join("packages");
+    let (folder, marker) = (packages.join(name), packages.join(name).join("whole"));
+    if marker.is_file() {
+        return Ok(folder.join("bin"));
+    }
+    say(&format!("installing {package} from PyPI"));
+    let python = installed(&["python3"], &["python3", "python3-venv"])?;
+    quiet(
+        within(PACKAGE_SECONDS, &python)
+            .args(["-m", "venv", "--clear"])
+            .arg(&folder),
+    )?;
+    let own = folder.join("bin/python");
+    quiet(within(PACKAGE_SECONDS, &own).args(["-m", "pip", "install", "--quiet", package]))?;
+    // Programs name the folder they were installed in, so it can't get its name at the end.
+    fs::write(&marker, "")?;
+    Ok(folder.join("bin"))
 }
 
 fn download(package: &str, folder: &Path) -> Result<()> {

@@ -71,7 +71,6 @@ pub use control::{Change, Control, ControlError};
 pub use crawl::{Crawl, CrawlError};
 pub use engine::{EngineError, Event, Progress};
 pub use headers::Headers;
-pub use merge::merge;
 pub use page::Page;
 pub use rebuild::AnswerReader;
 pub use running::{Pages, Running, Summary};

@@ -5,10 +5,15 @@
 
 use clewline_job::merge::{MergeError, MergePlan, MergeSummary};
 
-/// Makes one finished job folder of what the workers of a fleet left. Afterwards it can be asked,
-/// searched, exported and replayed as any other.
-pub fn merge(plan: &MergePlan) -> Result<MergeSummary, MergeError> {
-    clewline_job::merge::merge(plan, &mut |draft| {
-        crate::job::make_of_records(draft).map_err(Into::into)
-    })
+use crate::job::make_of_records;
+use crate::stored::StoredJob;
+
+impl StoredJob {
+    /// Makes one finished job folder of what the workers of a fleet left. Afterwards it can be
+    /// asked, searched, exported and replayed as any other.
+    pub fn merge(plan: &MergePlan) -> Result<MergeSummary, MergeError> {
+        clewline_job::merge::merge(plan, &mut |draft| {
+            make_of_records(draft).map_err(Into::into)
+        })
+    }
 }

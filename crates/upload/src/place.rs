@@ -17,7 +17,7 @@ use url::Url;
 use crate::UploadError;
 
 /// So long a passing error is borne, within one request …
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// … and so often it is tried again, which takes ten seconds if nobody answers at all. Whoever calls
 /// knows better whether to go on after that.
 const MOST_TRIES: usize = 6;

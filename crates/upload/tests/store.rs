@@ -1,9 +1,8 @@
 //! Logs that go through a store and come back as they were: through a shared folder, and through a
-//! server that speaks S3 (moto, from PyPI), if there is one.
+//! server that speaks S3 (moto, a package of Python), if there is one.
 #![expect(
     clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "helpers of tests are tests, but clippy knows only functions; what is skipped is said aloud"
+    reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
 use std::env;
@@ -79,7 +78,7 @@ impl Writing {
         let [folder] = &found.folders[..] else {
             panic!("{found:?}");
         };
-        assert!(folder.ends_with(name), "{folder:?}");
+        assert!(folder.ends_with(name), "{}", folder.display());
         for file in [
             "urls.jsonl",
             "links/00000.links",

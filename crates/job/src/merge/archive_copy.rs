@@ -6,6 +6,7 @@
 //! know which records stay (`member_ranges`). Invariant: the files are numbered from one without a
 //! gap, and the index holds every capture in them, where it lies now.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{
     self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _,
@@ -120,7 +121,7 @@ impl<'a> ArchiveCopy<'a> {
         let size = out.metadata().map_err(to)?.len();
         self.index_file(file, found, &name, head.len() as u64)
             .map_err(to)?;
-        self.sizes.push_str(&format!("{size} {name}\n"));
+        writeln!(self.sizes, "{size} {name}").map_err(|error| to(io::Error::other(error)))?;
         self.copied.files = serial;
         self.copied.bytes += size;
         self.copied.originals += file.originals.len() as u64;
@@ -216,8 +217,8 @@ fn beginning(
         Some(found) => (Encoder::with_dictionary(found.clone()), found.frame()),
         None => (Encoder::new(coding), Vec::new()),
     };
-    let encoded = encoder.encode(draft, Effort::Usual, &mut bytes);
-    encoded.map_err(io::Error::other)?;
+    let written = encoder.encode(draft, Effort::Usual, &mut bytes);
+    written.map_err(io::Error::other)?;
     Ok(bytes)
 }
 

@@ -145,17 +145,17 @@ mod tests {
     fn keys_come_in_order_however_few_are_held() {
         let place = tempfile::tempdir().unwrap();
         for most in [1, 7, 5_000] {
-            let mut sorter = KeySorter::new(place.path());
-            sorter.most = most;
+            let mut taking = KeySorter::new(place.path());
+            taking.most = most;
             let mut expected = Vec::new();
             for number in 0..300_u64 {
                 let key =
                     Key::from_number(u128::from(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) << 60);
-                sorter.add(key, number % 3).unwrap();
+                taking.add(key, number % 3).unwrap();
                 expected.push((key, number % 3));
             }
             expected.sort_unstable();
-            let mut sorted = sorter.sorted().unwrap();
+            let mut sorted = taking.sorted().unwrap();
             let mut found = Vec::new();
             while let Some(next) = sorted.next_key().unwrap() {
                 found.push(next);

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use clewline::StoredJob;
 use clewline_core::fleet::{ShardId, Tenure};
 use clewline_core::key::Key;
 use clewline_job::config::Compression;
@@ -54,7 +55,7 @@ impl Fleet {
     }
 
     fn merge(&self, tenures: Vec<Tenure>) -> Result<MergeSummary, MergeError> {
-        clewline::merge(&self.plan(tenures))
+        StoredJob::merge(&self.plan(tenures))
     }
 
     /// The first worker held the shards of the first half of the hosts, the second all others.
@@ -225,7 +226,7 @@ fn check_replay(fleet: &Fleet) {
             .find_map(|line| line.strip_prefix("Location: "));
         let (head, body) = serving.ask(moved.unwrap());
         let body = String::from_utf8_lossy(&body).into_owned();
-        let title = if url.ends_with("9") {
+        let title = if url.ends_with('9') {
             "page /p/9"
         } else {
             "<title>same"
@@ -262,7 +263,7 @@ fn check_same_bytes_again(fleet: &Fleet) {
     fs::rename(fleet.out(), fleet.place.path("first.crawl")).unwrap();
     let mut plan = fleet.plan(fleet.halves());
     plan.folders.reverse();
-    clewline::merge(&plan).unwrap();
+    StoredJob::merge(&plan).unwrap();
     let second = bytes_of(&fleet.out(), "");
     assert!(
         first.keys().eq(second.keys()),
@@ -292,16 +293,16 @@ fn a_refused_batch_is_left_out_of_every_log_and_its_keys_are_named() {
     let kept = one.records.iter().filter(|(batch, _)| !is_refused(*batch));
     let merged = fleet.merged();
     assert_eq!(found(&merged), found(kept.map(|(_, record)| record)));
-    let lost: BTreeSet<Key> = one
+    let missed: BTreeSet<Key> = one
         .records
         .iter()
         .filter(|(batch, _)| is_refused(*batch))
         .map(|(_, record)| record.key)
         .collect();
-    assert!(!lost.is_empty());
+    assert!(!missed.is_empty());
     assert_eq!(
         summary.dropped,
-        (lost.len() + fleet.two.records.len()) as u64
+        (missed.len() + fleet.two.records.len()) as u64
     );
     check_logs_agree(&fleet);
     let responses = targets(&fleet.out(), RecordKind::Request);
@@ -318,7 +319,7 @@ fn a_refused_batch_is_left_out_of_every_log_and_its_keys_are_named() {
     let plan = fleet.plan(tenures);
     let keys = settled.map(|(_, record)| record.key);
     let count = uncovered(&plan, keys, |key| assert!(named.insert(key))).unwrap();
-    assert_eq!((count, named), (lost.len() as u64, lost));
+    assert_eq!((count, named), (missed.len() as u64, missed));
 }
 
 #[test]
@@ -350,16 +351,16 @@ fn what_the_last_whole_line_does_not_speak_of_never_counts() {
     let tenures = shards
         .iter()
         .map(|shard| one.tenure(*shard, 1, (1, last + 1)));
-    let lost = one
+    let missed = one
         .records
         .iter()
         .filter(|(batch, it)| *batch > last && worker::is_page(it));
-    let lost = lost.count() as u64;
+    let missed = missed.count() as u64;
     match fleet.merge(tenures.collect()) {
         Err(MergeError::Missing(missing)) => {
-            assert_eq!((missing[0].worker, missing[0].pages), (one.id, lost));
+            assert_eq!((missing[0].worker, missing[0].pages), (one.id, missed));
         }
-        other => assert_eq!((lost, other.is_ok()), (0, true)),
+        other => assert_eq!((missed, other.is_ok()), (0, true)),
     }
 }
 
@@ -375,7 +376,7 @@ fn a_missing_folder_is_named_with_its_pages() {
     plan.folders = vec![fleet.one.path.clone()];
     let of_two = tenures.iter().filter(|it| it.worker == fleet.two.id);
     let pages: u64 = of_two.clone().map(|it| it.pages).sum();
-    let error = clewline::merge(&plan).unwrap_err();
+    let error = StoredJob::merge(&plan).unwrap_err();
     let text = error.to_string();
     assert!(
         text.contains(&format!("7fff000000000001 ({pages} pages)")),
@@ -392,7 +393,7 @@ fn a_missing_folder_is_named_with_its_pages() {
     assert_eq!(missing[0].tenures, of_two.copied().collect::<Vec<_>>());
 
     plan.missing = MissingPages::Allowed;
-    let summary = clewline::merge(&plan).unwrap();
+    let summary = StoredJob::merge(&plan).unwrap();
     assert_eq!((summary.missing, summary.workers), (missing, 1));
     let first = fleet.one.shards(0..HOSTS / 2);
     let kept = fleet
@@ -406,7 +407,10 @@ fn a_missing_folder_is_named_with_its_pages() {
     );
     let report = fs::read_to_string(fleet.out().join("report.html")).unwrap();
     assert!(report.contains(&format!("{pages} pages of 1 worker are missing")));
-    assert!(matches!(clewline::merge(&plan), Err(MergeError::Exists(_))));
+    assert!(matches!(
+        StoredJob::merge(&plan),
+        Err(MergeError::Exists(_))
+    ));
 }
 
 #[test]
@@ -475,10 +479,13 @@ fn what_counts_twice_and_what_was_never_counted_are_defects() {
     assert_eq!(names, ["m1", "m2"]);
     let mut plan = fleet.plan(fleet.halves());
     plan.tenures = None;
-    assert!(matches!(clewline::merge(&plan), Err(MergeError::NoTenures)));
+    assert!(matches!(
+        StoredJob::merge(&plan),
+        Err(MergeError::NoTenures)
+    ));
     plan.folders = vec![fleet.place.path("nothing")];
     assert!(matches!(
-        clewline::merge(&plan),
+        StoredJob::merge(&plan),
         Err(MergeError::NoWorkers(_))
     ));
 }
