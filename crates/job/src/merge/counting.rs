@@ -155,7 +155,8 @@ mod tests {
             tenure(4, 8, None),
         ];
         let mut counting = Counting::new(1, tenures);
-        let here = Key::from_number(u128::MAX);
+        // In the last of 4,096 partitions.
+        let here = Key::from_number(0x0fff << 112);
         let elsewhere = Key::from_number(0);
         let of = |worker, batch, key| counting.tenure(worker, batch, key);
         let seen: Vec<_> = (1..8).map(|batch| of(7, batch, here)).collect();
