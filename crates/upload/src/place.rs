@@ -18,7 +18,7 @@ use crate::UploadError;
 
 /// So long a passing error is borne, within one request …
 const PATIENCE: Duration = Duration::from_mins(1);
-/// … and so often it is tried again, which takes ten seconds if nobody answers at all. Whoever calls
+/// … and so often it is tried again, which takes a few seconds if nobody answers at all. Whoever calls
 /// knows better whether to go on after that.
 const MOST_TRIES: usize = 6;
 
