@@ -204,7 +204,10 @@ fn note_line(note: &Note) -> String {
             host,
             template,
             alike,
-        } => format!("given up as a trap on {host}: {template}, {alike} pages alike"),
+        } => {
+            let alike = figures::plural(u64::from(*alike), "page");
+            format!("given up as a trap on {host}: {template}, {alike} alike")
+        }
         Note::NetworkAway { hosts } => format!(
             "paused: {hosts} hosts failed at once, so the network seems to be away; \
              the crawl continues when it is back"
@@ -259,7 +262,10 @@ fn detailed_line(record: &Record) -> String {
         fetched.then(|| figures::plural(record.body_bytes, "byte")),
         record.timings.total.map(|millis| format!("{millis:.0} ms")),
         (record.tries > 1).then(|| format!("{} tries", record.tries)),
-        fetched.then(|| format!("{} of {} links new", record.new_links, record.links)),
+        fetched.then(|| {
+            let links = figures::plural(record.links.into(), "link");
+            format!("{} of {links} new", record.new_links)
+        }),
         Some(format!("depth {}", record.depth)),
         record.found_on.as_ref().map(|page| format!("from {page}")),
     ];
