@@ -39,6 +39,18 @@ pub struct HostRules {
     pub pages: Option<u64>,
 }
 
+impl HostRules {
+    /// Rules of a host that is asked like this, near or far, with as many pages as it has.
+    pub const fn new(politeness: Politeness) -> Self {
+        Self {
+            politeness,
+            near: None,
+            robots: true,
+            pages: None,
+        }
+    }
+}
+
 /// How near hosts may be asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NearPoliteness {
@@ -146,10 +158,8 @@ impl Rules {
     /// Rules with every default, for a scope.
     pub fn new(scope: Scope, keyer: Keyer) -> Self {
         let host = HostRules {
-            politeness: Politeness::default(),
             near: Some(NearPoliteness::default()),
-            robots: true,
-            pages: None,
+            ..HostRules::new(Politeness::default())
         };
         Self {
             scope,
@@ -268,12 +278,7 @@ mod tests {
 
     #[test]
     fn one_limit_anywhere_is_enough_to_count_a_group() {
-        let unlimited = HostRules {
-            politeness: Politeness::of(Speed::Max),
-            near: None,
-            robots: true,
-            pages: None,
-        };
+        let unlimited = HostRules::new(Politeness::of(Speed::Max));
         let grouping = |change: &dyn Fn(&mut HostRules)| {
             let scope = Scope::new(crate::scope::Reach::Any, false, &[], &[]).unwrap();
             let mut rules = Rules::new(scope, Keyer::default());
@@ -359,12 +364,7 @@ mod tests {
 
     #[test]
     fn host_patterns() {
-        let rules = HostRules {
-            politeness: Politeness::default(),
-            near: None,
-            robots: true,
-            pages: None,
-        };
+        let rules = HostRules::new(Politeness::default());
         let check = |pattern: &str, host: &str| {
             HostPattern {
                 pattern: pattern.into(),
