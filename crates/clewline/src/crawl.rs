@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use clewline_core::cookies::{CookieFileError, CookieJar};
+use clewline_core::cookies::CookieJar;
 use clewline_core::frontier::{Frontier, MemoryStore, Rules, Store};
 use clewline_core::scope::PatternError;
 use clewline_core::url::{CrawlUrl, UrlError, redacted};
@@ -55,14 +55,14 @@ pub enum CrawlError {
     Pattern(#[from] PatternError),
     /// The network side could not be set up.
     #[error(transparent)]
-    Fetch(#[from] FetchSetupError),
+    Fetch(Box<dyn std::error::Error + Send + Sync>),
     /// The cookie file.
     #[error("{}: {source}", path.display())]
     Cookies {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: CookieProblem,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The job folder.
     #[error(transparent)]
@@ -71,7 +71,7 @@ pub enum CrawlError {
     #[error("{source}")]
     Store {
         /// What is wrong with it.
-        source: StoreError,
+        source: Box<dyn std::error::Error + Send + Sync>,
         /// What helps.
         remedy: Remedy,
     },
@@ -83,22 +83,16 @@ pub enum CrawlError {
 impl From<StoreError> for CrawlError {
     fn from(source: StoreError) -> Self {
         Self::Store {
-            source,
+            source: source.into(),
             remedy: Remedy::StartAfresh,
         }
     }
 }
 
-/// What can be wrong with a cookie file.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum CookieProblem {
-    /// It cannot be read.
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-    /// A line of it is wrong.
-    #[error(transparent)]
-    Line(#[from] CookieFileError),
+impl From<FetchSetupError> for CrawlError {
+    fn from(source: FetchSetupError) -> Self {
+        Self::Fetch(source.into())
+    }
 }
 
 fn list(problems: &[ConfigProblem]) -> String {
@@ -481,8 +475,8 @@ pub(crate) fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
     let mut jar = CookieJar::default();
     if let Some(path) = &config.fetch.cookie_file {
         let loaded = fs::read_to_string(path)
-            .map_err(CookieProblem::from)
-            .and_then(|text| jar.load_netscape(&text).map_err(CookieProblem::from));
+            .map_err(Box::from)
+            .and_then(|text| jar.load_netscape(&text).map_err(Box::from));
         loaded.map_err(|source| CrawlError::Cookies {
             path: path.clone(),
             source,

@@ -34,7 +34,7 @@ use crate::log::archive::{self, ArchiveLog, ArchivePlan, Position, Tails};
 use crate::log::{LinksLog, Log, Offset, UrlsLog, links, urls};
 use crate::memory::MemoryPlan;
 use crate::previous::PreviousCrawl;
-use crate::store::DiskStore;
+use crate::store::{DiskStore, StoreError};
 use crate::witness::{Testimony, Witness};
 
 use self::identity::Identity;
@@ -92,7 +92,9 @@ const fn lost_state(config: &Config, otherwise: Remedy) -> Remedy {
 fn with_remedy(error: CrawlError, folder: &JobFolder, config: &Config) -> CrawlError {
     let remedy = lost_state(config, Remedy::StartAfresh);
     match error {
-        CrawlError::Store { source, .. } if source.is_damage() => {
+        CrawlError::Store { source, .. }
+            if source.downcast_ref().is_some_and(StoreError::is_damage) =>
+        {
             CrawlError::Store { source, remedy }
         }
         CrawlError::Folder(FolderError::Damaged {
