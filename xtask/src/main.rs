@@ -11,6 +11,7 @@ mod build_cost;
 mod cargo;
 mod driver;
 mod flat;
+mod fleet;
 mod foreign;
 mod known_items;
 mod ladder;
@@ -43,6 +44,7 @@ Usage: cargo xtask VERB
   lint             format and lints
   doc              documentation, warnings are errors
   bench [--help]   how fast it is, against what, and where the time goes
+  fleet            a large fleet on PostgreSQL, killed again and again
   torture [--help] hundreds of kills, and what came of them
   traps [NAME]     how much a crawl finds beside traps, and of sites that look like one
   flat [--help]    whether memory stays flat while a crawl grows
@@ -92,6 +94,13 @@ const TEST: [Stage; 12] = [
         // One row of the fault matrix needs a clock that lies; without it that row says so.
         if let Err(error) = tools::unpacked(workspace, "libfaketime") {
             stage::say(&format!("SKIPPED: clock a day forward and back: {error:#}"));
+        }
+        // Uploads are tried against a server that speaks S3; without it that test says so.
+        if let Err(error) = tools::from_pypi(workspace, "moto", "moto[server]") {
+            stage::say(&format!("SKIPPED: uploads to S3: {error:#}"));
+        }
+        if let Err(error) = tools::database() {
+            stage::say(&format!("SKIPPED: fleets on PostgreSQL: {error:#}"));
         }
         cargo::test(workspace, &["--test", "*"])
     }),
@@ -162,6 +171,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "torture" => return Ok(told(torture::run(&workspace, rest))),
         "traps" => return Ok(told(traps::run(&workspace, rest))),
         "flat" => return Ok(told(flat::run(&workspace, rest))),
+        "fleet" => return Ok(told(fleet::run(&workspace, rest))),
         "quality" => return Ok(told(quality::run(&workspace, rest))),
         "build-cost" => return Ok(told(build_cost::run(&workspace, rest))),
         "ladder" => return Ok(told(ladder::run(&workspace, rest))),

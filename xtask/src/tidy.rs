@@ -47,7 +47,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 16] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 18] = [
     (
         "core",
         "dependencies",
@@ -62,7 +62,11 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 16] = [
             "rand",
         ],
     ),
-    ("core", "", &["clewline", "clewline-cli", "terrarium"]),
+    (
+        "core",
+        "",
+        &["clewline", "clewline-postgres", "clewline-cli", "terrarium"],
+    ),
     (
         "warc",
         "",
@@ -88,6 +92,7 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 16] = [
             "clewline",
             "clewline-archive",
             "clewline-export",
+            "clewline-postgres",
             "clewline-search",
             "clewline-serve",
             "clewline-cli",
@@ -97,7 +102,14 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 16] = [
     (
         "job",
         "dependencies",
-        &["tokio", "rustls", "fjall", "hickory-resolver", "clap"],
+        &[
+            "tokio",
+            "rustls",
+            "fjall",
+            "hickory-resolver",
+            "clap",
+            "object_store",
+        ],
     ),
     (
         "keyset",
@@ -147,6 +159,30 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 16] = [
     ),
     ("serve", "", &["clewline-core", "clewline-cli", "tantivy"]),
     (
+        "upload",
+        "",
+        &[
+            "clewline",
+            "clewline-core",
+            "clewline-archive",
+            "clewline-search",
+            "clewline-serve",
+            "clewline-cli",
+            "terrarium",
+        ],
+    ),
+    (
+        "postgres",
+        "dependencies",
+        &[
+            "clewline",
+            "clewline-job",
+            "clewline-keyset",
+            "clewline-warc",
+            "clewline-cli",
+        ],
+    ),
+    (
         "clewline",
         "dependencies",
         &[
@@ -154,6 +190,7 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 16] = [
             "clewline-cli",
             "clewline-archive",
             "clewline-export",
+            "clewline-postgres",
             "clewline-search",
             "clewline-serve",
         ],

@@ -1,9 +1,9 @@
 //! The tools that tests need beside cargo, and how they come here.
 //!
-//! Owns Debian's package commands. A package that works from any folder is unpacked below the
-//! target folder, which needs no rights and starts no service; others are installed, as root or
-//! with a sudo that asks nothing. Invariant: nothing is fetched that is there already, and a
-//! tool that cannot be had is an error which says why.
+//! Owns Debian's package commands, and environments of their own for packages of Python. A package
+//! that works from any folder is unpacked below the target folder, which needs no rights and starts
+//! no service; others are installed, as root or with a sudo that asks nothing. Invariant: nothing is
+//! fetched that is there already, and a tool that cannot be had is an error which says why.
 
 use std::env;
 use std::fs;
@@ -17,6 +17,9 @@ use crate::stage::say;
 
 /// The longest that a package command may take, in seconds.
 const PACKAGE_SECONDS: &str = "300";
+
+/// Where Debian puts the `PostgreSQL` servers of all versions.
+const DATABASES: &str = "/usr/lib/postgresql";
 
 /// The first of these programs that is on this machine.
 pub(crate) fn program(names: &[&str]) -> Option<PathBuf> {
@@ -36,13 +39,38 @@ pub(crate) fn installed(names: &[&str], packages: &[&str]) -> Result<PathBuf> {
     if let Some(program) = program(names) {
         return Ok(program);
     }
+    install(packages)?;
+    program(names).with_context(|| format!("{packages:?} did not bring any of {names:?}"))
+}
+
+/// Sees to it that there is a `PostgreSQL` server, whose programs are not in the path.
+pub(crate) fn database() -> Result<()> {
+    if has_database() {
+        return Ok(());
+    }
+    install(&["postgresql"])?;
+    if !has_database() {
+        bail!("the package postgresql did not bring a server below {DATABASES}");
+    }
+    Ok(())
+}
+
+fn has_database() -> bool {
+    let Ok(versions) = fs::read_dir(DATABASES) else {
+        return false;
+    };
+    let mut versions = versions.filter_map(Result::ok);
+    versions.any(|version| version.path().join("bin/initdb").is_file())
+}
+
+fn install(packages: &[&str]) -> Result<()> {
     let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
     arguments.extend(packages);
     if as_root(&arguments).is_err() {
         refresh()?;
         as_root(&arguments)?;
     }
-    program(names).with_context(|| format!("{packages:?} did not bring any of {names:?}"))
+    Ok(())
 }
 
 /// The folder with the files of a package, which is not installed.
@@ -71,6 +99,27 @@ pub(crate) fn unpacked(workspace: &Workspace, package: &str) -> Result<PathBuf> 
     // Only a whole package gets its name.
     fs::rename(&fresh, &folder)?;
     Ok(folder)
+}
+
+/// The folder with the programs of a Python package, in an environment of its own.
+pub(crate) fn from_pypi(workspace: &Workspace, name: &str, package: &str) -> Result<PathBuf> {
+    let packages = workspace.target.join("packages");
+    let (folder, marker) = (packages.join(name), packages.join(name).join("whole"));
+    if marker.is_file() {
+        return Ok(folder.join("bin"));
+    }
+    say(&format!("installing {package} from PyPI"));
+    let python = installed(&["python3"], &["python3", "python3-venv"])?;
+    quiet(
+        within(PACKAGE_SECONDS, &python)
+            .args(["-m", "venv", "--clear"])
+            .arg(&folder),
+    )?;
+    let own = folder.join("bin/python");
+    quiet(within(PACKAGE_SECONDS, &own).args(["-m", "pip", "install", "--quiet", package]))?;
+    // Programs name the folder they were installed in, so it can't get its name at the end.
+    fs::write(&marker, "")?;
+    Ok(folder.join("bin"))
 }
 
 fn download(package: &str, folder: &Path) -> Result<()> {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use clewline_core::cookies::{CookieFileError, CookieJar};
-use clewline_core::fleet::BusError;
+use clewline_core::cookies::CookieJar;
+use clewline_core::fleet::{BusError, FleetJob, FleetPlace, ShardId};
 use clewline_core::frontier::{Frontier, MemoryStore, Rules, Store};
 use clewline_core::scope::PatternError;
 use clewline_core::url::{CrawlUrl, UrlError, redacted};
@@ -30,7 +30,6 @@ use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
 use crate::failpoint::{Point, pass};
 use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
-use crate::fleet::FleetPlace;
 use crate::folder::{FolderError, FolderState, JobFolder, Remedy, new_seed};
 use crate::inspect::inspect;
 use crate::job;
@@ -59,14 +58,14 @@ pub enum CrawlError {
     Pattern(#[from] PatternError),
     /// The network side could not be set up.
     #[error(transparent)]
-    Fetch(#[from] FetchSetupError),
+    Fetch(Box<dyn std::error::Error + Send + Sync>),
     /// The cookie file.
     #[error("{}: {source}", path.display())]
     Cookies {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: CookieProblem,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The job folder.
     #[error(transparent)]
@@ -75,7 +74,7 @@ pub enum CrawlError {
     #[error("{source}")]
     Store {
         /// What is wrong with it.
-        source: StoreError,
+        source: Box<dyn std::error::Error + Send + Sync>,
         /// What helps.
         remedy: Remedy,
     },
@@ -90,22 +89,16 @@ pub enum CrawlError {
 impl From<StoreError> for CrawlError {
     fn from(source: StoreError) -> Self {
         Self::Store {
-            source,
+            source: source.into(),
             remedy: Remedy::StartAfresh,
         }
     }
 }
 
-/// What can be wrong with a cookie file.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum CookieProblem {
-    /// It cannot be read.
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-    /// A line of it is wrong.
-    #[error(transparent)]
-    Line(#[from] CookieFileError),
+impl From<FetchSetupError> for CrawlError {
+    fn from(source: FetchSetupError) -> Self {
+        Self::Fetch(source.into())
+    }
 }
 
 fn list(problems: &[ConfigProblem]) -> String {
@@ -243,6 +236,15 @@ impl Crawl {
     pub fn fleet(mut self, place: FleetPlace) -> Self {
         self.fleet = Some(place);
         self
+    }
+
+    /// What brings its first root to a fleet that is at work with this configuration: an order to
+    /// all members, and mail for the owner of a shard.
+    pub fn root_for_fleet(&self, job: &FleetJob) -> Result<(String, ShardId, Vec<u8>), CrawlError> {
+        if let Some((text, error)) = &self.bad_root {
+            return Err(CrawlError::Root(text.clone(), *error));
+        }
+        fleet_setup::root_mail(&self.config, job)
     }
 
     /// Hears of events while the crawl runs, on the crawl's own thread: be quick.
@@ -523,8 +525,8 @@ pub(crate) fn load_cookies(config: &Config) -> Result<CookieJar, CrawlError> {
     let mut jar = CookieJar::default();
     if let Some(path) = &config.fetch.cookie_file {
         let loaded = fs::read_to_string(path)
-            .map_err(CookieProblem::from)
-            .and_then(|text| jar.load_netscape(&text).map_err(CookieProblem::from));
+            .map_err(Box::from)
+            .and_then(|text| jar.load_netscape(&text).map_err(Box::from));
         loaded.map_err(|source| CrawlError::Cookies {
             path: path.clone(),
             source,

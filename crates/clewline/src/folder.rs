@@ -259,7 +259,7 @@ impl EmptyFolder {
 }
 
 /// Makes a folder that only its owner can look into: the state holds cookies.
-fn make_private(folder: &Path) -> Result<(), FolderError> {
+pub(crate) fn make_private(folder: &Path) -> Result<(), FolderError> {
     durable::make_folder(folder).map_err(|source| io_at(folder, source))?;
     #[cfg(unix)]
     {

@@ -34,10 +34,11 @@ use crate::log::archive::{self, ArchiveLog, ArchivePlan, Position, Tails};
 use crate::log::{LinksLog, Log, Offset, UrlsLog, links, urls};
 use crate::memory::MemoryPlan;
 use crate::previous::PreviousCrawl;
-use crate::store::DiskStore;
+use crate::store::{DiskStore, StoreError};
 use crate::witness::{Testimony, Witness};
 
 use self::identity::Identity;
+pub(crate) use self::state::make_of_records;
 use self::tail::{LONGEST_TAIL, LogEnd};
 
 /// What a run takes up from a job folder.
@@ -92,7 +93,9 @@ const fn lost_state(config: &Config, otherwise: Remedy) -> Remedy {
 fn with_remedy(error: CrawlError, folder: &JobFolder, config: &Config) -> CrawlError {
     let remedy = lost_state(config, Remedy::StartAfresh);
     match error {
-        CrawlError::Store { source, .. } if source.is_damage() => {
+        CrawlError::Store { source, .. }
+            if source.downcast_ref().is_some_and(StoreError::is_damage) =>
+        {
             CrawlError::Store { source, remedy }
         }
         CrawlError::Folder(FolderError::Damaged {

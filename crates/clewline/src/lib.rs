@@ -50,6 +50,7 @@ pub mod log;
 #[doc(hidden)]
 pub mod measuring;
 mod memory;
+mod merge;
 mod page;
 mod partial;
 mod previous;
@@ -70,7 +71,6 @@ pub(crate) use clewline_job::{config, durable, escape, failpoint, record, report
 pub use control::{Change, Control, ControlError};
 pub use crawl::{Crawl, CrawlError};
 pub use engine::{EngineError, Event, Progress};
-pub use fleet::{FleetOrder, FleetPlace};
 pub use headers::Headers;
 pub use page::Page;
 pub use rebuild::AnswerReader;

@@ -26,7 +26,7 @@ pub enum JobError {
     Folder(#[from] FolderError),
     /// The state of the crawl.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(Box<dyn std::error::Error + Send + Sync>),
     /// No crawl runs in it.
     #[error("no crawl runs in {}", .0.display())]
     NotRunning(PathBuf),
@@ -58,6 +58,12 @@ impl JobError {
             source.kind(),
             io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied
         )
+    }
+}
+
+impl From<StoreError> for JobError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error.into())
     }
 }
 

@@ -12,7 +12,7 @@ use clewline::{CrawlError, EngineError};
 use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
 use clewline_job::folder::{FolderError, Remedy};
-use clewline_job::report::{Broken, Report, StoppedBy};
+use clewline_job::report::{Broken, Report, StoppedBy, figures};
 
 use crate::exit::ExitStatus;
 use crate::message::shown;
@@ -237,8 +237,7 @@ const fn help_around(reason: SkipReason) -> Option<&'static str> {
 pub(crate) fn on_early_end(report: &Report) -> Option<String> {
     let todo = match report.facts.todo {
         0 => return None,
-        1 => "1 URL".to_owned(),
-        number => format!("{number} URLs"),
+        number => figures::plural(number, "URL"),
     };
     let again = if report.facts.resumable {
         "the same command with more goes on"

@@ -4,16 +4,19 @@
 //! refuses to know how a crawl works.
 
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
-use clewline::{Crawl, CrawlError, Summary};
+use clewline::{Crawl, CrawlError, EngineError, Running, Summary};
 use clewline_job::config::{Config, OutputConfig};
 use clewline_job::report::StoppedBy;
 
+use crate::Failure;
 use crate::advice;
 use crate::event_printer::EventPrinter;
 use crate::exit::ExitStatus;
 use crate::feeder::Feeder;
+use crate::fleet::FleetDoor;
 use crate::message::{Speaker, shown};
 use crate::paper::{self, Gathered};
 use crate::progress::{LatestSnapshot, ProgressDisplay};
@@ -22,7 +25,10 @@ use crate::stop::Stop;
 use crate::views;
 
 /// Crawls, reports, and says how it ended.
-pub(crate) fn crawl(resolved: ResolvedSettings) -> anyhow::Result<ExitStatus> {
+pub(crate) fn crawl(
+    resolved: ResolvedSettings,
+    door: Option<&FleetDoor>,
+) -> Result<ExitStatus, Failure> {
     let ResolvedSettings {
         mut config,
         options,
@@ -38,7 +44,9 @@ pub(crate) fn crawl(resolved: ResolvedSettings) -> anyhow::Result<ExitStatus> {
     }
     let kept = Gathered::for_list(options, &config);
     let output = config.output.clone();
-    match watched(config, options, &kept)? {
+    let in_fleet = door.is_some();
+    match watched(&config, options, &kept, door)? {
+        Ok((ended, _)) if in_fleet => Ok(finish(&ended, options, kept, &speaker)?),
         Ok((mut ended, feeder)) => {
             let empty = ended.empty_folder.take();
             // A list is read from the folder; whatever else is printed need not name it.
@@ -84,32 +92,68 @@ type Watched = (Summary, Option<Feeder>);
 
 /// Runs the crawl to its end, with progress on stderr and an ear for signals.
 fn watched(
-    config: Config,
+    config: &Config,
     options: CommandOptions,
     kept: &Gathered,
-) -> anyhow::Result<Result<Watched, CrawlError>> {
+    door: Option<&FleetDoor>,
+) -> Result<Result<Watched, CrawlError>, Failure> {
     let stop = Stop::prepare()?;
     let board = LatestSnapshot::default();
     let progress = ProgressDisplay::start(&board, options);
-    let mut event_printer = EventPrinter::new(board, progress.voice(), options.talk, &config);
-    let kept = kept.clone();
     let output = config.output.clone();
-    let crawl = Crawl::from_config(config).observe(move |event| {
-        kept.take(&event);
-        event_printer.tell(&event);
-    });
-    let running = match crawl.run() {
+    let begin = || -> Result<Result<Running, CrawlError>, Failure> {
+        let (board, voice) = (board.clone(), progress.voice());
+        let mut event_printer = EventPrinter::new(board, voice, options.talk, config);
+        let kept = kept.clone();
+        let mut crawl = Crawl::from_config(config.clone()).observe(move |event| {
+            kept.take(&event);
+            event_printer.tell(&event);
+        });
+        if let Some(door) = door {
+            crawl = crawl.fleet(door.place());
+        }
+        Ok(crawl.run())
+    };
+    let mut running = match begin()? {
         Ok(running) => running,
         Err(error) => return Ok(Err(error)),
     };
-    let feeder = views::feeder(&output);
-    let control = running.control();
-    let voice = progress.voice();
+    let feeder = views::feeder(&output).filter(|_| door.is_none());
+    let current = Arc::new(Mutex::new(Some(running.control())));
+    let (stopped, voice) = (Arc::clone(&current), progress.voice());
     stop.listen(move || {
         voice.say(&stopping());
-        control.stop(Crawl::GRACE);
+        // Taken, so that nobody joins again after that.
+        let control = stopped
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(control) = control {
+            control.stop(Crawl::GRACE);
+        }
     })?;
-    let ended = running.wait();
+    let ended = loop {
+        let ended = running.wait();
+        // A worker that its fleet took for dead, or whose database went back in time, knows nothing
+        // that counts; it begins anew as another one.
+        let (true, Ok(Some(EngineError::Fleet(why)))) =
+            (door.is_some(), ended.as_ref().map(|ended| &ended.error))
+        else {
+            break ended;
+        };
+        let mut control = current.lock().unwrap_or_else(PoisonError::into_inner);
+        if control.is_none() {
+            break ended;
+        }
+        progress
+            .voice()
+            .say(&format!("{}; joining again", shown(why)));
+        running = match begin()? {
+            Ok(running) => running,
+            Err(error) => break Err(error),
+        };
+        *control = Some(running.control());
+    };
     progress.finish();
     Ok(ended.map(|ended| (ended, feeder)))
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clewline::{Event, Progress};
 use clewline_core::address::Nearness;
 use clewline_core::domain::without_www;
+use clewline_core::fleet::FleetTotals;
 use clewline_core::frontier::{Hold, HoldKind, Note};
 use clewline_core::politeness::Politeness;
 use clewline_job::config::{Config, Reach};
@@ -96,6 +97,7 @@ impl EventPrinter {
             failed: progress.failed,
             broken: progress.broken,
             eta: progress.time_left,
+            fleet: progress.fleet.map(fleet),
             waiting: if progress.paused {
                 Some("paused; `clewline ctl continue` continues it".to_owned())
             } else {
@@ -204,7 +206,10 @@ fn note_line(note: &Note) -> String {
             host,
             template,
             alike,
-        } => format!("given up as a trap on {host}: {template}, {alike} pages alike"),
+        } => {
+            let alike = figures::plural(u64::from(*alike), "page");
+            format!("given up as a trap on {host}: {template}, {alike} alike")
+        }
         Note::NetworkAway { hosts } => format!(
             "paused: {hosts} hosts failed at once, so the network seems to be away; \
              the crawl continues when it is back"
@@ -259,7 +264,10 @@ fn detailed_line(record: &Record) -> String {
         fetched.then(|| figures::plural(record.body_bytes, "byte")),
         record.timings.total.map(|millis| format!("{millis:.0} ms")),
         (record.tries > 1).then(|| format!("{} tries", record.tries)),
-        fetched.then(|| format!("{} of {} links new", record.new_links, record.links)),
+        fetched.then(|| {
+            let links = figures::plural(record.links.into(), "link");
+            format!("{} of {links} new", record.new_links)
+        }),
         Some(format!("depth {}", record.depth)),
         record.found_on.as_ref().map(|page| format!("from {page}")),
     ];
@@ -276,6 +284,16 @@ fn resident_bytes() -> Option<u64> {
         .parse()
         .ok()?;
     Some(pages * rustix::param::page_size() as u64)
+}
+
+/// `fleet of 4: 12,345 done, 678 queued`
+fn fleet((workers, totals): (u64, FleetTotals)) -> String {
+    let queued = totals.admitted - totals.settled;
+    format!(
+        "fleet of {workers}: {} done, {} queued",
+        figures::count(totals.settled),
+        figures::count(queued.saturating_sub(totals.withheld)),
+    )
 }
 
 #[cfg(test)]

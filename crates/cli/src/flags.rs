@@ -12,6 +12,7 @@ use clap_complete::Shell;
 use clewline_core::address::Cidr;
 
 use crate::export::{EXPORT_HELP, ExportArguments};
+use crate::fleet::{FLEET_HELP, FleetArguments, FleetFlags};
 use crate::search::{INDEX_HELP, IndexArguments, SEARCH_HELP, SearchArguments};
 use crate::serve::{SERVE_HELP, ServeArguments};
 use crate::settings::arguments::SettingFlags;
@@ -102,6 +103,7 @@ Orders:
   pause, continue, stop
   rate 5/s, delay 2s, concurrency 50, host-concurrency 4
   max-pages 1000, max-pages-per-host 100, max-bytes 1G, max-time 2h; or `unlimited`
+  add URL: one more root, for a fleet
 
 Orders take effect immediately. Figures are saved to job.toml for later runs; a pause
 ends with the run. rate and delay replace each other.
@@ -174,6 +176,9 @@ pub(crate) enum Verb {
     /// Export a crawl as tables, Markdown, a local copy or a WACZ file
     #[command(max_term_width = 100, after_help = EXPORT_HELP)]
     Export(ExportArguments),
+    /// Share one crawl among many machines
+    #[command(max_term_width = 100, after_help = FLEET_HELP)]
+    Fleet(FleetArguments),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -189,6 +194,8 @@ pub(crate) enum Verb {
 pub(crate) struct CrawlArguments {
     #[command(flatten)]
     pub(crate) settings: SettingFlags<CRAWL>,
+    #[command(flatten)]
+    pub(crate) fleet: FleetFlags,
     #[command(flatten)]
     pub(crate) sources: SettingSources,
     /// Always on: here only so that wget's habit gets an answer
@@ -265,12 +272,25 @@ pub(crate) struct ResumeArguments {
 /// A job to look at.
 #[derive(Args)]
 pub(crate) struct StatusArguments {
-    /// The job folder [default: the newest one here]
+    /// The job folder [default: the newest one here], or the address of a fleet's database
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+    /// The name of the fleet's job
+    #[arg(long, value_name = "NAME")]
+    pub(crate) job: Option<String>,
     /// Print it as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print it as text or json
+    #[arg(long, value_name = "FORM", value_parser = ["text", "json"], conflicts_with = "json")]
+    pub(crate) format: Option<String>,
+}
+
+impl StatusArguments {
+    /// Whether JSON is wanted.
+    pub(crate) fn wants_json(&self) -> bool {
+        self.json || self.format.as_deref() == Some("json")
+    }
 }
 
 /// A job and a URL of it.
@@ -287,6 +307,9 @@ pub(crate) struct WhyArguments {
 /// A job and what it is told.
 #[derive(Args)]
 pub(crate) struct CtlArguments {
+    /// The name of the fleet's job, with the address of its database in place of DIR
+    #[arg(long, value_name = "NAME")]
+    pub(crate) job: Option<String>,
     /// The job folder [default: the newest one here], the order and its value
     #[arg(value_name = "DIR ORDER VALUE", required = true, num_args = 1..=3,
           allow_negative_numbers = true)]

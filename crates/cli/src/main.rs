@@ -9,6 +9,7 @@ mod exit;
 mod export;
 mod feeder;
 mod flags;
+mod fleet;
 mod inspect;
 mod job;
 mod message;
@@ -32,6 +33,7 @@ use clewline::JobError;
 
 use crate::exit::ExitStatus;
 use crate::flags::{CrawlArguments, InspectArguments, SettingSources, Verb};
+use crate::fleet::FleetDoor;
 use crate::message::{Colour, Speaker};
 use crate::resolve::{Environment, ResolvedSettings, resolve};
 use crate::settings::binding::SettingValue;
@@ -108,6 +110,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
         Verb::Warc(arguments) => warc::warc(&arguments),
         Verb::Serve(arguments) => serve::serve(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
+        Verb::Fleet(arguments) => fleet::fleet(arguments),
         Verb::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut flags::command(), "clewline", &mut text);
@@ -132,7 +135,8 @@ fn run_crawl(arguments: CrawlArguments) -> Result<ExitStatus, Failure> {
         let hint = "clewline example.com, or --input-file with one URL per line";
         return Err(Failure::Usage(vec![problem.with_hint(hint)]));
     }
-    Ok(crawl::crawl(resolved)?)
+    let door = FleetDoor::open(&arguments.fleet, &resolved)?;
+    crawl::crawl(resolved, door.as_ref())
 }
 
 fn run_inspect(arguments: InspectArguments) -> Result<ExitStatus, Failure> {

@@ -34,6 +34,15 @@ pub struct Limits {
     pub host_failures: u32,
 }
 
+impl Limits {
+    /// Takes away the budgets that a fleet counts for all of its members.
+    pub const fn leave_to_fleet(&mut self) {
+        self.pages = None;
+        self.bytes = None;
+        self.time = None;
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

@@ -77,6 +77,20 @@ pub struct HostPace {
     pub delay: Option<Duration>,
 }
 
+impl HostPace {
+    /// The same pace from the first request to the last.
+    pub const fn steady(in_flight: u32, rate: Option<Rate>) -> Self {
+        Self {
+            first_in_flight: in_flight,
+            most_in_flight: in_flight,
+            first_rate: rate,
+            most_rate: rate,
+            load: None,
+            delay: None,
+        }
+    }
+}
+
 /// How a group of hosts, a registrable domain or an address, may be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GroupPace {
@@ -188,14 +202,7 @@ impl Politeness {
 
     fn base() -> Self {
         Self {
-            host: HostPace {
-                first_in_flight: 1,
-                most_in_flight: 1,
-                first_rate: None,
-                most_rate: None,
-                load: None,
-                delay: None,
-            },
+            host: HostPace::steady(1, None),
             domain: GroupPace::UNLIMITED,
             address: GroupPace::UNLIMITED,
             ignore_crawl_delay: false,

@@ -19,6 +19,7 @@ pub mod inspection;
 mod job_file;
 pub mod log;
 pub mod lookup;
+pub mod merge;
 pub mod metadata;
 pub mod pages;
 pub mod previous;

@@ -15,6 +15,7 @@ use crate::report::Tally;
 /// What a crawl does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum State {
     /// It runs.
     Running,

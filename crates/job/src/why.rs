@@ -16,6 +16,7 @@ use crate::record::Record;
 /// What became of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Fate {
     /// It is settled: there is a record.
     Recorded,

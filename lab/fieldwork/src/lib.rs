@@ -1,7 +1,7 @@
 //! Small webs crawled into job folders, for tests of what is made from them.
 //!
-//! Owns how such a crawl is set up, and the comparison of folders by what lies in them. Refuses
-//! to know what is made of a job; only tests depend on it. Invariant: a crawl that fails, or does
+//! Owns how such a crawl is set up, the comparison of folders by what lies in them, and a private
+//! database ([`postgres`]). Refuses to know what is made of a job; only tests depend on it. Invariant: a crawl that fails, or does
 //! not end by itself, is a failure of the test.
 #![warn(missing_docs)]
 #![expect(
@@ -9,6 +9,8 @@
     clippy::missing_panics_doc,
     reason = "what fails here is a failed test"
 )]
+
+pub mod postgres;
 
 use std::collections::BTreeMap;
 use std::fs;

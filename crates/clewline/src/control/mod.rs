@@ -72,6 +72,12 @@ pub enum Change {
 }
 
 impl Change {
+    /// The order that brings it to all members of a fleet.
+    pub fn as_fleet_order(self) -> String {
+        let order = crate::fleet::FleetOrder::Change(self);
+        serde_json::to_string(&order).unwrap_or_default()
+    }
+
     /// Puts the figure into a configuration, or says what is wrong with it.
     pub(crate) fn apply(self, config: &mut Config) -> Result<(), Vec<ConfigProblem>> {
         let (pace, limits) = (&mut config.politeness, &mut config.limits);

@@ -7,16 +7,17 @@ use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use clewline_core::fleet::{FleetJob, KnownView, Shards};
+use clewline_core::fleet::{FleetJob, FleetPlace, KnownView, Mail, ShardId, Shards};
 use clewline_core::frontier::{Frontier, Moment, RootsOnly, Rules};
+use clewline_job::merge::{WORKERS, name_of};
 use tokio::sync::mpsc as pages_channel;
 
 use super::{Crawl, CrawlError, Setup, begin as begin_engine};
 use crate::config::{Config, ConfigProblem};
 use crate::engine::{EngineError, Parts, state};
 use crate::fleet::{
-    Asker, BatchesFile, Committer, DriverParts, FleetDriver, FleetLease, FleetPlace, JournalStore,
-    ShardMap, write_fleet_file,
+    Asker, BatchesFile, Committer, DriverParts, FleetDriver, FleetLease, FleetOrder, JournalStore,
+    ShardMap, pack_mail, write_fleet_file,
 };
 use crate::folder::{JobFolder, io_at, new_seed};
 use crate::job;
@@ -106,15 +107,13 @@ fn worker_folder(config: &Config, worker: u64) -> Result<PathBuf, CrawlError> {
             problem: "is missing: a worker of a fleet keeps what it fetches in a folder".into(),
         }])
     })?;
-    Ok(folder.join("workers").join(format!("{worker:016x}")))
+    Ok(folder.join(WORKERS).join(name_of(worker)))
 }
 
 /// The rules of a member: others count pages, bytes and time for all, and the time that is kept with
 /// hosts is that of the database.
 fn member_rules(mut rules: Rules, config: &Config, clock: u64) -> Rules {
-    rules.limits.pages = None;
-    rules.limits.bytes = None;
-    rules.limits.time = None;
+    rules.limits.leave_to_fleet();
     rules.epoch = clock;
     rules.active_lanes = MemoryPlan::of(config.output.memory.0).active_lanes();
     rules
@@ -141,4 +140,25 @@ fn frontier(
     let told = frontier.hand_out_roots_only(RootsOnly::Yes, Moment::ZERO);
     told.map_err(state)?;
     Ok(frontier)
+}
+
+/// An order and mail that bring the first root of a configuration to a fleet.
+pub(super) fn root_mail(
+    config: &Config,
+    job: &FleetJob,
+) -> Result<(String, ShardId, Vec<u8>), CrawlError> {
+    let Some(root) = config.roots.first() else {
+        return Err(CrawlError::Config(vec![ConfigProblem {
+            setting: "url",
+            problem: "is missing".into(),
+        }]));
+    };
+    let rules = config.rules(job.seed)?;
+    let mut entry = rules.root_entry(root.url.clone());
+    entry.guessed_scheme = root.guessed_scheme;
+    let shard = Shards::new(job.bits).of(entry.key.host());
+    let order = FleetOrder::Root(root.url.to_string());
+    let order = serde_json::to_string(&order).map_err(state)?;
+    let mail = Mail::Url(Box::new(entry));
+    Ok((order, shard, pack_mail(std::iter::once(&mail))))
 }

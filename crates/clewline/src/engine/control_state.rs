@@ -104,6 +104,9 @@ impl<S: Store> Engine<S> {
             return Ok(Err(ControlError::Refused(problems)));
         }
         let mut rules = config.rules(0).map_err(state)?;
+        if self.member.is_some() {
+            rules.limits.leave_to_fleet();
+        }
         if let Some(time) = &mut rules.limits.time {
             // The budget covers all runs, the frontier's clock only this one.
             *time = time.saturating_sub(self.resume_notes.spent);

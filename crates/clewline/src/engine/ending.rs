@@ -19,6 +19,9 @@ impl<S: Store + Send + 'static> Engine<S> {
             self.flush().map(|()| stopped_by)
         });
         self.task_pool.abandon();
+        if let Some(member) = &mut self.member {
+            member.end();
+        }
         let closed = self.log_writer.close();
         if let Some(board) = self.leases.take() {
             board.close();

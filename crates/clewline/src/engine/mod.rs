@@ -583,6 +583,7 @@ impl<S: Store> Engine<S> {
             ..self.meter.measure(now, &self.tally, counts, hold)
         };
         progress.time_left = self.time_left(now, progress.pages_per_second);
+        progress.fleet = self.member.as_ref().map(|member| member.totals());
         self.control_state.note(&mut progress);
         (self.observer)(Event::Progress(&progress));
     }

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use clewline_core::fleet::FleetTotals;
 use clewline_core::frontier::{Counts, Hold, Moment, Note, Work};
 
 use crate::record::Record;
@@ -77,6 +78,8 @@ pub struct Progress {
     pub last_url: Option<String>,
     /// It waits for the word to go on.
     pub paused: bool,
+    /// In a fleet, how many workers there are, and what all of them have done.
+    pub fleet: Option<(u64, FleetTotals)>,
 }
 
 /// Measures rates and the peak of requests in flight.
@@ -142,6 +145,7 @@ impl Meter {
             peak_bytes_in_flight: 0,
             time_left: None,
             hold,
+            fleet: None,
             last_url: self.last_url.take(),
             paused: false,
         }

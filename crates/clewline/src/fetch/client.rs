@@ -30,6 +30,7 @@ use super::proxy::{ProxyKind, ProxySettings};
 use super::silence::Silence;
 use super::wire::{BufferPool, Wire};
 use super::{FetchFailure, Fetcher, Request, Resolution, Response, Timings, tls};
+use crate::CrawlError;
 use crate::config::FetchConfig;
 use crate::exchange::{Recorder, Recording, Secrets};
 
@@ -44,7 +45,7 @@ const PROXY_AUTHENTICATION: u16 = 407;
 /// Why a fetcher can't be made. Each message begins with the setting and holds no secret.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum FetchSetupError {
+pub(crate) enum FetchSetupError {
     /// A header field that can't be sent.
     #[error("header: {name}: {problem}")]
     Header {
@@ -104,12 +105,12 @@ pub struct HttpFetcher {
 impl HttpFetcher {
     /// A fetcher with its own connections and DNS cache. The environment is asked for proxies
     /// if the configuration names none.
-    pub fn new(config: &FetchConfig) -> Result<Self, FetchSetupError> {
+    pub fn new(config: &FetchConfig) -> Result<Self, CrawlError> {
         let vars = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         let proxies = ProxySettings::new(config, vars)?;
-        Self::with_proxies(config, proxies)
+        Ok(Self::with_proxies(config, proxies)?)
     }
 
     pub(super) fn with_proxies(

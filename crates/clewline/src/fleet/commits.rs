@@ -24,6 +24,11 @@ use crate::record::{OutcomeKind, Record};
 /// A log that is longer than that, and than its checkpoint, is shortened.
 const LONG_LOG: u64 = 4 << 20;
 
+/// Of so much mail it is known that it was read; of more, only for a while …
+const MOST_READ: usize = 1 << 16;
+/// … after which no commit that was rolled back is sent again.
+const LONG_AGO: Duration = Duration::from_mins(10);
+
 impl FleetDriver {
     /// A URL reached its end: what it adds to the open batch of its shard.
     pub(super) fn count(&mut self, record: &Record) {
@@ -68,7 +73,7 @@ impl FleetDriver {
         let news = self.is_idle && shards.any(|shard| !self.shown_idle.contains(shard));
         let waits = working.iter().any(|shard| frontier.wants_pages(*shard));
         let wishes = waits && at.now >= self.sealed_at + 4 * self.batch_time;
-        let told = frontier.joined().len() > self.told;
+        let told = !self.untold(frontier).is_empty();
         let mut shards = working.iter();
         let hoards = shards.any(|shard| self.hoards_pages(*shard, frontier));
         has_open || news || wishes || told || hoards
@@ -117,11 +122,16 @@ impl FleetDriver {
             }
         }
         batch.imported = std::mem::take(&mut self.imported);
-        let joined = &frontier.joined()[self.told.min(frontier.joined().len())..];
-        batch.joined = joined.iter().map(ToString::to_string).collect();
-        self.told = frontier.joined().len();
+        batch.joined = self.untold(frontier);
+        self.told.extend(batch.joined.iter().cloned());
         drop(batch);
         self.pending = Some(shared);
+    }
+
+    /// Hosts that joined the scope here, of which others do not hear yet.
+    fn untold(&self, frontier: &Frontier<JournalStore>) -> Vec<String> {
+        let joined = frontier.joined().iter().map(ToString::to_string);
+        joined.filter(|url| !self.told.contains(url)).collect()
     }
 
     fn facts(&mut self, shard: ShardId, frontier: &mut Frontier<JournalStore>) -> ShardFacts {
@@ -188,6 +198,10 @@ impl FleetDriver {
         frontier.know_sent(batch.sent_keys()).map_err(state)?;
         for id in &batch.imported {
             self.has_read.insert(*id, Some(lease_now));
+        }
+        if self.has_read.len() > MOST_READ {
+            let kept = |read: &Option<Moment>| read.is_none_or(|at| at + LONG_AGO > lease_now);
+            self.has_read.retain(|_, read| kept(read));
         }
         for (shard, facts) in &batch.facts {
             self.member.committed(*shard, lease_now);

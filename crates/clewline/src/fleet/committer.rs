@@ -7,12 +7,11 @@
 //! that it had confirmed nothing is committed any more.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use clewline_core::fleet::{Bus, BusError, ShardId, ShardRow};
+use clewline_core::fleet::{Bus, BusError, ShardId, ShardRow, Upload};
 use thiserror::Error;
 
 use super::FleetWord;
@@ -45,17 +44,6 @@ pub(crate) enum CommitFailure {
     #[error(transparent)]
     Store(#[from] StoreError),
 }
-
-/// Brings what the logs hold to a place that outlives the machine; called before each commit with
-/// the folder, the number of the batch and where each log ends.
-pub(crate) type Upload = Box<
-    dyn FnMut(
-            &Path,
-            u64,
-            &[(&'static str, u64)],
-        ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
-        + Send,
->;
 
 /// Commits batches, one after the other.
 pub(crate) struct Committer {
@@ -132,8 +120,9 @@ impl Committer {
             match self.verdict(batch, &rows) {
                 Verdict::Happened => return Ok(rows),
                 Verdict::Lost(shards) => {
-                    let map = &self.map;
-                    shards.iter().for_each(|shard| batch.lose(*shard, map));
+                    for shard in shards {
+                        batch.lose(shard, &self.map);
+                    }
                 }
                 Verdict::Pending => self.lease.wait(AGAIN),
                 Verdict::FellBack => {

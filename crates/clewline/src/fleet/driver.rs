@@ -7,15 +7,15 @@
 //! nothing is handed out while the lease has lapsed or a shard is not held for sure; at most one
 //! batch is on its way.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clewline_core::cookies::CookieJar;
 use clewline_core::fleet::{
-    BusError, Duty, FleetAnswer, FleetJob, FleetMember, FleetRequest, JobPhase, JobView, KnownView,
-    LeaseTimes, MailId, ShardId, ShardRow,
+    BusError, Duty, FleetAnswer, FleetJob, FleetMember, FleetRequest, FleetTotals, JobPhase,
+    JobView, KnownView, LeaseTimes, MailId, ShardId, ShardRow,
 };
 use clewline_core::frontier::{Frontier, JobId, Moment, RootsOnly, Work};
 use clewline_core::key::Key;
@@ -38,13 +38,15 @@ use crate::entry::Entry;
 use crate::record::Record;
 use crate::report::StoppedBy;
 
+/// Rates are averaged over this time.
+const RATE_TIME: Duration = Duration::from_secs(5);
 /// A member looks after its lease at least so often.
 const TURN: Duration = Duration::from_millis(50);
 
 /// What is told to all members of a job, in its order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FleetOrder {
+pub(crate) enum FleetOrder {
     /// Another figure.
     Change(Change),
     /// One more URL to begin with.
@@ -71,6 +73,10 @@ pub(super) enum Leaving {
 }
 
 /// The driver of a member.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says of one question whether its answer is waited for, or is a fact of its own"
+)]
 pub(crate) struct FleetDriver {
     pub(super) member: FleetMember,
     pub(super) times: LeaseTimes,
@@ -87,6 +93,7 @@ pub(crate) struct FleetDriver {
     known: KnownView,
     pub(super) view: JobView,
     viewed_at: Moment,
+    rate: PageRate,
     pub(super) phase: JobPhase,
     pub(super) loading: BTreeMap<ShardId, Loading>,
     pub(super) closing: BTreeSet<ShardId>,
@@ -118,13 +125,32 @@ pub(crate) struct FleetDriver {
     pub(super) is_compacting: bool,
     pub(super) is_idle: bool,
     pub(super) shown_idle: BTreeSet<ShardId>,
-    pub(super) told: usize,
+    /// Hosts that joined the scope, of which all members hear.
+    pub(super) told: HashSet<String>,
     pub(super) must_commit: bool,
     fatal: Option<String>,
     max_bytes: Option<u64>,
     max_time: Option<Duration>,
     is_ending: bool,
     pub(super) turn: FleetTurn,
+}
+
+/// Pages in a second, over the last seconds.
+#[derive(Debug, Default)]
+struct PageRate {
+    at: Moment,
+    pages: u64,
+    per_second: f64,
+}
+
+impl PageRate {
+    fn measure(&mut self, now: Moment, pages: u64) {
+        let time = now.saturating_sub(self.at);
+        if time >= RATE_TIME {
+            self.per_second = pages.saturating_sub(self.pages) as f64 / time.as_secs_f64();
+            (self.at, self.pages) = (now, pages);
+        }
+    }
 }
 
 /// What a driver is made of.
@@ -162,6 +188,7 @@ impl FleetDriver {
             known: KnownView::default(),
             view: JobView::default(),
             viewed_at: Moment::ZERO,
+            rate: PageRate::default(),
             phase: JobPhase::Roots,
             loading: BTreeMap::new(),
             closing: BTreeSet::new(),
@@ -190,7 +217,7 @@ impl FleetDriver {
             is_compacting: false,
             is_idle: false,
             shown_idle: BTreeSet::new(),
-            told: 0,
+            told: HashSet::new(),
             must_commit: false,
             fatal: None,
             max_bytes: parts.max_bytes,
@@ -266,10 +293,10 @@ impl FleetDriver {
                     }
                 }
                 FleetWord::Tenures(tenures) => {
-                    let joined = at.frontier.joined().iter().map(ToString::to_string);
+                    let joined = at.frontier.joined().to_vec();
                     self.has_tenures = true;
                     if let Ok(tenures) = tenures {
-                        let end = Some((tenures, joined.collect()));
+                        let end = Some((tenures, joined));
                         let worker = self.member.id();
                         write_fleet_file(&self.folder, &self.job, worker, end)
                             .map_err(|error| EngineError::Write(error.into()))?;
@@ -311,11 +338,14 @@ impl FleetDriver {
         self.known.joined += view.joined.len() as u64;
         for url in view.joined.iter().flat_map(|url| CrawlUrl::parse(url)) {
             at.frontier.hear_joined(&url);
+            self.told.insert(url.to_string());
         }
-        self.told = self.told.max(at.frontier.joined().len());
         self.known.orders += view.orders.len() as u64;
         for order in &view.orders {
             match serde_json::from_str(order) {
+                // These budgets are counted for all members together.
+                Ok(FleetOrder::Change(Change::MaxBytes(most))) => self.max_bytes = most,
+                Ok(FleetOrder::Change(Change::MaxTime(most))) => self.max_time = most,
                 Ok(FleetOrder::Change(change)) => self.turn.changes.push(change),
                 Ok(FleetOrder::Root(root)) => {
                     if let Ok(root) = CrawlUrl::parse(&root) {
@@ -376,6 +406,8 @@ impl FleetDriver {
         if self.asked > 0 {
             return;
         }
+        self.rate
+            .measure(self.lease.clock.now(), frontier.counts().pages);
         let info = self.info(frontier);
         for request in self.member.poll(self.lease_now()) {
             let renews = matches!(request, FleetRequest::Renew);
@@ -401,6 +433,7 @@ impl FleetDriver {
             "folder": self.folder,
             "in_flight": counts.in_flight,
             "pages": counts.pages,
+            "pages_per_second": self.rate.per_second,
             "shards": frontier.owned_shards().len(),
             "loading": self.loading.len(),
             "seconds": self.lease_now().as_secs(),
@@ -438,7 +471,7 @@ impl FleetDriver {
         self.lease.allow_until(until);
     }
 
-    fn end(&mut self, at: &AtWork<'_, JournalStore>) {
+    fn look_for_end(&mut self, at: &AtWork<'_, JournalStore>) {
         if let Some(why) = self.fatal.take() {
             self.lease.end(&why);
         }
@@ -474,7 +507,7 @@ impl Membership<JournalStore> for FleetDriver {
         self.ask_mail(&at);
         self.watch_budgets(&at);
         self.publish();
-        self.end(&at);
+        self.look_for_end(&at);
         let is_sure = self.is_sure_of_all(at.frontier);
         self.turn.holds = !self.may_work() || !is_sure;
         self.turn.commit = !at.is_writing && is_sure && self.wants_commit(&mut at);
@@ -531,6 +564,14 @@ impl Membership<JournalStore> for FleetDriver {
         now: Moment,
     ) -> Result<(), EngineError> {
         self.batch_counts(frontier, entries, now)
+    }
+
+    fn totals(&self) -> (u64, FleetTotals) {
+        (self.view.members, self.view.totals)
+    }
+
+    fn end(&mut self) {
+        self.lease.end("the crawl has ended here");
     }
 
     fn leave(&mut self, grace: Duration) {

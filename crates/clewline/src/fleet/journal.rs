@@ -19,9 +19,6 @@ use super::sent::SentKeys;
 use super::shard_log::ShardLog;
 use crate::store::{DiskStore, StoreError, moved_rows};
 
-#[cfg(test)]
-mod tests;
-
 /// A batch that is on its way, for the engine and for whoever commits it.
 pub(crate) type SharedBatch = Arc<Mutex<FleetBatch>>;
 

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use clewline_core::cookies::CookieJar;
+use clewline_core::fleet::FleetTotals;
 use clewline_core::frontier::{Frontier, JobId, Moment, Store, Work};
 use clewline_core::url::CrawlUrl;
 
@@ -87,6 +88,12 @@ pub(crate) trait Membership<S: Store>: Send {
         entries: &mut Vec<Entry>,
         now: Moment,
     ) -> Result<(), EngineError>;
+
+    /// How many members there are, and what all of them have done.
+    fn totals(&self) -> (u64, FleetTotals);
+
+    /// The crawl has ended here: nothing is committed any more, and nobody waits for it.
+    fn end(&mut self);
 
     /// The crawl is to end: leaves the fleet, and gives what is in flight so long.
     fn leave(&mut self, grace: Duration);

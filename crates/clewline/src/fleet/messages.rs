@@ -252,9 +252,9 @@ fn pack_keys(bytes: &mut Vec<u8>, keys: &[Key]) {
     for (host, paths) in hosts {
         bytes.extend(host.0.to_be_bytes());
         write_number(bytes, paths.len() as u64);
-        paths
-            .iter()
-            .for_each(|path| bytes.extend(path.to_be_bytes()));
+        for path in paths {
+            bytes.extend(path.to_be_bytes());
+        }
     }
 }
 

@@ -24,30 +24,20 @@ mod worker_folder;
 use std::collections::BTreeMap;
 
 use clewline_core::fleet::{
-    Bus, BusError, DealtAddress, FleetAnswer, FleetJob, JobView, MailRow, ShardId, ShardRow, Tenure,
+    BusError, DealtAddress, FleetAnswer, JobView, MailRow, ShardId, ShardRow, Tenure,
 };
 use clewline_core::frontier::Moment;
 
 pub(crate) use asker::Asker;
 pub(crate) use batch::ShardMap;
-pub(crate) use committer::{Committer, Upload};
-pub use driver::FleetOrder;
-pub(crate) use driver::{DriverParts, FleetDriver};
+pub(crate) use committer::Committer;
+pub(crate) use driver::{DriverParts, FleetDriver, FleetOrder};
 pub(crate) use journal::JournalStore;
 pub(crate) use lease::FleetLease;
 pub(crate) use membership::{AtWork, Membership};
+pub(crate) use messages::{Delta, pack_mail, read_mail};
 use shard_log::ShardLog;
 pub(crate) use worker_folder::{BatchesFile, write_fleet_file};
-
-/// The place of a crawl in a fleet.
-pub struct FleetPlace {
-    /// Which job it is part of.
-    pub job: FleetJob,
-    /// The way to the others.
-    pub bus: Box<dyn Bus>,
-    /// Where results are brought before they count, if they are.
-    pub upload: Option<Upload>,
-}
 
 /// What the driver of a member hears.
 #[derive(Debug)]

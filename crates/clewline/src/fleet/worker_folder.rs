@@ -9,12 +9,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clewline_core::fleet::{FleetJob, Tenure};
-use serde_json::{Map, Value, json};
+use clewline_core::url::CrawlUrl;
+use clewline_job::merge::{BATCHES_FILE, BatchLine, FLEET_FILE, FORMAT, FleetFile};
 
 use crate::durable;
-
-const BATCHES: &str = "batches.jsonl";
-const FLEET: &str = "fleet.json";
 
 /// The file with the ends of batches.
 #[derive(Debug)]
@@ -25,7 +23,7 @@ pub(crate) struct BatchesFile {
 
 impl BatchesFile {
     pub(crate) fn create(folder: &Path) -> io::Result<Self> {
-        let path = folder.join(BATCHES);
+        let path = folder.join(BATCHES_FILE);
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         durable::sync_folder(folder)?;
         Ok(Self {
@@ -42,12 +40,7 @@ impl BatchesFile {
     /// Notes where the logs end after a batch. A batch that is written again has a second line,
     /// which counts.
     pub(crate) fn append(&mut self, batch: u64, offsets: &[(&'static str, u64)]) -> io::Result<()> {
-        let mut line = Map::new();
-        line.insert("batch".into(), Value::from(batch));
-        for (name, offset) in offsets {
-            line.insert((*name).into(), Value::from(*offset));
-        }
-        let mut line = Value::Object(line).to_string();
+        let mut line = serde_json::to_string(&BatchLine::new(batch, offsets))?;
         line.push('\n');
         self.file.write_all(line.as_bytes())?;
         self.file.sync_data()
@@ -59,12 +52,17 @@ pub(crate) fn write_fleet_file(
     folder: &Path,
     job: &FleetJob,
     worker: u64,
-    end: Option<(Vec<Tenure>, Vec<String>)>,
+    end: Option<(Vec<Tenure>, Vec<CrawlUrl>)>,
 ) -> io::Result<()> {
     let (tenures, joined) = end.unzip();
-    let file = json!({
-        "job": job.name, "worker": worker, "seed": job.seed, "bits": job.bits,
-        "format": job.format, "tenures": tenures, "joined": joined,
-    });
-    durable::write(&folder.join(FLEET), &serde_json::to_vec_pretty(&file)?)
+    let file = FleetFile {
+        job: job.name.clone(),
+        worker,
+        seed: job.seed,
+        bits: job.bits,
+        format: FORMAT,
+        tenures,
+        joined,
+    };
+    durable::write(&folder.join(FLEET_FILE), &serde_json::to_vec_pretty(&file)?)
 }

@@ -5,6 +5,7 @@
 //! for as long as one likes. URLs, robots.txt and cookies have theirs in the core.
 
 pub mod extract;
+pub mod fleet;
 pub mod http1;
 #[cfg(any(test, feature = "oracle"))]
 pub mod tokenizer;

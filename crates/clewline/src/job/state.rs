@@ -3,12 +3,14 @@
 //! Owns the order of it: archive, logs, then a store of its own beside the damaged one, which
 //! takes its place when it is whole. The archive holds every line and every link of a crawl, so
 //! what was settled is known again and what was found waits again. Cookies, the time spent and
-//! what hosts and traps had taught are lost. Whoever is interrupted begins anew.
+//! what hosts and traps had taught are lost. Whoever is interrupted begins anew. What a fleet did has
+//! no state of its own either; its merged job gets one of its records alone, since all of it ended.
 
 use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use clewline_core::frontier::{
     Frontier, Moment, Offers, Rules, Sealed as _, SettledUrl, Store as _,
@@ -22,16 +24,18 @@ use crate::clock::timestamp;
 use crate::config::Config;
 use crate::crawl::CrawlError;
 use crate::durable;
-use crate::engine::{FRONTIER_NOTE, JOB_NOTE, STARTED_NOTE};
-use crate::folder::{FolderError, JobFolder, TAILS};
+use crate::engine::{FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE};
+use crate::folder::{FolderError, JobFolder, STATE, TAILS, make_private};
 use crate::log::archive::{self, Position, Tails};
 use crate::log::{Offset, links, urls};
 use crate::memory::MemoryPlan;
 use crate::rebuild;
 use crate::record::{OutcomeKind, Record};
 use crate::store::DiskStore;
+use crate::stored::{JobError, StoredJob};
 use crate::warc_metadata::Noted;
 use crate::witness::{Testimony, Witness};
+use clewline_job::merge::MergeDraft;
 use clewline_job::rebuild::RebuildError;
 
 use super::io_at;
@@ -61,19 +65,58 @@ pub(super) fn make_again(
     let mut replay = Replay {
         frontier: Frontier::new(rules.clone(), store),
         keyer: rules.keyer.clone(),
+        job: folder.id(),
         root_hops: HashSet::new(),
         started_at: None,
+        joined: Vec::new(),
         lines: 0,
     };
-    replay.run(folder, config)?;
+    replay.records(folder.path(), config)?;
+    rebuild::each_line(folder.path(), |noted| replay.offer(noted))?;
     let (settled, waiting) = (replay.lines, replay.frontier.counts().todo());
-    replay.commit(folder, &offsets(folder, end)?)?;
+    replay.commit(&offsets(folder.path(), end)?, Vec::new())?;
     drop(replay);
     swap_in(folder, &place).map_err(|source| io_at(&state, source))?;
     Ok(format!(
         "the state was made again from the archive: {}, {waiting} waiting",
         counted(settled, "URL"),
     ))
+}
+
+/// Makes the state of a merged job, of which there was none: everything it let in has a record.
+pub(crate) fn make_of_records(draft: &MergeDraft<'_>) -> Result<(), CrawlError> {
+    let unread = |error: JobError| match error {
+        JobError::Folder(error) => CrawlError::Folder(error),
+        other => io_at(draft.folder, io::Error::other(other.to_string())).into(),
+    };
+    let job = StoredJob::read(draft.folder).map_err(unread)?;
+    let rules = job.rules().map_err(unread)?;
+    let state = draft.folder.join(STATE);
+    make_private(&state)?;
+    let plan = MemoryPlan::of(job.config.output.memory.0);
+    let store = DiskStore::open(&state.join("store"), rules.keyer.clone(), plan)?;
+    let mut replay = Replay {
+        keyer: rules.keyer.clone(),
+        frontier: Frontier::new(rules, store),
+        job: format!("{:016x}", job.seed),
+        root_hops: HashSet::new(),
+        started_at: Some(draft.report.facts.started_at.clone()),
+        joined: draft.joined.to_vec(),
+        lines: 0,
+    };
+    replay.records(draft.folder, &job.config)?;
+    let warcs = draft.folder.join(archive::FOLDER);
+    let end = archive::last_end(&warcs).map_err(|source| io_at(&warcs, source))?;
+    let offsets = offsets(draft.folder, end)?;
+    let spent = Duration::try_from_secs_f64(draft.report.facts.seconds).unwrap_or_default();
+    let tally = (&draft.report.tally, offsets[0].1);
+    let notes = vec![(SPENT_NOTE, as_json(&spent)), (TALLY_NOTE, as_json(&tally))];
+    replay.commit(&offsets, notes)?;
+    drop(replay);
+    let witnessed = Witness::create(&state).and_then(|()| Witness::open(&state));
+    let mut witness = witnessed.map_err(|source| io_at(&state, source))?;
+    witness.saw(&offsets);
+    Ok(())
 }
 
 /// Cuts what no commit vouches for off the archive and records what is lost of it.
@@ -93,8 +136,7 @@ fn restore_archive(folder: &JobFolder) -> Result<Position, CrawlError> {
     Ok(repaired.end)
 }
 
-fn offsets(folder: &JobFolder, end: Position) -> Result<[(&'static str, u64); 3], FolderError> {
-    let path = folder.path();
+fn offsets(path: &Path, end: Position) -> Result<[(&'static str, u64); 3], FolderError> {
     Ok([
         (urls::NAME, length_of(&path.join(urls::FILE))?),
         (links::NAME, length_of(&path.join(links::FILE))?),
@@ -120,28 +162,33 @@ fn swap_in(folder: &JobFolder, place: &Path) -> io::Result<()> {
 struct Replay {
     frontier: Frontier<DiskStore>,
     keyer: Keyer,
+    /// The identity of the job.
+    job: String,
     /// Roots and hops of their redirects that led on.
     root_hops: HashSet<Key>,
     started_at: Option<String>,
+    /// Hosts that joined the scope, where the records alone do not say it.
+    joined: Vec<CrawlUrl>,
     lines: usize,
 }
 
 impl Replay {
-    fn run(&mut self, folder: &JobFolder, config: &Config) -> Result<(), CrawlError> {
+    /// Takes every URL with a record for settled.
+    fn records(&mut self, folder: &Path, config: &Config) -> Result<(), CrawlError> {
         for root in &config.roots {
             self.frontier.know_root(&root.url);
         }
-        let path = folder.path().join(urls::FILE);
+        let path = folder.join(urls::FILE);
         let at = |source| FolderError::of_reading(&path, source);
         for record in urls::records(&path).map_err(at)? {
             let settled = self.settled(record.map_err(at)?);
             self.frontier.replay(&settled, Moment::ZERO)?;
             self.lines += 1;
-            self.commit_some(folder)?;
+            self.commit_some()?;
         }
         self.know_fallen_back(config)?;
         self.root_hops.clear();
-        rebuild::each_line(folder.path(), |noted| self.offer(folder, noted))
+        Ok(())
     }
 
     /// A root that was typed without a scheme and settled over http is not tried over https.
@@ -157,14 +204,14 @@ impl Replay {
         Ok(())
     }
 
-    fn offer(&mut self, folder: &JobFolder, noted: Noted) -> Result<(), CrawlError> {
+    fn offer(&mut self, noted: Noted) -> Result<(), CrawlError> {
         let mut offers = Offers::default();
         for link in &noted.links {
             offers.push(link.by_ref(), self.keyer.key(&link.url));
         }
         let settled = self.settled(noted.record);
         self.frontier.replay_links(&settled, offers, Moment::ZERO)?;
-        self.commit_some(folder)
+        self.commit_some()
     }
 
     fn settled(&mut self, record: Record) -> SettledUrl {
@@ -191,25 +238,29 @@ impl Replay {
         }
     }
 
-    fn commit_some(&mut self, folder: &JobFolder) -> Result<(), CrawlError> {
+    fn commit_some(&mut self) -> Result<(), CrawlError> {
         if self.frontier.open_size() < BATCH {
             return Ok(());
         }
-        self.commit(folder, &[])
+        self.commit(&[], Vec::new())
     }
 
     fn commit(
         &mut self,
-        folder: &JobFolder,
         offsets: &[(&'static str, u64)],
+        more: Vec<(&'static str, Vec<u8>)>,
     ) -> Result<(), CrawlError> {
-        let state = self.frontier.state();
+        let mut state = self.frontier.state();
+        if !self.joined.is_empty() {
+            state.joined.clone_from(&self.joined);
+        }
         let started_at = self.started_at.clone().unwrap_or_else(timestamp);
-        let notes = vec![
+        let mut notes = vec![
             (FRONTIER_NOTE, as_json(&state)),
             (STARTED_NOTE, as_json(&started_at)),
-            (JOB_NOTE, as_json(&folder.id())),
+            (JOB_NOTE, as_json(&self.job)),
         ];
+        notes.extend(more);
         self.frontier.seal(notes)?.commit(offsets)?;
         self.frontier.committed();
         Ok(())

@@ -13,7 +13,7 @@ mod queue;
 mod range;
 mod survey;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;

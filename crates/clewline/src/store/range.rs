@@ -270,10 +270,12 @@ pub(crate) fn moved_rows<'a>(
             .or_default()
             .push(entry);
     }
-    let queues = hosts.into_iter().flat_map(|((host, rank), entries)| {
+    let waiting = hosts.into_iter().flat_map(|((host, rank), entries)| {
         let rows = entries.chunks(ROW_ENTRIES as usize).map(|entries| {
             let mut packer = Packer::default();
-            entries.iter().for_each(|entry| packer.push(entry));
+            for entry in entries {
+                packer.push(entry);
+            }
             packer.into_bytes()
         });
         let rows = rows.map(|packed| MovedRow::Queue {
@@ -288,7 +290,7 @@ pub(crate) fn moved_rows<'a>(
         let row = serde_json::to_vec(row).unwrap_or_default();
         MovedRow::Lane(*host, row)
     });
-    queues.chain(lanes)
+    waiting.chain(lanes)
 }
 
 /// The keys of a range of hosts.

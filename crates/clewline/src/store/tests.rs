@@ -30,7 +30,7 @@ pub(super) fn entry(host: u8, page: u32, depth: u32) -> QueueEntry {
 }
 
 /// A link that nothing is special about.
-pub(super) fn plain_entry(keyer: &Keyer, url: CrawlUrl, depth: u32) -> QueueEntry {
+pub(crate) fn plain_entry(keyer: &Keyer, url: CrawlUrl, depth: u32) -> QueueEntry {
     QueueEntry {
         key: keyer.key(&url),
         url,

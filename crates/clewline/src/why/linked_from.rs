@@ -14,6 +14,7 @@ use clewline_core::outcome::SkipReason;
 use clewline_core::url::CrawlUrl;
 use clewline_job::lookup::Sources;
 use clewline_job::previous::IndexedArchive;
+use clewline_job::report::figures;
 
 use crate::record::Record;
 
@@ -84,6 +85,7 @@ impl LinksTo<'_> {
 /// What stands against the links to a URL, in words.
 fn words(reasons: &[SkipReason], is_all: bool, depth: u32) -> String {
     let count = reasons.len();
+    let depth = figures::plural(depth.into(), "link");
     let mut kinds = Vec::new();
     for reason in reasons {
         if !kinds.contains(reason) {
@@ -100,10 +102,10 @@ fn words(reasons: &[SkipReason], is_all: bool, depth: u32) -> String {
     if let [only] = kinds[..] {
         return match only {
             SkipReason::Depth if is_all => {
-                format!("all pages that link to it are {depth} links deep")
+                format!("all pages that link to it are {depth} deep")
             }
             SkipReason::Depth => {
-                format!("{} that link to it are {depth} links deep", first("page"))
+                format!("{} that link to it are {depth} deep", first("page"))
             }
             SkipReason::Nofollow => format!("{} to it are marked nofollow", first("link")),
             SkipReason::OutOfScope => {
@@ -119,7 +121,7 @@ fn words(reasons: &[SkipReason], is_all: bool, depth: u32) -> String {
             _ => ("are", "on pages"),
         };
         let what = match kind {
-            SkipReason::Depth => format!("{on} {depth} links deep"),
+            SkipReason::Depth => format!("{on} {depth} deep"),
             SkipReason::Nofollow => "marked nofollow".to_owned(),
             SkipReason::OutOfScope => format!("{on} fetched only as part of another"),
             other => format!("refused because {}", other.about()),
@@ -218,14 +220,14 @@ mod tests {
             assert_eq!(why.rule.as_deref(), Some(rule), "{path}");
         };
         let (deep, marked) = (
-            "all pages that link to it are 1 links deep",
+            "all pages that link to it are 1 link deep",
             "the links to it are marked nofollow",
         );
         check("/deep", Depth, deep);
         check("/quiet", Nofollow, marked);
         check("/marked", Nofollow, marked);
         check("/behind", Nofollow, marked);
-        let both = "of the links to it, 1 is marked nofollow, 1 is on a page 1 links deep";
+        let both = "of the links to it, 1 is marked nofollow, 1 is on a page 1 link deep";
         check("/both", Nofollow, both);
         fs::remove_file(folder.join("archive/index.cdxj")).unwrap();
         check("/deep", Depth, deep);

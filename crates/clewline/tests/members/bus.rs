@@ -16,7 +16,7 @@ use clewline_core::fleet::{
 use clewline_core::frontier::{AddressUse, ShardCounts};
 use clewline_core::politeness::GroupPace;
 
-struct Row {
+struct Kept {
     row: ShardRow,
     is_claimed: bool,
     wants: bool,
@@ -29,7 +29,7 @@ struct Row {
 struct State {
     job: FleetJob,
     begun: Instant,
-    rows: BTreeMap<ShardId, Row>,
+    rows: BTreeMap<ShardId, Kept>,
     seen: BTreeMap<u64, Instant>,
     mail: BTreeMap<MailId, Vec<u8>>,
     tenures: Vec<Tenure>,
@@ -63,7 +63,7 @@ impl MemoryBus {
                 counts: ShardCounts::default(),
                 log_bytes: (0, 0),
             };
-            let row = Row {
+            let row = Kept {
                 row,
                 is_claimed: false,
                 wants: false,
@@ -235,9 +235,9 @@ impl State {
     }
 
     fn view_for(&self, worker: u64) -> FleetView {
-        let shown = |row: &Row| (row.row.shard, row.row.fence);
+        let shown = |row: &Kept| (row.row.shard, row.row.fence);
         let rows = self.rows.values();
-        let is_free = |row: &&Row| row.row.worker.is_none_or(|owner| !self.is_live(owner));
+        let is_free = |row: &&Kept| row.row.worker.is_none_or(|owner| !self.is_live(owner));
         FleetView {
             members: self.seen.keys().filter(|id| self.is_live(**id)).count(),
             free: rows.clone().filter(is_free).map(shown).collect(),
@@ -254,7 +254,7 @@ impl State {
         let is_spent = self.pages_left.unwrap_or(0) + grants == 0;
         let all_claimed = rows.clone().all(|row| row.is_claimed);
         let started =
-            |row: &Row| row.row.fence.head > 0 && row.row.counts.roots_todo == 0 && row.is_claimed;
+            |row: &Kept| row.row.fence.head > 0 && row.row.counts.roots_todo == 0 && row.is_claimed;
         let phase = self.phase;
         match phase {
             JobPhase::Roots if all_claimed && self.pages_left.is_some() && is_spent => {
@@ -265,8 +265,7 @@ impl State {
                 self.phase = JobPhase::Run;
             }
             JobPhase::Run | JobPhase::LastCall => {
-                let is_quiet =
-                    |row: &Row| row.idle_in == Some(phase) && (!row.wants || is_spent);
+                let is_quiet = |row: &Kept| row.idle_in == Some(phase) && (!row.wants || is_spent);
                 if rows.clone().all(is_quiet) && self.mail.is_empty() {
                     self.phase = if phase == JobPhase::Run {
                         JobPhase::LastCall
@@ -292,7 +291,10 @@ impl State {
             row.row.fence.head += 1;
             row.row.batch = commit.batch;
             row.row.counts = part.counts;
-            assert_eq!(part.counts.todo(), part.counts.admitted - part.counts.settled);
+            assert_eq!(
+                part.counts.todo(),
+                part.counts.admitted - part.counts.settled
+            );
             row.row.log_bytes.1 += part.delta.len() as u64;
             row.log.push(LogPart {
                 seq: row.row.fence.head,

@@ -6,12 +6,12 @@ mod bus;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clewline::{Crawl, FleetPlace, Running, Summary};
+use clewline::{Crawl, Running};
 use clewline_core::address::Cidr;
-use clewline_core::fleet::{FleetJob, Shards};
+use clewline_core::fleet::{FleetJob, FleetPlace, Shards};
 use clewline_job::config::{Config, Reach, Root};
 use clewline_job::log::{records, urls};
 use clewline_job::record::Record;
@@ -69,10 +69,9 @@ fn start(config: &Config, folder: &Path, job: &FleetJob, bus: &MemoryBus) -> Run
     Crawl::from_config(config).fleet(place).run().unwrap()
 }
 
-fn end(running: Running) -> Summary {
+fn end(running: Running) {
     let summary = running.wait().unwrap();
     assert!(summary.error.is_none(), "{:?}", summary.error);
-    summary
 }
 
 /// The records that count, by URL.
@@ -148,7 +147,9 @@ fn differences<T: PartialEq + std::fmt::Debug>(
     other: &BTreeMap<String, T>,
 ) -> Vec<String> {
     let urls: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
-    let urls = urls.into_iter().filter(|url| one.get(*url) != other.get(*url));
+    let urls = urls
+        .into_iter()
+        .filter(|url| one.get(*url) != other.get(*url));
     urls.map(|url| format!("{url}: {:?} / {:?}", one.get(url), other.get(url)))
         .collect()
 }
@@ -212,7 +213,7 @@ fn members_that_come_and_go_lose_nothing_and_count_nothing_twice() {
     let folders = [at("a"), at("b"), at("c")];
     end(second);
     end(third);
-    let folders: Vec<&Path> = folders.iter().map(|folder| folder.as_path()).collect();
+    let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
     let counted = verdicts(&counted(&folders, &job, &bus));
     assert_eq!(differences(&expected, &counted), Vec::<String>::new());
     let totals = bus.totals();
@@ -230,8 +231,10 @@ fn a_budget_of_pages_is_reached_exactly_by_all_members_together() {
     let bus = MemoryBus::new(job.clone());
     let folders = ["a", "b", "c"].map(|name| folder.path().join(name));
     let members = folders.each_ref().map(|at| start(&config, at, &job, &bus));
-    members.into_iter().for_each(|member| drop(end(member)));
-    let folders: Vec<&Path> = folders.iter().map(|folder| folder.as_path()).collect();
+    for member in members {
+        end(member);
+    }
+    let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
     let counted = counted(&folders, &job, &bus);
     let pages = counted.values().filter(|record| {
         record.outcome == clewline_job::record::OutcomeKind::Fetched && record.kind.is_page()
@@ -259,7 +262,11 @@ fn what_is_ordered_reaches_every_member() {
     bus.order(r#"{"change":{"rate":500.0}}"#);
     bus.pause(false);
     let rate = |member: &Running| member.control().status().unwrap().figures.rate;
-    until("faster", || members.iter().all(|one| rate(one) == Some(500.0)));
-    members.into_iter().for_each(|member| drop(end(member)));
+    until("faster", || {
+        members.iter().all(|one| rate(one) == Some(500.0))
+    });
+    for member in members {
+        end(member);
+    }
     assert_eq!(bus.totals().settled, bus.totals().admitted);
 }

@@ -14,9 +14,11 @@ use crate::settings::binding::SettingValue;
 use crate::settings::file::FileSettings;
 use crate::settings::layer::{Layer, SettingOrigin};
 use crate::settings::problem::Problem;
-use crate::{Failure, write_out};
+use crate::{Failure, fleet, write_out};
 
 const PLAIN: [&str; 3] = ["pause", "continue", "stop"];
+/// What takes a URL.
+const ADD: &str = "add";
 const FIGURES: [&str; 8] = [
     "rate",
     "delay",
@@ -31,20 +33,27 @@ const FIGURES: [&str; 8] = [
 const UNLIMITED: &str = "unlimited";
 
 /// What a crawl is told.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Order {
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Order {
     Pause,
     Continue,
     Stop,
     Change(Change),
+    /// One more root.
+    Add(String),
 }
 
 /// Tells the crawl, and says what comes of it.
 pub(crate) fn ctl(arguments: &CtlArguments) -> Result<ExitStatus, Failure> {
     let (named, words) = split(&arguments.words);
+    if let Some(address) = fleet::address(named.as_deref()) {
+        let order = read(words).map_err(Failure::Usage)?;
+        let told = fleet::order(address, arguments.job.as_deref(), &order)?;
+        return write_out(&format!("{told}\n"));
+    }
     let order = read(words).map_err(Failure::Usage)?;
     let job = super::open(named)?;
-    let told = obeyed(order, &job)?;
+    let told = obeyed(&order, &job)?;
     write_out(&format!("{told}\n"))
 }
 
@@ -66,7 +75,7 @@ fn is_folder(first: &str, rest: &[String]) -> bool {
 }
 
 fn is_word(text: &str) -> bool {
-    PLAIN.contains(&text) || FIGURES.contains(&text)
+    PLAIN.contains(&text) || FIGURES.contains(&text) || text == ADD
 }
 
 fn read(words: &[String]) -> Result<Order, Vec<Problem>> {
@@ -95,6 +104,8 @@ fn read(words: &[String]) -> Result<Order, Vec<Problem>> {
         ("pause", None) => Ok(Order::Pause),
         ("continue", None) => Ok(Order::Continue),
         ("stop", None) => Ok(Order::Stop),
+        (ADD, Some(url)) => Ok(Order::Add(url.to_owned())),
+        (ADD, None) => Err(problem("add needs a URL".into())),
         (word, Some(_)) if PLAIN.contains(&word) => Err(problem(format!("{word} takes no value"))),
         (word, None) if known.is_some() => {
             Err(problem(format!("{word} needs a value, as --{word} does")))
@@ -110,7 +121,7 @@ fn read(words: &[String]) -> Result<Order, Vec<Problem>> {
 }
 
 fn all() -> Vec<&'static str> {
-    PLAIN.into_iter().chain(FIGURES).collect()
+    PLAIN.into_iter().chain(FIGURES).chain([ADD]).collect()
 }
 
 /// Reads a value as the flag of the same name does, with its range.
@@ -135,7 +146,7 @@ fn figure(word: &'static str, value: &str) -> Result<Change, Vec<Problem>> {
     change.ok_or_else(|| vec![Problem::new("ctl", format!("{word} needs a value"))])
 }
 
-fn obeyed(order: Order, job: &StoredJob) -> Result<String, Failure> {
+fn obeyed(order: &Order, job: &StoredJob) -> Result<String, Failure> {
     let done = match order {
         Order::Pause => job
             .pause()
@@ -145,8 +156,15 @@ fn obeyed(order: Order, job: &StoredJob) -> Result<String, Failure> {
             "stopping: requests in flight may finish; `clewline resume` continues later".into()
         }),
         Order::Change(change) => job
-            .change(change)
+            .change(*change)
             .map(|()| format!("{change}, from now on and in later runs (job.toml)")),
+        Order::Add(_) => {
+            let message =
+                "add works for a fleet; a crawl of one machine takes its roots at the start";
+            let hint = "give the URL to `clewline crawl` with --rescope";
+            let problem = Problem::new("ctl", message).with_hint(hint);
+            return Err(Failure::Usage(vec![problem]));
+        }
     };
     done.map_err(Failure::Job)
 }

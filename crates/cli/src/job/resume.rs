@@ -59,12 +59,19 @@ pub(crate) fn resume(arguments: ResumeArguments) -> Result<ExitStatus, Failure> 
         return Ok(views::update(&job.path, output, resolved.options));
     }
     missing(&resolved.config).map_err(Failure::Usage)?;
-    Ok(crawl::crawl(resolved)?)
+    crawl::crawl(resolved, None)
 }
 
 /// The stored configuration with the flags over it.
 fn combined(flags: Layer, job: &StoredJob) -> Result<ResolvedSettings, Vec<Problem>> {
-    let stored = &job.config;
+    let mut resolved = over_stored(flags, &job.config)?;
+    resolved.config.output.folder = Some(job.path.clone());
+    resolved.config.output.in_memory = job.config.output.in_memory;
+    Ok(resolved)
+}
+
+/// A configuration that was stored, without its folder, with flags over it.
+pub(crate) fn over_stored(flags: Layer, stored: &Config) -> Result<ResolvedSettings, Vec<Problem>> {
     let lower = FileSettings {
         layer: Layer::of_job(stored),
         hosts: Vec::new(),
@@ -95,13 +102,11 @@ fn combined(flags: Layer, job: &StoredJob) -> Result<ResolvedSettings, Vec<Probl
             given.clone_from(kept);
         }
     }
-    config.output.folder = Some(job.path.clone());
-    config.output.in_memory = stored.output.in_memory;
     Ok(resolved)
 }
 
 /// Secrets are not kept, and must be given again.
-fn missing(config: &Config) -> Result<(), Vec<Problem>> {
+pub(crate) fn missing(config: &Config) -> Result<(), Vec<Problem>> {
     let withheld = config.withheld();
     let problems: Vec<Problem> = withheld
         .iter()

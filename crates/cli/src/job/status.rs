@@ -13,7 +13,7 @@ use crate::exit::ExitStatus;
 use crate::flags::StatusArguments;
 use crate::message::shown;
 use crate::progress::render::{amount, clock, decimal};
-use crate::{Failure, write_out};
+use crate::{Failure, fleet, write_out};
 
 /// Hosts that the table shows; `--json` has more.
 const MOST_HOSTS: usize = 10;
@@ -22,9 +22,12 @@ const LEAST_SHARE: u64 = 1;
 
 /// Prints how the crawl stands.
 pub(crate) fn status(arguments: &StatusArguments) -> Result<ExitStatus, Failure> {
+    if let Some(address) = fleet::address(arguments.dir.as_deref()) {
+        return fleet::status(address, arguments);
+    }
     let job = super::open(arguments.dir.clone())?;
     let status = job.status().map_err(Failure::Job)?;
-    if arguments.json {
+    if arguments.wants_json() {
         return write_out(&(serde_json::to_string(&status)? + "\n"));
     }
     let name = shown(&job.path.to_string_lossy()).into_owned();

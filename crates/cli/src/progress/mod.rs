@@ -45,6 +45,8 @@ pub(crate) struct Snapshot {
     /// What it waits for, "held to 10/s by politeness; your own site? --speed fast".
     pub(crate) waiting: Option<String>,
     pub(crate) hosts_active: u64,
+    /// What the whole fleet has done, "fleet of 4: 12,345 done, 678 queued".
+    pub(crate) fleet: Option<String>,
     pub(crate) last_url: Option<String>,
 }
 

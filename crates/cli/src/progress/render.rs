@@ -40,6 +40,9 @@ pub(super) fn render(snapshot: &Snapshot, width: usize, in_colour: bool) -> Vec<
             .part(Ink::Plain, &memory(snapshot))
             .finish(),
     ];
+    if let Some(fleet) = &snapshot.fleet {
+        lines.push(new_line().part(Ink::Plain, fleet).finish());
+    }
     if let Some(url) = &snapshot.last_url {
         lines.push(new_line().part(Ink::Faint, &shown(url)).finish());
     }
@@ -104,6 +107,7 @@ pub(super) fn line(snapshot: &Snapshot) -> String {
         format!("{}/s", amount(snapshot.bytes_per_second)),
         problems(snapshot),
         left(snapshot.eta),
+        snapshot.fleet.clone().unwrap_or_default(),
         snapshot
             .waiting
             .as_deref()

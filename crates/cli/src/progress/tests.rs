@@ -16,6 +16,7 @@ fn busy() -> Snapshot {
         eta: Some(Duration::from_mins(125)),
         waiting: Some("held to 10/s by politeness; your own site? --speed fast".to_owned()),
         hosts_active: 2,
+        fleet: None,
         last_url: Some("https://example.com/\u{1b}[2J/evil".to_owned()),
     }
 }
@@ -82,4 +83,15 @@ fn colour_changes_no_width_and_no_line_is_too_wide() {
         }
         assert!(coloured.concat().contains("\x1b[1m"));
     }
+}
+
+#[test]
+fn a_worker_shows_its_fleet() {
+    let snapshot = Snapshot {
+        fleet: Some("fleet of 4: 12,345 done, 678 queued".to_owned()),
+        ..busy()
+    };
+    let shown = render(&snapshot, 80, false);
+    assert_eq!(shown[3], "fleet of 4: 12,345 done, 678 queued");
+    assert!(line(&snapshot).contains("fleet of 4"));
 }

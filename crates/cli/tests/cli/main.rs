@@ -16,6 +16,7 @@ mod folders;
 mod index_kills;
 #[cfg(unix)]
 mod jobs;
+mod merged;
 mod place;
 mod replay;
 mod report;

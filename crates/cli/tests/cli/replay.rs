@@ -13,13 +13,13 @@ use terrarium::{Page, Site};
 use crate::place::{HOST, Place, web_of};
 
 /// A server that ends with the test.
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
     address: String,
 }
 
 impl Serving {
-    fn new(place: &Place, line: &[&str]) -> Self {
+    pub(crate) fn new(place: &Place, line: &[&str]) -> Self {
         let line = [&["serve", "--port", "0"], line].concat();
         let mut child = place.command(&line).stdout(Stdio::piped()).spawn().unwrap();
         let mut first = String::new();
@@ -35,7 +35,7 @@ impl Serving {
     }
 
     /// The head and the body of an answer.
-    fn ask(&self, target: &str) -> (String, Vec<u8>) {
+    pub(crate) fn ask(&self, target: &str) -> (String, Vec<u8>) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let host = &self.address;
         write!(stream, "GET {target} HTTP/1.0\r\nHost: {host}\r\n\r\n").unwrap();

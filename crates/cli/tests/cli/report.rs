@@ -153,7 +153,7 @@ fn verbose_tells_each_url() {
     let detailed = lines("-vv");
     assert_eq!(
         detailed[1],
-        "200 http://127.0.0.1:PORT/a (text/html, 38 bytes, # ms, 1 of 1 links new, depth 1, \
+        "200 http://127.0.0.1:PORT/a (text/html, 38 bytes, # ms, 1 of 1 link new, depth 1, \
          from http://127.0.0.1:PORT/)"
     );
     assert!(

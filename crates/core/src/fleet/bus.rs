@@ -6,6 +6,7 @@
 //! still stands where its member believes; an error says nothing about what happened.
 
 use std::net::IpAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -241,6 +242,27 @@ pub struct Tenure {
     pub batches: Option<(u64, u64)>,
     /// Pages that those batches brought.
     pub pages: u64,
+}
+
+/// Brings what the logs of a member hold to a place that outlives its machine. Called before each
+/// commit, with the folder of the member, the number of the batch and where each log ends.
+pub type Upload = Box<
+    dyn FnMut(
+            &Path,
+            u64,
+            &[(&'static str, u64)],
+        ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+        + Send,
+>;
+
+/// The place of a crawl in a fleet.
+pub struct FleetPlace {
+    /// Which job it is part of.
+    pub job: FleetJob,
+    /// The way to the others.
+    pub bus: Box<dyn Bus>,
+    /// Where results are brought before they count, if they are.
+    pub upload: Option<Upload>,
 }
 
 /// The engine that members of a fleet share, as one of them sees it: a connection to one job.

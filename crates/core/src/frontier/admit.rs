@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::entry::{Attempts, Chain, Class, QueueEntry, Ticket};
+use super::entry::{Class, QueueEntry};
 use super::job::{Admission, Answer, Offer};
 use super::lane::OriginRobots;
 use super::pace::Moment;
@@ -26,11 +26,9 @@ impl<S: Store> Frontier<S> {
         guessed_scheme: bool,
         now: Moment,
     ) -> Result<Admission, S::Error> {
-        let key = self.rules.keyer.key(&url);
         self.join_scope(&url);
-        self.roots.add(key.host());
-        let mut entry = self.entry(Link::new(url, LinkKind::Root), key);
-        entry.root = true;
+        let mut entry = self.rules.root_entry(url);
+        self.roots.add(entry.key.host());
         entry.guessed_scheme = guessed_scheme;
         self.enter(entry, now)
     }
@@ -243,29 +241,7 @@ impl<S: Store> Frontier<S> {
     }
 
     pub(super) fn entry(&self, link: Link, key: Key) -> QueueEntry {
-        QueueEntry {
-            url: link.url,
-            key,
-            kind: link.kind,
-            depth: 0,
-            found_on: None,
-            lastmod: link.lastmod,
-            tries: 0,
-            wire: 0,
-            hops_left: self.rules.limits.redirects,
-            nesting: 0,
-            root: false,
-            guessed_scheme: false,
-            guessed_sitemap: false,
-            was_cut: false,
-            chain: None::<Box<Chain>>,
-            earlier: Vec::new(),
-            attempts: Attempts::default(),
-            class: Class::Normal,
-            unvouched: false,
-            repeat: false,
-            ticket: Ticket::default(),
-        }
+        QueueEntry::new(link, key, self.rules.limits.redirects)
     }
 
     /// Queues an entry unless it is known.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pace::Moment;
 use crate::key::{HostId, Key};
-use crate::link::LinkKind;
+use crate::link::{Link, LinkKind};
 use crate::outcome::FailureClass;
 use crate::url::{CrawlUrl, Scheme};
 
@@ -86,6 +86,33 @@ impl Class {
 }
 
 impl QueueEntry {
+    /// What is known of a URL when it is found, but for where.
+    pub(super) fn new(link: Link, key: Key, hops_left: u32) -> Self {
+        Self {
+            url: link.url,
+            key,
+            kind: link.kind,
+            depth: 0,
+            found_on: None,
+            lastmod: link.lastmod,
+            tries: 0,
+            wire: 0,
+            hops_left,
+            nesting: 0,
+            root: false,
+            guessed_scheme: false,
+            guessed_sitemap: false,
+            was_cut: false,
+            chain: None,
+            earlier: Vec::new(),
+            attempts: Attempts::default(),
+            class: Class::Normal,
+            unvouched: false,
+            repeat: false,
+            ticket: Ticket::default(),
+        }
+    }
+
     /// Whether another scheme is tried if this one can't connect.
     pub(super) fn guesses(&self) -> bool {
         self.guessed_scheme && self.url.scheme() == Scheme::Https

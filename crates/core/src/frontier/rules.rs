@@ -11,13 +11,14 @@ use crate::address::{AddressPolicy, Cidr};
 use crate::domain::without_www;
 use crate::key::Keyer;
 use crate::limits::Limits;
-use crate::link::LinkKind;
+use crate::link::{Link, LinkKind};
 use crate::outcome::SkipReason;
 use crate::politeness::{GroupPace, Politeness};
 use crate::scope::Scope;
 use crate::url::CrawlUrl;
 
 use super::admit::repeats_segments;
+use super::entry::QueueEntry;
 use super::pace::Moment;
 
 /// What survives a restart holds a host for so long at most, unless the settings ask for more.
@@ -37,6 +38,18 @@ pub struct HostRules {
     pub robots: bool,
     /// Pages at the most.
     pub pages: Option<u64>,
+}
+
+impl HostRules {
+    /// Rules of a host that is asked like this, near or far, with as many pages as it has.
+    pub const fn new(politeness: Politeness) -> Self {
+        Self {
+            politeness,
+            near: None,
+            robots: true,
+            pages: None,
+        }
+    }
 }
 
 /// How near hosts may be asked.
@@ -146,10 +159,8 @@ impl Rules {
     /// Rules with every default, for a scope.
     pub fn new(scope: Scope, keyer: Keyer) -> Self {
         let host = HostRules {
-            politeness: Politeness::default(),
             near: Some(NearPoliteness::default()),
-            robots: true,
-            pages: None,
+            ..HostRules::new(Politeness::default())
         };
         Self {
             scope,
@@ -197,6 +208,15 @@ impl Rules {
         let delay = politeness.host.delay.unwrap_or_default();
         let longest = politeness.longest_retry_after.max(delay).max(LONGEST_GAP);
         moment.min(now + longest)
+    }
+
+    /// A root as it is queued.
+    pub fn root_entry(&self, url: CrawlUrl) -> QueueEntry {
+        let key = self.keyer.key(&url);
+        let link = Link::new(url, LinkKind::Root);
+        let mut entry = QueueEntry::new(link, key, self.limits.redirects);
+        entry.root = true;
+        entry
     }
 
     /// The judgement of a URL by its text alone.
@@ -268,12 +288,7 @@ mod tests {
 
     #[test]
     fn one_limit_anywhere_is_enough_to_count_a_group() {
-        let unlimited = HostRules {
-            politeness: Politeness::of(Speed::Max),
-            near: None,
-            robots: true,
-            pages: None,
-        };
+        let unlimited = HostRules::new(Politeness::of(Speed::Max));
         let grouping = |change: &dyn Fn(&mut HostRules)| {
             let scope = Scope::new(crate::scope::Reach::Any, false, &[], &[]).unwrap();
             let mut rules = Rules::new(scope, Keyer::default());
@@ -359,12 +374,7 @@ mod tests {
 
     #[test]
     fn host_patterns() {
-        let rules = HostRules {
-            politeness: Politeness::default(),
-            near: None,
-            robots: true,
-            pages: None,
-        };
+        let rules = HostRules::new(Politeness::default());
         let check = |pattern: &str, host: &str| {
             HostPattern {
                 pattern: pattern.into(),

@@ -162,20 +162,25 @@ pub trait Store {
     fn save_lane(&mut self, host: HostId, row: LaneRow) -> Result<(), Self::Error>;
 
     /// A robots.txt that was saved, and until when it is believed, in milliseconds since 1970.
+    /// A store may keep none: a lane has its own, and one that was put aside asks again.
     fn load_robots(
         &self,
-        host: HostId,
-        origin: Origin,
-    ) -> Result<Option<(Robots, u64)>, Self::Error>;
+        _host: HostId,
+        _origin: Origin,
+    ) -> Result<Option<(Robots, u64)>, Self::Error> {
+        Ok(None)
+    }
 
-    /// Saves a robots.txt.
+    /// Saves a robots.txt, or does without.
     fn save_robots(
         &mut self,
-        host: HostId,
-        origin: Origin,
-        robots: &Robots,
-        until: u64,
-    ) -> Result<(), Self::Error>;
+        _host: HostId,
+        _origin: Origin,
+        _robots: &Robots,
+        _until: u64,
+    ) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// Closes the open batch, with what else belongs to it, and opens the next.
     fn seal(&mut self, notes: Vec<(&'static str, Vec<u8>)>) -> Result<Self::Sealed, Self::Error>;
@@ -383,25 +388,6 @@ impl Store for MemoryStore {
 
     fn save_lane(&mut self, host: HostId, row: LaneRow) -> Result<(), Infallible> {
         self.lanes.insert(host, row);
-        Ok(())
-    }
-
-    // A lane in memory keeps its own; one that was put aside asks again.
-    fn load_robots(
-        &self,
-        _host: HostId,
-        _origin: Origin,
-    ) -> Result<Option<(Robots, u64)>, Infallible> {
-        Ok(None)
-    }
-
-    fn save_robots(
-        &mut self,
-        _host: HostId,
-        _origin: Origin,
-        _robots: &Robots,
-        _until: u64,
-    ) -> Result<(), Infallible> {
         Ok(())
     }
 

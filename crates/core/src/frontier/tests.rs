@@ -75,12 +75,7 @@ fn rules() -> Rules {
 }
 
 fn with_politeness(mut rules: Rules, politeness: Politeness) -> Rules {
-    let host = HostRules {
-        politeness,
-        near: None,
-        robots: true,
-        pages: None,
-    };
+    let host = HostRules::new(politeness);
     rules.host = Arc::new(host);
     rules
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clewline_core::fleet::{
-    Fence, FleetAnswer, FleetRequest, FleetView, LeaseTimes, Mail, ShardId, Shards,
+    AddressHolding, Fence, FleetAnswer, FleetRequest, FleetView, LeaseTimes, Mail, ShardId, Shards,
 };
 use clewline_core::frontier::{AddressGrant, AddressUse, Moment};
 use clewline_core::key::Keyer;
@@ -93,30 +93,10 @@ struct State {
     pages_left: Option<u64>,
 }
 
-/// A part of an address.
-#[derive(Debug, Clone, Copy, Default)]
-struct AddressPart {
-    in_flight: u32,
-    rate: f64,
-}
-
-impl AddressPart {
-    fn or_more(self, other: Self) -> Self {
-        Self {
-            in_flight: self.in_flight.max(other.in_flight),
-            rate: self.rate.max(other.rate),
-        }
-    }
-}
-
-/// What a member may believe of an address.
+/// What a member holds of an address, and until when.
 #[derive(Debug, Clone, Copy, Default)]
 struct AddressRow {
-    /// At the most, whichever answers it heard.
-    most: AddressPart,
-    /// What it was granted last, and the number of that.
-    last: AddressPart,
-    number: u64,
+    holding: AddressHolding,
     until: Moment,
 }
 
@@ -136,6 +116,13 @@ pub(crate) struct Bus {
 /// How long an address is granted.
 pub(crate) fn grant_time(times: LeaseTimes) -> Duration {
     times.expiry * 3 / 2
+}
+
+fn address_rule() -> GroupPace {
+    GroupPace {
+        in_flight: ADDRESS_IN_FLIGHT,
+        rate: Rate::per_second(ADDRESS_RATE),
+    }
 }
 
 impl Bus {
@@ -379,9 +366,7 @@ impl Bus {
         }
     }
 
-    /// Leave to ask addresses, as far as the others leave room. Whoever comes new is noted, and the
-    /// others take less when they renew. An answer may be lost, so what a member was granted before
-    /// is reckoned with until it says that it holds the last grant.
+    /// Leave to ask addresses, as far as the others leave room.
     pub(crate) fn addresses(
         &mut self,
         worker: u64,
@@ -401,48 +386,21 @@ impl Bus {
         if now < self.quiet_until && !self.addresses.contains_key(&key) {
             return None;
         }
-        let (count, free) = self.left_by_others(key);
-        let part = AddressPart {
-            in_flight: (ADDRESS_IN_FLIGHT / count).max(1).min(free.in_flight),
-            rate: (ADDRESS_RATE / f64::from(count)).min(free.rate),
-        };
+        let rows = self.addresses.iter();
+        let others: Vec<AddressHolding> = rows
+            .filter(|((address, other), _)| *address == asked.address && *other != worker)
+            .map(|(_, row)| row.holding)
+            .collect();
         let row = self.addresses.entry(key).or_default();
         row.until = now + grant_time(self.times);
-        if row.number == asked.held {
-            row.most = row.last;
-        }
-        row.most.in_flight = row.most.in_flight.max(asked.in_flight);
-        if part.in_flight == 0 || part.rate <= 0.5 {
-            return None;
-        }
-        row.most = row.most.or_more(part);
-        (row.last, row.number) = (part, self.grants);
+        let pace = row
+            .holding
+            .deal(asked, address_rule(), &others, self.grants)?;
         Some(AddressGrant {
-            pace: GroupPace {
-                in_flight: part.in_flight,
-                rate: Rate::per_second(part.rate),
-            },
+            pace,
             until: Moment::ZERO,
             number: self.grants,
         })
-    }
-
-    /// How many ask an address, and what the others leave of it.
-    fn left_by_others(&self, (address, worker): (IpAddr, u64)) -> (u32, AddressPart) {
-        let mut free = AddressPart {
-            in_flight: ADDRESS_IN_FLIGHT,
-            rate: ADDRESS_RATE,
-        };
-        let mut count = 1;
-        for ((known, other), row) in &self.addresses {
-            if *known == address && *other != worker {
-                count += 1;
-                // An old question may say that more is in flight than is.
-                free.in_flight = free.in_flight.saturating_sub(row.most.in_flight);
-                free.rate -= row.most.rate;
-            }
-        }
-        (count, free)
     }
 
     /// Keeps the state for a roll-back.

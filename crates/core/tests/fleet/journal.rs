@@ -8,10 +8,9 @@ use std::convert::Infallible;
 
 use clewline_core::fleet::{Mail, ShardId, Shards};
 use clewline_core::frontier::{
-    LaneRow, MemoryStore, Origin, QueueEntry, Sealed, ShardCounts, Span, Store, Waiting,
+    LaneRow, MemoryStore, QueueEntry, Sealed, ShardCounts, Span, Store, Waiting,
 };
 use clewline_core::key::{HostId, Key, Keyer};
-use clewline_core::robots::Robots;
 
 /// One change of a shard.
 #[derive(Debug, Clone)]
@@ -282,24 +281,6 @@ impl Store for JournalStore {
     fn save_lane(&mut self, host: HostId, row: LaneRow) -> Result<(), Infallible> {
         self.note(host, Change::Lane(host, row.clone()));
         self.store(host).save_lane(host, row)
-    }
-
-    fn load_robots(
-        &self,
-        _host: HostId,
-        _origin: Origin,
-    ) -> Result<Option<(Robots, u64)>, Infallible> {
-        Ok(None)
-    }
-
-    fn save_robots(
-        &mut self,
-        _host: HostId,
-        _origin: Origin,
-        _robots: &Robots,
-        _until: u64,
-    ) -> Result<(), Infallible> {
-        Ok(())
     }
 
     fn seal(&mut self, _notes: Vec<(&'static str, Vec<u8>)>) -> Result<SealedBatch, Infallible> {

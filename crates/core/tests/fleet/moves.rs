@@ -47,14 +47,7 @@ pub(crate) fn rules(web: &Web) -> Rules {
     let scope = Scope::new(reach, false, &[], &[]).expect("there are no patterns");
     let rate = Rate::per_second(1.0 / GAP.as_secs_f64());
     let politeness = Politeness {
-        host: HostPace {
-            first_in_flight: 2,
-            most_in_flight: 2,
-            first_rate: rate,
-            most_rate: rate,
-            load: None,
-            delay: None,
-        },
+        host: HostPace::steady(2, rate),
         domain: GroupPace {
             in_flight: DOMAIN_IN_FLIGHT,
             rate: Rate::per_second(8.0),
@@ -62,12 +55,7 @@ pub(crate) fn rules(web: &Web) -> Rules {
         address: address_pace(),
         ..Politeness::of(Speed::Polite)
     };
-    let host = HostRules {
-        politeness,
-        near: None,
-        robots: true,
-        pages: None,
-    };
+    let host = HostRules::new(politeness);
     Rules {
         host: Arc::new(host),
         traps: false,

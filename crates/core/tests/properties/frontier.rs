@@ -113,24 +113,12 @@ fn rules(depth: Option<u32>) -> Rules {
     };
     let rate = Rate::per_second(1.0 / GAP.as_secs_f64());
     let politeness = Politeness {
-        host: HostPace {
-            first_in_flight: 2,
-            most_in_flight: IN_FLIGHT_PER_HOST as u32,
-            first_rate: rate,
-            most_rate: rate,
-            load: None,
-            delay: None,
-        },
+        host: HostPace::steady(IN_FLIGHT_PER_HOST as u32, rate),
         domain: group,
         address: group,
         ..Politeness::of(Speed::Polite)
     };
-    let host = HostRules {
-        politeness,
-        near: None,
-        robots: true,
-        pages: None,
-    };
+    let host = HostRules::new(politeness);
     let mut rules = Rules {
         host: Arc::new(host),
         sitemaps: false,

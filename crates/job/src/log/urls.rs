@@ -237,6 +237,18 @@ impl Records {
     }
 }
 
+/// The key in a line.
+pub fn key_of(line: &[u8]) -> io::Result<Key> {
+    #[derive(Deserialize)]
+    struct KeyAlone {
+        key: Key,
+    }
+    match key_at_sight(line) {
+        Some(key) => Ok(key),
+        None => Ok(serde_json::from_slice::<KeyAlone>(line)?.key),
+    }
+}
+
 /// The key of a line that begins as this program writes it. In a URL there is no quote.
 fn key_at_sight(line: &[u8]) -> Option<Key> {
     let after = line.strip_prefix(br#"{"v":1,"url":""#)?;

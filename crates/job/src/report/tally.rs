@@ -212,8 +212,7 @@ impl Tally {
             record.outcome,
             OutcomeKind::Fetched | OutcomeKind::Unmodified
         );
-        let is_page = record.kind != LinkKind::SitemapFile && !record.kind.is_requisite();
-        self.pages += u64::from(brought && is_page);
+        self.pages += u64::from(brought && Self::counts_as_page(record.kind));
         self.outcomes.add(record.outcome);
         self.wire_bytes = self.wire_bytes.saturating_add(record.wire_bytes);
         self.body_bytes = self.body_bytes.saturating_add(record.body_bytes);
@@ -225,6 +224,11 @@ impl Tally {
         self.host(record.url.host()).add(record, first_byte);
         self.add_broken(record);
         self.series.add(record.body_bytes, first_byte);
+    }
+
+    /// Whether what is named so is a page; sitemaps and parts of pages are none.
+    pub fn counts_as_page(kind: LinkKind) -> bool {
+        kind != LinkKind::SitemapFile && !kind.is_requisite()
     }
 
     /// Counts links that were refused before they became URLs of the crawl.

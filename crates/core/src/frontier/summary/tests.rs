@@ -19,10 +19,8 @@ fn rules(delay: Option<Duration>, robots: bool) -> Rules {
     let mut politeness = Politeness::default();
     politeness.host.delay = delay;
     let host = HostRules {
-        politeness,
-        near: None,
         robots,
-        pages: None,
+        ..HostRules::new(politeness)
     };
     Rules {
         sitemaps: false,

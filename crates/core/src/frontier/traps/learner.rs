@@ -12,12 +12,10 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-use std::ops::Deref;
-
 use super::super::entry::Class;
 use super::super::job::Look;
 use super::memory::{PieceFilter, Sample};
-use super::template::{first_directory, in_words, short, stem, template};
+use super::template::{ShapeHashes, UrlShape, in_words, short};
 use crate::url::CrawlUrl;
 
 use places::Votes;
@@ -158,29 +156,30 @@ impl Learner {
             || self.stems.iter().any(|stem| stem.debt >= EXPLODES)
     }
 
-    fn id<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>, source: LinkSource) -> u32 {
-        match source {
-            LinkSource::Repeats => REPEATS,
-            _ => id_of(template(url, self.directory(url)) & !1, source),
-        }
+    fn id(&self, shape: &UrlShape, source: LinkSource) -> u32 {
+        id_of(self.hashes(shape).template & !1, source)
     }
 
     /// The template without the name of its first directory, where that counts and somebody
     /// vouches for the URL. What was not judged yet is judged by it: a trap that makes up
     /// directories has a new template on each page.
-    fn shape<Text: Deref<Target = str>>(
-        &self,
-        url: &CrawlUrl<Text>,
-        source: LinkSource,
-    ) -> Option<u32> {
-        let has_one = source == LinkSource::Vouches && self.directory(url).is_some();
-        has_one.then(|| template(url, None) & !1)
+    fn id_without_directory(&self, shape: &UrlShape, source: LinkSource) -> Option<u32> {
+        let has_one = source == LinkSource::Vouches && self.counts_directory(shape);
+        has_one.then_some(shape.unnamed.template & !1)
     }
 
-    /// The first directory of a URL, if it is one of few.
-    fn directory<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> Option<u32> {
-        let name = short(first_directory(url)?.as_bytes(), 0);
-        self.directories.contains(&name).then_some(name)
+    /// Whether the first directory of a URL is one of few.
+    fn counts_directory(&self, shape: &UrlShape) -> bool {
+        let directory = shape.directory;
+        directory.is_some_and(|name| self.directories.contains(&name))
+    }
+
+    fn hashes<'a>(&self, shape: &'a UrlShape) -> &'a ShapeHashes {
+        if self.counts_directory(shape) {
+            &shape.named
+        } else {
+            &shape.unnamed
+        }
     }
 
     /// Whether a page is worth a closer look when it is fetched.
@@ -188,17 +187,20 @@ impl Learner {
         if self.looks >= LOOKS {
             return is_in_sample(url);
         }
-        let record = self.record(self.id(url, source));
+        let is_young = || {
+            let record = self.record(self.id(&UrlShape::new(url), source));
+            record.is_none_or(|record| record.looks < FIRST_LOOKS)
+        };
         self.trouble >= JUDGED
             || source != LinkSource::Vouches
-            || record.is_none_or(|record| record.looks < FIRST_LOOKS)
             || self.pages.is_multiple_of(SPOT_CHECK)
+            || is_young()
     }
 
     /// Learns from a page that was fetched.
     pub(super) fn learn(&mut self, page: &Fetched<'_>, look: Option<&Look>) -> TextVerdict {
         self.pages = self.pages.saturating_add(1);
-        self.note_directory(page.url);
+        self.note_directory(&page.shape);
         let Some(look) = look else {
             self.pass(page);
             return TextVerdict::Unknown;
@@ -207,7 +209,7 @@ impl Learner {
         let most = self.looks.max(LOOKS.saturating_add(look.cost) - 1);
         self.looks = self.looks.saturating_add(look.cost).min(most);
         self.compare(page.url, look);
-        let id = self.id(page.url, page.source);
+        let id = self.id(&page.shape, page.source);
         let verdict = self.verdict(id, look);
         if verdict == TextVerdict::Unknown {
             self.idle = self.idle.saturating_sub(1);
@@ -220,8 +222,8 @@ impl Learner {
         let record = self.record_mut(id);
         record.pages = record.pages.saturating_add(1);
         record.look(verdict == TextVerdict::New);
-        if let Some(shape) = self.shape(page.url, page.source) {
-            self.record_mut(shape).look(verdict == TextVerdict::New);
+        if let Some(id) = self.id_without_directory(&page.shape, page.source) {
+            self.record_mut(id).look(verdict == TextVerdict::New);
         }
         if verdict == TextVerdict::New {
             self.new = self.new.saturating_add(1);
@@ -237,21 +239,19 @@ impl Learner {
     /// A page went by that nobody looked at. It is one of its template's all the same, and where
     /// somebody vouches for it, it speaks for the page that led to it.
     fn pass(&mut self, page: &Fetched<'_>) {
-        let id = self.id(page.url, page.source);
+        let id = self.id(&page.shape, page.source);
         self.count_asked(id);
         if page.source == LinkSource::Vouches {
             self.credit(page, id);
         }
     }
 
-    fn note_directory(&mut self, url: &CrawlUrl) {
+    fn note_directory(&mut self, shape: &UrlShape) {
         if self.directories.len() < DIRECTORIES
-            && let Some(directory) = first_directory(url)
+            && let Some(name) = shape.directory
+            && !self.directories.contains(&name)
         {
-            let name = short(directory.as_bytes(), 0);
-            if !self.directories.contains(&name) {
-                self.directories.push(name);
-            }
+            self.directories.push(name);
         }
     }
 
@@ -273,24 +273,24 @@ impl Learner {
     }
 
     /// What a URL has in common with its kin: links that lead to more of what their page is.
-    pub(super) fn stem<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> u32 {
-        stem(url, self.directory(url))
+    pub(super) fn stem(&self, shape: &UrlShape) -> u32 {
+        self.hashes(shape).stem
     }
 
     /// A link of a page to its kin was let in.
-    pub(super) fn await_kin(&mut self, url: &CrawlUrl) {
-        let id = self.id(url, LinkSource::Vouches);
+    pub(super) fn await_kin(&mut self, shape: &UrlShape) {
+        let id = self.id(shape, LinkSource::Vouches);
         for record in self.both_mut(id) {
             record.waiting = record.waiting.saturating_add(1);
         }
     }
 
     /// The links of a page were let in, so many to its kin that are not repeats.
-    pub(super) fn brought(&mut self, url: &CrawlUrl, links: u32) {
+    pub(super) fn brought(&mut self, shape: &UrlShape, links: u32) {
         if links == 0 && !self.has_debts() {
             return;
         }
-        let id = self.stem(url);
+        let id = self.stem(shape);
         let known = self.stems.iter().position(|stem| stem.id == id);
         if known.is_none() && links == 0 {
             return;
@@ -316,8 +316,8 @@ impl Learner {
     }
 
     /// Whether the links of a page need somebody else to vouch for them, whatever it says.
-    pub(super) fn only_grows(&self, url: &CrawlUrl) -> bool {
-        self.explodes(url) && !self.is_blameless(self.id(url, LinkSource::Vouches))
+    pub(super) fn only_grows(&self, shape: &UrlShape) -> bool {
+        self.explodes(shape) && !self.is_blameless(self.id(shape, LinkSource::Vouches))
     }
 
     /// Whether a template has no part in the growth of its kin: its pages lead to others that are
@@ -332,20 +332,20 @@ impl Learner {
     }
 
     /// Whether pages bring ever more links to their kin, of which few prove real.
-    fn explodes<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>) -> bool {
+    fn explodes(&self, shape: &UrlShape) -> bool {
         let mut exploding = self.stems.iter().filter(|stem| stem.debt >= EXPLODES);
         // Most sites have none, and every link is asked about.
         let Some(first) = exploding.next() else {
             return false;
         };
-        let id = self.stem(url);
+        let id = self.stem(shape);
         first.id == id || exploding.any(|stem| stem.id == id)
     }
 
     /// A page that brought something speaks for the template of the page it was found on, though
     /// not for its kin: those that grow out of each other would speak for each other.
     fn credit(&mut self, page: &Fetched<'_>, own: u32) {
-        let Some(found_on) = page.found_on else {
+        let Some(found_on) = &page.found_on else {
             return;
         };
         let id = self.id(found_on, LinkSource::Vouches);
@@ -360,7 +360,7 @@ impl Learner {
         for known in self.stems.iter_mut().filter(|known| known.id == stem) {
             known.debt = known.debt.saturating_sub(PAYS);
         }
-        let is_kin = is_known && stem == self.stem(page.url);
+        let is_kin = is_known && stem == self.stem(&page.shape);
         for record in self.both_mut(id) {
             record.points = 0;
             if !is_kin {
@@ -377,7 +377,7 @@ impl Learner {
         if matches!(verdict, TextVerdict::New | TextVerdict::Unknown) {
             return;
         }
-        let id = self.id(page.url, page.source);
+        let id = self.id(&page.shape, page.source);
         let is_vouched = id & 1 == 0;
         if verdict == TextVerdict::Same || (verdict == TextVerdict::Varied && !is_vouched) {
             let given_back = 1_u16.checked_shl(self.idle.into()).unwrap_or(GIVEN_BACK);
@@ -387,8 +387,9 @@ impl Learner {
         if is_vouched {
             return;
         }
-        let found_on = page.found_on.map(|found_on| self.id(found_on, page.source));
-        let grows = found_on == Some(id) && id != REPEATS && self.explodes(page.url);
+        let found_on = page.found_on.as_ref();
+        let found_on = found_on.map(|found_on| self.id(found_on, page.source));
+        let grows = found_on == Some(id) && id != REPEATS && self.explodes(&page.shape);
         let (of_template, of_site): (u16, u16) = match verdict {
             TextVerdict::Same if grows => (8, 8),
             TextVerdict::Same if id == REPEATS => (4, 4),
@@ -406,7 +407,7 @@ impl Learner {
         record.points = record.points.saturating_add(of_template / share);
         self.barren = self.barren.saturating_add(u32::from(of_site / share));
         if self.is_given_up(id) {
-            self.name(id, page.url);
+            self.name(id, page.url, &page.shape);
         }
     }
 
@@ -423,11 +424,11 @@ impl Learner {
     }
 
     /// Puts a template among those that are given up.
-    fn name(&mut self, id: u32, url: &CrawlUrl) -> Option<&mut GivenUp> {
+    fn name(&mut self, id: u32, url: &CrawlUrl, shape: &UrlShape) -> Option<&mut GivenUp> {
         let known = self.given_up.iter().position(|given_up| given_up.id == id);
         let at = known.or_else(|| {
             let alike = self.record(id).map_or(0, |record| u32::from(record.pages));
-            let template = in_words(url, self.directory(url).is_some());
+            let template = in_words(url, self.counts_directory(shape));
             (self.given_up.len() < GIVEN_UP).then(|| {
                 self.given_up.push(GivenUp {
                     id,
@@ -442,21 +443,18 @@ impl Learner {
     }
 
     /// How a URL is queued.
-    pub(super) fn class<Text: Deref<Target = str>>(
-        &self,
-        url: &CrawlUrl<Text>,
-        source: LinkSource,
-    ) -> Class {
-        let vouched = self.id(url, LinkSource::Vouches);
+    pub(super) fn class(&self, shape: &UrlShape, source: LinkSource) -> Class {
+        let vouched = self.id(shape, LinkSource::Vouches);
         let id = id_of(vouched, source);
         if self.is_given_up(id) {
             return Class::Withheld;
         }
         let mut record = self.record(id).copied().unwrap_or_default();
         if !record.is_judged()
-            && let Some(shape) = self.shape(url, source).and_then(|it| self.record(it))
+            && let Some(id) = self.id_without_directory(shape, source)
+            && let Some(of_all) = self.record(id)
         {
-            record = *shape;
+            record = *of_all;
         }
         let is_suspect = match source {
             LinkSource::Vouches => {
@@ -466,7 +464,7 @@ impl Learner {
             LinkSource::Silent => record.said_new() < PROVEN,
             LinkSource::Repeats => return Class::Repeat,
         };
-        if is_suspect || (self.explodes(url) && !self.is_blameless(vouched)) {
+        if is_suspect || (self.explodes(shape) && !self.is_blameless(vouched)) {
             Class::Suspect
         } else {
             Class::Normal
@@ -481,8 +479,9 @@ impl Learner {
 
     /// Counts a URL that is withheld.
     pub(super) fn count_withheld(&mut self, url: &CrawlUrl, source: LinkSource) {
-        let id = self.id(url, source);
-        if let Some(given_up) = self.name(id, url) {
+        let shape = UrlShape::new(url);
+        let id = self.id(&shape, source);
+        if let Some(given_up) = self.name(id, url, &shape) {
             given_up.withheld = given_up.withheld.saturating_add(1);
         }
     }
@@ -496,7 +495,7 @@ impl Learner {
     pub(super) fn why(&self, url: &CrawlUrl) -> Option<&GivenUp> {
         let of = |id: u32| self.given_up.iter().find(|given_up| given_up.id == id);
         let as_repeat = self.reduced(url).and_then(|_| of(REPEATS));
-        of(self.id(url, LinkSource::Silent)).or(as_repeat)
+        of(self.id(&UrlShape::new(url), LinkSource::Silent)).or(as_repeat)
     }
 }
 
@@ -519,6 +518,8 @@ fn is_in_sample(url: &CrawlUrl) -> bool {
 #[derive(Clone, Copy)]
 pub(super) struct Fetched<'a> {
     pub(super) url: &'a CrawlUrl,
-    pub(super) found_on: Option<&'a CrawlUrl>,
+    pub(super) shape: UrlShape,
+    /// The shape of the page that it was found on.
+    pub(super) found_on: Option<UrlShape>,
     pub(super) source: LinkSource,
 }

@@ -37,6 +37,7 @@ pub use learner::GivenUp;
 use learner::{Fetched, Learner, LinkSource, TextVerdict};
 pub(super) use order::Turns;
 pub use row::Site;
+use template::UrlShape;
 
 /// Pages of a host after which its site is learnt from: most hosts of a wide crawl have fewer.
 const FIRST_PAGES: u64 = 2;
@@ -79,8 +80,12 @@ pub(super) struct Traps {
     speaking: LinkSource,
     /// What that page said.
     said: TextVerdict,
-    /// The page whose links are being let in, and its stem.
-    stem: Option<(Arc<CrawlUrl>, u32)>,
+    /// The page that is being settled, and the one that it was found on.
+    shapes: Option<(UrlShape, Option<UrlShape>)>,
+    /// The page on which the last one that was settled was found: the next one often was, too.
+    found_on: LastShape,
+    /// The page whose links are being let in.
+    leading: LastShape,
     /// Links of that page to its kin that were let in and are not repeats.
     born: u32,
     /// A site has many hosts.
@@ -95,6 +100,24 @@ pub(super) struct Traps {
     named: Vec<Trap>,
 }
 
+/// The shape of a page that was asked about last.
+#[derive(Debug, Default)]
+struct LastShape(Option<(Arc<CrawlUrl>, UrlShape)>);
+
+impl LastShape {
+    /// The shape of a page, worked out where it is another one than the last.
+    fn shape(&mut self, page: &Arc<CrawlUrl>) -> UrlShape {
+        match &self.0 {
+            Some((last, shape)) if Arc::ptr_eq(last, page) || last == page => *shape,
+            _ => {
+                let shape = UrlShape::new(page);
+                self.0 = Some((Arc::clone(page), shape));
+                shape
+            }
+        }
+    }
+}
+
 fn standing(entry: &QueueEntry) -> LinkSource {
     if entry.repeat {
         LinkSource::Repeats
@@ -102,14 +125,6 @@ fn standing(entry: &QueueEntry) -> LinkSource {
         LinkSource::Silent
     } else {
         LinkSource::Vouches
-    }
-}
-
-fn fetched(entry: &QueueEntry) -> Fetched<'_> {
-    Fetched {
-        url: &entry.url,
-        found_on: entry.found_on.as_deref(),
-        source: standing(entry),
     }
 }
 
@@ -153,6 +168,23 @@ impl<S: Store> Frontier<S> {
         )
     }
 
+    /// A page that was fetched. Its shape is kept until its links are let in.
+    fn fetched<'a>(&mut self, entry: &'a QueueEntry) -> Fetched<'a> {
+        let traps = &mut self.traps;
+        let (shape, found_on) = traps.shapes.unwrap_or_else(|| {
+            let found_on = entry.found_on.as_ref();
+            let found_on = found_on.map(|page| traps.found_on.shape(page));
+            (UrlShape::new(&entry.url), found_on)
+        });
+        traps.shapes = Some((shape, found_on));
+        Fetched {
+            url: &entry.url,
+            shape,
+            found_on,
+            source: standing(entry),
+        }
+    }
+
     /// Learns from a page that was fetched, before its links are let in.
     pub(super) fn learn(
         &mut self,
@@ -162,6 +194,7 @@ impl<S: Store> Frontier<S> {
     ) -> Result<(), S::Error> {
         self.traps.speaking = LinkSource::Vouches;
         (self.traps.said, self.traps.born) = (TextVerdict::Unknown, 0);
+        self.traps.shapes = None;
         if !self.rules.traps || !counts_as_page(entry.kind) || answer.status >= 300 {
             return Ok(());
         }
@@ -170,10 +203,11 @@ impl<S: Store> Frontier<S> {
         if pages < FIRST_PAGES && !self.traps.sites.contains_key(&domain) {
             return Ok(());
         }
+        let page = self.fetched(entry);
         let site = self.site(domain, &entry.url)?;
         let has_many_hosts = site.meet(host);
-        let verdict = site.learner.learn(&fetched(entry), answer.look.as_deref());
-        let only_grows = !entry.root && site.learner.only_grows(&entry.url);
+        let verdict = site.learner.learn(&page, answer.look.as_deref());
+        let only_grows = !entry.root && site.learner.only_grows(&page.shape);
         self.traps.is_wide |= has_many_hosts;
         self.touch_site(domain);
         let is_trusted = verdict == TextVerdict::Unknown && standing(entry) == LinkSource::Vouches;
@@ -198,14 +232,18 @@ impl<S: Store> Frontier<S> {
             return;
         }
         let domain = self.domain(entry);
+        if !self.traps.sites.contains_key(&domain) {
+            return;
+        }
+        let page = self.fetched(entry);
         let Some(site) = self.traps.sites.get_mut(&domain) else {
             return;
         };
         let given_up = site.learner.given_up().len();
-        site.learner.brought(&entry.url, born);
+        site.learner.brought(&page.shape, born);
         if new > 0 {
             let is_wanted = self.rules.scope.names_what_is_wanted();
-            site.learner.charge(&fetched(entry), said, is_wanted);
+            site.learner.charge(&page, said, is_wanted);
         }
         if let Some(trap) = site.learner.given_up().get(given_up).cloned() {
             self.tell_trap(host, domain, trap);
@@ -236,20 +274,14 @@ impl<S: Store> Frontier<S> {
         let Some(site) = self.traps.sites.get_mut(&domain) else {
             return Ok(());
         };
+        let shape = UrlShape::new(&entry.url);
         let is_kin = entry.found_on.as_ref().is_some_and(|page| {
-            let stem = match &self.traps.stem {
-                Some((known, stem)) if Arc::ptr_eq(known, page) => *stem,
-                _ => {
-                    let stem = site.learner.stem(page);
-                    self.traps.stem = Some((Arc::clone(page), stem));
-                    stem
-                }
-            };
-            stem == site.learner.stem(&entry.url)
+            let page = self.traps.leading.shape(page);
+            site.learner.stem(&page) == site.learner.stem(&shape)
         });
         if is_kin {
             self.traps.born += 1;
-            site.learner.await_kin(&entry.url);
+            site.learner.await_kin(&shape);
         }
         if !site.learner.is_wary() {
             return Ok(());
@@ -258,7 +290,7 @@ impl<S: Store> Frontier<S> {
         entry.repeat = holds(&mut self.store, key)?;
         self.traps.born -= u32::from(entry.repeat && is_kin);
         if let Some(site) = self.traps.sites.get(&domain) {
-            entry.class = site.learner.class(&entry.url, standing(entry));
+            entry.class = site.learner.class(&shape, standing(entry));
         }
         Ok(())
     }
@@ -294,7 +326,7 @@ impl<S: Store> Frontier<S> {
         } else {
             standing(head)
         };
-        let class = site.learner.class(&head.url, standing);
+        let class = site.learner.class(&UrlShape::new(&head.url), standing);
         if class <= head.class {
             self.mark_head(host, now, repeat);
             return Ok(false);

@@ -12,6 +12,7 @@ use super::super::entry::{Class, QueueEntry};
 use super::super::pace::Moment;
 use super::super::shards::ShardCounts;
 use super::super::store::{Span, Store, Waiting};
+use super::template::UrlShape;
 use super::{MANY_HOSTS, standing};
 use crate::key::HostId;
 
@@ -163,17 +164,22 @@ impl<S: Store> Frontier<S> {
         let Some(site) = self.traps.sites.get(&domain) else {
             return Ok(());
         };
-        let is_cleared =
-            |entry: &QueueEntry| site.learner.class(&entry.url, standing(entry)) == Class::Normal;
-        let cleared = window.iter().filter(|entry| is_cleared(entry)).count();
+        let is_cleared = |entry: &QueueEntry| {
+            let shape = UrlShape::new(&entry.url);
+            site.learner.class(&shape, standing(entry)) == Class::Normal
+        };
+        let verdicts: Vec<bool> = window.iter().map(is_cleared).collect();
+        let cleared = verdicts.iter().filter(|cleared| **cleared).count();
         if cleared == window.len() || cleared * FEW_CLEARED < window.len() {
             return Ok(());
         }
-        let (first, again): (VecDeque<_>, VecDeque<_>) = window.drain(..).partition(is_cleared);
-        *window = first;
-        for entry in again {
-            self.store.settle(&entry)?;
-            self.store.push(entry)?;
+        for (entry, is_cleared) in std::mem::take(window).into_iter().zip(verdicts) {
+            if is_cleared {
+                window.push_back(entry);
+            } else {
+                self.store.settle(&entry)?;
+                self.store.push(entry)?;
+            }
         }
         Ok(())
     }

@@ -17,8 +17,14 @@ const SEGMENTS: usize = 6;
 /// Segments of a path from which it is deep.
 const DEEP: usize = 4;
 
+/// Segments of a path from which its first directory says little of what grows out of it.
+const BELOW: usize = 3;
+
 /// Places of a URL that may turn out not to matter, at the most.
 const PLACES: usize = 8;
+
+/// Bytes of a text in which letters and digits follow each other in no order, at the least.
+const MIXED: usize = 6;
 
 /// Letters of a file extension at the most.
 const EXTENSION: usize = 5;
@@ -42,7 +48,7 @@ enum Kind {
 impl Kind {
     /// A value with a slash in it is judged by what stands before that.
     fn of(text: &[u8]) -> Self {
-        Segment::<false>::begin(text, 0).kind()
+        Segment::<false>::begin(text).kind()
     }
 
     const fn sign(self) -> &'static str {
@@ -74,14 +80,6 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|segment| !segment.is_empty())
 }
 
-/// Whether a path has three segments or more; every new link is asked this.
-fn has_three_segments(path: &str) -> bool {
-    let bytes = path.as_bytes();
-    let begins = memchr::memchr_iter(b'/', bytes);
-    let begins = begins.filter(|at| bytes.get(at + 1).is_some_and(|byte| *byte != b'/'));
-    begins.take(3).count() == 3
-}
-
 /// The parameters of a query with their names; `;name=value` behind a segment is one as well.
 fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     let parts = query.split('&').filter(|part| !part.is_empty());
@@ -89,7 +87,7 @@ fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// The first directory of a path, if it has one.
-pub(super) fn first_directory<Text: Deref<Target = str>>(url: &CrawlUrl<Text>) -> Option<&str> {
+fn first_directory<Text: Deref<Target = str>>(url: &CrawlUrl<Text>) -> Option<&str> {
     let path = url.path().get(1..)?;
     let end = memchr::memchr(b'/', path.as_bytes())?;
     let is_one = end > 0 && (end + 1 < path.len() || url.query().is_some());
@@ -121,44 +119,28 @@ const CLASSES: [u8; 256] = {
 
 /// A segment of a path, read in one pass: every new link has a few. With `CUT` it ends before a
 /// `;`, though the path goes on behind it.
-struct Segment<const CUT: bool> {
-    from: usize,
-    to: usize,
-    /// Where the next one may begin.
-    next: usize,
+#[derive(Clone, Copy)]
+struct Segment<'a, const CUT: bool> {
+    text: &'a [u8],
     /// The classes of its bytes.
     seen: u8,
-    /// How often digits and others follow each other.
-    turns: u32,
 }
 
-impl<const CUT: bool> Segment<CUT> {
-    /// Reads what begins here, up to the next slash.
-    fn begin(path: &[u8], from: usize) -> Self {
+impl<'a, const CUT: bool> Segment<'a, CUT> {
+    /// Reads what a text begins with, up to the next slash.
+    fn begin(text: &'a [u8]) -> Self {
         let end = if CUT { SLASH | SEMICOLON } else { SLASH };
-        let (mut seen, mut turns, mut to, mut before) = (0, 0, from, None);
-        for byte in &path[from..] {
+        let (mut seen, mut length) = (0, 0);
+        for byte in text {
             let class = CLASSES[usize::from(*byte)];
             if class & end != 0 {
                 break;
             }
             seen |= class;
-            turns += u32::from((class ^ before.unwrap_or(class)) & DIGIT);
-            before = Some(class);
-            to += 1;
+            length += 1;
         }
-        let behind = &path[to..];
-        let next = match behind.first() {
-            Some(b';') => to + memchr::memchr(b'/', behind).unwrap_or(behind.len()),
-            _ => to,
-        };
-        Self {
-            from,
-            to,
-            next: next + 1,
-            seen,
-            turns,
-        }
+        let text = &text[..length];
+        Self { text, seen }
     }
 
     fn kind(&self) -> Kind {
@@ -166,65 +148,133 @@ impl<const CUT: bool> Segment<CUT> {
             DIGIT => Kind::Number,
             seen if seen & DIGIT == 0 => Kind::Word,
             seen if seen & LETTER == 0 => Kind::Date,
-            _ if self.turns >= 2 && self.to - self.from >= 6 => Kind::Mixed,
+            _ if self.text.len() >= MIXED && self.turns() >= 2 => Kind::Mixed,
             _ => Kind::Word,
         }
     }
+
+    /// How often digits and others follow each other.
+    fn turns(&self) -> usize {
+        let pairs = self.text.iter().zip(self.text.iter().skip(1));
+        pairs
+            .filter(|(one, next)| one.is_ascii_digit() != next.is_ascii_digit())
+            .count()
+    }
 }
 
-/// The hash of the kinds of a path's first segments, `most` of them, and its last one. With
-/// `first`, that stands for the first segment in place of its kind.
-fn outline<const CUT: bool>(path: &str, first: Option<u32>, most: usize, seed: u64) -> (u64, &str) {
-    let (mut hash, mut place, mut at, mut last) = (seed, 0, 0, "");
-    while at < path.len() {
-        let segment = Segment::<CUT>::begin(path.as_bytes(), at);
-        at = segment.next;
-        if at == segment.from + 1 {
-            continue;
+/// The hashes of what a URL has in common with others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ShapeHashes {
+    /// Its template: the kinds of the segments of its path, the extension and the names of its
+    /// parameters.
+    pub(super) template: u32,
+    /// What it has in common with those that grow out of it: the shape of its path, as far as it
+    /// is not deep, and the name of its file where parameters follow, whatever these are.
+    pub(super) stem: u32,
+}
+
+/// The shape of a URL. It is worked out in one go and handed on, because one page gives rise to a
+/// dozen questions about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct UrlShape {
+    /// The hash of its first directory, if it has one.
+    pub(super) directory: Option<u32>,
+    /// As it is where the name of the first directory counts, because it is one of few.
+    pub(super) named: ShapeHashes,
+    /// As it is whatever the first directory is called.
+    pub(super) unnamed: ShapeHashes,
+}
+
+impl UrlShape {
+    pub(super) fn new<Text: Deref<Target = str>>(url: &CrawlUrl<Text>) -> Self {
+        let directory = first_directory(url).map(|name| short(name.as_bytes(), 0));
+        let outline = Outline::new(url.path().as_bytes(), directory);
+        let extension = u64::from(short(extension(outline.last_cut), 1));
+        let asked = url.query().map(|query| {
+            // The names in any order are the same names.
+            let names = parameters(query).map(|(name, _)| u64::from(short(name.as_bytes(), 2)));
+            let file = u64::from(short(outline.last, 6));
+            (names.fold(0, u64::wrapping_add), file)
+        });
+        let finish = |(template, stem): (u64, u64)| {
+            let template = mix(template, extension);
+            let (template, stem) = match asked {
+                Some((names, file)) => (mix(template, names), mix(stem, file)),
+                None => (template, stem),
+            };
+            ShapeHashes {
+                template: (template >> 32) as u32,
+                stem: (stem >> 32) as u32,
+            }
+        };
+        Self {
+            directory,
+            named: finish(outline.named),
+            unnamed: finish(outline.unnamed),
         }
-        last = &path[segment.from..segment.to];
-        match first {
-            Some(first) if place == 0 => hash = mix(hash, u64::from(first)),
-            _ if place < most => hash = mix(hash, segment.kind() as u64 + 1),
-            _ => {}
+    }
+}
+
+/// The hashes of the kinds of a path's first segments, for its template and its stem, and the
+/// path's last segment.
+struct Outline<'a> {
+    named: (u64, u64),
+    unnamed: (u64, u64),
+    last: &'a [u8],
+    last_cut: &'a [u8],
+}
+
+impl<'a> Outline<'a> {
+    /// Reads a path. With `directory`, that stands for the first segment in place of its kind.
+    fn new(path: &'a [u8], directory: Option<u32>) -> Self {
+        let (mut named, mut unnamed) = ((1, 2), (1, 2));
+        let (mut last, mut last_cut): (&[u8], &[u8]) = (&[], &[]);
+        let (mut place, mut at) = (0, 0);
+        while at < path.len() {
+            let cut = Segment::<true>::begin(&path[at..]);
+            let kind = cut.kind() as u64 + 1;
+            let (text, whole_kind) = match path.get(at + cut.text.len()) {
+                Some(b';') => {
+                    let whole = Segment::<false>::begin(&path[at..]);
+                    (whole.text, whole.kind() as u64 + 1)
+                }
+                _ => (cut.text, kind),
+            };
+            at += text.len() + 1;
+            if text.is_empty() {
+                continue;
+            }
+            (last, last_cut) = (text, cut.text);
+            let name = directory.filter(|_| place == 0).map(u64::from);
+            if place < SEGMENTS {
+                named.0 = mix(named.0, name.unwrap_or(kind));
+                unnamed.0 = mix(unnamed.0, kind);
+            }
+            if place < DEEP {
+                named.1 = mix(named.1, name.unwrap_or(whole_kind));
+                unnamed.1 = mix(unnamed.1, whole_kind);
+            }
+            place += 1;
         }
-        place += 1;
+        if place >= BELOW {
+            named.1 = unnamed.1;
+        }
+        Self {
+            named,
+            unnamed,
+            last,
+            last_cut,
+        }
     }
-    (hash, last)
 }
 
-/// The hash of a URL's template. `directory` is its first directory, if that is one of few.
-pub(super) fn template<Text: Deref<Target = str>>(
-    url: &CrawlUrl<Text>,
-    directory: Option<u32>,
-) -> u32 {
-    let (hash, last) = outline::<true>(url.path(), directory, SEGMENTS, 1);
-    let mut hash = mix(hash, u64::from(short(extension(last).as_bytes(), 1)));
-    // The names in any order are the same names.
-    if let Some(query) = url.query() {
-        let names = parameters(query).map(|(name, _)| u64::from(short(name.as_bytes(), 2)));
-        hash = mix(hash, names.fold(0, u64::wrapping_add));
-    }
-    (hash >> 32) as u32
-}
-
-fn extension(segment: &str) -> &str {
-    let dot = memchr::memrchr(b'.', segment.as_bytes());
-    let extension = dot.map_or("", |dot| &segment[dot + 1..]);
-    let is_one = extension.len() <= EXTENSION && extension.bytes().all(|b| b.is_ascii_alphabetic());
-    if is_one { extension } else { "" }
-}
-
-/// The hash of what a URL has in common with those that grow out of it: the shape of its path, as
-/// far as it is not deep, and the name of its file where parameters follow, whatever these are.
-pub(super) fn stem<Text: Deref<Target = str>>(url: &CrawlUrl<Text>, directory: Option<u32>) -> u32 {
-    let path = url.path();
-    let directory = directory.filter(|_| !has_three_segments(path));
-    let (mut hash, last) = outline::<false>(path, directory, DEEP, 2);
-    if url.query().is_some() {
-        hash = mix(hash, u64::from(short(last.as_bytes(), 6)));
-    }
-    (hash >> 32) as u32
+fn extension(segment: &[u8]) -> &[u8] {
+    // Whatever is longer is none, so that nothing before it needs to be searched.
+    let tail = &segment[segment.len().saturating_sub(EXTENSION + 1)..];
+    let letters = tail.iter().rev().take_while(|b| b.is_ascii_alphabetic());
+    let begin = tail.len() - letters.count();
+    let has_dot = begin > 0 && tail[begin - 1] == b'.';
+    if has_dot { &tail[begin..] } else { &[] }
 }
 
 /// A template in words, as in `/calendar/{n}/{n}?view`.
@@ -247,10 +297,10 @@ pub(super) fn in_words<Text: Deref<Target = str>>(
         SEGMENTS.. => words.push_str("/…"),
         _ => {}
     }
-    let last = extension(segments(url.path()).last().unwrap_or_default());
+    let last = extension(segments(url.path()).last().unwrap_or_default().as_bytes());
     if !last.is_empty() {
         words.push('.');
-        words.push_str(last);
+        words.extend(last.iter().map(|letter| char::from(*letter)));
     }
     let mut names: Vec<&str> = url
         .query()
@@ -397,31 +447,50 @@ mod tests {
         }
     }
 
+    /// What an earlier version learnt is found again under the same hashes.
     #[test]
-    fn segments_are_counted_without_empty_ones() {
+    fn shapes_are_what_they_were() {
         for (path, expected) in [
-            ("/", false),
-            ("/a/b", false),
-            ("/a/b/", false),
-            ("//a//b//", false),
-            ("/a/b/c", true),
-            ("//a//b//c", true),
-            ("/a/b/c/d/", true),
+            ("/", [0x3e23_999a, 0, 0x3e23_999a, 0]),
+            (
+                "/calendar/2026-11-16/x.html",
+                [0xbbad_ce2f, 0xa8ad_196f, 0x5903_15e4, 0xa8ad_196f],
+            ),
+            (
+                "/s/4fz81ab9c2/about",
+                [0x2cc5_0acc, 0xcb6a_50ff, 0xac9f_69f1, 0xcb6a_50ff],
+            ),
+            (
+                "/list?size=4&colour=red&size=5",
+                [0x0e79_24ce, 0x6110_395e, 0x0e79_24ce, 0x6110_395e],
+            ),
+            (
+                "/a/b/c/d/e/f/g/h",
+                [0xe9c9_4f43, 0xb693_06e7, 0x0b0e_cba7, 0xb693_06e7],
+            ),
+            (
+                "//a//b//c",
+                [0x80c8_3bfc, 0xb4c5_ef02, 0x80c8_3bfc, 0xb4c5_ef02],
+            ),
+            (
+                "/a;x9y8z7/b.pdf;jsessionid=1",
+                [0x03ba_cf31, 0x7c41_f3e7, 0x155e_b372, 0x719d_8a65],
+            ),
+            (
+                "/dir/?q",
+                [0x4956_eb18, 0x6f04_46e3, 0x6c1c_5917, 0xc56f_7864],
+            ),
         ] {
-            assert_eq!(has_three_segments(path), expected, "{path}");
-            assert_eq!(segments(path).nth(2).is_some(), expected, "{path}");
+            let shape = UrlShape::new(&url(path));
+            let ShapeHashes { template, stem } = shape.named;
+            let all = [template, stem, shape.unnamed.template, shape.unnamed.stem];
+            assert_eq!(all, expected, "{path}");
         }
     }
 
     #[test]
     fn what_has_one_template() {
-        let hash = |path: &str| {
-            let url = url(path);
-            template(
-                &url,
-                first_directory(&url).map(|name| short(name.as_bytes(), 0)),
-            )
-        };
+        let hash = |path: &str| UrlShape::new(&url(path)).named.template;
         for (one, other, same) in [
             ("/calendar/2026/11", "/calendar/1999/1", true),
             ("/calendar/2026/11", "/archive/2026/11", false),

@@ -16,6 +16,19 @@ pub(super) fn url(path: &str) -> CrawlUrl {
     CrawlUrl::parse(&format!("http://www.site.test{path}")).unwrap()
 }
 
+pub(super) fn shape(path: &str) -> UrlShape {
+    UrlShape::new(&url(path))
+}
+
+pub(super) fn fetched<'a>(page: &'a CrawlUrl, found_on: &str, source: LinkSource) -> Fetched<'a> {
+    Fetched {
+        url: page,
+        shape: UrlShape::new(page),
+        found_on: Some(shape(found_on)),
+        source,
+    }
+}
+
 /// A look at pieces of text by name; a name with digits has one piece for all numbers.
 pub(super) fn look(texts: &[&str]) -> Look {
     let hash = |text: &str| xxh3_64(text.as_bytes());
@@ -37,25 +50,17 @@ pub(super) fn look(texts: &[&str]) -> Look {
 }
 
 fn learn(learner: &mut Learner, path: &str, found_on: &str, texts: &[&str]) -> TextVerdict {
-    let found_on = url(found_on);
-    let page = Fetched {
-        url: &url(path),
-        found_on: Some(&found_on),
-        source: LinkSource::Silent,
-    };
+    let page = url(path);
+    let page = fetched(&page, found_on, LinkSource::Silent);
     learner.learn(&page, Some(&look(texts)))
 }
 
 /// Learns from a page that leads to so many others of its kind.
 fn learn_and_grow(learner: &mut Learner, path: &str, found_on: &str, texts: &[&str], links: u32) {
     let said = learn(learner, path, found_on, texts);
-    let (path, found_on) = (url(path), url(found_on));
-    learner.brought(&path, links);
-    let page = Fetched {
-        url: &path,
-        found_on: Some(&found_on),
-        source: LinkSource::Silent,
-    };
+    learner.brought(&shape(path), links);
+    let page = url(path);
+    let page = fetched(&page, found_on, LinkSource::Silent);
     learner.charge(&page, said, false);
 }
 
@@ -84,10 +89,10 @@ fn pages_are_new_varied_or_the_same() {
     );
     assert_eq!(learn(&mut learner, "/f", "/", &[]), TextVerdict::Varied);
     assert_eq!(learn(&mut learner, "/g", "/", &[]), TextVerdict::Same);
+    let page = url("/h");
     let page = Fetched {
-        url: &url("/h"),
         found_on: None,
-        source: LinkSource::Vouches,
+        ..fetched(&page, "/", LinkSource::Vouches)
     };
     let unseen = learner.learn(&page, None);
     assert_eq!(unseen, TextVerdict::Unknown);
@@ -97,7 +102,7 @@ fn pages_are_new_varied_or_the_same() {
 fn months_until_given_up(learner: &mut Learner) -> Option<u32> {
     let month = |number: u32| format!("/calendar/{}/{}", 2026 + number / 12, number % 12);
     for number in 0..40_000 {
-        let class = learner.class(&url(&month(number)), LinkSource::Silent);
+        let class = learner.class(&shape(&month(number)), LinkSource::Silent);
         if class == Class::Withheld {
             return Some(number);
         }
@@ -128,7 +133,7 @@ fn a_template_is_asked_last_then_given_up_when_it_grows_out_of_itself() {
     assert_eq!(&*trap.template, "/calendar/{n}/{n}");
     assert!(trap.alike > 4_000);
     assert_eq!(
-        learner.class(&url("/calendar/1/1"), LinkSource::Vouches),
+        learner.class(&shape("/calendar/1/1"), LinkSource::Vouches),
         Class::Suspect
     );
 }
@@ -149,7 +154,7 @@ fn pages_that_lead_nowhere_are_never_given_up() {
         let item = format!("/item/{number}");
         learn(&mut learner, &item, "/list?page=1", &["in stock: 7"]);
     }
-    let class = learner.class(&url("/item/1"), LinkSource::Silent);
+    let class = learner.class(&shape("/item/1"), LinkSource::Silent);
     assert_eq!(class, Class::Suspect);
 }
 
@@ -162,7 +167,7 @@ fn what_is_found_elsewhere_or_varies_is_not_given_up_soon() {
         learn(&mut learner, &item, "/list?page=1", &["shop", &price]);
     }
     assert_eq!(
-        learner.class(&url("/item/1"), LinkSource::Silent),
+        learner.class(&shape("/item/1"), LinkSource::Silent),
         Class::Suspect
     );
 }
@@ -174,7 +179,7 @@ fn a_wrong_suspicion_is_corrected() {
         learn(&mut learner, &format!("/p/{number}"), "/p/0", &["same"]);
     }
     assert_eq!(
-        learner.class(&url("/p/7"), LinkSource::Silent),
+        learner.class(&shape("/p/7"), LinkSource::Silent),
         Class::Suspect
     );
     for word in ["a", "b", "c"] {
@@ -185,7 +190,7 @@ fn a_wrong_suspicion_is_corrected() {
     learn(&mut learner, "/p/202", "/p/0", &["f"]);
     learn(&mut learner, "/p/203", "/p/0", &["g"]);
     assert_eq!(
-        learner.class(&url("/p/7"), LinkSource::Silent),
+        learner.class(&shape("/p/7"), LinkSource::Silent),
         Class::Normal
     );
 }

@@ -290,9 +290,9 @@ impl BlockWriter<'_> {
 
 /// Why the URLs of a template are withheld.
 fn given_up(trap: &Trap) -> String {
-    let alike = figures::count(trap.alike.into());
+    let alike = figures::plural(trap.alike.into(), "page");
     format!(
-        "given up as a trap on {}, {alike} pages alike",
+        "given up as a trap on {}, {alike} alike",
         visible(&trap.site)
     )
 }

@@ -1,15 +1,12 @@
 //! What makes a template suspect, and what clears it.
 
-use super::super::tests::{look, url};
+use super::super::tests::{fetched, look, shape, url};
 use super::*;
 
 /// Learns from a page and the page that it was found on; without texts nobody looks at it.
 fn learn(learner: &mut Learner, source: LinkSource, pages: (&str, &str), texts: Option<&[&str]>) {
-    let page = Fetched {
-        url: &url(pages.0),
-        found_on: Some(&url(pages.1)),
-        source,
-    };
+    let page = url(pages.0);
+    let page = fetched(&page, pages.1, source);
     learner.learn(&page, texts.map(look).as_ref());
 }
 
@@ -26,7 +23,7 @@ fn a_template_is_judged_by_its_shape_before_it_is_known() {
         let path = format!("/{directory}/{below}page.php?part=1");
         learn_vouched(&mut learner, &path, "/", Some(&["the same"]));
     }
-    let class = |path: &str| learner.class(&url(path), LinkSource::Vouches);
+    let class = |path: &str| learner.class(&shape(path), LinkSource::Vouches);
     for path in ["/a/page.php?part=2", "/h/x/page.php?part=2"] {
         assert_eq!(class(path), Class::Suspect, "{path}");
     }
@@ -44,7 +41,7 @@ fn a_list_is_useful_as_long_as_it_leads_to_something_even_if_nobody_looks() {
             Some(&["list"]),
         );
     }
-    let class = |learner: &Learner| learner.class(&url("/list?p=1"), LinkSource::Vouches);
+    let class = |learner: &Learner| learner.class(&shape("/list?p=1"), LinkSource::Vouches);
     assert_eq!(class(&learner), Class::Suspect);
     for number in 0..4 {
         learn_vouched(&mut learner, &format!("/item/{number}"), "/list?p=1", None);
@@ -67,12 +64,12 @@ fn kin_that_explode_do_not_take_others_with_them() {
             Some(&[letter]),
         );
     }
-    learner.brought(&url("/list?colour=red"), 64);
-    let class = |learner: &Learner, path: &str| learner.class(&url(path), LinkSource::Vouches);
+    learner.brought(&shape("/list?colour=red"), 64);
+    let class = |learner: &Learner, path: &str| learner.class(&shape(path), LinkSource::Vouches);
     assert_eq!(class(&learner, "/list?colour=red"), Class::Suspect);
     assert_eq!(class(&learner, "/list?page=f"), Class::Normal);
     for _ in 0..64 {
-        learner.await_kin(&url("/list?page=f"));
+        learner.await_kin(&shape("/list?page=f"));
     }
     assert_eq!(class(&learner, "/list?page=f"), Class::Suspect);
 }
@@ -89,7 +86,7 @@ fn what_nobody_vouches_for_is_tried_where_its_template_is_good() {
             Some(&[&text]),
         );
     }
-    let class = |learner: &Learner| learner.class(&url("/docs/x"), LinkSource::Silent);
+    let class = |learner: &Learner| learner.class(&shape("/docs/x"), LinkSource::Silent);
     assert_eq!(class(&learner), Class::Normal);
     for letter in 'a'..='h' {
         let path = format!("/docs/no-{letter}");
@@ -106,11 +103,8 @@ fn what_nobody_vouches_for_is_tried_where_its_template_is_good() {
 /// How many of these pages are looked at, all of which say the same; whether they lead on.
 fn looks(learner: &mut Learner, pages: std::ops::Range<u32>, lead_on: bool) -> usize {
     let wanted = pages.filter(|number| {
-        let page = Fetched {
-            url: &url(&format!("/calendar/{number}")),
-            found_on: Some(&url("/calendar/0")),
-            source: LinkSource::Silent,
-        };
+        let page = url(&format!("/calendar/{number}"));
+        let page = fetched(&page, "/calendar/0", LinkSource::Silent);
         let is_wanted = learner.wants_look(page.url, page.source);
         let look = is_wanted.then(|| look(&["no events"]));
         let verdict = learner.learn(&page, look.as_ref());
@@ -142,11 +136,7 @@ fn a_page_in_between_that_says_nothing_gives_back_little() {
     let mut looked_at = 0;
     for number in 0..3200 {
         let address = url(&format!("/docs/{number}"));
-        let page = Fetched {
-            url: &address,
-            found_on: Some(&url("/")),
-            source: LinkSource::Vouches,
-        };
+        let page = fetched(&address, "/", LinkSource::Vouches);
         if !learner.wants_look(page.url, page.source) {
             learner.learn(&page, None);
             continue;
