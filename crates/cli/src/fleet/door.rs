@@ -5,18 +5,19 @@
 //! cannot do. It refuses to know how a member works.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use clewline_core::fleet::{FleetJob, FleetPlace};
+use clewline_core::fleet::{BusError, FleetJob, FleetPlace};
 use clewline_job::config::Config;
 use clewline_postgres::{FleetCreation, FleetServer};
 
 use super::flags::{FleetFlags, JoinArguments};
 use super::merge::upload as upload_to;
-use super::{connect, spec, stuck};
+use super::{spec, stuck};
 use crate::exit::ExitStatus;
 use crate::job::ENDING;
 use crate::job::resume::{missing, over_stored};
+use crate::message::{Colour, Speaker, shown};
 use crate::resolve::ResolvedSettings;
 use crate::settings::layer::Layer;
 use crate::settings::problem::Problem;
@@ -31,6 +32,11 @@ const SHARDS: u32 = 64;
 const EXPIRY: Duration = Duration::from_secs(10);
 /// A shorter one would not survive a busy machine.
 const SHORTEST_EXPIRY: Duration = Duration::from_millis(500);
+
+/// A database that does not answer for longer is not there.
+const LONGEST_OUTAGE: Duration = Duration::from_mins(1);
+/// How often it is asked again.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// A job to be a member of.
 pub(crate) struct FleetDoor {
@@ -65,8 +71,8 @@ impl FleetDoor {
             expiry: expiry(flags.lease.as_deref())?,
             pages: config.limits.pages,
         };
-        let mut server = connect(address)?;
-        let job = match server.create(&job).map_err(stuck)? {
+        let mut server = patiently(|| FleetServer::connect(address))?;
+        let job = match patiently(|| server.create(&job))? {
             FleetCreation::Created => job,
             FleetCreation::There(there) => {
                 refuse_differences(&there.name, &there.spec, &job.spec)?;
@@ -93,8 +99,8 @@ impl FleetDoor {
 
 /// Joins a job that is there.
 pub(super) fn join(arguments: JoinArguments) -> Result<ExitStatus, Failure> {
-    let mut server = connect(&arguments.address)?;
-    let job = server.job(&arguments.job).map_err(stuck)?;
+    let mut server = patiently(|| FleetServer::connect(&arguments.address))?;
+    let job = patiently(|| server.job(&arguments.job))?;
     let Some(job) = job else {
         let problem = format!("there is no job `{}` in this database", arguments.job);
         let hint = "the first worker makes it: clewline URL… --fleet … --job …";
@@ -128,6 +134,26 @@ pub(super) fn join(arguments: JoinArguments) -> Result<ExitStatus, Failure> {
         upload_to: arguments.upload_to,
     };
     crawl::crawl(resolved, Some(&door))
+}
+
+/// Asks a database, again and again for a while if it does not answer: a worker may start while it
+/// restarts or fails over.
+fn patiently<T>(mut ask: impl FnMut() -> Result<T, BusError>) -> Result<T, Failure> {
+    let begun = Instant::now();
+    let mut is_told = false;
+    loop {
+        match ask() {
+            Err(error @ BusError::Away(_)) if begun.elapsed() < LONGEST_OUTAGE => {
+                if !std::mem::replace(&mut is_told, true) {
+                    let seconds = LONGEST_OUTAGE.as_secs();
+                    let note = format!("{error}; trying again for {seconds} s");
+                    Speaker::new(Colour::Auto).note(&shown(&note));
+                }
+                std::thread::sleep(AGAIN);
+            }
+            other => return other.map_err(stuck),
+        }
+    }
 }
 
 fn refuse_differences(name: &str, there: &str, here: &str) -> Result<(), Failure> {
