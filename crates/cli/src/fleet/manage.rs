@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clewline_core::fleet::JobPhase;
+use clewline_job::report::figures;
 use clewline_postgres::{DropMode, FleetListing};
 
 use super::{connect, stuck};
@@ -27,10 +28,7 @@ pub(super) fn list(address: &str, json: bool) -> Result<ExitStatus, Failure> {
 }
 
 fn line(listing: &FleetListing) -> String {
-    let workers = match listing.members {
-        1 => "1 worker".to_owned(),
-        number => format!("{number} workers"),
-    };
+    let workers = figures::plural(listing.members, "worker");
     let name = shown(&listing.job.name);
     let state = state(listing.phase, listing.ended.as_deref(), listing.paused);
     format!("{name}: {state}, {workers}")

@@ -65,11 +65,11 @@ fn text(status: &FleetStatus) -> String {
     let shards = &status.shards;
     let _ = writeln!(
         text,
-        "{} of {} shards have an owner, {} have nothing to do; {} of links on their way",
+        "{} of {} have an owner, {} have nothing to do; unread mail: {}",
         shards.owned,
-        shards.all,
+        figures::plural(shards.all, "shard"),
         shards.idle,
-        figures::plural(totals.mail, "batch").replace("batchs", "batches"),
+        figures::count(totals.mail),
     );
     for wait in waits(status) {
         let _ = writeln!(text, "waiting: {wait}");
@@ -95,7 +95,10 @@ fn waits(status: &FleetStatus) -> Vec<String> {
         ));
     }
     if status.shards.free > 0 && has_live && !is_over {
-        waits.push(format!("{} shards for an owner", status.shards.free));
+        waits.push(format!(
+            "{} for an owner",
+            figures::plural(status.shards.free, "shard")
+        ));
     }
     if let Some(age) = status.oldest_mail.filter(|age| *age > OLD_MAIL) {
         waits.push(format!("links for {} to be read", clock(age)));
@@ -122,11 +125,11 @@ fn worker(member: &MemberStatus) -> String {
         format!("silent for {}", clock(member.age))
     };
     format!(
-        "  {:016x}  {state}  {} shards  {} in flight  {} pages  {}",
+        "  {:016x}  {state}  {}  {} in flight  {}  {}",
         member.worker,
-        member.shards,
+        figures::plural(member.shards, "shard"),
         figure("in_flight").unwrap_or_default(),
-        figures::count(figure("pages").unwrap_or_default()),
+        figures::plural(figure("pages").unwrap_or_default(), "page"),
         shown(folder.unwrap_or_default()),
     )
 }
