@@ -13,7 +13,7 @@ pub(crate) fn write(path: &Path, messages: &[(&str, &str, &[u8], &[u8])]) {
     let mut encoder = Encoder::new(WarcCompression::default());
     for (number, (url, time, head, body)) in messages.iter().enumerate() {
         let id = RecordId::numbered([7; 16], number as u64);
-        let date = Moment::of_timestamp(time).unwrap();
+        let date = Moment::from_timestamp(time).unwrap();
         let block = Block::message(head).bytes(body);
         let draft = RecordDraft::response(id, date, url, block).payload_digest(Digest::sha1(body));
         encoder.encode(&draft, Effort::Usual, &mut file).unwrap();

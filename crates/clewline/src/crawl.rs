@@ -558,7 +558,7 @@ fn conclude(outcome: CrawlOutcome, folder: Option<&JobFolder>) -> Result<Summary
     // Logs that could not be written are not read again.
     let readable = folder.filter(|_| error.is_none());
     let path = readable.map(JobFolder::path);
-    let at = |source| FolderError::of_reading(path.unwrap_or(Path::new(".")), source);
+    let at = |source| FolderError::from_reading(path.unwrap_or(Path::new(".")), source);
     let extent = if facts.stopped_by == StoppedBy::Finished {
         Extent::Whole
     } else {

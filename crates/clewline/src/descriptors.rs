@@ -60,7 +60,7 @@ pub(crate) fn share_out(requests: usize) {
     let needed = requests
         .saturating_mul(PER_REQUEST)
         .saturating_add(others + OWN + MOST_TABLES);
-    let shares = Shares::of(raise(needed as u64), others);
+    let shares = Shares::new(raise(needed as u64), others);
     MOST.store(shares.seats, Ordering::Relaxed);
     TABLES.store(shares.tables, Ordering::Relaxed);
 }
@@ -84,7 +84,7 @@ struct Shares {
 
 impl Shares {
     /// Shares out a limit of which `others` have some already.
-    fn of(limit: usize, others: usize) -> Self {
+    fn new(limit: usize, others: usize) -> Self {
         let free = limit.saturating_sub(others + OWN);
         let tables = (free / TABLE_SHARE).clamp(FEWEST_TABLES, MOST_TABLES);
         Self {
@@ -133,7 +133,7 @@ mod tests {
     fn parts_are_at_most_the_whole() {
         let smallest = OWN + FEWEST_TABLES + FEWEST_SEATS;
         for limit in [smallest, 48, 64, 256, 1_024, 20_000, 1 << 30] {
-            let shares = Shares::of(limit, 0);
+            let shares = Shares::new(limit, 0);
             assert!(
                 shares.seats + shares.tables + OWN <= limit,
                 "{limit}: {shares:?}"
@@ -145,9 +145,9 @@ mod tests {
     #[test]
     fn something_goes_on_however_few_there_are() {
         for (limit, others) in [(0, 0), (16, 10), (64, 64), (64, usize::MAX / 2)] {
-            assert_eq!(Shares::of(limit, others).seats, FEWEST_SEATS, "{limit}");
+            assert_eq!(Shares::new(limit, others).seats, FEWEST_SEATS, "{limit}");
         }
-        assert!(Shares::of(1_024, 10).seats > 850);
+        assert!(Shares::new(1_024, 10).seats > 850);
     }
 
     #[test]

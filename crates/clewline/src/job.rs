@@ -66,7 +66,7 @@ pub(crate) fn open(
     config: &Config,
     mut rules: Rules,
 ) -> Result<OpenJob, CrawlError> {
-    let plan = MemoryPlan::of(config.output.memory.0);
+    let plan = MemoryPlan::new(config.output.memory.0);
     rules.active_lanes = plan.active_lanes();
     let taken_up = take_up(folder, config, rules.clone(), Trust::Checked);
     match taken_up.map_err(|error| with_remedy(error, folder, config)) {
@@ -126,7 +126,7 @@ fn take_up(
     mut rules: Rules,
     trust: Trust,
 ) -> Result<OpenJob, CrawlError> {
-    let plan = MemoryPlan::of(config.output.memory.0);
+    let plan = MemoryPlan::new(config.output.memory.0);
     let state = folder.state_path();
     let testimony = Testimony::read(&state).map_err(|source| io_at(&state, source))?;
     prepare(folder, config, testimony.as_ref())?;
@@ -258,7 +258,7 @@ fn cut_back(
     }
     let warcs = folder.path().join(archive::FOLDER);
     archive::take_back(&warcs, archived, Tails::Kept(&state.join(TAILS)))
-        .map_err(|source| FolderError::of_reading(&warcs, source))?;
+        .map_err(|source| FolderError::from_reading(&warcs, source))?;
     Ok(Witness::open(&state).map_err(|source| io_at(&state, source))?)
 }
 
@@ -269,7 +269,7 @@ fn archive_end(
     config: &Config,
 ) -> Result<Position, CrawlError> {
     let committed = store.offset(archive::NAME)?.unwrap_or(0);
-    let end = Position::of(Offset(committed));
+    let end = Position::new(Offset(committed));
     let path = folder.path().join(archive::FOLDER);
     if let Some(fault) = archive::fault(&path, end).map_err(|source| io_at(&path, source))? {
         return Err(CrawlError::Folder(FolderError::Damaged {
@@ -346,7 +346,7 @@ pub(crate) fn open_logs(
     end: Offset,
 ) -> Result<Vec<Box<dyn Log>>, CrawlError> {
     let path = folder.path();
-    let at = |source| FolderError::of_reading(path, source);
+    let at = |source| FolderError::from_reading(path, source);
     let mut logs: Vec<Box<dyn Log>> = vec![
         Box::new(UrlsLog::open(path).map_err(at)?),
         Box::new(LinksLog::open(path).map_err(at)?),
@@ -354,7 +354,7 @@ pub(crate) fn open_logs(
     if config.output.archive.write {
         let plan = archive_plan(folder, config)?;
         let warcs = path.join(archive::FOLDER);
-        let at = |source| FolderError::of_reading(&warcs, source).with(Remedy::GoWithout);
+        let at = |source| FolderError::from_reading(&warcs, source).with(Remedy::GoWithout);
         logs.push(Box::new(ArchiveLog::open(path, plan, end).map_err(at)?));
     }
     Ok(logs)
@@ -394,7 +394,7 @@ pub(crate) fn spool(folder: &JobFolder, config: &Config) -> Option<Arc<Spool>> {
     } else {
         Secrets::Replaced
     };
-    let budget = MemoryPlan::of(config.output.memory.0).spool();
+    let budget = MemoryPlan::new(config.output.memory.0).spool();
     let spool = Spool::new(folder.state_path(), budget, secrets);
     config.output.archive.write.then(|| Arc::new(spool))
 }
@@ -442,7 +442,7 @@ fn earlier(
             serde_json::from_value(value).map_err(|error| read(STARTED_NOTE, error))?;
     }
     let path = folder.join(urls::FILE);
-    let at = |source| FolderError::of_reading(&path, source).with(lost_log);
+    let at = |source| FolderError::from_reading(&path, source).with(lost_log);
     for record in urls::records_from(&path, Offset(earlier.tally_offset)).map_err(at)? {
         earlier.tally.add(&record.map_err(at)?);
     }

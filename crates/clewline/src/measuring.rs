@@ -38,7 +38,7 @@ pub fn frontier_on_disk(
     mut rules: Rules,
     memory: u64,
 ) -> Result<Frontier<DiskStore>, StoreError> {
-    let plan = MemoryPlan::of(memory);
+    let plan = MemoryPlan::new(memory);
     rules.active_lanes = plan.active_lanes();
     let store = DiskStore::open(folder, rules.keyer.clone(), plan)?;
     let note = store.note(FRONTIER_NOTE)?;

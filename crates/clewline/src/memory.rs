@@ -30,7 +30,7 @@ pub(crate) struct MemoryPlan {
 
 impl MemoryPlan {
     /// Shares out a number of bytes.
-    pub(crate) const fn of(whole: u64) -> Self {
+    pub(crate) const fn new(whole: u64) -> Self {
         Self { whole }
     }
 
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn shares_are_at_most_the_whole() {
         for whole in [64_000_000, 256_000_000, 1 << 30, u64::MAX / PARTS] {
-            let plan = MemoryPlan::of(whole);
+            let plan = MemoryPlan::new(whole);
             let lanes = plan.active_lanes() as u64 * LANE_BYTES;
             let shares = [
                 plan.hot_keys(),
@@ -111,7 +111,7 @@ mod tests {
             (1_000_000_000, 50_000),
             (u64::MAX, 100_000),
         ] {
-            assert_eq!(MemoryPlan::of(whole).active_lanes(), lanes, "{whole}");
+            assert_eq!(MemoryPlan::new(whole).active_lanes(), lanes, "{whole}");
         }
     }
 }

@@ -216,7 +216,7 @@ impl OpenState {
         }
         let lock = take_lock(&job.path)?;
         let keyer = job.rules()?.keyer;
-        let store = DiskStore::open(&path, keyer, MemoryPlan::of(LOOKING_MEMORY))?;
+        let store = DiskStore::open(&path, keyer, MemoryPlan::new(LOOKING_MEMORY))?;
         Ok(Some(Self {
             store,
             folder: job.path.clone(),

@@ -140,7 +140,7 @@ fn run_crawl(arguments: CrawlArguments) -> Result<ExitStatus, Failure> {
 }
 
 fn run_inspect(arguments: InspectArguments) -> Result<ExitStatus, Failure> {
-    let view = inspect::View::of(&arguments.content).map_err(|error| {
+    let view = inspect::View::from_arguments(&arguments.content).map_err(|error| {
         let problem = Problem::new("--rules", format!("{error:#}"));
         Failure::Usage(vec![problem])
     })?;
@@ -178,7 +178,7 @@ fn resolved(flags: Layer, sources: &SettingSources) -> Result<ResolvedSettings, 
     } else {
         file::load(named)
     };
-    match resolve(flags, file, &Environment::of_process()) {
+    match resolve(flags, file, &Environment::from_process()) {
         Ok(resolved) if problems.is_empty() => Ok(resolved),
         Ok(_) => Err(Failure::Usage(problems)),
         Err(more) => {

@@ -94,7 +94,7 @@ impl ServeArguments {
 }
 
 fn moment(text: &str) -> Result<Moment, String> {
-    let moment = Moment::of_timestamp(text).or_else(|| Moment::parse(text));
+    let moment = Moment::from_timestamp(text).or_else(|| Moment::parse(text));
     moment.ok_or_else(|| "is no time; try 20261115 or 2026-11-15".to_owned())
 }
 

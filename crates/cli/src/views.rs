@@ -26,7 +26,7 @@ const INDEX: &str = "index";
 
 /// Checks the name of a view.
 pub(crate) fn named(text: &str) -> Result<String, String> {
-    if text == INDEX || Form::of_name(text).is_some() {
+    if text == INDEX || Form::from_name(text).is_some() {
         return Ok(text.to_owned());
     }
     let forms = Form::ALL.map(Form::name).join(", ");
@@ -51,7 +51,7 @@ pub(crate) fn of_bodies(config: &Config) -> Option<&str> {
     let mut views = config.output.views.iter().map(String::as_str);
     let is_of_bodies = |name: &&str| {
         !matches!(
-            Form::of_name(name),
+            Form::from_name(name),
             Some(Form::Csv | Form::Sitemap | Form::Graph)
         )
     };
@@ -97,7 +97,7 @@ fn made(
     rules: Option<&Path>,
     talk: Talk,
 ) -> anyhow::Result<Option<String>> {
-    let Some(form) = Form::of_name(name) else {
+    let Some(form) = Form::from_name(name) else {
         return index(job, talk);
     };
     let doing = format!("making {name}");

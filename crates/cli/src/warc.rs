@@ -118,7 +118,7 @@ fn get(arguments: &GetArguments) -> Result<ExitStatus, Failure> {
     };
     Ok(print(
         &CaptureSources::new(&paths)?,
-        &Wanted::of(arguments, url)?,
+        &Wanted::from_arguments(arguments, url)?,
         arguments.part(),
     )?)
 }
@@ -176,7 +176,7 @@ fn write_part(
 fn cat(arguments: &CatArguments) -> anyhow::Result<ExitStatus> {
     let mut out = Screen::new(stdout());
     let mut status = ExitStatus::Done;
-    let wanted = arguments.kind.as_deref().map(RecordKind::of_name);
+    let wanted = arguments.kind.as_deref().map(RecordKind::from_name);
     for path in files(&arguments.paths)? {
         let mut reader = WarcReader::new(open(&path)?);
         while let Some(next) = reader.next_record() {

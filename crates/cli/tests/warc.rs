@@ -54,8 +54,8 @@ fn coded(text: &str) -> Vec<u8> {
 fn archive(path: &Path, coding: WarcCompression) -> Vec<u64> {
     let id = |number| RecordId::numbered([4; 16], number);
     let (old, new) = (
-        Moment::of_timestamp("2020").unwrap(),
-        Moment::of_timestamp("2024").unwrap(),
+        Moment::from_timestamp("2020").unwrap(),
+        Moment::from_timestamp("2024").unwrap(),
     );
     let (first, second) = (coded("<p>old</p>"), coded("<p>new \u{1b}[2J</p>"));
     let response = |number, date, body| {

@@ -25,7 +25,7 @@ fn walk(tree: &Tree<'_>, selection: &Selection, id: NodeId, writer: &mut TextWri
     match node.tag {
         NodeKind::Text => return writer.text(node.text),
         NodeKind::Math | NodeKind::Script | NodeKind::Img => {
-            if let Some(formula) = Formula::of_node(tree, id) {
+            if let Some(formula) = Formula::from_node(tree, id) {
                 writer.formula(&formula);
             }
             return;

@@ -21,7 +21,7 @@ pub(crate) fn skim(
     limits: &ContentLimits,
     deadline: &mut Deadline,
 ) -> Result<(MetadataCollector, String), Refusal> {
-    let tex = TexUse::of_page(html);
+    let tex = TexUse::from_page(html);
     let mut pass = Pass {
         collector: MetadataCollector::default(),
         writer: TextWriter::new(tex),
@@ -121,7 +121,7 @@ impl<'a> Pass<'a> {
             Token::Raw(tag, text) if hidden.is_none_or(|hidden| hidden == tag) => {
                 self.collector.raw(tag, text);
                 if tag == NodeKind::Script {
-                    let formula = Formula::of_script(self.script, text);
+                    let formula = Formula::from_script(self.script, text);
                     self.formula(formula.as_ref());
                 }
             }
@@ -134,7 +134,7 @@ impl<'a> Pass<'a> {
         self.writer.open(tag);
         match tag {
             NodeKind::Script => self.script = attributes,
-            NodeKind::Img => self.formula(Formula::of_image(attributes).as_ref()),
+            NodeKind::Img => self.formula(Formula::from_image(attributes).as_ref()),
             _ => {}
         }
     }
@@ -150,7 +150,7 @@ impl<'a> Pass<'a> {
     fn foreign(&mut self, tree: &Tree<'_>) {
         for child in tree.children(NodeId::ROOT) {
             match tree.node(child).tag {
-                NodeKind::Math => self.formula(Formula::of_node(tree, child).as_ref()),
+                NodeKind::Math => self.formula(Formula::from_node(tree, child).as_ref()),
                 NodeKind::Svg => {
                     if let Some(trace) = drawing::trace(tree, child) {
                         self.writer.apart(&trace);

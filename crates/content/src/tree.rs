@@ -56,7 +56,7 @@ impl<'a> Tree<'a> {
         let mut builder = Builder {
             tree: Self {
                 nodes: Vec::new(),
-                tex: TexUse::of_page(html),
+                tex: TexUse::from_page(html),
             },
             open: vec![NodeId::ROOT],
             limits,

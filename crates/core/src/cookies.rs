@@ -63,7 +63,7 @@ pub struct CookieContext<'a> {
 
 impl<'a> CookieContext<'a> {
     /// The context of a request for a URL.
-    pub fn of(url: &'a CrawlUrl) -> Self {
+    pub fn for_url(url: &'a CrawlUrl) -> Self {
         Self {
             secure: url.scheme() == Scheme::Https,
             host: url.host(),

@@ -138,7 +138,7 @@ pub struct Politeness {
 
 impl Politeness {
     /// The figures of a named speed.
-    pub fn of(speed: Speed) -> Self {
+    pub fn for_speed(speed: Speed) -> Self {
         let rate = Rate::per_second;
         let pace = |in_flight: (u32, u32), rates: (Option<f64>, Option<f64>), load| HostPace {
             first_in_flight: in_flight.0,
@@ -184,7 +184,7 @@ impl Politeness {
         let mut politeness = Self {
             retry_delay: Duration::from_millis(100),
             tolerates_failures: true,
-            ..Self::of(Speed::Max)
+            ..Self::for_speed(Speed::Max)
         };
         politeness.host.first_in_flight = 8;
         politeness
@@ -192,7 +192,7 @@ impl Politeness {
 
     /// Hosts in private ranges: 8 in flight and 50 a second.
     pub fn private_network() -> Self {
-        let mut politeness = Self::of(Speed::Max);
+        let mut politeness = Self::for_speed(Speed::Max);
         politeness.host.first_in_flight = 8;
         politeness.host.most_in_flight = 8;
         politeness.host.first_rate = Rate::per_second(50.0);
@@ -219,6 +219,6 @@ impl Politeness {
 
 impl Default for Politeness {
     fn default() -> Self {
-        Self::of(Speed::Polite)
+        Self::for_speed(Speed::Polite)
     }
 }

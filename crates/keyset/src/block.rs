@@ -105,7 +105,7 @@ pub(crate) struct PackedKeys<'a> {
 
 impl<'a> PackedKeys<'a> {
     /// Nothing where the parts do not fit into the block, which none is that was written.
-    pub(crate) fn of(block: &'a Block) -> Option<Self> {
+    pub(crate) fn from_block(block: &'a Block) -> Option<Self> {
         let (count, _) = block.split_first_chunk()?;
         let hosts = usize::try_from(u64::from_be_bytes(*count)).ok()?;
         if hosts > BLOCK / HALF {
@@ -223,7 +223,8 @@ mod tests {
         for (per_host, wanted) in [(10_000, 12), (100, 12), (1, 27)] {
             let (blocks, keys) = blocks(per_host);
             assert_eq!(blocks.len(), wanted, "{per_host}");
-            let packed: Vec<PackedKeys<'_>> = blocks.iter().filter_map(PackedKeys::of).collect();
+            let packed: Vec<PackedKeys<'_>> =
+                blocks.iter().filter_map(PackedKeys::from_block).collect();
             let all: Vec<Key> = packed.iter().flat_map(|block| block.keys()).collect();
             assert_eq!(all, keys, "{per_host}");
             for key in keys {
@@ -255,7 +256,7 @@ mod tests {
             let mut block = [byte; BLOCK];
             for hosts in 0..=255_u64 {
                 block[..COUNT].copy_from_slice(&hosts.to_be_bytes());
-                if let Some(packed) = PackedKeys::of(&block) {
+                if let Some(packed) = PackedKeys::from_block(&block) {
                     assert!(packed.keys().count() <= MOST_KEYS * 256);
                     packed.holds(Key::from_bytes([byte; 16]));
                 }

@@ -24,7 +24,7 @@ impl BlockTag {
     const NONE: Self = Self(0);
 
     /// A run has fewer than 2^32 blocks, which would be terabytes, and there are fewer runs.
-    pub(crate) const fn of(run: u64, number: usize) -> Self {
+    pub(crate) const fn for_block(run: u64, number: usize) -> Self {
         Self(run << 32 | number as u64)
     }
 }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     fn tag(number: usize) -> BlockTag {
-        BlockTag::of(1 + number as u64 / 100, number % 100)
+        BlockTag::for_block(1 + number as u64 / 100, number % 100)
     }
 
     fn block(number: usize) -> Block {

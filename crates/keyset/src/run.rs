@@ -154,7 +154,7 @@ impl Run {
         let mut buffer = [0; BLOCK];
         for neighbours in candidates.chunk_by(|(one, _), (other, _)| one == other) {
             let block = self.block(neighbours[0].0, &mut buffer, kept)?;
-            let packed = PackedKeys::of(block).ok_or_else(damaged)?;
+            let packed = PackedKeys::from_block(block).ok_or_else(damaged)?;
             for (_, at) in neighbours {
                 known[*at] = packed.holds(asked.keys[*at]);
             }
@@ -170,7 +170,7 @@ impl Run {
             wanted.filter_map(|(number, at)| Some((kept.peek(self.tag(*number))?, *at)))
         };
         let begin = blocks().fold(0, |read, (block, _)| read ^ block[0]);
-        let place = |(block, at)| Some(PackedKeys::of(block)?.near(asked.keys[at]));
+        let place = |(block, at)| Some(PackedKeys::from_block(block)?.near(asked.keys[at]));
         let places = blocks().filter_map(place).fold(0, |read, near| read ^ near);
         std::hint::black_box((begin, places));
     }
@@ -193,7 +193,7 @@ impl Run {
     }
 
     const fn tag(&self, number: usize) -> BlockTag {
-        BlockTag::of(self.listing.number, number)
+        BlockTag::for_block(self.listing.number, number)
     }
 
     fn check(&self, number: usize, block: &Block) -> io::Result<()> {
@@ -244,7 +244,7 @@ impl Run {
         let mut keys = Vec::with_capacity(blocks * MOST_KEYS);
         for (block, number) in chunk.as_chunks().0.iter().zip(from..) {
             self.check(number, block)?;
-            keys.extend(PackedKeys::of(block).ok_or_else(damaged)?.keys());
+            keys.extend(PackedKeys::from_block(block).ok_or_else(damaged)?.keys());
         }
         Ok((keys, from + blocks))
     }

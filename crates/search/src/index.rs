@@ -236,7 +236,7 @@ impl Index {
         let found = best(&searcher, &compiled, weighed)?;
         let counts = searcher.search(&compiled.some, &Counter)?;
         let candidates = self.weigh(&searcher, &found)?;
-        let sought = Sought::of(&query.clause);
+        let sought = Sought::from_clause(&query.clause);
         let pages = candidates.into_iter().map(|page| (page.likeness, page));
         let folded = match query.folding {
             Folding::Alike => fold(pages, wanted),

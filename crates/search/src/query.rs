@@ -128,15 +128,15 @@ impl Query {
         if items.is_empty() {
             return Err(parser.fault(Fault::Empty));
         }
-        Ok(Self::of(items))
+        Ok(Self::new(items))
     }
 
     /// Asks for all pages, to be narrowed.
     pub fn everything() -> Self {
-        Self::of(Vec::new())
+        Self::new(Vec::new())
     }
 
-    fn of(items: Vec<(Sign, Clause)>) -> Self {
+    fn new(items: Vec<(Sign, Clause)>) -> Self {
         Self {
             clause: Clause::List(items),
             limit: USUAL_RESULTS,

@@ -69,7 +69,7 @@ pub(crate) fn folded(key: &Key) -> u64 {
 
 impl Ranks {
     /// Ranks the pages of a job folder.
-    pub(crate) fn of_job(job: &Path) -> Result<Self, SearchError> {
+    pub(crate) fn from_job(job: &Path) -> Result<Self, SearchError> {
         let made_from = log_length(job);
         if made_from == 0 {
             return Ok(Self::default());

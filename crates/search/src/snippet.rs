@@ -41,7 +41,7 @@ pub(crate) struct Sought {
 
 impl Sought {
     /// The words of a query that are not refused.
-    pub(crate) fn of(clause: &Clause) -> Self {
+    pub(crate) fn from_clause(clause: &Clause) -> Self {
         let mut sought = Self::default();
         sought.take(clause);
         sought
@@ -194,7 +194,7 @@ mod tests {
     use crate::query::Query;
 
     fn marked(query: &str, text: &str) -> String {
-        let sought = Sought::of(&Query::parse(query).unwrap().clause);
+        let sought = Sought::from_clause(&Query::parse(query).unwrap().clause);
         let snippet = sought.snippet(text);
         let mut out = snippet.text.clone();
         for (from, to) in snippet.marks.into_iter().rev() {

@@ -118,7 +118,7 @@ impl<'a> PageSource<'a> {
         let (digest, date) = (digest_of(record), capture.date);
         let known = || {
             let place = (self.known)(digest).filter(|_| digest != UNKNOWN);
-            place.map(|place| Position::of(Offset(place)))
+            place.map(|place| Position::new(Offset(place)))
         };
         let (body, place) = self.walk.body(capture, known);
         let page = PageText::read(

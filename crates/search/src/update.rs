@@ -74,7 +74,7 @@ pub fn update(job: &Path, tell: &mut dyn FnMut(IndexProgress)) -> Result<Updated
         Onward::GoOn
     })?;
     if Ranks::load(&folder).is_behind(job, growth(&archive)) {
-        match Ranks::of_job(job)?.save(&folder) {
+        match Ranks::from_job(job)?.save(&folder) {
             // Another process has begun the index anew, and makes its ranks when that is done.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             saved => saved.map_err(|source| SearchError::Io {
@@ -239,7 +239,7 @@ fn catch_up(
     tell: &mut dyn FnMut(IndexProgress) -> Onward,
 ) -> Result<Updated, SearchError> {
     let fits = |standing: &IndexCheckpoint| {
-        archive.holds(&standing.file, Position::of(Offset(standing.position)))
+        archive.holds(&standing.file, Position::new(Offset(standing.position)))
     };
     let is_done = |standing: &IndexCheckpoint| standing.position == archive.end().offset().0;
     if IndexCheckpoint::read(folder).is_some_and(|standing| fits(&standing) && is_done(&standing)) {
@@ -270,7 +270,7 @@ fn go_on(
     let known = writer.finder();
     let reader = AnswerReader::default();
     let answers = reader.reader();
-    let from_place = Position::of(Offset(from.position));
+    let from_place = Position::new(Offset(from.position));
     let mut source = PageSource::new(archive, from_place, &known, &answers);
     let mut standing = from.clone();
     let mut due = FIRST_COMMIT;

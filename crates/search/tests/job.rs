@@ -324,7 +324,7 @@ fn a_folder_of_warc_files_is_enough() {
 #[test]
 fn files_of_others_are_indexed_by_their_answers() {
     let place = tempfile::tempdir().unwrap();
-    let date = Moment::of_timestamp("20240102030405").unwrap();
+    let date = Moment::from_timestamp("20240102030405").unwrap();
     let html = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
     let answers = [
         ("robots.txt", "HTTP/1.1 404 No\r\n\r\n", "no keys"),

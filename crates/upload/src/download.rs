@@ -98,7 +98,7 @@ impl Fetching<'_> {
         let batches = logs.remove(BATCHES).unwrap_or_default();
         self.join(BATCHES, BATCHES_FILE, &batches, u64::MAX)?;
         let last = self.last_batch()?;
-        let archived = Position::of(Offset(last.archive));
+        let archived = Position::new(Offset(last.archive));
         for (log, segments) in &logs {
             match log.split_once('/') {
                 None if *log == URLS => self.join(log, urls::FILE, segments, last.urls)?,

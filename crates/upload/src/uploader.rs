@@ -88,7 +88,7 @@ impl Uploader {
         self.cost = UploadedBatch::default();
         self.urls = self.log(&folder.join(urls::FILE), URLS, self.urls..line.urls)?;
         self.links = self.log(&folder.join(links::FILE), LINKS, self.links..line.links)?;
-        self.files(&folder.join(FOLDER), Position::of(Offset(line.archive)))?;
+        self.files(&folder.join(FOLDER), Position::new(Offset(line.archive)))?;
         let path = folder.join(BATCHES_FILE);
         let length = fs::metadata(&path)
             .map_err(|error| UploadError::io(&path, error))?

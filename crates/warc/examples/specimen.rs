@@ -130,7 +130,7 @@ fn drafts<'a>(
 fn index(path: &Path, name: &str, lines: &mut Vec<String>) -> Result<(), Box<dyn Error>> {
     let mut reader = WarcReader::new(File::open(path)?);
     while let Some(header) = reader.next_record() {
-        let capture = Capture::of_record(&header?, &mut reader, name)?;
+        let capture = Capture::from_record(&header?, &mut reader, name)?;
         lines.extend(capture.map(|capture| capture.line()));
     }
     Ok(())

@@ -110,7 +110,7 @@ impl Capture {
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.trim_end().splitn(3, ' ');
         let (_, timestamp, values) = (words.next()?, words.next()?, words.next()?);
-        Moment::of_timestamp(timestamp)?;
+        Moment::from_timestamp(timestamp)?;
         let mut capture: Self = serde_json::from_str(values).ok()?;
         timestamp.clone_into(&mut capture.timestamp);
         Some(capture)
@@ -131,7 +131,7 @@ impl Capture {
 
     /// A capture of the record that a reader is at, which is read to its end. Nothing for kinds
     /// that no index holds, and for records that cannot be read alone.
-    pub fn of_record<R: Read>(
+    pub fn from_record<R: Read>(
         header: &Header,
         reader: &mut WarcReader<R>,
         filename: &str,

@@ -48,7 +48,7 @@ impl Dictionary {
     }
 
     /// The dictionary at the beginning of a file, if there is one.
-    pub fn of_file(input: impl Read) -> Result<Option<Self>, ReadError> {
+    pub fn from_file(input: impl Read) -> Result<Option<Self>, ReadError> {
         let found = dictionary(input)?;
         // Damage may have spared the first bytes.
         let is_sound = found.starts_with(&DICTIONARY) && CDict::try_create(&found, 1).is_some();
@@ -169,7 +169,7 @@ mod tests {
         decoder.read_to_end(&mut read).unwrap();
         assert!(read == expected);
         // Our reader finds the dictionary in the file, from the beginning and from anywhere.
-        let found = Dictionary::of_file(&file[..]).unwrap();
+        let found = Dictionary::from_file(&file[..]).unwrap();
         assert_eq!(found, Some(dictionary));
         let mut reader = WarcReader::new(&file[..]);
         let (mut records, mut last) = (0, 0);
@@ -190,11 +190,11 @@ mod tests {
     #[test]
     fn a_damaged_dictionary_is_none() {
         let (dictionary, file) = trained();
-        assert_eq!(Dictionary::of_file(&file[..]).unwrap(), None);
-        assert_eq!(Dictionary::of_file(&b"WARC/1.1\r\n"[..]).unwrap(), None);
+        assert_eq!(Dictionary::from_file(&file[..]).unwrap(), None);
+        assert_eq!(Dictionary::from_file(&b"WARC/1.1\r\n"[..]).unwrap(), None);
         let mut frame = dictionary.frame();
         frame[16..80].fill(0xff);
-        assert_eq!(Dictionary::of_file(&frame[..]).unwrap(), None);
+        assert_eq!(Dictionary::from_file(&frame[..]).unwrap(), None);
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Algorithm {
     }
 
     /// Labels are written `sha1`, `SHA1` and `sha-1`.
-    fn of_label(label: &str) -> Option<Self> {
+    fn from_label(label: &str) -> Option<Self> {
         let plain = label.trim().replace('-', "").to_ascii_lowercase();
         Self::ALL.into_iter().find(|one| one.label() == plain)
     }
@@ -65,7 +65,7 @@ impl Digest {
     /// Reads `label:digest`; nothing if the algorithm is not known or the length is wrong.
     pub fn parse(text: &str) -> Option<Self> {
         let (label, text) = text.trim().split_once(':')?;
-        let algorithm = Algorithm::of_label(label)?;
+        let algorithm = Algorithm::from_label(label)?;
         let text = text.trim_end_matches('=');
         let size = algorithm.size();
         let mut bytes = [0; 64];

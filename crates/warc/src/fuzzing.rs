@@ -76,7 +76,7 @@ fn index(data: &[u8]) {
     let mut seen = 0;
     while let Some(next) = reader.next_record() {
         let Ok(header) = next else { continue };
-        let Ok(Some(capture)) = Capture::of_record(&header, &mut reader, "f.warc") else {
+        let Ok(Some(capture)) = Capture::from_record(&header, &mut reader, "f.warc") else {
             continue;
         };
         seen += 1;

@@ -44,7 +44,7 @@ impl RecordKind {
     }
 
     /// The kind of this name; case does not matter.
-    pub fn of_name(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         let named = Self::NAMES
             .iter()
             .find(|(_, known)| known.eq_ignore_ascii_case(name.trim()));
@@ -107,10 +107,10 @@ mod tests {
     #[test]
     fn names_are_read_as_they_are_written() {
         for (kind, name) in RecordKind::NAMES {
-            assert_eq!(RecordKind::of_name(kind.name()), kind);
-            assert_eq!(RecordKind::of_name(&name.to_uppercase()), kind);
+            assert_eq!(RecordKind::from_name(kind.name()), kind);
+            assert_eq!(RecordKind::from_name(&name.to_uppercase()), kind);
         }
-        assert_eq!(RecordKind::of_name("response "), RecordKind::Response);
-        assert_eq!(RecordKind::of_name("responses"), RecordKind::Unknown);
+        assert_eq!(RecordKind::from_name("response "), RecordKind::Response);
+        assert_eq!(RecordKind::from_name("responses"), RecordKind::Unknown);
     }
 }

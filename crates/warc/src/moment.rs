@@ -57,7 +57,7 @@ impl Moment {
         }
         let digits: String = text.chars().filter(char::is_ascii_digit).collect();
         let nanoseconds = fraction_of(fraction)?;
-        let moment = Self::of_timestamp(&digits)?;
+        let moment = Self::from_timestamp(&digits)?;
         Some(Self {
             nanoseconds,
             ..moment
@@ -66,7 +66,7 @@ impl Moment {
 
     /// Reads the digits of a timestamp, from the year alone to the second; what is missing is
     /// the earliest it can be.
-    pub fn of_timestamp(digits: &str) -> Option<Self> {
+    pub fn from_timestamp(digits: &str) -> Option<Self> {
         let digits = digits.get(..TIMESTAMP.min(digits.len()))?;
         let shape = digits.len() >= 4 && digits.len().is_multiple_of(2);
         if !shape || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -213,7 +213,7 @@ mod tests {
             let moment = Moment::parse(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(moment.timestamp(), timestamp);
             assert_eq!(
-                Moment::of_timestamp(timestamp).unwrap().seconds(),
+                Moment::from_timestamp(timestamp).unwrap().seconds(),
                 moment.seconds()
             );
         }

@@ -25,7 +25,7 @@ pub fn keyer() -> Keyer {
 pub fn rules() -> Rules {
     let scope = Scope::new(Reach::Any, false, &[], &[]).expect("there are no patterns");
     let mut rules = Rules::new(scope, keyer());
-    let mut politeness = Politeness::of(Speed::Max);
+    let mut politeness = Politeness::for_speed(Speed::Max);
     politeness.host.first_in_flight = u32::MAX;
     politeness.host.most_in_flight = u32::MAX;
     politeness.domain = GroupPace::UNLIMITED;

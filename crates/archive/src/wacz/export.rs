@@ -216,7 +216,7 @@ fn page(capture: &Capture, title: Option<String>) -> Value {
 
 /// A timestamp as a date of JSON.
 fn date(timestamp: &str) -> String {
-    let moment = Moment::of_timestamp(timestamp);
+    let moment = Moment::from_timestamp(timestamp);
     let digits = moment.map_or_else(|| "19700101000000".to_owned(), Moment::timestamp);
     format!(
         "{}-{}-{}T{}:{}:{}Z",

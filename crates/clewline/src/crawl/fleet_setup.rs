@@ -135,7 +135,7 @@ fn worker_folder(config: &Config, worker: u64) -> Result<PathBuf, CrawlError> {
 fn member_rules(mut rules: Rules, config: &Config, clock: u64) -> Rules {
     rules.limits.leave_to_fleet();
     rules.epoch = clock;
-    rules.active_lanes = MemoryPlan::of(config.output.memory.0).active_lanes();
+    rules.active_lanes = MemoryPlan::new(config.output.memory.0).active_lanes();
     rules
 }
 
@@ -146,7 +146,7 @@ fn frontier(
     map: &ShardMap,
     job: &FleetJob,
 ) -> Result<Frontier<JournalStore>, CrawlError> {
-    let plan = MemoryPlan::of(setup.config.output.memory.0);
+    let plan = MemoryPlan::new(setup.config.output.memory.0);
     let disk = DiskStore::open(&folder.store_path(), map.keyer.clone(), plan)?;
     let store = JournalStore::new(disk, map.clone(), committer);
     let mut frontier = Frontier::new(setup.rules.clone(), store);

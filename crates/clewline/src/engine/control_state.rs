@@ -263,6 +263,6 @@ pub(crate) fn saying<S: Store>(
     host: HostId,
     url: &CrawlUrl,
 ) -> Result<Option<RobotsSaying>, S::Error> {
-    let stored = store.load_robots(host, Origin::of(url))?;
+    let stored = store.load_robots(host, Origin::from_url(url))?;
     Ok(stored.map(|(robots, _)| RobotsSaying::new(&robots, url)))
 }

@@ -9,7 +9,7 @@ use crate::clock::unix_seconds;
 
 /// The cookies that a request for a URL takes along.
 pub(crate) fn sent_cookies(jar: &CookieJar, url: &CrawlUrl) -> Option<String> {
-    jar.header(CookieContext::of(url), unix_seconds())
+    jar.header(CookieContext::for_url(url), unix_seconds())
 }
 
 /// Keeps what an answer sets; says how many cookies were accepted.
@@ -21,7 +21,7 @@ pub(crate) fn keep_cookies<'a>(
     let now = unix_seconds();
     let mut accepted = 0;
     for cookie in set {
-        let change = jar.store(CookieContext::of(url), cookie, now);
+        let change = jar.store(CookieContext::for_url(url), cookie, now);
         accepted += u32::from(change == CookieChange::Accepted);
     }
     accepted

@@ -36,7 +36,7 @@ impl MemoryBudget {
         Arc::new(Self {
             bytes: AtomicU64::new(0),
             most: AtomicU64::new(0),
-            bound: MemoryPlan::of(memory).in_flight().max(1),
+            bound: MemoryPlan::new(memory).in_flight().max(1),
         })
     }
 

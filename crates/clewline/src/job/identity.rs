@@ -77,7 +77,7 @@ impl Identity<'_> {
         }
         let end = self.store.offset(archive::NAME)?.unwrap_or(0);
         let warcs = self.folder.path().join(archive::FOLDER);
-        let beyond = archive::beyond(&warcs, Position::of(Offset(end)));
+        let beyond = archive::beyond(&warcs, Position::new(Offset(end)));
         match beyond.map_err(|source| io_at(&warcs, source))? {
             Some(path) => Err(older(path)),
             None => Ok(()),

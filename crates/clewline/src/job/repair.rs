@@ -30,8 +30,8 @@ pub(super) fn logs(
     let path = folder.path();
     let warcs = path.join(archive::FOLDER);
     let tails = folder.state_path().join(TAILS);
-    let committed = Position::of(Offset(store.offset(archive::NAME)?.unwrap_or(0)));
-    let at = |source| FolderError::of_reading(&warcs, source);
+    let committed = Position::new(Offset(store.offset(archive::NAME)?.unwrap_or(0)));
+    let at = |source| FolderError::from_reading(&warcs, source);
     let repaired = if committed == Position::default() {
         Repaired::default()
     } else {
@@ -95,7 +95,7 @@ fn cut_whole(folder: &JobFolder, store: &DiskStore) -> Result<Option<FolderError
         let read =
             urls::records(&lines).and_then(|mut lines| lines.try_for_each(|one| one.map(drop)));
         if let Err(error) = read {
-            return Ok(Some(FolderError::of_reading(&lines, error)));
+            return Ok(Some(FolderError::from_reading(&lines, error)));
         }
     }
     let blocks = path.join(links::FILE);
@@ -104,7 +104,7 @@ fn cut_whole(folder: &JobFolder, store: &DiskStore) -> Result<Option<FolderError
         let read =
             LinksReader::open(path).and_then(|mut links| links.try_for_each(|one| one.map(drop)));
         if let Err(error) = read {
-            return Ok(Some(FolderError::of_reading(&blocks, error)));
+            return Ok(Some(FolderError::from_reading(&blocks, error)));
         }
     }
     Ok(None)

@@ -60,7 +60,7 @@ pub(super) fn make_again(
     if place.exists() {
         fs::remove_dir_all(&place).map_err(|source| io_at(&place, source))?;
     }
-    let plan = MemoryPlan::of(config.output.memory.0);
+    let plan = MemoryPlan::new(config.output.memory.0);
     let store = DiskStore::open(&place, rules.keyer.clone(), plan)?;
     let mut replay = Replay {
         frontier: Frontier::new(rules.clone(), store),
@@ -93,7 +93,7 @@ pub(crate) fn make_of_records(draft: &MergeDraft<'_>) -> Result<(), CrawlError> 
     let rules = job.rules().map_err(unread)?;
     let state = draft.folder.join(STATE);
     make_private(&state)?;
-    let plan = MemoryPlan::of(job.config.output.memory.0);
+    let plan = MemoryPlan::new(job.config.output.memory.0);
     let store = DiskStore::open(&state.join("store"), rules.keyer.clone(), plan)?;
     let mut replay = Replay {
         keyer: rules.keyer.clone(),
@@ -124,10 +124,10 @@ fn restore_archive(folder: &JobFolder) -> Result<Position, CrawlError> {
     let warcs = folder.path().join(archive::FOLDER);
     let state = folder.state_path();
     let tails = state.join(TAILS);
-    let at = |source| FolderError::of_reading(&warcs, source);
+    let at = |source| FolderError::from_reading(&warcs, source);
     let testimony = Testimony::read(&state).map_err(|source| io_at(&state, source))?;
     let witnessed = testimony.map_or(0, |testimony| testimony.offset(archive::NAME));
-    let end = match Position::of(Offset(witnessed)) {
+    let end = match Position::new(Offset(witnessed)) {
         end if end == Position::default() => archive::last_end(&warcs).map_err(at)?,
         end => end,
     };
@@ -179,7 +179,7 @@ impl Replay {
             self.frontier.know_root(&root.url);
         }
         let path = folder.join(urls::FILE);
-        let at = |source| FolderError::of_reading(&path, source);
+        let at = |source| FolderError::from_reading(&path, source);
         for record in urls::records(&path).map_err(at)? {
             let settled = self.settled(record.map_err(at)?);
             self.frontier.replay(&settled, Moment::ZERO)?;

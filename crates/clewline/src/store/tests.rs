@@ -12,7 +12,7 @@ use proptest::test_runner::TestRunner;
 
 use super::*;
 
-const PLAN: MemoryPlan = MemoryPlan::of(16 * 1024 * 1024);
+const PLAN: MemoryPlan = MemoryPlan::new(16 * 1024 * 1024);
 
 /// Every queue of a host, at any depth.
 const ALL: Span = Span {

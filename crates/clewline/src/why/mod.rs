@@ -165,7 +165,7 @@ impl StoredJob {
 /// What a finished crawl says. Every URL that was let in has a record, and so nothing needs to be
 /// said of others.
 fn finished_sight(kept: FinishedState, key: Key, url: &CrawlUrl) -> Result<Sight, JobError> {
-    let row = kept.robots(&robots_key(key.host(), Origin::of(url)));
+    let row = kept.robots(&robots_key(key.host(), Origin::from_url(url)));
     let robots = row.map(read_robots).transpose()?;
     Ok(Sight {
         robots: robots.map(|(robots, _)| RobotsSaying::new(&robots, url)),

@@ -113,7 +113,7 @@ fn what_a_crawl_wrote_comes_out_of_its_archive_again() {
 fn what_others_archived_is_told_as_far_as_it_goes() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("x.warc.gz");
-    let date = Moment::of_timestamp("20240102030405").unwrap();
+    let date = Moment::from_timestamp("20240102030405").unwrap();
     let page =
         b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>t</title><a href=/b>b</a>";
     let moved = b"HTTP/1.1 302 No\r\nLocation: /c\r\n\r\n";

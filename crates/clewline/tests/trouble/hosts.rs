@@ -19,7 +19,7 @@ fn check_busy(status: u16, retry_after: Option<u64>) {
         pages: 600,
     };
     let outcome = crawl(&trouble, |_| {});
-    let strain = Strain::of(&outcome.log, HOST);
+    let strain = Strain::from_log(&outcome.log, HOST);
     let (all, refused) = (strain.requests(), strain.refused());
     // The search for the rate costs some; a crawl that does not look for it has thousands.
     assert!(
@@ -62,7 +62,7 @@ fn a_host_that_resets_is_probed() {
         pages: 400,
     };
     let outcome = crawl(&trouble, |config| config.politeness.retry_delay = None);
-    let refused = Strain::of(&outcome.log, HOST).refused();
+    let refused = Strain::from_log(&outcome.log, HOST).refused();
     assert!(refused > 0);
     // What was under way is sent a second time, because a used connection may just have been
     // closed; after that a few probes.

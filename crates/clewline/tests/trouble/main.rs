@@ -57,7 +57,7 @@ fn crawl(trouble: &Trouble, change: impl FnOnce(&mut Config)) -> Outcome {
     let summary = Crawl::from_config(config).run().unwrap().wait().unwrap();
     summary.report.check().unwrap();
     let log = web.log();
-    let order = Order::of(trouble, &log);
+    let order = Order::from_log(trouble, &log);
     let stopped_by = &summary.report.facts.stopped_by;
     assert_eq!(
         *stopped_by,

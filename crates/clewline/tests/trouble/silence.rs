@@ -26,12 +26,12 @@ fn check_goes_on(trouble: &Trouble, change: impl FnOnce(&mut Config)) {
     let running = Crawl::from_config(config).run().unwrap();
     let all = trouble.good().len();
     let asked = web.wait_for(
-        |log| log.len() >= all && Order::of(trouble, log).good == all,
+        |log| log.len() >= all && Order::from_log(trouble, log).good == all,
         PATIENCE,
     );
     running.control().stop(Duration::ZERO);
     running.wait().unwrap();
-    let order = Order::of(trouble, &web.log());
+    let order = Order::from_log(trouble, &web.log());
     assert!(asked, "{trouble:?}: {order:?} of {all}");
 }
 

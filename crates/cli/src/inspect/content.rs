@@ -38,7 +38,7 @@ pub(crate) enum View {
 
 impl View {
     /// The view that the flags ask for.
-    pub(crate) fn of(arguments: &ContentArguments) -> anyhow::Result<Option<Self>> {
+    pub(crate) fn from_arguments(arguments: &ContentArguments) -> anyhow::Result<Option<Self>> {
         let part = if arguments.whole {
             ContentPart::Whole
         } else {

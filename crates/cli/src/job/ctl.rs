@@ -131,7 +131,7 @@ fn figure(word: &'static str, value: &str) -> Result<Change, Vec<Problem>> {
         let value = SettingValue::Text(value.to_owned());
         flags.insert(word, value, SettingOrigin::Flag);
     }
-    let resolved = resolve(flags, FileSettings::default(), &Environment::of_process())?;
+    let resolved = resolve(flags, FileSettings::default(), &Environment::from_process())?;
     let (pace, limits) = (resolved.config.politeness, resolved.config.limits);
     let change = match word {
         "rate" => pace.rate.map(Change::Rate),

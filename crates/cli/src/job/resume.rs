@@ -73,10 +73,10 @@ fn combined(flags: Layer, job: &StoredJob) -> Result<ResolvedSettings, Vec<Probl
 /// A configuration that was stored, without its folder, with flags over it.
 pub(crate) fn over_stored(flags: Layer, stored: &Config) -> Result<ResolvedSettings, Vec<Problem>> {
     let lower = FileSettings {
-        layer: Layer::of_job(stored),
+        layer: Layer::from_job(stored),
         hosts: Vec::new(),
     };
-    let mut resolved = resolve(flags, lower, &Environment::of_process())?;
+    let mut resolved = resolve(flags, lower, &Environment::from_process())?;
     let config = &mut resolved.config;
     config.roots.clone_from(&stored.roots);
     config.politeness.hosts.clone_from(&stored.politeness.hosts);

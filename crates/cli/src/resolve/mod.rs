@@ -89,7 +89,7 @@ const PROXY_VARIABLES: [&str; 6] = [
 ];
 
 impl Environment {
-    pub(crate) fn of_process() -> Self {
+    pub(crate) fn from_process() -> Self {
         let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         Self {
             proxy_variable: PROXY_VARIABLES.into_iter().find(|name| is_set(name)),

@@ -22,7 +22,7 @@ pub(crate) struct SettingFlags<const VERB: u8>(pub(crate) Layer);
 
 impl<const VERB: u8> Args for SettingFlags<VERB> {
     fn augment_args(mut command: Command) -> Command {
-        let mut defaults = Effective::of_defaults();
+        let mut defaults = Effective::from_defaults();
         for section in SECTIONS.iter().filter(|one| one.verbs & VERB != 0) {
             for setting in section.settings {
                 let arg = argument(setting, &setting.describe(&mut defaults));

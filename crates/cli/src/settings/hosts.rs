@@ -41,7 +41,7 @@ settings! { pub(crate) HOST_SETTINGS for HostTable:
 
 impl HostTable {
     /// The tables that a configuration was made of.
-    pub(crate) fn of_config(config: &Config) -> impl Iterator<Item = Self> {
+    pub(crate) fn from_config(config: &Config) -> impl Iterator<Item = Self> {
         let fields = &config.fetch.host_headers;
         let hosts = config.politeness.hosts.iter().enumerate();
         hosts.map(|(number, figures)| Self {

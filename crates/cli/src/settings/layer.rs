@@ -61,7 +61,7 @@ pub(crate) struct Layer {
 
 impl Layer {
     /// What a job that goes on takes over from its configuration; secrets are not kept there.
-    pub(crate) fn of_job(config: &Config) -> Self {
+    pub(crate) fn from_job(config: &Config) -> Self {
         let mut stored = Effective {
             config: config.clone(),
             options: CommandOptions::default(),

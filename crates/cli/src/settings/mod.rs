@@ -71,7 +71,7 @@ pub(crate) struct Effective {
 
 impl Effective {
     /// What holds where nobody says anything, for people to read.
-    pub(crate) fn of_defaults() -> Self {
+    pub(crate) fn from_defaults() -> Self {
         let mut effective = Self::default();
         effective.config.output.folder = Some("<host>.crawl".into());
         effective

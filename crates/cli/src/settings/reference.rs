@@ -39,7 +39,7 @@ the hosts here: `name = "*"` with `header = ["Name: value"]` sends a field to ev
 /// The page.
 pub(crate) fn markdown() -> String {
     let mut page = String::from(INTRODUCTION);
-    let mut defaults = Effective::of_defaults();
+    let mut defaults = Effective::from_defaults();
     for section in &SECTIONS {
         let head = "| flag | key | default | meaning |\n|---|---|---|---|";
         let _ = writeln!(page, "\n## {}\n\n{head}", section.heading);

@@ -45,7 +45,7 @@ pub(crate) fn show(resolved: &ResolvedSettings) -> String {
             "{name:<NAME_WIDTH$} = {value:<VALUE_WIDTH$} # {origin}"
         );
     }
-    for mut table in HostTable::of_config(&resolved.config) {
+    for mut table in HostTable::from_config(&resolved.config) {
         let (host, line) = (table.figures.host.clone(), host_line(&mut table));
         let _ = writeln!(text, "# host {}: {}", shown(&host), shown(&line));
     }

@@ -132,7 +132,7 @@ fn a_flag_and_a_line_of_the_file_mean_the_same() {
     let place = place();
     for setting in all() {
         let name = setting.name;
-        let description = setting.describe(&mut Effective::of_defaults());
+        let description = setting.describe(&mut Effective::from_defaults());
         let value = sample(setting, &description, place.path());
         let root: Vec<String> = match name {
             "url" | "input-file" => Vec::new(),

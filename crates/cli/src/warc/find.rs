@@ -24,7 +24,10 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    pub(super) fn of(arguments: &GetArguments, url: Option<&str>) -> anyhow::Result<Self> {
+    pub(super) fn from_arguments(
+        arguments: &GetArguments,
+        url: Option<&str>,
+    ) -> anyhow::Result<Self> {
         if let Some(offset) = arguments.offset {
             return Ok(Self::Offset(offset));
         }
@@ -38,7 +41,7 @@ impl Wanted {
         let at = match &arguments.at {
             None => None,
             Some(text) => {
-                let moment = Moment::of_timestamp(text).or_else(|| Moment::parse(text));
+                let moment = Moment::from_timestamp(text).or_else(|| Moment::parse(text));
                 Some(moment.with_context(|| {
                     format!(
                         "--at {} is no time; try 20261115 or 2026-11-15",
@@ -89,7 +92,7 @@ impl CaptureSources {
             "" => url,
             original => original,
         };
-        let date = Moment::of_timestamp(&capture.refers_to_date).or(at);
+        let date = Moment::from_timestamp(&capture.refers_to_date).or(at);
         let found = self.nearest(original, date, |other| {
             !other.is_revisit() && other.digest == capture.digest
         })?;
@@ -148,7 +151,7 @@ impl Best {
     }
 
     fn distance(&self, capture: &Capture) -> u64 {
-        let time = Moment::of_timestamp(&capture.timestamp).map_or(0, Moment::seconds);
+        let time = Moment::from_timestamp(&capture.timestamp).map_or(0, Moment::seconds);
         time.abs_diff(self.at.map_or(i64::MAX, Moment::seconds))
     }
 }
@@ -178,7 +181,7 @@ fn search_file(path: &Path, url: &str, mut take: impl FnMut(Capture)) -> anyhow:
     while let Some(next) = reader.next_record() {
         let found = match next {
             Ok(header) if header.target().is_some_and(|target| surt(target) == key) => {
-                Capture::of_record(&header, &mut reader, &name)
+                Capture::from_record(&header, &mut reader, &name)
             }
             next => next.map(|_| None),
         };

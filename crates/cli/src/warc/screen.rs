@@ -19,12 +19,12 @@ pub(super) struct Screen<W: Write> {
 impl<W: Write + IsTerminal> Screen<W> {
     pub(super) fn new(out: W) -> Self {
         let is_terminal = out.is_terminal();
-        Self::of(out, is_terminal)
+        Self::for_output(out, is_terminal)
     }
 }
 
 impl<W: Write> Screen<W> {
-    fn of(out: W, is_terminal: bool) -> Self {
+    fn for_output(out: W, is_terminal: bool) -> Self {
         Self {
             out: BufWriter::new(out),
             is_terminal,
@@ -86,7 +86,7 @@ mod tests {
             (false, "a\tb\r\n\u{1b}[2J\nü\rx"),
         ] {
             let mut out = Vec::new();
-            let mut screen = Screen::of(&mut out, is_terminal);
+            let mut screen = Screen::for_output(&mut out, is_terminal);
             for piece in "a\tb\r\n\u{1b}[2J\nü\rx".as_bytes().chunks(1) {
                 screen.write_all(piece).unwrap();
             }

@@ -97,7 +97,7 @@ impl Writer<'_, '_> {
                 NodeKind::Br => text.push('\n'),
                 NodeKind::Sup | NodeKind::Sub => text.push_str(&self.plain_raised(child)),
                 NodeKind::Math | NodeKind::Script => {
-                    let formula = Formula::of_node(self.tree, child);
+                    let formula = Formula::from_node(self.tree, child);
                     text.extend(formula.map(|formula| formula.inline()));
                 }
                 NodeKind::Svg => {}

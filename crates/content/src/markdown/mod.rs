@@ -99,7 +99,9 @@ impl Writer<'_, '_> {
         match node.tag {
             NodeKind::Text if self.inside.code => self.span(&decoded_text(node.text)),
             NodeKind::Text => self.words(node.text),
-            NodeKind::Math | NodeKind::Script => self.formula(Formula::of_node(tree, id).as_ref()),
+            NodeKind::Math | NodeKind::Script => {
+                self.formula(Formula::from_node(tree, id).as_ref())
+            }
             NodeKind::Svg => self.drawing(id),
             NodeKind::Sup => self.raised(id, "sup"),
             NodeKind::Sub => self.raised(id, "sub"),
@@ -310,7 +312,7 @@ impl Writer<'_, '_> {
 
     fn image(&mut self, id: NodeId) {
         let attributes = self.tree.node(id).attributes;
-        if let Some(formula) = Formula::of_image(attributes) {
+        if let Some(formula) = Formula::from_image(attributes) {
             return self.formula(Some(&formula));
         }
         let source = attributes.value("src");

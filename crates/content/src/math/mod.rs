@@ -69,21 +69,21 @@ impl Formula {
     }
 
     /// The formula of an element, if it is one.
-    pub(crate) fn of_node(tree: &Tree<'_>, id: NodeId) -> Option<Self> {
+    pub(crate) fn from_node(tree: &Tree<'_>, id: NodeId) -> Option<Self> {
         let node = tree.node(id);
         match node.tag {
             NodeKind::Math => of_math(tree, id),
             NodeKind::Script => {
                 let text = tree.children(id).next()?;
-                Self::of_script(node.attributes, tree.node(text).text)
+                Self::from_script(node.attributes, tree.node(text).text)
             }
-            NodeKind::Img => Self::of_image(node.attributes),
+            NodeKind::Img => Self::from_image(node.attributes),
             _ => None,
         }
     }
 
     /// TeX in a script, as `MathJax` 2 has it.
-    pub(crate) fn of_script(attributes: TagAttributes<'_>, text: &str) -> Option<Self> {
+    pub(crate) fn from_script(attributes: TagAttributes<'_>, text: &str) -> Option<Self> {
         if !is_tex_script(attributes) {
             return None;
         }
@@ -92,7 +92,7 @@ impl Formula {
     }
 
     /// TeX as the text of an image.
-    pub(crate) fn of_image(attributes: TagAttributes<'_>) -> Option<Self> {
+    pub(crate) fn from_image(attributes: TagAttributes<'_>) -> Option<Self> {
         if attributes.is_empty() {
             return None;
         }

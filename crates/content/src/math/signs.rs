@@ -29,7 +29,7 @@ pub(crate) enum TexUse {
 }
 
 impl TexUse {
-    pub(crate) fn of_page(html: &str) -> Self {
+    pub(crate) fn from_page(html: &str) -> Self {
         let names = |name: &&str| memmem::find(html.as_bytes(), name.as_bytes()).is_some();
         if RENDERERS.iter().any(names) {
             Self::Rendered

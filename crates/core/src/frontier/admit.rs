@@ -197,7 +197,7 @@ impl<S: Store> Frontier<S> {
         let Some(lane) = self.lanes.get_mut(&host) else {
             return Ok(());
         };
-        let listed = match &lane.origin(Origin::of(&root.url)).robots {
+        let listed = match &lane.origin(Origin::from_url(&root.url)).robots {
             OriginRobots::Known { robots, .. } => !robots.sitemaps().is_empty(),
             _ => false,
         };

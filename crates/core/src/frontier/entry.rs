@@ -200,7 +200,7 @@ pub struct Origin {
 
 impl Origin {
     /// The origin of a URL, its host left out.
-    pub fn of(url: &CrawlUrl) -> Self {
+    pub fn from_url(url: &CrawlUrl) -> Self {
         Self {
             scheme: url.scheme(),
             port: url.port(),

@@ -31,7 +31,11 @@ impl<S: Store> Frontier<S> {
             return Ok(None);
         }
         let is_unconnected = failure.class == FailureClass::Connect;
-        if is_unconnected && self.lane(host).turn_to_untried(Origin::of(&entry.url)) {
+        if is_unconnected
+            && self
+                .lane(host)
+                .turn_to_untried(Origin::from_url(&entry.url))
+        {
             return Ok(Some(Settled::Again(now)));
         }
         entry.guessed_scheme = false;

@@ -49,7 +49,7 @@ pub(super) struct ShardPages {
 }
 
 impl ShardPages {
-    pub(super) const fn of(granted: u64) -> Self {
+    pub(super) const fn new(granted: u64) -> Self {
         Self {
             granted,
             in_flight: 0,
@@ -119,7 +119,8 @@ impl<S: Store> Frontier<S> {
         }
         let lane = self.lane(host);
         let turn = lane.address_turn;
-        let Addresses::Known { addresses, .. } = &lane.origin(Origin::of(url)).addresses else {
+        let Addresses::Known { addresses, .. } = &lane.origin(Origin::from_url(url)).addresses
+        else {
             return;
         };
         let addresses = addresses.clone();
@@ -128,7 +129,7 @@ impl<S: Store> Frontier<S> {
         };
         let grant = self.share().and_then(|own| own.addresses.get(&address));
         if self.is_limited(address) && grant.is_none_or(|grant| grant.until <= now) {
-            self.lane(host).origin(Origin::of(url)).addresses = Addresses::Unknown;
+            self.lane(host).origin(Origin::from_url(url)).addresses = Addresses::Unknown;
         }
     }
 

@@ -328,7 +328,7 @@ impl<S: Store> Frontier<S> {
         let lane = self.lanes.get_mut(&host);
         let lane = lane.expect("a lane with work is there");
         let turn = lane.address_turn;
-        let state = lane.origin(Origin::of(url));
+        let state = lane.origin(Origin::from_url(url));
         match &state.addresses {
             Addresses::Known { addresses, until } if *until > now => {
                 // Through a proxy there is no address, except where the URL has one.
@@ -339,7 +339,7 @@ impl<S: Store> Frontier<S> {
             Addresses::Asking => Ready::No,
             _ => {
                 state.addresses = Addresses::Asking;
-                let kind = JobKind::Resolve(Origin::of(url));
+                let kind = JobKind::Resolve(Origin::from_url(url));
                 let charged = Charged {
                     domain: None,
                     address: None,

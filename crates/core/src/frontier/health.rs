@@ -60,7 +60,7 @@ pub(super) struct Tried {
 }
 
 impl Tried {
-    pub(super) fn of(entry: &QueueEntry, now: Moment) -> Self {
+    pub(super) fn new(entry: &QueueEntry, now: Moment) -> Self {
         let Attempts {
             asked_at,
             blamed_host_at,

@@ -37,7 +37,7 @@ impl<S: Store> Frontier<S> {
         if !lane.rules.robots {
             return Ok(Judged::Allowed);
         }
-        let origin = Origin::of(url);
+        let origin = Origin::from_url(url);
         self.recall_robots(host, origin, now)?;
         let lane = self.lane(host);
         let last_call = lane.last_call;
@@ -117,7 +117,7 @@ impl<S: Store> Frontier<S> {
         self.lane(host).robots_fetches.push_back(RobotsFetch {
             url: robots_url.clone(),
             for_lane: host,
-            for_origin: Origin::of(url),
+            for_origin: Origin::from_url(url),
             hops_left: ROBOTS_HOPS,
             asked_at: now,
         });

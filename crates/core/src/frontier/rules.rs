@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn one_limit_anywhere_is_enough_to_count_a_group() {
-        let unlimited = HostRules::new(Politeness::of(Speed::Max));
+        let unlimited = HostRules::new(Politeness::for_speed(Speed::Max));
         let grouping = |change: &dyn Fn(&mut HostRules)| {
             let scope = Scope::new(crate::scope::Reach::Any, false, &[], &[]).unwrap();
             let mut rules = Rules::new(scope, Keyer::default());

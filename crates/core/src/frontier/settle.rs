@@ -155,7 +155,7 @@ impl<S: Store> Frontier<S> {
                 .map(|()| Settled::Prepared);
         }
         lane.host_failures = 0;
-        lane.origin(Origin::of(&fetch.url)).answered = true;
+        lane.origin(Origin::from_url(&fetch.url)).answered = true;
         let span = (fetch.asked_at, now);
         lane.pace.answered(&politeness, answer.first_byte, span);
         if is_redirect_status(answer.status)

@@ -211,7 +211,7 @@ impl<S: Store> Frontier<S> {
         own.shards.add(shard);
         own.states[usize::from(shard.0)] = ShardState {
             counts: adoption.counts,
-            pages: ShardPages::of(adoption.pages),
+            pages: ShardPages::new(adoption.pages),
             closed: false,
             adopted_at: now + adoption.grace,
         };

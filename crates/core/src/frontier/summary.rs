@@ -166,7 +166,7 @@ impl<S: Store> Frontier<S> {
             let lane = self.lane(host);
             lane.queued = queued;
             lane.counted = true;
-            self.recall_robots(host, Origin::of(&url), now)?;
+            self.recall_robots(host, Origin::from_url(&url), now)?;
         }
         self.counts.hosts = hosts;
         Ok(())

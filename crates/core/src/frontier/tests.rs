@@ -415,7 +415,7 @@ fn check_politeness(world: &World, politeness: &Politeness) {
 #[test]
 fn thousands_of_hosts_with_trouble_stay_polite_and_end() {
     for seed in 1..=3 {
-        let politeness = Politeness::of(Speed::Polite);
+        let politeness = Politeness::for_speed(Speed::Polite);
         let rules = with_politeness(rules(), politeness.clone());
         let (hosts, pages_per_host) = (2_000, 5);
         let mut world = World::new(Setup {
@@ -441,7 +441,7 @@ fn thousands_of_hosts_with_trouble_stay_polite_and_end() {
 
 #[test]
 fn few_lanes_in_memory_reach_every_host() {
-    let politeness = Politeness::of(Speed::Polite);
+    let politeness = Politeness::for_speed(Speed::Polite);
     let rules = with_politeness(rules(), politeness.clone());
     let rules = Rules {
         active_lanes: 20,
@@ -471,7 +471,7 @@ fn few_lanes_in_memory_reach_every_host() {
 #[test]
 fn without_trouble_every_page_is_fetched() {
     for speed in [Speed::Gentle, Speed::Fast, Speed::Max] {
-        let politeness = Politeness::of(speed);
+        let politeness = Politeness::for_speed(speed);
         let rules = with_politeness(rules(), politeness.clone());
         let (hosts, pages_per_host) = (200, 10);
         let mut world = World::new(Setup {
@@ -502,7 +502,7 @@ fn without_trouble_every_page_is_fetched() {
 #[test]
 fn page_budgets_are_exact() {
     for pages in [1, 7, 100] {
-        let mut rules = with_politeness(rules(), Politeness::of(Speed::Max));
+        let mut rules = with_politeness(rules(), Politeness::for_speed(Speed::Max));
         rules.limits.pages = Some(pages);
         let mut world = World::new(Setup {
             seed: 4,
@@ -525,7 +525,7 @@ fn page_budgets_are_exact() {
 
 #[test]
 fn host_byte_and_time_budgets_hold() {
-    let mut rules = with_politeness(rules(), Politeness::of(Speed::Max));
+    let mut rules = with_politeness(rules(), Politeness::for_speed(Speed::Max));
     rules.limits.pages_per_host = Some(3);
     let mut world = World::new(Setup {
         seed: 4,
@@ -543,7 +543,7 @@ fn host_byte_and_time_budgets_hold() {
     }
     assert!(per_host.values().all(|pages| *pages <= 3), "{per_host:?}");
 
-    let mut rules = with_politeness(self::rules(), Politeness::of(Speed::Max));
+    let mut rules = with_politeness(self::rules(), Politeness::for_speed(Speed::Max));
     rules.limits.bytes = Some(20_000);
     let mut world = World::new(Setup {
         seed: 4,
@@ -555,7 +555,7 @@ fn host_byte_and_time_budgets_hold() {
     assert_eq!(world.run(8).1, End::Budget(Budget::Bytes));
     assert!(world.frontier.counts().wire <= 20_000 + 8 * 1000);
 
-    let mut rules = with_politeness(self::rules(), Politeness::of(Speed::Polite));
+    let mut rules = with_politeness(self::rules(), Politeness::for_speed(Speed::Polite));
     rules.limits.time = Some(Duration::from_secs(20));
     let mut world = World::new(Setup {
         seed: 4,
@@ -571,7 +571,7 @@ fn host_byte_and_time_budgets_hold() {
 
 #[test]
 fn depth_is_the_shortest_path() {
-    let mut rules = with_politeness(rules(), Politeness::of(Speed::Max));
+    let mut rules = with_politeness(rules(), Politeness::for_speed(Speed::Max));
     rules.limits.depth = Some(4);
     let mut world = World::new(Setup {
         seed: 11,
@@ -623,7 +623,7 @@ impl Hand {
         let mut rules = Rules::new(scope, Keyer::new(1, &[]));
         rules.sitemaps = false;
         rules.host = Arc::new(HostRules {
-            politeness: Politeness::of(Speed::Max),
+            politeness: Politeness::for_speed(Speed::Max),
             near: None,
             robots: false,
             pages: None,

@@ -47,7 +47,7 @@ impl<S: Store> Frontier<S> {
         status: u16,
         now: Moment,
     ) -> Meaning {
-        let tried = Tried::of(entry, now);
+        let tried = Tried::new(entry, now);
         let health = &mut self.lane(host).health;
         if is_refusal_status(status)
             || (status == FORBIDDEN && health.is_forbidden_run(&entry.url, &tried))
@@ -67,7 +67,7 @@ impl<S: Store> Frontier<S> {
         entry: &QueueEntry,
         now: Moment,
     ) -> Blame {
-        let tried = Tried::of(entry, now);
+        let tried = Tried::new(entry, now);
         self.lane(host).health.failed(&tried)
     }
 
@@ -82,9 +82,9 @@ impl<S: Store> Frontier<S> {
         let lane = self.lane(host);
         let rules = Arc::clone(&lane.rules);
         lane.host_failures = 0;
-        lane.origin(Origin::of(&entry.url)).answered = true;
+        lane.origin(Origin::from_url(&entry.url)).answered = true;
         if answer.status != FORBIDDEN {
-            lane.health.answered(&Tried::of(entry, now));
+            lane.health.answered(&Tried::new(entry, now));
         }
         if answer.status < 400 {
             lane.health.know_kind(&entry.url);
@@ -131,7 +131,7 @@ impl<S: Store> Frontier<S> {
         answer: &mut Answer,
         now: Moment,
     ) -> Result<Settled, S::Error> {
-        let tried = Tried::of(&entry, now);
+        let tried = Tried::new(&entry, now);
         entry.tries += 1;
         let lane = self.lane(host);
         let rules = Arc::clone(&lane.rules);
@@ -230,10 +230,10 @@ impl<S: Store> Frontier<S> {
             self.put_back(host, entry);
             return Ok(settled);
         }
-        if self.lane(host).is_dead_door(Origin::of(&entry.url)) {
+        if self.lane(host).is_dead_door(Origin::from_url(&entry.url)) {
             return Ok(self.door_failed(host, entry, failure, now));
         }
-        let tried = Tried::of(&entry, now);
+        let tried = Tried::new(&entry, now);
         entry.attempts.blame_host(now);
         let lane = self.lane(host);
         if lane.health.is_own(&tried) {
@@ -271,7 +271,7 @@ impl<S: Store> Frontier<S> {
         failure: &Failure,
         now: Moment,
     ) -> Settled {
-        let state = self.lane(host).origin(Origin::of(&entry.url));
+        let state = self.lane(host).origin(Origin::from_url(&entry.url));
         state.failures += 1;
         if state.failures >= self.rules.limits.host_failures {
             return self.failed(entry, failure);

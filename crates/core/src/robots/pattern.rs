@@ -173,7 +173,7 @@ impl<'a> Subject<'a> {
     pub(super) fn may_contain(&mut self, probe: u16) -> bool {
         let path = self.path;
         self.trigrams
-            .get_or_insert_with(|| Trigrams::of(path))
+            .get_or_insert_with(|| Trigrams::from_path(path))
             .contains(probe)
     }
 
@@ -220,7 +220,7 @@ struct Trigrams([u64; Trigrams::WORDS]);
 impl Trigrams {
     const WORDS: usize = 64;
 
-    fn of(path: &str) -> Self {
+    fn from_path(path: &str) -> Self {
         let mut words = [0; Self::WORDS];
         for window in path.as_bytes().windows(3) {
             let bucket = bucket(window);

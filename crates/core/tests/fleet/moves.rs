@@ -53,7 +53,7 @@ pub(crate) fn rules(web: &Web) -> Rules {
             rate: Rate::per_second(8.0),
         },
         address: address_pace(),
-        ..Politeness::of(Speed::Polite)
+        ..Politeness::for_speed(Speed::Polite)
     };
     let host = HostRules::new(politeness);
     Rules {

@@ -116,7 +116,7 @@ fn rules(depth: Option<u32>) -> Rules {
         host: HostPace::steady(IN_FLIGHT_PER_HOST as u32, rate),
         domain: group,
         address: group,
-        ..Politeness::of(Speed::Polite)
+        ..Politeness::for_speed(Speed::Polite)
     };
     let host = HostRules::new(politeness);
     let mut rules = Rules {

@@ -166,7 +166,7 @@ impl<R> Table<R> {
             columns,
             held: columns
                 .iter()
-                .map(|column| Values::of(column.kind))
+                .map(|column| Values::for_type(column.kind))
                 .collect(),
             rows: 0,
             bytes: 0,
@@ -196,7 +196,7 @@ impl<R> Table<R> {
             };
             values.write(column.presence, &mut chunk).map_err(failed)?;
             chunk.close().map_err(failed)?;
-            *values = Values::of(column.kind);
+            *values = Values::for_type(column.kind);
         }
         group.close().map_err(failed)?;
         self.rows = 0;
@@ -216,7 +216,7 @@ impl<R> Table<R> {
 }
 
 impl Values {
-    const fn of(kind: ColumnType) -> Self {
+    const fn for_type(kind: ColumnType) -> Self {
         let data = match kind {
             ColumnType::Text => Data::Text(Vec::new()),
             ColumnType::Integer => Data::Integer(Vec::new()),

@@ -35,7 +35,7 @@ impl Name {
 
     /// The name that the first bytes of a window are.
     #[inline]
-    pub(super) fn of_window(window: &[u8; WINDOW], length: usize) -> Self {
+    pub(super) fn from_window(window: &[u8; WINDOW], length: usize) -> Self {
         debug_assert!(0 < length && length < WINDOW, "a name and its end");
         let packed = u128::from_be_bytes(*window);
         if length < 8 {
@@ -90,7 +90,7 @@ impl Building {
     pub(super) fn extend(&mut self, bytes: &[u8], length: usize) {
         match bytes.first_chunk::<WINDOW>() {
             Some(window) if self.length == 0 && (1..WINDOW).contains(&length) => {
-                self.packed = Name::of_window(window, length).0;
+                self.packed = Name::from_window(window, length).0;
                 self.length = length as u32;
             }
             _ => bytes[..length].iter().for_each(|byte| self.push(*byte)),

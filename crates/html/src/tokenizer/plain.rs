@@ -16,7 +16,7 @@ const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
 pub(super) fn name(bytes: &[u8]) -> Option<(Name, usize)> {
     let window = bytes.first_chunk::<WINDOW>()?;
     let length = name_length(window)?;
-    Some((Name::of_window(window, length), length))
+    Some((Name::from_window(window, length), length))
 }
 
 #[inline]

@@ -87,8 +87,8 @@ impl Archive {
             "" => &revisit.url,
             url => url,
         };
-        let at = Moment::of_timestamp(&revisit.refers_to_date)
-            .or_else(|| Moment::of_timestamp(&revisit.timestamp));
+        let at = Moment::from_timestamp(&revisit.refers_to_date)
+            .or_else(|| Moment::from_timestamp(&revisit.timestamp));
         let is_same = |other: &Capture| !other.is_revisit() && other.digest == revisit.digest;
         let found = self.best(url, at, is_same)?;
         found.ok_or_else(|| ContentError::NoOriginal {

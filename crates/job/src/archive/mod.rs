@@ -61,7 +61,7 @@ impl Position {
     pub const MOST_FILES: u64 = 1 << (u64::BITS - WITHIN - 4);
 
     /// What an offset of the log means.
-    pub const fn of(offset: Offset) -> Self {
+    pub const fn new(offset: Offset) -> Self {
         Self {
             serial: offset.0 >> WITHIN,
             offset: offset.0 & ((1 << WITHIN) - 1),

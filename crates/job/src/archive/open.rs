@@ -72,7 +72,7 @@ pub struct WarcLocation {
 }
 
 impl WarcLocation {
-    pub(crate) fn of_file(path: PathBuf) -> io::Result<Self> {
+    pub(crate) fn from_file(path: PathBuf) -> io::Result<Self> {
         let length = fs::metadata(&path)?.len();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(OPEN).unwrap_or(&name).to_owned();
@@ -98,7 +98,7 @@ impl WarcLocation {
                 source,
             });
         }
-        let found = Self::of_file(path.to_owned()).map_err(|source| OpenError::Input {
+        let found = Self::from_file(path.to_owned()).map_err(|source| OpenError::Input {
             path: path.to_owned(),
             source,
         })?;
@@ -207,7 +207,7 @@ impl Archive {
         let is_trusted = !is_growing && is_newest(&index, &found);
         for file in found {
             self.places
-                .push(WarcLocation::of_file(file).map_err(failed)?);
+                .push(WarcLocation::from_file(file).map_err(failed)?);
         }
         if is_trusted {
             let open = || CdxjIndex::open(&index).map_err(failed);
@@ -304,7 +304,7 @@ impl Archive {
     ) -> io::Result<Option<ArchivedCapture>> {
         let url = url.split('#').next().unwrap_or_default();
         let distance = |capture: &Capture| {
-            let time = Moment::of_timestamp(&capture.timestamp).map_or(0, Moment::seconds);
+            let time = Moment::from_timestamp(&capture.timestamp).map_or(0, Moment::seconds);
             let away = time.abs_diff(at.map_or(i64::MAX, Moment::seconds));
             (capture.url != url, away)
         };

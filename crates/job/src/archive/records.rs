@@ -69,7 +69,7 @@ impl<R: Read> FileRecords<R> {
     /// Reads the record to its end, as a capture in a file of this name; none for kinds that no
     /// index holds.
     pub fn capture(&mut self, header: &Header, name: &str) -> ReadRecord<Option<Capture>> {
-        apart(Capture::of_record(header, &mut self.reader, name))
+        apart(Capture::from_record(header, &mut self.reader, name))
     }
 }
 

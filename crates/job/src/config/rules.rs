@@ -27,7 +27,7 @@ impl PolitenessConfig {
     }
 
     fn politeness(&self) -> Politeness {
-        self.tune(Politeness::of(self.speed.unwrap_or_default()))
+        self.tune(Politeness::for_speed(self.speed.unwrap_or_default()))
     }
 
     /// A root that is near is asked faster, unless the user named a speed, a rate or a delay.

@@ -87,7 +87,7 @@ pub enum FolderError {
 
 impl FolderError {
     /// What a reader of a log says: it cannot be read, or what is in it makes no sense.
-    pub fn of_reading(path: &Path, source: io::Error) -> Self {
+    pub fn from_reading(path: &Path, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
                 let text = source.to_string();

@@ -209,7 +209,7 @@ fn beginning(
     draft: &RecordDraft<'_>,
 ) -> io::Result<Vec<u8>> {
     let dictionary = match coding {
-        WarcCompression::Zstd => Dictionary::of_file(File::open(&file.path)?),
+        WarcCompression::Zstd => Dictionary::from_file(File::open(&file.path)?),
         _ => Ok(None),
     };
     let dictionary = dictionary.map_err(io::Error::other)?;

@@ -225,14 +225,14 @@ impl BatchLines {
             batch: line.batch,
             urls: before.urls..line.urls,
             links: before.links..line.links,
-            archive_end: Position::of(Offset(line.archive)),
+            archive_end: Position::new(Offset(line.archive)),
         }))
     }
 
     /// Where the archive ends behind the last line.
     pub(super) fn archive_end(mut self) -> io::Result<Position> {
         while self.next_span()?.is_some() {}
-        Ok(Position::of(Offset(self.before.archive)))
+        Ok(Position::new(Offset(self.before.archive)))
     }
 }
 

@@ -54,7 +54,7 @@ impl CommittedArchive {
             read => read?,
         };
         let folder = job.join(FOLDER);
-        let committed = stored.committed(NAME)?.map(Position::of);
+        let committed = stored.committed(NAME)?.map(Position::new);
         let failed = |source| PagesError::Io {
             path: folder.clone(),
             source,
@@ -111,14 +111,14 @@ impl CommittedArchive {
             return Err(JobFileError::NoJob(job.to_owned()).into());
         }
         paths.sort_unstable();
-        let found = paths.into_iter().map(WarcLocation::of_file);
+        let found = paths.into_iter().map(WarcLocation::from_file);
         Ok(Self::whole(
             found.collect::<io::Result<_>>().map_err(failed)?,
         ))
     }
 
     /// A WARC file, or those of a package, whoever wrote them; they are whole.
-    pub fn of_file(path: &Path) -> Result<Self, PagesError> {
+    pub fn from_file(path: &Path) -> Result<Self, PagesError> {
         Ok(Self::whole(WarcLocation::in_file(path)?))
     }
 
@@ -169,7 +169,7 @@ impl CommittedArchive {
 fn listed(folder: &Path) -> io::Result<Vec<ArchiveFile>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
-        let Some(mut file) = ArchiveFile::of(entry?.path(), 0) else {
+        let Some(mut file) = ArchiveFile::new(entry?.path(), 0) else {
             continue;
         };
         file.end = file.file()?.metadata()?.len();
@@ -200,7 +200,7 @@ impl ArchiveFile {
     }
 
     /// A file of the name `NAME-TIME-SERIAL.warc.gz`, with or without `.open`.
-    fn of(path: PathBuf, length: u64) -> Option<Self> {
+    fn new(path: PathBuf, length: u64) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let name = name.strip_suffix(OPEN).unwrap_or(name).to_owned();
         Some(Self {
@@ -268,11 +268,11 @@ mod tests {
             (open, None, JobStanding::Unfinished, 0),
             (done, None, JobStanding::Unfinished, 100),
         ] {
-            let mut file = ArchiveFile::of(PathBuf::from(name), 100).unwrap();
+            let mut file = ArchiveFile::new(PathBuf::from(name), 100).unwrap();
             assert_eq!((file.serial, file.name.as_str()), (2, done));
             file.cut(committed, standing);
             assert_eq!(file.end, end, "{name} {committed:?}");
         }
-        assert!(ArchiveFile::of(PathBuf::from("index.cdxj"), 1).is_none());
+        assert!(ArchiveFile::new(PathBuf::from("index.cdxj"), 1).is_none());
     }
 }

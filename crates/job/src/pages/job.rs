@@ -55,7 +55,7 @@ impl Job {
                 } else {
                     JobSource::Warc
                 },
-                files: Some(CommittedArchive::of_file(path)?),
+                files: Some(CommittedArchive::from_file(path)?),
                 ..Self::new(path, Offset(0), Offset(0))
             });
         }

@@ -92,7 +92,7 @@ impl Writing {
 }
 
 fn date() -> Moment {
-    Moment::of_timestamp("2026").unwrap()
+    Moment::from_timestamp("2026").unwrap()
 }
 
 pub(crate) fn no_answer(_: &Keyer, _: &Header, _: &mut dyn BufRead) -> Option<Derived> {

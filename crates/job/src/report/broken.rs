@@ -50,7 +50,7 @@ impl Broken {
     /// found on as its only referrer. What was skipped is not broken, whatever the server said:
     /// no page links to a sitemap that was only guessed, and a host that asked to come back
     /// later has not answered for the page.
-    pub(super) fn of(record: &Record) -> Option<Self> {
+    pub(super) fn from_record(record: &Record) -> Option<Self> {
         if record.outcome == OutcomeKind::Skipped {
             return None;
         }
@@ -112,7 +112,7 @@ pub(super) fn read(folder: &Path, known: Option<Vec<(Key, Broken)>>) -> io::Resu
     } else {
         let targets = records(&path).map(|records| records.wanted(may_be_broken));
         each(targets, |record| {
-            if let Some(broken) = Broken::of(&record) {
+            if let Some(broken) = Broken::from_record(&record) {
                 search.note_target(record.key, broken);
             }
         })?;
@@ -135,7 +135,7 @@ pub(super) fn read(folder: &Path, known: Option<Vec<(Key, Broken)>>) -> io::Resu
     Ok(search.broken)
 }
 
-/// Whether [`Broken::of`] could take a line's record for broken.
+/// Whether [`Broken::from_record`] could take a line's record for broken.
 fn may_be_broken(line: &Glance) -> bool {
     line.outcome == OutcomeKind::Failed || line.status.is_some_and(|status| status >= 400)
 }

@@ -90,7 +90,7 @@ impl fmt::Display for Line<'_> {
                 let charset = known(record.charset.as_deref());
                 let size = record.body_bytes;
                 write!(formatter, "{status} {media_type} {charset} {size}")?;
-                match BodyClass::of(record) {
+                match BodyClass::from_record(record) {
                     BodyClass::Html => write!(formatter, " {}/{}", record.new_links, record.links),
                     BodyClass::Other | BodyClass::Error => Ok(()),
                 }
@@ -123,14 +123,14 @@ impl Counters {
     }
 
     fn add_body(&mut self, record: &Record) {
-        let (count, bytes) = match BodyClass::of(record) {
+        let (count, bytes) = match BodyClass::from_record(record) {
             BodyClass::Html => ("html", "html_bytes"),
             BodyClass::Other => ("other", "other_bytes"),
             BodyClass::Error => ("error", "error_bytes"),
         };
         self.count(count, 1);
         self.count(bytes, record.body_bytes);
-        if let (BodyClass::Error, Some(status)) = (BodyClass::of(record), record.status) {
+        if let (BodyClass::Error, Some(status)) = (BodyClass::from_record(record), record.status) {
             self.count(format!("status_{status}"), 1);
         }
     }

@@ -262,7 +262,7 @@ impl Tally {
             return;
         }
         self.add_type(record.content_type.as_deref().unwrap_or_default());
-        let bodies = match BodyClass::of(record) {
+        let bodies = match BodyClass::from_record(record) {
             BodyClass::Html => &mut self.html,
             BodyClass::Other => &mut self.other,
             BodyClass::Error => &mut self.error,
@@ -300,7 +300,7 @@ impl Tally {
     }
 
     fn add_broken(&mut self, record: &Record) {
-        let Some(broken) = Broken::of(record) else {
+        let Some(broken) = Broken::from_record(record) else {
             return;
         };
         self.broken += 1;
@@ -334,7 +334,7 @@ pub(super) enum BodyClass {
 }
 
 impl BodyClass {
-    pub(super) fn of(record: &Record) -> Self {
+    pub(super) fn from_record(record: &Record) -> Self {
         let is_html = matches!(
             record.content_type.as_deref(),
             Some("text/html" | "application/xhtml+xml")

@@ -29,7 +29,7 @@ const NAME: &str = "Search the pages by their words";
 /// A search in the pages of a job folder. The index is made or brought up to date from now on,
 /// in a thread; as long as there is none, the page says how far it is.
 pub(crate) fn search_of(job: &Path) -> Guest {
-    let shelf = Shelf::of_job(job);
+    let shelf = Shelf::for_job(job);
     Guest::new(PATH, NAME, move |asked| answer(asked, &shelf))
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct Shelf {
 
 impl Shelf {
     /// Opens the index of a job, and begins to bring it up to date.
-    pub(crate) fn of_job(job: &Path) -> Self {
+    pub(crate) fn for_job(job: &Path) -> Self {
         let first = Index::open(job).map_or(IndexState::Making { pages: 0 }, |index| {
             IndexState::Ready(Arc::new(index))
         });

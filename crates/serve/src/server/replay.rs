@@ -190,7 +190,7 @@ fn capture(wanted: &Wanted<'_>, request: &ServerRequest, site: &ReplaySite<'_>) 
     if wanted.time == "*" {
         return page::calendar(url, &all);
     }
-    let held = match archive.closest(url, Moment::of_timestamp(wanted.time)) {
+    let held = match archive.closest(url, Moment::from_timestamp(wanted.time)) {
         Ok(Some(held)) => held,
         Ok(None) => return page::missing(url),
         Err(error) => return page::broken(url, &error),

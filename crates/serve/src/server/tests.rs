@@ -23,7 +23,7 @@ const REFRESHED: &[u8] =
 const STYLE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/css\r\n\r\n";
 
 fn moment(digits: &str) -> Moment {
-    Moment::of_timestamp(digits).unwrap()
+    Moment::from_timestamp(digits).unwrap()
 }
 
 /// Writes an archive of messages: URL, time, head and body.

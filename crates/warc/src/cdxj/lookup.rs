@@ -80,7 +80,7 @@ impl CdxjIndex {
     pub fn closest(&mut self, url: &str, moment: Moment) -> io::Result<Option<Capture>> {
         let mut best: Option<(u64, Capture)> = None;
         self.each(url, |capture| {
-            let time = Moment::of_timestamp(&capture.timestamp);
+            let time = Moment::from_timestamp(&capture.timestamp);
             let away = time.map_or(u64::MAX, |time| time.seconds().abs_diff(moment.seconds()));
             let is_nearer = best.as_ref().is_none_or(|(least, _)| away < *least);
             if is_nearer {

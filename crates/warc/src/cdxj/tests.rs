@@ -111,7 +111,7 @@ fn captures_are_found_by_url_and_time() {
             ("2024", "2022"),
             ("2099", "2026"),
         ] {
-            let moment = Moment::of_timestamp(at).unwrap();
+            let moment = Moment::from_timestamp(at).unwrap();
             let found = index.closest(&url, moment).unwrap().unwrap();
             assert!(found.timestamp.starts_with(year), "{at} {found:?}");
         }
@@ -122,14 +122,14 @@ fn captures_are_found_by_url_and_time() {
         "http://0.test/",
         "http://z.test/",
     ] {
-        let moment = Moment::of_timestamp("2020").unwrap();
+        let moment = Moment::from_timestamp("2020").unwrap();
         assert_eq!(index.closest(url, moment).unwrap(), None, "{url}");
     }
     std::fs::write(&path, "").unwrap();
     let mut index = CdxjIndex::open(&path).unwrap();
     assert_eq!(
         index
-            .closest("http://a.test/", Moment::of_timestamp("2020").unwrap())
+            .closest("http://a.test/", Moment::from_timestamp("2020").unwrap())
             .unwrap(),
         None
     );
@@ -177,7 +177,7 @@ fn records_become_captures() {
     let mut reader = WarcReader::new(&file[..]);
     let mut found = Vec::new();
     while let Some(header) = reader.next_record() {
-        found.extend(Capture::of_record(&header.unwrap(), &mut reader, "f").unwrap());
+        found.extend(Capture::from_record(&header.unwrap(), &mut reader, "f").unwrap());
     }
     let short: Vec<_> = found
         .iter()

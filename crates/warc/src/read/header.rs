@@ -80,7 +80,7 @@ impl Header {
     /// The kind of the record.
     pub fn kind(&self) -> RecordKind {
         self.value("WARC-Type")
-            .map_or(RecordKind::Unknown, RecordKind::of_name)
+            .map_or(RecordKind::Unknown, RecordKind::from_name)
     }
 
     /// The URL that the record is about, without brackets.

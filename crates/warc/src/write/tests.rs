@@ -240,5 +240,5 @@ fn revisits_name_their_original() {
 fn fields_cannot_break_out_of_their_line() {
     let block = warc_fields([("software", "clewline"), ("a: b\r\n", "c\r\nd: e")]);
     assert_eq!(block, b"software: clewline\r\na--b--: c  d: e\r\n");
-    assert_eq!(RecordKind::of_name("warcinfo"), RecordKind::WarcInfo);
+    assert_eq!(RecordKind::from_name("warcinfo"), RecordKind::WarcInfo);
 }

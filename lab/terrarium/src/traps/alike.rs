@@ -153,7 +153,7 @@ enum Linking {
 }
 
 impl Linking {
-    fn of(seed: u64) -> Self {
+    fn from_seed(seed: u64) -> Self {
         match seed % 3 {
             0 => Self::Index,
             1 => Self::Next,

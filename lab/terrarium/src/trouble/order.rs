@@ -31,7 +31,7 @@ pub struct Order {
 
 impl Order {
     /// What the log says about the pages of this trouble.
-    pub fn of(trouble: &Trouble, log: &Log) -> Self {
+    pub fn from_log(trouble: &Trouble, log: &Log) -> Self {
         let good: HashSet<Place> = trouble.good().into_iter().collect();
         let failing: HashSet<Place> = trouble.failing().into_iter().collect();
         let mut order = Self::default();

@@ -22,7 +22,7 @@ pub struct Strain {
 
 impl Strain {
     /// The load on a host; neither robots.txt nor the question for a sitemap.
-    pub fn of(log: &Log, host: &str) -> Self {
+    pub fn from_log(log: &Log, host: &str) -> Self {
         let own = |hit: &&Hit| hit.host == host || hit.site == host;
         let is_page = |hit: &&Hit| hit.target != "/robots.txt" && hit.target != "/sitemap.xml";
         let refused = |hit: &Hit| {

@@ -31,7 +31,7 @@ fn a_busy_host_refuses_what_is_too_much() {
             assert_eq!(answer.status(), status);
             assert_eq!(answer.header("Retry-After").as_deref(), retry_after);
         }
-        let strain = Strain::of(&web.log(), HOST);
+        let strain = Strain::from_log(&web.log(), HOST);
         assert_eq!((strain.requests(), strain.refused()), (30, refused.len()));
         assert!(strain.refused_after(Duration::ZERO) > 33.0);
     }
@@ -75,7 +75,7 @@ fn a_host_resets_for_a_while() {
     assert_eq!(end - begin, lasts);
     let inside = log.iter().filter(|hit| hit.at >= begin && hit.at < end);
     assert_eq!(inside.count(), resets);
-    assert_eq!(Strain::of(&log, HOST).refused(), resets);
+    assert_eq!(Strain::from_log(&log, HOST).refused(), resets);
 }
 
 /// Long enough for a test that is held up on a busy machine.
@@ -168,7 +168,7 @@ fn passing_errors_pass() {
         }
     }
     assert!((15..=60).contains(&failed), "{failed} of 800");
-    let order = Order::of(&trouble, &web.log());
+    let order = Order::from_log(&trouble, &web.log());
     assert_eq!(
         (order.good, order.retries, order.most_tries),
         (802, failed, 2)
@@ -192,7 +192,7 @@ fn the_order_tells_fresh_pages_from_tries() {
     ] {
         get(&web, HOST, path);
     }
-    let half = Order::of(&trouble, &web.log());
+    let half = Order::from_log(&trouble, &web.log());
     assert_eq!((half.requests, half.good, half.last_good), (5, 2, 5));
     assert_eq!(
         (half.retries, half.last_retry, half.longest_bundle),
@@ -203,7 +203,7 @@ fn the_order_tells_fresh_pages_from_tries() {
     ] {
         get(&web, HOST, path);
     }
-    let whole = Order::of(&trouble, &web.log());
+    let whole = Order::from_log(&trouble, &web.log());
     assert_eq!((whole.requests, whole.good, whole.last_good), (11, 3, 7));
     assert_eq!((whole.retries, whole.last_retry), (6, Some(11)));
     // The tries at the end hold nobody up.

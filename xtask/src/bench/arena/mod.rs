@@ -39,7 +39,7 @@ impl Coverage {
     /// Compares the paths of an access log, in order, with those that are linked. Only pages
     /// must be there: some crawlers leave out pictures or guess what is broken. What every
     /// crawler asks for of its own accord is no stray.
-    pub(crate) fn of<'a>(
+    pub(crate) fn new<'a>(
         asked: impl Iterator<Item = &'a str>,
         linked: &BTreeMap<String, u16>,
     ) -> Self {
@@ -99,7 +99,7 @@ mod tests {
             "/c/",
             "/broken.html",
         ];
-        let coverage = Coverage::of(asked.into_iter(), &linked.into());
+        let coverage = Coverage::new(asked.into_iter(), &linked.into());
         let wanted = Coverage {
             expected: 4,
             found: 3,

@@ -229,7 +229,7 @@ impl Site<'_> {
         };
         race.sample(contestant)?;
         let log = self.nginx.log_text()?;
-        let coverage = Coverage::of(log.lines(), &self.survey.known);
+        let coverage = Coverage::new(log.lines(), &self.survey.known);
         if coverage.found < coverage.expected && contestant.party != Party::Rival {
             say(&format!("    found only {coverage:?}"));
         }

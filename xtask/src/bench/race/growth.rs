@@ -126,7 +126,7 @@ fn hosts(bench: &Bench) -> u32 {
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {
-    Spread::of(values).map_or(f64::NAN, |spread| spread.median)
+    Spread::from_values(values).map_or(f64::NAN, |spread| spread.median)
 }
 
 /// The median of each size.

@@ -76,12 +76,12 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    fn of(folder: &Path) -> Result<Self> {
+    fn in_folder(folder: &Path) -> Result<Self> {
         let mut left = Self::default();
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
-                left = left.and(Self::of(&entry.path())?);
+                left = left.and(Self::in_folder(&entry.path())?);
                 continue;
             }
             let size = entry.metadata()?.len();
@@ -134,7 +134,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    pub(crate) fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
+    pub(crate) fn from_values(values: impl Iterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
         let half = values.len() / 2;
@@ -168,7 +168,7 @@ impl Row {
     }
 
     fn spread(&self, value: impl Fn(&Sample) -> f64) -> Option<Spread> {
-        Spread::of(self.samples.iter().map(value))
+        Spread::from_values(self.samples.iter().map(value))
     }
 
     pub(crate) fn pages_per_second(&self) -> Option<Spread> {
@@ -192,7 +192,7 @@ impl Row {
     /// Processor time of the engine's thread alone, in microseconds.
     pub(crate) fn engine_per_page(&self) -> Option<Spread> {
         let timed = |sample: &Sample| Some(micros_per_page(sample.cost.engine?, sample));
-        Spread::of(self.samples.iter().filter_map(timed))
+        Spread::from_values(self.samples.iter().filter_map(timed))
     }
 
     pub(crate) fn server_per_page(&self) -> Option<Spread> {
@@ -310,7 +310,7 @@ impl Race<'_> {
     }
 
     fn left(&self) -> Result<Left> {
-        Ok(Left::of(self.blanks.out)?.and(Left::of(self.blanks.disk)?))
+        Ok(Left::in_folder(self.blanks.out)?.and(Left::in_folder(self.blanks.disk)?))
     }
 
     /// A limit that was reached by failing is none.
@@ -356,7 +356,7 @@ mod tests {
         fs::write(below.join("a-00001.warc.gz"), [0; 30]).unwrap();
         fs::write(place.path().join("urls.jsonl"), [0; 12]).unwrap();
         let (all, archive) = (42, 30);
-        let left = Left::of(place.path()).unwrap();
+        let left = Left::in_folder(place.path()).unwrap();
         assert_eq!(left, Left { all, archive });
         assert_eq!(left.without(left), Left::default());
     }
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn medians() {
         let check = |values: &[f64], expected: Option<(f64, f64, f64)>| {
-            let spread = Spread::of(values.iter().copied());
+            let spread = Spread::from_values(values.iter().copied());
             let found = spread.map(|spread| (spread.median, spread.least, spread.most));
             assert_eq!(found, expected, "{values:?}");
         };

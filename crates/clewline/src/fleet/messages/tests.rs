@@ -83,7 +83,7 @@ fn a_delta_comes_back_as_it_was() {
 #[test]
 fn mail_comes_back_as_it_was() {
     let asker = keyer().key(&url("http://a.test/")).host();
-    let origin = Origin::of(&url("https://a.test:8443/"));
+    let origin = Origin::from_url(&url("https://a.test:8443/"));
     let robots = Robots::parse(b"User-agent: *\nDisallow: /x", &["clewline"]);
     let mail = [
         Mail::Url(Box::new(entry("http://c.test/", 3))),

@@ -95,7 +95,7 @@ fn in_zstd(folder: &Path) -> io::Result<impl Iterator<Item = WarcName>> {
 fn newest(folder: &Path) -> io::Result<Option<Dictionary>> {
     let of_file = |file: WarcName| {
         let input = File::open(file.path(folder)).ok()?;
-        Dictionary::of_file(input).ok().flatten()
+        Dictionary::from_file(input).ok().flatten()
     };
     Ok(in_zstd(folder)?.find_map(of_file))
 }

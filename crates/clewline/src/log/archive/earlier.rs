@@ -168,7 +168,7 @@ fn holder(row: &[u8]) -> Option<Holder> {
     let codings = words.next()?;
     Some(Holder {
         codings: if codings == UNKNOWN { "" } else { codings }.into(),
-        date: Moment::of_timestamp(words.next()?)?,
+        date: Moment::from_timestamp(words.next()?)?,
         target: words.next()?.into(),
     })
 }
@@ -217,7 +217,7 @@ mod tests {
         for number in 0..1000_u32 {
             let holder = Holder {
                 target: format!("http://a.test/{number}/1").into(),
-                date: Moment::of_timestamp("20260101").unwrap(),
+                date: Moment::from_timestamp("20260101").unwrap(),
                 codings: "-/-".into(),
             };
             let expected = match (number, number % 10) {

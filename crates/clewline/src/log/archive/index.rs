@@ -85,7 +85,7 @@ impl CaptureIndex {
         let mut reader = WarcReader::seek(BufReader::new(input), start).map_err(|e| damaged(&e))?;
         while let Some(header) = reader.next_record() {
             let header = header.map_err(|error| damaged(&error))?;
-            let capture = Capture::of_record(&header, &mut reader, name);
+            let capture = Capture::from_record(&header, &mut reader, name);
             if let Some(capture) = capture.map_err(|error| damaged(&error))? {
                 let mut line = Vec::new();
                 write_index_line(&capture, &mut line);
@@ -242,7 +242,7 @@ impl Unsorted {
         });
         Ok(Some(Self {
             adds_to,
-            reach: reach.unwrap_or_else(|| Position::of(Offset(from))),
+            reach: reach.unwrap_or_else(|| Position::new(Offset(from))),
             length: start + whole as u64,
         }))
     }
@@ -272,7 +272,7 @@ fn recall(path: &Path, seen: &mut Seen) -> io::Result<()> {
         let capture = std::str::from_utf8(&line).ok().and_then(Capture::parse);
         if let Some(capture) = capture.filter(is_holder)
             && let Some(digest) = Digest::parse(&capture.digest)
-            && let Some(date) = Moment::of_timestamp(&capture.timestamp)
+            && let Some(date) = Moment::from_timestamp(&capture.timestamp)
         {
             let holder = Holder {
                 target: capture.url.into(),

@@ -223,7 +223,8 @@ impl Survey {
             if start >= limit {
                 break;
             }
-            let read = next.and_then(|header| Capture::of_record(&header, &mut reader, &file.name));
+            let read =
+                next.and_then(|header| Capture::from_record(&header, &mut reader, &file.name));
             match read {
                 Ok(Some(capture)) => {
                     let mut line = Vec::new();

@@ -75,7 +75,7 @@ impl ArchiveLog {
     /// Goes on after an offset that the log once had; what follows it must have been taken back.
     pub(crate) fn open(folder: &Path, plan: ArchivePlan, end: Offset) -> io::Result<Self> {
         let folder = folder.join(FOLDER);
-        let end = Position::of(end);
+        let end = Position::new(end);
         let index = CaptureIndex::open(&folder, end)?;
         let (learner, dictionary) = DictionaryTrainer::open(&folder, &plan)?;
         let mut log = Self {
@@ -208,7 +208,7 @@ impl Log for ArchiveLog {
     fn cut(&mut self, offset: Offset) -> io::Result<()> {
         self.seen.take_back();
         self.index.take_back();
-        self.files.cut(Position::of(offset))
+        self.files.cut(Position::new(offset))
     }
 
     fn close(&mut self) -> io::Result<()> {

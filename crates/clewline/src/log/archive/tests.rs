@@ -318,10 +318,10 @@ fn every_end_is_found_again_whatever_a_crash_left() {
             let place = tempfile::tempdir().unwrap();
             copy(origin.path(), place.path());
             let archive = place.path().join(FOLDER);
-            damage(&archive, Position::of(*end));
+            damage(&archive, Position::new(*end));
             let tails = place.path().join("tails");
-            take_back(&archive, Position::of(*end), Tails::Kept(&tails)).unwrap();
-            take_back(&archive, Position::of(*end), Tails::Kept(&tails)).unwrap();
+            take_back(&archive, Position::new(*end), Tails::Kept(&tails)).unwrap();
+            take_back(&archive, Position::new(*end), Tails::Kept(&tails)).unwrap();
             assert_eq!(lines(place.path()), *expected);
             let left = names(&archive);
             assert!(!left.iter().any(|name| name.contains(".open")), "{left:?}");
@@ -329,8 +329,8 @@ fn every_end_is_found_again_whatever_a_crash_left() {
             let mut log = ArchiveLog::open(place.path(), plan(2_000), *end).unwrap();
             assert_eq!(log.sync().unwrap(), *end);
             log.append(&[page(99, 10)]).unwrap();
-            let after = Position::of(log.sync().unwrap());
-            assert_eq!(after.serial, Position::of(*end).serial + 1);
+            let after = Position::new(log.sync().unwrap());
+            assert_eq!(after.serial, Position::new(*end).serial + 1);
             log.close().unwrap();
             assert!(lines(place.path()).starts_with(expected));
             assert!(lines(place.path()).len() > expected.len());
@@ -367,7 +367,7 @@ fn lost_bytes_and_lost_files_are_named() {
     let place = tempfile::tempdir().unwrap();
     let ends = write_some(place.path());
     let archive = place.path().join(FOLDER);
-    let end = Position::of(ends[1].0);
+    let end = Position::new(ends[1].0);
     let name = format!("-{:05}.", end.serial);
     let file = names(&archive)
         .into_iter()

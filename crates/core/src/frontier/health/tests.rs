@@ -4,7 +4,7 @@ use super::*;
 use crate::politeness::Speed;
 
 fn politeness() -> Politeness {
-    Politeness::of(Speed::Polite)
+    Politeness::for_speed(Speed::Polite)
 }
 
 /// The first try of a URL, handed out and ended in this second.

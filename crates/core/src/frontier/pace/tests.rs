@@ -15,7 +15,7 @@ fn interval_after(pace: &mut Pace, politeness: &Politeness, answers: &[u64]) -> 
 
 #[test]
 fn grows_with_clean_answers_to_the_limit() {
-    let politeness = Politeness::of(Speed::Polite);
+    let politeness = Politeness::for_speed(Speed::Polite);
     let mut pace = Pace::new(&politeness);
     assert_eq!(pace.interval(), Duration::from_millis(500));
     assert_eq!(pace.in_flight_limit(), 1);
@@ -30,7 +30,7 @@ fn grows_with_clean_answers_to_the_limit() {
 
 #[test]
 fn the_largest_limit_does_not_grow() {
-    let mut politeness = Politeness::of(Speed::Max);
+    let mut politeness = Politeness::for_speed(Speed::Max);
     politeness.host.first_in_flight = u32::MAX;
     politeness.host.most_in_flight = u32::MAX;
     let mut pace = Pace::new(&politeness);
@@ -40,7 +40,7 @@ fn the_largest_limit_does_not_grow() {
 
 #[test]
 fn load_rule_holds_back_slow_hosts() {
-    let politeness = Politeness::of(Speed::Polite);
+    let politeness = Politeness::for_speed(Speed::Polite);
     let mut pace = Pace::new(&politeness);
     // 1 s per answer and a load of 2 allow two a second.
     assert_eq!(
@@ -51,7 +51,7 @@ fn load_rule_holds_back_slow_hosts() {
 
 #[test]
 fn rising_latency_halves() {
-    let politeness = Politeness::of(Speed::Polite);
+    let politeness = Politeness::for_speed(Speed::Polite);
     let mut pace = Pace::new(&politeness);
     interval_after(&mut pace, &politeness, &[60; 200]);
     let slower = interval_after(&mut pace, &politeness, &[130; 10]);
@@ -77,7 +77,7 @@ fn scattered(seed: u64, sigma: f64) -> impl Iterator<Item = Duration> {
 
 #[test]
 fn scatter_is_no_trouble() {
-    let mut politeness = Politeness::of(Speed::Max);
+    let mut politeness = Politeness::for_speed(Speed::Max);
     let rate = Rate::per_second(5.0).expect("a rate");
     (politeness.host.first_rate, politeness.host.most_rate) = (Some(rate), Some(rate));
     for sigma in [0.3, 0.6, 1.0] {
@@ -97,7 +97,7 @@ fn scatter_is_no_trouble() {
 
 #[test]
 fn a_fixed_delay_is_one_at_a_time_from_the_real_start() {
-    let mut politeness = Politeness::of(Speed::Fast);
+    let mut politeness = Politeness::for_speed(Speed::Fast);
     politeness.host.delay = Some(Duration::from_secs(2));
     let mut pace = Pace::new(&politeness);
     assert_eq!(
@@ -111,7 +111,7 @@ fn a_fixed_delay_is_one_at_a_time_from_the_real_start() {
 
 #[test]
 fn trouble_does_not_shorten_a_long_delay() {
-    let politeness = Politeness::of(Speed::Polite);
+    let politeness = Politeness::for_speed(Speed::Polite);
     let mut pace = Pace::new(&politeness);
     let delay = Duration::from_mins(2);
     pace.obey_delay(delay);
@@ -123,7 +123,7 @@ fn trouble_does_not_shorten_a_long_delay() {
 
 #[test]
 fn a_delay_counts_from_the_request_that_told_of_it() {
-    let mut pace = Pace::new(&Politeness::of(Speed::Max));
+    let mut pace = Pace::new(&Politeness::for_speed(Speed::Max));
     pace.started(Moment::from_secs(1));
     pace.sent(Moment::from_millis(1300));
     pace.obey_delay(Duration::from_secs(2));
@@ -132,7 +132,7 @@ fn a_delay_counts_from_the_request_that_told_of_it() {
 
 #[test]
 fn only_trouble_is_remembered() {
-    let mut politeness = Politeness::of(Speed::Polite);
+    let mut politeness = Politeness::for_speed(Speed::Polite);
     politeness.host.delay = Some(Duration::from_secs(9));
     let mut pace = Pace::new(&politeness);
     pace.obey_delay(Duration::from_secs(20));
@@ -146,7 +146,7 @@ fn only_trouble_is_remembered() {
 
 #[test]
 fn a_failing_host_is_probed_and_recovers_as_quickly() {
-    let politeness = Politeness::of(Speed::Max);
+    let politeness = Politeness::for_speed(Speed::Max);
     let mut pace = Pace::new(&politeness);
     let mut now = Moment::from_secs(10);
     let mut gaps = Vec::new();
@@ -173,7 +173,7 @@ fn a_failing_host_is_probed_and_recovers_as_quickly() {
 
 #[test]
 fn what_was_in_flight_counts_for_one_step() {
-    let politeness = Politeness::of(Speed::Max);
+    let politeness = Politeness::for_speed(Speed::Max);
     let mut pace = Pace::new(&politeness);
     let since = Moment::from_secs(1);
     let now = Moment::from_secs(2);
@@ -194,7 +194,7 @@ fn what_was_in_flight_counts_for_one_step() {
 
 #[test]
 fn a_host_that_cannot_be_reached_takes_few_steps() {
-    let mut pace = Pace::new(&Politeness::of(Speed::Max));
+    let mut pace = Pace::new(&Politeness::for_speed(Speed::Max));
     for second in 0..9 {
         let now = Moment::from_secs(second);
         pace.step_down(3, now, now);
@@ -205,7 +205,7 @@ fn a_host_that_cannot_be_reached_takes_few_steps() {
 /// Asks for so many seconds a host that takes so many requests a second; answers how many were
 /// asked and refused in the last minute, and the rate in force.
 fn against_limit(rate: f64, speed: Speed, seconds: u64) -> (u32, u32, f64) {
-    let politeness = Politeness::of(speed);
+    let politeness = Politeness::for_speed(speed);
     let mut pace = Pace::new(&politeness);
     let latency = Duration::from_millis(20);
     let (mut tokens, mut filled) = (3.0_f64, Moment::ZERO);
@@ -260,7 +260,7 @@ fn a_hidden_limit_is_learnt_and_rarely_exceeded() {
 
 #[test]
 fn a_ceiling_decays() {
-    let politeness = Politeness::of(Speed::Polite);
+    let politeness = Politeness::for_speed(Speed::Polite);
     let mut pace = Pace::new(&politeness);
     interval_after(&mut pace, &politeness, &[20; 200]);
     let mut now = Moment::from_secs(100);
@@ -282,7 +282,7 @@ fn a_ceiling_decays() {
 
 #[test]
 fn a_refusal_can_be_taken_back() {
-    let politeness = Politeness::of(Speed::Polite);
+    let politeness = Politeness::for_speed(Speed::Polite);
     let mut pace = Pace::new(&politeness);
     interval_after(&mut pace, &politeness, &[20; 200]);
     let now = Moment::from_secs(100);

@@ -8,7 +8,7 @@ fn crawl(links: usize, robots: bool) -> (Moment, Vec<u32>, Vec<Outcome>) {
     let mut hand = Hand::new(|rules| {
         rules.host = Arc::new(HostRules {
             robots,
-            politeness: Politeness::of(Speed::Max),
+            politeness: Politeness::for_speed(Speed::Max),
             near: None,
             pages: None,
         });
@@ -63,7 +63,7 @@ fn a_dead_port_holds_up_nobody() {
         assert_eq!(tries, [4, 4], "robots {robots}");
         assert_eq!(outcomes, vec![Outcome::Fetched; 3], "robots {robots}");
         // The waits of a URL alone: a second, two and four, and a quarter more at most.
-        let most = Politeness::of(Speed::Max).retry_delay * 7 * 5 / 4;
+        let most = Politeness::for_speed(Speed::Max).retry_delay * 7 * 5 / 4;
         assert!(end <= Moment::ZERO + most, "robots {robots}: {end:?}");
     }
 }

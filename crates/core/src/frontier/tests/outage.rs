@@ -36,7 +36,7 @@ fn away_and_back(note: &Note) -> Option<bool> {
 #[test]
 fn two_minutes_without_a_network_cost_nothing() {
     for seed in 1..=5 {
-        let politeness = Politeness::of(Speed::Polite);
+        let politeness = Politeness::for_speed(Speed::Polite);
         let mut world = World::new(Setup {
             seed,
             hosts: 100,
@@ -79,7 +79,7 @@ fn run_dying(hosts: &[&str], dies_at: Moment) -> (Vec<Outcome>, Vec<Note>) {
     let mut hand = Hand::new(|rules| {
         rules.scope = Scope::new(Reach::Any, false, &[], &[]).unwrap();
         rules.host = Arc::new(HostRules {
-            politeness: Politeness::of(Speed::Gentle),
+            politeness: Politeness::for_speed(Speed::Gentle),
             ..(*rules.host).clone()
         });
     });

@@ -48,7 +48,7 @@ pub(super) struct Sim {
 
 impl Sim {
     pub(super) fn new(slots: usize, change: impl FnOnce(&mut Rules)) -> Self {
-        let mut rules = with_politeness(rules(), Politeness::of(Speed::Max));
+        let mut rules = with_politeness(rules(), Politeness::for_speed(Speed::Max));
         rules.limits.concurrency = slots as u32;
         change(&mut rules);
         Self {
@@ -346,9 +346,9 @@ fn a_host_that_is_found_late_is_asked_soon() {
 
 #[test]
 fn giving_way_stays_polite() {
-    let politeness = Politeness::of(Speed::Polite);
+    let politeness = Politeness::for_speed(Speed::Polite);
     let mut sim = Sim::new(10, |rules| {
-        *rules = with_politeness(rules.clone(), Politeness::of(Speed::Polite));
+        *rules = with_politeness(rules.clone(), Politeness::for_speed(Speed::Polite));
     });
     sim.silent_roots(30, Manner::Silent);
     sim.good_root();
@@ -365,7 +365,7 @@ fn giving_way_stays_polite() {
 
 #[test]
 fn a_host_that_gave_pages_in_an_earlier_run_is_proven() {
-    let rules = || with_politeness(rules(), Politeness::of(Speed::Max));
+    let rules = || with_politeness(rules(), Politeness::for_speed(Speed::Max));
     for (pages, patience) in [(0, Patience::GivesWay), (3, Patience::Full)] {
         let mut store = MemoryStore::default();
         let url = CrawlUrl::parse(GOOD).unwrap();

@@ -162,7 +162,7 @@ fn pages_that_always_fail_cost_their_own_waits_only() {
         (Speed::Polite, 400, 5),
     ];
     for (speed, pages, every) in cases {
-        let politeness = Politeness::of(speed);
+        let politeness = Politeness::for_speed(speed);
         let alone = crawl(&politeness, pages, &|_, _, _| status(200));
         let failing = |number: u64, _: u32, _: Moment| {
             status(if number.is_multiple_of(every) {
@@ -192,7 +192,7 @@ fn pages_that_always_fail_cost_their_own_waits_only() {
 #[test]
 fn bad_pages_before_good_ones_do_not_hold_them_up() {
     for speed in [Speed::Polite, Speed::Fast, Speed::Max] {
-        let politeness = Politeness::of(speed);
+        let politeness = Politeness::for_speed(speed);
         let alone = crawl(&politeness, 220, &|_, _, _| status(200));
         let failing = |number: u64, _: u32, _: Moment| status(if number <= 20 { 500 } else { 200 });
         let seen = crawl(&politeness, 220, &failing);
@@ -214,7 +214,7 @@ fn bad_pages_before_good_ones_do_not_hold_them_up() {
 
 #[test]
 fn a_host_that_fails_for_everything_is_probed_gently_and_given_up() {
-    let politeness = Politeness::of(Speed::Max);
+    let politeness = Politeness::for_speed(Speed::Max);
     let seen = crawl(&politeness, 2000, &|_, _, _| status(500));
     let first_second = seen.asked.values().flatten().filter(|at| at.as_secs() < 1);
     assert!(first_second.count() <= 64 + 8, "what was in flight");
@@ -243,7 +243,7 @@ fn a_host_that_fails_for_everything_is_probed_gently_and_given_up() {
 
 #[test]
 fn a_host_that_fails_for_a_while_is_back_as_soon_as_it_is_well() {
-    let politeness = Politeness::of(Speed::Fast);
+    let politeness = Politeness::for_speed(Speed::Fast);
     let ill = Moment::from_secs(2)..Moment::from_secs(62);
     let answer = |_: u64, _: u32, now: Moment| status(if ill.contains(&now) { 500 } else { 200 });
     let seen = crawl(&politeness, 3000, &answer);
@@ -264,7 +264,7 @@ fn a_host_that_fails_for_a_while_is_back_as_soon_as_it_is_well() {
 #[test]
 fn one_page_that_is_refused_costs_its_host_seconds() {
     for number in [429, 503] {
-        for politeness in [Politeness::of(Speed::Polite), Politeness::loopback()] {
+        for politeness in [Politeness::for_speed(Speed::Polite), Politeness::loopback()] {
             let alone = crawl(&politeness, 200, &|_, _, _| status(200));
             let refusing =
                 |page: u64, _: u32, _: Moment| status(if page == 40 { number } else { 200 });
@@ -284,7 +284,7 @@ fn one_page_that_is_refused_costs_its_host_seconds() {
 
 #[test]
 fn a_page_that_asks_for_a_year_costs_one_wait() {
-    let politeness = Politeness::of(Speed::Fast);
+    let politeness = Politeness::for_speed(Speed::Fast);
     let year = Duration::from_hours(365 * 24);
     let answer = |page: u64, _: u32, _: Moment| match page {
         40 | 80 | 120 => status_after(503, year),
@@ -310,7 +310,7 @@ fn a_page_that_asks_for_a_year_costs_one_wait() {
 
 #[test]
 fn a_host_that_always_asks_for_a_year_gets_three_requests_more() {
-    let politeness = Politeness::of(Speed::Gentle);
+    let politeness = Politeness::for_speed(Speed::Gentle);
     let year = Duration::from_hours(365 * 24);
     let seen = crawl(&politeness, 50, &|_, _, _| status_after(503, year));
     assert_eq!(seen.requests(), 3);
@@ -326,7 +326,7 @@ fn a_host_that_always_asks_for_a_year_gets_three_requests_more() {
 #[test]
 fn passing_errors_do_not_slow_a_crawl() {
     for number in [500, 503] {
-        let mut politeness = Politeness::of(Speed::Fast);
+        let mut politeness = Politeness::for_speed(Speed::Fast);
         let rate = Rate::per_second(60.0);
         (politeness.host.first_rate, politeness.host.most_rate) = (rate, rate);
         let alone = crawl(&politeness, 6000, &|_, _, _| status(200));
@@ -353,7 +353,7 @@ fn passing_errors_do_not_slow_a_crawl() {
 
 #[test]
 fn retries_do_not_come_in_a_bundle_and_new_pages_come_first() {
-    let politeness = Politeness::of(Speed::Max);
+    let politeness = Politeness::for_speed(Speed::Max);
     let seen = crawl(&politeness, 300, &|page, _, _| {
         status(if page % 3 == 0 { 500 } else { 200 })
     });
@@ -406,7 +406,7 @@ fn an_endless_host_tries_again_one_time_in_twenty() {
 
 #[test]
 fn a_run_of_403_pauses_the_host_and_then_goes_on() {
-    let politeness = Politeness::of(Speed::Polite);
+    let politeness = Politeness::for_speed(Speed::Polite);
     let blocked = Moment::from_secs(10)..Moment::from_secs(40);
     let answer =
         |_: u64, _: u32, now: Moment| status(if blocked.contains(&now) { 403 } else { 200 });
@@ -427,7 +427,7 @@ fn a_run_of_403_pauses_the_host_and_then_goes_on() {
 
 #[test]
 fn a_host_that_refuses_everybody_is_given_up_in_the_end() {
-    let politeness = Politeness::of(Speed::Max);
+    let politeness = Politeness::for_speed(Speed::Max);
     let seen = crawl(&politeness, 500, &|_, _, _| status(503));
     assert_eq!(seen.finished.len(), 500);
     assert!(seen.requests() < 2000, "{} requests", seen.requests());

@@ -47,7 +47,7 @@ enum Kind {
 
 impl Kind {
     /// A value with a slash in it is judged by what stands before that.
-    fn of(text: &[u8]) -> Self {
+    fn from_text(text: &[u8]) -> Self {
         Segment::<false>::begin(text).kind()
     }
 
@@ -289,7 +289,7 @@ pub(super) fn in_words<Text: Deref<Target = str>>(
         if place == 0 && is_literal {
             words.push_str(segment);
         } else {
-            words.push_str(Kind::of(segment.as_bytes()).sign());
+            words.push_str(Kind::from_text(segment.as_bytes()).sign());
         }
     }
     match count {
@@ -358,11 +358,11 @@ pub(super) fn places<Text: Deref<Target = str>>(
             if let Some((name, value)) = behind.split_once('=') {
                 return Some(UrlPlace {
                     name: short(name.as_bytes(), 4),
-                    is_opaque: Kind::of(value.as_bytes()) == Kind::Mixed,
+                    is_opaque: Kind::from_text(value.as_bytes()) == Kind::Mixed,
                     at: At::Behind(place),
                 });
             }
-            let kind = Kind::of(front.as_bytes());
+            let kind = Kind::from_text(front.as_bytes());
             kind.varies().then_some(UrlPlace {
                 name: short(kind.sign().as_bytes(), 5 + place as u64),
                 is_opaque: kind == Kind::Mixed,
@@ -372,7 +372,7 @@ pub(super) fn places<Text: Deref<Target = str>>(
     let in_query = url.query().into_iter().flat_map(parameters).enumerate();
     let in_query = in_query.map(|(place, (name, value))| UrlPlace {
         name: short(name.as_bytes(), 4),
-        is_opaque: Kind::of(value.as_bytes()) == Kind::Mixed,
+        is_opaque: Kind::from_text(value.as_bytes()) == Kind::Mixed,
         at: At::Parameter(place),
     });
     label

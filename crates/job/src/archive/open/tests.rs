@@ -15,7 +15,7 @@ use super::*;
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
 
 pub(crate) fn moment(digits: &str) -> Moment {
-    Moment::of_timestamp(digits).unwrap()
+    Moment::from_timestamp(digits).unwrap()
 }
 
 /// Writes an archive of messages: URL, time, head and body.
@@ -109,7 +109,7 @@ fn a_newer_index_is_trusted_within_its_folder() {
     write(&path, &[("http://a.test/p", "2020", HEAD, b"page")]);
     let mut reader = WarcReader::new(fs::File::open(&path).unwrap());
     let header = reader.next_record().unwrap().unwrap();
-    let capture = Capture::of_record(&header, &mut reader, "a.warc.gz")
+    let capture = Capture::from_record(&header, &mut reader, "a.warc.gz")
         .unwrap()
         .unwrap();
     let outside = Capture {

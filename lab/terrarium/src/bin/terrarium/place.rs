@@ -119,8 +119,8 @@ impl Place {
 }
 
 fn borne(trouble: &Trouble, log: &Log) -> String {
-    let order = Order::of(trouble, log);
-    let strain = Strain::of(log, HOST);
+    let order = Order::from_log(trouble, log);
+    let strain = Strain::from_log(log, HOST);
     let mut text = format!(
         "{} of {} good pages, the last with request {} of {}; {} tries again",
         order.good,

@@ -143,7 +143,7 @@ impl Painter {
         };
         page.write(&self.links, &mut self.text);
         let wrapping = Wrapping::choose(world, order, host, draw(Topic::Coding));
-        let style = Style::of(world, host);
+        let style = Style::for_host(world, host);
         let filler = world.shape.filler.at(draw(Topic::Filler));
         if host.charset == Charset::Utf16 {
             sheet.body = html::widened(&opening::text(style, 0), &self.text);

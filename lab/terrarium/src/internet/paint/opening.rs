@@ -42,7 +42,7 @@ impl Style {
         has_mark: false,
     };
 
-    pub(super) fn of(world: &World, host: &Host) -> Self {
+    pub(super) fn for_host(world: &World, host: &Host) -> Self {
         let draw = world.chance.draw(Topic::Declared, u64::from(host.id.0), 0);
         let in_header = !world.shape.furnished || draw.happens(IN_HEADER);
         let is_unicode = host.charset == Charset::Utf8;

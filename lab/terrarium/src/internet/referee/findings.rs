@@ -122,7 +122,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    fn of<'a>(tracks: impl Iterator<Item = &'a Track>) -> Self {
+    fn from_tracks<'a>(tracks: impl Iterator<Item = &'a Track>) -> Self {
         tracks.fold(Self::default(), |figures, track| Self {
             smallest_gap: [figures.smallest_gap, track.smallest_gap]
                 .into_iter()
@@ -233,9 +233,9 @@ impl Referee {
             requests: self.requests,
             hosts_asked: asked.count(),
             pages: self.whole.len(),
-            hosts: Figures::of(self.hosts.iter().map(|host| &host.track)),
-            domains: Figures::of(self.domains.iter()),
-            addresses: Figures::of(self.addresses.iter()),
+            hosts: Figures::from_tracks(self.hosts.iter().map(|host| &host.track)),
+            domains: Figures::from_tracks(self.domains.iter()),
+            addresses: Figures::from_tracks(self.addresses.iter()),
             violations: case.told,
             violation_count: case.count,
         }

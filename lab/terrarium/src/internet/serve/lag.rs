@@ -19,7 +19,7 @@ pub(super) struct Lag {
 
 impl Lag {
     /// Opens the account of this thread.
-    pub(super) fn of_this_thread() -> Self {
+    pub(super) fn for_this_thread() -> Self {
         let mut lag = Self {
             account: File::open(ACCOUNT).ok(),
             waited: 0,

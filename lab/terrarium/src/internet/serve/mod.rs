@@ -104,7 +104,7 @@ impl Server {
     pub(crate) fn run(mut self) {
         let mut events = Events::with_capacity(EVENTS);
         let mut due = Vec::new();
-        let mut lag = Lag::of_this_thread();
+        let mut lag = Lag::for_this_thread();
         loop {
             // What is there at once may have come at any time since the last look; what has to be
             // waited for came since then, and as late as this thread was let run again.

@@ -33,7 +33,7 @@ fn entry(seed: u64, number: usize) -> Entry {
 
 pub(super) fn drafts(seed: u64) -> Vec<Draft> {
     let entries: Vec<Entry> = (0..ENTRIES).map(|number| entry(seed, number)).collect();
-    if Linking::of(seed) == Linking::Next {
+    if Linking::from_seed(seed) == Linking::Next {
         // A diary that is read from day to day, with a page for each day before its entry.
         let days = entries
             .into_iter()

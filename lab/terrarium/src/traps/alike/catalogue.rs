@@ -28,5 +28,5 @@ pub(super) fn drafts(seed: u64) -> Vec<Draft> {
             format!("/parts/{page}")
         }
     };
-    Linking::of(seed).weave(rows, "Parts and fittings", index)
+    Linking::from_seed(seed).weave(rows, "Parts and fittings", index)
 }

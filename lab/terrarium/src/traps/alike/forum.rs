@@ -79,7 +79,7 @@ pub(super) fn drafts(seed: u64) -> Vec<Draft> {
             .map(|number| thread(seed, forum, number))
             .collect();
         let mut links: Vec<Link> = threads.iter().map(|pages| pages[0].link()).collect();
-        if Linking::of(seed) == Linking::Next {
+        if Linking::from_seed(seed) == Linking::Next {
             // The list names one thread, and the last page of each leads to the next thread.
             for number in 0..THREADS - 1 {
                 let next = links[number + 1].0.clone();

@@ -82,7 +82,7 @@ fn logs(commits: &[Link]) -> Vec<Draft> {
 pub(super) fn drafts(seed: u64) -> Vec<Draft> {
     let mut commits: Vec<[Draft; 3]> = (0..COMMITS).map(|number| commit(seed, number)).collect();
     let links: Vec<Link> = commits.iter().map(|drafts| drafts[0].link()).collect();
-    let is_chain = Linking::of(seed) == Linking::Next;
+    let is_chain = Linking::from_seed(seed) == Linking::Next;
     if is_chain {
         for (commit, parent) in commits.iter_mut().zip(&links[1..]) {
             commit[0]

@@ -28,7 +28,7 @@ pub(super) fn drafts(seed: u64) -> Vec<Draft> {
         rows.push(package);
     }
     let mut drafts =
-        Linking::of(seed).weave(rows, "Packages", |page| format!("/search?page={page}"));
+        Linking::from_seed(seed).weave(rows, "Packages", |page| format!("/search?page={page}"));
     drafts.extend(releases);
     drafts
 }

@@ -21,7 +21,7 @@ pub(super) fn drafts(seed: u64) -> Vec<Draft> {
         Draft::new(target, "Function reference", main)
     };
     let rows = (0..FUNCTIONS).map(row).collect();
-    Linking::of(seed).weave(rows, "Function reference", |page| {
+    Linking::from_seed(seed).weave(rows, "Function reference", |page| {
         format!("/api/index{page}.html")
     })
 }

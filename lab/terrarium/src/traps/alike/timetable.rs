@@ -34,5 +34,5 @@ pub(super) fn drafts(seed: u64) -> Vec<Draft> {
             }
         }
     }
-    Linking::of(seed).weave(rows, "Timetable", |page| format!("/lines?page={page}"))
+    Linking::from_seed(seed).weave(rows, "Timetable", |page| format!("/lines?page={page}"))
 }

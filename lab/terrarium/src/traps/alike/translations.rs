@@ -15,7 +15,7 @@ fn target(seed: u64, language: usize, page: usize) -> String {
 }
 
 pub(super) fn drafts(seed: u64) -> Vec<Draft> {
-    let linking = Linking::of(seed);
+    let linking = Linking::from_seed(seed);
     let mut home = Draft::new("/", "The guide", "<h1>The guide</h1>\n");
     let mut drafts = Vec::new();
     for (language, words) in LANGUAGES.iter().enumerate() {

@@ -17,7 +17,7 @@ fn page(seed: u64, version: &str, number: usize) -> Draft {
 }
 
 pub(super) fn drafts(seed: u64) -> Vec<Draft> {
-    let linking = Linking::of(seed);
+    let linking = Linking::from_seed(seed);
     let mut home = Draft::new("/", "Documentation", "<h1>Documentation</h1>\n");
     let mut drafts = Vec::new();
     for version in VERSIONS {

@@ -37,7 +37,7 @@ fn dictionaries(folder: &Path) -> Vec<Option<Dictionary>> {
     let files = files::list(&folder).unwrap();
     let of_file = |file: &clewline_job::archive::WarcName| {
         let input = File::open(file.path(&folder)).unwrap();
-        Dictionary::of_file(input).unwrap()
+        Dictionary::from_file(input).unwrap()
     };
     files.iter().map(of_file).collect()
 }
@@ -108,7 +108,7 @@ fn every_file_opens_alone_after_a_kill_at_any_batch() {
         let place = tempfile::tempdir().unwrap();
         copy(origin.path(), place.path());
         let archive = place.path().join(FOLDER);
-        take_back(&archive, Position::of(end), Tails::Dropped).unwrap();
+        take_back(&archive, Position::new(end), Tails::Dropped).unwrap();
         let before = dictionaries(place.path());
         write(place.path(), number + 1, 6, end);
         let archive = place.path().join(FOLDER);

@@ -31,7 +31,7 @@ fn crashed(folder: &Path) -> Offset {
 
 fn reopened(folder: &Path, end: Offset) -> Vec<String> {
     let archive = folder.join(FOLDER);
-    let end_of = super::Position::of(end);
+    let end_of = super::Position::new(end);
     super::take_back(&archive, end_of, super::Tails::Dropped).unwrap();
     let mut log = ArchiveLog::open(folder, plan(2_000), end).unwrap();
     log.close().unwrap();
@@ -92,7 +92,7 @@ fn lines_that_are_sorted_already_do_not_stand_twice() {
     let folder = folder.path();
     let end = crashed(folder);
     let archive = folder.join(FOLDER);
-    let end_of = super::Position::of(end);
+    let end_of = super::Position::new(end);
     super::take_back(&archive, end_of, super::Tails::Dropped).unwrap();
     let mut log = ArchiveLog::open(folder, plan(2_000), end).unwrap();
     let left = fs::read(archive.join("index.cdxj.open")).unwrap();
