@@ -34,7 +34,7 @@ const SPOT_CHECK: u32 = 16;
 /// what a page costs.
 const LOOKS: u16 = 1024;
 /// One page in so many is looked at beyond that.
-const SAMPLED: u32 = 64;
+const SAMPLED: u32 = 256;
 /// What a page gives back at the most which leads on and says nothing: a look at 128 small pages,
 /// or at four of the largest. The first such page gives back one, and each one that follows
 /// twice as much as the one before it: many sites have a few, and a trap has nothing else.
