@@ -8,6 +8,8 @@
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
+mod requeue;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
