@@ -1,12 +1,15 @@
 //! A fleet of real processes on a real database, killed again and again: nothing is lost, nothing
 //! counts twice, no host is asked too often, and what is merged is an ordinary crawl.
 //!
-//! `CLEWLINE_FLEET_HOSTS`, `CLEWLINE_FLEET_WORKERS`, `CLEWLINE_FLEET_KILLS` and
-//! `CLEWLINE_FLEET_DATABASE_KILLS` make it larger; `cargo xtask fleet` does so.
+//! `CLEWLINE_FLEET_HOSTS`, `CLEWLINE_FLEET_WORKERS`, `CLEWLINE_FLEET_KILLS`,
+//! `CLEWLINE_FLEET_DATABASE_KILLS` and `CLEWLINE_FLEET_SECONDS` (between two kills) make it larger;
+//! `cargo xtask fleet` does so, and reads the figures where `CLEWLINE_REPORT` says.
 #![expect(
     clippy::unwrap_used,
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
+
+mod scaling;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -35,6 +38,14 @@ fn figure(name: &str, usual: u64) -> u64 {
     asked.map_or(usual, |text| text.parse().unwrap())
 }
 
+/// Keeps the figures of a run for whoever asked for it.
+fn report(figures: &serde_json::Value) {
+    println!("{figures}");
+    if let Some(path) = std::env::var_os("CLEWLINE_REPORT") {
+        std::fs::write(path, figures.to_string()).unwrap();
+    }
+}
+
 /// A fleet at work.
 struct Fleet {
     internet: LiveInternet,
@@ -47,17 +58,28 @@ struct Fleet {
 
 impl Fleet {
     fn new(job: &'static str, hosts: u32, pages: u32, extra: &[&str]) -> Option<Self> {
-        let database = Server::start()?;
-        let internet = Internet::new(InternetConfig {
+        let config = InternetConfig {
             profile: Profile::Micro,
             hosts,
             seed: 5,
             pages: Some(pages),
             body: 0.05,
             ..InternetConfig::default()
-        });
+        };
+        let delay = format!("{}ms", DELAY.as_millis());
+        let usual = ["--delay", &delay, "--lease", "2s"];
+        Self::on(Server::start()?, config, job, &[&usual[..], extra].concat())
+    }
+
+    /// A fleet on this database, for a web like this.
+    fn on(
+        database: Server,
+        config: InternetConfig,
+        job: &'static str,
+        extra: &[&str],
+    ) -> Option<Self> {
         Some(Self {
-            internet: internet.start(),
+            internet: Internet::new(config).start(),
             place: tempfile::tempdir().unwrap(),
             database,
             job,
@@ -83,10 +105,8 @@ impl Fleet {
                 command.args(["--dns", &self.internet.dns_addr().to_string()]);
                 command.args(["--allow-private", "127.0.0.0/8", "--cacert"]);
                 command.arg(&authority);
-                command.args(["--delay", &format!("{}ms", DELAY.as_millis())]);
                 command.args(["--retry-delay", "5ms", "--robots-retry", "500ms"]);
                 command.args(["--fleet", &self.database.url(), "--job", self.job]);
-                command.args(["--lease", "2s", "--shards", "16"]);
                 command.args(&self.extra);
             }
             Start::Join => {
@@ -147,13 +167,23 @@ impl Fleet {
             .collect()
     }
 
-    fn judge(&self) {
+    /// Hosts, domains and addresses were asked as the rules allow; answers how often a page was
+    /// fetched whole again.
+    fn judge(&self) -> u64 {
+        let group = Limit {
+            // The rule is 20; on a busy machine requests arrive closer together than they left.
+            rate: Some(30),
+            in_flight: Some(8),
+            ..Limit::default()
+        };
         let rules = RefereeRules {
             host: Limit {
                 gap: Some(DELAY),
                 in_flight: Some(1),
                 ..Limit::default()
             },
+            domain: group,
+            address: group,
             // What was in the hands of a worker that was killed is fetched again.
             repeats: false,
             tolerance: Duration::from_millis(50),
@@ -161,6 +191,9 @@ impl Fleet {
         };
         let findings = self.internet.referee(&rules);
         assert_eq!(findings.violation_count, 0, "{findings}");
+        let repeats = true;
+        let with_repeats = self.internet.referee(&RefereeRules { repeats, ..rules });
+        with_repeats.violation_count
     }
 }
 
@@ -215,9 +248,13 @@ fn workers_and_the_database_are_killed_and_nothing_is_lost() {
     let kills = figure("KILLS", 10);
     let database_kills = figure("DATABASE_KILLS", 1);
     let pages = figure("PAGES", 40) as u32;
-    let Some(mut fleet) = Fleet::new("torture", hosts, pages, &[]) else {
+    let pause = Duration::from_secs(figure("SECONDS", 0));
+    let shards = (4 * workers).next_power_of_two();
+    let extra = ["--shards", &shards.to_string()];
+    let Some(mut fleet) = Fleet::new("torture", hosts, pages, &extra) else {
         return;
     };
+    let begun = Instant::now();
     let mut dice = Dice(11);
     // Two at the same instant, by the same command.
     let mut running = vec![fleet.worker(Start::Job), fleet.worker(Start::Job)];
@@ -229,12 +266,19 @@ fn workers_and_the_database_are_killed_and_nothing_is_lost() {
     for kill in 1..=kills {
         let enough = whole * kill / (kills + 2);
         fleet.until("further", |status| {
-            status.totals.pages > enough || status.phase == JobPhase::Done
+            let is_time = if pause.is_zero() {
+                status.totals.pages > enough
+            } else {
+                begun.elapsed() >= pause * kill as u32
+            };
+            is_time || status.phase == JobPhase::Done
         });
         let at = dice.below(running.len());
         if kill == 3 {
             freeze(&running[at]);
-            let owned = |status: &FleetStatus| status.shards.free > 0 || status.shards.owned == 16;
+            let owned = |status: &FleetStatus| {
+                status.shards.free > 0 || status.shards.owned == shards as u64
+            };
             fleet.until("taken over", owned);
             wake(&running[at]);
         }
@@ -248,6 +292,7 @@ fn workers_and_the_database_are_killed_and_nothing_is_lost() {
         }
     }
     running.into_iter().for_each(end);
+    let seconds = begun.elapsed().as_secs();
     let status = fleet.status().unwrap();
     assert_eq!(status.phase, JobPhase::Done);
     assert_eq!(status.totals.admitted, status.totals.settled);
@@ -257,7 +302,12 @@ fn workers_and_the_database_are_killed_and_nothing_is_lost() {
     let oracle = fleet.internet.oracle(&OracleRules::default());
     let comparison = Comparison::new(&oracle, seen(&records));
     assert!(comparison.is_perfect(), "{comparison}");
-    fleet.judge();
+    let refetched = fleet.judge();
+    report(&serde_json::json!({
+        "workers": workers, "hosts": hosts, "pages": status.totals.pages, "kills": kills,
+        "database_kills": database_kills, "lost": 0, "twice": 0, "violations": 0,
+        "refetched": refetched, "seconds": seconds, "pause": pause.as_secs(),
+    }));
     is_an_ordinary_crawl(&fleet, &records);
 }
 
