@@ -100,7 +100,7 @@ impl Writer<'_, '_> {
             NodeKind::Text if self.inside.code => self.span(&decoded_text(node.text)),
             NodeKind::Text => self.words(node.text),
             NodeKind::Math | NodeKind::Script => {
-                self.formula(Formula::from_node(tree, id).as_ref())
+                self.formula(Formula::from_node(tree, id).as_ref());
             }
             NodeKind::Svg => self.drawing(id),
             NodeKind::Sup => self.raised(id, "sup"),
