@@ -12,6 +12,7 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -21,6 +22,9 @@ const PACKAGES: &str = "/usr/lib/postgresql";
 
 /// Starts until one succeeds: a port may be taken, and memory of a killed server in use for a moment.
 const STARTS: usize = 300;
+
+/// Linux counts processor time in these for whoever reads it, see `proc_pid_stat(5)`.
+const TICK_MILLISECONDS: u64 = 10;
 
 /// The user and the database of tests.
 pub const USER: &str = "clewline";
@@ -170,6 +174,30 @@ impl Server {
     /// Its port on loopback.
     pub const fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Processor time that all of its processes took so far, those that ended included.
+    pub fn processor_time(&self) -> Duration {
+        let Some(first) = self.running.as_ref().map(|child| u64::from(child.id())) else {
+            return Duration::ZERO;
+        };
+        let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+        let stats = entries.filter_map(|entry| {
+            let id: u64 = entry.file_name().to_str()?.parse().ok()?;
+            let text = fs::read_to_string(entry.path().join("stat")).ok()?;
+            // The name may contain anything; what follows its bracket are numbers.
+            let (_, rest) = text.rsplit_once(')')?;
+            let fields: Vec<&str> = rest.split_whitespace().collect();
+            let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+            let ended = if id == first {
+                field(16)? + field(17)?
+            } else {
+                0
+            };
+            let is_ours = id == first || field(4)? == first;
+            is_ours.then_some(field(14)? + field(15)? + ended)
+        });
+        Duration::from_millis(stats.sum::<u64>() * TICK_MILLISECONDS)
     }
 
     /// Kills the first process of the server with -9; the others end when they notice.

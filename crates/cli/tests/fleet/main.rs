@@ -1,13 +1,17 @@
 //! A fleet of real processes on a real database, killed again and again: nothing is lost, nothing
 //! counts twice, no host is asked too often, and what is merged is an ordinary crawl.
 //!
-//! `CLEWLINE_FLEET_HOSTS`, `CLEWLINE_FLEET_WORKERS`, `CLEWLINE_FLEET_KILLS` and
-//! `CLEWLINE_FLEET_DATABASE_KILLS` make it larger; `cargo xtask fleet` does so.
+//! `CLEWLINE_FLEET_HOSTS`, `CLEWLINE_FLEET_WORKERS`, `CLEWLINE_FLEET_KILLS`,
+//! `CLEWLINE_FLEET_DATABASE_KILLS` and `CLEWLINE_FLEET_SECONDS` (between two kills) make it larger;
+//! `cargo xtask fleet` does so, and reads the figures where `CLEWLINE_REPORT` says.
 #![expect(
     clippy::unwrap_used,
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
+mod scaling;
+
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -18,6 +22,7 @@ use clewline_job::record::{OutcomeKind, Record};
 use clewline_postgres::{FleetServer, FleetStatus};
 use fieldwork::postgres::Server;
 use mutate::Dice;
+use rustix::process::{Pid, Signal, kill_process};
 use terrarium::{
     Comparison, Internet, InternetConfig, Limit, LiveInternet, OracleRules, Profile, RefereeRules,
     Seen,
@@ -35,6 +40,14 @@ fn figure(name: &str, usual: u64) -> u64 {
     asked.map_or(usual, |text| text.parse().unwrap())
 }
 
+/// Keeps the figures of a run for whoever asked for it.
+fn report(figures: &serde_json::Value) {
+    eprintln!("{figures}");
+    if let Some(path) = std::env::var_os("CLEWLINE_REPORT") {
+        std::fs::write(path, figures.to_string()).unwrap();
+    }
+}
+
 /// A fleet at work.
 struct Fleet {
     internet: LiveInternet,
@@ -47,23 +60,31 @@ struct Fleet {
 
 impl Fleet {
     fn new(job: &'static str, hosts: u32, pages: u32, extra: &[&str]) -> Option<Self> {
-        let database = Server::start()?;
-        let internet = Internet::new(InternetConfig {
+        let config = InternetConfig {
             profile: Profile::Micro,
             hosts,
             seed: 5,
             pages: Some(pages),
             body: 0.05,
             ..InternetConfig::default()
-        });
-        Some(Self {
-            internet: internet.start(),
+        };
+        let delay = format!("{}ms", DELAY.as_millis());
+        let usual = ["--delay", &delay, "--lease", "2s"];
+        let database = Server::start()?;
+        let extra = [&usual[..], extra].concat();
+        Some(Self::on(database, config, job, &extra))
+    }
+
+    /// A fleet on this database, for a web like this.
+    fn on(database: Server, config: InternetConfig, job: &'static str, extra: &[&str]) -> Self {
+        Self {
+            internet: Internet::new(config).start(),
             place: tempfile::tempdir().unwrap(),
             database,
             job,
             extra: extra.iter().map(|text| (*text).to_owned()).collect(),
             started: 0,
-        })
+        }
     }
 
     fn folder(&self, number: usize) -> PathBuf {
@@ -83,10 +104,8 @@ impl Fleet {
                 command.args(["--dns", &self.internet.dns_addr().to_string()]);
                 command.args(["--allow-private", "127.0.0.0/8", "--cacert"]);
                 command.arg(&authority);
-                command.args(["--delay", &format!("{}ms", DELAY.as_millis())]);
                 command.args(["--retry-delay", "5ms", "--robots-retry", "500ms"]);
                 command.args(["--fleet", &self.database.url(), "--job", self.job]);
-                command.args(["--lease", "2s", "--shards", "16"]);
                 command.args(&self.extra);
             }
             Start::Join => {
@@ -147,13 +166,24 @@ impl Fleet {
             .collect()
     }
 
-    fn judge(&self) {
+    /// Hosts, domains and addresses were asked as the rules allow; answers what the referee found
+    /// against them (nothing), and how often a page was fetched whole again.
+    fn judge(&self) -> (u64, u64) {
+        let group = Limit {
+            // The rule is 20 a second. When a machine stalls for a quarter of a second, what left
+            // during that time arrives at once.
+            rate: Some(20 + 20 / 4),
+            in_flight: Some(8),
+            ..Limit::default()
+        };
         let rules = RefereeRules {
             host: Limit {
                 gap: Some(DELAY),
                 in_flight: Some(1),
                 ..Limit::default()
             },
+            domain: group,
+            address: group,
             // What was in the hands of a worker that was killed is fetched again.
             repeats: false,
             tolerance: Duration::from_millis(50),
@@ -161,6 +191,10 @@ impl Fleet {
         };
         let findings = self.internet.referee(&rules);
         assert_eq!(findings.violation_count, 0, "{findings}");
+        let repeats = true;
+        let with_repeats = self.internet.referee(&RefereeRules { repeats, ..rules });
+        let violations = findings.violation_count;
+        (violations, with_repeats.violation_count - violations)
     }
 }
 
@@ -197,67 +231,129 @@ fn seen(records: &[Record]) -> Vec<Seen> {
     .collect()
 }
 
-/// Every eighth kill is of a worker that was frozen for longer than its lease.
-fn freeze(worker: &Child) {
-    let process = rustix::process::Pid::from_child(worker);
-    rustix::process::kill_process(process, rustix::process::Signal::STOP).unwrap();
+fn signal(worker: &Child, signal: Signal) {
+    kill_process(Pid::from_child(worker), signal).unwrap();
 }
 
-fn wake(worker: &Child) {
-    let process = rustix::process::Pid::from_child(worker);
-    rustix::process::kill_process(process, rustix::process::Signal::CONT).unwrap();
+/// How much is crawled, and how often what is killed.
+struct Torture {
+    workers: usize,
+    hosts: u32,
+    pages: u32,
+    shards: u64,
+    kills: u64,
+    database_kills: u64,
+    /// Between two kills; zero: by progress.
+    pause: Duration,
+}
+
+impl Torture {
+    fn from_environment() -> Self {
+        let workers = figure("WORKERS", 4);
+        Self {
+            workers: workers as usize,
+            hosts: figure("HOSTS", 50) as u32,
+            pages: figure("PAGES", 40) as u32,
+            shards: (4 * workers).next_power_of_two(),
+            kills: figure("KILLS", 10),
+            database_kills: figure("DATABASE_KILLS", 1),
+            pause: Duration::from_secs(figure("SECONDS", 0)),
+        }
+    }
+
+    /// Whether it is time for this kill.
+    fn is_due(&self, kill: u64, since: Instant, status: &FleetStatus) -> bool {
+        let whole = u64::from(self.hosts * self.pages);
+        let is_time = if self.pause.is_zero() {
+            status.totals.pages > whole * kill / (self.kills + 2)
+        } else {
+            since.elapsed() >= self.pause * kill as u32
+        };
+        is_time || status.phase == JobPhase::Done
+    }
+
+    /// Whether the database goes after this kill: evenly over all of them, never after the last.
+    fn takes_database(&self, kill: u64) -> bool {
+        let step = self.kills / (self.database_kills + 1);
+        step > 0 && kill.is_multiple_of(step) && kill / step <= self.database_kills
+    }
+
+    /// Kills and replaces workers, and the database now and then. Answers the workers that are left,
+    /// and how many of each were killed while the job ran.
+    fn run(&self, fleet: &mut Fleet) -> (Vec<Child>, [u64; 2]) {
+        let begun = Instant::now();
+        let mut dice = Dice(11);
+        // Two at the same instant, by the same command.
+        let mut running = vec![fleet.worker(Start::Job), fleet.worker(Start::Job)];
+        fleet.until("a job", |status| status.totals.pages > 0);
+        while running.len() < self.workers {
+            running.push(fleet.worker(Start::Join));
+        }
+        let mut killed = [0; 2];
+        for kill in 1..=self.kills {
+            let status = fleet.until("further", |status| self.is_due(kill, begun, status));
+            if status.phase == JobPhase::Done {
+                break;
+            }
+            let at = dice.below(running.len());
+            if kill == 3 {
+                self.freeze_past_lease(fleet, &running[at]);
+            }
+            let mut worker = running.swap_remove(at);
+            worker.kill().unwrap();
+            worker.wait().unwrap();
+            killed[0] += 1;
+            running.push(fleet.worker(Start::Join));
+            if self.takes_database(kill) {
+                fleet.database.kill();
+                fleet.database.restart();
+                killed[1] += 1;
+            }
+        }
+        (running, killed)
+    }
+
+    /// Freezes a worker until others have its shards.
+    fn freeze_past_lease(&self, fleet: &Fleet, worker: &Child) {
+        signal(worker, Signal::STOP);
+        fleet.until("taken over", |status| {
+            status.shards.free > 0 || status.shards.owned == self.shards
+        });
+        signal(worker, Signal::CONT);
+    }
 }
 
 #[test]
 fn workers_and_the_database_are_killed_and_nothing_is_lost() {
-    let hosts = figure("HOSTS", 50) as u32;
-    let workers = figure("WORKERS", 4) as usize;
-    let kills = figure("KILLS", 10);
-    let database_kills = figure("DATABASE_KILLS", 1);
-    let pages = figure("PAGES", 40) as u32;
-    let Some(mut fleet) = Fleet::new("torture", hosts, pages, &[]) else {
+    let torture = Torture::from_environment();
+    let extra = ["--shards", &torture.shards.to_string()];
+    let Some(mut fleet) = Fleet::new("torture", torture.hosts, torture.pages, &extra) else {
         return;
     };
-    let mut dice = Dice(11);
-    // Two at the same instant, by the same command.
-    let mut running = vec![fleet.worker(Start::Job), fleet.worker(Start::Job)];
-    fleet.until("a job", |status| status.totals.pages > 0);
-    while running.len() < workers {
-        running.push(fleet.worker(Start::Join));
-    }
-    let whole = u64::from(hosts * pages);
-    for kill in 1..=kills {
-        let enough = whole * kill / (kills + 2);
-        fleet.until("further", |status| {
-            status.totals.pages > enough || status.phase == JobPhase::Done
-        });
-        let at = dice.below(running.len());
-        if kill == 3 {
-            freeze(&running[at]);
-            let owned = |status: &FleetStatus| status.shards.free > 0 || status.shards.owned == 16;
-            fleet.until("taken over", owned);
-            wake(&running[at]);
-        }
-        let mut killed = running.swap_remove(at);
-        killed.kill().unwrap();
-        killed.wait().unwrap();
-        running.push(fleet.worker(Start::Join));
-        if kill % (kills / (database_kills + 1)).max(1) == 0 && kill < kills {
-            fleet.database.kill();
-            fleet.database.restart();
-        }
-    }
+    let begun = Instant::now();
+    let (running, [kills, database_kills]) = torture.run(&mut fleet);
     running.into_iter().for_each(end);
+    let seconds = begun.elapsed().as_secs();
     let status = fleet.status().unwrap();
     assert_eq!(status.phase, JobPhase::Done);
     assert_eq!(status.totals.admitted, status.totals.settled);
     assert_eq!(status.totals.mail, 0);
     let records = fleet.merged();
     assert_eq!(records.len() as u64, status.totals.settled);
+    let urls: HashSet<String> = records.iter().map(|one| one.url.to_string()).collect();
+    let twice = records.len() - urls.len();
+    assert_eq!(twice, 0);
     let oracle = fleet.internet.oracle(&OracleRules::default());
     let comparison = Comparison::new(&oracle, seen(&records));
     assert!(comparison.is_perfect(), "{comparison}");
-    fleet.judge();
+    let (violations, refetched) = fleet.judge();
+    assert!(kills > 0, "nothing was killed: the web is too small");
+    report(&serde_json::json!({
+        "workers": torture.workers, "hosts": torture.hosts, "pages": status.totals.pages,
+        "kills": kills, "database_kills": database_kills,
+        "lost": comparison.expected - comparison.met, "twice": twice, "violations": violations,
+        "refetched": refetched, "seconds": seconds, "pause": torture.pause.as_secs(),
+    }));
     is_an_ordinary_crawl(&fleet, &records);
 }
 
@@ -279,9 +375,11 @@ fn is_an_ordinary_crawl(fleet: &Fleet, records: &[Record]) {
     }
 }
 
+const BUDGET: [&str; 4] = ["--max-pages", "120", "--shards", "16"];
+
 #[test]
 fn a_budget_of_pages_is_exact_and_ctl_reaches_the_fleet() {
-    let Some(mut fleet) = Fleet::new("budget", 30, 10, &["--max-pages", "120"]) else {
+    let Some(mut fleet) = Fleet::new("budget", 30, 10, &BUDGET) else {
         return;
     };
     let url = fleet.database.url();
