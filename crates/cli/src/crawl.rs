@@ -50,7 +50,7 @@ pub(crate) fn crawl(
         Ok((mut ended, feeder)) => {
             let empty = ended.empty_folder.take();
             // A list is read from the folder; whatever else is printed need not name it.
-            if empty.is_some() && !options.list {
+            if options.is_fleeting || empty.is_some() && !options.list {
                 ended.report.facts.folder = None;
             }
             let status = finish(&ended, options, kept, &speaker)?;

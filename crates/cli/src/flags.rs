@@ -11,6 +11,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use clewline_core::address::Cidr;
 
+use crate::demo::{DEMO_HELP, DemoArguments};
 use crate::export::{EXPORT_HELP, ExportArguments};
 use crate::fleet::{FLEET_HELP, FleetArguments, FleetFlags};
 use crate::search::{INDEX_HELP, IndexArguments, SEARCH_HELP, SearchArguments};
@@ -33,6 +34,7 @@ Usage: clewline [crawl] URL… [OPTIONS]
   clewline why example.com/page             what happened to a URL, and why
   clewline search 'some words'              find pages of the crawl that is here
   clewline inspect example.com/page         fetch one page and show what happens
+  clewline demo                             try it without a network
 
 More: clewline -h for the usual flags, clewline --help for all of them.
 ";
@@ -179,6 +181,9 @@ pub(crate) enum Verb {
     /// Share one crawl among many machines
     #[command(max_term_width = 100, after_help = FLEET_HELP)]
     Fleet(FleetArguments),
+    /// Crawl a small built-in site with faults; needs no network
+    #[command(max_term_width = 100, after_help = DEMO_HELP)]
+    Demo(DemoArguments),
     /// Print completions for a shell
     Completions {
         /// The shell

@@ -4,6 +4,7 @@
 
 mod advice;
 mod crawl;
+mod demo;
 mod event_printer;
 mod exit;
 mod export;
@@ -111,6 +112,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
         Verb::Serve(arguments) => serve::serve(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
         Verb::Fleet(arguments) => fleet::fleet(arguments),
+        Verb::Demo(arguments) => demo::demo(&arguments),
         Verb::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut flags::command(), "clewline", &mut text);

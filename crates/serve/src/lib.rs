@@ -1,7 +1,8 @@
 //! Archives on a local web server: pages replayed, and a crawl searched.
 //!
 //! Owns the server: its listener and bounds (`server`), the replay of captures, the proxy that
-//! returns recorded bytes, and the search page with its JSON (`search`). It refuses to know how
+//! returns recorded bytes, a small site that a process serves to itself ([`LocalSite`]), and the
+//! search page with its JSON (`search`). It refuses to know how
 //! archives are opened and rewritten, and how pages are indexed and found. Invariants: nothing is
 //! ever fetched; whatever comes from an archive or a request is escaped; every size that a request
 //! can ask for is bounded.
@@ -41,7 +42,7 @@ use clewline::StoredJob;
 use clewline_archive::{Archive, OpenError};
 
 use server::HttpServer;
-pub use server::{Mode, Scripts, ServeConfig};
+pub use server::{LocalSite, Mode, Scripts, ServeConfig, SiteAnswer};
 
 /// Why nothing is served.
 #[derive(Debug, thiserror::Error)]

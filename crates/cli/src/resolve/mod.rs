@@ -39,6 +39,8 @@ pub(crate) struct CommandOptions {
     pub(crate) fail_on: Option<FailOn>,
     pub(crate) talk: Talk,
     pub(crate) colour: Colour,
+    /// Whether the folder goes away when the command ends; nothing leads there then.
+    pub(crate) is_fleeting: bool,
 }
 
 /// The form of the report.

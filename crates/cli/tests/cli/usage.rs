@@ -36,7 +36,7 @@ fn no_arguments_print_the_short_help() {
             .lines()
             .filter(|line| line.starts_with("  clewline "))
             .count(),
-        8
+        9
     );
 }
 
@@ -56,6 +56,7 @@ fn every_verb_has_help() {
         "warc verify",
         "serve",
         "export",
+        "demo",
         "completions",
     ] {
         for flag in ["-h", "--help"] {

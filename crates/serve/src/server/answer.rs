@@ -136,12 +136,14 @@ fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
         206 => "Partial Content",
+        301 => "Moved Permanently",
         302 => "Found",
         400 => "Bad Request",
         403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",
         416 => "Range Not Satisfiable",
+        500 => "Internal Server Error",
         503 => "Service Unavailable",
         _ => "Archived",
     }

@@ -1,46 +1,39 @@
 //! Archives served back: pages at their time, or the exact bytes through a proxy.
 //!
-//! Owns the listener, its bounds, and who may ask. Refuses to know how a page is rewritten and
+//! Owns who may ask and who answers; `connections` has the bounds of the listener. Refuses to know how a page is rewritten and
 //! what it looks like. Invariants: nothing is ever fetched; nobody is answered who was led here
 //! under a foreign name (DNS rebinding) or asks from a foreign page; where scripts of pages run,
 //! pages and guest have different origins, so that no page can read what the guest says.
 
 mod answer;
+mod connections;
 mod guest;
 mod page;
 mod proxy;
 mod range;
 mod replay;
 mod request;
+mod site;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clewline_archive::Archive;
 use clewline_warc::Moment;
 
 use answer::ServerAnswer;
+use connections::Converse;
 pub(crate) use guest::{Guest, GuestRequest, GuestResponse};
 use replay::ReplaySite;
 pub(crate) use replay::path_of;
 use request::{ServerRequest, Unread};
+pub use site::{LocalSite, SiteAnswer};
 
-/// Connections that are answered at once; more wait until one ends.
-const MOST_CONNECTIONS: usize = 512;
-/// How long they wait before they are sent away.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Memory for the stack of a connection's thread.
-const STACK: usize = 1024 * 1024;
 /// The name under which a guest is asked where the pages' scripts run: it leads to the same
 /// server as its address, and is another origin.
 const GUEST_HOST: &str = "localhost";
-/// How long one write may take.
-const WRITE_TIME: Duration = Duration::from_secs(30);
-/// How long to wait when the system has no more descriptors.
-const BREATH: Duration = Duration::from_millis(50);
 
 /// What is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -90,33 +83,6 @@ struct Shared {
     /// Where it listens in fact.
     address: SocketAddr,
     guest: Option<Guest>,
-    seats: Seats,
-}
-
-/// How many connections are answered.
-#[derive(Debug, Default)]
-struct Seats {
-    taken: Mutex<usize>,
-    freed: Condvar,
-}
-
-impl Seats {
-    /// Waits for a place, for a while.
-    fn take(&self) -> bool {
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self
-            .freed
-            .wait_timeout_while(taken, PATIENCE, |taken| *taken >= MOST_CONNECTIONS);
-        let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let has_room = *taken < MOST_CONNECTIONS;
-        *taken += usize::from(has_room);
-        has_room
-    }
-
-    fn give_back(&self) {
-        *self.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        self.freed.notify_one();
-    }
 }
 
 impl HttpServer {
@@ -129,7 +95,6 @@ impl HttpServer {
             config,
             address,
             guest: None,
-            seats: Seats::default(),
         };
         Ok(Self { listener, shared })
     }
@@ -149,54 +114,14 @@ impl HttpServer {
     /// Answers, until the process ends.
     pub(crate) fn run(self) -> ! {
         let shared = Arc::new(self.shared);
+        let converse: Arc<Converse> = Arc::new(move |stream| shared.converse(stream));
         loop {
-            match self.listener.accept() {
-                Ok((stream, _)) => shared.welcome(stream),
-                Err(error) if is_passing(&error) => {}
-                // Connections that end free descriptors.
-                Err(_) => thread::sleep(BREATH),
-            }
+            connections::accept(&self.listener, &converse, &AtomicBool::new(false));
         }
-    }
-}
-
-fn is_passing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted
-    )
-}
-
-/// A place among the connections, given back when it is dropped, even by a panic.
-struct Seat(Arc<Shared>);
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.0.seats.give_back();
     }
 }
 
 impl Shared {
-    fn welcome(self: &Arc<Self>, mut stream: TcpStream) {
-        if stream.set_write_timeout(Some(WRITE_TIME)).is_err() {
-            return;
-        }
-        if !self.seats.take() {
-            // Whoever is gone already misses nothing.
-            let _ = page::refusal(503, "too many connections; try again").write(&mut stream);
-            return;
-        }
-        let seat = Seat(Arc::clone(self));
-        let started = thread::Builder::new().stack_size(STACK).spawn(move || {
-            let shared = Arc::clone(&seat.0);
-            // A connection that breaks is the other side's business.
-            let _ = shared.converse(&mut stream);
-            drop(seat);
-        });
-        // Without a thread the connection is closed, and the browser tries again.
-        drop(started);
-    }
-
     fn converse(&self, stream: &mut TcpStream) -> io::Result<()> {
         let request = match ServerRequest::read(stream) {
             Ok(request) => request,
