@@ -26,6 +26,7 @@ cargo xtask fleet [OPTIONS]   kill workers and the database, then measure how a 
   --pages N            pages of each host [default: 30]
   --kills N            workers killed with -9 [default: 20]
   --seconds N          between two kills; 0: by progress [default: 30]
+  --delay N            milliseconds between two requests to a host [default: 15000]
   --database-kills N   kills of the database [default: 2]
   --most N             measure 1, 2, 4 … workers up to this [default: 16]
   --measured N         pages of each worker in a measurement [default: 2000]
@@ -34,12 +35,13 @@ cargo xtask fleet [OPTIONS]   kill workers and the database, then measure how a 
 ";
 
 /// What the test asks for, and how much of it makes a large run.
-const FIGURES: [(&str, &str, u64); 8] = [
+const FIGURES: [(&str, &str, u64); 9] = [
     ("--workers", "CLEWLINE_FLEET_WORKERS", 16),
     ("--hosts", "CLEWLINE_FLEET_HOSTS", 10_000),
     ("--pages", "CLEWLINE_FLEET_PAGES", 30),
     ("--kills", "CLEWLINE_FLEET_KILLS", 20),
     ("--seconds", "CLEWLINE_FLEET_SECONDS", 30),
+    ("--delay", "CLEWLINE_FLEET_DELAY", 15_000),
     ("--database-kills", "CLEWLINE_FLEET_DATABASE_KILLS", 2),
     ("--most", "CLEWLINE_FLEET_MOST", 16),
     ("--measured", "CLEWLINE_FLEET_MEASURED", 2_000),

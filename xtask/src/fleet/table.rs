@@ -26,6 +26,7 @@ pub(super) fn torture(machine: &Value, figures: &Value) -> String {
         "workers",
         "hosts",
         "pages",
+        "delay",
         "kills",
         "database_kills",
         "pause",
@@ -38,7 +39,7 @@ pub(super) fn torture(machine: &Value, figures: &Value) -> String {
     let cells = names.map(|name| grouped(number(&figures[name])));
     let share = 100.0 * number(&figures["refetched"]) / number(&figures["pages"]).max(1.0);
     format!(
-        "{}\n\n| workers | hosts | pages | workers killed | database killed | s between kills | s in all \
+        "{}\n\n| workers | hosts | pages | ms between requests to a host | workers killed | database killed | s between kills | s in all \
          | lost | counted twice | hosts, domains, addresses asked too much | fetched again |\n\
          |{}\n| {} ({share:.2} %) |\n",
         caption(machine),

@@ -2,7 +2,8 @@
 //! counts twice, no host is asked too often, and what is merged is an ordinary crawl.
 //!
 //! `CLEWLINE_FLEET_HOSTS`, `CLEWLINE_FLEET_WORKERS`, `CLEWLINE_FLEET_KILLS`,
-//! `CLEWLINE_FLEET_DATABASE_KILLS` and `CLEWLINE_FLEET_SECONDS` (between two kills) make it larger;
+//! `CLEWLINE_FLEET_DATABASE_KILLS`, `CLEWLINE_FLEET_SECONDS` (between two kills) and
+//! `CLEWLINE_FLEET_DELAY` (milliseconds between two requests to a host) make it larger and longer;
 //! `cargo xtask fleet` does so, and reads the figures where `CLEWLINE_REPORT` says.
 #![expect(
     clippy::unwrap_used,
@@ -29,7 +30,10 @@ use terrarium::{
 };
 
 /// The time between two requests to a host.
-const DELAY: Duration = Duration::from_millis(200);
+fn delay() -> Duration {
+    Duration::from_millis(figure("DELAY", 200))
+}
+
 /// Only a hang takes longer.
 const PATIENCE: Duration = Duration::from_mins(4);
 const GLANCE: Duration = Duration::from_millis(50);
@@ -68,7 +72,7 @@ impl Fleet {
             body: 0.05,
             ..InternetConfig::default()
         };
-        let delay = format!("{}ms", DELAY.as_millis());
+        let delay = format!("{}ms", delay().as_millis());
         let usual = ["--delay", &delay, "--lease", "2s"];
         let database = Server::start()?;
         let extra = [&usual[..], extra].concat();
@@ -178,7 +182,7 @@ impl Fleet {
         };
         let rules = RefereeRules {
             host: Limit {
-                gap: Some(DELAY),
+                gap: Some(delay()),
                 in_flight: Some(1),
                 ..Limit::default()
             },
@@ -353,6 +357,7 @@ fn workers_and_the_database_are_killed_and_nothing_is_lost() {
         "kills": kills, "database_kills": database_kills,
         "lost": comparison.expected - comparison.met, "twice": twice, "violations": violations,
         "refetched": refetched, "seconds": seconds, "pause": torture.pause.as_secs(),
+        "delay": delay().as_millis(),
     }));
     is_an_ordinary_crawl(&fleet, &records);
 }
