@@ -28,6 +28,7 @@ mod tools;
 mod torture;
 mod traps;
 mod views;
+mod website;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -48,6 +49,7 @@ Usage: cargo xtask VERB
   torture [--help] hundreds of kills, and what came of them
   traps [NAME]     how much a crawl finds beside traps, and of sites that look like one
   flat [--help]    whether memory stays flat while a crawl grows
+  website          the documentation as a website, in target/website/book
   build-cost       what a clean build takes, crate by crate
   ladder [--help]  why asynchronous: every rung measured on this machine
   quality [--save] main text and Markdown against the pages' own sources
@@ -77,7 +79,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 12] = [
+const TEST: [Stage; 13] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -136,6 +138,11 @@ const TEST: [Stage; 12] = [
         browser::check,
     ),
     Stage::new(
+        "website",
+        "the documentation as a site, crawled for dead links",
+        website::check,
+    ),
+    Stage::new(
         "instructions",
         "what the hot paths cost, counted",
         bench::check_instructions,
@@ -173,6 +180,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "flat" => return Ok(told(flat::run(&workspace, rest))),
         "fleet" => return Ok(told(fleet::run(&workspace, rest))),
         "quality" => return Ok(told(quality::run(&workspace, rest))),
+        "website" => return Ok(told(website::run(&workspace, rest))),
         "build-cost" => return Ok(told(build_cost::run(&workspace, rest))),
         "ladder" => return Ok(told(ladder::run(&workspace, rest))),
         "check" => vec![format, lints, DOC, TIDY],
