@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use clewline_archive::{archive_in, warcs_in};
+use clewline_job::archive::FileRecords;
 use clewline_job::report::figures::plural;
 use clewline_warc::RecordKind;
 use clewline_warc::http::{self, HttpHead};
@@ -83,8 +84,9 @@ fn archive_of(folder: &Path) -> anyhow::Result<PathBuf> {
     archive_in(folder).with_context(|| unreadable(folder))
 }
 
-fn unreadable(folder: &Path) -> String {
-    format!("cannot read the folder {}", folder.display())
+fn unreadable(path: &Path) -> String {
+    let kind = if path.is_dir() { "the folder " } else { "" };
+    format!("cannot read {kind}{}", path.display())
 }
 
 fn open(path: &Path) -> anyhow::Result<File> {
@@ -178,12 +180,15 @@ fn cat(arguments: &CatArguments) -> anyhow::Result<ExitStatus> {
     let mut status = ExitStatus::Done;
     let wanted = arguments.kind.as_deref().map(RecordKind::from_name);
     for path in files(&arguments.paths)? {
-        let mut reader = WarcReader::new(open(&path)?);
-        while let Some(next) = reader.next_record() {
+        let mut records = FileRecords::whole(open(&path)?);
+        loop {
+            let next = records.next_record().with_context(|| unreadable(&path))?;
             let copied = match next {
-                Ok(header) if wanted.is_none_or(|kind| kind == header.kind()) => {
-                    copy_record(&header, &mut reader, &mut out)?;
-                    reader.end().map(|_| ())
+                Ok(None) => break,
+                Ok(Some(header)) if wanted.is_none_or(|kind| kind == header.kind()) => {
+                    copy_record(&header, &mut records, &mut out)?;
+                    let ended = records.end().with_context(|| unreadable(&path))?;
+                    ended.map(|_| ())
                 }
                 next => next.map(|_| ()),
             };
@@ -200,12 +205,12 @@ fn cat(arguments: &CatArguments) -> anyhow::Result<ExitStatus> {
 /// Copies what can be read of a record; why the rest can't is told by the record's end.
 fn copy_record(
     header: &Header,
-    reader: &mut WarcReader<impl Read>,
+    records: &mut FileRecords<impl Read>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     out.write_all(header.as_bytes())?;
     let mut buffer = vec![0; 64 * 1024];
-    while let Ok(count @ 1..) = reader.block().read(&mut buffer) {
+    while let Ok(count @ 1..) = records.block().read(&mut buffer) {
         out.write_all(&buffer[..count])?;
     }
     out.write_all(b"\r\n\r\n")
@@ -255,7 +260,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitStatus> {
                 Watched::new(open(path)?, &mut |count| progress.borrow_mut().add(count)),
                 &mut tell,
             )
-            .with_context(|| format!("cannot read {}", path.display()))?;
+            .with_context(|| unreadable(path))?;
     }
     drop(progress);
     if let Some(error) = refused {

@@ -11,6 +11,8 @@
 //! ```
 #![warn(missing_docs)]
 
+mod connector;
+mod dial;
 mod download;
 mod place;
 mod segment;
@@ -70,6 +72,7 @@ impl From<object_store::Error> for UploadError {
         use object_store::Error as Told;
         let text = error.to_string();
         match error {
+            _ if distrusts(&error) => Self::Unusable(text),
             Told::NotFound { .. }
             | Told::InvalidPath { .. }
             | Told::NotSupported { .. }
@@ -80,4 +83,10 @@ impl From<object_store::Error> for UploadError {
             _ => Self::Away(text),
         }
     }
+}
+
+/// Whether a certificate is behind an error, somewhere in the chain of its causes.
+fn distrusts(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source())
+        .any(|error| error.is::<dial::UntrustedStore>())
 }

@@ -4,6 +4,8 @@
 //! from the environment, as every client of S3 takes them, and are shown nowhere. It refuses to know
 //! what is stored.
 
+use std::env;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
@@ -15,6 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use url::Url;
 
 use crate::UploadError;
+use crate::connector::StoreConnector;
 
 /// So long a passing error is borne, within one request …
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -53,8 +56,12 @@ impl StorePlace {
                     retry_timeout: PATIENCE,
                     ..RetryConfig::default()
                 };
-                let builder = AmazonS3Builder::from_env().with_url(address);
-                let store = builder.with_retry(retry).build()?;
+                let authorities = env::var_os("SSL_CERT_FILE").map(PathBuf::from);
+                let store = AmazonS3Builder::from_env()
+                    .with_url(address)
+                    .with_retry(retry)
+                    .with_http_connector(StoreConnector::new(authorities.as_deref())?)
+                    .build()?;
                 let prefix = Path::from_url_path(url.path());
                 (
                     Box::new(store),

@@ -11,10 +11,14 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 use clewline_job::archive::Position;
 use clewline_job::merge::{BatchLine, name_of};
 use clewline_upload::{Downloaded, UploadError, Uploader, download};
+use rcgen::{CertificateParams, KeyPair};
+use rustls::crypto::aws_lc_rs;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 const WORKER: u64 = 0x1234;
 const FILES: [&str; 2] = [
@@ -209,6 +213,37 @@ fn logs_that_were_cut_back_are_refused() {
     }
 }
 
+/// The certificate of a server and its key, as PEM files in a folder.
+struct Certified {
+    certificate: PathBuf,
+    key: PathBuf,
+    trusts: Arc<ClientConfig>,
+}
+
+impl Certified {
+    fn new(folder: &Path) -> Self {
+        let pair = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        let signed = params.self_signed(&pair).unwrap();
+        let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.join(name));
+        fs::write(&certificate, signed.pem()).unwrap();
+        fs::write(&key, pair.serialize_pem()).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(signed.der().clone()).unwrap();
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let trusts = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Self {
+            certificate,
+            key,
+            trusts: Arc::new(trusts),
+        }
+    }
+}
+
 /// A server that ends with the test.
 struct Server {
     child: Child,
@@ -223,10 +258,15 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts moto on any port, which it names.
-    fn start(program: &Path) -> Self {
-        let mut child = Command::new(program)
-            .args(["-H", "127.0.0.1", "-p", "0"])
+    /// Starts moto on any port, which it names, with TLS if there is a certificate.
+    fn start(program: &Path, tls: Option<&Certified>) -> Self {
+        let mut command = Command::new(program);
+        command.args(["-H", "127.0.0.1", "-p", "0"]);
+        if let Some(tls) = tls {
+            command.arg("-s").arg("-c").arg(&tls.certificate);
+            command.arg("-k").arg(&tls.key);
+        }
+        let mut child = command
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -236,7 +276,7 @@ impl Server {
         let port = loop {
             line.clear();
             assert!(talk.read_line(&mut line).unwrap() > 0, "moto ended");
-            if let Some((_, port)) = line.trim().rsplit_once("http://127.0.0.1:") {
+            if let Some((_, port)) = line.trim().rsplit_once("://127.0.0.1:") {
                 break port.trim().parse().unwrap();
             }
         };
@@ -245,15 +285,26 @@ impl Server {
         Self { child, port }
     }
 
-    fn make_bucket(&self, name: &str) {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        write!(
-            stream,
-            "PUT /{name} HTTP/1.0\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
-        )
-        .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
+    fn make_bucket(&self, name: &str, tls: Option<&Certified>) {
+        let request =
+            format!("PUT /{name} HTTP/1.0\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+        let mut tcp = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let mut answer = Vec::new();
+        match tls {
+            None => {
+                tcp.write_all(request.as_bytes()).unwrap();
+                tcp.read_to_end(&mut answer).unwrap();
+            }
+            Some(tls) => {
+                let name = "127.0.0.1".try_into().unwrap();
+                let session = ClientConnection::new(Arc::clone(&tls.trusts), name).unwrap();
+                let mut stream = StreamOwned::new(session, tcp);
+                stream.write_all(request.as_bytes()).unwrap();
+                // The server may close without the end of TLS.
+                stream.read_to_end(&mut answer).ok();
+            }
+        }
+        let answer = String::from_utf8_lossy(&answer);
         assert!(answer.contains(" 200 "), "{answer}");
     }
 }
@@ -275,28 +326,72 @@ fn moto() -> Option<PathBuf> {
 /// Set for the process that speaks to the server: the environment of a test is not its own to change.
 const PART: &str = "CLEWLINE_TEST_S3";
 
+/// Runs one of the parts below against a store at this address; answers what it said.
+fn part(name: &str, endpoint: String, authority: Option<&Path>) -> String {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command
+        .args(["--exact", name, "--nocapture"])
+        .env(PART, "1")
+        .env("AWS_ACCESS_KEY_ID", "test")
+        .env("AWS_SECRET_ACCESS_KEY", "a-secret-of-tests")
+        .env("AWS_REGION", "us-east-1")
+        .env("AWS_ENDPOINT", &endpoint)
+        .env_remove("SSL_CERT_FILE");
+    if endpoint.starts_with("http:") {
+        command.env("AWS_ALLOW_HTTP", "true");
+    }
+    if let Some(authority) = authority {
+        command.env("SSL_CERT_FILE", authority);
+    }
+    let output = command.output().unwrap();
+    let talk = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{talk}");
+    assert!(!talk.contains("a-secret-of-tests"), "{talk}");
+    talk
+}
+
 #[test]
 fn s3_gives_back_what_it_got() {
     let Some(program) = moto() else {
         eprintln!("SKIPPED: no S3 server is here; `cargo xtask test` installs moto (PyPI)");
         return;
     };
-    let server = Server::start(&program);
-    server.make_bucket("crawls");
-    let output = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "the_part_that_speaks_s3", "--nocapture"])
-        .env(PART, "1")
-        .env("AWS_ACCESS_KEY_ID", "test")
-        .env("AWS_SECRET_ACCESS_KEY", "a-secret-of-tests")
-        .env("AWS_REGION", "us-east-1")
-        .env("AWS_ALLOW_HTTP", "true")
-        .env("AWS_ENDPOINT", format!("http://127.0.0.1:{}", server.port))
-        .output()
-        .unwrap();
-    let talk = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{talk}");
+    let server = Server::start(&program, None);
+    server.make_bucket("crawls", None);
+    let endpoint = format!("http://127.0.0.1:{}", server.port);
+    let talk = part("the_part_that_speaks_s3", endpoint, None);
     assert!(talk.contains("spoke S3"), "{talk}");
-    assert!(!talk.contains("a-secret-of-tests"), "{talk}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let tls = Certified::new(folder.path());
+    let server = Server::start(&program, Some(&tls));
+    server.make_bucket("crawls", Some(&tls));
+    let endpoint = format!("https://127.0.0.1:{}", server.port);
+    let talk = part(
+        "the_part_that_speaks_s3",
+        endpoint.clone(),
+        Some(&tls.certificate),
+    );
+    assert!(talk.contains("spoke S3"), "{talk}");
+    // Nobody vouches for this server but the file.
+    let talk = part("the_part_that_is_deceived", endpoint, None);
+    assert!(
+        talk.contains("is not trusted") && talk.contains("SSL_CERT_FILE"),
+        "{talk}"
+    );
+}
+
+#[test]
+fn the_part_that_is_deceived() {
+    if env::var_os(PART).is_none() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let writing = Writing::new(place.path().join("w"));
+    let mut uploader = Uploader::open("s3://crawls/x", "job", WORKER).unwrap();
+    let error = uploader.describe(&writing.folder).unwrap_err();
+    eprintln!("{error}");
+    assert!(matches!(error, UploadError::Unusable(_)), "{error}");
 }
 
 #[test]
@@ -323,22 +418,9 @@ fn a_store_that_does_not_answer_is_away() {
         .local_addr()
         .unwrap()
         .port();
-    let output = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "the_part_that_finds_nobody", "--nocapture"])
-        .env(PART, "1")
-        .env("AWS_ACCESS_KEY_ID", "test")
-        .env("AWS_SECRET_ACCESS_KEY", "a-secret-of-tests")
-        .env("AWS_REGION", "us-east-1")
-        .env("AWS_ALLOW_HTTP", "true")
-        .env("AWS_ENDPOINT", format!("http://127.0.0.1:{port}"))
-        .output()
-        .unwrap();
-    let talk = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success() && talk.contains("is away"),
-        "{talk}"
-    );
-    assert!(!talk.contains("a-secret-of-tests"), "{talk}");
+    let endpoint = format!("http://127.0.0.1:{port}");
+    let talk = part("the_part_that_finds_nobody", endpoint, None);
+    assert!(talk.contains("is away"), "{talk}");
 }
 
 #[test]

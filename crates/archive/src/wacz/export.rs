@@ -11,9 +11,9 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Seek as _, Write a
 use std::path::Path;
 
 use aws_lc_rs::digest;
-use clewline_job::archive::{Archive, PACKAGED, WarcLocation};
+use clewline_job::archive::{Archive, FileRecords, PACKAGED, WarcLocation};
 use clewline_warc::cdxj::{self, Capture};
-use clewline_warc::read::{WarcReader, Watched};
+use clewline_warc::read::Watched;
 use clewline_warc::{Digest, Moment};
 use serde_json::{Value, json};
 
@@ -130,10 +130,10 @@ fn whole_length(place: &WarcLocation) -> io::Result<u64> {
     if place.path.extension().is_none_or(|ending| ending != "open") {
         return Ok(place.length);
     }
-    let mut reader = WarcReader::new(BufReader::new(place.open()?));
+    let mut records = FileRecords::whole(BufReader::new(place.open()?));
     let mut whole = 0;
-    while let Some(Ok(_)) = reader.next_record() {
-        match reader.end() {
+    while let Ok(Some(_)) = records.next_record()? {
+        match records.end()? {
             Ok(ending) if ending.length > 0 => whole = ending.offset + ending.length,
             Ok(_) => {}
             Err(_) => break,

@@ -6,12 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use clewline_job::archive::FileRecords;
 use clewline_warc::cdxj::{Capture, CdxjIndex};
-use clewline_warc::read::{ReadError, WarcReader};
+use clewline_warc::read::Header;
 use clewline_warc::{Moment, surt};
 
 use super::arguments::{CapturePart, GetArguments};
-use super::{archive_of, complain, files, open};
+use super::{archive_of, complain, files, open, unreadable};
 use crate::message::shown;
 
 /// The index of a crawl's archive.
@@ -177,17 +178,14 @@ fn search_index(
 fn search_file(path: &Path, url: &str, mut take: impl FnMut(Capture)) -> anyhow::Result<()> {
     let key = surt(url);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let mut reader = WarcReader::new(open(path)?);
-    while let Some(next) = reader.next_record() {
-        let found = match next {
-            Ok(header) if header.target().is_some_and(|target| surt(target) == key) => {
-                Capture::from_record(&header, &mut reader, &name)
-            }
-            next => next.map(|_| None),
-        };
+    let is_wanted = |header: &Header| header.target().is_some_and(|target| surt(target) == key);
+    let mut records = FileRecords::whole(open(path)?);
+    while let Some(found) = records
+        .next_capture(&name, is_wanted)
+        .with_context(|| unreadable(path))?
+    {
         match found {
             Ok(capture) => capture.into_iter().for_each(&mut take),
-            Err(error @ ReadError::Input { .. }) => return Err(error.into()),
             Err(error) => complain(path, &error),
         }
     }

@@ -8,8 +8,9 @@ use std::fs::File;
 use std::io::{self, Write, stdout};
 use std::path::{Path, PathBuf};
 
+use clewline_job::archive::{FileRecords, ReadRecord};
 use clewline_warc::http::{self, HttpHead};
-use clewline_warc::read::{Header, ReadError, RecordExtent, WarcReader};
+use clewline_warc::read::{Header, RecordExtent};
 use serde::Serialize;
 
 use super::arguments::ListFormat;
@@ -41,38 +42,51 @@ pub(super) fn list(files: &[PathBuf], form: ListFormat) -> anyhow::Result<ExitSt
     let mut out = Screen::new(stdout());
     let mut status = ExitStatus::Done;
     for path in files {
-        let mut reader = WarcReader::new(open(path)?);
-        while let Some(next) = reader.next_record() {
-            let row = next.and_then(|header| {
-                let message = message_of(&header, &mut reader);
-                let ending = reader.end()?;
-                Ok((header, message, ending))
-            });
-            match row {
-                Ok((header, message, ending)) => {
+        let mut records = FileRecords::whole(open(path)?);
+        loop {
+            match next_entry(&mut records) {
+                Ok(Ok(None)) => break,
+                Ok(Ok(Some((header, message, ending)))) => {
                     let row = row_of(path, &header, message, ending);
                     write_row(&row, form, &mut out)?;
+                    continue;
                 }
+                Ok(Err(error)) => complain(path, &error),
                 Err(error) => {
                     complain(path, &error);
                     status = ExitStatus::Threshold;
-                    if matches!(error, ReadError::Input { .. }) {
-                        break;
-                    }
+                    break;
                 }
             }
+            status = ExitStatus::Threshold;
         }
     }
     out.finish()?;
     Ok(status)
 }
 
+/// Status and media type of a record.
+type StatusAndType = (Option<u16>, Option<String>);
+
+/// What the list says of the next record.
+fn next_entry(
+    records: &mut FileRecords<File>,
+) -> ReadRecord<Option<(Header, StatusAndType, RecordExtent)>> {
+    let header = match records.next_record()? {
+        Ok(Some(header)) => header,
+        Ok(None) => return Ok(Ok(None)),
+        Err(error) => return Ok(Err(error)),
+    };
+    let message = message_of(&header, records);
+    Ok(records.end()?.map(|ending| Some((header, message, ending))))
+}
+
 /// Status and media type; what goes wrong on the way is told by the record's end.
-fn message_of(header: &Header, reader: &mut WarcReader<File>) -> (Option<u16>, Option<String>) {
+fn message_of(header: &Header, records: &mut FileRecords<File>) -> StatusAndType {
     if !header.is_http() {
         return (None, header.value("Content-Type").map(ToOwned::to_owned));
     }
-    let Ok((head, _)) = http::split(reader.block()) else {
+    let Ok((head, _)) = http::split(records.block()) else {
         return (None, None);
     };
     let head = HttpHead::parse(&head);
@@ -82,7 +96,7 @@ fn message_of(header: &Header, reader: &mut WarcReader<File>) -> (Option<u16>, O
 fn row_of<'a>(
     path: &'a Path,
     header: &'a Header,
-    (status, mime): (Option<u16>, Option<String>),
+    (status, mime): StatusAndType,
     ending: RecordExtent,
 ) -> Row<'a> {
     let file = path.file_name().and_then(|name| name.to_str());

@@ -254,18 +254,14 @@ impl Archive {
             source,
         };
         let mut records = FileRecords::whole(input);
-        loop {
-            let read = match records.next_record().map_err(failed)? {
-                Ok(None) => return Ok(()),
-                Ok(Some(header)) => records.capture(&header, "").map_err(failed)?,
-                Err(error) => Err(error),
-            };
+        while let Some(read) = records.next_capture("", |_| true).map_err(failed)? {
             match read {
                 Ok(None) => {}
                 Ok(Some(capture)) => take(capture)?,
                 Err(error) => self.complain(format!("{}: {error}", place.path.display())),
             }
         }
+        Ok(())
     }
 
     fn complain(&mut self, complaint: String) {

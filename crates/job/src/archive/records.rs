@@ -1,9 +1,9 @@
 //! The records of one WARC file, as far as the file counts.
 //!
 //! Owns the one loop over records that every reader of a whole file goes through: the pages of an
-//! archive, the making of logs and views, and the index of files without one. It tells damage, which
-//! costs a record and is passed, from a file that cannot be read. It refuses to know what records
-//! mean to a crawl, and which files there are. Invariant: nothing that begins behind the end that
+//! archive, the making of logs and views, the index of files without one, repairs, packages and the
+//! verbs of `clewline warc`. It tells damage, which costs a record and is passed, from a file that
+//! cannot be read. It refuses to know what records mean to a crawl, and which files there are. Invariant: nothing that begins behind the end that
 //! counts is handed out.
 
 use std::io::{self, Read, Seek};
@@ -70,6 +70,21 @@ impl<R: Read> FileRecords<R> {
     /// index holds.
     pub fn capture(&mut self, header: &Header, name: &str) -> ReadRecord<Option<Capture>> {
         apart(Capture::from_record(header, &mut self.reader, name))
+    }
+
+    /// What an index holds of the next record, in a file of this name: a capture; nothing, if no
+    /// index holds its kind or it is not wanted; or the damage met instead.
+    pub fn next_capture(
+        &mut self,
+        name: &str,
+        is_wanted: impl FnOnce(&Header) -> bool,
+    ) -> io::Result<Option<Result<Option<Capture>, ReadError>>> {
+        match self.next_record()? {
+            Ok(None) => Ok(None),
+            Ok(Some(header)) if is_wanted(&header) => self.capture(&header, name).map(Some),
+            Ok(Some(_)) => Ok(Some(Ok(None))),
+            Err(error) => Ok(Some(Err(error))),
+        }
     }
 }
 

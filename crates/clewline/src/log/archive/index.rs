@@ -9,9 +9,8 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use clewline_job::archive::{Position, SORTED, WarcName, write_index_line};
+use clewline_job::archive::{FileRecords, Position, SORTED, WarcName, write_index_line};
 use clewline_warc::cdxj::{self, Capture};
-use clewline_warc::read::WarcReader;
 use clewline_warc::{Digest, Moment};
 
 use super::files::list;
@@ -80,13 +79,12 @@ impl CaptureIndex {
 
     fn read_file(&mut self, name: &str, start: u64) -> io::Result<()> {
         let path = self.folder.join(name);
-        let damaged = |error: &dyn std::fmt::Display| damage(&path, &error.to_string());
-        let input = File::open(&path).map_err(|error| named(&path, &error))?;
-        let mut reader = WarcReader::seek(BufReader::new(input), start).map_err(|e| damaged(&e))?;
-        while let Some(header) = reader.next_record() {
-            let header = header.map_err(|error| damaged(&error))?;
-            let capture = Capture::from_record(&header, &mut reader, name);
-            if let Some(capture) = capture.map_err(|error| damaged(&error))? {
+        let at = |error| named(&path, &error);
+        let input = BufReader::new(File::open(&path).map_err(at)?);
+        let mut records = FileRecords::between(input, start, u64::MAX).map_err(at)?;
+        while let Some(read) = records.next_capture(name, |_| true).map_err(at)? {
+            let capture = read.map_err(|error| damage(&path, &error.to_string()))?;
+            if let Some(capture) = capture {
                 let mut line = Vec::new();
                 write_index_line(&capture, &mut line);
                 self.lines.write(&line)?;

@@ -11,9 +11,8 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use clewline_job::archive::{Position, SORTED, WarcName, write_index_line};
+use clewline_job::archive::{FileRecords, Position, SORTED, WarcName, write_index_line};
 use clewline_warc::cdxj::{self, Capture};
-use clewline_warc::read::{ReadError, WarcReader};
 
 use super::files::{Tails, list, remove_later, shorten};
 use super::index::{NEW, SORTING, UNSORTED};
@@ -214,17 +213,12 @@ impl Survey {
 
     fn read(&mut self, folder: &Path, file: &WarcName, limit: u64) -> io::Result<Extent> {
         let path = file.path(folder);
-        let input = File::open(&path).map_err(|error| named(&path, &error))?;
-        let mut reader = WarcReader::new(BufReader::new(input));
+        let at = |error| named(&path, &error);
+        let input = BufReader::new(File::open(&path).map_err(at)?);
+        let mut records = FileRecords::between(input, 0, limit).map_err(at)?;
         let sound = self.sound.entry(file.name.clone()).or_default();
         let (mut is_damaged, mut trailing) = (false, None);
-        while let Some(next) = reader.next_record() {
-            let start = reader.offset();
-            if start >= limit {
-                break;
-            }
-            let read =
-                next.and_then(|header| Capture::from_record(&header, &mut reader, &file.name));
+        while let Some(read) = records.next_capture(&file.name, |_| true).map_err(at)? {
             match read {
                 Ok(Some(capture)) => {
                     let mut line = Vec::new();
@@ -234,7 +228,6 @@ impl Survey {
                     trailing = None;
                 }
                 Ok(None) => trailing = None,
-                Err(ReadError::Input { source, .. }) => return Err(named(&path, &source)),
                 Err(error) => {
                     is_damaged = true;
                     trailing.get_or_insert(error.offset());
