@@ -8,10 +8,12 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use clewline_core::fleet::{
-    Bus, BusError, FleetJob, FleetPlace, JobView, KnownView, Mail, ShardId, Shards,
+    Bus, BusError, FleetJob, FleetPlace, JobView, KnownView, Mail, ShardHistory, ShardId,
+    ShardRequeue, Shards,
 };
 use clewline_core::frontier::{Frontier, Moment, RootsOnly, Rules};
-use clewline_job::merge::{WORKERS, name_of};
+use clewline_core::key::Key;
+use clewline_job::merge::{LostUrls, WORKERS, name_of};
 use tokio::sync::mpsc as pages_channel;
 
 use super::{Crawl, CrawlError, Setup, begin as begin_engine};
@@ -19,7 +21,7 @@ use crate::config::{Config, ConfigProblem};
 use crate::engine::{EngineError, Parts, state};
 use crate::fleet::{
     Asker, BatchesFile, Committer, DriverParts, FleetDriver, FleetLease, FleetOrder, JournalStore,
-    ShardMap, pack_mail, write_fleet_file,
+    ShardMap, pack_mail, requeue, settled_keys, write_fleet_file,
 };
 use crate::folder::{JobFolder, io_at, new_seed};
 use crate::job;
@@ -181,4 +183,25 @@ pub(super) fn root_mail(
     let order = serde_json::to_string(&order).map_err(state)?;
     let mail = Mail::Url(Box::new(entry));
     Ok((order, shard, pack_mail(std::iter::once(&mail))))
+}
+
+/// The keys of everything in a shard that reached its end.
+pub(super) fn settled(
+    config: &Config,
+    job: &FleetJob,
+    history: &ShardHistory,
+) -> Result<Vec<Key>, CrawlError> {
+    let rules = config.rules(job.seed)?;
+    Ok(settled_keys(history, &rules.keyer).map_err(state)?)
+}
+
+/// What queues URLs of a shard again that are lost.
+pub(super) fn requeued(
+    config: &Config,
+    job: &FleetJob,
+    history: &ShardHistory,
+    lost: &LostUrls,
+) -> Result<ShardRequeue, CrawlError> {
+    let rules = config.rules(job.seed)?;
+    Ok(requeue(history, lost, &rules.keyer).map_err(state)?)
 }

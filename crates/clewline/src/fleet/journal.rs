@@ -133,7 +133,7 @@ impl Store for JournalStore {
 
     fn rename(&mut self, from: Key, entry: &QueueEntry) -> Result<(), StoreError> {
         let delta = self.open.delta(self.map.shard_of(from));
-        delta.settled.push(from);
+        delta.renamed.push(from);
         delta.queued.push(entry.clone());
         Ok(())
     }

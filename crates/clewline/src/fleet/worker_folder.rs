@@ -47,14 +47,24 @@ impl BatchesFile {
     }
 }
 
-/// Says whose folder it is; `tenures` and `joined` once the job has ended.
+/// How a job ended.
+#[derive(Debug)]
+pub(crate) struct FleetEnd {
+    pub(crate) tenures: Vec<Tenure>,
+    pub(crate) joined: Vec<CrawlUrl>,
+    /// Why it ended early, if it did.
+    pub(crate) early: Option<String>,
+}
+
+/// Says whose folder it is, and how the job ended once it has.
 pub(crate) fn write_fleet_file(
     folder: &Path,
     job: &FleetJob,
     worker: u64,
-    end: Option<(Vec<Tenure>, Vec<CrawlUrl>)>,
+    end: Option<FleetEnd>,
 ) -> io::Result<()> {
-    let (tenures, joined) = end.unzip();
+    let early = end.as_ref().and_then(|end| end.early.clone());
+    let (tenures, joined) = end.map(|end| (end.tenures, end.joined)).unzip();
     let file = FleetFile {
         job: job.name.clone(),
         worker,
@@ -63,6 +73,7 @@ pub(crate) fn write_fleet_file(
         format: FORMAT,
         tenures,
         joined,
+        early,
     };
     durable::write(&folder.join(FLEET_FILE), &serde_json::to_vec_pretty(&file)?)
 }

@@ -5,6 +5,7 @@
 //! cannot do. It refuses to know how a member works.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clewline_core::fleet::{BusError, FleetJob, FleetPlace};
@@ -12,7 +13,7 @@ use clewline_job::config::Config;
 use clewline_postgres::{FleetCreation, FleetServer};
 
 use super::flags::{FleetFlags, JoinArguments};
-use super::merge::upload as upload_to;
+use super::merge::{upload as upload_to, upload_end};
 use super::{spec, stuck};
 use crate::exit::ExitStatus;
 use crate::job::ENDING;
@@ -93,6 +94,16 @@ impl FleetDoor {
             job: self.job.clone(),
             bus: Box::new(self.server.bus(&self.job)),
             upload: upload.map(|to| upload_to(to, &self.job)),
+        }
+    }
+}
+
+impl FleetDoor {
+    /// Brings what a worker wrote down at the end of the job to where its results are.
+    pub(crate) fn upload_end(&self, folder: &Path) -> anyhow::Result<()> {
+        match &self.upload_to {
+            Some(to) => upload_end(to, &self.job, folder),
+            None => Ok(()),
         }
     }
 }

@@ -9,6 +9,7 @@
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
+mod requeue;
 mod scaling;
 
 use std::collections::HashSet;

@@ -51,6 +51,9 @@ pub struct FleetFile {
     /// Hosts that joined the scope, as URLs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joined: Option<Vec<CrawlUrl>>,
+    /// Why the job ended early, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early: Option<String>,
 }
 
 /// A line of `batches.jsonl`: where the logs ended after a batch, as their offsets say it.
@@ -229,6 +232,12 @@ impl BatchLines {
         }))
     }
 
+    /// The last batch that there is a line of; zero if there is none.
+    pub(super) fn last_batch(mut self) -> io::Result<u64> {
+        while self.next_span()?.is_some() {}
+        Ok(self.before.batch)
+    }
+
     /// Where the archive ends behind the last line.
     pub(super) fn archive_end(mut self) -> io::Result<Position> {
         while self.next_span()?.is_some() {}
@@ -251,6 +260,7 @@ mod tests {
             format: FORMAT,
             tenures: None,
             joined: None,
+            early: None,
         };
         let path = place.path().to_owned();
         (place, WorkerFolder { path, file })
