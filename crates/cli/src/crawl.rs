@@ -116,7 +116,7 @@ fn watched(
             event_printer.tell(&event);
         });
         if let Some(door) = door {
-            crawl = crawl.fleet(door.place());
+            crawl = crawl.fleet(door.place()?);
         }
         Ok(crawl.run())
     };

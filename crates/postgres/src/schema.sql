@@ -130,4 +130,4 @@ create unlogged table clewline.address (
     primary key (job, address, worker)
 );
 
-insert into clewline.version values (1);
+insert into clewline.version values (2);

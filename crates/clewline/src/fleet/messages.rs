@@ -23,7 +23,7 @@ use crate::store::packing::{
 mod tests;
 
 /// The first byte of every message; members of one job understand the same.
-pub(crate) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
 
 /// A message that makes no sense here.
 #[derive(Debug, Error, PartialEq, Eq)]

@@ -308,6 +308,8 @@ pub struct FleetPlace {
     pub job: FleetJob,
     /// The way to the others.
     pub bus: Box<dyn Bus>,
+    /// Their time as the crawl takes its place, in milliseconds since 1970 ([`JobView::clock`]).
+    pub clock: u64,
     /// Where results are brought before they count, if they are.
     pub upload: Option<Upload>,
 }

@@ -338,8 +338,8 @@ fn check_same_job(one: &WorkerFolder, other: &WorkerFolder) -> Result<(), MergeE
     })
 }
 
-/// The table that knows most, and why the job ended early, if it did. All were written after the end of the job, so they only differ if
-/// some of it was done again after that.
+/// The table that knows most, and why the job ended early, if it did. All were written after the end
+/// of the job, so they only differ if some of it was done again after that.
 fn last_table(workers: &[WorkerFolder]) -> Option<(Vec<Tenure>, Option<String>)> {
     let tables = workers.iter().filter_map(|it| {
         let table = it.file.tenures.as_ref()?;

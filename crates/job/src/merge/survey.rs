@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use super::counting::MissingWorker;
 use super::key_sorter::KeySorter;
 use super::log_copy::{each_record, is_page};
+use super::worker_folder::{BATCHES_FILE, BatchLine};
 use super::{MergeError, MergePlan, Sources};
 use crate::record::Record;
 
@@ -60,9 +61,9 @@ impl MergeSurvey {
                 }
                 there.add(key, name)
             })?;
-            let last = worker.batches().and_then(|lines| lines.last_batch());
+            let last = BatchLine::last_in(&worker.path.join(BATCHES_FILE));
             let last = last.map_err(|error| MergeError::io(&worker.path, error))?;
-            reached.insert(name, last);
+            reached.insert(name, last.batch);
         }
         let mut missing = sources.absent();
         let absent: HashSet<u64> = missing.iter().map(|it| it.worker).collect();

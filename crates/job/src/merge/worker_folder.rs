@@ -232,12 +232,6 @@ impl BatchLines {
         }))
     }
 
-    /// The last batch that there is a line of; zero if there is none.
-    pub(super) fn last_batch(mut self) -> io::Result<u64> {
-        while self.next_span()?.is_some() {}
-        Ok(self.before.batch)
-    }
-
     /// Where the archive ends behind the last line.
     pub(super) fn archive_end(mut self) -> io::Result<Position> {
         while self.next_span()?.is_some() {}
