@@ -7,14 +7,14 @@
 
 use std::env;
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use clewline_job::archive::Position;
 use clewline_job::merge::{BatchLine, name_of};
 use clewline_upload::{Downloaded, UploadError, Uploader, download};
+use fieldwork::s3::{self, S3Server};
 
 const WORKER: u64 = 0x1234;
 const FILES: [&str; 2] = [
@@ -209,94 +209,25 @@ fn logs_that_were_cut_back_are_refused() {
     }
 }
 
-/// A server that ends with the test.
-struct Server {
-    child: Child,
-    port: u16,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
-impl Server {
-    /// Starts moto on any port, which it names.
-    fn start(program: &Path) -> Self {
-        let mut child = Command::new(program)
-            .args(["-H", "127.0.0.1", "-p", "0"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut talk = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        let port = loop {
-            line.clear();
-            assert!(talk.read_line(&mut line).unwrap() > 0, "moto ended");
-            if let Some((_, port)) = line.trim().rsplit_once("http://127.0.0.1:") {
-                break port.trim().parse().unwrap();
-            }
-        };
-        // What it says of each request is read, so that it never waits for a reader.
-        std::thread::spawn(move || std::io::copy(&mut talk, &mut std::io::sink()));
-        Self { child, port }
-    }
-
-    fn make_bucket(&self, name: &str) {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        write!(
-            stream,
-            "PUT /{name} HTTP/1.0\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
-        )
-        .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        assert!(answer.contains(" 200 "), "{answer}");
-    }
-}
-
-/// The server's program: named, on the path, or where `cargo xtask test` put it.
-fn moto() -> Option<PathBuf> {
-    let named = env::var_os("CLEWLINE_MOTO").map(PathBuf::from);
-    let path = env::var_os("PATH").unwrap_or_default();
-    let on_path = env::split_paths(&path).map(|folder| folder.join("moto_server"));
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    let ours = target.join("packages/moto/bin/moto_server");
-    named
-        .into_iter()
-        .chain(on_path)
-        .chain([ours])
-        .find(|program| program.is_file())
-}
-
 /// Set for the process that speaks to the server: the environment of a test is not its own to change.
 const PART: &str = "CLEWLINE_TEST_S3";
 
 #[test]
 fn s3_gives_back_what_it_got() {
-    let Some(program) = moto() else {
-        eprintln!("SKIPPED: no S3 server is here; `cargo xtask test` installs moto (PyPI)");
+    let Some(server) = S3Server::start() else {
         return;
     };
-    let server = Server::start(&program);
     server.make_bucket("crawls");
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", "the_part_that_speaks_s3", "--nocapture"])
         .env(PART, "1")
-        .env("AWS_ACCESS_KEY_ID", "test")
-        .env("AWS_SECRET_ACCESS_KEY", "a-secret-of-tests")
-        .env("AWS_REGION", "us-east-1")
-        .env("AWS_ALLOW_HTTP", "true")
-        .env("AWS_ENDPOINT", format!("http://127.0.0.1:{}", server.port))
+        .envs(server.environment())
         .output()
         .unwrap();
     let talk = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{talk}");
     assert!(talk.contains("spoke S3"), "{talk}");
-    assert!(!talk.contains("a-secret-of-tests"), "{talk}");
+    assert!(!talk.contains(s3::SECRET), "{talk}");
 }
 
 #[test]
@@ -326,11 +257,7 @@ fn a_store_that_does_not_answer_is_away() {
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", "the_part_that_finds_nobody", "--nocapture"])
         .env(PART, "1")
-        .env("AWS_ACCESS_KEY_ID", "test")
-        .env("AWS_SECRET_ACCESS_KEY", "a-secret-of-tests")
-        .env("AWS_REGION", "us-east-1")
-        .env("AWS_ALLOW_HTTP", "true")
-        .env("AWS_ENDPOINT", format!("http://127.0.0.1:{port}"))
+        .envs(s3::environment(port))
         .output()
         .unwrap();
     let talk = String::from_utf8_lossy(&output.stderr);
@@ -338,7 +265,7 @@ fn a_store_that_does_not_answer_is_away() {
         output.status.success() && talk.contains("is away"),
         "{talk}"
     );
-    assert!(!talk.contains("a-secret-of-tests"), "{talk}");
+    assert!(!talk.contains(s3::SECRET), "{talk}");
 }
 
 #[test]
