@@ -9,11 +9,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use clewline_core::cookies::CookieJar;
-use clewline_core::fleet::{BusError, FleetJob, FleetPlace, ShardId};
+use clewline_core::fleet::{BusError, FleetJob, FleetPlace, ShardHistory, ShardId, ShardRequeue};
 use clewline_core::frontier::{Frontier, MemoryStore, Rules, Store};
+use clewline_core::key::Key;
 use clewline_core::scope::PatternError;
 use clewline_core::url::{CrawlUrl, UrlError, redacted};
 use clewline_job::inspection::Inspection;
+use clewline_job::merge::LostUrls;
 use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 use tokio::sync::oneshot;
@@ -245,6 +247,25 @@ impl Crawl {
             return Err(CrawlError::Root(text.clone(), *error));
         }
         fleet_setup::root_mail(&self.config, job)
+    }
+
+    /// The keys of all URLs that reached their end in a shard of a fleet with this configuration.
+    pub fn settled_in_fleet(
+        &self,
+        job: &FleetJob,
+        history: &ShardHistory,
+    ) -> Result<Vec<Key>, CrawlError> {
+        fleet_setup::settled(&self.config, job, history)
+    }
+
+    /// What queues those of them again that are lost.
+    pub fn requeue_in_fleet(
+        &self,
+        job: &FleetJob,
+        history: &ShardHistory,
+        lost: &LostUrls,
+    ) -> Result<ShardRequeue, CrawlError> {
+        fleet_setup::requeued(&self.config, job, history, lost)
     }
 
     /// Hears of events while the crawl runs, on the crawl's own thread: be quick.

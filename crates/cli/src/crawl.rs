@@ -44,10 +44,16 @@ pub(crate) fn crawl(
     }
     let kept = Gathered::for_list(options, &config);
     let output = config.output.clone();
-    let in_fleet = door.is_some();
-    match watched(&config, options, &kept, door)? {
-        Ok((ended, _)) if in_fleet => Ok(finish(&ended, options, kept, &speaker)?),
-        Ok((mut ended, feeder)) => {
+    match (watched(&config, options, &kept, door)?, door) {
+        (Ok((ended, _)), Some(door)) => {
+            let folder = ended.report.facts.folder.as_deref();
+            if let Some(Err(error)) = folder.map(|folder| door.upload_end(folder)) {
+                let note = format!("who held which shard is not uploaded: {error:#}");
+                speaker.note(&shown(&note));
+            }
+            Ok(finish(&ended, options, kept, &speaker)?)
+        }
+        (Ok((mut ended, feeder)), None) => {
             let empty = ended.empty_folder.take();
             // A list is read from the folder; whatever else is printed need not name it.
             if options.is_fleeting || empty.is_some() && !options.list {
@@ -67,7 +73,7 @@ pub(crate) fn crawl(
             }
             Ok(status)
         }
-        Err(error) => {
+        (Err(error), _) => {
             let (status, hints) = advice::on_refusal(&error);
             speaker.error(&anyhow::Error::new(error), &hints);
             Ok(status)
@@ -110,7 +116,7 @@ fn watched(
             event_printer.tell(&event);
         });
         if let Some(door) = door {
-            crawl = crawl.fleet(door.place());
+            crawl = crawl.fleet(door.place()?);
         }
         Ok(crawl.run())
     };

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clewline_core::fleet::{
     Bus, BusError, DealtAddress, FleetAnswer, FleetCommit, FleetJob, FleetRequest, JobView,
-    KnownView, LogPart, MailRow, ShardId, ShardRow, Tenure,
+    KnownView, LogPart, MailRow, ShardCheckpoint, ShardId, ShardRow, Tenure,
 };
 use clewline_core::frontier::AddressUse;
 use clewline_core::politeness::GroupPace;
@@ -105,12 +105,6 @@ impl Bus for PostgresBus {
         })
     }
 
-    fn rows(&mut self, shards: &[ShardId]) -> Result<Vec<ShardRow>, BusError> {
-        self.call(LONG_CALL, async |connection, job| {
-            log::rows(connection, job, shards).await
-        })
-    }
-
     fn log(&mut self, shard: ShardId) -> Result<(ShardRow, Vec<LogPart>), BusError> {
         self.call(LONG_CALL, async |connection, job| {
             log::log(connection, job, shard).await
@@ -134,7 +128,7 @@ impl Bus for PostgresBus {
         &mut self,
         worker: u64,
         held: (ShardId, u64),
-        checkpoint: &[LogPart],
+        checkpoint: &ShardCheckpoint,
     ) -> Result<bool, BusError> {
         self.call(LONG_CALL, async |connection, job| {
             log::compact(connection, (job, worker), held, checkpoint).await

@@ -15,6 +15,7 @@ mod leases;
 mod log;
 mod password;
 mod phases;
+mod requeue;
 mod rows;
 mod schema;
 mod server;

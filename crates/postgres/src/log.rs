@@ -2,15 +2,17 @@
 //!
 //! Owns reading them and putting a checkpoint in place of old deltas. Invariants: a log and its row
 //! are read by one look; a checkpoint replaces exactly what it has taken in, and only its owner
-//! writes one.
+//! writes one; what it leaves out of the log is kept in the past.
 
-use clewline_core::fleet::{LogPart, MailId, MailRow, ShardId, ShardRow, Tenure};
+use clewline_core::fleet::{
+    LogPart, MailId, MailRow, ShardCheckpoint, ShardHistory, ShardId, ShardRow, Tenure,
+};
 use tokio_postgres::Row;
 
 use crate::bus::gone;
 use crate::fault::CallFault;
 use crate::rows::{self, bits, shard_columns};
-use crate::session::Connection;
+use crate::session::{Connection, Parameter};
 
 const ROWS: &str = concat!(
     "select ",
@@ -52,6 +54,14 @@ const FORGET: &str = "delete from clewline.log where job = $1 and shard = $2 and
 
 const WRITE: &str = "\
     insert into clewline.log (job, shard, seq, part, body) values ($1, $2, $3, $4, $5)";
+
+/// A checkpoint whose answer got lost is written again; its past is there already.
+const KEEP: &str = "\
+    insert into clewline.past (job, shard, seq, part, body) values ($1, $2, $3, $4, $5)
+    on conflict do nothing";
+
+const PAST: &str = "\
+    select body from clewline.past where job = $1 and shard = $2 order by seq, part";
 
 const WEIGH: &str = "\
     update clewline.shard s set checkpoint_bytes = $3, tail_bytes = (
@@ -97,6 +107,22 @@ pub(crate) async fn log(
     Ok((row, found.iter().filter_map(part).collect()))
 }
 
+/// All that was written down of a shard. The log is read first: a checkpoint that comes in between
+/// may show something in both, but hides nothing.
+pub(crate) async fn history(
+    connection: &mut Connection,
+    job: i64,
+    shard: ShardId,
+) -> Result<ShardHistory, CallFault> {
+    let (row, log) = log(connection, job, shard).await?;
+    let found = connection.query(PAST, &[&job, &i32::from(shard.0)]).await?;
+    Ok(ShardHistory {
+        row,
+        log,
+        past: found.iter().map(|row| row.get("body")).collect(),
+    })
+}
+
 /// Mail for shards, about so many bytes of it.
 pub(crate) async fn mail(
     connection: &mut Connection,
@@ -123,11 +149,9 @@ pub(crate) async fn compact(
     connection: &mut Connection,
     (job, worker): (i64, u64),
     (shard, epoch): (ShardId, u64),
-    checkpoint: &[LogPart],
+    checkpoint: &ShardCheckpoint,
 ) -> Result<bool, CallFault> {
-    let Some(seq) = checkpoint.first().map(|part| bits(part.seq)) else {
-        return Ok(false);
-    };
+    let seq = bits(checkpoint.seq);
     let id = i32::from(shard.0);
     connection.begin().await?;
     let own = connection
@@ -139,12 +163,14 @@ pub(crate) async fn compact(
     }
     connection.query(FORGET, &[&job, &id, &seq]).await?;
     let mut bytes = 0_i64;
-    for (at, part) in checkpoint.iter().enumerate() {
-        let number = part.part.map_or(at, |number| number as usize);
-        let number = i32::try_from(number).unwrap_or(i32::MAX);
+    for (number, part) in (0_i32..).zip(&checkpoint.parts) {
         bytes += i64::try_from(part.body.len()).unwrap_or(i64::MAX);
-        let parameters: [crate::session::Parameter<'_>; 5] = [&job, &id, &seq, &number, &part.body];
+        let parameters: [Parameter<'_>; 5] = [&job, &id, &seq, &number, &part.body];
         connection.query(WRITE, &parameters).await?;
+    }
+    for (number, body) in (0_i32..).zip(&checkpoint.past) {
+        let parameters: [Parameter<'_>; 5] = [&job, &id, &seq, &number, body];
+        connection.query(KEEP, &parameters).await?;
     }
     connection.query(WEIGH, &[&job, &id, &bytes]).await?;
     connection.commit().await?;

@@ -67,8 +67,13 @@ const VIEW: &str = concat!(
 pub(crate) const LOCK: &str = "\
     select phase from clewline.job where id = $1 for no key update";
 
+/// A job that is done though a shard waits for pages has spent its budget.
 const JUDGE: &str = concat!(
-    "update clewline.job u set phase = v.next from (",
+    "update clewline.job u set phase = v.next,
+        ended = case when v.next = 3 and u.pages is not null and exists (
+            select from clewline.shard s where s.job = $1 and s.wants
+        ) then '--max-pages' else u.ended end
+    from (",
     judged!(),
     ") v where u.id = $1"
 );

@@ -69,6 +69,17 @@ create table clewline.log (
 );
 alter table clewline.log alter column body set storage external;
 
+-- URLs that reached their end, with their text: what a checkpoint leaves out of the log.
+create table clewline.past (
+    job bigint not null,
+    shard integer not null,
+    seq bigint not null,
+    part integer not null,
+    body bytea not null,
+    primary key (job, shard, seq, part)
+);
+alter table clewline.past alter column body set storage external;
+
 create table clewline.mail (
     job bigint not null,
     shard integer not null,
@@ -119,4 +130,4 @@ create unlogged table clewline.address (
     primary key (job, address, worker)
 );
 
-insert into clewline.version values (1);
+insert into clewline.version values (2);

@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use clewline_core::fleet::{BusError, FleetJob, JobPhase, ShardId, Tenure};
+use clewline_core::fleet::{
+    BusError, CutTenure, FleetJob, JobPhase, ShardHistory, ShardId, ShardRequeue, Tenure,
+};
 use serde::Serialize;
 use tokio_postgres::Row;
 
@@ -16,7 +18,7 @@ use crate::rows::{self, bits, job_columns};
 use crate::session::{Connection, Session};
 use crate::status::{self, FleetStatus};
 use crate::url::DatabaseUrl;
-use crate::{log, phases};
+use crate::{log, phases, requeue};
 
 const CREATE: &str = "\
     insert into clewline.job (name, format, spec, seed, bits, expiry, pages, pages_left, server)
@@ -47,10 +49,11 @@ const LOCK_FOR_DROP: &str = "\
     from clewline.job j where j.name = $1 for update";
 
 /// Shards first: a commit that is under way holds them, and then nothing is written any more.
-const DROP: [&str; 9] = [
+const DROP: [&str; 10] = [
     "delete from clewline.shard where job = $1",
     "delete from clewline.member where job = $1",
     "delete from clewline.log where job = $1",
+    "delete from clewline.past where job = $1",
     "delete from clewline.mail where job = $1",
     "delete from clewline.tenure where job = $1",
     "delete from clewline.orders where job = $1",
@@ -240,6 +243,31 @@ impl FleetServer {
         self.session.call(LONG_CALL, async |connection| {
             let (id, _) = find(connection, name).await?;
             log::tenures(connection, id).await
+        })
+    }
+
+    /// All that was written down of a shard of a job.
+    pub fn history(&mut self, name: &str, shard: ShardId) -> Result<ShardHistory, BusError> {
+        self.session.call(LONG_CALL, async |connection| {
+            let (id, _) = find(connection, name).await?;
+            log::history(connection, id, shard).await
+        })
+    }
+
+    /// Queues URLs again whose records are lost, and reopens the job: what of a tenure is lost does
+    /// not count any more, and its pages go back to the budget. Refused while members are live, and
+    /// if a shard does not stand where it stood.
+    pub fn requeue(
+        &mut self,
+        name: &str,
+        shards: &[ShardRequeue],
+        cut: &[CutTenure],
+    ) -> Result<(), BusError> {
+        self.session.call(LONG_CALL, async |connection| {
+            let (id, _) = find(connection, name).await?;
+            connection.begin().await?;
+            requeue::requeue(connection, id, shards, cut).await?;
+            connection.commit().await
         })
     }
 

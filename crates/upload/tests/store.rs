@@ -6,16 +6,18 @@
 )]
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use clewline_job::archive::Position;
 use clewline_job::merge::{BatchLine, name_of};
 use clewline_upload::{Downloaded, UploadError, Uploader, download};
+use fieldwork::s3::{self, S3Server};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::crypto::aws_lc_rs;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -242,139 +244,62 @@ impl Certified {
             trusts: Arc::new(trusts),
         }
     }
-}
 
-/// A server that ends with the test.
-struct Server {
-    child: Child,
-    port: u16,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
-impl Server {
-    /// Starts moto on any port, which it names, with TLS if there is a certificate.
-    fn start(program: &Path, tls: Option<&Certified>) -> Self {
-        let mut command = Command::new(program);
-        command.args(["-H", "127.0.0.1", "-p", "0"]);
-        if let Some(tls) = tls {
-            command.arg("-s").arg("-c").arg(&tls.certificate);
-            command.arg("-k").arg(&tls.key);
-        }
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut talk = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        let port = loop {
-            line.clear();
-            assert!(talk.read_line(&mut line).unwrap() > 0, "moto ended");
-            if let Some((_, port)) = line.trim().rsplit_once("://127.0.0.1:") {
-                break port.trim().parse().unwrap();
-            }
-        };
-        // What it says of each request is read, so that it never waits for a reader.
-        std::thread::spawn(move || std::io::copy(&mut talk, &mut std::io::sink()));
-        Self { child, port }
+    /// A store that has the certificate.
+    fn server(&self) -> Option<S3Server> {
+        let [certificate, key] = [&self.certificate, &self.key].map(|path| path.as_os_str());
+        let flags = ["-s", "-c", "-k"].map(OsStr::new);
+        S3Server::start_with(&[flags[0], flags[1], certificate, flags[2], key])
     }
 
-    fn make_bucket(&self, name: &str, tls: Option<&Certified>) {
-        let request =
-            format!("PUT /{name} HTTP/1.0\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
-        let mut tcp = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        let mut answer = Vec::new();
-        match tls {
-            None => {
-                tcp.write_all(request.as_bytes()).unwrap();
-                tcp.read_to_end(&mut answer).unwrap();
-            }
-            Some(tls) => {
-                let name = "127.0.0.1".try_into().unwrap();
-                let session = ClientConnection::new(Arc::clone(&tls.trusts), name).unwrap();
-                let mut stream = StreamOwned::new(session, tcp);
-                stream.write_all(request.as_bytes()).unwrap();
-                // The server may close without the end of TLS.
-                stream.read_to_end(&mut answer).ok();
-            }
-        }
-        let answer = String::from_utf8_lossy(&answer);
-        assert!(answer.contains(" 200 "), "{answer}");
+    /// TLS over a connection to it.
+    fn over(&self, tcp: TcpStream) -> StreamOwned<ClientConnection, TcpStream> {
+        let name = "127.0.0.1".try_into().unwrap();
+        let session = ClientConnection::new(Arc::clone(&self.trusts), name).unwrap();
+        StreamOwned::new(session, tcp)
     }
-}
-
-/// The server's program: named, on the path, or where `cargo xtask test` put it.
-fn moto() -> Option<PathBuf> {
-    let named = env::var_os("CLEWLINE_MOTO").map(PathBuf::from);
-    let path = env::var_os("PATH").unwrap_or_default();
-    let on_path = env::split_paths(&path).map(|folder| folder.join("moto_server"));
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    let ours = target.join("packages/moto/bin/moto_server");
-    named
-        .into_iter()
-        .chain(on_path)
-        .chain([ours])
-        .find(|program| program.is_file())
 }
 
 /// Set for the process that speaks to the server: the environment of a test is not its own to change.
 const PART: &str = "CLEWLINE_TEST_S3";
 
 /// Runs one of the parts below against a store at this address; answers what it said.
-fn part(name: &str, endpoint: String, authority: Option<&Path>) -> String {
+fn part(name: &str, endpoint: &str, authority: Option<&Path>) -> String {
     let mut command = Command::new(env::current_exe().unwrap());
     command
         .args(["--exact", name, "--nocapture"])
         .env(PART, "1")
-        .env("AWS_ACCESS_KEY_ID", "test")
-        .env("AWS_SECRET_ACCESS_KEY", "a-secret-of-tests")
-        .env("AWS_REGION", "us-east-1")
-        .env("AWS_ENDPOINT", &endpoint)
+        .envs(s3::environment(endpoint))
         .env_remove("SSL_CERT_FILE");
-    if endpoint.starts_with("http:") {
-        command.env("AWS_ALLOW_HTTP", "true");
-    }
     if let Some(authority) = authority {
         command.env("SSL_CERT_FILE", authority);
     }
     let output = command.output().unwrap();
     let talk = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{talk}");
-    assert!(!talk.contains("a-secret-of-tests"), "{talk}");
+    assert!(!talk.contains(s3::SECRET), "{talk}");
     talk
 }
 
 #[test]
 fn s3_gives_back_what_it_got() {
-    let Some(program) = moto() else {
-        eprintln!("SKIPPED: no S3 server is here; `cargo xtask test` installs moto (PyPI)");
+    let Some(server) = S3Server::start() else {
         return;
     };
-    let server = Server::start(&program, None);
-    server.make_bucket("crawls", None);
-    let endpoint = format!("http://127.0.0.1:{}", server.port);
-    let talk = part("the_part_that_speaks_s3", endpoint, None);
+    server.make_bucket("crawls");
+    let endpoint = format!("http://127.0.0.1:{}", server.port());
+    let talk = part("the_part_that_speaks_s3", &endpoint, None);
     assert!(talk.contains("spoke S3"), "{talk}");
 
     let folder = tempfile::tempdir().unwrap();
     let tls = Certified::new(folder.path());
-    let server = Server::start(&program, Some(&tls));
-    server.make_bucket("crawls", Some(&tls));
-    let endpoint = format!("https://127.0.0.1:{}", server.port);
-    let talk = part(
-        "the_part_that_speaks_s3",
-        endpoint.clone(),
-        Some(&tls.certificate),
-    );
+    let server = tls.server().unwrap();
+    s3::make_bucket_over(&mut tls.over(server.connect()), "crawls");
+    let endpoint = format!("https://127.0.0.1:{}", server.port());
+    let talk = part("the_part_that_speaks_s3", &endpoint, Some(&tls.certificate));
     assert!(talk.contains("spoke S3"), "{talk}");
     // Nobody vouches for this server but the file.
-    let talk = part("the_part_that_is_deceived", endpoint, None);
+    let talk = part("the_part_that_is_deceived", &endpoint, None);
     assert!(
         talk.contains("is not trusted") && talk.contains("SSL_CERT_FILE"),
         "{talk}"
@@ -419,7 +344,7 @@ fn a_store_that_does_not_answer_is_away() {
         .unwrap()
         .port();
     let endpoint = format!("http://127.0.0.1:{port}");
-    let talk = part("the_part_that_finds_nobody", endpoint, None);
+    let talk = part("the_part_that_finds_nobody", &endpoint, None);
     assert!(talk.contains("is away"), "{talk}");
 }
 

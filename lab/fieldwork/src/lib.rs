@@ -1,8 +1,9 @@
 //! Small webs crawled into job folders, for tests of what is made from them.
 //!
-//! Owns how such a crawl is set up, the comparison of folders by what lies in them, and a private
-//! database ([`postgres`]). Refuses to know what is made of a job; only tests depend on it. Invariant: a crawl that fails, or does
-//! not end by itself, is a failure of the test.
+//! Owns how such a crawl is set up, the comparison of folders by what lies in them, a private
+//! database ([`postgres`]), a private object store ([`s3`]) and ways to do harm ([`faults`]). Refuses to know what is made of a job;
+//! only tests depend on it. Invariant: a crawl that fails, or does not end by itself, is a failure of
+//! the test.
 #![warn(missing_docs)]
 #![expect(
     clippy::unwrap_used,
@@ -10,7 +11,9 @@
     reason = "what fails here is a failed test"
 )]
 
+pub mod faults;
 pub mod postgres;
+pub mod s3;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -5,13 +5,14 @@
 
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clewline_core::fleet::{
-    Bus, BusError, FleetJob, FleetPlace, JobView, KnownView, Mail, ShardId, Shards,
+    FleetJob, FleetPlace, Mail, ShardHistory, ShardId, ShardRequeue, Shards,
 };
 use clewline_core::frontier::{Frontier, Moment, RootsOnly, Rules};
-use clewline_job::merge::{WORKERS, name_of};
+use clewline_core::key::Key;
+use clewline_job::merge::{LostUrls, WORKERS, name_of};
 use tokio::sync::mpsc as pages_channel;
 
 use super::{Crawl, CrawlError, Setup, begin as begin_engine};
@@ -19,7 +20,7 @@ use crate::config::{Config, ConfigProblem};
 use crate::engine::{EngineError, Parts, state};
 use crate::fleet::{
     Asker, BatchesFile, Committer, DriverParts, FleetDriver, FleetLease, FleetOrder, JournalStore,
-    ShardMap, pack_mail, write_fleet_file,
+    ShardMap, pack_mail, requeue, settled_keys, write_fleet_file,
 };
 use crate::folder::{JobFolder, io_at, new_seed};
 use crate::job;
@@ -34,23 +35,17 @@ const BATCH_TIME: Duration = Duration::from_millis(250);
 /// … and with uploads some requests as well.
 const UPLOADED_BATCH_TIME: Duration = Duration::from_secs(5);
 
-/// A database that does not answer for longer when a worker starts is not there.
-const LONGEST_OUTAGE: Duration = Duration::from_mins(1);
-/// How often it is asked again.
-const AGAIN: Duration = Duration::from_millis(500);
-
 /// Joins the fleet.
 pub(super) fn begin(
     mut crawl: Crawl,
     mut place: FleetPlace,
     pages: Option<pages_channel::Sender<Page>>,
 ) -> Result<Running, CrawlError> {
-    let view = first_view(&mut *place.bus)?;
     let worker = new_seed() >> 1;
     crawl.config.output.folder = Some(worker_folder(&crawl.config, worker)?);
     let config = crawl.config.clone();
     let mut setup = Setup::seeded(crawl, pages, Some(place.job.seed))?;
-    setup.rules = member_rules(setup.rules, &config, view.clock);
+    setup.rules = member_rules(setup.rules, &config, place.clock);
     let Some(folder) = &setup.folder else {
         unreachable!("a member has a folder");
     };
@@ -103,19 +98,6 @@ pub(super) fn begin(
         ..parts
     };
     begin_engine(parts, folder)
-}
-
-/// How the job stands. The database may restart while a worker starts.
-fn first_view(bus: &mut dyn Bus) -> Result<JobView, BusError> {
-    let begun = Instant::now();
-    loop {
-        match bus.view(KnownView::default()) {
-            Err(BusError::Away(_)) if begun.elapsed() < LONGEST_OUTAGE => {
-                std::thread::sleep(AGAIN);
-            }
-            other => return other,
-        }
-    }
 }
 
 /// Each process has a folder of its own: nobody goes on with what another one left.
@@ -181,4 +163,25 @@ pub(super) fn root_mail(
     let order = serde_json::to_string(&order).map_err(state)?;
     let mail = Mail::Url(Box::new(entry));
     Ok((order, shard, pack_mail(std::iter::once(&mail))))
+}
+
+/// The keys of everything in a shard that reached its end.
+pub(super) fn settled(
+    config: &Config,
+    job: &FleetJob,
+    history: &ShardHistory,
+) -> Result<Vec<Key>, CrawlError> {
+    let rules = config.rules(job.seed)?;
+    Ok(settled_keys(history, &rules.keyer).map_err(state)?)
+}
+
+/// What queues URLs of a shard again that are lost.
+pub(super) fn requeued(
+    config: &Config,
+    job: &FleetJob,
+    history: &ShardHistory,
+    lost: &LostUrls,
+) -> Result<ShardRequeue, CrawlError> {
+    let rules = config.rules(job.seed)?;
+    Ok(requeue(history, lost, &rules.keyer).map_err(state)?)
 }

@@ -30,7 +30,7 @@ use super::journal::{JournalStore, SharedBatch};
 use super::lease::FleetLease;
 use super::membership::{AtWork, FleetTurn, Membership};
 use super::shard_log::ShardLog;
-use super::worker_folder::write_fleet_file;
+use super::worker_folder::{FleetEnd, write_fleet_file};
 use crate::config::Root;
 use crate::control::Change;
 use crate::engine::{EngineError, JobResult, state};
@@ -296,9 +296,13 @@ impl FleetDriver {
                     let joined = at.frontier.joined().to_vec();
                     self.has_tenures = true;
                     if let Ok(tenures) = tenures {
-                        let end = Some((tenures, joined));
+                        let end = FleetEnd {
+                            tenures,
+                            joined,
+                            early: self.view.ended.clone(),
+                        };
                         let worker = self.member.id();
-                        write_fleet_file(&self.folder, &self.job, worker, end)
+                        write_fleet_file(&self.folder, &self.job, worker, Some(end))
                             .map_err(|error| EngineError::Write(error.into()))?;
                     }
                 }
@@ -387,11 +391,7 @@ impl FleetDriver {
             at.frontier.call_last();
         }
         if phase == JobPhase::Done && !self.is_leaving() {
-            let stopped_by = match &self.view.ended {
-                Some(why) if why.starts_with("--") => StoppedBy::Budget(why.clone()),
-                Some(_) => StoppedBy::Interrupted,
-                None => StoppedBy::Finished,
-            };
+            let stopped_by = StoppedBy::in_fleet(self.view.ended.as_deref());
             self.leaving = Leaving::JobEnded(stopped_by);
             self.member.leave();
             self.asker.ask_long(LongQuestion::Tenures);

@@ -97,18 +97,25 @@ pub(crate) struct SealedJournal {
     batch: SharedBatch,
     committer: Arc<Mutex<Committer>>,
     inner: <DiskStore as Store>::Sealed,
+    /// Whether the store below has it.
+    is_kept: bool,
 }
 
 impl Sealed for SealedJournal {
     type Error = CommitFailure;
 
+    /// The store below comes first. It is a cache, so it may hold what does not count in the end. A disk
+    /// that is full after the fleet has counted a batch would have its logs written again, differently.
     fn commit(&mut self, offsets: &[(&'static str, u64)]) -> Result<(), CommitFailure> {
+        if !self.is_kept {
+            self.inner.commit(offsets)?;
+            self.is_kept = true;
+        }
         let mut committer = self
             .committer
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        committer.commit(&self.batch, offsets)?;
-        Ok(self.inner.commit(offsets)?)
+        committer.commit(&self.batch, offsets)
     }
 }
 
@@ -133,7 +140,7 @@ impl Store for JournalStore {
 
     fn rename(&mut self, from: Key, entry: &QueueEntry) -> Result<(), StoreError> {
         let delta = self.open.delta(self.map.shard_of(from));
-        delta.settled.push(from);
+        delta.renamed.push(from);
         delta.queued.push(entry.clone());
         Ok(())
     }
@@ -238,6 +245,7 @@ impl Store for JournalStore {
             batch,
             committer: Arc::clone(&self.committer),
             inner: self.inner.seal(notes)?,
+            is_kept: false,
         })
     }
 

@@ -23,7 +23,7 @@ use crate::store::packing::{
 mod tests;
 
 /// The first byte of every message; members of one job understand the same.
-pub(crate) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
 
 /// A message that makes no sense here.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub(crate) struct Delta {
     pub(crate) known: Vec<Key>,
     /// URLs that reached their end.
     pub(crate) settled: Vec<Key>,
+    /// Keys of URLs that wait under another one from now on, and have no record.
+    pub(crate) renamed: Vec<Key>,
     /// What is kept of hosts.
     pub(crate) lanes: BTreeMap<HostId, LaneRow>,
     /// The cookies of sites that changed, all of each.
@@ -51,6 +53,7 @@ impl Delta {
         pack_entries(&mut bytes, &self.queued);
         pack_keys(&mut bytes, &self.known);
         pack_keys(&mut bytes, &self.settled);
+        pack_keys(&mut bytes, &self.renamed);
         write_number(&mut bytes, self.lanes.len() as u64);
         for (host, row) in &self.lanes {
             bytes.extend(host.0.to_be_bytes());
@@ -69,6 +72,7 @@ impl Delta {
         let queued = read_entries(&mut rest, keyer).ok_or(BadMessage("queued URLs"))?;
         let known = read_keys(&mut rest).ok_or(BadMessage("known keys"))?;
         let settled = read_keys(&mut rest).ok_or(BadMessage("settled keys"))?;
+        let renamed = read_keys(&mut rest).ok_or(BadMessage("renamed keys"))?;
         let lanes = read_lanes(&mut rest).ok_or(BadMessage("hosts"))?;
         let cookies = read_bytes(&mut rest).ok_or(BadMessage("cookies"))?;
         let cookies = match cookies {
@@ -82,6 +86,7 @@ impl Delta {
             queued,
             known,
             settled,
+            renamed,
             lanes,
             cookies,
         })

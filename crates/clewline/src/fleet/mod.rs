@@ -16,6 +16,7 @@ mod journal;
 mod lease;
 mod membership;
 mod messages;
+mod requeue;
 mod sent;
 mod shard_log;
 mod shares;
@@ -36,6 +37,7 @@ pub(crate) use journal::JournalStore;
 pub(crate) use lease::FleetLease;
 pub(crate) use membership::{AtWork, Membership};
 pub(crate) use messages::{Delta, pack_mail, read_mail};
+pub(crate) use requeue::{requeue, settled_keys};
 use shard_log::ShardLog;
 pub(crate) use worker_folder::{BatchesFile, write_fleet_file};
 

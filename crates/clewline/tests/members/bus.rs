@@ -10,8 +10,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clewline_core::fleet::{
     Bus, BusError, DealtAddress, Fence, FleetAnswer, FleetCommit, FleetJob, FleetRequest,
-    FleetTotals, FleetView, JobPhase, JobView, KnownView, LogPart, MailId, MailRow, ShardId,
-    ShardRow, Shards, Tenure,
+    FleetTotals, FleetView, JobPhase, JobView, KnownView, LogPart, MailId, MailRow,
+    ShardCheckpoint, ShardId, ShardRow, Shards, Tenure,
 };
 use clewline_core::frontier::{AddressUse, ShardCounts};
 use clewline_core::politeness::GroupPace;
@@ -377,10 +377,6 @@ impl Bus for MemoryBus {
         })
     }
 
-    fn rows(&mut self, shards: &[ShardId]) -> Result<Vec<ShardRow>, BusError> {
-        self.call(|state| shards.iter().map(|shard| state.rows[shard].row).collect())
-    }
-
     fn log(&mut self, shard: ShardId) -> Result<(ShardRow, Vec<LogPart>), BusError> {
         self.call(|state| (state.rows[&shard].row, state.rows[&shard].log.clone()))
     }
@@ -409,17 +405,17 @@ impl Bus for MemoryBus {
         &mut self,
         worker: u64,
         held: (ShardId, u64),
-        checkpoint: &[LogPart],
+        checkpoint: &ShardCheckpoint,
     ) -> Result<bool, BusError> {
         self.call(|state| {
             let row = state.rows.get_mut(&held.0).unwrap();
             if row.row.worker != Some(worker) || row.row.fence.epoch != held.1 {
                 return false;
             }
-            let seq = checkpoint[0].seq;
-            row.log.retain(|part| part.seq > seq);
-            row.log.splice(0..0, checkpoint.iter().cloned());
-            let bytes = checkpoint.iter().map(|part| part.body.len() as u64).sum();
+            let parts = &checkpoint.parts;
+            row.log.retain(|part| part.seq > checkpoint.seq);
+            row.log.splice(0..0, parts.iter().cloned());
+            let bytes = parts.iter().map(|part| part.body.len() as u64).sum();
             row.row.log_bytes = (bytes, 0);
             true
         })

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clewline::{Crawl, Running};
 use clewline_core::address::Cidr;
-use clewline_core::fleet::{FleetJob, FleetPlace, Shards};
+use clewline_core::fleet::{Bus as _, FleetJob, FleetPlace, KnownView, Shards};
 use clewline_job::config::{Config, Reach, Root};
 use clewline_job::log::{records, urls};
 use clewline_job::record::Record;
@@ -64,6 +64,7 @@ fn start(config: &Config, folder: &Path, job: &FleetJob, bus: &MemoryBus) -> Run
     let place = FleetPlace {
         job: job.clone(),
         bus: Box::new(bus.clone()),
+        clock: bus.clone().view(KnownView::default()).unwrap().clock,
         upload: None,
     };
     Crawl::from_config(config).fleet(place).run().unwrap()

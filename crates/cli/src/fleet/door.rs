@@ -5,14 +5,15 @@
 //! cannot do. It refuses to know how a member works.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use clewline_core::fleet::{BusError, FleetJob, FleetPlace};
+use clewline_core::fleet::{Bus as _, BusError, FleetJob, FleetPlace, KnownView};
 use clewline_job::config::Config;
 use clewline_postgres::{FleetCreation, FleetServer};
 
 use super::flags::{FleetFlags, JoinArguments};
-use super::merge::upload as upload_to;
+use super::merge::{upload as upload_to, upload_end};
 use super::{spec, stuck};
 use crate::exit::ExitStatus;
 use crate::job::ENDING;
@@ -25,7 +26,7 @@ use crate::settings::quantity;
 use crate::{Failure, crawl};
 
 /// Which messages the members of a job understand.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Shards of a job, if nobody says otherwise: enough for sixteen machines.
 const SHARDS: u32 = 64;
 /// After this time without a sign of life a worker counts as dead.
@@ -75,6 +76,7 @@ impl FleetDoor {
         let job = match patiently(|| server.create(&job))? {
             FleetCreation::Created => job,
             FleetCreation::There(there) => {
+                refuse_other_format(&there)?;
                 refuse_differences(&there.name, &there.spec, &job.spec)?;
                 there
             }
@@ -86,13 +88,24 @@ impl FleetDoor {
         }))
     }
 
-    /// A place for one more member.
-    pub(crate) fn place(&self) -> FleetPlace {
+    /// A place for one more member, once the database answers.
+    pub(crate) fn place(&self) -> Result<FleetPlace, Failure> {
+        let mut bus = self.server.bus(&self.job);
+        let clock = patiently(|| bus.view(KnownView::default()))?.clock;
         let upload = self.upload_to.clone();
-        FleetPlace {
+        Ok(FleetPlace {
             job: self.job.clone(),
-            bus: Box::new(self.server.bus(&self.job)),
+            bus: Box::new(bus),
+            clock,
             upload: upload.map(|to| upload_to(to, &self.job)),
+        })
+    }
+
+    /// Brings what a worker wrote down at the end of the job to where its results are.
+    pub(crate) fn upload_end(&self, folder: &Path) -> anyhow::Result<()> {
+        match &self.upload_to {
+            Some(to) => upload_end(to, &self.job, folder),
+            None => Ok(()),
         }
     }
 }
@@ -108,13 +121,7 @@ pub(super) fn join(arguments: JoinArguments) -> Result<ExitStatus, Failure> {
             Problem::new("--job", problem).with_hint(hint),
         ]));
     };
-    if job.format != FORMAT {
-        let other = format!(
-            "is of another version ({}; this command has {FORMAT}): use the command that made it",
-            job.format
-        );
-        return Err(usage("--job", &other));
-    }
+    refuse_other_format(&job)?;
     let stored = spec::read(&job.spec)?;
     let flags = arguments.settings.0;
     let is_folder_given = flags.is_given("output");
@@ -154,6 +161,18 @@ fn patiently<T>(mut ask: impl FnMut() -> Result<T, BusError>) -> Result<T, Failu
             other => return other.map_err(stuck),
         }
     }
+}
+
+/// Members of a job must understand each other's messages.
+fn refuse_other_format(job: &FleetJob) -> Result<(), Failure> {
+    if job.format == FORMAT {
+        return Ok(());
+    }
+    let other = format!(
+        "is of another version ({}; this command has {FORMAT}): use the command that made it",
+        job.format
+    );
+    Err(usage("--job", &other))
 }
 
 fn refuse_differences(name: &str, there: &str, here: &str) -> Result<(), Failure> {

@@ -23,9 +23,10 @@ The password comes from PGPASSWORD or ~/.pgpass, never from the address. docs/fl
 pub(crate) const MERGE_HELP: &str = "\
 Copies what counts, and leaves the folders of the workers as they are: what they were given as -o,
 or the address that --upload-to named. A folder that is missing is named with the number of pages in
-it.
+it. --requeue-missing queues exactly those pages again: `clewline fleet join` fetches them, and then
+nothing is missing.
 
-Exit codes: 0 done; 2 usage; 3 something is missing or damaged.";
+Exit codes: 0 done; 2 usage; 3 something is missing or damaged, also if it was queued again.";
 
 /// What makes a crawl part of a fleet.
 #[derive(Args, Clone, Default)]
@@ -127,4 +128,7 @@ pub(crate) struct MergeArguments {
     /// Go on without the folders that are missing
     #[arg(long)]
     pub(crate) allow_missing: bool,
+    /// Put the pages that are missing back into the queue instead of merging; needs the database
+    #[arg(long, conflicts_with = "allow_missing", requires = "job")]
+    pub(crate) requeue_missing: bool,
 }

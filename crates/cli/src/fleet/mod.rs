@@ -8,6 +8,7 @@ mod flags;
 mod manage;
 mod merge;
 mod order;
+mod requeue;
 mod spec;
 mod status;
 

@@ -10,7 +10,12 @@
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
+mod formats;
+mod machines;
+mod outages;
+mod requeue;
 mod scaling;
+mod uploads;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -57,6 +62,10 @@ struct Fleet {
     internet: LiveInternet,
     place: tempfile::TempDir,
     database: Server,
+    /// Where workers look for the database, if not at its socket.
+    address: Option<String>,
+    /// What workers find in their environment.
+    environment: Vec<(&'static str, String)>,
     job: &'static str,
     extra: Vec<String>,
     started: usize,
@@ -85,6 +94,8 @@ impl Fleet {
             internet: Internet::new(config).start(),
             place: tempfile::tempdir().unwrap(),
             database,
+            address: None,
+            environment: Vec::new(),
             job,
             extra: extra.iter().map(|text| (*text).to_owned()).collect(),
             started: 0,
@@ -95,9 +106,25 @@ impl Fleet {
         self.place.path().join(format!("machine{number}"))
     }
 
+    /// The folder of the worker that was started last.
+    fn last_folder(&self) -> PathBuf {
+        self.folder(self.started % 8)
+    }
+
+    fn url(&self) -> String {
+        let address = self.address.clone();
+        address.unwrap_or_else(|| self.database.url())
+    }
+
     /// The first worker of all makes the job, with the same command as those that come at the same
     /// moment; later ones join.
     fn worker(&mut self, does: Start) -> Child {
+        let mut command = self.command(does);
+        command.arg("--quiet").spawn().unwrap()
+    }
+
+    /// A worker that is not started yet.
+    fn command(&mut self, does: Start) -> Command {
         let authority = self.place.path().join("authority.pem");
         std::fs::write(&authority, self.internet.ca_pem()).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_clewline"));
@@ -109,22 +136,23 @@ impl Fleet {
                 command.args(["--allow-private", "127.0.0.0/8", "--cacert"]);
                 command.arg(&authority);
                 command.args(["--retry-delay", "5ms", "--robots-retry", "500ms"]);
-                command.args(["--fleet", &self.database.url(), "--job", self.job]);
+                command.args(["--fleet", &self.url(), "--job", self.job]);
                 command.args(&self.extra);
             }
             Start::Join => {
-                command.args(["fleet", "join", &self.database.url(), "--job", self.job]);
+                command.args(["fleet", "join", &self.url(), "--job", self.job]);
             }
         }
         self.started += 1;
-        let folder = self.folder(self.started % 8);
-        command.arg("--quiet").arg("--output").arg(folder);
+        command.arg("--output").arg(self.last_folder());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(Stdio::piped()).spawn().unwrap()
+        command.stderr(Stdio::piped());
+        command
     }
 
     fn status(&self) -> Option<FleetStatus> {
-        let mut server = FleetServer::connect(&self.database.url()).ok()?;
+        let mut server = FleetServer::connect(&self.url()).ok()?;
         server.status(self.job).ok()
     }
 
@@ -152,22 +180,70 @@ impl Fleet {
             .unwrap()
     }
 
-    /// Merges all that was written and holds it against the oracle.
-    fn merged(&self) -> Vec<Record> {
+    fn ctl(&self, words: &[&str]) {
+        let url = self.url();
+        let mut arguments = vec!["ctl", &url];
+        arguments.extend(words);
+        arguments.extend(["--job", self.job]);
+        let output = self.clewline(&arguments);
+        assert!(output.status.success(), "{}", told(&output));
+    }
+
+    /// Two workers of which each has shards before anything is asked.
+    fn two_workers(&mut self) -> [Child; 2] {
+        let mut both = [Start::Job, Start::Join].map(|does| self.command(does));
+        for command in &mut both {
+            command.arg("--quiet");
+        }
+        self.two_of(both)
+    }
+
+    /// The same of commands that somebody changed.
+    fn two_of(&self, [mut first, mut second]: [Command; 2]) -> [Child; 2] {
+        let first = first.spawn().unwrap();
+        self.until("a job", |_| true);
+        self.ctl(&["pause"]);
+        let second = second.spawn().unwrap();
+        self.until("two with shards", |_| {
+            let owners = "select count(distinct worker) from clewline.shard";
+            self.database.sql(owners) == "2"
+        });
+        self.ctl(&["continue"]);
+        [first, second]
+    }
+
+    /// Merges into a folder by the command, with more flags.
+    fn merge_into(&self, output: &str, flags: &[&str]) -> Output {
         let folders = (0..8).map(|number| self.folder(number));
         let folders = folders.filter(|folder| folder.exists());
         let folders: Vec<String> = folders.map(|path| path.display().to_string()).collect();
-        let url = self.database.url();
-        let mut arguments = vec!["fleet", "merge", &url, "--job", self.job];
-        arguments.extend(["-o", "merged.crawl"]);
+        let url = self.url();
+        let mut arguments = vec!["fleet", "merge", &url, "--job", self.job, "-o", output];
+        arguments.extend(flags);
         arguments.extend(folders.iter().map(String::as_str));
-        let output = self.clewline(&arguments);
+        self.clewline(&arguments)
+    }
+
+    fn records_in(&self, output: &str) -> Vec<Record> {
+        let urls = self.place.path().join(output).join(urls::FILE);
+        records(&urls).unwrap().map(Result::unwrap).collect()
+    }
+
+    /// Merges all that was written.
+    fn merged(&self) -> Vec<Record> {
+        let output = self.merge_into("merged.crawl", &[]);
         assert!(output.status.success(), "{}", told(&output));
-        let urls = self.place.path().join("merged.crawl").join(urls::FILE);
-        records(&urls)
-            .unwrap()
-            .map(|record| record.unwrap())
-            .collect()
+        self.records_in("merged.crawl")
+    }
+
+    /// Holds records against the oracle: all of them, each once.
+    fn check_whole(&self, records: &[Record]) -> Comparison {
+        let urls: HashSet<String> = records.iter().map(|one| one.url.to_string()).collect();
+        assert_eq!(urls.len(), records.len(), "none twice");
+        let oracle = self.internet.oracle(&OracleRules::default());
+        let comparison = Comparison::new(&oracle, seen(records));
+        assert!(comparison.is_perfect(), "{comparison}");
+        comparison
     }
 
     /// Hosts, domains and addresses were asked as the rules allow; answers what the referee found
@@ -210,6 +286,18 @@ enum Start {
 
 fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn printed(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Pages among records, as a budget counts them.
+fn pages(records: &[Record]) -> u64 {
+    let pages = records
+        .iter()
+        .filter(|record| record.outcome == OutcomeKind::Fetched && record.kind.is_page());
+    pages.count() as u64
 }
 
 fn end(worker: Child) {
@@ -344,18 +432,13 @@ fn workers_and_the_database_are_killed_and_nothing_is_lost() {
     assert_eq!(status.totals.mail, 0);
     let records = fleet.merged();
     assert_eq!(records.len() as u64, status.totals.settled);
-    let urls: HashSet<String> = records.iter().map(|one| one.url.to_string()).collect();
-    let twice = records.len() - urls.len();
-    assert_eq!(twice, 0);
-    let oracle = fleet.internet.oracle(&OracleRules::default());
-    let comparison = Comparison::new(&oracle, seen(&records));
-    assert!(comparison.is_perfect(), "{comparison}");
+    let comparison = fleet.check_whole(&records);
     let (violations, refetched) = fleet.judge();
     assert!(kills > 0, "nothing was killed: the web is too small");
     report(&serde_json::json!({
         "workers": torture.workers, "hosts": torture.hosts, "pages": status.totals.pages,
         "kills": kills, "database_kills": database_kills,
-        "lost": comparison.expected - comparison.met, "twice": twice, "violations": violations,
+        "lost": comparison.expected - comparison.met, "twice": 0, "violations": violations,
         "refetched": refetched, "seconds": seconds, "pause": torture.pause.as_secs(),
         "delay": delay().as_millis(),
     }));
@@ -387,29 +470,15 @@ fn a_budget_of_pages_is_exact_and_ctl_reaches_the_fleet() {
     let Some(mut fleet) = Fleet::new("budget", 30, 10, &BUDGET) else {
         return;
     };
-    let url = fleet.database.url();
-    let ctl = |fleet: &Fleet, words: &[&str]| {
-        let mut arguments = vec!["ctl", &url];
-        arguments.extend(words);
-        arguments.extend(["--job", "budget"]);
-        let output = fleet.clewline(&arguments);
-        assert!(output.status.success(), "{}", told(&output));
-    };
     let mut running = vec![fleet.worker(Start::Job)];
     fleet.until("a page", |status| status.totals.pages > 0);
-    ctl(&fleet, &["pause"]);
+    fleet.ctl(&["pause"]);
     running.push(fleet.worker(Start::Join));
     fleet.until("paused with two", |status| {
         status.paused && status.members.len() == 2
     });
-    ctl(&fleet, &["continue"]);
+    fleet.ctl(&["continue"]);
     running.into_iter().for_each(end);
-    let pages = |records: &[Record]| {
-        let pages = records
-            .iter()
-            .filter(|record| record.outcome == OutcomeKind::Fetched && record.kind.is_page());
-        pages.count()
-    };
     assert_eq!(pages(&fleet.merged()), 120);
     assert_eq!(fleet.status().unwrap().totals.pages, 120);
     fleet.judge();

@@ -4,8 +4,10 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+
 use std::time::Duration;
+
+use fieldwork::faults::own_mounts;
 
 use crate::ground::{Ground, HOST, check_all_fetched, read, skip, web};
 
@@ -27,17 +29,6 @@ fn few_descriptors_fail_no_url() {
     let (code, talk) = run.end();
     assert_eq!(code, Some(0), "{talk}");
     check_all_fetched(&ground.records(), pages as usize);
-}
-
-/// Whether a file system of one's own can be had, and how.
-fn own_mounts() -> Option<&'static str> {
-    let ways = ["unshare -m", "unshare -r -m"];
-    ways.into_iter().find(|way| {
-        let script = format!("{way} sh -c 'mount -t tmpfs -o size=1m none /mnt'");
-        let mut command = Command::new("sh");
-        let tried = command.args(["-c", &script]).stderr(Stdio::null()).status();
-        tried.is_ok_and(|status| status.success())
-    })
 }
 
 #[test]

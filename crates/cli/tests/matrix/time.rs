@@ -1,9 +1,9 @@
 //! Time that does not pass as it should: a stopped process, a clock that jumps.
 
 use std::io::Read as _;
-use std::path::PathBuf;
 use std::time::Duration;
 
+use fieldwork::faults::faketime;
 use rustix::process::Signal;
 
 use crate::ground::{Ground, HOST, PATIENCE, check_all_fetched, skip, web};
@@ -28,19 +28,6 @@ fn a_process_that_is_stopped_blames_nobody() {
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("this process was stopped for "), "{said}");
     check_all_fetched(&ground.records(), pages as usize);
-}
-
-/// The library that lies about the time, installed or unpacked below the target folder.
-fn faketime() -> Option<PathBuf> {
-    let unpacked = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let unpacked = unpacked.parent()?.join("packages/libfaketime");
-    let below = ["x86_64", "aarch64"]
-        .map(|machine| format!("usr/lib/{machine}-linux-gnu/faketime/libfaketimeMT.so.1"));
-    let roots = [PathBuf::from("/"), unpacked];
-    let mut files = roots
-        .iter()
-        .flat_map(|root| below.iter().map(move |file| root.join(file)));
-    files.find(|file| file.is_file())
 }
 
 #[test]

@@ -157,6 +157,44 @@ pub struct LogPart {
     pub body: Vec<u8>,
 }
 
+/// What takes the place of a shard's log up to a delta.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShardCheckpoint {
+    /// The number of that delta.
+    pub seq: u64,
+    /// All that is known of the shard then, under that number.
+    pub parts: Vec<LogPart>,
+    /// URLs that reached their end since the checkpoint before. They are kept, but whoever takes
+    /// the shard over does not read them.
+    pub past: Vec<Vec<u8>>,
+}
+
+/// All that was ever written down of a shard's URLs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShardHistory {
+    /// Its row.
+    pub row: ShardRow,
+    /// Its log from the last checkpoint on.
+    pub log: Vec<LogPart>,
+    /// URLs that reached their end before that.
+    pub past: Vec<Vec<u8>>,
+}
+
+/// A shard in which URLs that had reached their end are queued again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShardRequeue {
+    /// Which one.
+    pub shard: ShardId,
+    /// Where it stands.
+    pub fence: Fence,
+    /// What queues them.
+    pub delta: Vec<u8>,
+    /// Its counts after that.
+    pub counts: ShardCounts,
+    /// How many URLs.
+    pub urls: u64,
+}
+
 /// The name of a batch of mail, which is never given again: a serial number would be, after a
 /// fail-over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -244,6 +282,15 @@ pub struct Tenure {
     pub pages: u64,
 }
 
+/// A tenure of which something is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CutTenure {
+    /// As it was.
+    pub was: Tenure,
+    /// As far as it is still there.
+    pub kept: Tenure,
+}
+
 /// Brings what the logs of a member hold to a place that outlives its machine. Called before each
 /// commit, with the folder of the member, the number of the batch and where each log ends.
 pub type Upload = Box<
@@ -261,6 +308,8 @@ pub struct FleetPlace {
     pub job: FleetJob,
     /// The way to the others.
     pub bus: Box<dyn Bus>,
+    /// Their time as the crawl takes its place, in milliseconds since 1970 ([`JobView::clock`]).
+    pub clock: u64,
     /// Where results are brought before they count, if they are.
     pub upload: Option<Upload>,
 }
@@ -281,9 +330,6 @@ pub trait Bus: Send {
     /// How the job stands. Goes on to the next phase where nothing is left of this one.
     fn view(&mut self, known: KnownView) -> Result<JobView, BusError>;
 
-    /// The rows of shards.
-    fn rows(&mut self, shards: &[ShardId]) -> Result<Vec<ShardRow>, BusError>;
-
     /// The log of a shard from its last checkpoint on, in its order, and its row as it was then.
     fn log(&mut self, shard: ShardId) -> Result<(ShardRow, Vec<LogPart>), BusError>;
 
@@ -295,13 +341,13 @@ pub trait Bus: Send {
     /// it happened.
     fn commit(&mut self, commit: &FleetCommit) -> Result<Vec<ShardRow>, BusError>;
 
-    /// Puts a checkpoint in place of everything up to its number in the log of a shard, if `worker`
-    /// still holds it in this epoch; whether it did.
+    /// Puts a checkpoint in place of everything up to its number in the log of a shard, and its past
+    /// beside the log, if `worker` still holds it in this epoch; whether it did.
     fn compact(
         &mut self,
         worker: u64,
         held: (ShardId, u64),
-        checkpoint: &[LogPart],
+        checkpoint: &ShardCheckpoint,
     ) -> Result<bool, BusError>;
 
     /// Leave to ask addresses for `time` from when it was asked for, within `rule` over all members.

@@ -14,8 +14,9 @@ mod shards;
 
 pub use addresses::{AddressHolding, AddressShare};
 pub use bus::{
-    Bus, BusError, CommitPart, DealtAddress, FleetCommit, FleetJob, FleetPlace, FleetTotals,
-    JobPhase, JobView, KnownView, LogPart, MailId, MailRow, ShardRow, Tenure, Upload,
+    Bus, BusError, CommitPart, CutTenure, DealtAddress, FleetCommit, FleetJob, FleetPlace,
+    FleetTotals, JobPhase, JobView, KnownView, LogPart, MailId, MailRow, ShardCheckpoint,
+    ShardHistory, ShardRequeue, ShardRow, Tenure, Upload,
 };
 pub use mail::Mail;
 pub use member::{Duty, Fence, FleetAnswer, FleetMember, FleetRequest, FleetView, LeaseTimes};

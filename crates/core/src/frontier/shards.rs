@@ -57,6 +57,13 @@ impl ShardCounts {
         self.sitemaps_todo -= u64::from(entry.kind == LinkKind::SitemapFile);
     }
 
+    /// A URL that had reached its end waits again.
+    pub fn requeue(&mut self, entry: &QueueEntry) {
+        self.settled -= 1;
+        self.roots_todo += u64::from(entry.root);
+        self.sitemaps_todo += u64::from(entry.kind == LinkKind::SitemapFile);
+    }
+
     pub(super) const fn withhold(&mut self, _entry: &QueueEntry) {
         self.withheld += 1;
     }

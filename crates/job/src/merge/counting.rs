@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use clewline_core::fleet::{ShardId, Shards, Tenure};
+use clewline_core::fleet::{CutTenure, ShardId, Shards, Tenure};
 use clewline_core::key::Key;
 
 use super::worker_folder::name_of;
@@ -99,6 +99,23 @@ impl Counting {
         gathered(self.counted().filter(is_short), |tenure, found| {
             tenure.pages - found
         })
+    }
+
+    /// Tenures of which something is lost, as far as they are there: `reached` is the last batch of
+    /// a worker that its folder speaks of. What is behind that never counts again, even if a whole
+    /// folder turns up later.
+    pub(super) fn cut(&self, reached: &HashMap<u64, u64>) -> Vec<CutTenure> {
+        let cut = self.counted().filter_map(|(tenure, found)| {
+            let end = reached.get(&tenure.worker).copied().unwrap_or_default();
+            let (first, last) = tenure.batches?;
+            let kept = Tenure {
+                batches: (first <= end).then_some((first, last.min(end))),
+                pages: found.min(tenure.pages),
+                ..*tenure
+            };
+            (kept != *tenure).then_some(CutTenure { was: *tenure, kept })
+        });
+        cut.collect()
     }
 
     /// The first tenure of which more pages were found than counted: a defect.

@@ -182,7 +182,7 @@ impl CopiedLogs {
 }
 
 /// Pages as budgets count them.
-fn is_page(record: &Record) -> bool {
+pub(super) fn is_page(record: &Record) -> bool {
     let is_brought = matches!(
         record.outcome,
         OutcomeKind::Fetched | OutcomeKind::Unmodified
@@ -190,23 +190,8 @@ fn is_page(record: &Record) -> bool {
     is_brought && Tally::counts_as_page(record.kind)
 }
 
-/// The keys of all records that count.
-pub(super) fn counted_keys(sources: &mut Sources, scratch: &Path) -> Result<KeySorter, MergeError> {
-    let mut keys = KeySorter::new(scratch);
-    for worker in &sources.workers {
-        let name = worker.file.worker;
-        each_record(worker, |batch, key, _| {
-            match sources.counting.tenure(name, batch, key) {
-                Some(_) => keys.add(key, name),
-                None => Ok(()),
-            }
-        })?;
-    }
-    Ok(keys)
-}
-
 /// Hands on every line that a batch speaks of, with its batch and its key.
-fn each_record(
+pub(super) fn each_record(
     worker: &WorkerFolder,
     mut each: impl FnMut(u64, Key, &[u8]) -> io::Result<()>,
 ) -> Result<(), MergeError> {

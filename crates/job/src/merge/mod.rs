@@ -13,6 +13,7 @@ mod counting;
 mod key_sorter;
 mod log_copy;
 mod member_ranges;
+mod survey;
 mod views;
 mod worker_folder;
 
@@ -29,13 +30,13 @@ use clewline_core::url::CrawlUrl;
 use thiserror::Error as ThisError;
 
 pub use counting::MissingWorker;
+pub use survey::{LostUrls, MergeSurvey};
 pub use worker_folder::{BATCHES_FILE, BatchLine, FLEET_FILE, FORMAT, FleetFile, WORKERS, name_of};
 
-use crate::report::Report;
+use crate::report::{Report, StoppedBy};
 use crate::{JobFile, JobFileError, durable};
 use archive_copy::ArchiveCopy;
 use counting::Counting;
-use key_sorter::KeySorter;
 use log_copy::LogCopy;
 use worker_folder::WorkerFolder;
 
@@ -58,6 +59,8 @@ pub struct MergePlan {
     pub folders: Vec<PathBuf>,
     /// Who held which shard, if that was asked for; otherwise the folders say it.
     pub tenures: Option<Vec<Tenure>>,
+    /// Why the job ended early, if it did and that was asked for, too.
+    pub early: Option<String>,
     /// The folder that is made; it must not be there yet.
     pub output: PathBuf,
     /// What happens if something is missing.
@@ -83,6 +86,8 @@ pub struct MergeSummary {
     pub originals: u64,
     /// Workers whose pages are not all there, with the tenures that lack some.
     pub missing: Vec<MissingWorker>,
+    /// How the job ended.
+    pub stopped_by: StoppedBy,
 }
 
 /// What is made before the folder gets its name: the state, which the library knows.
@@ -242,6 +247,7 @@ fn named(missing: &[MissingWorker]) -> String {
 struct Sources {
     workers: Vec<WorkerFolder>,
     counting: Counting,
+    stopped_by: StoppedBy,
     joined: Vec<CrawlUrl>,
     keyer: Keyer,
     seed: u64,
@@ -258,8 +264,8 @@ impl Sources {
         for other in &workers[1..] {
             check_same_job(first, other)?;
         }
-        let tenures = match &plan.tenures {
-            Some(tenures) => tenures.clone(),
+        let (tenures, early) = match &plan.tenures {
+            Some(tenures) => (tenures.clone(), plan.early.clone()),
             None => last_table(&workers).ok_or(MergeError::NoTenures)?,
         };
         let file = first.file.clone();
@@ -267,6 +273,7 @@ impl Sources {
         Ok(Self {
             keyer: settings.keyer(file.seed),
             counting: Counting::new(file.bits, tenures),
+            stopped_by: StoppedBy::in_fleet(early.as_deref()),
             joined: joined(&workers),
             seed: file.seed,
             job: file.job,
@@ -331,16 +338,20 @@ fn check_same_job(one: &WorkerFolder, other: &WorkerFolder) -> Result<(), MergeE
     })
 }
 
-/// The table that knows most. All were written after the end of the job, so they only differ if
-/// some of it was done again after that.
-fn last_table(workers: &[WorkerFolder]) -> Option<Vec<Tenure>> {
-    let tables = workers.iter().filter_map(|it| it.file.tenures.as_ref());
-    let reach = |table: &&Vec<Tenure>| {
+/// The table that knows most, and why the job ended early, if it did. All were written after the end
+/// of the job, so they only differ if some of it was done again after that.
+fn last_table(workers: &[WorkerFolder]) -> Option<(Vec<Tenure>, Option<String>)> {
+    let tables = workers.iter().filter_map(|it| {
+        let table = it.file.tenures.as_ref()?;
+        Some((table, &it.file.early))
+    });
+    let reach = |(table, _): &(&Vec<Tenure>, &Option<String>)| {
         let batches = table.iter().filter_map(|it| it.batches);
         let counted: u64 = batches.map(|(first, last)| last - first + 1).sum();
         (table.iter().map(|it| it.epoch).sum::<u64>(), counted)
     };
-    tables.max_by_key(reach).cloned()
+    let (table, early) = tables.max_by_key(reach)?;
+    Some((table.clone(), early.clone()))
 }
 
 /// Hosts that joined the scope; who wrote more of them down heard of more.
@@ -361,6 +372,7 @@ pub fn merge(plan: &MergePlan, finish: &mut FinishDraft<'_>) -> Result<MergeSumm
     let mut summary = MergeSummary {
         workers: sources.workers.len(),
         missing: sources.absent(),
+        stopped_by: sources.stopped_by.clone(),
         ..MergeSummary::default()
     };
     refuse_missing(plan, &summary.missing)?;
@@ -392,41 +404,6 @@ pub fn merge(plan: &MergePlan, finish: &mut FinishDraft<'_>) -> Result<MergeSumm
         .and_then(|()| durable::sync_folder(above))
         .map_err(|error| MergeError::io(&plan.output, error))?;
     Ok(summary)
-}
-
-/// Hands on the keys of a fleet that no counted record covers, in their order, each once. `settled`
-/// are all keys that reached their end, in any order.
-pub fn uncovered(
-    plan: &MergePlan,
-    settled: impl IntoIterator<Item = Key>,
-    mut each: impl FnMut(Key),
-) -> Result<u64, MergeError> {
-    let mut sources = Sources::open(plan)?;
-    let scratch = tempfile::tempdir().map_err(|error| MergeError::io(Path::new("."), error))?;
-    let place = scratch.path();
-    let at = |error| MergeError::io(place, error);
-    let mut there = log_copy::counted_keys(&mut sources, place)?
-        .sorted()
-        .map_err(at)?;
-    let mut wanted = KeySorter::new(place);
-    for key in settled {
-        wanted.add(key, 0).map_err(at)?;
-    }
-    let mut wanted = wanted.sorted().map_err(at)?;
-    let (mut count, mut before) = (0, None);
-    let mut covering = there.next_key().map_err(at)?;
-    while let Some((key, _)) = wanted.next_key().map_err(at)? {
-        while covering.is_some_and(|(covered, _)| covered < key) {
-            covering = there.next_key().map_err(at)?;
-        }
-        let is_covered = covering.is_some_and(|(covered, _)| covered == key);
-        if !is_covered && before != Some(key) {
-            each(key);
-            count += 1;
-        }
-        before = Some(key);
-    }
-    Ok(count)
 }
 
 fn refuse_missing(plan: &MergePlan, missing: &[MissingWorker]) -> Result<(), MergeError> {

@@ -1,7 +1,7 @@
 //! `report.html` and `job.toml` of a merged job.
 //!
-//! Owns what they say of a crawl that many machines made: the configuration of its first worker, that
-//! it is finished, and what is missing. It refuses to know secrets: no `job.toml` holds one.
+//! Owns what they say of a crawl that many machines made: the configuration of its first worker, how
+//! it ended, and what is missing. It refuses to know secrets: no `job.toml` holds one.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::log_copy::CopiedLogs;
 use super::{MergeError, MergePlan, MergeSummary, Sources, named, pages_of, workers};
 use crate::folder::{FORMAT, MARKER, Marker, check_line};
 use crate::log::urls;
-use crate::report::{Report, RunFacts, StoppedBy, html};
+use crate::report::{Report, RunFacts, html};
 use crate::{JobFile, durable};
 
 /// The page for people.
@@ -32,13 +32,15 @@ pub(super) fn write(
     let report = Report::build(Some(draft), copied.tally, facts).map_err(at)?;
     durable::write(&draft.join(REPORT), html(&report).as_bytes()).map_err(at)?;
     let reached = std::fs::metadata(draft.join(urls::FILE)).map_err(at)?.len();
-    let text = marker(&first, reached).map_err(|what| MergeError::damaged(&first.path, &what))?;
+    let ended = sources.stopped_by.to_string();
+    let text =
+        marker(&first, reached, ended).map_err(|what| MergeError::damaged(&first.path, &what))?;
     durable::write(&draft.join(MARKER), text.as_bytes()).map_err(at)?;
     Ok(report)
 }
 
 /// The file of the first worker, as that of a job that came to its end.
-fn marker(first: &JobFile, reached: u64) -> Result<String, String> {
+fn marker(first: &JobFile, reached: u64, ended: String) -> Result<String, String> {
     let mut table: toml::Table = toml::from_str(&first.text).map_err(|error| error.to_string())?;
     let head = Marker {
         format: FORMAT,
@@ -48,7 +50,7 @@ fn marker(first: &JobFile, reached: u64) -> Result<String, String> {
         durable: true,
         seed: format!("{:016x}", first.seed),
         reached,
-        ended: Some(StoppedBy::Finished.to_string()),
+        ended: Some(ended),
     };
     let known = toml::Table::try_from(Marker {
         ended: None,
@@ -102,7 +104,7 @@ fn facts(
             .map(|url| url.host().to_owned())
             .collect(),
         admitted: copied.tally.done,
-        stopped_by: StoppedBy::Finished,
+        stopped_by: sources.stopped_by.clone(),
         notes,
         started_at,
         finished_at,

@@ -51,6 +51,9 @@ pub struct FleetFile {
     /// Hosts that joined the scope, as URLs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joined: Option<Vec<CrawlUrl>>,
+    /// Why the job ended early, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early: Option<String>,
 }
 
 /// A line of `batches.jsonl`: where the logs ended after a batch, as their offsets say it.
@@ -251,6 +254,7 @@ mod tests {
             format: FORMAT,
             tenures: None,
             joined: None,
+            early: None,
         };
         let path = place.path().to_owned();
         (place, WorkerFolder { path, file })

@@ -63,6 +63,17 @@ pub enum StoppedBy {
     Error(String),
 }
 
+impl StoppedBy {
+    /// How a job of a fleet ended, by what its database says of an early end.
+    pub fn in_fleet(early: Option<&str>) -> Self {
+        match early {
+            Some(flag) if flag.starts_with("--") => Self::Budget(flag.to_owned()),
+            Some(_) => Self::Interrupted,
+            None => Self::Finished,
+        }
+    }
+}
+
 impl fmt::Display for StoppedBy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -102,7 +102,7 @@ fn after_a_restart_nothing_new_is_granted_for_a_while() {
     drop((fleet, bus));
     server = Arc::into_inner(shared).unwrap();
     server.restart();
-    let _ = other.rows(&[]);
+    let _ = other.tenures();
     let ask = |other: &mut Box<dyn clewline_core::fleet::Bus>, worker| {
         let dealt = other
             .addresses(worker, &[asks(4, 0), asks(5, 0)], rule(), TIME)

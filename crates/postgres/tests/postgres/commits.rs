@@ -3,7 +3,8 @@
 use std::thread;
 
 use clewline_core::fleet::{
-    Bus as _, Fence, FleetCommit, FleetRequest, KnownView, LogPart, MailId, MailRow, ShardId,
+    Bus as _, Fence, FleetCommit, FleetRequest, KnownView, LogPart, MailId, MailRow,
+    ShardCheckpoint, ShardId,
 };
 use clewline_postgres::FleetServer;
 
@@ -216,7 +217,7 @@ fn pages_are_granted_exactly_and_never_below_zero() {
         let members = (0..4).map(|shard| {
             let mut bus = place.bus.another();
             scope.spawn(move || {
-                let mut row = bus.rows(&[ShardId(shard)]).unwrap()[0];
+                let mut row = bus.log(ShardId(shard)).unwrap().0;
                 let mut fetched = 0;
                 for batch in 1..=60 {
                     // Some grants are given back, as by a shard that ran out of work.
@@ -298,14 +299,18 @@ fn a_checkpoint_takes_the_place_of_what_is_in_it() {
         let sent = commit(1, batch, vec![part(0, fence)]);
         fence = place.bus.commit(&sent).unwrap()[0].fence;
     }
-    let checkpoint = |seq: u64| -> Vec<LogPart> {
+    let checkpoint = |seq: u64| -> ShardCheckpoint {
         let parts = 0..3_u32;
         let parts = parts.map(|part| LogPart {
             seq,
             part: Some(part),
             body: vec![part as u8; 50],
         });
-        parts.collect()
+        ShardCheckpoint {
+            seq,
+            parts: parts.collect(),
+            past: vec![vec![seq as u8; 7]],
+        }
     };
     let held = (ShardId(0), fence.epoch);
     assert!(
@@ -334,7 +339,7 @@ fn a_checkpoint_takes_the_place_of_what_is_in_it() {
         "the answer may get lost"
     );
     let (row, log) = place.bus.log(ShardId(0)).unwrap();
-    assert_eq!(log[..3], checkpoint(3));
+    assert_eq!(log[..3], checkpoint(3).parts);
     let rest: Vec<_> = log[3..].iter().map(|part| (part.seq, part.part)).collect();
     assert_eq!(rest, [(4, None), (5, None)]);
     assert_eq!(row.log_bytes, (150, 18));
@@ -343,7 +348,9 @@ fn a_checkpoint_takes_the_place_of_what_is_in_it() {
         !place.bus.compact(1, held, &checkpoint(4)).unwrap(),
         "it is late"
     );
-    assert_eq!(place.bus.log(ShardId(0)).unwrap().1, checkpoint(5));
+    let history = place.fleet.history(&place.job.name, ShardId(0)).unwrap();
+    assert_eq!(history.log, checkpoint(5).parts);
+    assert_eq!(history.past, [[3; 7], [5; 7]], "each once");
     let sent = commit(1, 6, vec![part(0, fence)]);
     let row = place.bus.commit(&sent).unwrap()[0];
     assert_eq!(row.log_bytes, (150, 9));
@@ -366,7 +373,7 @@ fn two_buses_of_a_member_do_not_wait_for_each_other() {
     let waiting = thread::spawn(move || other.commit(&commit(1, 1, vec![part(0, fence)])));
     holder.wait_for_waiter();
     place.renew(1);
-    assert_eq!(place.bus.rows(&[ShardId(0)]).unwrap()[0].fence.head, 0);
+    assert_eq!(place.bus.log(ShardId(0)).unwrap().0.fence.head, 0);
     holder.run("rollback");
     assert_eq!(waiting.join().unwrap().unwrap()[0].fence.head, 1);
     let mut fleet = FleetServer::connect(&place.server.url()).unwrap();

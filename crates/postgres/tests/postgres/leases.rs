@@ -48,7 +48,7 @@ fn of_two_claims_at_once_one_wins() {
                 .map(|worker| {
                     let (mut bus, start) = (place.bus.another(), &start);
                     scope.spawn(move || {
-                        bus.rows(&[]).unwrap();
+                        bus.tenures().unwrap();
                         start.wait();
                         let claim = FleetRequest::Claim(shard, fence);
                         let answer = bus.ask(worker, "{}", &claim).unwrap();

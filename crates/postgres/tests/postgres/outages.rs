@@ -30,7 +30,7 @@ fn made(server: &Server) -> (FleetJob, Box<dyn Bus>) {
 }
 
 fn own(bus: &mut dyn Bus, worker: u64, shard: u16) -> FleetAnswer {
-    let fence = bus.rows(&[ShardId(shard)]).unwrap()[0].fence;
+    let fence = bus.log(ShardId(shard)).unwrap().0.fence;
     let claim = FleetRequest::Claim(ShardId(shard), fence);
     bus.ask(worker, "{}", &claim).unwrap()
 }
@@ -48,15 +48,15 @@ fn a_server_that_was_killed_is_away_and_comes_back_quiet() {
     bus.commit(&commit(1, 1, vec![part(0, fence)])).unwrap();
     server.kill();
     // The process behind the connection lives until it notices.
-    while bus.rows(&[]).is_ok() {}
+    while bus.tenures().is_ok() {}
     for _ in 0..3 {
         let away = bus.view(KnownView::default());
         assert!(matches!(away, Err(BusError::Away(_))), "{away:?}");
     }
     server.restart();
-    let rows = until_back(|| bus.rows(&[ShardId(0)]));
+    let row = until_back(|| bus.log(ShardId(0))).0;
     assert_eq!(
-        (rows[0].worker, rows[0].batch),
+        (row.worker, row.batch),
         (Some(1), 1),
         "what was confirmed is there"
     );
@@ -106,7 +106,7 @@ fn a_crash_of_one_process_makes_the_server_another_one() {
     let life = "select number from clewline.life";
     let before = server.sql(life);
     server.crash();
-    while bus.rows(&[]).is_ok() {}
+    while bus.tenures().is_ok() {}
     let renewed = until_back(|| bus.ask(1, "{}", &FleetRequest::Renew));
     assert!(matches!(renewed, FleetAnswer::Renewed(_)), "{renewed:?}");
     assert_ne!(server.sql(life), before);
@@ -135,7 +135,7 @@ fn a_replica_is_away_until_it_is_promoted_and_then_quiet() {
     replica.promote();
     let fleet = until_back(|| FleetServer::connect(&replica.url()));
     let mut bus: Box<dyn Bus> = Box::new(fleet.bus(&job));
-    assert_eq!(bus.rows(&[ShardId(0)]).unwrap()[0].batch, 1);
+    assert_eq!(bus.log(ShardId(0)).unwrap().0.batch, 1);
     assert_eq!(own(&mut *bus, 1, 1), FleetAnswer::Refused(ShardId(1)));
     bus.ask(1, "{}", &FleetRequest::Renew).unwrap();
     assert_eq!(own(&mut *bus, 1, 1), FleetAnswer::Refused(ShardId(1)));

@@ -73,7 +73,7 @@ impl Place {
     }
 
     pub(crate) fn row(&mut self, shard: u16) -> ShardRow {
-        self.bus.rows(&[ShardId(shard)]).unwrap()[0]
+        self.bus.log(ShardId(shard)).unwrap().0
     }
 
     /// Claims a shard as it stands.

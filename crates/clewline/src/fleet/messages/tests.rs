@@ -45,6 +45,7 @@ fn delta() -> Delta {
             keyer().key(&url("http://a.test/1")),
             keyer().key(&url("http://b.a.test/0")),
         ],
+        renamed: vec![keyer().key(&url("https://a.test/"))],
         lanes: BTreeMap::from([(
             host,
             LaneRow {
@@ -76,6 +77,7 @@ fn a_delta_comes_back_as_it_was() {
         keys
     };
     assert_eq!(sorted(back.settled), sorted(delta.settled));
+    assert_eq!(back.renamed, delta.renamed);
     assert_eq!(back.lanes, delta.lanes);
     assert_eq!(back.cookies["a.test"].len(), 1);
 }

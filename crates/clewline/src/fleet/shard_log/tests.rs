@@ -51,7 +51,11 @@ fn a_checkpoint_stands_for_all_before_it() {
     let after = part(3, &["new"], &["p7"]);
     let whole = [before[0].clone(), before[1].clone(), after.clone()];
     let whole = ShardLog::read(&whole, &keyer()).unwrap();
-    let mut short = ShardLog::read(&before, &keyer()).unwrap().checkpoint(2);
+    let checkpoint = ShardLog::read(&before, &keyer()).unwrap().checkpoint(2);
+    let past = Delta::read(&checkpoint.past[0], &keyer()).unwrap();
+    let past: Vec<&str> = past.queued.iter().map(|entry| entry.url.path()).collect();
+    assert_eq!(past, ["/p3", "/p5"]);
+    let mut short = checkpoint.parts;
     assert!(short.len() > 2, "it has parts");
     assert!(
         short
@@ -62,4 +66,25 @@ fn a_checkpoint_stands_for_all_before_it() {
     let short = ShardLog::read(&short, &keyer()).unwrap();
     assert_eq!(waiting(&short), waiting(&whole));
     assert_eq!(short.known, whole.known);
+}
+
+#[test]
+fn the_past_has_what_reached_its_end_and_nothing_else() {
+    let mut renamed = part(2, &["http"], &[]);
+    let mut delta = Delta::read(&renamed.body, &keyer()).unwrap();
+    delta.renamed.push(entry("https").key);
+    renamed.body = delta.pack();
+    let log = [
+        part(
+            1,
+            &["https", "done", "again", "moved"],
+            &["done", "again", "moved"],
+        ),
+        renamed,
+        part(3, &["again", "moved"], &["moved"]),
+    ];
+    let log = ShardLog::read(&log, &keyer()).unwrap();
+    assert_eq!(waiting(&log), ["http", "again"]);
+    let settled: Vec<&str> = log.settled.iter().map(|entry| entry.url.path()).collect();
+    assert_eq!(settled, ["/done", "/moved"]);
 }

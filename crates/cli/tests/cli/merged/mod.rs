@@ -11,7 +11,7 @@ use clewline_core::fleet::{ShardId, Tenure};
 use clewline_core::key::Key;
 use clewline_job::config::Compression;
 use clewline_job::log::{LinksReader, records, urls};
-use clewline_job::merge::{MergeError, MergePlan, MergeSummary, MissingPages, uncovered};
+use clewline_job::merge::{MergeError, MergePlan, MergeSummary, MergeSurvey, MissingPages};
 use clewline_job::record::Record;
 use clewline_warc::RecordKind;
 use clewline_warc::read::WarcReader;
@@ -49,6 +49,7 @@ impl Fleet {
         MergePlan {
             folders: vec![self.place.path("m1"), self.place.path("m2")],
             tenures: Some(tenures),
+            early: None,
             output: self.place.path("out.crawl"),
             missing: MissingPages::Refused,
         }
@@ -315,11 +316,12 @@ fn a_refused_batch_is_left_out_of_every_log_and_its_keys_are_named() {
     }
     // The fleet settled all of them, in some order and some of them twice.
     let settled = one.records.iter().rev().chain(&one.records[..9]);
-    let mut named = BTreeSet::new();
-    let plan = fleet.plan(tenures);
+    let mut survey = MergeSurvey::new(&fleet.plan(tenures)).unwrap();
+    assert_eq!((survey.missing(), survey.cut()), (&[][..], &[][..]));
     let keys = settled.map(|(_, record)| record.key);
-    let count = uncovered(&plan, keys, |key| assert!(named.insert(key))).unwrap();
-    assert_eq!((count, named), (missed.len() as u64, missed));
+    survey.settled(keys).unwrap();
+    let lost: BTreeSet<Key> = survey.lost().unwrap().keys.into_iter().collect();
+    assert_eq!(lost, missed);
 }
 
 #[test]

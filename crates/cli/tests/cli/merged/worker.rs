@@ -215,6 +215,7 @@ impl Worker {
             format: FORMAT,
             tenures,
             joined: None,
+            early: None,
         };
         let text = serde_json::to_vec(&file).unwrap();
         fs::write(self.path.join(FLEET_FILE), text).unwrap();
