@@ -9,6 +9,7 @@ mod bench;
 mod browser;
 mod build_cost;
 mod cargo;
+mod dist;
 mod driver;
 mod flat;
 mod fleet;
@@ -48,6 +49,7 @@ Usage: cargo xtask VERB
   torture [--help] hundreds of kills, and what came of them
   traps [NAME]     how much a crawl finds beside traps, and of sites that look like one
   flat [--help]    whether memory stays flat while a crawl grows
+  dist [--help]    packages for people: archive, deb, licences, SBOM, sums
   build-cost       what a clean build takes, crate by crate
   ladder [--help]  why asynchronous: every rung measured on this machine
   quality [--save] main text and Markdown against the pages' own sources
@@ -72,6 +74,11 @@ const DOC: Stage = Stage::new(
     "documentation",
     "cargo doc, warnings are errors",
     cargo::doc,
+);
+const DEPENDENCIES: Stage = Stage::new(
+    "dependencies",
+    "where crates of others come from, and their terms",
+    dist::check_dependencies,
 );
 const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tidy);
 
@@ -173,9 +180,10 @@ fn run(arguments: &[String]) -> Result<bool> {
         "flat" => return Ok(told(flat::run(&workspace, rest))),
         "fleet" => return Ok(told(fleet::run(&workspace, rest))),
         "quality" => return Ok(told(quality::run(&workspace, rest))),
+        "dist" => return Ok(told(dist::run(&workspace, rest))),
         "build-cost" => return Ok(told(build_cost::run(&workspace, rest))),
         "ladder" => return Ok(told(ladder::run(&workspace, rest))),
-        "check" => vec![format, lints, DOC, TIDY],
+        "check" => vec![format, lints, DOC, TIDY, DEPENDENCIES],
         "lint" => vec![format, lints],
         "doc" => vec![DOC],
         _ => bail!("there is no verb {verb:?}"),

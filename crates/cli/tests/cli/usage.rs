@@ -409,7 +409,8 @@ fn every_verb_that_help_names_has_a_manual_page() {
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
     };
     let whole = page("clewline.1");
-    for needle in ["\\-\\-max\\-pages", "130  interrupted", ".nf"] {
+    let rare_help = "Stay on the roots\\*(Aq hosts (same as `\\-\\-scope host`)";
+    for needle in [rare_help, "\\-\\-max\\-pages", "130  interrupted", ".nf"] {
         assert!(whole.contains(needle), "{needle}");
     }
     let help = run(&["-h"]).out;
