@@ -9,6 +9,7 @@ mod bench;
 mod browser;
 mod build_cost;
 mod cargo;
+mod dist;
 mod driver;
 mod flat;
 mod fleet;
@@ -50,6 +51,7 @@ Usage: cargo xtask VERB
   traps [NAME]     how much a crawl finds beside traps, and of sites that look like one
   flat [--help]    whether memory stays flat while a crawl grows
   website          the documentation as a website, in target/website/book
+  dist [--help]    packages for people: archive, deb, licences, SBOM, sums
   build-cost       what a clean build takes, crate by crate
   ladder [--help]  why asynchronous: every rung measured on this machine
   quality [--save] main text and Markdown against the pages' own sources
@@ -74,6 +76,11 @@ const DOC: Stage = Stage::new(
     "documentation",
     "cargo doc, warnings are errors",
     cargo::doc,
+);
+const DEPENDENCIES: Stage = Stage::new(
+    "dependencies",
+    "where crates of others come from, and their terms",
+    dist::check_dependencies,
 );
 const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tidy);
 
@@ -181,9 +188,10 @@ fn run(arguments: &[String]) -> Result<bool> {
         "fleet" => return Ok(told(fleet::run(&workspace, rest))),
         "quality" => return Ok(told(quality::run(&workspace, rest))),
         "website" => return Ok(told(website::run(&workspace, rest))),
+        "dist" => return Ok(told(dist::run(&workspace, rest))),
         "build-cost" => return Ok(told(build_cost::run(&workspace, rest))),
         "ladder" => return Ok(told(ladder::run(&workspace, rest))),
-        "check" => vec![format, lints, DOC, TIDY],
+        "check" => vec![format, lints, DOC, TIDY, DEPENDENCIES],
         "lint" => vec![format, lints],
         "doc" => vec![DOC],
         _ => bail!("there is no verb {verb:?}"),

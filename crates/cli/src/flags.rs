@@ -116,7 +116,8 @@ Exit codes: 0 done; 2 usage; 3 no crawl runs there, or it does not answer.";
 #[derive(Parser)]
 #[command(
     name = "clewline",
-    version,
+    version = VERSION,
+    long_version = LONG_VERSION,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
     disable_help_flag = true,
@@ -130,12 +131,29 @@ pub(crate) struct Cli {
     pub(crate) verb: Option<Verb>,
     #[command(flatten)]
     pub(crate) crawl: CrawlArguments,
-    /// Print the version
+    /// Print the version (-V), with what it was built for (--version)
     #[arg(short = 'V', long, action = ArgAction::Version, help_heading = HELP)]
     version: Option<bool>,
 }
 
 const HELP: &str = "Help";
+
+/// The version, and the commit with its date.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("CLEWLINE_REVISION"),
+    ")"
+);
+
+/// The version, and what the command was built for.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("CLEWLINE_REVISION"),
+    ")\ntarget: ",
+    env!("CLEWLINE_TARGET")
+);
 
 /// What to do.
 #[derive(Subcommand)]
@@ -192,6 +210,12 @@ pub(crate) enum Verb {
     /// Print the reference of all settings
     #[command(hide = true)]
     Reference,
+    /// Write the manual pages, one per verb
+    #[command(hide = true)]
+    Manual {
+        /// The folder to write them to
+        dir: PathBuf,
+    },
 }
 
 /// A crawl's settings, and where they come from.

@@ -13,6 +13,7 @@ mod flags;
 mod fleet;
 mod inspect;
 mod job;
+mod manual;
 mod message;
 mod nearest;
 mod paper;
@@ -119,6 +120,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
             write_out(&String::from_utf8_lossy(&text))
         }
         Verb::Reference => write_out(&reference::markdown()),
+        Verb::Manual { dir } => Ok(manual::write(&dir)?),
     }
 }
 

@@ -376,6 +376,59 @@ fn completions_for_each_shell() {
 }
 
 #[test]
+fn the_version_names_a_commit_and_its_date() {
+    let ran = run(&["-V"]);
+    assert_eq!((ran.code, ran.talk.as_str()), (0, ""));
+    let (version, rest) = ran.out.trim_end().split_once(" (").unwrap();
+    assert_eq!(
+        version,
+        concat!("clewline ", env!("CARGO_PKG_VERSION")),
+        "{}",
+        ran.out
+    );
+    let revision = rest.strip_suffix(')').unwrap();
+    if let Some((commit, date)) = revision.split_once(' ')
+        && revision != "unknown commit"
+    {
+        assert_eq!((commit.len(), date.len()), (10, 10), "{revision}");
+        let is_hex = |letter: char| letter.is_ascii_hexdigit();
+        assert!(commit.chars().all(is_hex), "{revision}");
+    }
+    let long = run(&["--version"]);
+    let (first, second) = long.out.split_once('\n').unwrap();
+    assert_eq!(first, ran.out.trim_end());
+    assert!(second.starts_with("target: "), "{second}");
+}
+
+#[test]
+fn every_verb_that_help_names_has_a_manual_page() {
+    let place = Place::new();
+    let output = place.command(&["manual", "man"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let page = |name: &str| {
+        let path = place.path(&format!("man/{name}"));
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    let whole = page("clewline.1");
+    let rare_help = "Stay on the roots\\*(Aq hosts (same as `\\-\\-scope host`)";
+    for needle in [rare_help, "\\-\\-max\\-pages", "130  interrupted", ".nf"] {
+        assert!(whole.contains(needle), "{needle}");
+    }
+    let help = run(&["-h"]).out;
+    let verbs = help.split("Commands:\n").nth(1).unwrap();
+    let verbs = verbs.split("\n\n").next().unwrap().lines();
+    let mut count = 0;
+    for verb in verbs.filter_map(|line| line.split_whitespace().next()) {
+        let page = page(&format!("clewline-{verb}.1"));
+        assert!(page.contains(&format!("clewline {verb}")), "{verb}");
+        count += 1;
+    }
+    assert!(count > 8, "{help}");
+    assert!(page("clewline-warc-ls.1").contains("clewline warc ls"));
+    assert!(!place.path("man/clewline-reference.1").exists());
+}
+
+#[test]
 fn colour_is_used_only_when_asked_for() {
     let coloured = run(&["crawl", "--color", "always"]);
     assert!(coloured.talk.contains("\u{1b}["), "{}", coloured.talk);
