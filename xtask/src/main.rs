@@ -17,6 +17,7 @@ mod known_items;
 mod ladder;
 mod pages;
 mod passage;
+mod python;
 mod quality;
 mod real_site;
 mod replayweb;
@@ -77,7 +78,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 12] = [
+const TEST: [Stage; 13] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -134,6 +135,11 @@ const TEST: [Stage; 12] = [
         "browser",
         "report, replay, mirror and search as a browser sees them",
         browser::check,
+    ),
+    Stage::new(
+        "python",
+        "the wheel in a fresh environment, its tests, types and recipes",
+        python::check,
     ),
     Stage::new(
         "instructions",
