@@ -18,6 +18,7 @@ mod known_items;
 mod ladder;
 mod pages;
 mod passage;
+mod python;
 mod quality;
 mod real_site;
 mod replayweb;
@@ -86,7 +87,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 13] = [
+const TEST: [Stage; 14] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -148,6 +149,11 @@ const TEST: [Stage; 13] = [
         "website",
         "the documentation as a site, crawled for dead links",
         website::check,
+    ),
+    Stage::new(
+        "python",
+        "the wheel in a fresh environment, its tests, types and recipes",
+        python::check,
     ),
     Stage::new(
         "instructions",

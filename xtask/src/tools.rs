@@ -103,22 +103,36 @@ pub(crate) fn unpacked(workspace: &Workspace, package: &str) -> Result<PathBuf> 
 
 /// The folder with the programs of a Python package, in an environment of its own.
 pub(crate) fn from_pypi(workspace: &Workspace, name: &str, package: &str) -> Result<PathBuf> {
-    let packages = workspace.target.join("packages");
-    let (folder, marker) = (packages.join(name), packages.join(name).join("whole"));
-    if marker.is_file() {
+    let python = installed(&["python3"], &["python3", "python3-venv"])?;
+    python_environment(workspace, name, &python, &[package])
+}
+
+/// The same with several packages, for this Python.
+pub(crate) fn python_environment(
+    workspace: &Workspace,
+    name: &str,
+    python: &Path,
+    wanted: &[&str],
+) -> Result<PathBuf> {
+    let folder = workspace.target.join("packages").join(name);
+    let marker = folder.join("whole");
+    let wish = wanted.join(" ");
+    // Environments of one package were marked without its name.
+    let is_whole = |kept: String| kept == wish || (kept.is_empty() && wanted.len() == 1);
+    if fs::read_to_string(&marker).is_ok_and(is_whole) {
         return Ok(folder.join("bin"));
     }
-    say(&format!("installing {package} from PyPI"));
-    let python = installed(&["python3"], &["python3", "python3-venv"])?;
+    say(&format!("installing {wish} from PyPI"));
     quiet(
-        within(PACKAGE_SECONDS, &python)
+        within(PACKAGE_SECONDS, python)
             .args(["-m", "venv", "--clear"])
             .arg(&folder),
     )?;
     let own = folder.join("bin/python");
-    quiet(within(PACKAGE_SECONDS, &own).args(["-m", "pip", "install", "--quiet", package]))?;
+    let install = ["-m", "pip", "install", "--quiet"];
+    quiet(within(PACKAGE_SECONDS, &own).args(install).args(wanted))?;
     // Programs name the folder they were installed in, so it can't get its name at the end.
-    fs::write(&marker, "")?;
+    fs::write(&marker, wish)?;
     Ok(folder.join("bin"))
 }
 
@@ -163,7 +177,7 @@ pub(crate) fn within(seconds: &str, program: &Path) -> Command {
 }
 
 /// Runs a command whose output is of interest only if it fails.
-fn quiet(command: &mut Command) -> Result<()> {
+pub(crate) fn quiet(command: &mut Command) -> Result<()> {
     let name = format!("{command:?}");
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("{name} does not start"))?;

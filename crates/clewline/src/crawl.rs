@@ -26,7 +26,8 @@ use crate::control::Control;
 use crate::control::server::Server;
 use crate::descriptors;
 use crate::engine::{
-    CrawlOutcome, EarlierRuns, Engine, EngineError, Event, Message, Observer, PAGES_AHEAD, Parts,
+    CrawlOutcome, EarlierRuns, Engine, EngineError, Event, HandedPage, Message, Observer,
+    PAGES_AHEAD, Parts,
 };
 use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
@@ -36,7 +37,6 @@ use crate::folder::{FolderError, FolderState, JobFolder, Remedy, new_seed};
 use crate::inspect::inspect;
 use crate::job;
 use crate::log::{Log, Offset};
-use crate::page::Page;
 use crate::previous::{self, Extent, PreviousCrawl};
 use crate::report::{Report, StoppedBy, html};
 use crate::running::{Pages, Running, Summary};
@@ -127,6 +127,7 @@ pub struct Crawl {
     extractor: Option<Arc<dyn Extractor>>,
     logs: Vec<Box<dyn Log>>,
     fleet: Option<FleetPlace>,
+    holds_links: bool,
     observer: Observer,
     /// What counts as known from the start, where the state is in memory.
     pub(crate) known: Box<dyn Iterator<Item = CrawlUrl> + Send>,
@@ -152,6 +153,7 @@ impl Crawl {
             extractor: None,
             logs: Vec::new(),
             fleet: None,
+            holds_links: false,
             observer: Box::new(|_| {}),
             known: Box::new(std::iter::empty()),
         }
@@ -268,6 +270,15 @@ impl Crawl {
         fleet_setup::requeued(&self.config, job, history, lost)
     }
 
+    /// Follows the links of a page only when its reader is done with it, that is, when the next page
+    /// is asked for. Until then [`Pages::skip_links`] can forbid it and [`Control::add`] finds the
+    /// crawl at work, even on the last page. A page with an error status, and one that is as an earlier
+    /// crawl saw it, is not held, and neither are pages of a fleet.
+    pub const fn hold_links(mut self) -> Self {
+        self.holds_links = true;
+        self
+    }
+
     /// Hears of events while the crawl runs, on the crawl's own thread: be quick.
     pub fn observe(mut self, observer: impl FnMut(Event<'_>) + Send + 'static) -> Self {
         self.observer = Box::new(observer);
@@ -280,6 +291,7 @@ impl Crawl {
         let handle = self.launch(Some(sender))?;
         Ok(Pages {
             receiver,
+            turn: None,
             handle: Some(handle),
         })
     }
@@ -307,7 +319,10 @@ impl Crawl {
         }
     }
 
-    fn launch(self, pages: Option<pages_channel::Sender<Page>>) -> Result<Running, CrawlError> {
+    fn launch(
+        self,
+        pages: Option<pages_channel::Sender<HandedPage>>,
+    ) -> Result<Running, CrawlError> {
         if let Some((text, error)) = self.bad_root {
             return Err(CrawlError::Root(text, error));
         }
@@ -341,18 +356,22 @@ struct Setup {
     logs: Vec<Box<dyn Log>>,
     known: Box<dyn Iterator<Item = CrawlUrl> + Send>,
     observer: Observer,
-    pages: Option<pages_channel::Sender<Page>>,
+    pages: Option<pages_channel::Sender<HandedPage>>,
+    holds_links: bool,
 }
 
 impl Setup {
-    fn new(crawl: Crawl, pages: Option<pages_channel::Sender<Page>>) -> Result<Self, CrawlError> {
+    fn new(
+        crawl: Crawl,
+        pages: Option<pages_channel::Sender<HandedPage>>,
+    ) -> Result<Self, CrawlError> {
         Self::seeded(crawl, pages, None)
     }
 
     /// The same; the keys of a new folder have this seed, if there is one.
     fn seeded(
         crawl: Crawl,
-        pages: Option<pages_channel::Sender<Page>>,
+        pages: Option<pages_channel::Sender<HandedPage>>,
         seed: Option<u64>,
     ) -> Result<Self, CrawlError> {
         let config = crawl.config;
@@ -392,6 +411,7 @@ impl Setup {
             extractor,
             logs: crawl.logs,
             known: crawl.known,
+            holds_links: crawl.holds_links,
             observer: crawl.observer,
             pages,
         })
@@ -460,6 +480,7 @@ impl Setup {
             witness: None,
             observer: self.observer,
             pages: self.pages,
+            holds_links: self.holds_links,
             inbox,
             outbox,
         };

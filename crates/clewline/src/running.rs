@@ -8,13 +8,14 @@ use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use clewline_core::frontier::JobId;
 use clewline_core::url::CrawlUrl;
 use futures_util::Stream;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::control::Control;
 use crate::crawl::CrawlError;
-use crate::engine::EngineError;
+use crate::engine::{EngineError, HandedPage, LinkWord};
 use crate::folder::EmptyFolder;
 use crate::page::Page;
 use crate::report::Report;
@@ -75,7 +76,9 @@ impl Running {
 /// The pages of a crawl, as they come: a [`Stream`]. Dropping it stops the crawl.
 #[derive(Debug)]
 pub struct Pages {
-    pub(crate) receiver: mpsc::Receiver<Page>,
+    pub(crate) receiver: mpsc::Receiver<HandedPage>,
+    /// The page whose reader's turn it is, if links are held, and what it says of them.
+    pub(crate) turn: Option<(JobId, LinkWord)>,
     pub(crate) handle: Option<Running>,
 }
 
@@ -86,13 +89,33 @@ impl Pages {
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Page>> {
-        let page = self.receiver.poll_recv(context);
-        if page.is_ready()
+        self.end_turn();
+        let taken = self.receiver.poll_recv(context);
+        if taken.is_ready()
             && let Some(running) = &self.handle
         {
             running.control.taken();
         }
-        page
+        taken.map(|taken| {
+            let (page, job) = taken?;
+            self.turn = job.map(|job| (job, LinkWord::Follow));
+            Some(page)
+        })
+    }
+
+    /// Does not follow the links of the page that came last, in a crawl that
+    /// [holds links](crate::Crawl::hold_links); whether that was still possible.
+    pub fn skip_links(&mut self) -> bool {
+        self.turn
+            .as_mut()
+            .map(|(_, word)| *word = LinkWord::Skip)
+            .is_some()
+    }
+
+    fn end_turn(&mut self) {
+        if let (Some((job, word)), Some(running)) = (self.turn.take(), &self.handle) {
+            running.control.read(job, word);
+        }
     }
 
     /// A handle to steer it with.
@@ -102,6 +125,7 @@ impl Pages {
 
     /// Stops taking pages, ends the crawl if it still runs, and reports.
     pub async fn finish(mut self) -> Result<Summary, CrawlError> {
+        self.end_turn();
         self.receiver.close();
         let running = self.handle.take().expect("only finishing takes the handle");
         running.control.stop(Duration::ZERO);
@@ -119,6 +143,7 @@ impl Stream for Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
+        self.end_turn();
         if let Some(running) = &self.handle {
             running.control.stop(Duration::ZERO);
         }

@@ -16,13 +16,13 @@ use clewline_job::report::{Broken, Report, StoppedBy, figures};
 
 use crate::exit::ExitStatus;
 use crate::message::shown;
-use crate::{resolve, shell};
+use crate::{ARGUMENTS, resolve, shell};
 
 /// A crawl that could not start: how the command ends, and what to do.
 pub(crate) fn on_refusal(error: &CrawlError) -> (ExitStatus, Vec<String>) {
     let (status, hint) = match error {
         CrawlError::Folder(FolderError::Finished(folder)) => {
-            let arguments: Vec<String> = std::env::args().skip(1).collect();
+            let arguments = given_arguments();
             let again = to_update(folder).map(|flags| shell::update_command(&arguments, &flags));
             let mut hints: Vec<String> = again
                 .map(|command| format!("to bring it up to date: {command}"))
@@ -70,6 +70,13 @@ pub(crate) fn on_refusal(error: &CrawlError) -> (ExitStatus, Vec<String>) {
         _ => return (ExitStatus::Usage, Vec::new()),
     };
     (status, vec![hint.to_owned()])
+}
+
+/// What the command was called with, to be said again.
+fn given_arguments() -> Vec<String> {
+    let given = ARGUMENTS.get().map(Vec::as_slice).unwrap_or_default();
+    let shown = given.iter().map(|argument| argument.to_string_lossy());
+    shown.map(std::borrow::Cow::into_owned).collect()
 }
 
 /// What is missing of a path: its outermost folder that is not there.

@@ -22,6 +22,7 @@ use crate::paper::{self, Gathered};
 use crate::progress::{LatestSnapshot, ProgressDisplay};
 use crate::resolve::{CommandOptions, FailOn, ResolvedSettings, Talk};
 use crate::stop::Stop;
+use crate::stream::RecordStream;
 use crate::views;
 
 /// Crawls, reports, and says how it ended.
@@ -43,8 +44,9 @@ pub(crate) fn crawl(
         }
     }
     let kept = Gathered::for_list(options, &config);
+    let stream = RecordStream::for_options(options);
     let output = config.output.clone();
-    match (watched(&config, options, &kept, door)?, door) {
+    match (watched(&config, options, (&kept, &stream), door)?, door) {
         (Ok((ended, _)), Some(door)) => {
             let folder = ended.report.facts.folder.as_deref();
             if let Some(Err(error)) = folder.map(|folder| door.upload_end(folder)) {
@@ -60,6 +62,14 @@ pub(crate) fn crawl(
                 ended.report.facts.folder = None;
             }
             let status = finish(&ended, options, kept, &speaker)?;
+            let was_closed = stream
+                .was_closed()
+                .context("the records cannot be printed")?;
+            let status = if was_closed && status == ExitStatus::Interrupted {
+                ExitStatus::Done
+            } else {
+                status
+            };
             let fed = feeder.and_then(Feeder::finish);
             if let Some(empty) = empty {
                 empty.remove()?;
@@ -100,7 +110,7 @@ type Watched = (Summary, Option<Feeder>);
 fn watched(
     config: &Config,
     options: CommandOptions,
-    kept: &Gathered,
+    (kept, stream): (&Gathered, &RecordStream),
     door: Option<&FleetDoor>,
 ) -> Result<Result<Watched, CrawlError>, Failure> {
     let stop = Stop::prepare()?;
@@ -110,15 +120,20 @@ fn watched(
     let begin = || -> Result<Result<Running, CrawlError>, Failure> {
         let (board, voice) = (board.clone(), progress.voice());
         let mut event_printer = EventPrinter::new(board, voice, options.talk, config);
-        let kept = kept.clone();
+        let (kept, lines) = (kept.clone(), stream.clone());
         let mut crawl = Crawl::from_config(config.clone()).observe(move |event| {
             kept.take(&event);
+            lines.take(&event);
             event_printer.tell(&event);
         });
         if let Some(door) = door {
             crawl = crawl.fleet(door.place()?);
         }
-        Ok(crawl.run())
+        let running = crawl.run();
+        if let Ok(running) = &running {
+            stream.steer(running.control());
+        }
+        Ok(running)
     };
     let mut running = match begin()? {
         Ok(running) => running,
@@ -212,6 +227,9 @@ fn stopping() -> String {
 
 /// Whoever closed the pipe has read enough; what the crawl came to counts all the same.
 fn print(ended: &Summary, options: CommandOptions, kept: Gathered) -> io::Result<()> {
+    if options.stream.is_some() {
+        return Ok(());
+    }
     match paper::print(&ended.report, options, kept) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,

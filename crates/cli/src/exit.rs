@@ -1,7 +1,5 @@
 //! How the command ends.
 
-use std::process::ExitCode;
-
 /// The exit codes, all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
@@ -26,11 +24,5 @@ impl ExitStatus {
             Self::Stuck => 3,
             Self::Interrupted => 130,
         }
-    }
-}
-
-impl From<ExitStatus> for ExitCode {
-    fn from(status: ExitStatus) -> Self {
-        Self::from(status.code())
     }
 }

@@ -6,6 +6,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stderr};
+use std::sync::OnceLock;
+
+use serde_json::json;
 
 use crate::settings::problem::Problem;
 
@@ -43,6 +46,37 @@ impl Colour {
     }
 }
 
+/// The form of what goes to stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum LogForm {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// The form that the process writes; the first who chooses decides, and flags are read first.
+static LOG_FORM: OnceLock<LogForm> = OnceLock::new();
+
+/// Decides the form of stderr for the whole process.
+pub(crate) fn choose_log_form(form: LogForm) {
+    LOG_FORM.set(form).ok();
+}
+
+/// The form that was chosen.
+pub(crate) fn log_form() -> LogForm {
+    LOG_FORM.get().copied().unwrap_or_default()
+}
+
+/// A line of text, as the form has it; `level` says what it is.
+pub(crate) fn log_line(level: &str, text: &str) -> String {
+    match log_form() {
+        LogForm::Text => shown(text).into_owned(),
+        LogForm::Json => json!({ "level": level, "message": text }).to_string(),
+    }
+}
+
 /// Prints errors and hints to stderr.
 pub(crate) struct Speaker {
     in_colour: bool,
@@ -58,6 +92,9 @@ impl Speaker {
     /// An error with its causes and, after a blank line, what may help.
     pub(crate) fn error(&self, error: &anyhow::Error, hints: &[String]) {
         let message = with_causes(error);
+        if log_form() == LogForm::Json {
+            return self.say_json(&message, hints);
+        }
         self.say(&format!(
             "{} {}\n",
             self.label("error:", RED),
@@ -68,6 +105,13 @@ impl Speaker {
 
     /// All that is wrong with the settings.
     pub(crate) fn problems(&self, problems: &[Problem]) {
+        if log_form() == LogForm::Json {
+            for problem in problems {
+                let hints: Vec<String> = problem.hint.iter().cloned().collect();
+                self.say_json(&problem.to_string(), &hints);
+            }
+            return;
+        }
         let mut text = String::new();
         for problem in problems.iter().take(MOST_PROBLEMS) {
             let _ = writeln!(text, "{} {problem}", self.label("error:", RED));
@@ -105,6 +149,11 @@ impl Speaker {
         self.say(&(note(text, self.in_colour) + "\n"));
     }
 
+    fn say_json(&self, message: &str, hints: &[String]) {
+        let line = json!({ "level": "error", "message": message, "hints": hints });
+        self.say(&format!("{line}\n"));
+    }
+
     fn label(&self, label: &str, colour: &str) -> String {
         painted(label, colour, self.in_colour)
     }
@@ -121,7 +170,10 @@ impl Speaker {
 
 /// The look of a note, for whoever prints it.
 pub(crate) fn note(text: &str, in_colour: bool) -> String {
-    format!("{} {}", painted("note:", CYAN, in_colour), shown(text))
+    match log_form() {
+        LogForm::Text => format!("{} {}", painted("note:", CYAN, in_colour), shown(text)),
+        LogForm::Json => log_line("note", text),
+    }
 }
 
 fn painted(label: &str, colour: &str, in_colour: bool) -> String {
@@ -133,7 +185,7 @@ fn painted(label: &str, colour: &str, in_colour: bool) -> String {
 }
 
 /// An error and its causes; a cause that the message tells already is not told again.
-fn with_causes(error: &anyhow::Error) -> String {
+pub(crate) fn with_causes(error: &anyhow::Error) -> String {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !message.ends_with(&cause) {

@@ -14,14 +14,14 @@ use std::fmt;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use clewline_core::frontier::HostSummary;
+use clewline_core::frontier::{HostSummary, JobId};
 use clewline_core::url::CrawlUrl;
 pub(crate) use clewline_job::why::RobotsSaying;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::config::{Config, ConfigProblem};
-use crate::engine::Message;
+use crate::config::{Config, ConfigProblem, Root};
+use crate::engine::{LinkWord, Message};
 use crate::status::Status;
 
 /// How long an answer may take; the engine may be in the middle of a commit.
@@ -139,6 +139,7 @@ pub(crate) enum Asked {
     Pause,
     GoOn,
     Change(Change, Sender<Result<(), ControlError>>),
+    Add(Box<Root>, Sender<Result<bool, ControlError>>),
 }
 
 /// What a crawl knows of a URL that may have no record yet.
@@ -188,6 +189,18 @@ impl Control {
         self.ask(|reply| Asked::Change(change, reply))?
     }
 
+    /// One more URL to crawl from, as people type it: it counts as a root, and its host belongs to the
+    /// scope from now on. Whether it was new; one that is refused is an error that says why. A job that
+    /// is resumed knows the URL, and its configuration does not name it.
+    pub fn add(&self, root: &str) -> Result<bool, ControlError> {
+        let refused = |problem: String| {
+            let setting = "url";
+            ControlError::Refused(vec![ConfigProblem { setting, problem }])
+        };
+        let root = Root::parse(root).map_err(|error| refused(error.to_string()))?;
+        self.ask(|reply| Asked::Add(Box::new(root), reply))?
+    }
+
     /// How the crawl stands. Waits for the engine's next turn: not for asynchronous code.
     pub fn status(&self) -> Result<Status, ControlError> {
         self.ask(Asked::Status)
@@ -199,6 +212,10 @@ impl Control {
 
     pub(crate) fn taken(&self) {
         self.tell(Message::Taken);
+    }
+
+    pub(crate) fn read(&self, job: JobId, word: LinkWord) {
+        self.tell(Message::Read(job, word));
     }
 
     fn tell(&self, message: Message) {

@@ -17,6 +17,7 @@ use tokio::sync::mpsc as pages_channel;
 
 use super::{Crawl, CrawlError, Setup, begin as begin_engine};
 use crate::config::{Config, ConfigProblem};
+use crate::engine::HandedPage;
 use crate::engine::{EngineError, Parts, state};
 use crate::fleet::{
     Asker, BatchesFile, Committer, DriverParts, FleetDriver, FleetLease, FleetOrder, JournalStore,
@@ -26,7 +27,6 @@ use crate::folder::{JobFolder, io_at, new_seed};
 use crate::job;
 use crate::log::Offset;
 use crate::memory::MemoryPlan;
-use crate::page::Page;
 use crate::running::Running;
 use crate::store::DiskStore;
 
@@ -39,7 +39,7 @@ const UPLOADED_BATCH_TIME: Duration = Duration::from_secs(5);
 pub(super) fn begin(
     mut crawl: Crawl,
     mut place: FleetPlace,
-    pages: Option<pages_channel::Sender<Page>>,
+    pages: Option<pages_channel::Sender<HandedPage>>,
 ) -> Result<Running, CrawlError> {
     let worker = new_seed() >> 1;
     crawl.config.output.folder = Some(worker_folder(&crawl.config, worker)?);

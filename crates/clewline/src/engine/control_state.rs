@@ -7,11 +7,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clewline_core::frontier::{FrontierSummary, Hold, Moment, Origin, Site, Store};
+use clewline_core::frontier::{Admission, FrontierSummary, Hold, Moment, Origin, Site, Store};
 use clewline_core::key::HostId;
 use clewline_core::url::CrawlUrl;
 
 use super::{Engine, EngineError, Event, Progress, Room, state};
+use crate::config::{ConfigProblem, Root};
 use crate::control::{Asked, Change, ControlError, RobotsSaying, Sight};
 use crate::descriptors;
 use crate::folder::JobFolder;
@@ -81,8 +82,35 @@ impl<S: Store> Engine<S> {
                 let changed = self.change(change)?;
                 reply.send(changed).ok();
             }
+            Asked::Add(root, reply) => {
+                let added = self.add(*root)?;
+                reply.send(added).ok();
+            }
         }
         Ok(())
+    }
+
+    /// Lets one more root in; whether it was new.
+    fn add(&mut self, root: Root) -> Result<Result<bool, ControlError>, EngineError> {
+        let refused = |why: &str| {
+            let problem = format!("{} is not crawled: {why}", root.url);
+            let setting = "url";
+            Err(ControlError::Refused(vec![ConfigProblem {
+                setting,
+                problem,
+            }]))
+        };
+        if self.member.is_some() {
+            return Ok(refused("`clewline fleet` adds roots to a fleet"));
+        }
+        let url = root.url.clone();
+        let now = self.clock.now();
+        let admitted = self.frontier.admit_root(url, root.guessed_scheme, now);
+        Ok(match admitted.map_err(state)? {
+            Admission::Accepted | Admission::Sent => Ok(true),
+            Admission::Known => Ok(false),
+            Admission::Refused(reason) => refused(reason.about()),
+        })
     }
 
     pub(super) fn pause(&mut self, paused: bool) {

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::sync::mpsc::error::TrySendError;
 
 use super::memory_budget::Share;
-use crate::page::Page;
+use super::turns::HandedPage;
 
 /// Whether somebody still wants pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +21,12 @@ pub(super) enum Reader {
 /// The way to the reader; without one there is nothing to deliver.
 #[derive(Debug)]
 pub(super) struct Delivery {
-    reader: Option<Sender<Page>>,
-    waiting: VecDeque<(Page, Option<Share>)>,
+    reader: Option<Sender<HandedPage>>,
+    waiting: VecDeque<(HandedPage, Option<Share>)>,
 }
 
 impl Delivery {
-    pub(super) const fn new(reader: Option<Sender<Page>>) -> Self {
+    pub(super) const fn new(reader: Option<Sender<HandedPage>>) -> Self {
         Self {
             reader,
             waiting: VecDeque::new(),
@@ -39,7 +39,7 @@ impl Delivery {
     }
 
     /// Takes a page over and passes on as much as the reader has room for.
-    pub(super) fn offer(&mut self, page: Page, share: Option<Share>) -> Reader {
+    pub(super) fn offer(&mut self, page: HandedPage, share: Option<Share>) -> Reader {
         self.waiting.push_back((page, share));
         self.pass_on()
     }

@@ -14,6 +14,7 @@ mod disk;
 mod ending;
 mod entries;
 mod exchanges;
+mod finishing;
 mod fleet_turn;
 mod log_writer;
 mod look;
@@ -25,6 +26,7 @@ pub(crate) mod runner;
 mod suspend_detector;
 mod task;
 mod task_pool;
+mod turns;
 
 use std::io;
 use std::sync::Arc;
@@ -33,10 +35,8 @@ use std::time::Duration;
 
 use clewline_core::cookies::CookieJar;
 use clewline_core::frontier::{
-    End, Ending, Excuse, FetchJob, Finished, Frontier, JobId, Moment, Next, Note, Settled, Store,
-    Work,
+    End, Ending, Excuse, FetchJob, Frontier, JobId, Moment, Next, Note, Settled, Store, Work,
 };
-use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
 use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
@@ -53,9 +53,7 @@ use crate::fleet::{FleetLease, FleetWord, Membership};
 use crate::folder::JobFolder;
 use crate::leases::LeaseBoard;
 use crate::log::Log;
-use crate::page::Page;
 use crate::previous::PreviousCrawl;
-use crate::record::{OutcomeKind, Record};
 use crate::report::{RunFacts, StoppedBy, Tally};
 use crate::store::StoreError;
 use crate::trusted::{Trusted, Way};
@@ -86,6 +84,8 @@ use runner::{JobRunner, Pausing, RequestExtras};
 use suspend_detector::SuspendDetector;
 use task::TaskContext;
 use task_pool::{Readiness, TaskPool};
+use turns::Turns;
+pub(crate) use turns::{HandedPage, LinkWord};
 
 /// How often progress is told.
 const PROGRESS_TIME: Duration = Duration::from_millis(100);
@@ -143,6 +143,8 @@ pub(crate) enum Message {
     Stop(Duration),
     /// The user of the library took a page.
     Taken,
+    /// The user of the library is done with a page that waited for that.
+    Read(JobId, LinkWord),
     /// Somebody asks, or orders.
     Asked(Asked),
     /// From those who share the crawl.
@@ -168,7 +170,9 @@ pub(crate) struct Parts<S> {
     pub(crate) folder: Option<Arc<JobFolder>>,
     pub(crate) witness: Option<Witness>,
     pub(crate) observer: Observer,
-    pub(crate) pages: Option<pages_channel::Sender<Page>>,
+    pub(crate) pages: Option<pages_channel::Sender<HandedPage>>,
+    /// Whether a page is settled only after its reader's turn.
+    pub(crate) holds_links: bool,
     pub(crate) inbox: Receiver<Message>,
     pub(crate) outbox: Sender<Message>,
 }
@@ -211,6 +215,7 @@ pub(crate) struct Engine<S> {
     batch_since: Moment,
     batch_links: usize,
     delivery: Delivery,
+    turns: Turns,
     room: Room,
     stop_at: Option<Moment>,
     observer: Observer,
@@ -232,6 +237,7 @@ pub(crate) struct Engine<S> {
 impl<S: Store> Engine<S> {
     pub(crate) fn new(parts: Parts<S>) -> Result<Self, EngineError> {
         let config = parts.config;
+        let is_member = parts.member.is_some();
         let completions = Arc::new(CompletionQueue::new(parts.outbox.clone()));
         let politeness = &parts.frontier.rules().host.politeness;
         let pausing = Pausing::by(politeness);
@@ -251,7 +257,7 @@ impl<S: Store> Engine<S> {
         };
         let room = Room::new(descriptors::room_for(config.limits.concurrency as usize));
         let mut task_pool = TaskPool::start(context, &completions).map_err(EngineError::Start)?;
-        if parts.member.is_some() {
+        if is_member {
             task_pool.allow_aborts();
         }
         Ok(Self {
@@ -271,6 +277,7 @@ impl<S: Store> Engine<S> {
             batch_since: Moment::ZERO,
             batch_links: 0,
             delivery: Delivery::new(parts.pages),
+            turns: Turns::new(parts.holds_links && !is_member),
             room,
             stop_at: None,
             observer: parts.observer,
@@ -321,6 +328,9 @@ impl<S: Store> Engine<S> {
             }
             let now = self.clock.now();
             self.watch_disk(now);
+            if self.stop_at.is_some() {
+                self.end_turns()?;
+            }
             self.hand_batch_over(now, BATCH_SIZE)?;
             if self
                 .stop_at
@@ -402,6 +412,7 @@ impl<S: Store> Engine<S> {
                 let reader = self.delivery.pass_on();
                 self.mind(reader);
             }
+            Message::Read(job, word) => self.end_turn(job, word)?,
             Message::Asked(asked) => self.answer(asked)?,
             Message::Fleet(word) => {
                 if let Some(member) = &mut self.member {
@@ -469,17 +480,25 @@ impl<S: Store> Engine<S> {
             }
             _ => {}
         }
+        let Some(mut result) = self.shown_first(result) else {
+            return Ok(());
+        };
         let job = result.settlement.job;
         let settled = self.frontier.settle(&mut result.settlement, now);
         match settled.map_err(state)? {
             Settled::Done(finished) => self.finished(*finished, Some(result)),
             _ => self.exchanges.add(result.exchange),
         }
+        self.settled(job);
+        Ok(())
+    }
+
+    /// What follows the settlement of any job.
+    fn settled(&mut self, job: JobId) {
         if let Some(board) = &mut self.leases {
             board.give_back(job);
         }
         self.tell_notes();
-        Ok(())
     }
 
     fn keep_cookies(&mut self, result: &JobResult) -> bool {
@@ -492,63 +511,6 @@ impl<S: Store> Engine<S> {
             member.cookies_changed(url);
         }
         keep_cookies(&mut self.cookies, url, set.iter().map(Vec::as_slice)) > 0
-    }
-
-    /// A URL reached its end, by a job or without one: its record goes into the open batch.
-    fn finished(&mut self, finished: Finished, result: Option<JobResult>) {
-        let is_root = finished.entry.root;
-        let (entry, whole, share) = match result {
-            Some(mut result) => {
-                let (whole, share) = (result.whole.take(), result.share.take());
-                (entries::entry(finished, result), whole, share)
-            }
-            None => (entries::unasked(finished), None, None),
-        };
-        self.watch_roots(&entry.record, is_root);
-        if let Some(member) = &mut self.member {
-            member.finished(&entry.record);
-        }
-        if let Some(whole) = whole
-            && entry.record.outcome == OutcomeKind::Fetched
-        {
-            let page = Page {
-                record: entry.record.clone(),
-                headers: whole.headers,
-                body: whole.body,
-                links: whole.links,
-            };
-            let reader = self.delivery.offer(page, share);
-            self.mind(reader);
-        }
-        self.batch_links += entry.links.len();
-        self.batch.push(entry);
-    }
-
-    /// A crawl did its work once a page was fetched: a root, the end of a root's redirects, or
-    /// what a sitemap named. Until then it gathers why its roots were not.
-    fn watch_roots(&mut self, record: &Record, is_root: bool) {
-        let is_error = record.status.is_none_or(|status| status >= 400);
-        let is_fetched = match record.outcome {
-            OutcomeKind::Fetched | OutcomeKind::Unmodified => {
-                record.kind != LinkKind::SitemapFile && !is_error
-            }
-            // It was there, but is of a kind that is not wanted.
-            OutcomeKind::Skipped => is_root && !is_error,
-            OutcomeKind::Redirected | OutcomeKind::Failed => false,
-        };
-        let leads_on = record.outcome == OutcomeKind::Redirected && record.error.is_none();
-        if is_fetched {
-            self.any_page_fetched = true;
-            self.failed_roots = Vec::new();
-        } else if is_root && !leads_on && !self.any_page_fetched {
-            let why = record.error.clone().unwrap_or_default();
-            let why = match record.status {
-                Some(status) if why.is_empty() => format!("the server answered {status}"),
-                Some(status) => format!("the server answered {status}: {why}"),
-                None => why,
-            };
-            self.failed_roots.push((record.url.clone(), why));
-        }
     }
 
     /// Where nobody wants pages any more, the crawl ends as if stopped.

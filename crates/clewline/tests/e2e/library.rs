@@ -221,3 +221,80 @@ fn what_makes_no_sense_is_refused_before_anything_is_asked() {
     }
     assert!(web.log().is_empty());
 }
+
+#[tokio::test]
+async fn the_reader_decides_about_links_and_adds_urls() {
+    let site = Site::new()
+        .page("/", Page::html(links(["/follow", "/skip"])))
+        .page("/follow", Page::html(links(["/follow/below"])))
+        .page("/follow/below", Page::html("end"))
+        .page("/skip", Page::html(links(["/skip/below"])))
+        .page("/skip/below", Page::html("nobody comes here"))
+        .page("/added", Page::html(links(["/added/below"])))
+        .page("/added/below", Page::html("end"));
+    let web = Web::new().site("a.test", site).start();
+    let mut pages = crawl_of(&web, "a.test/").hold_links().start().unwrap();
+    let added = web.url("a.test", "/added");
+    let (mut seen, mut last) = (Vec::new(), None);
+    while let Some(page) = pages.next().await {
+        let place = place_of(page.url());
+        if place == "a.test/skip" {
+            assert!(pages.skip_links());
+        }
+        seen.push(place);
+        // Three pages are all that the roots lead to: here the crawl waits for its reader only.
+        if seen.len() == 4 {
+            let control = pages.control().unwrap();
+            let new = tokio::task::spawn_blocking({
+                let added = added.clone();
+                move || {
+                    (
+                        control.add(&added),
+                        control.add(&added),
+                        control.add("mailto:x"),
+                    )
+                }
+            });
+            let (first, second, third) = new.await.unwrap();
+            assert_eq!((first, second), (Ok(true), Ok(false)));
+            assert!(third.is_err());
+        }
+        last = Some(page);
+    }
+    seen.sort();
+    let expected = ["", "added", "added/below", "follow", "follow/below", "skip"];
+    assert_eq!(seen, expected.map(|path| format!("a.test/{path}")));
+    assert!(!pages.skip_links(), "no page is with its reader any more");
+    assert_eq!(last.unwrap().record.tries, 1);
+    let summary = pages.finish().await.unwrap();
+    check_totals(&summary);
+    assert_eq!(summary.report.facts.stopped_by, StoppedBy::Finished);
+}
+
+#[tokio::test]
+async fn pages_that_were_held_count_when_the_reader_goes() {
+    let mut site = Site::new().page("/", Page::html(numbered_links("/", 8)));
+    for number in 0..8 {
+        site = site.page(&format!("/{number}"), Page::html("x"));
+    }
+    let web = Web::new().site("a.test", site).start();
+    let folder = tempfile::tempdir().unwrap();
+    let job = folder.path().join("a.crawl");
+    let crawl = || crawl_of(&web, "a.test/").hold_links().folder(&job);
+    let mut pages = crawl().start().unwrap();
+    pages.next().await.unwrap();
+    let summary = pages.finish().await.unwrap();
+    check_totals(&summary);
+    assert_eq!(summary.report.tally.done, 1);
+    assert_eq!(
+        summary.report.facts.todo, 8,
+        "its links are known to the next run"
+    );
+    let mut pages = crawl().start().unwrap();
+    let mut count = 0;
+    while pages.next().await.is_some() {
+        count += 1;
+    }
+    assert_eq!(count, 8, "no page is lost and none comes twice");
+    check_totals(&pages.finish().await.unwrap());
+}

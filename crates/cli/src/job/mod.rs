@@ -96,7 +96,14 @@ fn open(named: Option<PathBuf>) -> Result<StoredJob, Failure> {
 
 /// Says why a job could not be looked at or spoken to.
 pub(crate) fn tell(error: JobError, colour: Colour) -> ExitStatus {
-    let (status, hint) = match &error {
+    let (status, hint) = help_with(&error);
+    Speaker::new(colour).error(&anyhow::Error::new(error), &[hint.to_owned()]);
+    status
+}
+
+/// How the command ends after such an error, and what helps.
+pub(crate) const fn help_with(error: &JobError) -> (ExitStatus, &'static str) {
+    match error {
         JobError::NoJob(_) => (ExitStatus::Usage, "a crawl makes one: clewline URL"),
         JobError::NotRunning(_) => (
             ExitStatus::Stuck,
@@ -112,7 +119,5 @@ pub(crate) fn tell(error: JobError, colour: Colour) -> ExitStatus {
             ExitStatus::Stuck,
             "the results in the folder can still be read",
         ),
-    };
-    Speaker::new(colour).error(&anyhow::Error::new(error), &[hint.to_owned()]);
-    status
+    }
 }

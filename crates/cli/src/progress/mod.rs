@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use self::draw::{Drawer, can_redraw};
 pub(crate) use self::passing::PassingLine;
-use crate::message::{self, shown};
+use crate::message::{self, LogForm, log_form, log_line};
 use crate::resolve::{CommandOptions, Talk};
 
 /// Five times a second looks alive and costs nothing.
@@ -81,7 +81,7 @@ impl ProgressDisplay {
         let is_terminal = stderr().is_terminal();
         let mode = match options.talk {
             Talk::Quiet => Mode::Silent,
-            _ if can_redraw() => Mode::Block,
+            _ if can_redraw() && log_form() == LogForm::Text => Mode::Block,
             _ => Mode::Lines,
         };
         let in_colour = options.colour.decide(is_terminal);
@@ -132,7 +132,7 @@ pub(crate) struct Voice {
 
 impl Voice {
     pub(crate) fn say(&self, line: &str) {
-        self.order(shown(line).into_owned());
+        self.order(log_line("info", line));
     }
 
     /// A line that helps but is no error.
@@ -186,6 +186,7 @@ fn run(board: &LatestSnapshot, orders: &Receiver<Order>, mode: Mode, in_colour: 
 fn draw_one(drawer: &mut Drawer<Stderr>, snapshot: &Snapshot, mode: Mode, in_colour: bool) {
     match mode {
         Mode::Silent => {}
+        Mode::Lines if log_form() == LogForm::Json => drawer.line(&render::json_line(snapshot)),
         Mode::Lines => drawer.line(&render::line(snapshot)),
         Mode::Block => {
             let (width, height) = draw::terminal();

@@ -97,6 +97,21 @@ fn time_left(share: f64, elapsed: Duration) -> Option<Duration> {
         .filter(|left| left.as_secs() > 0)
 }
 
+/// The same figures for programs.
+pub(super) fn json_line(snapshot: &Snapshot) -> String {
+    let line = serde_json::json!({
+        "level": "progress",
+        "message": line(snapshot),
+        "seconds": snapshot.elapsed.as_secs_f64(),
+        "done": snapshot.done,
+        "queued": snapshot.queued,
+        "in_flight": snapshot.in_flight,
+        "failed": snapshot.failed,
+        "pages_per_second": snapshot.pages_per_second,
+    });
+    line.to_string()
+}
+
 /// The same in one line, for logs.
 pub(super) fn line(snapshot: &Snapshot) -> String {
     let parts = [

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use clewline_job::config::{Config, FetchConfig, Reach};
 
 use self::roots::Roots;
-use crate::message::Colour;
+use crate::message::{Colour, LogForm};
 use crate::settings::binding::SettingValue;
 use crate::settings::file::FileSettings;
 use crate::settings::layer::{Layer, SettingOrigin};
@@ -36,11 +36,19 @@ pub(crate) struct ResolvedSettings {
 pub(crate) struct CommandOptions {
     pub(crate) list: bool,
     pub(crate) format: Format,
+    pub(crate) stream: Option<StreamForm>,
     pub(crate) fail_on: Option<FailOn>,
     pub(crate) talk: Talk,
     pub(crate) colour: Colour,
+    pub(crate) log_form: LogForm,
     /// Whether the folder goes away when the command ends; nothing leads there then.
     pub(crate) is_fleeting: bool,
+}
+
+/// The form of records that are printed while a crawl runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StreamForm {
+    Jsonl,
 }
 
 /// The form of the report.
@@ -176,6 +184,10 @@ fn rules(config: &Config, options: CommandOptions, layer: &Layer, problems: &mut
         let hint = "urls.jsonl in the job folder has every URL as JSON";
         let message = "is text, which contradicts --format json; keep one";
         refuse("list", message, Some(hint));
+    }
+    if options.stream.is_some() && (options.list || options.format == Format::Json) {
+        let message = "takes stdout for records, which contradicts --list and --format json";
+        refuse("stream", message, None);
     }
     let fetch = &config.fetch;
     let agent_tells = fetch

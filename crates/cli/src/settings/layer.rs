@@ -23,6 +23,8 @@ pub(crate) enum SettingOrigin {
     File { name: String, line: usize },
     /// The configuration of a job that goes on.
     Job,
+    /// A keyword of another language.
+    Keyword,
     /// A variable of the environment.
     Environment(&'static str),
     /// Nobody said anything.
@@ -35,6 +37,7 @@ impl SettingOrigin {
         match self {
             Self::File { name: file, line } => format!("{file}:{line}: {name}"),
             Self::Job => format!("job.toml: {name}"),
+            Self::Keyword => name.replace('-', "_"),
             _ if name == "url" => "URL".to_owned(),
             _ => format!("--{name}"),
         }
@@ -47,6 +50,7 @@ impl fmt::Display for SettingOrigin {
             Self::Flag => formatter.write_str("flag"),
             Self::File { name, line } => write!(formatter, "{name}:{line}"),
             Self::Job => formatter.write_str("job.toml"),
+            Self::Keyword => formatter.write_str("keyword"),
             Self::Environment(variable) => write!(formatter, "environment, {variable}"),
             Self::Default => formatter.write_str("default"),
         }

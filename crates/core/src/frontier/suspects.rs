@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::Frontier;
+use super::entry::QueueEntry;
 use super::flights::JobKind;
 use super::job::{JobId, Next};
 use super::pace::Moment;
@@ -81,8 +82,13 @@ impl<S: Store> Frontier<S> {
 
     /// The page that a job in flight is about.
     pub fn leased(&self, job: JobId) -> Option<Key> {
+        self.in_hand(job).map(|entry| entry.key)
+    }
+
+    /// The same, with all that is known of it.
+    pub fn in_hand(&self, job: JobId) -> Option<&QueueEntry> {
         match &self.flights.get(job)?.kind {
-            JobKind::Page(entry) => Some(entry.key),
+            JobKind::Page(entry) => Some(entry),
             JobKind::Resolve(_) | JobKind::Robots(_) => None,
         }
     }

@@ -96,7 +96,7 @@ impl Served {
         let server = HttpServer::bind(Archive::open(&[path]).unwrap(), config).unwrap();
         let server = server.with_guest(guest());
         let address = server.address();
-        thread::spawn(|| server.run());
+        std::thread::spawn(|| server.run());
         Self {
             address,
             _folder: folder,

@@ -3,8 +3,8 @@
 use clewline_job::config::{ArchiveConfig, Compression};
 
 use super::LARGEST_NUMBER;
-use crate::message::Colour;
-use crate::resolve::{FailOn, Format, Talk, folder};
+use crate::message::{Colour, LogForm};
+use crate::resolve::{FailOn, Format, StreamForm, Talk, folder};
 use crate::settings::Effective;
 use crate::settings::SettingMark::{NewCrawl, NotInInspect, OneRun, Usual, UsualInInspect};
 use crate::settings::binding::Binding;
@@ -17,6 +17,8 @@ const COMPRESSIONS: &[(&str, Compression)] = &[
     ("zstd", Compression::Zstd),
 ];
 const FORMATS: &[(&str, Format)] = &[("text", Format::Text), ("json", Format::Json)];
+const STREAMS: &[(&str, StreamForm)] = &[("jsonl", StreamForm::Jsonl)];
+const LOG_FORMS: &[(&str, LogForm)] = &[("text", LogForm::Text), ("json", LogForm::Json)];
 const FAIL_ON: &[(&str, FailOn)] = &[
     ("broken", FailOn::Broken),
     ("error", FailOn::Error),
@@ -72,6 +74,8 @@ settings! { pub(super) OUTPUT for Effective:
     "list" => switch(options.list).marked(&[Usual, OneRun]);
     /// How to print the report
     "format" "FORMAT" => choice(options.format, FORMATS).marked(&[Usual, OneRun]);
+    /// Print the record of each URL when it is done, as in urls.jsonl, and no report
+    "stream" "FORM" => choice(options.stream, STREAMS).unset("nothing").marked(&[Usual, OneRun]);
     /// Exit with 1 if links are broken, requests failed (error), or either (any)
     "fail-on" "WHAT" => choice(options.fail_on, FAIL_ON).unset("nothing").marked(&[Usual, OneRun]);
 }
@@ -85,6 +89,8 @@ settings! { pub(super) MESSAGES for Effective:
         .short('v').marked(&[Usual, UsualInInspect, OneRun]);
     /// When to use colour; auto obeys `NO_COLOR`
     "color" "WHEN" => choice(options.colour, COLOURS).marked(&[OneRun]);
+    /// How to write messages to stderr; json is one object per line
+    "log-format" "FORM" => choice(options.log_form, LOG_FORMS).marked(&[OneRun]);
 }
 
 fn no_output(bind: &mut Binding<'_>, to: &mut Effective) {
