@@ -327,7 +327,7 @@ fn moto() -> Option<PathBuf> {
 const PART: &str = "CLEWLINE_TEST_S3";
 
 /// Runs one of the parts below against a store at this address; answers what it said.
-fn part(name: &str, endpoint: String, authority: Option<&Path>) -> String {
+fn part(name: &str, endpoint: &str, authority: Option<&Path>) -> String {
     let mut command = Command::new(env::current_exe().unwrap());
     command
         .args(["--exact", name, "--nocapture"])
@@ -335,7 +335,7 @@ fn part(name: &str, endpoint: String, authority: Option<&Path>) -> String {
         .env("AWS_ACCESS_KEY_ID", "test")
         .env("AWS_SECRET_ACCESS_KEY", "a-secret-of-tests")
         .env("AWS_REGION", "us-east-1")
-        .env("AWS_ENDPOINT", &endpoint)
+        .env("AWS_ENDPOINT", endpoint)
         .env_remove("SSL_CERT_FILE");
     if endpoint.starts_with("http:") {
         command.env("AWS_ALLOW_HTTP", "true");
@@ -359,7 +359,7 @@ fn s3_gives_back_what_it_got() {
     let server = Server::start(&program, None);
     server.make_bucket("crawls", None);
     let endpoint = format!("http://127.0.0.1:{}", server.port);
-    let talk = part("the_part_that_speaks_s3", endpoint, None);
+    let talk = part("the_part_that_speaks_s3", &endpoint, None);
     assert!(talk.contains("spoke S3"), "{talk}");
 
     let folder = tempfile::tempdir().unwrap();
@@ -367,14 +367,10 @@ fn s3_gives_back_what_it_got() {
     let server = Server::start(&program, Some(&tls));
     server.make_bucket("crawls", Some(&tls));
     let endpoint = format!("https://127.0.0.1:{}", server.port);
-    let talk = part(
-        "the_part_that_speaks_s3",
-        endpoint.clone(),
-        Some(&tls.certificate),
-    );
+    let talk = part("the_part_that_speaks_s3", &endpoint, Some(&tls.certificate));
     assert!(talk.contains("spoke S3"), "{talk}");
     // Nobody vouches for this server but the file.
-    let talk = part("the_part_that_is_deceived", endpoint, None);
+    let talk = part("the_part_that_is_deceived", &endpoint, None);
     assert!(
         talk.contains("is not trusted") && talk.contains("SSL_CERT_FILE"),
         "{talk}"
@@ -419,7 +415,7 @@ fn a_store_that_does_not_answer_is_away() {
         .unwrap()
         .port();
     let endpoint = format!("http://127.0.0.1:{port}");
-    let talk = part("the_part_that_finds_nobody", endpoint, None);
+    let talk = part("the_part_that_finds_nobody", &endpoint, None);
     assert!(talk.contains("is away"), "{talk}");
 }
 
