@@ -87,7 +87,7 @@ impl JobFolder {
             Some(marker) if !marker.durable || config.output.in_memory => {
                 return Err(FolderError::Unfinished(path.into()));
             }
-            Some(marker) => return Self::take_up(path, config, &marker, lock),
+            Some(marker) => return Self::resume(path, config, &marker, lock),
             None => {}
         }
         Self::begin((path, new_seed()), config, lock, is_new)
@@ -116,7 +116,7 @@ impl JobFolder {
     }
 
     /// Goes on with an unfinished crawl, unless its scope became another one.
-    fn take_up(
+    fn resume(
         path: &Path,
         config: &Config,
         marker: &Marker,

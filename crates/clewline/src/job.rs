@@ -68,11 +68,11 @@ pub(crate) fn open(
 ) -> Result<OpenJob, CrawlError> {
     let plan = MemoryPlan::new(config.output.memory.0);
     rules.active_lanes = plan.active_lanes();
-    let taken_up = take_up(folder, config, rules.clone(), Trust::Checked);
-    match taken_up.map_err(|error| with_remedy(error, folder, config)) {
+    let resumed = resume(folder, config, rules.clone(), Trust::Checked);
+    match resumed.map_err(|error| with_remedy(error, folder, config)) {
         Err(error) if config.output.repair && asks_for_new_state(&error) => {
             let told = state::make_again(folder, config, &rules)?;
-            let mut job = take_up(folder, config, rules, Trust::Remade)?;
+            let mut job = resume(folder, config, rules, Trust::Remade)?;
             job.earlier.repaired.insert(0, told);
             Ok(job)
         }
@@ -120,7 +120,7 @@ const fn asks_for_new_state(error: &CrawlError) -> bool {
     )
 }
 
-fn take_up(
+fn resume(
     folder: &JobFolder,
     config: &Config,
     mut rules: Rules,

@@ -39,14 +39,14 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// How often a page was in hand at an unclean end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Strikes {
+struct CrashCount {
     /// Its answer had begun to arrive.
     reading: u8,
     /// It was only asked for.
     asked: u8,
 }
 
-impl Strikes {
+impl CrashCount {
     /// Three deaths while a page was read make it guilty, and the third happened while it was
     /// alone. That it was merely asked for weighs less: a request that waits does nothing that
     /// could kill, and many wait at any time.
@@ -64,7 +64,7 @@ impl Strikes {
 pub(crate) struct LeaseBoard {
     path: PathBuf,
     file: Arc<File>,
-    struck: HashMap<Key, Strikes>,
+    struck: HashMap<Key, CrashCount>,
     slots_at: u64,
     lent: KeyMap<u64, u32>,
     free: Vec<u32>,
@@ -186,13 +186,13 @@ fn slot_bytes(key: Option<Key>) -> [u8; SLOT] {
 
 /// The strikes of earlier runs, and one more for everything that stands on the board. What
 /// cannot be read is left out.
-fn strike(bytes: &[u8]) -> HashMap<Key, Strikes> {
+fn strike(bytes: &[u8]) -> HashMap<Key, CrashCount> {
     let mut struck = HashMap::new();
     let Some((rows, slots)) = parts(bytes) else {
         return struck;
     };
     for row in rows.chunks_exact(STRUCK) {
-        let strikes = Strikes {
+        let strikes = CrashCount {
             reading: row[16],
             asked: row[17],
         };
@@ -233,7 +233,7 @@ fn key_of(bytes: &[u8]) -> Key {
 
 /// Writes a board with strikes and nothing in hand, whole or not at all; answers where its
 /// slots begin.
-fn write_afresh(path: &Path, struck: &HashMap<Key, Strikes>) -> io::Result<(File, u64)> {
+fn write_afresh(path: &Path, struck: &HashMap<Key, CrashCount>) -> io::Result<(File, u64)> {
     let mut worst: Vec<_> = struck.iter().collect();
     worst.sort_unstable_by_key(|(key, strikes)| {
         (

@@ -230,6 +230,36 @@ mod tests {
         }
     }
 
+    /// The first and the last address of each range, and the neighbours of both.
+    const SPECIAL: &str = "
+        0.0.0.0 0.255.255.255 1.0.0.0 1.0.0.0
+        10.0.0.0 10.255.255.255 9.255.255.255 11.0.0.0
+        100.64.0.0 100.127.255.255 100.63.255.255 100.128.0.0
+        127.0.0.0 127.255.255.255 126.255.255.255 128.0.0.0
+        169.254.0.0 169.254.255.255 169.253.255.255 169.255.0.0
+        172.16.0.0 172.31.255.255 172.15.255.255 172.32.0.0
+        192.0.0.0 192.0.0.255 191.255.255.255 192.0.1.0
+        192.0.2.0 192.0.2.255 192.0.1.255 192.0.3.0
+        192.88.99.0 192.88.99.255 192.88.98.255 192.88.100.0
+        192.168.0.0 192.168.255.255 192.167.255.255 192.169.0.0
+        198.18.0.0 198.19.255.255 198.17.255.255 198.20.0.0
+        198.51.100.0 198.51.100.255 198.51.99.255 198.51.101.0
+        203.0.113.0 203.0.113.255 203.0.112.255 203.0.114.0
+        224.0.0.0 255.255.255.255 223.255.255.255 223.255.255.255";
+
+    #[test]
+    fn every_special_range_ends_where_its_registry_says() {
+        let is_public = |text: &str| is_public(text.parse().unwrap());
+        for line in SPECIAL.trim().lines() {
+            let found: Vec<bool> = line.split_whitespace().map(is_public).collect();
+            assert_eq!(found, [false, false, true, true], "{line}");
+        }
+        // A part of a range's number is not enough.
+        for text in ["193.88.99.1", "192.89.99.1", "100.0.0.1", "192.1.0.1"] {
+            assert!(is_public(text), "{text}");
+        }
+    }
+
     #[test]
     fn ranges() {
         let check = |range: &str, address: &str| {

@@ -58,7 +58,7 @@ impl Witness {
     }
 
     /// A batch is durable, and the logs end there. One that cannot be written is only older.
-    pub fn saw(&mut self, offsets: &[(&'static str, u64)]) {
+    pub fn record(&mut self, offsets: &[(&'static str, u64)]) {
         let statement = statement(offsets);
         debug_assert!(statement.len() <= PLACE, "too long for its place");
         self.file
@@ -156,7 +156,7 @@ mod tests {
         assert!(Testimony::read(place.path()).unwrap().unwrap().is_empty());
         let mut witness = Witness::open(place.path()).unwrap();
         for offsets in [&[("urls", 1_000), ("links", 20)][..], &[("urls", 1_200)]] {
-            witness.saw(offsets);
+            witness.record(offsets);
             let told = Testimony::read(place.path()).unwrap().unwrap();
             for (log, offset) in offsets {
                 assert_eq!(told.offset(log), *offset);
@@ -177,7 +177,7 @@ mod tests {
         let mut told_before = Testimony::default();
         for offsets in &commits {
             let before = look(&path).unwrap();
-            witness.saw(offsets);
+            witness.record(offsets);
             let after = look(&path).unwrap();
             let told_after = last(&after).unwrap();
             assert_eq!(told_after.offset("urls"), offsets[0].1);

@@ -55,7 +55,7 @@ impl KeyFilter {
 
     /// Brings the lines of keys near that will be asked for. Nothing waits for what it reads, so
     /// that the processor reads on while memory answers.
-    pub(crate) fn draw_near(&self, marks: impl Iterator<Item = u64>) {
+    pub(crate) fn prefetch(&self, marks: impl Iterator<Item = u64>) {
         let read = marks.fold(0, |read, mark| read ^ self.lines[self.line(mark)][0]);
         std::hint::black_box(read);
     }

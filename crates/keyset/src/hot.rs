@@ -75,7 +75,7 @@ impl HotKeys {
 
     /// Brings the lines of keys near that will be asked for. Nothing waits for what it reads, so
     /// that the processor reads on while memory answers.
-    pub(crate) fn draw_near(&self, keys: &[Key]) {
+    pub(crate) fn prefetch(&self, keys: &[Key]) {
         let last = self.lines.len() - 1;
         let read = keys.iter().fold(NOTHING, |read, key| {
             read ^ self.lines[mark(*key) as usize & last].0[0]

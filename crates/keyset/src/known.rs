@@ -104,7 +104,7 @@ impl KnownKeys {
     /// Looks up keys that will be asked for next, all at once.
     pub fn look_ahead(&mut self, keys: impl Iterator<Item = Key>) -> Result<(), KeysError> {
         let mut unknown: Vec<Key> = keys.collect();
-        self.hot.draw_near(&unknown);
+        self.hot.prefetch(&unknown);
         unknown.retain(|key| !self.remembers(*key));
         unknown.sort_unstable();
         unknown.dedup();

@@ -146,11 +146,11 @@ impl Run {
     ) -> io::Result<()> {
         let mut candidates: Vec<usize> = (0..asked.keys.len()).filter(|at| !known[*at]).collect();
         let marks = candidates.iter().map(|at| asked.marks[*at]);
-        self.filter.draw_near(marks);
+        self.filter.prefetch(marks);
         candidates.retain(|at| self.filter.may_have(asked.marks[*at]));
         let block_of = |at: usize| Some((self.index.block_of(asked.keys[at])?, at));
         let candidates: Vec<_> = candidates.into_iter().filter_map(block_of).collect();
-        self.draw_near(asked, &candidates, kept);
+        self.prefetch(asked, &candidates, kept);
         let mut buffer = [0; BLOCK];
         for neighbours in candidates.chunk_by(|(one, _), (other, _)| one == other) {
             let block = self.block(neighbours[0].0, &mut buffer, kept)?;
@@ -164,7 +164,7 @@ impl Run {
 
     /// Brings near what will be looked at of the blocks that are kept: the beginning of all, then
     /// the places of the keys.
-    fn draw_near(&self, asked: AskedKeys<'_>, wanted: &[(usize, usize)], kept: &KeptBlocks) {
+    fn prefetch(&self, asked: AskedKeys<'_>, wanted: &[(usize, usize)], kept: &KeptBlocks) {
         let blocks = || {
             let wanted = wanted.iter();
             wanted.filter_map(|(number, at)| Some((kept.peek(self.tag(*number))?, *at)))

@@ -4,6 +4,7 @@
 //! are made after the pages: without them every page weighs the same, so a crash between both
 //! leaves a sound index.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -71,7 +72,7 @@ pub fn update(job: &Path, tell: &mut dyn FnMut(IndexProgress)) -> Result<Updated
         if progress.seen.is_multiple_of(TELL_EVERY) {
             tell(progress);
         }
-        Onward::GoOn
+        ControlFlow::Continue(())
     })?;
     if Ranks::load(&folder).is_behind(job, growth(&archive)) {
         match Ranks::from_job(job)?.save(&folder) {
@@ -165,7 +166,7 @@ impl Borrowed {
             WriterResources::ALONE,
             &mut |progress| {
                 tell(progress);
-                Onward::GoOn
+                ControlFlow::Continue(())
             },
         )?;
         Ok(Self { folder })
@@ -207,9 +208,9 @@ pub fn feed(job: &Path, is_over: &AtomicBool) -> Result<Updated, SearchError> {
         WriterResources::BESIDE,
         &mut |_| {
             if is_over.load(Ordering::Relaxed) {
-                Onward::Stop
+                ControlFlow::Break(())
             } else {
-                Onward::GoOn
+                ControlFlow::Continue(())
             }
         },
     )
@@ -223,20 +224,13 @@ pub fn rebuild(job: &Path, tell: &mut dyn FnMut(IndexProgress)) -> Result<Update
     update(job, tell)
 }
 
-/// Whether indexing goes on after a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Onward {
-    GoOn,
-    /// What is done is committed, and the rest is left for another time.
-    Stop,
-}
-
-/// Goes on from where the index stands, or begins it. `tell` hears of every step.
+/// Goes on from where the index stands, or begins it. `tell` hears of every step; if it breaks off,
+/// what is done is committed, and the rest is left for another time.
 fn catch_up(
     archive: &CommittedArchive,
     folder: &Path,
     room: WriterResources,
-    tell: &mut dyn FnMut(IndexProgress) -> Onward,
+    tell: &mut dyn FnMut(IndexProgress) -> ControlFlow<()>,
 ) -> Result<Updated, SearchError> {
     let fits = |standing: &IndexCheckpoint| {
         archive.holds(&standing.file, Position::new(Offset(standing.position)))
@@ -264,7 +258,7 @@ fn go_on(
     archive: &CommittedArchive,
     mut writer: Writer,
     from: &IndexCheckpoint,
-    tell: &mut dyn FnMut(IndexProgress) -> Onward,
+    tell: &mut dyn FnMut(IndexProgress) -> ControlFlow<()>,
 ) -> Result<Updated, SearchError> {
     let mut done = Updated::default();
     let known = writer.finder();
@@ -274,8 +268,8 @@ fn go_on(
     let mut source = PageSource::new(archive, from_place, &known, &answers);
     let mut standing = from.clone();
     let mut due = FIRST_COMMIT;
-    let mut onward = Onward::GoOn;
-    while onward == Onward::GoOn {
+    let mut flow = ControlFlow::Continue(());
+    while flow.is_continue() {
         let Some(step) = source.next() else {
             // What follows the last step, such as a torn end, holds nothing.
             let end = archive.end().offset().0.max(standing.position);
@@ -286,7 +280,7 @@ fn go_on(
         apply(&mut writer, change, &mut done)?;
         standing = IndexCheckpoint::new(source.file_name(), position);
         let (seen, pages) = (done.seen, done.pages);
-        onward = tell(IndexProgress { seen, pages });
+        flow = tell(IndexProgress { seen, pages });
         if done.seen == due {
             writer.commit(&standing)?;
             due += due.min(COMMIT_EVERY);

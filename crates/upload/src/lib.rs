@@ -87,6 +87,12 @@ impl From<object_store::Error> for UploadError {
 
 /// Whether a certificate is behind an error, somewhere in the chain of its causes.
 fn distrusts(error: &(dyn std::error::Error + 'static)) -> bool {
-    std::iter::successors(Some(error), |error| error.source())
-        .any(|error| error.is::<dial::UntrustedStore>())
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.is::<dial::UntrustedStore>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }

@@ -29,7 +29,7 @@ impl<S: Store> Engine<S> {
         let open = self.open_records();
         // While the log writer is at work, what fills the memory is what it writes: to hand over the
         // little that came since would make it sync for that alone.
-        let pressed = self.log_writer.unwritten() == 0 && self.exchanges.press();
+        let pressed = self.log_writer.unwritten() == 0 && self.exchanges.is_filling();
         let due = now >= self.batch_since + BATCH_TIME || open >= size || pressed;
         if open == 0 || !due || !self.log_writer.has_room() {
             return Ok(());

@@ -28,7 +28,7 @@ impl Exchanges {
     }
 
     /// Whether so much waits that it should be written before its time.
-    pub(super) fn press(&self) -> bool {
+    pub(super) fn is_filling(&self) -> bool {
         self.spool.as_ref().is_some_and(|spool| spool.is_filling())
     }
 

@@ -241,7 +241,7 @@ impl WriterThread {
         (batch.commit)(&offsets)?;
         pass(Point::AfterCommit);
         if let Some(witness) = &mut self.witness {
-            witness.saw(&offsets);
+            witness.record(&offsets);
         }
         pass(Point::AfterWitness);
         Ok(offsets)

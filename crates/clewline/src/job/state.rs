@@ -115,7 +115,7 @@ pub(crate) fn make_of_records(draft: &MergeDraft<'_>) -> Result<(), CrawlError> 
     drop(replay);
     let witnessed = Witness::create(&state).and_then(|()| Witness::open(&state));
     let mut witness = witnessed.map_err(|source| io_at(&state, source))?;
-    witness.saw(&offsets);
+    witness.record(&offsets);
     Ok(())
 }
 

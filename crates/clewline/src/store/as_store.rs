@@ -258,7 +258,7 @@ impl Store for DiskStore {
             let Some(queue) = self.queues.get_mut(&host) else {
                 continue;
             };
-            if let Some(row) = queue.let_go(place) {
+            if let Some(row) = queue.release(place) {
                 self.rows.remove(&row);
             }
             self.forget_idle(host);

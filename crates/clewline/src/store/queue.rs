@@ -299,7 +299,7 @@ impl HostQueue {
 
     /// A row became durable: its entries need not be kept in memory. Answers the row if nobody
     /// has taken of it, so that nothing about it need be kept at all.
-    pub(super) fn let_go(&mut self, place: RowPosition) -> Option<u64> {
+    pub(super) fn release(&mut self, place: RowPosition) -> Option<u64> {
         let known = self.known.get_mut(&place)?;
         let is_begun = self
             .taken

@@ -51,6 +51,35 @@ fn check_refused(url: &str, set_cookie: &str, refusal: CookieRefusal) {
 }
 
 #[test]
+fn the_cookies_of_one_site_move_without_those_of_others() {
+    let mut jar = CookieJar::default();
+    for (url, cookie) in [
+        ("https://a.example/", "one=1"),
+        ("https://www.a.example/", "two=2; Domain=a.example"),
+        ("https://b.example/", "three=3"),
+    ] {
+        assert_eq!(store(&mut jar, url, cookie), Accepted);
+    }
+    let sent = |jar: &CookieJar, url: &str| jar.header(at(url), NOW).unwrap_or_default();
+    let only = jar.only_site("a.example");
+    assert_eq!(only.len(), 2);
+    assert_eq!(sent(&only, "https://a.example/"), "one=1; two=2");
+    assert_eq!(sent(&only, "https://b.example/"), "");
+    assert!(jar.only_site("nowhere.example").is_empty());
+
+    let mut other = CookieJar::default();
+    for (url, cookie) in [
+        ("https://a.example/", "old=0"),
+        ("https://b.example/", "kept=4"),
+    ] {
+        assert_eq!(store(&mut other, url, cookie), Accepted);
+    }
+    other.replace_site("a.example", &only);
+    assert_eq!(sent(&other, "https://a.example/"), "one=1; two=2");
+    assert_eq!(sent(&other, "https://b.example/"), "kept=4");
+}
+
+#[test]
 fn a_cookie_without_a_domain_is_for_its_host() {
     let elsewhere = &[
         "http://a.example.com/",

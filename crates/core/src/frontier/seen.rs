@@ -3,7 +3,7 @@
 //! Owns a table of whole keys in lines of four, each line as wide as one of the processor's
 //! cache. Where a key is looked for is one place in memory, known before anything was read: with
 //! millions of keys that is one wait for each in place of two, and waits for many keys go on side
-//! by side ([`SeenKeys::draw_near`]). It refuses to know what a key stands for. Invariants: a key
+//! by side ([`SeenKeys::prefetch`]). It refuses to know what a key stands for. Invariants: a key
 //! that was added is found, and no other; nothing is ever removed; lines fill from their front.
 //!
 //! Keys are seeded hashes, so nobody can aim at one line.
@@ -77,7 +77,7 @@ impl SeenKeys {
 
     /// Brings the lines of keys near that will be asked for. Nothing waits for what it reads, so
     /// that the processor reads on while memory answers.
-    pub(super) fn draw_near(&self, keys: impl Iterator<Item = Key>) {
+    pub(super) fn prefetch(&self, keys: impl Iterator<Item = Key>) {
         if self.lines.is_empty() {
             return;
         }
@@ -156,7 +156,7 @@ mod tests {
         let keys: Vec<Key> = (0..20_000_u128)
             .flat_map(|n| [key(n), key(n << 64), key(n << 64 | n), key(!n)])
             .collect();
-        seen.draw_near(keys.iter().copied());
+        seen.prefetch(keys.iter().copied());
         let mut known = std::collections::HashSet::new();
         for (at, one) in keys.iter().enumerate() {
             assert_eq!(seen.contains(*one), known.contains(one), "{at}");
@@ -164,7 +164,7 @@ mod tests {
             known.insert(*one);
             assert!(seen.contains(*one), "{at}");
         }
-        seen.draw_near(keys.iter().copied());
+        seen.prefetch(keys.iter().copied());
         assert!(keys.iter().all(|one| seen.contains(*one)));
         let strangers = (0..20_000_u128).map(|n| key(n << 64 | 0xffff_ffff));
         assert!(strangers.into_iter().all(|one| !seen.contains(one)));

@@ -281,7 +281,7 @@ impl Store for MemoryStore {
 
     fn look_ahead(&mut self, keys: impl Iterator<Item = Key>) -> Result<(), Infallible> {
         // Each key lies somewhere else in memory; whoever asks next finds it near.
-        self.seen.draw_near(keys);
+        self.seen.prefetch(keys);
         Ok(())
     }
 

@@ -81,11 +81,11 @@ impl Maker {
             match made {
                 Err(SearchError::Busy(_)) => {
                     // Its commits can be asked already.
-                    self.take_up().ok();
+                    self.show_index().ok();
                     thread::sleep(BETWEEN_LOOKS);
                 }
                 Ok(_) => {
-                    if let Err(error) = self.take_up() {
+                    if let Err(error) = self.show_index() {
                         fail(&self.state, &error);
                     }
                     return;
@@ -102,7 +102,7 @@ impl Maker {
         }
     }
 
-    fn take_up(&self) -> Result<(), SearchError> {
+    fn show_index(&self) -> Result<(), SearchError> {
         let index = Arc::new(Index::open(&self.job)?);
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = IndexState::Ready(index);
         Ok(())

@@ -144,6 +144,37 @@ fn a_connection_that_was_closed_in_between_is_replaced() {
 }
 
 #[test]
+fn a_request_that_meets_a_closed_connection_was_not_sent_and_is_sent_again() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let ((close, closing), (tell, closed)) = (channel::<()>(), channel());
+    let server = thread::spawn(move || {
+        for _ in 0..2 {
+            let mut wire = BufReader::new(listener.accept().unwrap().0);
+            request(&mut wire).unwrap();
+            wire.get_mut().write_all(OK.as_bytes()).unwrap();
+            closing.recv().unwrap();
+            drop(wire);
+            tell.send(()).unwrap();
+        }
+    });
+    let client = Client::new(&plain());
+    for _ in 0..2 {
+        assert_eq!(client.put(&url, b"x").unwrap(), "ok");
+        // The connection learns that its answer has ended, and waits.
+        client.runtime.block_on(async {
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+        });
+        // It is closed while nobody looks after it.
+        close.send(()).unwrap();
+        closed.recv().unwrap();
+    }
+    server.join().unwrap();
+}
+
+#[test]
 fn errors_say_whether_to_try_again() {
     let short = plain().with_timeout(Duration::from_millis(200));
     let partly = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart";
