@@ -75,7 +75,7 @@ impl<S: Store> Engine<S> {
                 self.no_room = false;
                 (self.observer)(Event::RoomAgain);
             }
-            Word::Failed(error) => return Err(EngineError::Write(error)),
+            Word::Failed(error) => return Err(EngineError::from_log_writer(error)),
         }
         Ok(())
     }

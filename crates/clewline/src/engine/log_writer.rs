@@ -83,6 +83,7 @@ impl LogWriter {
             witness,
             engine,
             give_up: Arc::clone(&give_up),
+            is_committing: false,
         };
         let thread = std::thread::Builder::new()
             .name("clewline-logs".into())
@@ -148,6 +149,8 @@ struct WriterThread {
     witness: Option<Witness>,
     engine: Sender<Message>,
     give_up: Arc<AtomicBool>,
+    /// The logs hold the whole batch, and its commit was asked for.
+    is_committing: bool,
 }
 
 impl WriterThread {
@@ -204,8 +207,14 @@ impl WriterThread {
                     });
                 }
                 Err(error) => {
+                    let lacks_room = lacks_room(error.as_ref());
+                    // A commit that failed for good may still count, in a fleet if its answer was
+                    // lost. Then its records must be there; if not, nobody reads them.
+                    if self.is_committing && !lacks_room {
+                        return Err(error);
+                    }
                     self.take_back()?;
-                    if !lacks_room(error.as_ref()) || self.give_up.load(Ordering::Relaxed) {
+                    if !lacks_room || self.give_up.load(Ordering::Relaxed) {
                         return Err(error);
                     }
                     if !std::mem::replace(&mut waited, true) {
@@ -222,6 +231,7 @@ impl WriterThread {
         batch: &mut Batch,
     ) -> Result<Vec<(&'static str, u64)>, Box<dyn Error + Send + Sync>> {
         pass(Point::BeforeAppend);
+        self.is_committing = false;
         for (index, log) in self.logs.iter_mut().enumerate() {
             if index == 1 {
                 pass(Point::BetweenAppends);
@@ -238,6 +248,7 @@ impl WriterThread {
             offsets.push((log.name(), log.sync()?.0));
         }
         pass(Point::AfterSync);
+        self.is_committing = true;
         (batch.commit)(&offsets)?;
         pass(Point::AfterCommit);
         if let Some(witness) = &mut self.witness {

@@ -49,7 +49,7 @@ use crate::entry::Entry;
 use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::{Fetcher, SlotDemand};
-use crate::fleet::{FleetLease, FleetWord, Membership};
+use crate::fleet::{CommitFailure, FleetLease, FleetWord, Membership};
 use crate::folder::JobFolder;
 use crate::leases::LeaseBoard;
 use crate::log::Log;
@@ -111,6 +111,16 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// What the log writer failed with. A member whose part in its fleet has ended hears of it by its
+    /// driver or here, whichever comes first.
+    fn from_log_writer(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
+        match error.downcast::<CommitFailure>().map(|failure| *failure) {
+            Ok(CommitFailure::Ended(why)) => Self::Fleet(why),
+            Ok(other) => Self::Write(other.into()),
+            Err(error) => Self::Write(error),
+        }
+    }
+
     /// Whether the state of the crawl is the trouble, and not the room for its results.
     pub fn is_about_state(&self) -> bool {
         match self {

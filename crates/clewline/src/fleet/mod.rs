@@ -31,7 +31,7 @@ use clewline_core::frontier::Moment;
 
 pub(crate) use asker::Asker;
 pub(crate) use batch::ShardMap;
-pub(crate) use committer::Committer;
+pub(crate) use committer::{CommitFailure, Committer};
 pub(crate) use driver::{DriverParts, FleetDriver, FleetOrder};
 pub(crate) use journal::JournalStore;
 pub(crate) use lease::FleetLease;

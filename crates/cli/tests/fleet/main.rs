@@ -173,6 +173,7 @@ impl Fleet {
     fn clewline(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clewline"));
         command.current_dir(self.place.path());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
             .args(arguments)
             .stdin(Stdio::null())
