@@ -141,13 +141,19 @@ fn as_root(arguments: &[&str]) -> Result<()> {
         bail!("there is no apt-get here");
     }
     say(&format!("apt-get {}", arguments.join(" ")));
-    let mut command = within(PACKAGE_SECONDS, Path::new("env"));
-    if !is_root()? {
-        command = within(PACKAGE_SECONDS, Path::new("sudo"));
-        command.args(["-n", "env"]);
-    }
+    let mut command = rooted(PACKAGE_SECONDS)?;
     command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet"]);
     quiet(command.args(arguments))
+}
+
+/// The program `env` as root, for words that follow; it ends by force after so many seconds.
+pub(crate) fn rooted(seconds: &str) -> Result<Command> {
+    if is_root()? {
+        return Ok(within(seconds, Path::new("env")));
+    }
+    let mut command = within(seconds, Path::new("sudo"));
+    command.args(["-n", "env"]);
+    Ok(command)
 }
 
 fn is_root() -> Result<bool> {
@@ -163,7 +169,7 @@ pub(crate) fn within(seconds: &str, program: &Path) -> Command {
 }
 
 /// Runs a command whose output is of interest only if it fails.
-fn quiet(command: &mut Command) -> Result<()> {
+pub(crate) fn quiet(command: &mut Command) -> Result<()> {
     let name = format!("{command:?}");
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("{name} does not start"))?;
