@@ -32,6 +32,16 @@ const SITE: [(&str, &str); 2] = [
     ),
 ];
 
+/// Crates that no registry gets.
+const UNPUBLISHED: [&str; 6] = [
+    "bench-client",
+    "fieldwork",
+    "ladder",
+    "mutate",
+    "terrarium",
+    "xtask",
+];
+
 /// The word that only the inner page has, and the name of that page.
 const WORD: (&str, &str) = ("quixotic", "inner.html");
 
@@ -49,7 +59,7 @@ struct Bench {
 /// A check: what it proves, and how.
 type Check = (&'static str, fn(&Bench) -> Result<()>);
 
-const CHECKS: [Check; 8] = [
+const CHECKS: [Check; 9] = [
     ("two runs give the same bytes", same_bytes),
     ("sums are right", right_sums),
     ("lintian is content", lintian),
@@ -61,6 +71,7 @@ const CHECKS: [Check; 8] = [
         installer::check,
     ),
     ("the deb installs into an empty Debian", debian_root::check),
+    ("crates can be published", crates),
 ];
 
 /// Makes packages of the binary that is tested, and checks them.
@@ -255,6 +266,26 @@ fn completions(bench: &Bench) -> Result<()> {
     command.args(["--norc", "-c", script, "bash"]).arg(&file);
     let words = said(&mut command)?;
     ensure!(words.trim() == "resume", "bash completes {words:?}");
+    Ok(())
+}
+
+/// Packages every crate below `crates/` as a registry would take it; the others are not for it.
+fn crates(bench: &Bench) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = tools::within(LONGEST, Path::new(&cargo));
+    command.current_dir(&bench.workspace.root);
+    command.args(["package", "--workspace", "--no-verify", "--allow-dirty"]);
+    command.arg("--offline");
+    for name in UNPUBLISHED {
+        command.args(["--exclude", name]);
+    }
+    let target = bench.place.join("crates");
+    said(command.arg("--target-dir").arg(&target))?;
+    let folders = fs::read_dir(bench.workspace.root.join("crates"))?.count();
+    let files = fs::read_dir(target.join("package"))?.filter_map(Result::ok);
+    let is_crate = |entry: &fs::DirEntry| entry.path().extension() == Some("crate".as_ref());
+    let made = files.filter(is_crate).count();
+    ensure!(made == folders, "{made} of {folders} crates were packaged");
     Ok(())
 }
 
