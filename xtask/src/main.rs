@@ -16,6 +16,7 @@ mod fleet;
 mod foreign;
 mod known_items;
 mod ladder;
+mod packages;
 mod pages;
 mod passage;
 mod python;
@@ -87,7 +88,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 14] = [
+const TEST: [Stage; 15] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -154,6 +155,11 @@ const TEST: [Stage; 14] = [
         "python",
         "the wheel in a fresh environment, its tests, types and recipes",
         python::check,
+    ),
+    Stage::new(
+        "packages",
+        "archive, deb and install.sh, made twice and installed",
+        packages::check,
     ),
     Stage::new(
         "instructions",
@@ -228,9 +234,15 @@ fn chosen(names: &[String]) -> Result<Vec<Stage>> {
         bail!("there is no stage {unknown:?}, only {}", all.join(", "));
     }
     let has = |wanted: &str| names.iter().any(|name| name == wanted);
-    let needs_binary = ["real-site", "known-items", "foreign-tools", "browser"]
-        .into_iter()
-        .any(has);
+    let needs_binary = [
+        "real-site",
+        "known-items",
+        "foreign-tools",
+        "browser",
+        "packages",
+    ]
+    .into_iter()
+    .any(has);
     let is_chosen = |stage: &Stage| {
         names.is_empty() || has(stage.name) || (stage.name == "build" && needs_binary)
     };

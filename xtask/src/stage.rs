@@ -145,7 +145,7 @@ fn run(workspace: &Workspace, stage: &Stage) -> Row {
 }
 
 /// On a desk a missing tool is a gap that is told; in CI nobody would read it.
-fn skip(in_ci: bool) -> Counts {
+pub(crate) fn skip(in_ci: bool) -> Counts {
     if in_ci {
         Counts::FAILED
     } else {
@@ -156,7 +156,7 @@ fn skip(in_ci: bool) -> Counts {
     }
 }
 
-fn in_ci() -> bool {
+pub(crate) fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 

@@ -155,13 +155,19 @@ fn as_root(arguments: &[&str]) -> Result<()> {
         bail!("there is no apt-get here");
     }
     say(&format!("apt-get {}", arguments.join(" ")));
-    let mut command = within(PACKAGE_SECONDS, Path::new("env"));
-    if !is_root()? {
-        command = within(PACKAGE_SECONDS, Path::new("sudo"));
-        command.args(["-n", "env"]);
-    }
+    let mut command = rooted(PACKAGE_SECONDS)?;
     command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet"]);
     quiet(command.args(arguments))
+}
+
+/// The program `env` as root, for words that follow; it ends by force after so many seconds.
+pub(crate) fn rooted(seconds: &str) -> Result<Command> {
+    if is_root()? {
+        return Ok(within(seconds, Path::new("env")));
+    }
+    let mut command = within(seconds, Path::new("sudo"));
+    command.args(["-n", "env"]);
+    Ok(command)
 }
 
 fn is_root() -> Result<bool> {

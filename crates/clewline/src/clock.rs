@@ -38,19 +38,6 @@ impl Clock {
     }
 }
 
-/// How long the machine has slept since it was started: what the monotonic clock leaves out.
-pub(crate) fn slept() -> Duration {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::time::{ClockId, clock_gettime};
-        let awake = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default();
-        let since_boot = Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default();
-        since_boot.saturating_sub(awake)
-    }
-    #[cfg(not(target_os = "linux"))]
-    Duration::ZERO
-}
-
 /// Seconds since 1970.
 pub(crate) fn unix_seconds() -> u64 {
     SystemTime::now()

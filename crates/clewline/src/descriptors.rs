@@ -6,11 +6,10 @@
 //! seat is used for. Invariant: seats are handed out only while as many descriptors stay free as
 //! the files of a crawl may need. There is one count for the whole process, as the limit is one.
 
-use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use clewline_platform::descriptors::raise;
+pub(crate) use clewline_platform::descriptors::ran_out;
 
 /// What a crawl opens apart from requests and tables: logs, locks, sockets of its own, and what
 /// is open for a moment while a table or a new file of the archive is made; and the runs of keys.
@@ -92,29 +91,6 @@ impl Shares {
             tables,
         }
     }
-}
-
-/// Whether an error is the lack of a descriptor, here or on the whole machine.
-pub(crate) fn ran_out(error: &io::Error) -> bool {
-    let lacking = Errno::from_io_error(error);
-    matches!(lacking, Some(Errno::MFILE | Errno::NFILE))
-}
-
-/// Raises the soft limit to what is needed, or as far as it goes, and says where it is.
-fn raise(needed: u64) -> usize {
-    let mut limits = getrlimit(Resource::Nofile);
-    if limits.current.is_some_and(|current| current < needed) {
-        let current = limits.maximum.map_or(needed, |most| most.min(needed));
-        let raised = Rlimit {
-            current: Some(current),
-            maximum: limits.maximum,
-        };
-        if setrlimit(Resource::Nofile, raised).is_ok() {
-            limits = raised;
-        }
-    }
-    let current = limits.current.unwrap_or(u64::MAX);
-    usize::try_from(current).unwrap_or(usize::MAX)
 }
 
 /// Descriptors that are open, or a guess where the system does not tell.

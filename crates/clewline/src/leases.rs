@@ -11,12 +11,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clewline_core::frontier::{JobId, KeyMap, Suspicion};
 use clewline_core::key::Key;
+use clewline_platform::file::write_all_at;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The file in the folder of the state.
@@ -83,7 +83,7 @@ pub(crate) struct Lease {
 impl Lease {
     /// The answer begins to arrive.
     pub(crate) fn reading(&self) {
-        self.file.write_all_at(&[1], self.at + READING).ok();
+        write_all_at(&self.file, &[1], self.at + READING).ok();
     }
 }
 
@@ -160,7 +160,7 @@ impl LeaseBoard {
     fn write_before(&self, end: u32, run: &[u8]) {
         if !run.is_empty() {
             let at = self.place(end) - run.len() as u64;
-            self.file.write_all_at(run, at).ok();
+            write_all_at(&self.file, run, at).ok();
         }
     }
 

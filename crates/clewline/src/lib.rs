@@ -32,7 +32,6 @@ mod clock;
 mod control;
 mod crawl;
 mod descriptors;
-mod disk;
 mod engine;
 mod entry;
 mod exchange;

@@ -93,7 +93,7 @@ impl EventPrinter {
             in_flight: progress.in_flight,
             pages_per_second: progress.pages_per_second,
             bytes_per_second: progress.bytes_per_second,
-            memory_bytes: resident_bytes().unwrap_or_default(),
+            memory_bytes: clewline_platform::process::resident_bytes().unwrap_or_default(),
             failed: progress.failed,
             broken: progress.broken,
             eta: progress.time_left,
@@ -273,17 +273,6 @@ fn detailed_line(record: &Record) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!("{} ({})", record_line(record), parts.join(", "))
-}
-
-/// Resident memory of this process.
-fn resident_bytes() -> Option<u64> {
-    let pages: u64 = std::fs::read_to_string("/proc/self/statm")
-        .ok()?
-        .split_whitespace()
-        .nth(1)?
-        .parse()
-        .ok()?;
-    Some(pages * rustix::param::page_size() as u64)
 }
 
 /// `fleet of 4: 12,345 done, 678 queued`

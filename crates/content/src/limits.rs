@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
+use clewline_platform::process::thread_time;
 use serde::Serialize;
 
 /// Steps between two looks at the clock; a step is a token or a node, so well under a
@@ -105,9 +105,4 @@ impl Deadline {
         }
         Ok(())
     }
-}
-
-fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::try_from(time).unwrap_or_default()
 }

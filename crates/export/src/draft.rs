@@ -9,6 +9,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use clewline_platform::process::may_run;
+
 use crate::ExistingOutput;
 use crate::error::ExportError;
 
@@ -159,12 +161,6 @@ fn clear_stale(path: &Path) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
-}
-
-/// Whether a process may run; where that is not known, it may.
-fn may_run(process: u32) -> bool {
-    let all = Path::new("/proc");
-    !all.join("self").exists() || all.join(process.to_string()).exists()
 }
 
 /// A file that is written, and says its name when that fails.

@@ -8,10 +8,10 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek as _, SeekFrom, Write};
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use clewline_core::key::Key;
+use clewline_platform::file::read_exact_at;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::block::{BLOCK, Block, BlockPacker, MOST_KEYS, PackedKeys, is_sound};
@@ -111,7 +111,7 @@ impl Run {
         let length = file.metadata()?.len();
         let foot_at = length.checked_sub(FOOT as u64).ok_or_else(damaged)?;
         let mut foot = [0; FOOT];
-        file.read_exact_at(&mut foot, foot_at)?;
+        read_exact_at(&file, &mut foot, foot_at)?;
         let foot = Foot::from_bytes(&foot).ok_or_else(|| refused(&foot))?;
         let is_listed = foot.number == listing.number && foot.keys == listing.keys;
         if !is_listed || foot.sum() != listing.sum || foot.length() != Some(length) {
@@ -186,7 +186,7 @@ impl Run {
         if let Some(place) = kept.find(tag) {
             return Ok(kept.at(place));
         }
-        self.file.read_exact_at(buffer, (number * BLOCK) as u64)?;
+        read_exact_at(&self.file, buffer, (number * BLOCK) as u64)?;
         self.check(number, buffer)?;
         kept.read(tag, buffer);
         Ok(buffer)
@@ -240,7 +240,7 @@ impl Run {
     ) -> io::Result<(Vec<Key>, usize)> {
         let blocks = (self.index.blocks() - from).min(CHUNK / BLOCK);
         chunk.resize(blocks * BLOCK, 0);
-        self.file.read_exact_at(chunk, (from * BLOCK) as u64)?;
+        read_exact_at(&self.file, chunk, (from * BLOCK) as u64)?;
         let mut keys = Vec::with_capacity(blocks * MOST_KEYS);
         for (block, number) in chunk.as_chunks().0.iter().zip(from..) {
             self.check(number, block)?;

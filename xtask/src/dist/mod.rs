@@ -116,7 +116,7 @@ impl Product {
     }
 
     fn archive_name(&self) -> String {
-        format!("clewline-{}-{}", self.version, self.built.target)
+        archive_name(&self.version, &self.built.target)
     }
 
     fn archive_members(&self) -> Members {
@@ -128,6 +128,11 @@ impl Product {
         members.extend(archive::below("completions", &self.completions));
         archive::below(&self.archive_name(), &members)
     }
+}
+
+/// What an archive and the folder in it are called. `cargo binstall` and `install.sh` know it, too.
+fn archive_name(version: &str, target: &str) -> String {
+    format!("clewline-{version}-{target}")
 }
 
 /// The manual pages that the binary writes.
@@ -165,4 +170,22 @@ fn said(command: &mut Command) -> Result<String> {
         complaint.trim()
     );
     String::from_utf8(output.stdout).with_context(|| format!("what {name} prints"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_binstall_knows_what_archives_are_called() {
+        let manifest = include_str!("../../../crates/cli/Cargo.toml");
+        let name = archive_name("{ version }", "{ target }");
+        let expected = [
+            format!("/releases/download/v{{ version }}/{name}.tar.gz\""),
+            format!("bin-dir = \"{name}/{{ bin }}{{ binary-ext }}\""),
+        ];
+        for part in expected {
+            assert!(manifest.contains(&part), "{part}");
+        }
+    }
 }

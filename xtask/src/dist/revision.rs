@@ -37,7 +37,7 @@ impl Revision {
             say("NOTE: the tree has changes that no commit has");
         }
         Ok(Self {
-            seconds: date("%s")?.parse().context("the time of the commit")?,
+            seconds: git(&["log", "-1", "--format=%ct"])?.parse()?,
             iso: date("%Y-%m-%dT%H:%M:%SZ")?,
             mail: date("%a, %d %b %Y %H:%M:%S +0000")?,
         })

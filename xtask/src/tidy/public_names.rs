@@ -212,6 +212,20 @@ mod tests {
         }
     }
 
+    /// The list is in the tree, so that a change of it is seen where changes are looked at.
+    #[test]
+    fn the_list_of_public_names_is_up_to_date() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let names = names(&super::super::source::read(&root).unwrap());
+        let lines = names.iter().map(|name| format!("clewline::{name}\n"));
+        let (list, path) = (lines.collect::<String>(), root.join("docs/public-api.txt"));
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&path, &list).unwrap();
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(kept, list, "UPDATE_DOCS=1 cargo test -p xtask writes it");
+    }
+
     #[test]
     fn public_modules_are_looked_into() {
         let top = library("pub mod fetch;\nmod own;\npub mod log;\n");

@@ -7,7 +7,12 @@
 
 pub(crate) mod protocol;
 mod remote;
+#[cfg(unix)]
 pub(crate) mod server;
+#[cfg(not(unix))]
+#[path = "deaf.rs"]
+pub(crate) mod server;
+#[cfg(unix)]
 pub(crate) mod socket;
 
 use std::fmt;

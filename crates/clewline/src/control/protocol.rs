@@ -48,6 +48,7 @@ pub(crate) trait Patient {
     fn wait_at_most(&self, time: Duration) -> io::Result<()>;
 }
 
+#[cfg(unix)]
 impl Patient for std::os::unix::net::UnixStream {
     fn wait_at_most(&self, time: Duration) -> io::Result<()> {
         self.set_read_timeout(Some(time))

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clewline_core::frontier::Moment;
-
-use crate::disk::free_bytes;
+use clewline_platform::free_bytes;
 
 /// How often it looks.
 const EVERY: Duration = Duration::from_secs(1);

@@ -38,10 +38,11 @@ use clewline_core::frontier::{
     End, Ending, Excuse, FetchJob, Frontier, JobId, Moment, Next, Note, Settled, Store, Work,
 };
 use clewline_core::url::CrawlUrl;
+use clewline_platform::process::slept;
 use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 
-use crate::clock::{Clock, slept};
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::control::Asked;
 use crate::descriptors;

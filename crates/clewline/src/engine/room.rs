@@ -5,11 +5,11 @@
 //! crawl from its work: a full disk, or a stop of the whole process.
 
 use clewline_core::frontier::{Moment, Store};
+use clewline_platform::process::slept;
 
 use super::batches::{BATCH_SIZE, BATCH_TIME, LINKS_PER_RECORD};
 use super::disk::DiskChange;
 use super::{Engine, Event};
-use crate::clock::slept;
 
 /// Answers after which one request more is tried again.
 const ANSWERS_PER_STEP: u32 = 32;

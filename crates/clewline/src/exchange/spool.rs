@@ -202,9 +202,8 @@ impl Stored {
         match &self.file {
             None => Ok(self.memory[..count].to_vec()),
             Some(file) => {
-                use std::os::unix::fs::FileExt as _;
                 let mut bytes = vec![0; count];
-                file.read_exact_at(&mut bytes, 0)?;
+                clewline_platform::file::read_exact_at(file, &mut bytes, 0)?;
                 Ok(bytes)
             }
         }

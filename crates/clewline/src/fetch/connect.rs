@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use clewline_core::outcome::FailureClass;
 use clewline_core::url::Scheme;
-use rustix::io::Errno;
 use rustls::ClientConfig;
 use tokio::net::TcpStream;
 use tokio::time::timeout_at;
@@ -214,14 +213,13 @@ async fn enter(
 
 /// Whether this machine lacks something that other connections will give back.
 pub(super) fn is_shortage(error: &io::Error) -> bool {
-    let lacking = Errno::from_io_error(error);
-    descriptors::ran_out(error) || matches!(lacking, Some(Errno::NOBUFS | Errno::NOMEM))
+    descriptors::ran_out(error) || clewline_platform::lacks_memory(error)
 }
 
 /// Whether this machine is at fault. A missing local address means that the ports have run out,
 /// but for IPv6 it may also mean that there is no IPv6 here, which is no reason to try again.
 fn is_local(error: &io::Error, to: SocketAddr) -> bool {
-    let no_port = Errno::from_io_error(error) == Some(Errno::ADDRNOTAVAIL);
+    let no_port = error.kind() == io::ErrorKind::AddrNotAvailable;
     is_shortage(error) || (no_port && to.is_ipv4())
 }
 
@@ -229,8 +227,10 @@ fn is_local(error: &io::Error, to: SocketAddr) -> bool {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn faults_of_this_machine() {
+        use rustix::io::Errno;
         for (errno, four, six) in [
             (Errno::MFILE, true, true),
             (Errno::NFILE, true, true),

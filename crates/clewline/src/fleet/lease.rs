@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 
 use clewline_core::fleet::ShardId;
 use clewline_core::frontier::Moment;
-
-use crate::clock::slept;
+use clewline_platform::process::slept;
 
 /// Time since the member was started, while the machine slept, too.
 #[derive(Debug, Clone, Copy)]

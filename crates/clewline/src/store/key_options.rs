@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use clewline_keyset::{KeyStep, KeysOptions};
+use clewline_platform::free_bytes;
 
 use super::database::{Weight, write_buffer};
-use crate::disk::free_bytes;
 use crate::failpoint::{Point, pass, small_tables};
 use crate::memory::MemoryPlan;
 

@@ -5,7 +5,8 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
+
+use clewline_platform::file::read_exact_at;
 
 use crate::chunked::{Dechunker, Framing};
 use crate::digest::{Digest, Hasher};
@@ -173,7 +174,7 @@ fn each_of_file(
             .len()
             .min(usize::try_from(end - at).unwrap_or(BUFFER));
         let piece = &mut buffer[..size];
-        file.read_exact_at(piece, at)?;
+        read_exact_at(file, piece, at)?;
         at += size as u64;
         if !take(piece) {
             return Ok(false);
