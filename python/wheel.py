@@ -22,9 +22,9 @@ def main(extension: str, version: str, folder: str) -> None:
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     tag = f"cp39-abi3-{platform}"
     info = f"clewline-{version}.dist-info"
-    package = (HERE / "clewline").rglob("*")
+    package = (HERE / "package").rglob("*")
     files = {
-        path.relative_to(HERE).as_posix(): path.read_bytes()
+        path.relative_to(HERE / "package").as_posix(): path.read_bytes()
         for path in sorted(package)
         if path.suffix in {".py", ".pyi", ".typed"}
     }

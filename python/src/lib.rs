@@ -2,7 +2,7 @@
 //!
 //! Owns the classes that Python sees and how its threads, signals and event loops meet a crawl; what
 //! they do is done by the library, the settings' names are those of the command's registry, and
-//! `python/clewline/__init__.py` adds what is easier said in Python. Invariant: nobody waits for a page, for
+//! `python/package/clewline/__init__.py` adds what is easier said in Python. Invariant: nobody waits for a page, for
 //! the disk or for the network while holding the interpreter.
 
 mod crawl;
