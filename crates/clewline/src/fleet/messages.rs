@@ -28,7 +28,7 @@ pub(crate) const VERSION: u8 = 2;
 /// A message that makes no sense here.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("a message of the fleet is damaged or of a newer version: {0}")]
-pub(crate) struct BadMessage(pub(super) &'static str);
+pub(crate) struct BadMessage(&'static str);
 
 /// What one batch changed in one shard, or a part of all that is known of it.
 #[derive(Debug, Clone, Default)]
