@@ -87,10 +87,12 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
             return Ok(crate::skipped(&error));
         }
     }
-    let bench = match Bench::prepare(workspace) {
-        Ok(bench) => bench,
+    let pages = workspace.target.join("packaging/site");
+    let files = match Files::serving(workspace, pages.clone()) {
+        Ok(files) => files,
         Err(error) => return Ok(crate::skipped(&error)),
     };
+    let bench = Bench::prepare(workspace, &files, &pages)?;
     let mut counts = Counts::default();
     for (what, check) in CHECKS {
         let began = std::time::Instant::now();
@@ -121,16 +123,15 @@ impl std::fmt::Display for Impossible {
 impl std::error::Error for Impossible {}
 
 impl Bench {
-    fn prepare(workspace: &Workspace) -> Result<Self> {
+    /// Writes the site, serves it, and makes packages below it.
+    fn prepare(workspace: &Workspace, files: &Files, pages: &Path) -> Result<Self> {
         let place = workspace.target.join("packaging");
-        let pages = place.join("site");
         let packages = pages.join("packages");
-        fs::create_dir_all(&pages)?;
+        fs::create_dir_all(pages)?;
         for (name, text) in SITE {
             fs::write(pages.join(name), text)?;
         }
-        let files = Files::serving(workspace, pages)?;
-        let server = Server::start(&files, &place.join("server"))?;
+        let server = Server::start(files, &place.join("server"))?;
         make(workspace, &packages)?;
         Ok(Self {
             workspace: workspace.clone(),
