@@ -78,9 +78,14 @@ impl Feed {
         }
     }
 
-    /// Takes a page back from somebody who went away.
-    pub(crate) fn put_back(&self, page: Box<Page>, number: u64) {
-        self.state().kept = Some((page, number));
+    /// Takes back what somebody asked for who then went away.
+    pub(crate) fn put_back(&self, asked: Asked) {
+        let mut state = self.state();
+        match asked {
+            Asked::Page(page, number) => state.kept = Some((page, number)),
+            Asked::Trouble(told) => state.trouble = Some(told),
+            Asked::End | Asked::NotYet => {}
+        }
     }
 
     /// Does not follow the links of this page; whether that was still possible.

@@ -44,7 +44,8 @@ impl Waiter {
     }
 }
 
-/// Answers wishes, one after the other, until the crawl is dropped.
+/// Answers wishes, one after the other, until the crawl is dropped. The next wish has to wait until it
+/// is known whether the one before was still wanted: what was not goes to the next.
 fn grant(feed: &Arc<Feed>, wishes: &Receiver<Wish>) {
     for (event_loop, future) in wishes {
         let asked = loop {
@@ -53,41 +54,71 @@ fn grant(feed: &Arc<Feed>, wishes: &Receiver<Wish>) {
                 asked => break asked,
             }
         };
+        let (taken, is_taken) = channel();
+        let handover = Handover {
+            feed: Arc::clone(feed),
+            asked: Mutex::new(Some(asked)),
+            _taken: taken,
+        };
         // At the end of the interpreter nobody wants a page any more.
-        let told = Python::try_attach(|py| tell(py, feed, asked, (&event_loop, future)));
+        let told = Python::try_attach(|py| tell(py, &event_loop, future, handover));
         if told.is_none() {
             return;
+        }
+        // Nothing is sent: the other end is dropped with the call.
+        is_taken.recv().ok();
+    }
+}
+
+/// An answer on its way to a loop. If the loop never takes it, it goes back to the feed.
+struct Handover {
+    feed: Arc<Feed>,
+    asked: Mutex<Option<Asked>>,
+    /// Tells by its end that the way is over, and is dropped last.
+    _taken: Sender<()>,
+}
+
+impl Handover {
+    fn take(&self) -> Option<Asked> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.take()
+    }
+
+    /// Sets the future's result, unless it was given up.
+    fn settle(&self, future: &Bound<'_, PyAny>) -> PyResult<()> {
+        if future.call_method0("done")?.extract()? {
+            return Ok(());
+        }
+        let Some(asked) = self.take() else {
+            return Ok(());
+        };
+        match answered(future.py(), &self.feed, asked) {
+            Answered::Page(page) => future.call_method1("set_result", (page,))?,
+            Answered::Exception(error) => future.call_method1("set_exception", (error,))?,
+        };
+        Ok(())
+    }
+}
+
+impl Drop for Handover {
+    fn drop(&mut self) {
+        if let Some(asked) = self.take() {
+            self.feed.put_back(asked);
         }
     }
 }
 
-/// Sets the future's result, on the thread of its loop.
-fn tell(
-    py: Python<'_>,
-    feed: &Arc<Feed>,
-    asked: Asked,
-    (event_loop, future): (&Py<PyAny>, Py<PyAny>),
-) {
-    let feed = Arc::clone(feed);
-    let asked = Mutex::new(Some(asked));
+/// Has the loop's own thread set the result.
+fn tell(py: Python<'_>, event_loop: &Py<PyAny>, future: Py<PyAny>, handover: Handover) {
+    let handover = Mutex::new(Some(handover));
     let set = PyCFunction::new_closure(py, None, None, move |arguments, _| {
-        let py = arguments.py();
-        let future = future.bind(py);
-        let asked = asked.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(asked) = asked else {
-            return Ok(());
-        };
-        if future.call_method0("done")?.extract()? {
-            if let Asked::Page(page, number) = asked {
-                feed.put_back(page, number);
-            }
-            return Ok(());
-        }
-        match answered(py, &feed, asked) {
-            Answered::Page(page) => future.call_method1("set_result", (page,))?,
-            Answered::Exception(error) => future.call_method1("set_exception", (error,))?,
-        };
-        PyResult::Ok(())
+        let handover = handover
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        handover.map_or(Ok(()), |handover| {
+            handover.settle(future.bind(arguments.py()))
+        })
     });
     // A loop that was closed takes no more calls; whoever awaited there is gone.
     set.and_then(|set| event_loop.call_method1(py, "call_soon_threadsafe", (set,)))

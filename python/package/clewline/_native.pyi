@@ -7,6 +7,19 @@ from typing import Any, Literal, TypedDict, final
 
 from typing_extensions import Self, Unpack
 
+__all__ = [
+    "Crawl",
+    "Page",
+    "Element",
+    "Job",
+    "StoredPages",
+    "Hit",
+    "crawl",
+    "open",
+    "settings",
+    "main",
+    "__version__",
+]
 __version__: str
 
 # A test compares these with the settings that the extension knows.

@@ -26,6 +26,7 @@ mod screen;
 mod search;
 #[cfg(unix)]
 mod signals;
+mod streaming;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod traps;
