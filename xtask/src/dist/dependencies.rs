@@ -179,7 +179,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
 }
 
 /// Crates that may be linked in several versions. This number may only shrink.
-const MOST_TWINS: usize = 40;
+const MOST_TWINS: usize = 23;
 
 fn too_many_twins(dependencies: &Dependencies) -> Option<String> {
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
