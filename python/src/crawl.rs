@@ -124,7 +124,8 @@ impl PythonCrawl {
             Answered::Exception(error) => ("set_exception", error.into_value(py).into_any()),
         };
         // A future that is done does not give the loop a turn; other tasks need one now and then.
-        if self.at_once.fetch_add(1, Ordering::Relaxed) % PAGES_PER_TURN == 0 {
+        let at_once = self.at_once.fetch_add(1, Ordering::Relaxed);
+        if at_once.is_multiple_of(PAGES_PER_TURN) {
             let later = py.import("clewline._later")?.getattr("settle")?;
             event_loop.call_method1("call_soon", (later, &future, setter, result))?;
         } else {

@@ -165,7 +165,8 @@ impl FeedState {
     }
 }
 
-const LONG: Duration = Duration::from_secs(3600);
+/// The end of a crawl is waited for again and again; each wait is this long.
+const LONG: Duration = Duration::from_hours(1);
 
 /// Wakes the thread that waits.
 struct Unpark(Thread);

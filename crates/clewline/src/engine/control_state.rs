@@ -83,7 +83,7 @@ impl<S: Store> Engine<S> {
                 reply.send(changed).ok();
             }
             Asked::Add(root, reply) => {
-                let added = self.add(*root)?;
+                let added = self.add(&root)?;
                 reply.send(added).ok();
             }
         }
@@ -91,7 +91,7 @@ impl<S: Store> Engine<S> {
     }
 
     /// Lets one more root in; whether it was new.
-    fn add(&mut self, root: Root) -> Result<Result<bool, ControlError>, EngineError> {
+    fn add(&mut self, root: &Root) -> Result<Result<bool, ControlError>, EngineError> {
         let refused = |why: &str| {
             let problem = format!("{} is not crawled: {why}", root.url);
             let setting = "url";
