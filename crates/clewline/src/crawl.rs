@@ -108,17 +108,7 @@ fn list(problems: &[ConfigProblem]) -> String {
     lines.join("\n")
 }
 
-/// A crawl about to start.
-///
-/// ```no_run
-/// # async fn example() -> Result<(), clewline::CrawlError> {
-/// let mut pages = clewline::Crawl::new("https://example.com").start()?;
-/// while let Some(page) = pages.next().await {
-///     println!("{} {}", page.url(), page.title().unwrap_or_default());
-/// }
-/// # Ok(())
-/// # }
-/// ```
+/// A crawl about to start; the page of the crate has an example.
 #[must_use = "a crawl does nothing until it is started"]
 pub struct Crawl {
     config: Config,

@@ -85,7 +85,7 @@ use runner::{JobRunner, Pausing, RequestExtras};
 use suspend_detector::SuspendDetector;
 use task::TaskContext;
 use task_pool::{Readiness, TaskPool};
-use turns::Turns;
+use turns::ReaderTurns;
 pub(crate) use turns::{HandedPage, LinkWord};
 
 /// How often progress is told.
@@ -226,7 +226,7 @@ pub(crate) struct Engine<S> {
     batch_since: Moment,
     batch_links: usize,
     delivery: Delivery,
-    turns: Turns,
+    turns: ReaderTurns,
     room: Room,
     stop_at: Option<Moment>,
     observer: Observer,
@@ -288,7 +288,7 @@ impl<S: Store> Engine<S> {
             batch_since: Moment::ZERO,
             batch_links: 0,
             delivery: Delivery::new(parts.pages),
-            turns: Turns::new(parts.holds_links && !is_member),
+            turns: ReaderTurns::new(parts.holds_links && !is_member),
             room,
             stop_at: None,
             observer: parts.observer,

@@ -36,12 +36,12 @@ struct AwaitedTurn {
 
 /// The pages that are with their reader.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct ReaderTurns {
     /// Missing where links are followed at once.
     waiting: Option<BTreeMap<u64, AwaitedTurn>>,
 }
 
-impl Turns {
+impl ReaderTurns {
     pub(super) fn new(are_held: bool) -> Self {
         Self {
             waiting: are_held.then(BTreeMap::new),
