@@ -9,13 +9,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use clewline_core::cookies::CookieJar;
-use clewline_core::fleet::{BusError, FleetJob, FleetPlace, ShardHistory, ShardId, ShardRequeue};
+use clewline_core::fleet::{BusError, FleetPlace};
 use clewline_core::frontier::{Frontier, MemoryStore, Rules, Store};
-use clewline_core::key::Key;
 use clewline_core::scope::PatternError;
 use clewline_core::url::{CrawlUrl, UrlError, redacted};
 use clewline_job::inspection::Inspection;
-use clewline_job::merge::LostUrls;
 use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 use tokio::sync::oneshot;
@@ -230,34 +228,6 @@ impl Crawl {
     pub fn fleet(mut self, place: FleetPlace) -> Self {
         self.fleet = Some(place);
         self
-    }
-
-    /// What brings its first root to a fleet that is at work with this configuration: an order to
-    /// all members, and mail for the owner of a shard.
-    pub fn root_for_fleet(&self, job: &FleetJob) -> Result<(String, ShardId, Vec<u8>), CrawlError> {
-        if let Some((text, error)) = &self.bad_root {
-            return Err(CrawlError::Root(text.clone(), *error));
-        }
-        fleet_setup::root_mail(&self.config, job)
-    }
-
-    /// The keys of all URLs that reached their end in a shard of a fleet with this configuration.
-    pub fn settled_in_fleet(
-        &self,
-        job: &FleetJob,
-        history: &ShardHistory,
-    ) -> Result<Vec<Key>, CrawlError> {
-        fleet_setup::settled(&self.config, job, history)
-    }
-
-    /// What queues those of them again that are lost.
-    pub fn requeue_in_fleet(
-        &self,
-        job: &FleetJob,
-        history: &ShardHistory,
-        lost: &LostUrls,
-    ) -> Result<ShardRequeue, CrawlError> {
-        fleet_setup::requeued(&self.config, job, history, lost)
     }
 
     /// Follows the links of a page only when its reader is done with it, that is, when the next page

@@ -33,8 +33,9 @@ const SITE: [(&str, &str); 2] = [
 ];
 
 /// Crates that no registry gets.
-const UNPUBLISHED: [&str; 6] = [
+const UNPUBLISHED: [&str; 7] = [
     "bench-client",
+    "clewline-python",
     "fieldwork",
     "ladder",
     "mutate",

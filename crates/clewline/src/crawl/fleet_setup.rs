@@ -144,44 +144,48 @@ fn frontier(
     Ok(frontier)
 }
 
-/// An order and mail that bring the first root of a configuration to a fleet.
-pub(super) fn root_mail(
-    config: &Config,
-    job: &FleetJob,
-) -> Result<(String, ShardId, Vec<u8>), CrawlError> {
-    let Some(root) = config.roots.first() else {
-        return Err(CrawlError::Config(vec![ConfigProblem {
-            setting: "url",
-            problem: "is missing".into(),
-        }]));
-    };
-    let rules = config.rules(job.seed)?;
-    let mut entry = rules.root_entry(root.url.clone());
-    entry.guessed_scheme = root.guessed_scheme;
-    let shard = Shards::new(job.bits).of(entry.key.host());
-    let order = FleetOrder::Root(root.url.to_string());
-    let order = serde_json::to_string(&order).map_err(state)?;
-    let mail = Mail::Url(Box::new(entry));
-    Ok((order, shard, pack_mail(std::iter::once(&mail))))
-}
+/// What a fleet needs of a crawl that does not run here.
+impl Crawl {
+    /// What brings its first root to a fleet that is at work with this configuration: an order to
+    /// all members, and mail for the owner of a shard.
+    pub fn root_for_fleet(&self, job: &FleetJob) -> Result<(String, ShardId, Vec<u8>), CrawlError> {
+        if let Some((text, error)) = &self.bad_root {
+            return Err(CrawlError::Root(text.clone(), *error));
+        }
+        let Some(root) = self.config.roots.first() else {
+            return Err(CrawlError::Config(vec![ConfigProblem {
+                setting: "url",
+                problem: "is missing".into(),
+            }]));
+        };
+        let rules = self.config.rules(job.seed)?;
+        let mut entry = rules.root_entry(root.url.clone());
+        entry.guessed_scheme = root.guessed_scheme;
+        let shard = Shards::new(job.bits).of(entry.key.host());
+        let order = FleetOrder::Root(root.url.to_string());
+        let order = serde_json::to_string(&order).map_err(state)?;
+        let mail = Mail::Url(Box::new(entry));
+        Ok((order, shard, pack_mail(std::iter::once(&mail))))
+    }
 
-/// The keys of everything in a shard that reached its end.
-pub(super) fn settled(
-    config: &Config,
-    job: &FleetJob,
-    history: &ShardHistory,
-) -> Result<Vec<Key>, CrawlError> {
-    let rules = config.rules(job.seed)?;
-    Ok(settled_keys(history, &rules.keyer).map_err(state)?)
-}
+    /// The keys of all URLs that reached their end in a shard of a fleet with this configuration.
+    pub fn settled_in_fleet(
+        &self,
+        job: &FleetJob,
+        history: &ShardHistory,
+    ) -> Result<Vec<Key>, CrawlError> {
+        let rules = self.config.rules(job.seed)?;
+        Ok(settled_keys(history, &rules.keyer).map_err(state)?)
+    }
 
-/// What queues URLs of a shard again that are lost.
-pub(super) fn requeued(
-    config: &Config,
-    job: &FleetJob,
-    history: &ShardHistory,
-    lost: &LostUrls,
-) -> Result<ShardRequeue, CrawlError> {
-    let rules = config.rules(job.seed)?;
-    Ok(requeue(history, lost, &rules.keyer).map_err(state)?)
+    /// What queues those of them again that are lost.
+    pub fn requeue_in_fleet(
+        &self,
+        job: &FleetJob,
+        history: &ShardHistory,
+        lost: &LostUrls,
+    ) -> Result<ShardRequeue, CrawlError> {
+        let rules = self.config.rules(job.seed)?;
+        Ok(requeue(history, lost, &rules.keyer).map_err(state)?)
+    }
 }

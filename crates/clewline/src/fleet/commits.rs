@@ -29,6 +29,16 @@ const MOST_READ: usize = 1 << 16;
 /// … after which no commit that was rolled back is sent again.
 const LONG_AGO: Duration = Duration::from_mins(10);
 
+/// A batch that brought so many bytes from the network is not gathered any longer, whatever its time:
+/// what it holds is fetched again if this worker dies, and is uploaded as a whole.
+const LARGE_BATCH: u64 = 8 << 20;
+
+/// Whether a batch that was begun at the first moment has gathered long enough by the second, or
+/// enough.
+fn has_gathered((begun, now): (Moment, Moment), batch_time: Duration, bytes: u64) -> bool {
+    now >= begun + batch_time || bytes >= LARGE_BATCH
+}
+
 impl FleetDriver {
     /// A URL reached its end: what it adds to the open batch of its shard.
     pub(super) fn count(&mut self, record: &Record) {
@@ -64,7 +74,8 @@ impl FleetDriver {
         if has_open && self.must_commit {
             return true;
         }
-        if at.now < self.sealed_at + self.batch_time {
+        let bytes = self.bytes.values().sum();
+        if !has_gathered((self.sealed_at, at.now), self.batch_time, bytes) {
             return false;
         }
         let frontier = &*at.frontier;
@@ -301,5 +312,25 @@ impl FleetDriver {
     /// What is open is committed without waiting for its time.
     pub(super) const fn must_commit_soon(&mut self) {
         self.must_commit = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_gathers_for_its_time_or_until_it_is_large() {
+        let moment = |seconds| Moment::ZERO + Duration::from_secs(seconds);
+        for (now, bytes, expected) in [
+            (0, 0, false),
+            (4, LARGE_BATCH - 1, false),
+            (5, 0, true),
+            (0, LARGE_BATCH, true),
+        ] {
+            let times = (moment(0), moment(now));
+            let gathered = has_gathered(times, Duration::from_secs(5), bytes);
+            assert_eq!(gathered, expected, "{now} s, {bytes} bytes");
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! page is one entry. Invariant: each page answers the same each time, but for the one that fails
 //! first.
 
+use std::fmt::Write as _;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -163,9 +164,10 @@ fn failure() -> SiteAnswer {
 
 fn html(page: &DemoPage) -> String {
     let DemoPage { title, text, .. } = page;
-    let links = page.links.iter();
-    let links = links.map(|(target, name)| format!("<li><a href=\"{target}\">{name}</a></li>\n"));
-    let links: String = links.collect();
+    let mut links = String::new();
+    for (target, name) in page.links {
+        let _ = writeln!(links, "<li><a href=\"{target}\">{name}</a></li>");
+    }
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n\
          <link rel=\"stylesheet\" href=\"/style.css\"></head>\n<body><main><h1>{title}</h1>\n\
@@ -179,10 +181,10 @@ fn robots(address: SocketAddr) -> String {
 }
 
 fn sitemap(address: SocketAddr) -> String {
-    let pages = PAGES.iter().filter(|page| page.path.ends_with(".html"));
-    let rows: String = pages
-        .map(|page| format!("<url><loc>http://{address}{}</loc></url>\n", page.path))
-        .collect();
+    let mut rows = String::new();
+    for page in PAGES {
+        let _ = writeln!(rows, "<url><loc>http://{address}{}</loc></url>", page.path);
+    }
     format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n\
          <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n{rows}</urlset>\n"
