@@ -82,7 +82,13 @@ impl Fleet {
             ..InternetConfig::default()
         };
         let delay = format!("{}ms", delay().as_millis());
-        let usual = ["--delay", &delay, "--lease", "2s"];
+        // A short lease makes takeovers quick; a test without any may ask for a longer one.
+        let lease = if extra.contains(&"--lease") {
+            &[][..]
+        } else {
+            &["--lease", "2s"]
+        };
+        let usual = [&["--delay", &delay][..], lease].concat();
         let database = Server::start()?;
         let extra = [&usual[..], extra].concat();
         Some(Self::on(database, config, job, &extra))

@@ -16,6 +16,9 @@ const LONG_LOGS: &str = "
     create trigger lengthen before update on clewline.shard for each row
         when (new.head > old.head) execute function clewline.lengthen()";
 
+/// Long enough that no worker is taken for dead on a busy machine: each test counts its folders.
+const LEASE: [&str; 4] = ["--lease", "20s", "--shards", "8"];
+
 /// A worker whose machine is gone.
 struct LostMachine {
     /// Its name.
@@ -63,7 +66,7 @@ impl Fleet {
 
 #[test]
 fn pages_of_a_lost_machine_are_fetched_again_and_no_others() {
-    let Some(mut fleet) = Fleet::new("lost", 20, 20, &["--shards", "8"]) else {
+    let Some(mut fleet) = Fleet::new("lost", 20, 20, &LEASE) else {
         return;
     };
     let lost = lose_a_machine(&mut fleet);
@@ -116,7 +119,7 @@ fn pages_of_a_lost_machine_are_fetched_again_and_no_others() {
 
 #[test]
 fn a_budget_counts_lost_pages_once_and_says_that_it_ended_the_job() {
-    let budget = ["--max-pages", "150", "--shards", "8"];
+    let budget = [&["--max-pages", "150"], &LEASE[..]].concat();
     let Some(mut fleet) = Fleet::new("lost-budget", 20, 20, &budget) else {
         return;
     };
