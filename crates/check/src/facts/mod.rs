@@ -1,0 +1,161 @@
+//! The facts of a page: what rules need to know of it, and nothing else.
+//!
+//! Owns what is read of a head and of a body, once, and the file `check/facts` in the job folder in
+//! which the rows are kept. It refuses to know rules: a fact is what stands in a page, not what is
+//! wrong about it. What only a finding needs (lines, columns, words of links, URLs of the site's own
+//! pages as they are written) is not kept: the few pages with findings are read again. Invariant:
+//! every list and every text is bounded, whatever a page holds.
+
+use clewline_core::key::Key;
+use clewline_core::link::LinkKind;
+use clewline_core::url::CrawlUrl;
+use serde::{Deserialize, Serialize};
+
+/// What is known of a page beside its record.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PageFacts {
+    /// What its head says.
+    pub head: HeadFacts,
+    /// What its body says, if it is HTML that could be read.
+    pub html: Option<HtmlFacts>,
+    /// What it refers to, in the order of the page: each target, fragment and kind once.
+    pub references: Vec<Reference>,
+}
+
+/// What the fields of a response say, as far as rules ask.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadFacts {
+    /// The fields that rules read, by lower-case name, in their order; values are cut at 1,000 bytes,
+    /// and of `set-cookie` the value of the cookie is left out.
+    pub fields: Vec<(Box<str>, Box<str>)>,
+}
+
+impl HeadFacts {
+    /// The first value of a field.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.all(name).next()
+    }
+
+    /// All values of a field.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let fields = self
+            .fields
+            .iter()
+            .filter(move |(field, _)| &**field == name);
+        fields.map(|(_, value)| &**value)
+    }
+}
+
+/// What an HTML page says about itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HtmlFacts {
+    /// The `lang` of its root element.
+    pub language: Option<Box<str>>,
+    /// Its title elements outside of drawings, at most three, white space folded.
+    pub titles: Vec<Box<str>>,
+    /// Its descriptions, at most three.
+    pub descriptions: Vec<Box<str>>,
+    /// Its first-level headings: how many, and the words of the first.
+    pub h1: (u32, Box<str>),
+    /// The words of all its `meta name=robots`, lower-case.
+    pub robots: Box<str>,
+    /// The canonical URLs that it names.
+    pub canonicals: Vec<CanonicalFact>,
+    /// Its translations: `hreflang` and the URL, or the reference as written where it is none.
+    pub translations: Vec<(Box<str>, Result<CrawlUrl, Box<str>>)>,
+    /// The encoding that it declares in its first 1,024 bytes.
+    pub charset: Option<Box<str>>,
+    /// Hashes of its ids and of the names of its anchors, sorted: see [`fragment_hash`].
+    pub ids: Vec<u64>,
+    /// Words that people can read.
+    pub words: u32,
+    /// Equal where the words are the same; 0 where there are none.
+    pub exact: u64,
+    /// `SimHash` of the words.
+    pub near: u64,
+    /// Bytes of inline scripts, and whether scripts make most of what it is.
+    pub script_bytes: u32,
+    /// Characters that stand for bytes that were none, and pairs that look encoded twice.
+    pub garbled: u32,
+    /// The page says `upgrade-insecure-requests` in a meta element.
+    pub upgrades_insecure: bool,
+    /// What stands in the page and may be wrong by itself, in the order of the page.
+    pub marks: Vec<PageMark>,
+}
+
+/// A canonical URL that a page names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CanonicalFact {
+    /// The URL, or the reference as written where it is none.
+    pub url: Result<CrawlUrl, Box<str>>,
+    /// Where it stands.
+    pub place: CanonicalPlace,
+    /// The byte of its element; 0 for one of the head of the response.
+    pub byte: u32,
+}
+
+/// Where a canonical URL stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CanonicalPlace {
+    /// In a Link field.
+    Field,
+    /// In `<head>`.
+    Head,
+    /// Elsewhere, where search engines pass over it.
+    Body,
+}
+
+/// What a page refers to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reference {
+    /// How.
+    pub kind: LinkKind,
+    /// To what.
+    pub target: ReferenceTarget,
+    /// The fragment, if it is not empty.
+    pub fragment: Option<Fragment>,
+    /// The byte at which its element begins.
+    pub byte: u32,
+    /// The element says that findings about it are not wanted.
+    pub ignored: bool,
+}
+
+/// What a reference leads to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ReferenceTarget {
+    /// The page itself: a fragment alone.
+    Itself,
+    /// A URL of a host of the site, by its key in the job.
+    Own(Key),
+    /// A URL of another host.
+    Foreign(CrawlUrl),
+    /// A scheme that is not fetched, by its name.
+    Scheme(Box<str>),
+    /// No URL at all, as written, cut at 200 characters.
+    Malformed(Box<str>),
+}
+
+/// A fragment that a reference names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Fragment {
+    /// What an element should have as its id: [`fragment_hash`] of it as written, and decoded.
+    Id(u64, u64),
+    /// One that names no element: `top`, a text fragment, a route of a script, lines of a source.
+    Other,
+}
+
+/// Something in a page that may be wrong by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageMark {
+    /// The id of the rule that reads it.
+    pub rule: Box<str>,
+    /// The byte at which its element begins.
+    pub byte: u32,
+    /// What tells it apart from others of its kind: an id, a name, a value; cut at 200 characters.
+    pub subject: Box<str>,
+}
+
+/// The hash of an id, by which fragments are compared. Case counts.
+pub fn fragment_hash(id: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(id.as_bytes())
+}

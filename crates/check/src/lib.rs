@@ -1,0 +1,23 @@
+//! What is wrong with a site.
+//!
+//! Owns the facts of pages, the verdicts on links, the rules, and the findings with their forms. It
+//! reads job folders and archives through `clewline-job` and fetches nothing: whoever calls asks
+//! foreign hosts and hands in what they answered. Robots, scope and the identity of URLs are those of
+//! the core. Invariants: the same archive and the same answers make the same bytes; a link is called
+//! broken only where an answer proves it; memory grows by some dozens of bytes for each URL.
+//!
+//! The way of a check: [`facts`] reads every page once and keeps a row of facts for it, [`site`] joins
+//! the rows in a table that rules ask, [`rules`] are functions over both, and what they say are
+//! [`Finding`]s. `settings` decide which of them count, and `forms` write them.
+#![warn(missing_docs)]
+
+pub mod facts;
+pub mod finding;
+pub mod rule;
+pub mod rules;
+pub mod site;
+pub mod verdict;
+
+pub use finding::{Finding, FindingPlace};
+pub use rule::{CheckRule, Severity};
+pub use verdict::LinkVerdict;
