@@ -156,7 +156,7 @@ impl BusThread {
         let order = serde_json::to_string(&order);
         let order = order.map_err(|error| BusError::Unusable(error.to_string()))?;
         self.bus.order(&order)?;
-        found.is_told();
+        found.mark_told();
         Ok(())
     }
 

@@ -61,7 +61,7 @@ pub(crate) struct FoundDeath {
 
 impl FoundDeath {
     /// Everybody knows: it need not be told again.
-    pub(crate) fn is_told(&self) {
+    pub(crate) fn mark_told(&self) {
         fs::remove_file(&self.board).ok();
     }
 }
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(found[0].death.reading, [key(1)]);
         assert_eq!(found[0].death.asked, [key(2)]);
         assert!(found_in(workers, 8).is_empty(), "of another job");
-        found.iter().for_each(FoundDeath::is_told);
+        found.iter().for_each(FoundDeath::mark_told);
         assert!(found_in(workers, 7).is_empty(), "they were told");
         drop((dead, alive, lock));
         assert_eq!(workers_in(&found_in(workers, 7)), [4]);

@@ -48,9 +48,8 @@ fn answer(mut stream: TcpStream, asked: &AtomicU64) -> std::io::Result<()> {
     let (status, body, length) = match path {
         "/" => {
             let links = PAGES.iter().chain([&POISON]);
-            let links: String = links
-                .map(|path| format!("<a href='{path}'>{path}</a>"))
-                .collect();
+            let links = links.map(|path| format!("<a href='{path}'>{path}</a>"));
+            let links = links.collect::<Vec<_>>().concat();
             let length = links.len();
             ("200 OK", links, length)
         }
