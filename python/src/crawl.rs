@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::explain::Trouble;
-use crate::feed::{Asked, Feed};
+use crate::feed::{Feed, NextPage};
 use crate::options;
 use crate::page::PythonPage;
 use crate::waiter::Waiter;
@@ -66,13 +66,13 @@ pub(crate) enum Answered {
 }
 
 /// A page or an exception for a future.
-pub(crate) fn answered(py: Python<'_>, feed: &Arc<Feed>, asked: Asked) -> Answered {
+pub(crate) fn answered(py: Python<'_>, feed: &Arc<Feed>, asked: NextPage) -> Answered {
     match asked {
-        Asked::Page(page, number) => {
+        NextPage::Page(page, number) => {
             let page = PythonPage::fetched(*page, Arc::downgrade(feed), number);
             Py::new(py, page).map_or_else(Answered::Exception, Answered::Page)
         }
-        Asked::Trouble(told) => {
+        NextPage::Trouble(told) => {
             let is_unreached = feed.report().is_some();
             let trouble = if is_unreached {
                 Trouble::Unreached
@@ -81,7 +81,7 @@ pub(crate) fn answered(py: Python<'_>, feed: &Arc<Feed>, asked: Asked) -> Answer
             };
             Answered::Exception(trouble.explained(py, &told))
         }
-        Asked::End | Asked::NotYet => Answered::Exception(PyStopAsyncIteration::new_err(())),
+        NextPage::End | NextPage::NotYet => Answered::Exception(PyStopAsyncIteration::new_err(())),
     }
 }
 
@@ -98,8 +98,8 @@ impl PythonCrawl {
     fn __next__(&self, py: Python<'_>) -> PyResult<Py<PythonPage>> {
         loop {
             match py.detach(|| self.feed.next(SIGNALS_EVERY)) {
-                Asked::NotYet => py.check_signals().inspect_err(|_| self.feed.stop())?,
-                Asked::End => return Err(PyStopIteration::new_err(())),
+                NextPage::NotYet => py.check_signals().inspect_err(|_| self.feed.stop())?,
+                NextPage::End => return Err(PyStopIteration::new_err(())),
                 asked => {
                     return match answered(py, &self.feed, asked) {
                         Answered::Page(page) => Ok(page),
@@ -114,7 +114,7 @@ impl PythonCrawl {
         let event_loop = py.import("asyncio")?.call_method0("get_running_loop")?;
         let future = event_loop.call_method0("create_future")?;
         let asked = self.feed.next_at_once();
-        if matches!(asked, Asked::NotYet) {
+        if matches!(asked, NextPage::NotYet) {
             let wish = (event_loop.unbind(), future.clone().unbind());
             self.waiter.wait(&self.feed, wish)?;
             return Ok(future);

@@ -17,7 +17,7 @@ use clewline_job::report::json;
 use futures_util::Stream as _;
 
 /// What came of asking for a page.
-pub(crate) enum Asked {
+pub(crate) enum NextPage {
     /// A page, and which one it is.
     Page(Box<Page>, u64),
     /// There are no more.
@@ -47,7 +47,7 @@ impl Feed {
     /// Starts a crawl whose reader decides about links.
     pub(crate) fn start(config: Config) -> Result<Self, Explanation> {
         let crawl = Crawl::from_config(config).hold_links();
-        let pages = crawl.start().map_err(Explanation::of_crawl)?;
+        let pages = crawl.start().map_err(Explanation::from_crawl)?;
         let control = pages.control().expect("a crawl that began has a control");
         Ok(Self {
             control,
@@ -66,25 +66,25 @@ impl Feed {
     }
 
     /// The next page, if it comes within this time.
-    pub(crate) fn next(&self, patience: Duration) -> Asked {
+    pub(crate) fn next(&self, patience: Duration) -> NextPage {
         self.state().next(patience)
     }
 
     /// The next page, if it is there and nobody else waits for one.
-    pub(crate) fn next_at_once(&self) -> Asked {
+    pub(crate) fn next_at_once(&self) -> NextPage {
         match self.state.try_lock() {
             Ok(mut state) => state.next(Duration::ZERO),
-            Err(_) => Asked::NotYet,
+            Err(_) => NextPage::NotYet,
         }
     }
 
     /// Takes back what somebody asked for who then went away.
-    pub(crate) fn put_back(&self, asked: Asked) {
+    pub(crate) fn put_back(&self, asked: NextPage) {
         let mut state = self.state();
         match asked {
-            Asked::Page(page, number) => state.kept = Some((page, number)),
-            Asked::Trouble(told) => state.trouble = Some(told),
-            Asked::End | Asked::NotYet => {}
+            NextPage::Page(page, number) => state.kept = Some((page, number)),
+            NextPage::Trouble(told) => state.trouble = Some(told),
+            NextPage::End | NextPage::NotYet => {}
         }
     }
 
@@ -124,16 +124,16 @@ impl Feed {
 }
 
 impl FeedState {
-    fn next(&mut self, patience: Duration) -> Asked {
+    fn next(&mut self, patience: Duration) -> NextPage {
         if let Some((page, number)) = self.kept.take() {
-            return Asked::Page(page, number);
+            return NextPage::Page(page, number);
         }
         if let Some(pages) = &mut self.pages {
             match wait_for(patience, |context| Pin::new(&mut *pages).poll_next(context)) {
-                Poll::Pending => return Asked::NotYet,
+                Poll::Pending => return NextPage::NotYet,
                 Poll::Ready(Some(page)) => {
                     self.taken += 1;
-                    return Asked::Page(Box::new(page), self.taken);
+                    return NextPage::Page(Box::new(page), self.taken);
                 }
                 Poll::Ready(None) => {
                     if let Some(pages) = self.pages.take() {
@@ -142,7 +142,7 @@ impl FeedState {
                 }
             }
         }
-        self.trouble.take().map_or(Asked::End, Asked::Trouble)
+        self.trouble.take().map_or(NextPage::End, NextPage::Trouble)
     }
 
     fn conclude(&mut self, pages: Pages) {
@@ -155,12 +155,12 @@ impl FeedState {
         };
         match ended {
             Ok(summary) => self.note(&summary),
-            Err(error) => self.trouble = Some(Explanation::of_crawl(error)),
+            Err(error) => self.trouble = Some(Explanation::from_crawl(error)),
         }
     }
 
     fn note(&mut self, summary: &Summary) {
-        self.trouble = Explanation::of_summary(summary);
+        self.trouble = Explanation::from_summary(summary);
         self.report = json(&summary.report).ok();
     }
 }

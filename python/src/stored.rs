@@ -42,7 +42,7 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf) -> PyResult<PythonJob> {
 
 fn refused(py: Python<'_>, error: PagesError) -> PyErr {
     match error {
-        PagesError::Job(error) => Trouble::Job.explained(py, &Explanation::of_job(error.into())),
+        PagesError::Job(error) => Trouble::Job.explained(py, &Explanation::from_job(error.into())),
         error => Trouble::Job.told(py, &error),
     }
 }

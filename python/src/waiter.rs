@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
 
 use crate::crawl::{Answered, answered};
-use crate::feed::{Asked, Feed};
+use crate::feed::{Feed, NextPage};
 
 /// How long one look at the feed may take.
 const LOOK: Duration = Duration::from_millis(200);
@@ -50,7 +50,7 @@ fn grant(feed: &Arc<Feed>, wishes: &Receiver<Wish>) {
     for (event_loop, future) in wishes {
         let asked = loop {
             match feed.next(LOOK) {
-                Asked::NotYet => {}
+                NextPage::NotYet => {}
                 asked => break asked,
             }
         };
@@ -73,13 +73,13 @@ fn grant(feed: &Arc<Feed>, wishes: &Receiver<Wish>) {
 /// An answer on its way to a loop. If the loop never takes it, it goes back to the feed.
 struct Handover {
     feed: Arc<Feed>,
-    asked: Mutex<Option<Asked>>,
+    asked: Mutex<Option<NextPage>>,
     /// Tells by its end that the way is over, and is dropped last.
     _taken: Sender<()>,
 }
 
 impl Handover {
-    fn take(&self) -> Option<Asked> {
+    fn take(&self) -> Option<NextPage> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.take()
     }

@@ -134,11 +134,9 @@ fn resume(
     durable::sync_folder(&state).map_err(|source| io_at(&state, source))?;
     let leases = LeaseBoard::open(&state).map_err(|source| io_at(&state, source))?;
     if folder.beginning() == Beginning::Afresh {
-        let frontier = Frontier::new(rules, store);
-        let logs = open_logs(folder, config, Offset(0))?;
         return Ok(OpenJob {
-            frontier,
-            logs,
+            frontier: Frontier::new(rules, store),
+            logs: open_logs(folder, config, Offset(0))?,
             cookies: None,
             earlier: EarlierRuns {
                 job: folder.id(),
@@ -155,26 +153,10 @@ fn resume(
         keyer: &rules.keyer,
     };
     identity.check_owner()?;
-    let goes_back = config.output.repair && !config.output.archive.write;
-    if trust == Trust::Checked && config.output.repair {
-        store.check()?;
+    if trust == Trust::Checked {
+        check_state(&identity, config, testimony.as_ref())?;
     }
-    if trust == Trust::Checked && !goes_back {
-        identity.check_age(lost_state(config, Remedy::GoBack))?;
-        if let Some(testimony) = &testimony {
-            check_commits(folder, &store, config, testimony)?;
-        }
-    }
-    let (witness, repaired) = if config.output.repair {
-        let told = repair::logs(folder, &store, config)?;
-        // What was repaired is not refused again, whatever comes between now and the next commit.
-        Witness::create(&state).map_err(|source| io_at(&state, source))?;
-        let witness = Witness::open(&state).map_err(|source| io_at(&state, source))?;
-        (witness, told)
-    } else {
-        let witness = cut_back(folder, &store, config, testimony.is_some())?;
-        (witness, Vec::new())
-    };
+    let (witness, repaired) = recover_logs(folder, &store, config, testimony.is_some())?;
     pass(Point::RecoveryEnds);
     let end = Offset(store.offset(archive::NAME)?.unwrap_or(0));
     let logs = open_logs(folder, config, end)?;
@@ -202,6 +184,45 @@ fn resume(
         witness,
         leases,
     })
+}
+
+/// Refuses a state that is damaged or older than its folder, as far as that matters to this run.
+fn check_state(
+    identity: &Identity<'_>,
+    config: &Config,
+    testimony: Option<&Testimony>,
+) -> Result<(), CrawlError> {
+    let goes_back = config.output.repair && !config.output.archive.write;
+    if config.output.repair {
+        identity.store.check()?;
+    }
+    if goes_back {
+        return Ok(());
+    }
+    identity.check_age(lost_state(config, Remedy::GoBack))?;
+    match testimony {
+        Some(testimony) => check_commits(identity.folder, identity.store, config, testimony),
+        None => Ok(()),
+    }
+}
+
+/// Cuts the logs back to where the state ends, or repairs them; what is to be told of that.
+fn recover_logs(
+    folder: &JobFolder,
+    store: &DiskStore,
+    config: &Config,
+    is_witnessed: bool,
+) -> Result<(Witness, Vec<String>), CrawlError> {
+    if !config.output.repair {
+        let witness = cut_back(folder, store, config, is_witnessed)?;
+        return Ok((witness, Vec::new()));
+    }
+    let told = repair::logs(folder, store, config)?;
+    let state = folder.state_path();
+    // What was repaired is not refused again, whatever comes between now and the next commit.
+    Witness::create(&state).map_err(|source| io_at(&state, source))?;
+    let witness = Witness::open(&state).map_err(|source| io_at(&state, source))?;
+    Ok((witness, told))
 }
 
 /// A kill while the store was made leaves a part of it that cannot be opened. As long as no log

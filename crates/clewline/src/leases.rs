@@ -39,7 +39,7 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// How often a page was in hand at an unclean end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct CrashCount {
+pub(crate) struct CrashCount {
     /// Its answer had begun to arrive.
     reading: u8,
     /// It was only asked for.
@@ -47,16 +47,34 @@ struct CrashCount {
 }
 
 impl CrashCount {
+    /// One more, at which the page was in hand like this.
+    pub(crate) const fn add(&mut self, progress: PageStage) {
+        let count = match progress {
+            PageStage::Asked => &mut self.asked,
+            PageStage::Reading => &mut self.reading,
+        };
+        *count = count.saturating_add(1);
+    }
+
     /// Three deaths while a page was read make it guilty, and the third happened while it was
     /// alone. That it was merely asked for weighs less: a request that waits does nothing that
     /// could kill, and many wait at any time.
-    const fn suspicion(self) -> Option<Suspicion> {
+    pub(crate) const fn suspicion(self) -> Option<Suspicion> {
         match (self.reading, self.reading.saturating_add(self.asked)) {
             (3.., _) | (_, 10..) => Some(Suspicion::Guilty),
             (2, _) | (_, 5..) => Some(Suspicion::Watched),
             _ => None,
         }
     }
+}
+
+/// How far a page had come that was in hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PageStage {
+    /// Its answer had begun to arrive.
+    Reading,
+    /// It was only asked for.
+    Asked,
 }
 
 /// The board of a run.
@@ -198,19 +216,33 @@ fn strike(bytes: &[u8]) -> HashMap<Key, CrashCount> {
         };
         struck.insert(key_of(row), strikes);
     }
-    for slot in slots.chunks_exact(SLOT) {
-        if slot[16..24] != xxh3_64(&slot[..16]).to_le_bytes() {
-            continue;
-        }
-        let strikes = struck.entry(key_of(slot)).or_default();
-        let count = if slot[READING as usize] == 1 {
-            &mut strikes.reading
-        } else {
-            &mut strikes.asked
-        };
-        *count = count.saturating_add(1);
+    for (key, progress) in pages_in(slots) {
+        struck.entry(key).or_default().add(progress);
     }
     struck
+}
+
+/// The pages that stand on the board of a process that died, and how far they had come.
+pub(crate) fn left_in_hand(state: &Path) -> io::Result<Vec<(Key, PageStage)>> {
+    let path = state.join(FILE);
+    if fs::metadata(&path)?.len() > LARGEST {
+        return Ok(Vec::new());
+    }
+    let bytes = fs::read(&path)?;
+    Ok(parts(&bytes).map_or_else(Vec::new, |(_, slots)| pages_in(slots).collect()))
+}
+
+/// What stands in places; what cannot be read is left out.
+fn pages_in(slots: &[u8]) -> impl Iterator<Item = (Key, PageStage)> {
+    let slots = slots.chunks_exact(SLOT);
+    let whole = slots.filter(|slot| slot[16..24] == xxh3_64(&slot[..16]).to_le_bytes());
+    whole.map(|slot| {
+        let progress = match slot[READING as usize] {
+            1 => PageStage::Reading,
+            _ => PageStage::Asked,
+        };
+        (key_of(slot), progress)
+    })
 }
 
 /// The rows of strikes and the slots behind them.
@@ -327,6 +359,20 @@ mod tests {
         }
         let board = LeaseBoard::open(place.path()).unwrap();
         assert_eq!(suspicions(&board), [(key(1), Suspicion::Guilty)]);
+    }
+
+    #[test]
+    fn what_a_process_had_in_hand_can_be_read_after_its_death() {
+        let place = tempfile::tempdir().unwrap();
+        die(place.path());
+        let mut left = left_in_hand(place.path()).unwrap();
+        left.sort_unstable_by_key(|(key, _)| *key.as_bytes());
+        assert_eq!(
+            left,
+            [(key(1), PageStage::Reading), (key(2), PageStage::Asked)]
+        );
+        LeaseBoard::open(place.path()).unwrap().close();
+        assert_eq!(left_in_hand(place.path()).unwrap(), []);
     }
 
     #[test]

@@ -48,11 +48,7 @@ pub(crate) fn crawl(
     let output = config.output.clone();
     match (watched(&config, options, (&kept, &stream), door)?, door) {
         (Ok((ended, _)), Some(door)) => {
-            let folder = ended.report.facts.folder.as_deref();
-            if let Some(Err(error)) = folder.map(|folder| door.upload_end(folder)) {
-                let note = format!("who held which shard is not uploaded: {error:#}");
-                speaker.note(&shown(&note));
-            }
+            upload_end(door, &ended, &speaker);
             Ok(finish(&ended, options, kept, &speaker)?)
         }
         (Ok((mut ended, feeder)), None) => {
@@ -88,6 +84,15 @@ pub(crate) fn crawl(
             speaker.error(&anyhow::Error::new(error), &hints);
             Ok(status)
         }
+    }
+}
+
+/// A merge that has who held which shard needs no database; it can do with one, too.
+fn upload_end(door: &FleetDoor, ended: &Summary, speaker: &Speaker) {
+    let folder = ended.report.facts.folder.as_deref();
+    if let Some(Err(error)) = folder.map(|folder| door.upload_end(folder)) {
+        let note = format!("who held which shard is not uploaded: {error:#}");
+        speaker.note(&shown(&note));
     }
 }
 

@@ -215,10 +215,8 @@ pub(crate) fn event_printer(mut line: PassingLine) -> impl FnMut(data::ExportPro
     }
 }
 
-fn export_archive(
-    arguments: &ExportArguments,
-    existing: ExistingOutput,
-) -> Result<ExitStatus, Failure> {
+/// What a mirror and a WACZ cannot do.
+fn refuse_what_is_for_pages(arguments: &ExportArguments) -> Result<(), Failure> {
     let mut problems = Vec::new();
     for (flag, is_given) in [
         ("--where", !arguments.filters.is_empty()),
@@ -235,9 +233,18 @@ fn export_archive(
         let problem = Problem::new("--output", message);
         problems.push(problem.with_hint("name a folder for mirror, or a file for wacz, with -o"));
     }
-    if !problems.is_empty() {
-        return Err(Failure::Usage(problems));
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Usage(problems))
     }
+}
+
+fn export_archive(
+    arguments: &ExportArguments,
+    existing: ExistingOutput,
+) -> Result<ExitStatus, Failure> {
+    refuse_what_is_for_pages(arguments)?;
     let here = [PathBuf::from(".")];
     let paths = match arguments.paths.as_slice() {
         [] => &here[..],

@@ -82,13 +82,13 @@ impl Explanation {
     }
 
     /// Why a crawl did not start or could not go on.
-    pub fn of_crawl(error: CrawlError) -> Self {
+    pub fn from_crawl(error: CrawlError) -> Self {
         let (_, hints) = advice::on_refusal(&error);
         Self::new(&with_causes(&anyhow::Error::new(error)), hints)
     }
 
     /// Why a crawl that ended did not end well, if so.
-    pub fn of_summary(summary: &Summary) -> Option<Self> {
+    pub fn from_summary(summary: &Summary) -> Option<Self> {
         if let Some(error) = &summary.error {
             let hints = advice::on_error(error, &summary.report);
             return Some(Self::new(&error.to_string(), hints));
@@ -98,7 +98,7 @@ impl Explanation {
     }
 
     /// Why a job folder cannot be read.
-    pub fn of_job(error: JobError) -> Self {
+    pub fn from_job(error: JobError) -> Self {
         let hint = job::help_with(&error).1.to_owned();
         Self::new(&with_causes(&anyhow::Error::new(error)), [hint])
     }

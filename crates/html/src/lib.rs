@@ -18,5 +18,5 @@ mod tokenizer;
 
 pub use tokenizer::{
     Attribute, MarkupToken, Name, Namespace, StartTag, TagAttributes, TagSink, TextOf, Tokenizer,
-    Tokens,
+    Tokens, raw_text_element,
 };

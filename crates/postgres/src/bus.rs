@@ -153,6 +153,12 @@ impl Bus for PostgresBus {
         })
     }
 
+    fn order(&mut self, text: &str) -> Result<(), BusError> {
+        self.call(LONG_CALL, async |connection, job| {
+            phases::order(connection, job, text).await
+        })
+    }
+
     fn end(&mut self, why: &str) -> Result<(), BusError> {
         self.call(LONG_CALL, async |connection, job| {
             phases::end(connection, job, why).await

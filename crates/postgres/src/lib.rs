@@ -8,6 +8,7 @@
 #![warn(missing_docs)]
 
 mod addresses;
+mod budget;
 mod bus;
 mod commit;
 mod fault;

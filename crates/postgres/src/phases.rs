@@ -67,6 +67,9 @@ const VIEW: &str = concat!(
 pub(crate) const LOCK: &str = "\
     select phase from clewline.job where id = $1 for no key update";
 
+/// How a job ended whose pages are spent. The statement below says the same.
+pub(crate) const SPENT: &str = "--max-pages";
+
 /// A job that is done though a shard waits for pages has spent its budget.
 const JUDGE: &str = concat!(
     "update clewline.job u set phase = v.next,
@@ -77,6 +80,10 @@ const JUDGE: &str = concat!(
     judged!(),
     ") v where u.id = $1"
 );
+
+const ORDER: &str = "\
+    insert into clewline.orders (job, n, text)
+    select $1, coalesce(max(n), 0) + 1, $2 from clewline.orders where job = $1";
 
 const END: &str = "\
     update clewline.job set phase = 3, ended = $2 where id = $1 and phase <> 3";
@@ -138,6 +145,18 @@ pub(crate) fn totals(row: &Row) -> FleetTotals {
         bytes: rows::count(row, "bytes"),
         mail: rows::count(row, "mail"),
     }
+}
+
+/// Writes down what all members are to hear, in the order in which it was said.
+pub(crate) async fn order(
+    connection: &mut Connection,
+    job: i64,
+    text: &str,
+) -> Result<(), CallFault> {
+    connection.begin().await?;
+    connection.query(LOCK, &[&job]).await?;
+    connection.query(ORDER, &[&job, &text]).await?;
+    connection.commit().await
 }
 
 /// Ends the job early, unless it has ended.

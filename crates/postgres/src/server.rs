@@ -18,7 +18,7 @@ use crate::rows::{self, bits, job_columns};
 use crate::session::{Connection, Session};
 use crate::status::{self, FleetStatus};
 use crate::url::DatabaseUrl;
-use crate::{log, phases, requeue};
+use crate::{budget, log, phases, requeue};
 
 const CREATE: &str = "\
     insert into clewline.job (name, format, spec, seed, bits, expiry, pages, pages_left, server)
@@ -63,10 +63,6 @@ const DROP: [&str; 10] = [
 ];
 
 const PAUSE: &str = "update clewline.job set paused = $2 where id = $1";
-
-const ORDER: &str = "\
-    insert into clewline.orders (job, n, text)
-    select $1, coalesce(max(n), 0) + 1, $2 from clewline.orders where job = $1";
 
 /// The sender is a member that never was, under a number that nobody has.
 const POST: &str = "\
@@ -206,14 +202,19 @@ impl FleetServer {
         })
     }
 
+    /// Gives a job another budget of pages; one that had spent its budget is opened again.
+    pub fn change_pages(&mut self, name: &str, pages: u64) -> Result<(), BusError> {
+        self.session.call(LONG_CALL, async |connection| {
+            let (id, _) = find(connection, name).await?;
+            budget::change(connection, id, pages).await
+        })
+    }
+
     /// Orders something of all members.
     pub fn order(&mut self, name: &str, text: &str) -> Result<(), BusError> {
         self.session.call(LONG_CALL, async |connection| {
             let (id, _) = find(connection, name).await?;
-            connection.begin().await?;
-            connection.query(phases::LOCK, &[&id]).await?;
-            connection.query(ORDER, &[&id, &text]).await?;
-            connection.commit().await
+            phases::order(connection, id, text).await
         })
     }
 

@@ -35,7 +35,8 @@ fn types(sources: &[Source]) -> BTreeMap<String, Vec<&str>> {
 /// Fuzzing is for tests alone.
 fn is_product(source: &Source) -> bool {
     let path = &source.path;
-    source.is_code_of("crates/") && path.contains("/src/") && !path.contains("/fuzzing")
+    let is_ours = source.is_code_of("crates/") || source.is_code_of("python/");
+    is_ours && path.contains("/src/") && !path.contains("/fuzzing")
 }
 
 /// The name of the type that a line declares for others.

@@ -3,6 +3,7 @@
 //! Owns what differs at the start: a folder of its own below that of the machine, keys seeded as
 //! those of all members, an empty state, the clock of the database, and budgets that others count.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -21,10 +22,11 @@ use crate::engine::HandedPage;
 use crate::engine::{EngineError, Parts, state};
 use crate::fleet::{
     Asker, BatchesFile, Committer, DriverParts, FleetDriver, FleetLease, FleetOrder, JournalStore,
-    ShardMap, pack_mail, requeue, settled_keys, write_fleet_file,
+    ShardMap, deaths_found_in, pack_mail, requeue, settled_keys, write_fleet_file,
 };
 use crate::folder::{JobFolder, io_at, new_seed};
 use crate::job;
+use crate::leases::LeaseBoard;
 use crate::log::Offset;
 use crate::memory::MemoryPlan;
 use crate::running::Running;
@@ -42,16 +44,17 @@ pub(super) fn begin(
     pages: Option<pages_channel::Sender<HandedPage>>,
 ) -> Result<Running, CrawlError> {
     let worker = new_seed() >> 1;
-    crawl.config.output.folder = Some(worker_folder(&crawl.config, worker)?);
+    let workers = workers_folder(&crawl.config)?;
+    let deaths = deaths_found_in(&workers, place.job.seed);
+    crawl.config.output.folder = Some(workers.join(name_of(worker)));
     let config = crawl.config.clone();
     let mut setup = Setup::seeded(crawl, pages, Some(place.job.seed))?;
     setup.rules = member_rules(setup.rules, &config, place.clock);
     let Some(folder) = &setup.folder else {
         unreachable!("a member has a folder");
     };
-    let io = |source| CrawlError::from(io_at(folder.path(), source));
-    write_fleet_file(folder.path(), &place.job, worker, None).map_err(io)?;
-    let batches = BatchesFile::create(folder.path()).map_err(io)?;
+    let (batches, board) = own_files(folder, &place.job, worker)
+        .map_err(|source| CrawlError::from(io_at(folder.path(), source)))?;
     let (outbox, inbox) = channel();
     let map = ShardMap {
         cut: Shards::new(place.job.bits),
@@ -86,6 +89,7 @@ pub(super) fn begin(
         asker: asker.map_err(EngineError::Start)?,
         batch_time,
         rule: setup.rules.host.politeness.address,
+        deaths,
         max_bytes: config.limits.bytes,
         max_time: config.limits.time,
     });
@@ -95,13 +99,25 @@ pub(super) fn begin(
     let parts = Parts {
         member: Some(Box::new(driver)),
         lease: Some(lease),
+        leases: Some(board),
         ..parts
     };
     begin_engine(parts, folder)
 }
 
-/// Each process has a folder of its own: nobody goes on with what another one left.
-fn worker_folder(config: &Config, worker: u64) -> Result<PathBuf, CrawlError> {
+/// The files in the folder of a member that only members have, and its board of pages in hand.
+fn own_files(
+    folder: &JobFolder,
+    job: &FleetJob,
+    worker: u64,
+) -> io::Result<(BatchesFile, LeaseBoard)> {
+    write_fleet_file(folder.path(), job, worker, None)?;
+    let batches = BatchesFile::create(folder.path())?;
+    Ok((batches, LeaseBoard::open(&folder.state_path())?))
+}
+
+/// Each process has a folder of its own in it: nobody goes on with what another one left.
+fn workers_folder(config: &Config) -> Result<PathBuf, CrawlError> {
     let folder = config.output.folder.as_ref();
     let folder = folder.ok_or_else(|| {
         CrawlError::Config(vec![ConfigProblem {
@@ -109,7 +125,7 @@ fn worker_folder(config: &Config, worker: u64) -> Result<PathBuf, CrawlError> {
             problem: "is missing: a worker of a fleet keeps what it fetches in a folder".into(),
         }])
     })?;
-    Ok(folder.join(WORKERS).join(name_of(worker)))
+    Ok(folder.join(WORKERS))
 }
 
 /// The rules of a member: others count pages, bytes and time for all, and the time that is kept with

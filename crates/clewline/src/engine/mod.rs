@@ -312,23 +312,7 @@ impl<S: Store> Engine<S> {
     }
 
     fn work(&mut self) -> Result<StoppedBy, EngineError> {
-        if self.resumed {
-            let counts = self.frontier.counts();
-            (self.observer)(Event::Resumed {
-                done: self.tally.done,
-                todo: counts.todo(),
-            });
-        }
-        for told in &self.repaired {
-            (self.observer)(Event::Repaired(told));
-        }
-        // In a fleet roots come with their shards.
-        let roots = self.config.roots.iter().filter(|_| self.member.is_none());
-        for root in roots.cloned().collect::<Vec<_>>() {
-            self.frontier
-                .admit_root(root.url, root.guessed_scheme, self.clock.now())
-                .map_err(state)?;
-        }
+        self.take_up()?;
         loop {
             self.notice_stop();
             while let Ok(message) = self.inbox.try_recv() {
@@ -378,6 +362,28 @@ impl<S: Store> Engine<S> {
                 }
             }
         }
+    }
+
+    /// Says what this run goes on with, and admits the roots.
+    fn take_up(&mut self) -> Result<(), EngineError> {
+        if self.resumed {
+            let counts = self.frontier.counts();
+            (self.observer)(Event::Resumed {
+                done: self.tally.done,
+                todo: counts.todo(),
+            });
+        }
+        for told in &self.repaired {
+            (self.observer)(Event::Repaired(told));
+        }
+        // In a fleet roots come with their shards.
+        let roots = self.config.roots.iter().filter(|_| self.member.is_none());
+        for root in roots.cloned().collect::<Vec<_>>() {
+            self.frontier
+                .admit_root(root.url, root.guessed_scheme, self.clock.now())
+                .map_err(state)?;
+        }
+        Ok(())
     }
 
     /// Waits for a message, or for the first thing that is due.

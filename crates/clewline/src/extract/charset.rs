@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use clewline_html::raw_text_element;
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use memchr::memmem;
 
@@ -198,14 +199,12 @@ impl<'a> Scan<'a> {
 
     /// Skips the text of an element, up to its end tag. The prescan of the standard does not, but
     /// browsers do: what looks like markup in a title or a script is none.
-    fn skip_text(&mut self, name: &str) -> Option<()> {
+    fn skip_text(&mut self, name: &[u8]) -> Option<()> {
         loop {
             self.at += memmem::find(self.bytes.get(self.at..)?, b"</")?;
             let end = self.bytes.get(self.at + 2..self.at + 2 + name.len())?;
             let after = *self.bytes.get(self.at + 2 + name.len())?;
-            if end.eq_ignore_ascii_case(name.as_bytes())
-                && (is_space(after) || matches!(after, b'/' | b'>'))
-            {
+            if end.eq_ignore_ascii_case(name) && (is_space(after) || matches!(after, b'/' | b'>')) {
                 return Some(());
             }
             self.at += 2;
@@ -310,15 +309,10 @@ fn is_meta(rest: &[u8]) -> bool {
             .is_some_and(|byte| is_space(*byte) || *byte == b'/')
 }
 
-/// The name of an element whose content is text, if this is one. `noscript` is not: we run none.
-fn raw_text(name: &[u8]) -> Option<&'static str> {
-    const NAMES: [&str; 8] = [
-        "iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp",
-    ];
+/// The name of an element whose content is text, if this is one; a slash ends it.
+fn raw_text(name: &[u8]) -> Option<&'static [u8]> {
     let name = name.split(|byte| *byte == b'/').next().unwrap_or_default();
-    NAMES
-        .into_iter()
-        .find(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+    raw_text_element(name)
 }
 
 fn is_tag(rest: &[u8]) -> bool {

@@ -15,9 +15,10 @@ use clewline_core::frontier::AddressUse;
 use clewline_core::key::Keyer;
 use clewline_core::politeness::GroupPace;
 
-use super::FleetWord;
+use super::deaths::FoundDeath;
 use super::lease::LeaseClock;
 use super::shard_log::ShardLog;
+use super::{FleetOrder, FleetWord};
 use crate::engine::Message;
 
 /// Mail that is taken in at once, in bytes.
@@ -43,6 +44,7 @@ pub(crate) enum LongQuestion {
     Mail(Vec<ShardId>),
     Compact(ShardId, u64),
     Tenures,
+    Tell(FoundDeath),
 }
 
 /// The engine's end of the threads. Both end when it is dropped.
@@ -135,6 +137,7 @@ impl BusThread {
                     FleetWord::Compacted(self.compact(shard, epoch))
                 }
                 LongQuestion::Tenures => FleetWord::Tenures(self.bus.tenures()),
+                LongQuestion::Tell(found) => FleetWord::Ordered(self.tell(&found)),
             };
             if self.engine.send(Message::Fleet(word)).is_err() {
                 return;
@@ -145,6 +148,16 @@ impl BusThread {
     fn load(&mut self, shard: ShardId) -> Result<(ShardRow, ShardLog), BusError> {
         let (row, parts) = self.bus.log(shard)?;
         Ok((row, self.read(&parts)?))
+    }
+
+    /// Tells of a death. If nobody answers, the next member that starts here tells it.
+    fn tell(&mut self, found: &FoundDeath) -> Result<(), BusError> {
+        let order = FleetOrder::Death(found.death.clone());
+        let order = serde_json::to_string(&order);
+        let order = order.map_err(|error| BusError::Unusable(error.to_string()))?;
+        self.bus.order(&order)?;
+        found.mark_told();
+        Ok(())
     }
 
     fn read(&self, parts: &[LogPart]) -> Result<ShardLog, BusError> {

@@ -21,18 +21,17 @@ use clewline_core::frontier::{Frontier, JobId, Moment, RootsOnly, Work};
 use clewline_core::key::Key;
 use clewline_core::politeness::GroupPace;
 use clewline_core::url::CrawlUrl;
-use serde::{Deserialize, Serialize};
 
 use super::FleetWord;
 use super::asker::{Asker, LongQuestion, QuickQuestion};
 use super::batch::ShardMap;
+use super::deaths::{DeathCounts, FoundDeath};
 use super::journal::{JournalStore, SharedBatch};
 use super::lease::FleetLease;
 use super::membership::{AtWork, FleetTurn, Membership};
 use super::shard_log::ShardLog;
 use super::worker_folder::{FleetEnd, write_fleet_file};
 use crate::config::Root;
-use crate::control::Change;
 use crate::engine::{EngineError, JobResult, state};
 use crate::entry::Entry;
 use crate::record::Record;
@@ -42,16 +41,6 @@ use crate::report::StoppedBy;
 const RATE_TIME: Duration = Duration::from_secs(5);
 /// A member looks after its lease at least so often.
 const TURN: Duration = Duration::from_millis(50);
-
-/// What is told to all members of a job, in its order.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum FleetOrder {
-    /// Another figure.
-    Change(Change),
-    /// One more URL to begin with.
-    Root(String),
-}
 
 /// A shard that is being loaded.
 #[derive(Debug)]
@@ -129,8 +118,9 @@ pub(crate) struct FleetDriver {
     pub(super) told: HashSet<String>,
     pub(super) must_commit: bool,
     fatal: Option<String>,
-    max_bytes: Option<u64>,
-    max_time: Option<Duration>,
+    pub(super) deaths: DeathCounts,
+    pub(super) max_bytes: Option<u64>,
+    pub(super) max_time: Option<Duration>,
     is_ending: bool,
     pub(super) turn: FleetTurn,
 }
@@ -164,6 +154,8 @@ pub(crate) struct DriverParts {
     pub(crate) asker: Asker,
     pub(crate) batch_time: Duration,
     pub(crate) rule: GroupPace,
+    /// Members that died on this machine.
+    pub(crate) deaths: Vec<FoundDeath>,
     pub(crate) max_bytes: Option<u64>,
     pub(crate) max_time: Option<Duration>,
 }
@@ -173,7 +165,7 @@ impl FleetDriver {
         let times = LeaseTimes {
             expiry: parts.job.expiry,
         };
-        Self {
+        let mut driver = Self {
             member: FleetMember::new(parts.worker, parts.map.cut.count(), times),
             times,
             job: parts.job,
@@ -220,11 +212,14 @@ impl FleetDriver {
             told: HashSet::new(),
             must_commit: false,
             fatal: None,
+            deaths: DeathCounts::default(),
             max_bytes: parts.max_bytes,
             max_time: parts.max_time,
             is_ending: false,
             turn: FleetTurn::default(),
-        }
+        };
+        driver.tell_deaths(parts.deaths);
+        driver
     }
 
     pub(super) fn shard_of(&self, key: Key) -> ShardId {
@@ -282,6 +277,9 @@ impl FleetDriver {
                 FleetWord::Addresses { dealt, until } => self.hear_addresses(dealt, until, at),
                 FleetWord::Ended(result) => {
                     self.is_ending = false;
+                    result.unwrap_or_else(|error| self.is_away(error));
+                }
+                FleetWord::Ordered(result) => {
                     result.unwrap_or_else(|error| self.is_away(error));
                 }
                 FleetWord::Loaded { shard, loaded } => self.hear_loaded(shard, loaded),
@@ -346,21 +344,7 @@ impl FleetDriver {
         }
         self.known.orders += view.orders.len() as u64;
         for order in &view.orders {
-            match serde_json::from_str(order) {
-                // These budgets are counted for all members together.
-                Ok(FleetOrder::Change(Change::MaxBytes(most))) => self.max_bytes = most,
-                Ok(FleetOrder::Change(Change::MaxTime(most))) => self.max_time = most,
-                Ok(FleetOrder::Change(change)) => self.turn.changes.push(change),
-                Ok(FleetOrder::Root(root)) => {
-                    if let Ok(root) = CrawlUrl::parse(&root) {
-                        at.frontier.know_root(&root);
-                    }
-                }
-                Err(_) => {
-                    let told = format!("an order that this version does not know: {order}");
-                    self.turn.told.push(told);
-                }
-            }
+            self.hear_order(order, at);
         }
         if view.paused != self.view.paused {
             self.turn.paused = Some(view.paused);

@@ -11,11 +11,13 @@ mod asker;
 mod batch;
 mod commits;
 mod committer;
+mod deaths;
 mod driver;
 mod journal;
 mod lease;
 mod membership;
 mod messages;
+mod orders;
 mod requeue;
 mod sent;
 mod shard_log;
@@ -32,11 +34,13 @@ use clewline_core::frontier::Moment;
 pub(crate) use asker::Asker;
 pub(crate) use batch::ShardMap;
 pub(crate) use committer::{CommitFailure, Committer};
-pub(crate) use driver::{DriverParts, FleetDriver, FleetOrder};
+pub(crate) use deaths::found_in as deaths_found_in;
+pub(crate) use driver::{DriverParts, FleetDriver};
 pub(crate) use journal::JournalStore;
 pub(crate) use lease::FleetLease;
 pub(crate) use membership::{AtWork, Membership};
 pub(crate) use messages::{Delta, pack_mail, read_mail};
+pub(crate) use orders::FleetOrder;
 pub(crate) use requeue::{requeue, settled_keys};
 use shard_log::ShardLog;
 pub(crate) use worker_folder::{BatchesFile, write_fleet_file};
@@ -58,6 +62,8 @@ pub(crate) enum FleetWord {
     },
     /// The job was ended.
     Ended(Result<(), BusError>),
+    /// All members were told of something.
+    Ordered(Result<(), BusError>),
     /// The log of a shard was read.
     Loaded {
         shard: ShardId,

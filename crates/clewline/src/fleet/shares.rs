@@ -173,6 +173,7 @@ impl FleetDriver {
                 self.bring_roots(shard, at)?;
             }
         }
+        self.deaths.suspect_in(at.frontier);
         self.is_idle = false;
         Ok(())
     }

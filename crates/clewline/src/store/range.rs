@@ -6,7 +6,11 @@
 //! an imported row gets a place of this store, so that no row that is written later takes it.
 #![cfg_attr(
     not(test),
-    expect(dead_code, reason = "only members of a fleet move ranges")
+    expect(
+        dead_code,
+        reason = "members import what is in the logs of shards, so only tests export; an import \
+                  is tested against what another store held"
+    )
 )]
 
 use std::collections::BTreeMap;

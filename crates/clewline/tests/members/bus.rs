@@ -105,10 +105,6 @@ impl MemoryBus {
         self.0.lock().unwrap().away_until = Some(Instant::now() + time);
     }
 
-    pub(crate) fn order(&self, order: &str) {
-        self.0.lock().unwrap().orders.push(order.to_owned());
-    }
-
     pub(crate) fn pause(&self, paused: bool) {
         self.0.lock().unwrap().paused = paused;
     }
@@ -455,6 +451,10 @@ impl Bus for MemoryBus {
 
     fn tenures(&mut self) -> Result<Vec<Tenure>, BusError> {
         self.call(|state| state.tenures.clone())
+    }
+
+    fn order(&mut self, text: &str) -> Result<(), BusError> {
+        self.call(|state| state.orders.push(text.to_owned()))
     }
 
     fn end(&mut self, why: &str) -> Result<(), BusError> {

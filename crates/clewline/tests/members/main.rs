@@ -260,7 +260,8 @@ fn what_is_ordered_reaches_every_member() {
         status.state == clewline_job::status::State::Paused
     };
     until("paused", || members.iter().all(is_paused));
-    bus.order(r#"{"change":{"rate":500.0}}"#);
+    let faster = r#"{"change":{"rate":500.0}}"#;
+    bus.clone().order(faster).unwrap();
     bus.pause(false);
     let rate = |member: &Running| member.control().status().unwrap().figures.rate;
     until("faster", || {

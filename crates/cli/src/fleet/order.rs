@@ -29,10 +29,16 @@ pub(crate) fn order(address: &str, job: Option<&str>, order: &Order) -> Result<S
             server.stop(job, "stopped by hand").map_err(stuck)?;
             "stopping: every worker commits what it has and ends".to_owned()
         }
-        Order::Change(Change::MaxPages(_)) => {
-            let message = "max-pages of a fleet is dealt out when the job is made";
-            let problem = Problem::new("ctl", message).with_hint("`ctl stop` ends the job early");
-            return Err(Failure::Usage(vec![problem]));
+        Order::Change(Change::MaxPages(Some(pages))) => {
+            server.change_pages(job, *pages).map_err(stuck)?;
+            format!("max-pages is {pages} for all workers together")
+        }
+        Order::Change(Change::MaxPages(None)) => {
+            let message = "the workers of a job that was made with --max-pages go on counting";
+            let hint = "name a larger number; `ctl stop` ends the job early";
+            return Err(Failure::Usage(vec![
+                Problem::new("ctl", message).with_hint(hint),
+            ]));
         }
         Order::Change(change) => {
             let text = change.as_fleet_order();

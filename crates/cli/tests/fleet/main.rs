@@ -10,6 +10,7 @@
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
+mod deaths;
 mod formats;
 mod machines;
 mod outages;
@@ -488,6 +489,12 @@ fn a_budget_of_pages_is_exact_and_ctl_reaches_the_fleet() {
     running.into_iter().for_each(end);
     assert_eq!(pages(&fleet.merged()), 120);
     assert_eq!(fleet.status().unwrap().totals.pages, 120);
+    // A larger budget opens the job again.
+    fleet.ctl(&["max-pages", "150"]);
+    end(fleet.worker(Start::Join));
+    let more = fleet.merge_into("more.crawl", &[]);
+    assert!(more.status.success(), "{}", told(&more));
+    assert_eq!(pages(&fleet.records_in("more.crawl")), 150);
     fleet.judge();
 }
 

@@ -362,6 +362,9 @@ pub trait Bus: Send {
     /// Who held which shard, and which batches of theirs count.
     fn tenures(&mut self) -> Result<Vec<Tenure>, BusError>;
 
+    /// Tells all members something, those that join later too.
+    fn order(&mut self, text: &str) -> Result<(), BusError>;
+
     /// Ends the job early and says why, unless it has ended.
     fn end(&mut self, why: &str) -> Result<(), BusError>;
 }

@@ -32,6 +32,7 @@ pub use tokens::{MarkupToken, Tokens};
 use crate::find::find;
 use declaration::{Declaration, Sections};
 use namespace::{AfterStartTag, Namespaces};
+pub use raw::raw_text_element;
 use raw::{Raw, RawText};
 use tag::{PlainTag, TagBuilder, TagKind};
 

@@ -29,7 +29,26 @@ pub(super) enum RawText {
     Xmp,
 }
 
+/// The name, in small letters, of an element whose content is text, if this is one in letters of
+/// either case. Scripts don't run here, so the content of `noscript` is markup.
+pub fn raw_text_element(name: &[u8]) -> Option<&'static [u8]> {
+    let mut names = RawText::ALL.iter().map(|text| text.name());
+    names.find(|known| name.eq_ignore_ascii_case(known))
+}
+
 impl RawText {
+    /// All but `noscript`.
+    const ALL: [Self; 8] = [
+        Self::Iframe,
+        Self::Noembed,
+        Self::Noframes,
+        Self::Script,
+        Self::Style,
+        Self::Textarea,
+        Self::Title,
+        Self::Xmp,
+    ];
+
     pub(super) const fn for_element(name: Name) -> Option<Self> {
         Some(match name {
             Name::IFRAME => Self::Iframe,

@@ -43,6 +43,15 @@ pub fn take_lock(path: &Path) -> Result<File, FolderError> {
     }
 }
 
+/// Whether a process works in a folder. Where that cannot be told, somebody might.
+pub fn is_in_use(path: &Path) -> bool {
+    let lock = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path.join(STATE).join("lock"));
+    lock.map_or(true, |lock| lock.try_lock().is_err())
+}
+
 /// Whoever only looks into a folder holds its lock for a moment, and is not in the way.
 fn lock_patiently(lock: &File) -> Result<(), TryLockError> {
     let mut tried = lock.try_lock();

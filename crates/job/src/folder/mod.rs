@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use self::lock::take_lock;
+pub use self::lock::{is_in_use, take_lock};
 use crate::witness::Witness;
 
 /// The version of the folder's layout.

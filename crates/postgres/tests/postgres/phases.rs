@@ -204,3 +204,71 @@ fn work_that_is_posted_while_a_job_ends_is_not_forgotten() {
     poster.run("commit");
     assert_eq!(judging.join().unwrap(), JobPhase::Run);
 }
+
+/// What is left of the budget, and how the job stands.
+fn left(place: &mut Place) -> (i64, JobPhase) {
+    let left = place.number("select pages_left from clewline.job where id = $job");
+    (left, phase(place))
+}
+
+#[test]
+fn a_budget_of_pages_is_changed_and_a_job_that_spent_it_goes_on() {
+    let Some(mut place) = owned(Some(10)) else {
+        return;
+    };
+    let name = place.job.name.clone();
+    say_idle(&mut place, 1, Some(JobPhase::Roots));
+    assert_eq!(left(&mut place), (10, JobPhase::Run));
+    let wanting = |place: &mut Place, pages| {
+        let mut part = part(0, place.row(0).fence);
+        (part.wants, part.pages) = (true, pages);
+        part.idle_in = Some(JobPhase::Run);
+        part
+    };
+    // An eighth of what is left is dealt out at a time, one page at least.
+    let sent = commit(1, 2, vec![wanting(&mut place, 0)]);
+    place.bus.commit(&sent).unwrap();
+    assert_eq!(left(&mut place).0, 9);
+    for (pages, is_left) in [(30, 29), (4, 3), (1, 0)] {
+        place.fleet.change_pages(&name, pages).unwrap();
+        assert_eq!(left(&mut place).0, is_left, "a budget of {pages}");
+    }
+    let refused = place.fleet.change_pages(&name, 0).unwrap_err().to_string();
+    assert!(refused.contains("already: 1; name"), "{refused}");
+    assert_eq!(left(&mut place).0, 0);
+    let spent = commit(1, 3, vec![wanting(&mut place, 1)]);
+    place.bus.commit(&spent).unwrap();
+    say_idle_but_wanting(&mut place, JobPhase::Run);
+    assert_eq!(phase(&mut place), JobPhase::LastCall);
+    say_idle_but_wanting(&mut place, JobPhase::LastCall);
+    assert_eq!(left(&mut place), (0, JobPhase::Done));
+    let ended = |place: &mut Place| place.bus.view(KnownView::default()).unwrap().ended;
+    assert_eq!(ended(&mut place).as_deref(), Some("--max-pages"));
+    place.fleet.change_pages(&name, 1).unwrap();
+    assert_eq!(left(&mut place), (0, JobPhase::Done), "nothing more");
+    place.fleet.change_pages(&name, 6).unwrap();
+    assert_eq!(left(&mut place), (5, JobPhase::Run));
+    assert_eq!(ended(&mut place), None);
+}
+
+/// All shards are idle in a phase, and the first waits for pages.
+fn say_idle_but_wanting(place: &mut Place, in_phase: JobPhase) {
+    let parts = (0..4).map(|shard| {
+        let mut part = part(shard, place.row(shard).fence);
+        (part.idle_in, part.wants) = (Some(in_phase), shard == 0);
+        part
+    });
+    let batch = 10 + in_phase as u64;
+    let sent = commit(1, batch, parts.collect());
+    place.bus.commit(&sent).unwrap();
+}
+
+#[test]
+fn a_job_without_a_budget_gets_none() {
+    let Some(mut place) = owned(None) else {
+        return;
+    };
+    let name = place.job.name.clone();
+    let refused = place.fleet.change_pages(&name, 5).unwrap_err().to_string();
+    assert!(refused.contains("made without --max-pages"), "{refused}");
+}
