@@ -1,4 +1,4 @@
-"""Every block of docs/python.md runs, on a site of our own."""
+"""Every block of docs/python.md and of the READMEs runs, on a site of our own."""
 
 from __future__ import annotations
 
@@ -10,11 +10,20 @@ import sys
 
 import pytest
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = ["docs/python.md", "README.md", "python/README.md"]
+BLOCKS = [
+    block
+    for page in PAGES
+    for block in re.findall(
+        r"^```python\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.M | re.S
+    )
+]
 LONGEST = 15
 #: What a block prints about the small site.
 SHOWS = ["Apples", "Boats", "cellar", "200", "missing", "anchor", "Apples", "Apples", "Apples"]
+#: The same for the READMEs.
+SHOWS += ["/a/below", "Apples"]
 
 
 def test_there_is_something_to_run():

@@ -239,6 +239,7 @@ fn chosen(names: &[String]) -> Result<Vec<Stage>> {
         "known-items",
         "foreign-tools",
         "browser",
+        "website",
         "packages",
     ]
     .into_iter()
@@ -296,6 +297,7 @@ mod tests {
         check(&[], Some(&all));
         check(&["unit", "tidy"], Some(&["tidy", "unit"]));
         check(&["browser"], Some(&["build", "browser"]));
+        check(&["website"], Some(&["build", "website"]));
         check(&["units"], None);
     }
 }

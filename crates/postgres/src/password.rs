@@ -69,9 +69,11 @@ fn is_private(file: &Path) -> bool {
 fn wanted(config: &Config, at: usize) -> [String; 4] {
     let host = match config.get_hosts().get(at) {
         // libpq calls the usual socket by this name.
+        #[cfg(unix)]
         Some(Host::Unix(folder)) if folder == Path::new("/var/run/postgresql") => {
             "localhost".to_owned()
         }
+        #[cfg(unix)]
         Some(Host::Unix(folder)) => folder.display().to_string(),
         Some(Host::Tcp(name)) => name.clone(),
         None => config.get_hostaddrs()[at].to_string(),

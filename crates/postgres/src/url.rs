@@ -19,6 +19,7 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use crate::password::PasswordSource;
 
 /// Where Debian's server listens if a URL names no host.
+#[cfg(unix)]
 const SOCKETS: &str = "/var/run/postgresql";
 
 /// How long one host may take to answer, if the URL does not say.
@@ -80,7 +81,7 @@ impl DatabaseUrl {
 
     fn complete(mut config: Config, settings: Settings, shown: String) -> Result<Self, BusError> {
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-            config.host_path(SOCKETS);
+            name_usual_host(&mut config);
         }
         // With several hosts, one of them may be a replica that only reads.
         if config.get_hosts().len() > 1
@@ -184,7 +185,6 @@ fn tls_mode(
     config: &Config,
     has_authorities: bool,
 ) -> Result<(SslMode, CertificateCheck), BusError> {
-    let is_socket = |host: &Host| matches!(host, Host::Unix(_));
     let addresses = config.get_hostaddrs();
     // PostgreSQL has no TLS on sockets.
     if addresses.is_empty() && config.get_hosts().iter().all(is_socket) {
@@ -207,8 +207,24 @@ fn tls_mode(
     }
 }
 
+/// Where the database is if nobody says it, as libpq has it.
+#[cfg(unix)]
+fn name_usual_host(config: &mut Config) {
+    config.host_path(SOCKETS);
+}
+
+#[cfg(not(unix))]
+fn name_usual_host(config: &mut Config) {
+    config.host("localhost");
+}
+
+fn is_socket(host: &Host) -> bool {
+    !matches!(host, Host::Tcp(_))
+}
+
 fn stays_on_machine(host: &Host) -> bool {
     match host {
+        #[cfg(unix)]
         Host::Unix(_) => true,
         Host::Tcp(name) => {
             let bare = name.trim_start_matches('[').trim_end_matches(']');

@@ -1,7 +1,8 @@
 //! The binary that is packaged: built, stripped, and looked at.
 //!
-//! Owns the flags that keep the machine out of the binary, and the oldest glibc it may need. It
-//! refuses to know packages. Invariant: a binary that needs a younger glibc is refused.
+//! Owns the flags that keep the machine out of the binary, the oldest glibc it may need and the most
+//! bytes it may have. It refuses to know packages. Invariant: a binary that needs a younger glibc is
+//! refused, and so is one that was built here and is too large.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,10 @@ use crate::stage::say;
 
 /// The youngest glibc that a binary may need: that of Debian 12, Ubuntu 22.04 and RHEL 9 or older.
 const GLIBC: GlibcVersion = GlibcVersion(2, 35);
+
+/// The most that a stripped binary may take, in bytes. This number may only shrink; 24 million are
+/// the goal, and docs/packaging.md says what was tried.
+const MOST_BYTES: usize = 31_000_000;
 
 /// A version of the C library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +63,10 @@ impl Built {
             said(Command::new("strip").arg(&binary))?;
         }
         let bytes = fs::read(&binary)?;
+        // A binary that is named may be one for tests, which is larger.
+        if options.binary.is_none() {
+            small_enough(bytes.len())?;
+        }
         let glibc = if target.ends_with("-linux-gnu") {
             Some(glibc_of(&binary)?)
         } else {
@@ -148,6 +157,14 @@ fn prefixes(flag: &str, places: &[(PathBuf, &str)]) -> Vec<String> {
     places.iter().map(prefix).collect()
 }
 
+fn small_enough(bytes: usize) -> Result<()> {
+    ensure!(
+        bytes <= MOST_BYTES,
+        "the stripped binary has {bytes} bytes, at most {MOST_BYTES} are promised"
+    );
+    Ok(())
+}
+
 /// The oldest glibc that has every symbol the binary wants.
 fn glibc_of(binary: &Path) -> Result<GlibcVersion> {
     let symbols = said(Command::new("objdump").arg("-T").arg(binary))?;
@@ -188,6 +205,12 @@ mod tests {
         );
         check("(GLIBC_2.2.5) a\n(GLIBC_PRIVATE) b", Some((2, 2)));
         assert!(GlibcVersion(2, 9) < GlibcVersion(2, 34));
+    }
+
+    #[test]
+    fn a_binary_that_grew_too_large_is_refused() {
+        assert!(small_enough(MOST_BYTES).is_ok());
+        assert!(small_enough(MOST_BYTES + 1).is_err());
     }
 
     #[test]

@@ -222,6 +222,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn cargo_deny_accepts_the_same_terms() {
+        let manifest = include_str!("../../../deny.toml");
+        let (_, rest) = manifest.split_once("\nallow = [\n").unwrap();
+        let (list, _) = rest.split_once("]\n").unwrap();
+        let allowed: Vec<&str> = list
+            .lines()
+            .map(|line| line.trim_matches([' ', ',', '"']))
+            .collect();
+        assert_eq!(allowed, ACCEPTED);
+    }
+
     fn linked(folder: &Path, licence: &str) -> Linked {
         Linked {
             id: "a".to_owned(),

@@ -16,6 +16,7 @@ mod sums;
 
 pub(crate) use dependencies::check as check_dependencies;
 pub(crate) use options::DistOptions;
+pub(crate) use sums::hexadecimal;
 
 use std::fs;
 use std::path::{Path, PathBuf};

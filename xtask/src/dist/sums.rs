@@ -38,7 +38,7 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// The digest of some bytes, in hexadecimal digits.
-fn hexadecimal(bytes: &[u8]) -> String {
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in Sha256::digest(bytes) {
         let _ = write!(text, "{byte:02x}");

@@ -4,6 +4,7 @@
 //! built again. It refuses to know how packages are made. Invariant: a check that can't be done here
 //! is told by name and counts as skipped, in CI as failed.
 
+mod added;
 mod debian_root;
 mod installer;
 
@@ -60,7 +61,7 @@ struct Bench {
 /// A check: what it proves, and how.
 type Check = (&'static str, fn(&Bench) -> Result<()>);
 
-const CHECKS: [Check; 9] = [
+const CHECKS: [Check; 10] = [
     ("two runs give the same bytes", same_bytes),
     ("sums are right", right_sums),
     ("lintian is content", lintian),
@@ -73,6 +74,10 @@ const CHECKS: [Check; 9] = [
     ),
     ("the deb installs into an empty Debian", debian_root::check),
     ("crates can be published", crates),
+    (
+        "the packaged library compiles where it is added",
+        added::check,
+    ),
 ];
 
 /// Makes packages of the binary that is tested, and checks them.

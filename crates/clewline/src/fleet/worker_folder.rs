@@ -7,7 +7,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use clewline_core::fleet::{FleetJob, Tenure};
@@ -59,10 +58,11 @@ impl BatchesFile {
     /// A file can be written to after somebody removed it. What only such files hold must not count:
     /// nobody would ever merge it.
     fn check_is_there(&self) -> io::Result<()> {
-        if self.file.metadata()?.nlink() > 0 {
+        let path = self.folder.join(BATCHES_FILE);
+        if !clewline_platform::file::was_removed(&self.file, &path)? {
             return Ok(());
         }
-        let what = format!("{} was removed", self.folder.join(BATCHES_FILE).display());
+        let what = format!("{} was removed", path.display());
         Err(io::Error::new(io::ErrorKind::NotFound, what))
     }
 }

@@ -42,11 +42,14 @@ Try next:
 /// Crawls the built-in site, then searches it and explains one of its faults.
 pub(crate) fn demo(arguments: &DemoArguments) -> Result<ExitStatus, Failure> {
     let site = site::start().context("cannot serve the demo site on 127.0.0.1")?;
-    let temporary = tempfile::tempdir().context("cannot make a folder for the demo")?;
     let is_kept = arguments.output.is_some();
-    let folder = match &arguments.output {
-        Some(folder) => folder.clone(),
-        None => temporary.path().join("demo.crawl"),
+    // A container may have no folder for temporary files.
+    let (folder, temporary) = match &arguments.output {
+        Some(folder) => (folder.clone(), None),
+        None => {
+            let made = tempfile::tempdir().context("cannot make a folder for the demo")?;
+            (made.path().join("demo.crawl"), Some(made))
+        }
     };
     say("A small site with faults, served by this process. Nothing else is contacted.\n")?;
     let root = format!("http://{}", site.address());
@@ -69,9 +72,11 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<ExitStatus, Failure> {
         say(&format!("\nThe crawl is in {folder}.\n"))?;
     }
     say(NEXT)?;
-    temporary
-        .close()
-        .context("cannot remove the demo's folder")?;
+    if let Some(temporary) = temporary {
+        temporary
+            .close()
+            .context("cannot remove the demo's folder")?;
+    }
     Ok(ExitStatus::Done)
 }
 
