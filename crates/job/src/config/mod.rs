@@ -330,6 +330,9 @@ pub struct ExtractConfig {
     /// Look for images that scripts load later, in `data-src` and the like. They are fetched with
     /// [`page_requisites`](ScopeConfig::page_requisites) only.
     pub lazy_images: bool,
+    /// Look for strings in scripts and in JSON that look like URLs, and try them last.
+    #[serde(default)]
+    pub script_links: bool,
 }
 
 impl Default for ExtractConfig {
@@ -337,6 +340,7 @@ impl Default for ExtractConfig {
         Self {
             max_links: 10_000,
             lazy_images: true,
+            script_links: false,
         }
     }
 }
