@@ -266,6 +266,23 @@ pub struct FetchConfig {
     pub min_rate: u64,
     /// Idle connections kept in all.
     pub idle_connections: usize,
+    /// When HTTP/2 is spoken.
+    pub http2: Http2Use,
+}
+
+/// When HTTP/2 is spoken, which needs TLS.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Http2Use {
+    /// Where a host may have at least sixteen requests in flight and no archive is written, and where
+    /// a host refuses HTTP/1.1. Elsewhere it costs more than it saves, and an archive would not hold
+    /// the bytes as they came.
+    #[default]
+    Auto,
+    /// Never: the archive holds every answer byte for byte.
+    Never,
+    /// Wherever a server offers it.
+    Always,
 }
 
 impl Default for FetchConfig {
@@ -293,6 +310,7 @@ impl Default for FetchConfig {
             max_head: 64 * 1024,
             min_rate: 16,
             idle_connections: 512,
+            http2: Http2Use::Auto,
         }
     }
 }

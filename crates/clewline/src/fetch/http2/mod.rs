@@ -18,7 +18,7 @@ use clewline_core::outcome::FailureClass;
 use h2::Reason;
 
 pub(crate) use guard::GuardedStream;
-pub(crate) use shared::{Http2Connection, SharedConnections};
+pub(crate) use shared::{HostProtocol, Http2Connection, SharedConnections};
 pub(crate) use stream::Http2Stream;
 
 /// The protocol as TLS names it.

@@ -82,7 +82,10 @@ impl Http2Stream {
     fn fail(&mut self, error: &h2::Error) -> io::Error {
         self.refusal = Some(StreamRefusal::from_error(error));
         self.state = StreamState::Ended;
-        self.place.close();
+        // A stream that was reset says nothing of the others.
+        if !error.is_reset() {
+            self.place.close();
+        }
         io_error(error)
     }
 
