@@ -118,6 +118,7 @@ fn derived(url: CrawlUrl, date: Moment, wire: u64, found: Captured, keys: &Keyer
         lastmod: text("last-modified"),
         digest: Some(format!("xxh3:{:032x}", found.digest)),
         noindex: extracted.noindex,
+        protocol: None,
         fetched_at: rfc3339(Duration::from_secs(seconds)),
         url,
     };

@@ -48,6 +48,8 @@ pub enum LinkKind {
     SitemapFile = 12,
     /// An entry of an RSS or Atom feed.
     Feed = 13,
+    /// A string in a script or in JSON that looks like a URL: a guess.
+    ScriptText = 14,
     /// An image, also from srcset and posters.
     Image = 20,
     /// A style sheet.
@@ -70,7 +72,7 @@ pub enum LinkKind {
 
 impl LinkKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Root,
         Self::Anchor,
         Self::Area,
@@ -85,6 +87,7 @@ impl LinkKind {
         Self::Sitemap,
         Self::SitemapFile,
         Self::Feed,
+        Self::ScriptText,
         Self::Image,
         Self::Style,
         Self::Script,
@@ -109,6 +112,11 @@ impl LinkKind {
     /// Whether what it leads to counts as a page: it is neither a part of one nor a sitemap.
     pub const fn is_page(self) -> bool {
         !self.is_requisite() && !matches!(self, Self::SitemapFile)
+    }
+
+    /// Whether nobody said that it leads anywhere, so that nobody misses what is not there.
+    pub const fn is_guess(self) -> bool {
+        matches!(self, Self::ScriptText)
     }
 
     /// Whether people get from page to page by it, so that it speaks for the page it leads to.
@@ -143,6 +151,7 @@ impl LinkKind {
             Self::Sitemap => "sitemap",
             Self::SitemapFile => "sitemap-file",
             Self::Feed => "feed",
+            Self::ScriptText => "script-text",
             Self::Image => "image",
             Self::Style => "style",
             Self::Script => "script",

@@ -46,6 +46,7 @@ pub struct PatternError(String);
 pub struct Scope {
     reach: Reach,
     requisites: bool,
+    scripts: bool,
     include: Option<RegexSet>,
     exclude: RegexSet,
     hosts: HashMap<Box<str>, Vec<Box<str>>>,
@@ -74,6 +75,7 @@ impl Scope {
         Ok(Self {
             reach,
             requisites,
+            scripts: false,
             include: if include.is_empty() {
                 None
             } else {
@@ -83,6 +85,13 @@ impl Scope {
             hosts: HashMap::new(),
             domains: HashSet::new(),
         })
+    }
+
+    /// The same with the scripts of the site, which are read for links.
+    #[must_use]
+    pub fn with_scripts(mut self) -> Self {
+        self.scripts = true;
+        self
     }
 
     /// Makes a URL a root; says what that changes.
@@ -127,10 +136,13 @@ impl Scope {
         url: &CrawlUrl<Text>,
         kind: LinkKind,
     ) -> Result<(), SkipReason> {
-        if kind.is_requisite() && !self.requisites {
+        if kind.is_requisite() && !self.requisites && !self.is_own_script(url, kind) {
             return Err(SkipReason::Requisite);
         }
         if !kind.is_requisite() && !self.reaches(url, kind) {
+            return Err(SkipReason::OutOfScope);
+        }
+        if kind.is_guess() && !self.is_root_host(url.host()) {
             return Err(SkipReason::OutOfScope);
         }
         self.judge_patterns(url, kind)
@@ -152,6 +164,15 @@ impl Scope {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether it is a script of the site itself that is read for links.
+    fn is_own_script<Text: Deref<Target = str>>(
+        &self,
+        url: &CrawlUrl<Text>,
+        kind: LinkKind,
+    ) -> bool {
+        self.scripts && kind == LinkKind::Script && self.reaches(url, kind)
     }
 
     fn reaches<Text: Deref<Target = str>>(&self, url: &CrawlUrl<Text>, kind: LinkKind) -> bool {

@@ -105,6 +105,9 @@ pub struct Record {
     /// The page asks not to be indexed.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub noindex: bool,
+    /// The protocol of the answer where it is another one than HTTP/1.1: `h2`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub protocol: Option<String>,
     /// When the answer was complete or the decision made: UTC, RFC 3339, milliseconds.
     pub fetched_at: String,
 }

@@ -78,6 +78,7 @@ pub(super) fn unasked(finished: Finished) -> Entry {
         lastmod: entry.lastmod.map(String::from),
         digest: None,
         noindex: false,
+        protocol: None,
         fetched_at: timestamp(),
     };
     Entry {
@@ -109,6 +110,7 @@ pub(super) fn entry(finished: Finished, result: JobResult) -> Entry {
         lastmod: known.lastmod.or(result.last_modified),
         digest: result.digest,
         noindex: result.noindex,
+        protocol: result.protocols.first().map(ToString::to_string),
         ..known
     };
     Entry {

@@ -49,6 +49,9 @@ pub struct Exchange {
     pub payload_length: u64,
     /// Set if the end of the answer is missing.
     pub truncation: Option<Truncation>,
+    /// The protocols from the outside in, as archives name them; none for HTTP/1.1, whose bytes are
+    /// those on the wire.
+    pub protocols: &'static [&'static str],
     /// Set if the server said that nothing changed since an earlier capture.
     pub unmodified: Option<Unmodified>,
 }

@@ -54,6 +54,7 @@ impl Recording {
                     payload_digest: self.spool.nothing(),
                     payload_length: 0,
                     truncation: Some(Truncation::Unspecified),
+                    protocols: &[],
                     unmodified: None,
                 },
                 block: Hasher::default(),
@@ -91,6 +92,13 @@ impl Recorder {
     pub fn request(&mut self, bytes: Vec<u8>) {
         if let Some(draft) = &mut self.draft {
             draft.exchange.request = bytes;
+        }
+    }
+
+    /// The bytes were written anew, from what these protocols brought.
+    pub fn protocols(&mut self, protocols: &'static [&'static str]) {
+        if let Some(draft) = &mut self.draft {
+            draft.exchange.protocols = protocols;
         }
     }
 

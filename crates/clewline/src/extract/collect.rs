@@ -19,7 +19,10 @@ use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::charset;
+use super::{charset, script};
+
+/// Strings of a page's scripts that are taken for links at most.
+const MOST_SCRIPT_TEXTS: usize = 2000;
 
 /// Schemes that are so frequent and so long that they are counted and never stored.
 const NEVER_FETCHED: [&str; 4] = ["data:", "javascript:", "mailto:", "tel:"];
@@ -137,6 +140,8 @@ pub(super) struct Collector {
     lastmods: HashMap<usize, Box<str>>,
     dropped: u64,
     other: u64,
+    /// Strings of scripts that were taken, each as often as it stands there.
+    script_texts: usize,
 }
 
 impl Collector {
@@ -150,6 +155,7 @@ impl Collector {
             lastmods: HashMap::new(),
             dropped: 0,
             other: 0,
+            script_texts: 0,
         }
     }
 
@@ -219,6 +225,19 @@ impl Collector {
             };
             self.add(&reference.value, kind);
         });
+    }
+
+    /// What looks like a URL in a script or in JSON.
+    pub(super) fn add_script(&mut self, script: &str, ending: TextEnding) {
+        let mut left = MOST_SCRIPT_TEXTS.saturating_sub(self.script_texts);
+        script::literals(script, |text, end| {
+            if left == 0 || (ending == TextEnding::Cut && end == script.len()) {
+                return;
+            }
+            left -= 1;
+            self.add(text, LinkKind::ScriptText);
+        });
+        self.script_texts = MOST_SCRIPT_TEXTS - left;
     }
 
     /// Takes a reference, unless it is known, points into its own page or exceeds the bounds.

@@ -29,6 +29,9 @@ pub(super) const TITLE_BYTES: usize = 16 * 1024;
 /// The longest style element that is read, in bytes.
 pub(super) const STYLE_BYTES: usize = 1024 * 1024;
 
+/// The longest script in a page that is read, in bytes: data for a page may be as long.
+pub(super) const SCRIPT_BYTES: usize = 4 * 1024 * 1024;
+
 /// How deep documents may stand within each other's `srcdoc`: every level is decoded and read again.
 const DEEPEST_DOCUMENT: u8 = 3;
 
@@ -50,6 +53,13 @@ pub(super) enum LazyImages {
     Ignored,
 }
 
+/// Whether strings in scripts are taken for links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScriptText {
+    Read,
+    Ignored,
+}
+
 /// The attributes of an element.
 pub(super) trait Attributes {
     /// The value of an attribute, decoded; empty, if it is there without one.
@@ -63,6 +73,7 @@ pub(super) struct Findings {
     pub(super) page: CrawlUrl,
     pub(super) base: Option<Url>,
     pub(super) lazy_images: LazyImages,
+    pub(super) script_text: ScriptText,
     /// How the text ends that is being read.
     pub(super) ending: TextEnding,
     pub(super) agent: Arc<str>,
@@ -86,6 +97,7 @@ impl Findings {
             page,
             base: None,
             lazy_images: LazyImages::Read,
+            script_text: ScriptText::Ignored,
             ending: TextEnding::Whole,
             agent,
             directives: Directives::default(),
@@ -97,6 +109,11 @@ impl Findings {
             outer_base: None,
             depth: 0,
         }
+    }
+
+    /// Whether the text of scripts is of interest.
+    pub(super) fn reads_scripts(&self) -> bool {
+        self.script_text == ScriptText::Read
     }
 
     /// A title begins; the first that has text counts.
@@ -303,6 +320,7 @@ impl Findings {
         let agent = Arc::clone(&self.agent);
         let mut inner = Self {
             lazy_images: self.lazy_images,
+            script_text: self.script_text,
             outer_base: self.base.as_ref().or(self.outer_base.as_ref()).cloned(),
             depth: self.depth + 1,
             ..Self::new(self.collector.inner(), self.page.clone(), agent)

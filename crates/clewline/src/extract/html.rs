@@ -14,7 +14,7 @@ use clewline_html::{Attribute, Name, Namespace, StartTag, TagSink, TextOf, Token
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
 
 use super::collect::{Reference, TextEnding};
-use super::element::{Attributes, Findings, STYLE_BYTES, TITLE_BYTES};
+use super::element::{Attributes, Findings, SCRIPT_BYTES, STYLE_BYTES, TITLE_BYTES};
 use super::recent_links::RecentLinks;
 
 /// The pieces in which bytes are decoded.
@@ -144,11 +144,17 @@ impl TagSink for Reading<'_> {
     }
 
     fn text(&mut self, of: TextOf, bytes: &[u8]) {
+        if of == TextOf::Script && !self.findings.reads_scripts() {
+            return;
+        }
         let room = limit(of).saturating_sub(self.text.len());
         self.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     fn end_text(&mut self, of: TextOf) {
+        if of == TextOf::Script && !self.findings.reads_scripts() {
+            return;
+        }
         let mut bytes = std::mem::take(self.text);
         let (text, ending) = if bytes.len() < limit(of) {
             let text = self.encoding.decode_without_bom_handling(&bytes).0;
@@ -160,6 +166,7 @@ impl TagSink for Reading<'_> {
         match of {
             TextOf::Title => self.findings.title(&text),
             TextOf::Style => self.findings.style(&text, ending),
+            TextOf::Script => self.findings.collector.add_script(&text, ending),
         }
         drop(text);
         bytes.clear();
@@ -171,6 +178,7 @@ const fn limit(of: TextOf) -> usize {
     match of {
         TextOf::Title => TITLE_BYTES,
         TextOf::Style => STYLE_BYTES,
+        TextOf::Script => SCRIPT_BYTES,
     }
 }
 

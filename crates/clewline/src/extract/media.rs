@@ -35,6 +35,8 @@ pub(super) enum ContentKind {
     Html,
     Xml,
     Css,
+    /// A script or JSON.
+    Script,
     /// No claim, or one that means nothing.
     Unknown,
     /// Nothing to be read here.
@@ -64,7 +66,15 @@ fn media(essence: &str) -> ContentKind {
         "text/css" => ContentKind::Css,
         "text/xml" | "application/xml" => ContentKind::Xml,
         "" | "unknown/unknown" | "application/unknown" | "*/*" => ContentKind::Unknown,
+        "text/javascript"
+        | "text/ecmascript"
+        | "application/javascript"
+        | "application/ecmascript"
+        | "application/x-javascript"
+        | "application/json"
+        | "text/json" => ContentKind::Script,
         _ if essence.ends_with("+xml") => ContentKind::Xml,
+        _ if essence.ends_with("+json") => ContentKind::Script,
         _ => ContentKind::Other,
     }
 }

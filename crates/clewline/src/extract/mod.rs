@@ -18,6 +18,7 @@ pub(crate) mod oracle;
 mod page;
 mod recent_links;
 mod relation;
+mod script;
 mod sitemap;
 mod xml;
 

@@ -15,7 +15,7 @@ use encoding_rs::{Encoding, REPLACEMENT, UTF_8};
 use super::body::BodyBuffer;
 use super::collect::{Bounds, Collector, TextEnding};
 use super::directives::Directives;
-use super::element::{Findings, LazyImages};
+use super::element::{Findings, LazyImages, ScriptText};
 use super::html::HtmlPass;
 use super::media::{self, Claim, ContentKind};
 use super::xml::{self, WalkEnd};
@@ -28,6 +28,9 @@ const REFERENCE_BYTES: usize = 8 * 1024 * 1024;
 
 /// The largest style sheet that is read.
 const CSS_LIMIT: usize = 16 * 1024 * 1024;
+
+/// The largest script or JSON document that is read for links.
+const SCRIPT_LIMIT: usize = 16 * 1024 * 1024;
 
 /// The largest XML document that is read.
 const XML_LIMIT: usize = sitemap::FILE_LIMIT;
@@ -42,6 +45,7 @@ const NOT_A_SITEMAP: &str = "this is no sitemap";
 pub struct PageExtractor {
     max_links: usize,
     lazy_images: LazyImages,
+    script_text: ScriptText,
     agent: Arc<str>,
 }
 
@@ -85,6 +89,11 @@ impl PageExtractor {
             } else {
                 LazyImages::Ignored
             },
+            script_text: if config.script_links {
+                ScriptText::Read
+            } else {
+                ScriptText::Ignored
+            },
             agent: agent_token.into(),
         }
     }
@@ -105,8 +114,13 @@ impl Extractor for PageExtractor {
         let mut findings = Findings::new(collector, head.url.clone(), Arc::clone(&self.agent));
         findings.directives = directives;
         findings.lazy_images = self.lazy_images;
+        findings.script_text = self.script_text;
         let claim = media::claim(head.headers);
-        let is_readable = head.sitemap || claim.media != ContentKind::Other;
+        let is_readable = head.sitemap
+            || match claim.media {
+                ContentKind::Script => findings.reads_scripts(),
+                media => media != ContentKind::Other,
+            };
         Box::new(PageExtraction {
             claim,
             is_sitemap: head.sitemap,
@@ -127,6 +141,7 @@ impl Extractor for PageExtractor {
 #[derive(Debug, Clone, Copy)]
 enum Format {
     Css,
+    Script,
     Xml,
     Sitemap,
 }
@@ -243,6 +258,7 @@ impl PageExtraction {
                 Format::Sitemap,
             ),
             ContentKind::Css => (BodyBuffer::plain(CSS_LIMIT), Format::Css),
+            ContentKind::Script => (BodyBuffer::plain(SCRIPT_LIMIT), Format::Script),
             ContentKind::Xml => (BodyBuffer::plain(XML_LIMIT), Format::Xml),
             ContentKind::Html => return self.decide_html(is_last),
             ContentKind::Other | ContentKind::Unknown => {
@@ -288,6 +304,7 @@ impl PageExtraction {
         }
         let declared = match format {
             Format::Css => charset::declared_in_css(&bytes),
+            Format::Script => None,
             Format::Xml | Format::Sitemap => charset::declared_in_xml(&bytes),
         };
         // A byte order mark wins over both; the decoder sees to that.
@@ -298,6 +315,11 @@ impl PageExtraction {
             Format::Css => {
                 let ending = self.findings.ending;
                 self.findings.collector.add_sheet(&text, ending);
+                None
+            }
+            Format::Script => {
+                let ending = self.findings.ending;
+                self.findings.collector.add_script(&text, ending);
                 None
             }
             Format::Xml => self.read_xml(&text),

@@ -228,7 +228,8 @@ impl HttpBody {
             }
             (Ok(state), Some(flow)) => {
                 self.tally.truncated |= state != DecodeState::Whole;
-                if self.reader.reusable() && flow.input.unread().is_empty() {
+                let is_own = flow.wire.http2().is_none();
+                if is_own && self.reader.reusable() && flow.input.unread().is_empty() {
                     self.home.pool.put(self.home.route.clone(), flow.wire);
                 }
             }

@@ -6,10 +6,13 @@
 //! carried it, apart from that one second try, which only happens when no byte came back; and
 //! none is sent to a host that is known to have asked for a pause.
 
+use std::future::ready;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use clewline_core::outcome::FailureClass;
 use clewline_core::url::{CrawlUrl, Scheme};
 use futures_util::future::BoxFuture;
@@ -17,27 +20,43 @@ use thiserror::Error;
 use tokio::time::timeout_at;
 
 use super::answer::{Home, HttpBody};
-use super::connect::{Connector, Via};
+use super::connect::{
+    Connector, OpenFailure, Opened, OpenedConnection, ProtocolOffer, Via,
+};
 use super::dns::{Dns, QUESTION_SEATS, Unresolved};
 use super::fields::FieldPlan;
 use super::flow::{FirstByte, Flow, MinimumRate};
 use super::http1::{
     BodyReader, HeadLimits, Method, RequestHead, ResponseHead, Target, write_request,
 };
+use super::http2::{HostProtocol, Http2Stream, SharedConnections, StreamRefusal};
 use super::overrides::Overrides;
 use super::pool::{Pool, Route};
 use super::proxy::{ProxyKind, ProxySettings};
 use super::silence::Silence;
 use super::wire::{BufferPool, Wire};
-use super::{FetchFailure, Fetcher, Request, Resolution, Response, Timings, tls};
+use super::{
+    Body, BodyTally, FetchFailure, Fetcher, Request, Resolution, Response, Timings, tls,
+};
 use crate::CrawlError;
-use crate::config::FetchConfig;
+use crate::config::{FetchConfig, Http2Use};
 use crate::exchange::{Recorder, Recording, Secrets};
+use crate::headers::Headers;
 
 /// Over how much waiting the minimum rate is averaged.
 const PACE_WINDOW: Duration = Duration::from_secs(10);
 /// Longest total time; a deadline must be a point in time that exists.
 const LONGEST: Duration = Duration::from_hours(24);
+
+/// Requests in flight from which one connection for all costs less than one for each.
+const MANY_STREAMS: u32 = 16;
+
+/// What a server says that wants another connection or version (RFC 9110 sections 15.5.20 and
+/// 15.6.6).
+const WANT_HTTP_1: [u16; 2] = [421, 505];
+
+/// What HTTP/1.1 says where HTTP/2 says ENHANCE_YOUR_CALM (RFC 6585 section 4).
+const TOO_MANY_REQUESTS: u16 = 429;
 
 /// Only a proxy says this (RFC 9110 section 15.5.8), so it is not the answer of the server.
 const PROXY_AUTHENTICATION: u16 = 407;
@@ -87,7 +106,28 @@ pub(crate) enum FetchSetupError {
     Tls(#[source] rustls::Error),
 }
 
-/// Fetches over HTTP/1.1, with or without TLS and proxies.
+/// The head of an answer, and who records it.
+type Asked = (ResponseHead, Option<Recorder>);
+
+/// Which try of a request it is, and on what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    /// The first, on a connection that was there.
+    Reused,
+    /// The first, on a new one.
+    Fresh,
+    /// The silent second one.
+    Second,
+}
+
+/// What follows from the end of an exchange.
+enum After {
+    Answered(Response),
+    /// The same again on a new connection, with what is left of the patience.
+    Again(Silence),
+}
+
+/// Fetches over HTTP/1.1 and HTTP/2, with or without TLS and proxies.
 pub struct HttpFetcher {
     fields: FieldPlan,
     overrides: Overrides,
@@ -95,6 +135,8 @@ pub struct HttpFetcher {
     dns: Dns,
     connector: Connector,
     pub(super) pool: Arc<Pool>,
+    http2: Http2Use,
+    shared: SharedConnections,
     buffers: Arc<BufferPool>,
     head_limits: HeadLimits,
     pub(super) pace: MinimumRate,
@@ -125,8 +167,10 @@ impl HttpFetcher {
             overrides: Overrides::new(&config.resolve, &config.connect_to)?,
             proxies,
             dns: Dns::new(config.dns, patience),
-            connector: Connector::new(tls, patience, pool.clone()),
+            connector: Connector::new(tls, patience, pool.clone(), config.max_head),
             pool,
+            http2: config.http2,
+            shared: SharedConnections::default(),
             buffers: Arc::default(),
             head_limits: HeadLimits {
                 bytes: config.max_head,
@@ -169,48 +213,93 @@ impl HttpFetcher {
         let mut is_first_try = true;
         loop {
             request.may_leave()?;
+            let offer = self.offer(request)?;
             let pooled = if is_first_try {
-                self.pooled(request)?
+                self.pooled(request, offer)?
             } else {
                 None
             };
-            let may_be_stale = pooled.is_some();
+            let attempt = match (&pooled, is_first_try) {
+                (Some(_), _) => Attempt::Reused,
+                (None, true) => Attempt::Fresh,
+                (None, false) => Attempt::Second,
+            };
             let (wire, timings) = if let Some(wire) = pooled {
                 (wire, Timings::default())
             } else {
                 let patience = request.patience.unwrap_or(LONGEST).min(LONGEST);
                 let connected = deadline.min(Instant::now() + patience);
                 // A handshake needs far more room than the wait that follows it.
-                let opening = Box::pin(self.open(request, connected));
-                silence.watch(opening).await??
+                let opening = Box::pin(self.open(request, offer, connected));
+                match silence.watch(opening).await? {
+                    Ok(opened) => opened,
+                    Err(fault) if self.may_offer_more(&fault, offer) => {
+                        self.learn(request, HostProtocol::Http2)?;
+                        continue;
+                    }
+                    Err(fault) => return Err(fault.failure),
+                }
             };
             let mut flow = Flow::new(wire, self.buffers.clone(), timings, deadline, self.pace);
             flow.silence = silence;
             flow.first_byte = FirstByte::within(self.first_byte, request.first_byte);
-            match self.exchange(&mut flow, request).await {
-                // The server closed the connection while it was idle, which it may at any time
-                // (RFC 9112 section 9.3.1): the request is safe to repeat.
-                Err(failure) if may_be_stale && failure.class == FailureClass::Reset => {
-                    if request.spaced {
-                        // Only as far as anybody knows: the server may have seen it.
-                        return Err(FetchFailure {
-                            withheld: Some(Instant::now()),
-                            ..failure
-                        });
-                    }
+            let asked = self.exchange(&mut flow, request).await;
+            match self.after(asked, flow, request, attempt)? {
+                After::Answered(response) => return Ok(response),
+                After::Again(spent) => {
                     is_first_try = false;
-                    silence = flow.silence;
+                    silence = spent;
                 }
-                Err(failure) => return Err(failure),
-                Ok((head, recorder)) => return self.response(flow, head, recorder, request),
             }
         }
     }
 
-    /// A connection that waits for its next request.
-    fn pooled(&self, request: &Request) -> Result<Option<Wire>, FetchFailure> {
-        let proxied = self.proxies.choose(&request.url).is_some();
-        Ok(self.pool.take(&self.route(request, proxied)?))
+    /// What a server is offered: HTTP/2 where it pays, or where it is known to be wanted.
+    fn offer(&self, request: &Request) -> Result<ProtocolOffer, FetchFailure> {
+        if request.url.scheme() == Scheme::Http || self.http2 == Http2Use::Never {
+            return Ok(ProtocolOffer::Http1);
+        }
+        let known = self.shared.protocol(&self.route_of(request)?);
+        let is_offered = match (known, self.http2) {
+            (Some(HostProtocol::Http1), _) | (None, Http2Use::Never) => false,
+            (Some(HostProtocol::Http2), _) | (None, Http2Use::Always) => true,
+            // An archive is to hold the bytes as they came.
+            (None, Http2Use::Auto) => {
+                request.streams >= MANY_STREAMS && request.recording.is_none()
+            }
+        };
+        Ok(if is_offered {
+            ProtocolOffer::Http2
+        } else {
+            ProtocolOffer::Http1
+        })
+    }
+
+    /// Whether a server refused what it was offered and may be offered HTTP/2 as well.
+    fn may_offer_more(&self, fault: &OpenFailure, offer: ProtocolOffer) -> bool {
+        fault.wants_http2 && offer == ProtocolOffer::Http1 && self.http2 != Http2Use::Never
+    }
+
+    fn learn(&self, request: &Request, protocol: HostProtocol) -> Result<(), FetchFailure> {
+        self.shared.learn(&self.route_of(request)?, protocol);
+        Ok(())
+    }
+
+    /// A connection that waits for its next request, or one that takes another stream.
+    fn pooled(
+        &self,
+        request: &Request,
+        offer: ProtocolOffer,
+    ) -> Result<Option<Wire>, FetchFailure> {
+        let route = self.route_of(request)?;
+        Ok(match offer {
+            ProtocolOffer::Http1 => self.pool.take(&route),
+            ProtocolOffer::Http2 => self.shared.route(&route).stream().map(Wire::shared),
+        })
+    }
+
+    fn route_of(&self, request: &Request) -> Result<Route, FetchFailure> {
+        self.route(request, self.proxies.choose(&request.url).is_some())
     }
 
     fn route(&self, request: &Request, proxied: bool) -> Result<Route, FetchFailure> {
@@ -235,10 +324,83 @@ impl HttpFetcher {
     async fn open(
         &self,
         request: &Request,
+        offer: ProtocolOffer,
         deadline: Instant,
-    ) -> Result<(Wire, Timings), FetchFailure> {
+    ) -> Result<(Wire, Timings), OpenFailure> {
+        let route = self.route_of(request)?;
+        if offer == ProtocolOffer::Http1 {
+            return self.open_alone(request, &route, deadline).await;
+        }
+        // One opens the connection, and the others wait for it: each of them would get one.
+        let shared = self.shared.route(&route);
+        let Ok(turn) = timeout_at(deadline.into(), shared.opening.lock()).await else {
+            let message = "no connection came in time";
+            return Err(FetchFailure::new(FailureClass::Connect, message).into());
+        };
+        if let Some(stream) = shared.stream() {
+            return Ok((Wire::shared(stream), Timings::default()));
+        }
+        if self.shared.protocol(&route) == Some(HostProtocol::Http1) {
+            drop(turn);
+            return self.open_alone(request, &route, deadline).await;
+        }
+        let (opened, timings) = self.connect(request, &route, offer, deadline).await?;
+        match opened {
+            OpenedConnection::Http1(wire) => {
+                self.shared.learn(&route, HostProtocol::Http1);
+                self.may_leave(request, route, wire, timings)
+            }
+            OpenedConnection::Http2(connection) => {
+                let stream = connection.stream();
+                shared.put(connection);
+                request.may_leave()?;
+                Ok((Wire::shared(stream), timings))
+            }
+        }
+    }
+
+    /// Opens a connection for one request at a time.
+    async fn open_alone(
+        &self,
+        request: &Request,
+        route: &Route,
+        deadline: Instant,
+    ) -> Result<(Wire, Timings), OpenFailure> {
+        // A server may choose only what it was offered.
+        let opened = self.connect(request, route, ProtocolOffer::Http1, deadline).await?;
+        let (OpenedConnection::Http1(wire), timings) = opened else {
+            let message = "the server chose a protocol that was not offered";
+            return Err(FetchFailure::new(FailureClass::Protocol, message).into());
+        };
+        self.may_leave(request, route.clone(), wire, timings)
+    }
+
+    /// Opening took a while. If the host asked for a pause meanwhile, the connection waits for its
+    /// end, so that the handshake was not in vain.
+    fn may_leave(
+        &self,
+        request: &Request,
+        route: Route,
+        wire: Wire,
+        timings: Timings,
+    ) -> Result<(Wire, Timings), OpenFailure> {
+        match request.may_leave() {
+            Ok(()) => Ok((wire, timings)),
+            Err(withheld) => {
+                self.pool.put(route, wire);
+                Err(withheld.into())
+            }
+        }
+    }
+
+    async fn connect(
+        &self,
+        request: &Request,
+        route: &Route,
+        offer: ProtocolOffer,
+        deadline: Instant,
+    ) -> Result<Opened, OpenFailure> {
         let proxy = self.proxies.choose(&request.url).map(AsRef::as_ref);
-        let route = self.route(request, proxy.is_some())?;
         let via = match (route.address, proxy) {
             (_, Some(proxy)) => {
                 let found = timeout_at(deadline.into(), self.dns.resolve(&proxy.host)).await;
@@ -250,19 +412,10 @@ impl HttpFetcher {
             (Some(address), None) => Via::Direct(address),
             (None, None) => {
                 let message = "there is neither an address nor a proxy";
-                return Err(FetchFailure::new(FailureClass::Internal, message));
+                return Err(FetchFailure::new(FailureClass::Internal, message).into());
             }
         };
-        let (wire, timings) = self.connector.open(&route, via, deadline).await?;
-        // That took a while. If the host asked for a pause meanwhile, the connection waits for
-        // its end, so that the handshake was not in vain.
-        match request.may_leave() {
-            Ok(()) => Ok((wire, timings)),
-            Err(withheld) => {
-                self.pool.put(route, wire);
-                Err(withheld)
-            }
-        }
+        self.connector.open(route, via, offer, deadline).await
     }
 
     /// Asks, and waits for the head of the answer.
@@ -270,10 +423,77 @@ impl HttpFetcher {
         &self,
         flow: &mut Flow,
         request: &Request,
-    ) -> Result<(ResponseHead, Option<Recorder>), FetchFailure> {
+    ) -> Result<Asked, FetchFailure> {
         let mut recorder = self.send(flow, request).await?;
         let head = flow.head(&self.head_limits, &mut recorder).await?;
         Ok((head, recorder))
+    }
+
+    /// What follows from the end of an exchange: an answer, or the one silent second try.
+    fn after(
+        &self,
+        asked: Result<Asked, FetchFailure>,
+        flow: Flow,
+        request: &Request,
+        attempt: Attempt,
+    ) -> Result<After, FetchFailure> {
+        if let Some(stream) = flow.wire.http2() {
+            let refusal = stream.refusal();
+            return self.after_stream(asked, flow, request, (attempt, refusal));
+        }
+        match asked {
+            Ok((head, recorder)) => self.response(flow, head, recorder, request),
+            // The server closed the connection while it was idle, which it may at any time
+            // (RFC 9112 section 9.3.1): the request is safe to repeat.
+            Err(failure) if attempt == Attempt::Reused && failure.class == FailureClass::Reset => {
+                again(flow, request, failure)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// The same for a stream of HTTP/2, whose server may have said why it does not answer.
+    fn after_stream(
+        &self,
+        asked: Result<Asked, FetchFailure>,
+        flow: Flow,
+        request: &Request,
+        (attempt, refusal): (Attempt, Option<StreamRefusal>),
+    ) -> Result<After, FetchFailure> {
+        let failure = match asked {
+            Ok((head, recorder)) if WANT_HTTP_1.contains(&head.status) => {
+                if let Some(recorder) = recorder {
+                    recorder.discard();
+                }
+                self.learn(request, HostProtocol::Http1)?;
+                flow.failure(FailureClass::Protocol, "the server wants HTTP/1.1")
+            }
+            Ok((head, recorder)) => return self.response(flow, head, recorder, request),
+            Err(failure) => failure,
+        };
+        let Some(refusal) = refusal.or((failure.class == FailureClass::Protocol)
+            .then_some(StreamRefusal::OtherProtocol))
+        else {
+            return Err(failure);
+        };
+        let may_repeat = match refusal {
+            StreamRefusal::Calm => return Ok(After::Answered(too_many(flow, request.address))),
+            StreamRefusal::Unprocessed | StreamRefusal::OtherProtocol => {
+                attempt != Attempt::Second
+            }
+            StreamRefusal::Ended => attempt == Attempt::Reused,
+            StreamRefusal::Broken => false,
+        };
+        if matches!(refusal, StreamRefusal::OtherProtocol | StreamRefusal::Broken) {
+            self.learn(request, HostProtocol::Http1)?;
+        }
+        if may_repeat {
+            return again(flow, request, failure);
+        }
+        Err(FetchFailure {
+            class: refusal.class(),
+            ..failure
+        })
     }
 
     /// The answer, its body still to be read.
@@ -283,7 +503,7 @@ impl HttpFetcher {
         head: ResponseHead,
         recorder: Option<Recorder>,
         request: &Request,
-    ) -> Result<Response, FetchFailure> {
+    ) -> Result<After, FetchFailure> {
         let proxied = self.proxies.choose(&request.url).is_some();
         if proxied && head.status == PROXY_AUTHENTICATION {
             if let Some(recorder) = recorder {
@@ -297,14 +517,16 @@ impl HttpFetcher {
             route: self.route(request, proxied)?,
         };
         let timings = flow.timings;
+        let protocols = flow.wire.http2().map_or(&[][..], Http2Stream::protocols);
         let body = HttpBody::new(flow, &head, reader, request.max_body, home).recorded(recorder);
-        Ok(Response {
+        Ok(After::Answered(Response {
             status: head.status,
             headers: head.headers,
             address: request.address.filter(|_| !proxied),
             timings,
+            protocols,
             body: Box::new(body),
-        })
+        }))
     }
 
     /// Sends the request. Its bytes end here: whoever waits for an answer holds none of them.
@@ -317,6 +539,9 @@ impl HttpFetcher {
         let proxied = self.proxies.choose(&request.url).is_some();
         let address = request.address.filter(|_| !proxied);
         let mut recorder = recording.map(|recording| recording.begin(&request.url, address));
+        if let (Some(recorder), Some(stream)) = (&mut recorder, flow.wire.http2()) {
+            recorder.protocols(stream.protocols());
+        }
         let bytes = self.compose(request, Secrets::Kept)?;
         flow.send(&bytes).await?;
         if let Some(recorder) = &mut recorder {
@@ -361,6 +586,49 @@ impl HttpFetcher {
         write_request(&mut bytes, &head)
             .map_err(|error| FetchFailure::new(FailureClass::Internal, error.to_string()))?;
         Ok(bytes)
+    }
+}
+
+/// The silent second try. Where requests keep a distance it has to wait for its turn: as far as
+/// anybody knows the server may have seen the first.
+fn again(flow: Flow, request: &Request, failure: FetchFailure) -> Result<After, FetchFailure> {
+    if request.spaced {
+        return Err(FetchFailure {
+            withheld: Some(Instant::now()),
+            ..failure
+        });
+    }
+    Ok(After::Again(flow.silence))
+}
+
+/// The answer of a server that asks for calm.
+fn too_many(flow: Flow, address: Option<IpAddr>) -> Response {
+    let (protocols, wire) = (flow.wire.http2().map_or(&[][..], Http2Stream::protocols), flow.count);
+    Response {
+        status: TOO_MANY_REQUESTS,
+        headers: Headers::default(),
+        address,
+        timings: flow.timings,
+        protocols,
+        body: Box::new(NoBody { wire }),
+    }
+}
+
+/// The body of an answer that has none.
+struct NoBody {
+    wire: u64,
+}
+
+impl Body for NoBody {
+    fn chunk(&mut self) -> BoxFuture<'_, Result<Option<Bytes>, FetchFailure>> {
+        Box::pin(ready(Ok(None)))
+    }
+
+    fn tally(&self) -> BodyTally {
+        BodyTally {
+            wire: self.wire,
+            ..BodyTally::default()
+        }
     }
 }
 

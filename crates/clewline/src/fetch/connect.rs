@@ -11,23 +11,27 @@ use std::time::{Duration, Instant};
 
 use clewline_core::outcome::FailureClass;
 use clewline_core::url::Scheme;
-use rustls::ClientConfig;
+use rustls::ProtocolVersion;
 use tokio::net::TcpStream;
 use tokio::time::timeout_at;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use super::http2::{self, Http2Connection};
 use super::pool::{Pool, Route};
 use super::proxy::{Proxy, ProxyKind};
 use super::wire::{Stream, Wire};
+use super::tls::TlsOffers;
 use super::{FetchFailure, Timings, tls, tunnel};
 use crate::descriptors::{self, Seats};
 
 /// Makes connections for all requests.
 pub(crate) struct Connector {
-    tls: Arc<ClientConfig>,
+    tls: TlsOffers,
     timeout: Duration,
     pool: Arc<Pool>,
+    /// Largest head of an answer.
+    max_head: usize,
 }
 
 /// What stands between us and the server.
@@ -42,7 +46,37 @@ pub(crate) enum Via<'a> {
 type Dialled = (TcpStream, Seats);
 
 /// A new connection and how long it took.
-pub(crate) type Opened = (Wire, Timings);
+pub(crate) type Opened = (OpenedConnection, Timings);
+
+/// What a new connection speaks.
+pub(crate) enum OpenedConnection {
+    Http1(Wire),
+    Http2(Http2Connection),
+}
+
+/// Why there is no connection.
+pub(crate) struct OpenFailure {
+    pub(crate) failure: FetchFailure,
+    /// The server refuses whoever does not offer HTTP/2.
+    pub(crate) wants_http2: bool,
+}
+
+impl From<FetchFailure> for OpenFailure {
+    fn from(failure: FetchFailure) -> Self {
+        Self {
+            failure,
+            wants_http2: false,
+        }
+    }
+}
+
+/// What a server is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProtocolOffer {
+    Http1,
+    /// HTTP/2, else HTTP/1.1.
+    Http2,
+}
 
 impl FetchFailure {
     /// A failure before anything was read.
@@ -60,8 +94,18 @@ impl FetchFailure {
 }
 
 impl Connector {
-    pub(crate) fn new(tls: Arc<ClientConfig>, timeout: Duration, pool: Arc<Pool>) -> Self {
-        Self { tls, timeout, pool }
+    pub(crate) const fn new(
+        tls: TlsOffers,
+        timeout: Duration,
+        pool: Arc<Pool>,
+        max_head: usize,
+    ) -> Self {
+        Self {
+            tls,
+            timeout,
+            pool,
+            max_head,
+        }
     }
 
     /// Opens a connection that is ready for a request.
@@ -69,8 +113,9 @@ impl Connector {
         &self,
         route: &Route,
         via: Via<'_>,
+        offer: ProtocolOffer,
         deadline: Instant,
-    ) -> Result<Opened, FetchFailure> {
+    ) -> Result<Opened, OpenFailure> {
         let begun = Instant::now();
         let deadline = deadline.min(begun + self.timeout);
         let (stream, seat) = match &via {
@@ -93,13 +138,37 @@ impl Connector {
             ..Timings::default()
         };
         if route.scheme == Scheme::Http {
-            return Ok((Wire::new(Stream::Plain(stream), seat), timings));
+            let wire = Wire::new(Stream::Plain(stream), seat);
+            return Ok((OpenedConnection::Http1(wire), timings));
         }
         let begun = Instant::now();
-        let stream = self.secure(stream, &route.host, deadline).await;
-        let stream = stream.map_err(|failure| FetchFailure { timings, ..failure })?;
+        let stream = self.secure(stream, &route.host, offer, deadline).await;
+        let stream = stream.map_err(|fault| OpenFailure {
+            failure: FetchFailure {
+                timings,
+                ..fault.failure
+            },
+            ..fault
+        })?;
         timings.tls = Some(begun.elapsed());
-        Ok((Wire::new(Stream::Tls(stream), seat), timings))
+        let (_, session) = stream.get_ref();
+        if session.alpn_protocol() != Some(http2::ALPN) {
+            let wire = Wire::new(Stream::Tls(stream), seat);
+            return Ok((OpenedConnection::Http1(wire), timings));
+        }
+        let is_tls_12 = session.protocol_version() == Some(ProtocolVersion::TLSv1_2);
+        let beginning = Http2Connection::begin(*stream, seat, is_tls_12, self.max_head);
+        match timeout_at(deadline.into(), beginning).await {
+            Ok(Ok(connection)) => Ok((OpenedConnection::Http2(connection), timings)),
+            Ok(Err(error)) => {
+                let message = format!("HTTP/2 failed: {error}");
+                Err(with_timings(FailureClass::Protocol, &message, timings))
+            }
+            Err(_) => {
+                let message = "HTTP/2 took too long to begin";
+                Err(with_timings(FailureClass::Timeout, message, timings))
+            }
+        }
     }
 
     /// Connects; if descriptors have run out all the same, because others in this process or on
@@ -170,21 +239,35 @@ impl Connector {
         &self,
         stream: TcpStream,
         host: &str,
+        offer: ProtocolOffer,
         deadline: Instant,
-    ) -> Result<Box<TlsStream<TcpStream>>, FetchFailure> {
+    ) -> Result<Box<TlsStream<TcpStream>>, OpenFailure> {
         let fault = |message: String| FetchFailure::new(FailureClass::Tls, message);
         let name = tls::server_name(host)
             .ok_or_else(|| fault("the host name can't stand in a certificate".to_owned()))?;
-        let handshake = TlsConnector::from(self.tls.clone()).connect(name, stream);
+        let config = match offer {
+            ProtocolOffer::Http1 => &self.tls.http1,
+            ProtocolOffer::Http2 => &self.tls.http2,
+        };
+        let handshake = TlsConnector::from(Arc::clone(config)).connect(name, stream);
         match timeout_at(deadline.into(), handshake).await {
             Ok(Ok(stream)) => Ok(Box::new(stream)),
-            Ok(Err(error)) => Err(FetchFailure::new(
-                tls::class_of(&error),
-                tls::explain(&error),
-            )),
-            Err(_) => Err(fault("the TLS handshake took too long".to_owned())),
+            Ok(Err(error)) => Err(OpenFailure {
+                wants_http2: tls::wants_other_protocol(&error),
+                failure: FetchFailure::new(tls::class_of(&error), tls::explain(&error)),
+            }),
+            Err(_) => Err(fault("the TLS handshake took too long".to_owned()).into()),
         }
     }
+}
+
+/// A failure behind a handshake.
+fn with_timings(class: FailureClass, message: &str, timings: Timings) -> OpenFailure {
+    let failure = FetchFailure {
+        timings,
+        ..FetchFailure::new(class, message)
+    };
+    failure.into()
 }
 
 /// Speaks to the proxy until what follows is between us and the server. An HTTP proxy is asked

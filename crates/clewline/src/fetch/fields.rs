@@ -197,6 +197,7 @@ mod tests {
             condition: None,
             timeout: Duration::ZERO,
             patience: None,
+            streams: 1,
         };
         let fields = plan.fields(&request);
         let lines = fields

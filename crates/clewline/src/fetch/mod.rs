@@ -12,6 +12,7 @@ mod dns;
 mod fields;
 mod flow;
 pub(crate) mod http1;
+mod http2;
 mod overrides;
 mod pauses;
 mod pool;
@@ -85,6 +86,8 @@ pub struct Request {
     pub recording: Option<Recording>,
     /// Hosts that asked to be left alone since the request was handed out.
     pub pauses: Option<Pauses>,
+    /// Requests that the host may have in flight: with many, one connection can carry them all.
+    pub streams: u32,
 }
 
 impl Request {
@@ -112,6 +115,8 @@ pub struct Response {
     pub address: Option<IpAddr>,
     /// Phases up to the first byte.
     pub timings: Timings,
+    /// The protocols from the outside in, as archives name them; none for HTTP/1.1.
+    pub protocols: &'static [&'static str],
     /// The body; dropping it early closes the connection.
     pub body: Box<dyn Body>,
 }

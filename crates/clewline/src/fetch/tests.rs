@@ -2,6 +2,7 @@
 
 mod bodies;
 mod connections;
+mod http2;
 mod pauses;
 mod proxies;
 mod recording;
@@ -52,6 +53,7 @@ fn request(url: &str) -> Request {
         first_byte: None,
         spaced: false,
         condition: None,
+        streams: 1,
     }
 }
 

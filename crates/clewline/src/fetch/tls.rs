@@ -24,6 +24,7 @@ use rustls::{
 };
 
 use super::client::FetchSetupError;
+use super::http2;
 use crate::clock::rfc3339;
 use crate::config::FetchConfig;
 
@@ -34,11 +35,20 @@ const SESSIONS: usize = 256;
 /// Names of a certificate that a message repeats.
 const MOST_NAMES: usize = 3;
 
-/// HTTP/1.1 only: nothing behind this speaks HTTP/2.
-const PROTOCOL: &[u8] = b"http/1.1";
+/// The protocol that every server speaks.
+const HTTP_1: &[u8] = b"http/1.1";
+
+/// What is offered to servers: configurations that share certificates and sessions.
+#[derive(Clone)]
+pub(crate) struct TlsOffers {
+    /// HTTP/1.1 alone.
+    pub(crate) http1: Arc<ClientConfig>,
+    /// HTTP/2, else HTTP/1.1.
+    pub(crate) http2: Arc<ClientConfig>,
+}
 
 /// Makes the configuration that all connections share.
-pub(crate) fn client_config(config: &FetchConfig) -> Result<Arc<ClientConfig>, FetchSetupError> {
+pub(crate) fn client_config(config: &FetchConfig) -> Result<TlsOffers, FetchSetupError> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
@@ -53,9 +63,14 @@ pub(crate) fn client_config(config: &FetchConfig) -> Result<Arc<ClientConfig>, F
     } else {
         builder.with_root_certificates(roots).with_no_client_auth()
     };
-    tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+    tls.alpn_protocols = vec![HTTP_1.to_vec()];
     tls.resumption = Resumption::in_memory_sessions(SESSIONS);
-    Ok(Arc::new(tls))
+    let mut both = tls.clone();
+    both.alpn_protocols.insert(0, http2::ALPN.to_vec());
+    Ok(TlsOffers {
+        http1: Arc::new(tls),
+        http2: Arc::new(both),
+    })
 }
 
 /// The name that the certificate must carry: an address as an address, a host without the dot
@@ -121,6 +136,12 @@ pub(crate) fn explain(error: &io::Error) -> String {
 }
 
 const NOTHING_IN_COMMON: &str = "the server offers no TLS version or cipher that is safe today";
+
+/// Whether a server refuses a handshake because it speaks none of the protocols on offer.
+pub(crate) fn wants_other_protocol(error: &io::Error) -> bool {
+    let alert = Error::AlertReceived(AlertDescription::NoApplicationProtocol);
+    cause(error) == Some(&alert)
+}
 
 /// What a server means that ends a handshake (RFC 8446 section 6.2).
 fn refusal(alert: AlertDescription) -> String {

@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
+use super::http2::Http2Stream;
 use crate::descriptors::Seats;
 
 /// How much is read at a time.
@@ -25,8 +26,8 @@ const SPARE_BUFFERS: usize = 64;
 /// A connection to a server.
 pub(crate) struct Wire {
     stream: Stream,
-    /// Given back after the stream is closed.
-    _seat: Seats,
+    /// Given back after the stream is closed; a stream of a shared connection has none of its own.
+    _seat: Option<Seats>,
 }
 
 /// What is spoken over a connection.
@@ -35,6 +36,8 @@ pub(crate) enum Stream {
     Plain(TcpStream),
     /// TLS over TCP, in a box because it is large.
     Tls(Box<TlsStream<TcpStream>>),
+    /// A stream of HTTP/2, which reads as HTTP/1.1.
+    Http2(Box<Http2Stream>),
 }
 
 /// Buffers that no connection needs at the moment. What was handed out of one may still be read;
@@ -65,7 +68,23 @@ impl Wire {
     pub(crate) const fn new(stream: Stream, seat: Seats) -> Self {
         Self {
             stream,
-            _seat: seat,
+            _seat: Some(seat),
+        }
+    }
+
+    /// A stream of a connection that others use, too.
+    pub(crate) fn shared(stream: Http2Stream) -> Self {
+        Self {
+            stream: Stream::Http2(Box::new(stream)),
+            _seat: None,
+        }
+    }
+
+    /// The stream of HTTP/2 that it is, if it is one.
+    pub(crate) fn http2(&self) -> Option<&Http2Stream> {
+        match &self.stream {
+            Stream::Http2(stream) => Some(stream),
+            Stream::Plain(_) | Stream::Tls(_) => None,
         }
     }
 
@@ -77,6 +96,7 @@ impl Wire {
                 stream.write_all(bytes).await?;
                 stream.flush().await
             }
+            Stream::Http2(stream) => stream.send(bytes).await,
         }
     }
 
@@ -108,6 +128,7 @@ impl Wire {
         match &mut self.stream {
             Stream::Plain(stream) => pin!(stream.read_buf(into)).poll(cx),
             Stream::Tls(stream) => pin!(stream.read_buf(into)).poll(cx),
+            Stream::Http2(stream) => stream.poll_read_buf(cx, into),
         }
     }
 
@@ -129,6 +150,8 @@ impl Wire {
         match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_read(&mut context, &mut buffer),
             Stream::Tls(stream) => Pin::new(stream.as_mut()).poll_read(&mut context, &mut buffer),
+            // It carried its one request.
+            Stream::Http2(_) => return false,
         }
         .is_pending()
     }

@@ -408,3 +408,54 @@ fn a_sitemap_as_root() {
     crawled.check_requested(&["a.test/map.xml", "a.test/one", "a.test/three", "a.test/two"]);
     assert_eq!(crawled.record("a.test/one").kind, LinkKind::Sitemap);
 }
+
+#[test]
+fn strings_of_scripts_are_asked_for_last_and_miss_nobody() {
+    let home = "<script>fetch('/from-page'); far = '{{b.test}}/x'</script><script src=/app.js></script>\
+        <script src={{b.test}}/far.js></script><a href=/one>1</a>";
+    let script = Page::bytes("text/javascript", "routes = ['/from-script', '/missing']");
+    let far = Page::bytes("text/javascript", "'/from-far'");
+    let site = Site::new()
+        .page("/", Page::html(home))
+        .page("/app.js", script)
+        .page("/one", Page::html("<a href=/two>2</a>"))
+        .page("/two", Page::html(""))
+        .page("/from-page", Page::html("<a href=/behind>b</a>"))
+        .page("/from-script", Page::html(""))
+        .page("/behind", Page::html(""));
+    let stranger = Site::new().page("/far.js", far).page("/x", Page::html(""));
+    let web = Web::new().site("a.test", site).site("b.test", stranger).start();
+    let crawled = crawl(&web, &["a.test/"], |config| {
+        config.extract.script_links = true;
+        config.scope.sitemaps = false;
+        config.politeness.host_concurrency = Some(1);
+    });
+    crawled.check_requested(&[
+        "a.test/",
+        "a.test/app.js",
+        "a.test/behind",
+        "a.test/from-page",
+        "a.test/from-script",
+        "a.test/missing",
+        "a.test/one",
+        "a.test/two",
+    ]);
+    let guesses = crawled.report.tally.guesses;
+    assert_eq!((guesses.tried, guesses.existed), (3, 2));
+    assert_eq!(crawled.report.tally.broken, 0);
+    let order = crawled.log.paths("a.test");
+    let place = |path: &str| order.iter().position(|asked| asked == path).unwrap();
+    assert!(place("/two") < place("/from-page"), "{order:?}");
+    assert!(place("/two") < place("/missing"), "{order:?}");
+}
+
+#[test]
+fn without_the_option_scripts_say_nothing() {
+    let home = "<script>fetch('/from-page')</script><script src=/app.js></script>";
+    let site = Site::new()
+        .page("/", Page::html(home))
+        .under("/", |_| Page::html("").into());
+    let web = Web::new().site("a.test", site).start();
+    let crawled = crawl(&web, &["a.test/"], |config| config.scope.sitemaps = false);
+    crawled.check_requested(&["a.test/"]);
+}

@@ -285,6 +285,7 @@ impl<S: Store> Frontier<S> {
             kind,
             guessed,
             spaced: self.lane(host).pace.is_one_at_a_time(),
+            streams: self.lane(host).pace.in_flight_limit(),
         };
         if counts_as_page(kind) {
             self.page_budget.started();

@@ -67,6 +67,8 @@ pub enum Work {
         spaced: bool,
         /// The text of the page is looked at closely, for [`Answer::look`].
         closely: bool,
+        /// Requests that the host may have in flight now.
+        streams: u32,
     },
     /// Fetch and parse a robots.txt.
     Robots {

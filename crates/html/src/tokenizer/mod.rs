@@ -49,6 +49,8 @@ pub enum TextOf {
     Title,
     /// A style sheet.
     Style,
+    /// A script, or what stands in a script element.
+    Script,
 }
 
 /// Takes what a [`Tokenizer`] finds.
@@ -436,6 +438,7 @@ impl<'a> Reader<'a> {
         match text {
             RawText::Noscript => Self::Inner(inner),
             RawText::Style => Self::Sink(TextOf::Style),
+            RawText::Script => Self::Sink(TextOf::Script),
             // A title within `noscript` is not the page's.
             RawText::Title if noscript == Noscript::Text => Self::Sink(TextOf::Title),
             _ => Self::Nobody,

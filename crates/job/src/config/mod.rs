@@ -266,6 +266,23 @@ pub struct FetchConfig {
     pub min_rate: u64,
     /// Idle connections kept in all.
     pub idle_connections: usize,
+    /// When HTTP/2 is spoken.
+    pub http2: Http2Use,
+}
+
+/// When HTTP/2 is spoken, which needs TLS.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Http2Use {
+    /// Where a host may have at least sixteen requests in flight and no archive is written, and where
+    /// a host refuses HTTP/1.1. Elsewhere it costs more than it saves, and an archive would not hold
+    /// the bytes as they came.
+    #[default]
+    Auto,
+    /// Never: the archive holds every answer byte for byte.
+    Never,
+    /// Wherever a server offers it.
+    Always,
 }
 
 impl Default for FetchConfig {
@@ -293,6 +310,7 @@ impl Default for FetchConfig {
             max_head: 64 * 1024,
             min_rate: 16,
             idle_connections: 512,
+            http2: Http2Use::Auto,
         }
     }
 }
@@ -330,6 +348,9 @@ pub struct ExtractConfig {
     /// Look for images that scripts load later, in `data-src` and the like. They are fetched with
     /// [`page_requisites`](ScopeConfig::page_requisites) only.
     pub lazy_images: bool,
+    /// Look for strings in scripts and in JSON that look like URLs, and try them last.
+    #[serde(default)]
+    pub script_links: bool,
 }
 
 impl Default for ExtractConfig {
@@ -337,6 +358,7 @@ impl Default for ExtractConfig {
         Self {
             max_links: 10_000,
             lazy_images: true,
+            script_links: false,
         }
     }
 }

@@ -90,12 +90,15 @@ impl Config {
 
     /// The rules of this crawl, with keys of this seed.
     pub fn rules(&self, seed: u64) -> Result<Rules, PatternError> {
-        let scope = Scope::new(
+        let mut scope = Scope::new(
             self.scope.reach,
             self.scope.page_requisites,
             &self.scope.include,
             &self.scope.exclude,
         )?;
+        if self.extract.script_links {
+            scope = scope.with_scripts();
+        }
         let host_rules = |named: &PolitenessConfig, robots: bool, pages| HostRules {
             politeness: named.politeness(),
             near: named.near(),

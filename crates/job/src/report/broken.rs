@@ -48,10 +48,10 @@ pub struct Broken {
 impl Broken {
     /// The broken target that a record stands for, if it does, with the page it was first
     /// found on as its only referrer. What was skipped is not broken, whatever the server said:
-    /// no page links to a sitemap that was only guessed, and a host that asked to come back
+    /// no page links to a sitemap or a URL that was only guessed, and a host that asked to come back
     /// later has not answered for the page.
     pub(super) fn from_record(record: &Record) -> Option<Self> {
-        if record.outcome == OutcomeKind::Skipped {
+        if record.outcome == OutcomeKind::Skipped || record.kind.is_guess() {
             return None;
         }
         let status = record.status.filter(|status| *status >= 400);

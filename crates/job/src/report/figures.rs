@@ -2,6 +2,8 @@
 //!
 //! Owns the one way in which numbers, bytes, times and rates are written in every report.
 
+use super::tally::Guesses;
+
 /// `10138` as `10,138`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -27,6 +29,13 @@ pub fn bytes(number: u64) -> String {
         value /= 1000.0;
     }
     format!("{value:.1} PB")
+}
+
+/// How many URLs were guessed from scripts, and how many of them were there.
+pub(super) fn guesses(guesses: Guesses) -> String {
+    let tried = plural(guesses.tried, "URL");
+    let existed = count(guesses.existed);
+    format!("{tried} from scripts tried, {existed} of them existed")
 }
 
 /// `12.3 s`, `4 min 05 s`, `3 h 12 min`.

@@ -33,7 +33,7 @@ pub use html::html;
 pub use ink::Ink;
 pub use list::list;
 pub use series::{MOST_POINTS, Series, SeriesPoint};
-pub use tally::{Bodies, HostTally, MOST_DEPTHS, MOST_HOSTS, Outcomes, Tally};
+pub use tally::{Bodies, Guesses, HostTally, MOST_DEPTHS, MOST_HOSTS, Outcomes, Tally};
 pub use text::{TextStyle, text};
 pub use update::{Listed, MOST_LISTED, Update};
 

@@ -50,6 +50,7 @@ pub(crate) fn record(text: &str) -> Record {
         lastmod: None,
         digest: None,
         noindex: false,
+        protocol: None,
         fetched_at: "2026-11-15T10:00:00.000Z".into(),
     }
 }

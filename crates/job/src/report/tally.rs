@@ -72,6 +72,8 @@ pub struct Tally {
     pub error: Bodies,
     /// Distinct links found, summed over pages.
     pub links: u64,
+    /// URLs that were guessed from scripts.
+    pub guesses: Guesses,
     /// Settled URLs by depth.
     pub depths: Vec<u64>,
     /// Numbers by host.
@@ -137,6 +139,25 @@ impl Outcomes {
             OutcomeKind::Failed => &mut self.failed,
         };
         *counter += 1;
+    }
+}
+
+/// URLs that were guessed, and how many of them were there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guesses {
+    /// Settled, whatever came of it.
+    pub tried: u64,
+    /// Answered with a page or a redirect.
+    pub existed: u64,
+}
+
+impl Guesses {
+    fn add(&mut self, record: &Record) {
+        if record.kind.is_guess() {
+            self.tried += 1;
+            let is_there = record.status.is_some_and(|status| status < 400);
+            self.existed += u64::from(is_there);
+        }
     }
 }
 
@@ -222,6 +243,7 @@ impl Tally {
         self.add_body(record);
         self.add_depth(record.depth);
         self.host(record.url.host()).add(record, first_byte);
+        self.guesses.add(record);
         self.add_broken(record);
         self.series.add(record.body_bytes, first_byte);
     }

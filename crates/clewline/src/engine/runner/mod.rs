@@ -119,21 +119,28 @@ struct Target<'a> {
     patience: Option<Duration>,
     /// A second request instead of a lost one has to wait for its turn.
     spaced: bool,
+    /// Requests that the host may have in flight.
+    streams: u32,
 }
 
 impl<'a> Target<'a> {
     /// What a job asks for; none if that is a name.
     fn new(job: JobId, work: &'a Work) -> Option<Self> {
-        let (url, address, kind, closely) = match work {
+        let (url, address, page) = match work {
             Work::Resolve { .. } => return None,
-            Work::Robots { url, address, .. } => (url, *address, None, false),
+            Work::Robots { url, address, .. } => (url, *address, None),
             Work::Page {
                 url,
                 address,
                 kind,
                 closely,
+                streams,
                 ..
-            } => (url, *address, Some(*kind), *closely),
+            } => (url, *address, Some((*kind, *closely, *streams))),
+        };
+        let (kind, closely, streams) = match page {
+            Some((kind, closely, streams)) => (Some(kind), closely, streams),
+            None => (None, false, 1),
         };
         Some(Self {
             job,
@@ -143,6 +150,7 @@ impl<'a> Target<'a> {
             closely,
             patience: work.is_guess().then_some(GUESS_PATIENCE),
             spaced: work.is_spaced(),
+            streams,
         })
     }
 }
@@ -273,6 +281,7 @@ impl JobRunner {
             pauses: pausing.map(|pausing| pausing.pauses.clone()),
             slots: extras.slots.take(),
             first_byte: extras.first_byte,
+            streams: target.streams,
         }
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct JobResult {
     pub(crate) url: Option<CrawlUrl>,
     pub(crate) address: Option<IpAddr>,
     pub(crate) timings: Timings,
+    /// The protocols of the answer; none for HTTP/1.1.
+    pub(crate) protocols: &'static [&'static str],
     /// From the beginning to the head of the answer.
     pub(crate) head_after: Option<Duration>,
     /// From the beginning to the end, if something was to be sent.
@@ -83,6 +85,7 @@ impl JobResult {
             url: None,
             address: None,
             timings: Timings::default(),
+            protocols: &[],
             head_after: None,
             total: None,
             decoded: 0,
@@ -137,6 +140,7 @@ impl JobResult {
         self.redirect_to = unusable.map(|location| redacted(&location).into_owned());
         self.address = response.address;
         self.timings = response.timings;
+        self.protocols = response.protocols;
         self.content_type = headers.media_type();
         self.last_modified = headers.text("last-modified").map(Cow::into_owned);
         self.set_cookies = headers.all("set-cookie").map(<[u8]>::to_vec).collect();

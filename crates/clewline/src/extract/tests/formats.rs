@@ -218,3 +218,59 @@ fn xml_declares_its_encoding() {
     assert_eq!(shown(&found), ["anchor /d/%D0%B4?%D0%B4"]);
     assert_eq!(found.charset, Some("windows-1251"));
 }
+
+#[test]
+fn strings_of_scripts_are_links_if_that_is_wanted() {
+    let page = "<a href=x>x</a><script>go('/a')</script><script type='application/json'>{\"n\":\"/b\"}";
+    for (content_type, body, expected) in [
+        (
+            "text/html",
+            page,
+            &["anchor /d/x", "script-text /a", "script-text /b"][..],
+        ),
+        (
+            "text/html",
+            "<title>'/t'</title><textarea>'/u'</textarea>",
+            &[],
+        ),
+        ("text/javascript", "a='../c.html'", &["script-text /c.html"]),
+        (
+            "application/vnd.api+json; charset=utf-8",
+            r#"{"next":"http:\/\/h.test\/n"}"#,
+            &["script-text /n"],
+        ),
+        ("text/plain", "'/a'", &[]),
+    ] {
+        let mut case = Case {
+            script_links: true,
+            ..Case::typed(content_type)
+        };
+        assert_eq!(shown(&case.extract(body.as_bytes())), expected, "{body}");
+        case.script_links = false;
+        let without = shown(&case.extract(body.as_bytes()));
+        assert!(!without.iter().any(|link| link.starts_with("script")), "{body}");
+    }
+}
+
+#[test]
+fn half_a_string_of_a_script_is_none() {
+    for (is_cut, expected) in [(false, 1), (true, 0)] {
+        let case = Case {
+            script_links: true,
+            is_cut,
+            ..Case::typed("text/javascript")
+        };
+        let found = case.extract(b"// see http://h.test/half");
+        assert_eq!(found.links.len(), expected, "{is_cut}");
+    }
+}
+
+#[test]
+fn strings_of_scripts_are_bounded() {
+    let body: String = (0..5000).map(|number| format!("'/p/{number}'\n")).collect();
+    let case = Case {
+        script_links: true,
+        ..Case::typed("text/javascript")
+    };
+    assert_eq!(case.extract(body.as_bytes()).links.len(), 2000);
+}

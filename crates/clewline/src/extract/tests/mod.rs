@@ -25,6 +25,7 @@ struct Case<'a> {
     max_links: usize,
     piece: usize,
     lazy_images: bool,
+    script_links: bool,
     is_cut: bool,
 }
 
@@ -37,6 +38,7 @@ impl Default for Case<'_> {
             max_links: 10_000,
             piece: usize::MAX,
             lazy_images: true,
+            script_links: false,
             is_cut: false,
         }
     }
@@ -60,6 +62,7 @@ impl Case<'_> {
         let config = ExtractConfig {
             max_links: self.max_links,
             lazy_images: self.lazy_images,
+            script_links: self.script_links,
         };
         let extractor = PageExtractor::new(&config, "clewline");
         let head = PageHead {

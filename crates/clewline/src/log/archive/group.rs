@@ -154,6 +154,9 @@ impl Group<'_> {
         if let Some(address) = exchange.address {
             draft = draft.address(address);
         }
+        for protocol in exchange.protocols {
+            draft = draft.value("WARC-Protocol", protocol);
+        }
         // Where the framing broke or nobody read on, others would make another payload of it.
         let is_whole = exchange.truncation != Some(Truncation::Unspecified);
         if let Some(digest) = payload_digest(exchange).filter(|_| is_whole) {

@@ -85,6 +85,7 @@ impl Fetcher for Scripted {
             headers,
             address: request.address,
             timings: Timings::default(),
+            protocols: &[],
             body: Box::new(Text(Some(body).filter(|body| !body.is_empty()), tally)),
         })))
     }

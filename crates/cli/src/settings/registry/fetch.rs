@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clewline_core::frontier::ROBOTS_RETRY;
 use clewline_core::politeness::Politeness;
+use clewline_job::config::Http2Use;
 
 use super::{IN_FLIGHT, LONGEST_PERIOD, MOST_IN_FLIGHT, PERIODS, RATES, SHORTEST_TIMEOUT, SPEEDS};
 use crate::resolve::{folder, wire};
@@ -17,6 +18,12 @@ const TIMEOUTS: RangeInclusive<Duration> = SHORTEST_TIMEOUT..=LONGEST_PERIOD;
 /// Bodies are held and spooled; what is larger than this is not a page.
 const LARGEST_BODY: u64 = 1 << 40;
 const LARGEST_HEAD: usize = 16 << 20;
+
+const HTTP2: &[(&str, Http2Use)] = &[
+    ("auto", Http2Use::Auto),
+    ("never", Http2Use::Never),
+    ("always", Http2Use::Always),
+];
 
 settings! { pub(super) POLITENESS for Effective:
     /// How fast to ask a host; use fast and max only on your own sites
@@ -65,6 +72,8 @@ settings! { pub(super) REQUESTS for Effective:
     "cookies" "FILE" => one(config.fetch.cookie_file, folder::existing_file)
         .short('b').alias("load-cookies").contradicts("no-cookies")
         .marked(&[Usual, UsualInInspect, OneRun]);
+    /// When to use HTTP/2 (auto: where a host may have 16 requests in flight and nothing is archived)
+    "http2" "WHEN" => choice(config.fetch.http2, HTTP2);
     /// Disable cookies
     "no-cookies" => switch_off(config.fetch.cookies);
     /// Maximum time for a complete response

@@ -52,6 +52,8 @@ settings! { pub(super) SCOPE for Effective:
     "page-requisites" => switch(config.scope.page_requisites).short('p').marked(&[Usual]);
     /// With --page-requisites, skip images that scripts load later (such as `data-src`)
     "no-lazy-images" => switch_off(config.extract.lazy_images);
+    /// Try URL-like strings in scripts and JSON of the site, after all other links
+    "script-links" => switch(config.extract.script_links);
     /// Media types to download completely, `text/*,application/pdf`
     "accept-types" "TYPES" => items(config.scope.accept_types, wire::media_type).default("all");
     /// Ignore these query parameters, `utm_*,sid`

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Frontier;
-use super::entry::QueueEntry;
+use super::entry::{Class, QueueEntry};
 use super::job::{Answer, Note};
 use super::pace::Moment;
 use super::page_budget::counts_as_page;
@@ -267,6 +267,9 @@ impl<S: Store> Frontier<S> {
 
     /// Finds the queue of an entry that is let in.
     pub(super) fn classify(&mut self, entry: &mut QueueEntry) -> Result<(), S::Error> {
+        if entry.kind.is_guess() {
+            entry.class = Class::Suspect;
+        }
         if !self.rules.traps || self.traps.sites.is_empty() || is_exempt(entry) {
             return Ok(());
         }
@@ -290,7 +293,8 @@ impl<S: Store> Frontier<S> {
         entry.repeat = holds(&mut self.store, key)?;
         self.traps.born -= u32::from(entry.repeat && is_kin);
         if let Some(site) = self.traps.sites.get(&domain) {
-            entry.class = site.learner.class(&shape, standing(entry));
+            let class = site.learner.class(&shape, standing(entry));
+            entry.class = class.max(entry.class);
         }
         Ok(())
     }

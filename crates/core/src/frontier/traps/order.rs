@@ -166,7 +166,8 @@ impl<S: Store> Frontier<S> {
         };
         let is_cleared = |entry: &QueueEntry| {
             let shape = UrlShape::new(&entry.url);
-            site.learner.class(&shape, standing(entry)) == Class::Normal
+            let class = site.learner.class(&shape, standing(entry));
+            class == Class::Normal && !entry.kind.is_guess()
         };
         let verdicts: Vec<bool> = window.iter().map(is_cleared).collect();
         let cleared = verdicts.iter().filter(|cleared| **cleared).count();
@@ -195,7 +196,13 @@ impl<S: Store> Frontier<S> {
         let mut classes = Class::ALL;
         if !self.rules.traps {
             // Whoever turns the detection off wants what was withheld, and new links may not end.
-            classes.reverse();
+            // Suspects are last: without detection they are guesses from scripts.
+            classes = [
+                Class::Withheld,
+                Class::Repeat,
+                Class::Normal,
+                Class::Suspect,
+            ];
         }
         for class in classes.into_iter().filter(|class| *class <= span.class) {
             self.store.take(host, Span { class, ..span }, most, into)?;

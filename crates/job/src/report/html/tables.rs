@@ -336,6 +336,16 @@ pub(super) fn traps(report: &Report, out: &mut String) -> fmt::Result {
     Ok(())
 }
 
+/// URLs that were guessed from scripts.
+pub(super) fn guesses(report: &Report, out: &mut String) -> fmt::Result {
+    let guesses = report.tally.guesses;
+    if guesses.tried == 0 {
+        return Ok(());
+    }
+    let words = figures::guesses(guesses);
+    write!(out, "<section><h2>Scripts</h2><p>{words}</p></section>")
+}
+
 /// The numbers of each host.
 pub(super) fn hosts(report: &Report, out: &mut String) -> fmt::Result {
     let mut hosts: Vec<_> = report.tally.hosts.iter().collect();

@@ -55,6 +55,7 @@ pub fn text(report: &Report, out: &mut dyn fmt::Write, style: TextStyle) -> fmt:
     page.failures(report)?;
     page.skipped(report)?;
     page.traps(report)?;
+    page.guesses(report)?;
     page.slowest(report)?;
     page.run(report)?;
     page.notes(report)?;
@@ -188,6 +189,15 @@ impl BlockWriter<'_> {
         let mut rows = most(rows.collect());
         rows.truncate(MOST_ROWS);
         self.block("withheld", &rows)
+    }
+
+    fn guesses(&mut self, report: &Report) -> fmt::Result {
+        let guesses = report.tally.guesses;
+        if guesses.tried == 0 {
+            return Ok(());
+        }
+        self.open("scripts")?;
+        self.line(Ink::Faint, &figures::guesses(guesses))
     }
 
     fn broken(&mut self, report: &Report) -> fmt::Result {
