@@ -36,6 +36,7 @@ use crate::site::{RowFlags, SiteTable};
 pub(crate) use files::SiteFiles;
 pub use gather::{FILE, GatherOptions, GatherProgress, GatheredFacts, from_pages, gather};
 pub use locate::locate;
+pub use page::of_text;
 
 /// References that are kept of a page.
 pub const MOST_REFERENCES: usize = 100_000;

@@ -75,8 +75,9 @@ pub(super) fn read_page(input: &PageInput<'_>) -> PageFacts {
     facts
 }
 
-/// The facts of a text that came without an answer.
-pub(super) fn of_text(keyer: &Keyer, url: &CrawlUrl, text: &str) -> PageFacts {
+/// The facts of an HTML text that came without an answer, such as a file; its keys are made with this
+/// keyer.
+pub fn of_text(keyer: &Keyer, url: &CrawlUrl, text: &str) -> PageFacts {
     let mut pass = PagePass::default();
     pass.html(text);
     pass.finish(Resolver::new(keyer, url, keyer.key(url)), true)

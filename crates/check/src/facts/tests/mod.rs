@@ -1,5 +1,6 @@
 //! Every fact and mark: a page that has it, and one that nearly has.
 
+mod folder;
 mod marks;
 mod rows;
 
