@@ -88,7 +88,7 @@ impl<'a> FolderWork<'a> {
             });
             let Some(parts) = parts else {
                 self.pending = Some((offset, record));
-                self.rewind(row_at);
+                self.rewind(row_at)?;
                 return Ok(());
             };
             self.table.push(&record, &parts.summary, (offset.0, row_at));
@@ -112,19 +112,26 @@ impl<'a> FolderWork<'a> {
         }
     }
 
-    fn rewind(&mut self, row_at: u64) {
+    /// Goes back in the old file, so that what was looked at is not taken for taken over.
+    fn rewind(&mut self, row_at: u64) -> Result<(), PagesError> {
         let back = self.old.as_mut().map(|old| old.seek(row_at));
-        if let Some(Err(error)) = back {
-            self.damage.get_or_insert(error.to_string());
-            self.old = None;
-        }
+        back.unwrap_or(Ok(()))
+            .map_err(at(&self.job.path().join(FILE)))
+    }
+
+    /// Whether the old file has exactly the rows that were taken over.
+    fn is_whole(&mut self) -> Result<bool, PagesError> {
+        let Some(end) = self.old.as_ref().map(RowReader::at) else {
+            return Ok(false);
+        };
+        let has_more = self.old_row(&mut Vec::new()).is_some() || self.damage.is_some();
+        self.rewind(end)?;
+        Ok(self.pending.is_none() && !has_more)
     }
 
     /// Makes the rows of the records that are left, or takes them from another place of the file.
     pub(super) fn make_rest(&mut self, options: &GatherOptions<'_>) -> Result<(), PagesError> {
-        let has_more = |old: &mut RowReader| old.next_row(&mut Vec::new()).unwrap_or(true);
-        let is_whole = self.pending.is_none() && !self.old.as_mut().is_none_or(has_more);
-        if is_whole {
+        if self.is_whole()? {
             return Ok(());
         }
         let mut output = self.begin_output()?;
