@@ -15,11 +15,12 @@ use clewline_core::link::{Link, LinkKind, Links};
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT, with_two_slashes};
 use clewline_html::css;
 use clewline_html::find::find;
+use clewline_job::charset::encode_query;
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{charset, script};
+use super::script;
 
 /// Strings of a page's scripts that are taken for links at most.
 const MOST_SCRIPT_TEXTS: usize = 2000;
@@ -415,7 +416,7 @@ impl<'p> Base<'p> {
 
 /// Written as a function because the URL parser wants its answer to live as long as the query.
 fn query_encoder(encoding: &'static Encoding) -> impl Fn(&str) -> Cow<'_, [u8]> {
-    move |query| Cow::Owned(charset::encode_query(encoding, query))
+    move |query| Cow::Owned(encode_query(encoding, query))
 }
 
 /// What the URL parser would strip from both ends anyway.
