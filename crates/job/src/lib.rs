@@ -9,7 +9,9 @@
 #![warn(missing_docs)]
 
 pub mod archive;
+pub mod charset;
 pub mod config;
+pub mod csv;
 pub mod durable;
 pub mod escape;
 #[doc(hidden)]
@@ -18,6 +20,7 @@ pub mod folder;
 pub mod inspection;
 mod job_file;
 pub mod log;
+pub mod look;
 pub mod lookup;
 pub mod merge;
 pub mod metadata;
