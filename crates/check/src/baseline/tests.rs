@@ -41,8 +41,9 @@ fn one_finding_is_one_line() {
 fn what_people_wrote_stays() {
     let findings = samples::findings();
     let text = Baseline::from_findings(&findings, None).to_text();
-    let (head, rest) = text.split_once("\"}").unwrap();
-    let by_hand = format!("{head}\",\"until\":\"2027-01-31\",\"reason\":\"moves\"}}{rest}");
+    let name = fingerprint(&findings[0]);
+    let (head, rest) = text.split_once(&format!("{name}\"}}")).unwrap();
+    let by_hand = format!("{head}{name}\",\"until\":\"2027-01-31\",\"reason\":\"moves\"}}{rest}");
     let before = read(&by_hand);
     assert!(before.knows(&findings[0], day("2027-01-31")));
     assert!(!before.knows(&findings[0], day("2027-02-01")));

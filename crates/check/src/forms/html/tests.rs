@@ -205,18 +205,30 @@ fn an_error_of_the_pages_is_passed_on() {
 /// Writes pages to the folder named by `CLEWLINE_SAMPLE_SITES`, to look at them in a browser.
 #[test]
 fn samples_can_be_looked_at() {
+    let folder = std::env::var_os("CLEWLINE_SAMPLE_SITES").map(std::path::PathBuf::from);
+    let (most_findings, most_pages) = match folder {
+        Some(_) => (50_000, 100_000),
+        None => (500, 1_000),
+    };
     let samples = [
         ("none", samples::report_of(vec![]), 2_000),
         ("few", samples::report(), 20),
         ("hostile", hostile_report(), 300),
-        ("many", samples::report_of(many(50_000)), 100_000),
+        ("many", samples::report_of(many(most_findings)), most_pages),
     ];
     for (name, report, pages) in samples {
         let page = page_of(&report, site(pages));
         assert!(page.ends_with("</html>\n"), "{name}");
-        if let Some(folder) = std::env::var_os("CLEWLINE_SAMPLE_SITES") {
-            let folder = std::path::PathBuf::from(folder);
+        if let Some(folder) = &folder {
             std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
+            for form in crate::forms::CheckForm::ALL {
+                let mut out = Vec::new();
+                let context = crate::forms::FormContext::default();
+                crate::forms::write(form, &report, &context, &mut out).unwrap();
+                if form != crate::forms::CheckForm::Html {
+                    std::fs::write(folder.join(format!("{name}.{form}")), out).unwrap();
+                }
+            }
         }
     }
 }
