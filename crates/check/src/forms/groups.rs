@@ -37,7 +37,7 @@ impl<'a> IssueEntry<'a> {
     pub(super) fn first_in_file(&self) -> &'a JudgedFinding {
         let mut findings = self.findings.iter();
         let in_file = findings.find(|one| one.file.is_some());
-        in_file.map_or_else(|| self.first(), |one| one)
+        in_file.copied().unwrap_or_else(|| self.first())
     }
 
     /// What it is about: the target, the subject, or the page.

@@ -1,6 +1,7 @@
 //! How findings are shown.
 //!
-//! Owns the forms: text, JSON, JSON lines, CSV, Markdown, HTML, SARIF, GitLab's, JUnit's and GitHub's.
+//! Owns the forms: text, JSON, JSON lines, CSV, Markdown, HTML, SARIF, GitLab's, `JUnit`'s and
+//! GitHub's.
 //! It refuses to judge: severities, known findings and the end of a run come with the report.
 //! Invariants: equal reports make equal bytes, no clock is asked, and nothing foreign leaves a form
 //! that could steer a terminal, a browser or the program that reads it.
@@ -53,7 +54,7 @@ pub enum CheckForm {
     Sarif,
     /// GitLab's code quality report.
     Gitlab,
-    /// JUnit's XML.
+    /// The XML of `JUnit`.
     Junit,
     /// The annotations of a workflow on GitHub.
     Github,

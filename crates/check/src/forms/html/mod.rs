@@ -176,7 +176,7 @@ fn overview(report: &CheckReport, out: &mut String) {
         );
     }
     cards(report, out);
-    listed("unfinished", "Not finished: ", report.unfinished(), out);
+    listed("unfinished", "Not finished: ", &report.unfinished(), out);
     let gone = report.gone.as_ref().map_or(0, Vec::len) as u64;
     let mut remarks = Vec::new();
     if gone > 0 {
@@ -184,12 +184,12 @@ fn overview(report: &CheckReport, out: &mut String) {
         remarks.push(format!("No longer found: {known} of the baseline"));
     }
     remarks.extend(facts.remarks.iter().cloned());
-    listed("remarks", "", remarks, out);
+    listed("remarks", "", &remarks, out);
     out.push_str("</section>");
 }
 
 /// Remarks as a list, if there are any.
-fn listed(class: &str, lead: &str, remarks: Vec<String>, out: &mut String) {
+fn listed(class: &str, lead: &str, remarks: &[String], out: &mut String) {
     if remarks.is_empty() {
         return;
     }
