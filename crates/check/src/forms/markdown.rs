@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use clewline_job::escape;
 use clewline_job::report::figures::{count, plural};
 
-use super::groups::{IssueEntry, RuleGroup, Wanted, by_rule};
+use super::groups::{GroupedFindings, IssueEntry, RuleGroup, by_rule};
 use super::words::{MOST_SHOWN, place, sentence, shortened};
 use crate::report::{CheckOutcome, CheckPointers, CheckReport, JudgedFinding};
 use crate::rule::Severity;
@@ -34,7 +34,7 @@ pub(super) fn page(report: &CheckReport, pointers: &CheckPointers, most: usize) 
         left: 0,
     };
     page.head(report);
-    for group in by_rule(report, Wanted::New) {
+    for group in by_rule(report, GroupedFindings::New) {
         page.group(&group);
     }
     page.end(report, pointers)
