@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use clewline_job::escape::visible;
 use clewline_job::report::figures::count;
 
-use super::groups::{IssueEntry, RuleGroup, Wanted, by_rule};
+use super::groups::{GroupedFindings, IssueEntry, RuleGroup, by_rule};
 use super::markdown;
 use super::words::{line_and_column, message, shortened};
 use crate::report::{CheckPointers, CheckReport};
@@ -28,7 +28,7 @@ pub(super) fn annotations(
     location: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let groups = by_rule(report, Wanted::New);
+    let groups = by_rule(report, GroupedFindings::New);
     for severity in [Severity::Error, Severity::Warning] {
         let of_kind = groups.iter().filter(|group| group.severity == severity);
         let entries: Vec<_> = of_kind
@@ -49,7 +49,7 @@ fn annotation(
     location: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let one = entry.first();
+    let one = entry.first_in_file();
     let (line, column) = line_and_column(one);
     let mut text = message(one);
     if one.file.is_none() {

@@ -33,6 +33,13 @@ impl<'a> IssueEntry<'a> {
             .expect("an entry is made of a finding")
     }
 
+    /// The first finding whose file is known, otherwise the first.
+    pub(super) fn first_in_file(&self) -> &'a JudgedFinding {
+        let mut findings = self.findings.iter();
+        let in_file = findings.find(|one| one.file.is_some());
+        in_file.copied().unwrap_or_else(|| self.first())
+    }
+
     /// What it is about: the target, the subject, or the page.
     pub(super) fn about(&self) -> &'a str {
         let finding = &self.first().finding;
@@ -56,17 +63,17 @@ impl<'a> IssueEntry<'a> {
 
 /// The findings that are new, or those that are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum GroupedFindings {
     New,
     All,
 }
 
 /// The findings by rule, the worst first.
-pub(super) fn by_rule(report: &CheckReport, wanted: Wanted) -> Vec<RuleGroup<'_>> {
+pub(super) fn by_rule(report: &CheckReport, wanted: GroupedFindings) -> Vec<RuleGroup<'_>> {
     let mut groups: Vec<RuleGroup<'_>> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for one in &report.findings {
-        if wanted == Wanted::New && one.known {
+        if wanted == GroupedFindings::New && one.known {
             continue;
         }
         // Findings of a rule stand together.

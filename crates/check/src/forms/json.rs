@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use clewline_core::url::CrawlUrl;
 use clewline_job::escape::json_text;
 use serde::Serialize;
 
@@ -107,7 +108,7 @@ fn finding(one: &JudgedFinding, out: &mut dyn Write) -> io::Result<()> {
         file: one.file.as_deref(),
         place: finding.place.as_ref(),
         count: finding.count,
-        samples: samples.map(|page| page.as_str()).collect(),
+        samples: samples.map(CrawlUrl::as_str).collect(),
         known: one.known,
         fingerprint: fingerprint(finding),
     };

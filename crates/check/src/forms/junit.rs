@@ -1,10 +1,11 @@
-//! JUnit's XML.
+//! The XML of `JUnit`.
 //!
 //! Owns the shape: a suite for each rule, a case for each page, and one passed case for a rule
 //! without findings, so that servers can draw trends. What does not fail the run is a passed case
 //! with its text, and a known finding is a skipped one. Invariant: every character may stand in
 //! XML 1.0 (section 2.2).
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use clewline_job::escape;
@@ -165,7 +166,7 @@ fn text(findings: PageFindings<'_>) -> String {
     }
     let left = findings.len().saturating_sub(MOST_LINES);
     if left > 0 {
-        text.push_str(&format!("and {left} more\n"));
+        let _ = writeln!(text, "and {left} more");
     }
     text
 }

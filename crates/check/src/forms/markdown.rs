@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use clewline_job::escape;
 use clewline_job::report::figures::{count, plural};
 
-use super::groups::{IssueEntry, RuleGroup, Wanted, by_rule};
+use super::groups::{GroupedFindings, IssueEntry, RuleGroup, by_rule};
 use super::words::{MOST_SHOWN, place, sentence, shortened};
 use crate::report::{CheckOutcome, CheckPointers, CheckReport, JudgedFinding};
 use crate::rule::Severity;
@@ -34,7 +34,7 @@ pub(super) fn page(report: &CheckReport, pointers: &CheckPointers, most: usize) 
         left: 0,
     };
     page.head(report);
-    for group in by_rule(report, Wanted::New) {
+    for group in by_rule(report, GroupedFindings::New) {
         page.group(&group);
     }
     page.end(report, pointers)
@@ -106,17 +106,13 @@ impl MarkdownPage {
     fn end(mut self, report: &CheckReport, pointers: &CheckPointers) -> String {
         let mut end = String::from("\n");
         if self.left > 0 {
-            let _ = writeln!(
-                end,
-                "There was no room for {}.\n",
-                plural(self.left, "more entry").replace("entrys", "entries")
-            );
+            let _ = writeln!(end, "There was no room for {} more.\n", count(self.left));
         }
         let gone = report.gone.as_ref().map_or(0, Vec::len) as u64;
         if gone > 0 {
             let _ = writeln!(
                 end,
-                "{} of the baseline no longer occur; update it with `--update-baseline`.\n",
+                "No longer found: {} of the baseline; update it with `--update-baseline`.\n",
                 plural(gone, "finding")
             );
         }

@@ -1,6 +1,7 @@
 //! How findings are shown.
 //!
-//! Owns the forms: text, JSON, JSON lines, CSV, Markdown, HTML, SARIF, GitLab's, JUnit's and GitHub's.
+//! Owns the forms: text, JSON, JSON lines, CSV, Markdown, HTML, SARIF, GitLab's, `JUnit`'s and
+//! GitHub's.
 //! It refuses to judge: severities, known findings and the end of a run come with the report.
 //! Invariants: equal reports make equal bytes, no clock is asked, and nothing foreign leaves a form
 //! that could steer a terminal, a browser or the program that reads it.
@@ -19,12 +20,15 @@ mod words;
 
 use std::fmt;
 use std::io::{self, Write};
+use std::path::Path;
 use std::str::FromStr;
 
+use clewline_job::durable;
 use clewline_job::escape::visible;
 use clewline_job::report::TextStyle;
 use thiserror::Error;
 
+use crate::baseline::FINDINGS;
 use crate::report::{CheckPointers, CheckReport};
 
 pub use github::summary as github_summary;
@@ -50,7 +54,7 @@ pub enum CheckForm {
     Sarif,
     /// GitLab's code quality report.
     Gitlab,
-    /// JUnit's XML.
+    /// The XML of `JUnit`.
     Junit,
     /// The annotations of a workflow on GitHub.
     Github,
@@ -145,6 +149,16 @@ pub fn write(
         CheckForm::Junit => junit::write(report, out),
         CheckForm::Github => github::annotations(report, location, out),
     }
+}
+
+/// Keeps the findings in a job folder, where the next check finds them as a baseline. The file is
+/// written whole or not at all.
+pub fn keep(report: &CheckReport, job: &Path) -> io::Result<()> {
+    let path = job.join(FINDINGS);
+    durable::make_folder(durable::parent(&path))?;
+    let mut lines = Vec::new();
+    json::write_lines(report, &mut lines)?;
+    durable::write(&path, &lines)
 }
 
 /// The file that is named where a finding has none and nobody said which.

@@ -5,6 +5,7 @@
 //! the caller names, and its URL in the message. Invariant: paths are relative and the same in each
 //! run.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use clewline_job::escape::json_text;
@@ -84,8 +85,8 @@ fn described(rule: &CheckRule, severity: Severity) -> Value {
     let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
     let (mut text, mut markdown) = (String::new(), String::new());
     for (title, part) in parts {
-        text.push_str(&format!("{title}: {part}\n"));
-        markdown.push_str(&format!("**{title}.** {part}\n\n"));
+        let _ = writeln!(text, "{title}: {part}");
+        let _ = writeln!(markdown, "**{title}.** {part}\n");
     }
     if text.is_empty() {
         text = format!("{}\n", rule.summary);
@@ -175,7 +176,7 @@ fn relative(path: &str) -> String {
         if is_plain {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            let _ = write!(out, "%{byte:02X}");
         }
     }
     out

@@ -11,7 +11,7 @@ use clewline_job::report::figures::{count, plural};
 use clewline_job::report::{Ink, TextStyle};
 
 use super::FormContext;
-use super::groups::{IssueEntry, RuleGroup, Wanted, by_rule};
+use super::groups::{GroupedFindings, IssueEntry, RuleGroup, by_rule};
 use super::words::{MOST_SHOWN, place, sentence, shortened};
 use crate::report::{CheckOutcome, CheckReport, JudgedFinding};
 use crate::rule::Severity;
@@ -32,7 +32,7 @@ pub(super) fn write(
         out,
         style: context.style,
     };
-    let groups = by_rule(report, Wanted::New);
+    let groups = by_rule(report, GroupedFindings::New);
     for group in groups
         .iter()
         .filter(|group| group.severity != Severity::Notice)

@@ -4,6 +4,7 @@
 //! what comes out is plain text that still must be escaped.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use clewline_job::report::figures::{count, plural};
 
@@ -21,7 +22,7 @@ pub fn sentence(report: &CheckReport) -> String {
         };
         let mut text = format!("{links} on {}", plural(dead.pages, "page"));
         if report.gone.is_some() {
-            text.push_str(&format!("; {} new", are(dead.new)));
+            let _ = write!(text, "; {} new", are(dead.new));
         }
         text
     } else {
@@ -50,7 +51,7 @@ fn without_dead_links(report: &CheckReport) -> String {
     }
     let mut text = format!("No link is dead on {pages}; {}", parts.join(" and "));
     if report.gone.is_some() {
-        text.push_str(&format!(", {} new", count(errors.new + warnings.new)));
+        let _ = write!(text, ", {} new", count(errors.new + warnings.new));
     }
     text
 }

@@ -53,6 +53,9 @@ fn the_worst_severity_decides() {
 
 #[test]
 fn a_check_that_was_not_finished_is_never_green() {
+    use CheckFailOn::{Error, Never};
+    use CheckOutcome::{Failed, Passed, Unfinished};
+
     let check = |change: &dyn Fn(&mut CheckFacts), fail_on, findings, expected| {
         let mut facts = facts();
         change(&mut facts);
@@ -63,8 +66,6 @@ fn a_check_that_was_not_finished_is_never_green() {
         let report = CheckReport::new(facts, &RULES, findings, decisions);
         assert_eq!(report.outcome(), expected, "{:?}", report.unfinished());
     };
-    use CheckFailOn::{Error, Never};
-    use CheckOutcome::{Failed, Passed, Unfinished};
     check(&|_| {}, Error, vec![], Passed);
     check(&|facts| facts.min_pages = 20, Error, vec![], Passed);
     check(&|facts| facts.min_pages = 21, Error, vec![], Unfinished);

@@ -161,10 +161,10 @@ impl LycheeSettings {
 
     fn take(&mut self, key: &str, value: Value) -> Result<(), String> {
         match key {
-            "accept" => self.check.accept = parsed(statuses(value)?)?,
-            "exclude" => self.check.exclude = parsed(texts(value)?)?,
-            "include" => self.check.include = parsed(texts(value)?)?,
-            "exclude_path" => self.exclude_path = parsed(texts(value)?)?,
+            "accept" => self.check.accept = parsed(&statuses(value)?)?,
+            "exclude" => self.check.exclude = parsed(&texts(value)?)?,
+            "include" => self.check.include = parsed(&texts(value)?)?,
+            "exclude_path" => self.exclude_path = parsed(&texts(value)?)?,
             "remap" => self.check.remap = remaps(&texts(value)?)?,
             "include_fragments" => self.check.fragments = Some(fragments(value)?),
             "max_cache_age" => self.check.max_cache_age = Some(period(value)?),
@@ -253,9 +253,7 @@ fn statuses(value: Value) -> Result<Vec<String>, String> {
     Ok(parts.map(|part| part.trim().to_owned()).collect())
 }
 
-fn parsed<T: std::str::FromStr<Err = CheckValueError>>(
-    texts: Vec<String>,
-) -> Result<Vec<T>, String> {
+fn parsed<T: std::str::FromStr<Err = CheckValueError>>(texts: &[String]) -> Result<Vec<T>, String> {
     let parsed = texts.iter().map(|text| text.parse());
     parsed
         .collect::<Result<_, _>>()

@@ -51,9 +51,8 @@ fn severity(settings: &CheckSettings, rule: &CheckRule) -> Option<Severity> {
         Some((_, setting)) => setting.severity(),
         // A rule that is off is asked by those who name it.
         None => rule.severity.or_else(|| {
-            let mut named = settings.only.iter();
-            named
-                .any(|pattern| pattern.as_str() == rule.id)
+            let mut only = settings.only.iter();
+            only.any(|pattern| pattern.as_str() == rule.id)
                 .then_some(Severity::Notice)
         }),
     }

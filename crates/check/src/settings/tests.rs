@@ -60,7 +60,7 @@ fn every_key_is_read() {
     assert_eq!(read.external, Some(false));
     assert_eq!(read.fragments, Some(FragmentReach::Internal));
     assert_eq!(read.cache.as_deref(), Some(Path::new("check.cache")));
-    assert_eq!(read.max_cache_age, Some(Duration::from_secs(3 * 86_400)));
+    assert_eq!(read.max_cache_age, Some(Duration::from_hours(72)));
     assert_eq!(read.baseline.as_deref(), Some(Path::new("known.json")));
     assert_eq!((read.remap.len(), read.source.len()), (1, 1));
     assert_eq!(read.fail_on, Some(CheckFailOn::Warning));

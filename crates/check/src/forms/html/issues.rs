@@ -10,7 +10,7 @@ use clewline_job::report::figures::{count, plural};
 
 use super::data::DataTexts;
 use super::{LONGEST_TEXT, page_link, push, target_link};
-use crate::forms::groups::{IssueEntry, RuleGroup, Wanted, by_rule};
+use crate::forms::groups::{GroupedFindings, IssueEntry, RuleGroup, by_rule};
 use crate::forms::words::shortened;
 use crate::report::{CheckReport, JudgedFinding};
 use crate::rule::Severity;
@@ -31,7 +31,7 @@ pub(super) fn write(report: &CheckReport, out: &mut dyn Write) -> io::Result<()>
     tools(report, &mut text);
     text.push_str("<div id=list>");
     let mut listed = 0;
-    for group in by_rule(report, Wanted::All) {
+    for group in by_rule(report, GroupedFindings::All) {
         rule(&group, &mut listed, &mut text);
         out.write_all(text.as_bytes())?;
         text.clear();
