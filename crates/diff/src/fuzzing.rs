@@ -23,10 +23,18 @@ pub fn pages(data: &[u8]) {
         };
         assert!(old.tokens.len() <= MOST_TOKENS);
         let known = KnownUrls::default();
-        assert_eq!(page_hunks(&old, &old, &known), [], "a page is equal to itself");
+        assert_eq!(
+            page_hunks(&old, &old, &known),
+            [],
+            "a page is equal to itself"
+        );
         let there = page_hunks(&old, &new, &known);
         assert!(there.iter().all(|hunk| hunk.before != hunk.after));
-        let same = old.tokens.iter().map(|it| it.hash).eq(new.tokens.iter().map(|it| it.hash));
+        let same = old
+            .tokens
+            .iter()
+            .map(|it| it.hash)
+            .eq(new.tokens.iter().map(|it| it.hash));
         assert_eq!(there.is_empty(), same, "what differs is told");
     }
 }
@@ -39,7 +47,18 @@ mod tests {
     fn pages() {
         let trial = Trial {
             home: env!("CARGO_MANIFEST_DIR"),
-            tokens: &[b"<p>", b"</p>", b"<li>", b"\n====\n", b"<a href=x>", b"<title>", b" ", b"\xff", b"&amp;", b"12:30"],
+            tokens: &[
+                b"<p>",
+                b"</p>",
+                b"<li>",
+                b"\n====\n",
+                b"<a href=x>",
+                b"<title>",
+                b" ",
+                b"\xff",
+                b"&amp;",
+                b"12:30",
+            ],
             rounds: 300,
         };
         trial.run("pages", super::pages);

@@ -141,11 +141,27 @@ mod tests {
         };
         let host = "http://s.test:8080=https://a.test/";
         check(host, "http://s.test:8080/", Some("https://a.test/"));
-        check(host, "http://s.test:8080/x?a=b", Some("https://a.test/x?a=b"));
+        check(
+            host,
+            "http://s.test:8080/x?a=b",
+            Some("https://a.test/x?a=b"),
+        );
         check(host, "http://s.test:80801/", None);
-        check("http://a.test/v1=http://a.test/v2", "http://a.test/v1/x", Some("http://a.test/v2/x"));
-        check("http://a.test/v1=http://a.test/v2", "http://a.test/v10", None);
-        check("http://a.test/?a=1=http://a.test/b", "http://a.test/?a=1", Some("http://a.test/b"));
+        check(
+            "http://a.test/v1=http://a.test/v2",
+            "http://a.test/v1/x",
+            Some("http://a.test/v2/x"),
+        );
+        check(
+            "http://a.test/v1=http://a.test/v2",
+            "http://a.test/v10",
+            None,
+        );
+        check(
+            "http://a.test/?a=1=http://a.test/b",
+            "http://a.test/?a=1",
+            Some("http://a.test/b"),
+        );
         for (text, error) in [
             ("http://a.test", UrlMapError::Form),
             ("a.test=http://b.test", UrlMapError::Url("a.test".into())),

@@ -118,7 +118,11 @@ impl Pairs {
         let count = match (old.state.is_there(), new) {
             (true, Some(new)) if new.state.is_there() => {
                 let is_same = new.status == 304 || new.digest == old.digest;
-                if is_same { &mut payload.unchanged } else { &mut payload.changed }
+                if is_same {
+                    &mut payload.unchanged
+                } else {
+                    &mut payload.changed
+                }
             }
             (true, Some(new)) if new.state == PageState::Missing => &mut payload.gone,
             (true, None) if is_whole => &mut payload.gone,

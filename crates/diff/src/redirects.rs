@@ -160,12 +160,42 @@ mod tests {
             assert!(text.contains(expected), "{text}");
         };
         let nginx = RedirectForm::Nginx;
-        check(nginx, "http://a/x?q", "http://a/y", "\"/x?q\" \"/y\"; # sure: same text\n");
-        check(nginx, "http://a/x", "http://b/$y", "\"/x\" \"http://b/%24y\";");
-        check(nginx, "http://a/\";}\\", "http://a/y", "\"/%22;%7D/\" \"/y\"");
+        check(
+            nginx,
+            "http://a/x?q",
+            "http://a/y",
+            "\"/x?q\" \"/y\"; # sure: same text\n",
+        );
+        check(
+            nginx,
+            "http://a/x",
+            "http://b/$y",
+            "\"/x\" \"http://b/%24y\";",
+        );
+        check(
+            nginx,
+            "http://a/\";}\\",
+            "http://a/y",
+            "\"/%22;%7D/\" \"/y\"",
+        );
         let netlify = RedirectForm::Netlify;
-        check(netlify, "http://a/*/:x", "http://a/y", "# sure: same text\n/%2A/%3Ax /y 301!\n");
-        check(netlify, "http://a/x?a=1&b=2", "http://a/y", "/x a=1 b=2 /y 301!\n");
-        check(RedirectForm::Csv, "http://a/,", "http://a/y", "\"http://a/,\",http://a/y,sure,same text\r\n");
+        check(
+            netlify,
+            "http://a/*/:x",
+            "http://a/y",
+            "# sure: same text\n/%2A/%3Ax /y 301!\n",
+        );
+        check(
+            netlify,
+            "http://a/x?a=1&b=2",
+            "http://a/y",
+            "/x a=1 b=2 /y 301!\n",
+        );
+        check(
+            RedirectForm::Csv,
+            "http://a/,",
+            "http://a/y",
+            "\"http://a/,\",http://a/y,sure,same text\r\n",
+        );
     }
 }

@@ -7,8 +7,8 @@
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 
-use clewline_job::rebuild::ReadAnswer;
 use clewline_job::pages::{Job, PageNeeds};
+use clewline_job::rebuild::ReadAnswer;
 use clewline_job::record::{OutcomeKind, Record};
 use clewline_job::{JobFile, JobStanding};
 use clewline_platform::file::read_exact_at;
@@ -113,7 +113,10 @@ impl Side {
     ) -> Result<Self, DiffError> {
         let mut writer = SpoolWriter::new()?;
         let mut rows = Vec::new();
-        for page in job.pages(PageNeeds::default())?.reading_answers(read_answer) {
+        for page in job
+            .pages(PageNeeds::default())?
+            .reading_answers(read_answer)
+        {
             let record = page?.record;
             if record.url.path() == "/robots.txt" {
                 continue;
@@ -159,8 +162,13 @@ pub(crate) fn template_of(url: &str) -> u32 {
     let (path, query) = url.split_once('?').unwrap_or((url, ""));
     let (folder, name) = path.rsplit_once('/').unwrap_or((path, ""));
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let names = query.split('&').map(|pair| pair.split('=').next().unwrap_or(""));
-    let shape: String = folder.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let names = query
+        .split('&')
+        .map(|pair| pair.split('=').next().unwrap_or(""));
+    let shape: String = folder
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .collect();
     let mut hash = xxh3_64_with_seed(shape.as_bytes(), u64::from(name.is_empty()));
     for part in [ending].into_iter().chain(names) {
         hash = xxh3_64_with_seed(part.as_bytes(), hash);
@@ -221,7 +229,9 @@ impl SpoolWriter {
 
     pub(crate) fn finish(self) -> Result<Spool, DiffError> {
         let file = self.file.into_inner();
-        Ok(Spool(file.map_err(|error| DiffError::Spool(error.into_error()))?))
+        Ok(Spool(
+            file.map_err(|error| DiffError::Spool(error.into_error()))?,
+        ))
     }
 }
 

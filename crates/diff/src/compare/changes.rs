@@ -5,12 +5,10 @@
 
 use std::collections::HashMap;
 
+use super::moving::Moved;
 use super::work::{WorkResult, WorkTask};
 use super::{Comparing, WhichSide};
-use super::moving::Moved;
-use crate::edit::{
-    Clustered, Clustering, KnownUrls, NoiseLearner, NoisePlace, PageChange,
-};
+use crate::edit::{Clustered, Clustering, KnownUrls, NoiseLearner, NoisePlace, PageChange};
 use crate::entry::{DiffEdit, DiffEntry, DiffKind};
 use crate::moves::{MoveCertainty, MoveReason};
 use crate::options::{DiffError, DiffProgress, DiffStage};
@@ -35,7 +33,10 @@ impl Comparing<'_> {
         tell: &mut dyn FnMut(DiffProgress),
     ) -> Result<Vec<NoisePlace>, DiffError> {
         let mut noise = NoiseLearner::default();
-        pairs.same.iter().for_each(|template| noise.compared(*template));
+        pairs
+            .same
+            .iter()
+            .for_each(|template| noise.compared(*template));
         let changes = self.spool_changes(pairs, moved, &mut noise, tell)?;
         let mut clustering = Clustering::default();
         for place in &changes.places {
@@ -67,11 +68,24 @@ impl Comparing<'_> {
     ) -> Result<SpooledChanges, DiffError> {
         let is_known = |key: &u128| !moved.taken.contains(key);
         let known = KnownUrls {
-            gone: pairs.gone.iter().map(|row| row.key).filter(is_known).collect(),
-            new: pairs.new.iter().map(|row| row.key).filter(is_known).collect(),
+            gone: pairs
+                .gone
+                .iter()
+                .map(|row| row.key)
+                .filter(is_known)
+                .collect(),
+            new: pairs
+                .new
+                .iter()
+                .map(|row| row.key)
+                .filter(is_known)
+                .collect(),
+            moved: moved.sure().map(|((_, new), ..)| new.key).collect(),
         };
         let differing = pairs.differing.iter().map(|pair| (*pair, None));
-        let of_moved = moved.sure().filter(|((old, new), ..)| old.digest != new.digest);
+        let of_moved = moved
+            .sure()
+            .filter(|((old, new), ..)| old.digest != new.digest);
         let of_moved = of_moved.map(|(pair, _, reason)| (*pair, Some(*reason)));
         let list: Vec<ComparedRows> = differing.chain(of_moved).collect();
         let task = |((old, new), _): &ComparedRows| {
@@ -175,7 +189,12 @@ enum Told {
 
 /// The change of a page without noise.
 fn masked(mut change: PageChange, noise: &mut NoiseLearner, told: Told) -> PageChange {
-    let PageChange { url, template, hunks, .. } = &mut change;
+    let PageChange {
+        url,
+        template,
+        hunks,
+        ..
+    } = &mut change;
     hunks.retain(|hunk| {
         let is_noise = noise.is_noise(*template, hunk);
         if is_noise && told == Told::Yes {

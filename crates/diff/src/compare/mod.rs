@@ -192,5 +192,7 @@ impl Comparing<'_> {
 /// What tells entries on the same pages apart.
 fn shown(entry: &DiffEntry) -> Vec<(&str, &str, &str)> {
     let edits = entry.edits.iter();
-    edits.map(|edit| (&*edit.place, &*edit.removed, &*edit.added)).collect()
+    edits
+        .map(|edit| (&*edit.place, &*edit.removed, &*edit.added))
+        .collect()
 }

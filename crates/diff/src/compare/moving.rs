@@ -42,14 +42,18 @@ impl Comparing<'_> {
         self.follow_redirects(pairs, &mut moved)?;
         let candidates = |rows: &[SideRow]| -> Vec<SideRow> {
             let rows = rows.iter().filter(|row| row.state == PageState::There);
-            rows.filter(|row| !moved.taken.contains(&row.key)).copied().collect()
+            rows.filter(|row| !moved.taken.contains(&row.key))
+                .copied()
+                .collect()
         };
         let (gone, new) = (candidates(&pairs.gone), candidates(&pairs.new));
         if !gone.is_empty() && !new.is_empty() {
             let old = self.sketches((WhichSide::Old, &gone), &moved, tell)?;
             let now = self.sketches((WhichSide::New, &new), &moved, tell)?;
             for (one, other, certainty, reason) in matched(&old, &now) {
-                moved.pairs.push(((gone[one], new[other]), certainty, reason));
+                moved
+                    .pairs
+                    .push(((gone[one], new[other]), certainty, reason));
             }
         }
         self.keep_moves(&mut moved)?;
@@ -91,7 +95,9 @@ impl Comparing<'_> {
             {
                 moved.taken.insert(old.key);
                 let pair = (*old, **target);
-                moved.pairs.push((pair, MoveCertainty::Sure, MoveReason::Redirect));
+                moved
+                    .pairs
+                    .push((pair, MoveCertainty::Sure, MoveReason::Redirect));
             }
         }
         Ok(())

@@ -27,13 +27,15 @@ impl EqualChanges {
     }
 
     fn into_entries(self, kind: DiffKind) -> impl Iterator<Item = DiffEntry> {
-        self.0.into_iter().map(move |((from, to), (pages, samples))| DiffEntry {
-            pages,
-            urls: samples.into_iter().collect(),
-            from: Some(from),
-            to: Some(to),
-            ..DiffEntry::new(kind)
-        })
+        self.0
+            .into_iter()
+            .map(move |((from, to), (pages, samples))| DiffEntry {
+                pages,
+                urls: samples.into_iter().collect(),
+                from: Some(from),
+                to: Some(to),
+                ..DiffEntry::new(kind)
+            })
     }
 }
 
@@ -45,7 +47,11 @@ impl Comparing<'_> {
                 likely.insert(old.key, (self.url(WhichSide::New, new)?, *reason));
             }
         }
-        for row in pairs.gone.iter().filter(|row| !moved.taken.contains(&row.key)) {
+        for row in pairs
+            .gone
+            .iter()
+            .filter(|row| !moved.taken.contains(&row.key))
+        {
             let url = self.url(WhichSide::Old, row)?;
             let mut entry = DiffEntry::about(DiffKind::Gone, url);
             if let Some((to, reason)) = likely.remove(&row.key) {
@@ -56,7 +62,11 @@ impl Comparing<'_> {
             self.counts.gone += 1;
             self.add(entry);
         }
-        for row in pairs.new.iter().filter(|row| !moved.taken.contains(&row.key)) {
+        for row in pairs
+            .new
+            .iter()
+            .filter(|row| !moved.taken.contains(&row.key))
+        {
             let url = self.url(WhichSide::New, row)?;
             self.counts.new += 1;
             self.add(DiffEntry::about(DiffKind::New, url));
@@ -68,7 +78,11 @@ impl Comparing<'_> {
 
     fn tell_statuses(&mut self, pairs: &Pairs, moved: &Moved) -> Result<(), DiffError> {
         let mut changes = EqualChanges::default();
-        for (old, new) in pairs.statuses.iter().filter(|(old, _)| !moved.taken.contains(&old.key)) {
+        for (old, new) in pairs
+            .statuses
+            .iter()
+            .filter(|(old, _)| !moved.taken.contains(&old.key))
+        {
             let status = |row: &SideRow| row.status.to_string();
             changes.add(status(old), status(new), self.url(WhichSide::New, new)?);
             self.counts.status += 1;
@@ -84,16 +98,30 @@ impl Comparing<'_> {
     fn tell_redirects(&mut self, pairs: &Pairs, moved: &Moved) -> Result<(), DiffError> {
         let mut changes = EqualChanges::default();
         for (old, new) in &pairs.redirects {
-            let then = self.record(WhichSide::Old, old)?.redirect_to.unwrap_or_default();
+            let then = self
+                .record(WhichSide::Old, old)?
+                .redirect_to
+                .unwrap_or_default();
             let then = self.options.mapped(&then);
-            let then = moved.targets.get(&crate::side::key_of(&then)).cloned().unwrap_or(then);
-            let now = self.record(WhichSide::New, new)?.redirect_to.unwrap_or_default();
+            let then = moved
+                .targets
+                .get(&crate::side::key_of(&then))
+                .cloned()
+                .unwrap_or(then);
+            let now = self
+                .record(WhichSide::New, new)?
+                .redirect_to
+                .unwrap_or_default();
             let now = self.options.mapped(&now);
             if then == now {
                 continue;
             }
             let (from, to) = without_common_end(&then, &now);
-            changes.add(from.to_owned(), to.to_owned(), self.url(WhichSide::New, new)?);
+            changes.add(
+                from.to_owned(),
+                to.to_owned(),
+                self.url(WhichSide::New, new)?,
+            );
             self.counts.redirects += 1;
         }
         for entry in changes.into_entries(DiffKind::Redirect) {
@@ -105,7 +133,8 @@ impl Comparing<'_> {
     fn tell_files(&mut self, pairs: &Pairs) -> Result<(), DiffError> {
         let mut changes = EqualChanges::default();
         for (old, new) in &pairs.files {
-            let media = |record: clewline_job::record::Record| record.content_type.unwrap_or_default();
+            let media =
+                |record: clewline_job::record::Record| record.content_type.unwrap_or_default();
             let then = media(self.record(WhichSide::Old, old)?);
             let now = media(self.record(WhichSide::New, new)?);
             changes.add(then, now, self.url(WhichSide::New, new)?);
@@ -119,7 +148,11 @@ impl Comparing<'_> {
 
 /// Two URLs without the segments at their ends that are the same.
 fn without_common_end<'a>(one: &'a str, other: &'a str) -> (&'a str, &'a str) {
-    let equal = one.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b);
+    let equal = one
+        .bytes()
+        .rev()
+        .zip(other.bytes().rev())
+        .take_while(|(a, b)| a == b);
     let mut length = equal.count();
     // The end begins with a slash.
     while length > 0 && one.as_bytes()[one.len() - length] != b'/' {

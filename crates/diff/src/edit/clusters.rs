@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use xxhash_rust::xxh3::{xxh3_64_with_seed, Xxh3};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use super::{PageChange, PageHunk};
 use crate::entry::{DiffEdit, DiffEntry, DiffKind, MOST_SAMPLES};
@@ -51,11 +51,17 @@ impl<'a> PageEdit<'a> {
     /// It follows from pages that are gone or new.
     fn is_explained(&self) -> bool {
         self.hunks.iter().any(|hunk| hunk.is_explained)
-            && self.hunks.iter().all(|hunk| hunk.is_explained || hunk.is_anchor)
+            && self
+                .hunks
+                .iter()
+                .all(|hunk| hunk.is_explained || hunk.is_anchor)
     }
 
     fn shown(&self) -> Vec<DiffEdit> {
-        self.hunks.iter().map(|hunk| DiffEdit::from_hunk(hunk)).collect()
+        self.hunks
+            .iter()
+            .map(|hunk| DiffEdit::from_hunk(hunk))
+            .collect()
     }
 }
 
@@ -124,13 +130,19 @@ impl Clustering {
             *most = (*most).max(*count);
         }
         let templates = std::mem::take(&mut self.templates);
-        let pages = |shape: u64| templates.get(&shape).map_or(0, |template| pages_of(*template));
+        let pages = |shape: u64| {
+            templates
+                .get(&shape)
+                .map_or(0, |template| pages_of(*template))
+        };
         let is_varied = |shape: u64, all: u32, most: u32| {
             all >= FEWEST_VARIED
                 && u64::from(all) * 10 >= u64::from(pages(shape)) * u64::from(VARIED_TENTHS)
                 && u64::from(most) * 10 < u64::from(all) * u64::from(EQUAL_TENTHS)
         };
-        let varied = shapes.into_iter().filter(|(shape, (all, most))| is_varied(*shape, *all, *most));
+        let varied = shapes
+            .into_iter()
+            .filter(|(shape, (all, most))| is_varied(*shape, *all, *most));
         self.varied = varied.map(|(shape, _)| shape).collect();
         self.counts = HashMap::new();
     }
@@ -149,7 +161,10 @@ impl Clustering {
             } else {
                 edit.signature
             };
-            let is_shared = self.signatures.get(&edit.signature).is_some_and(|count| *count > 1);
+            let is_shared = self
+                .signatures
+                .get(&edit.signature)
+                .is_some_and(|count| *count > 1);
             if !varies && !is_shared {
                 own.extend(edit.shown());
             } else if seen.insert(key) {
@@ -170,7 +185,11 @@ impl Clustering {
         });
         cluster.entry.pages += 1;
         // The text is that of the first page in the order of URLs, whoever came first.
-        if cluster.samples.first().is_none_or(|first| url < first.as_str()) {
+        if cluster
+            .samples
+            .first()
+            .is_none_or(|first| url < first.as_str())
+        {
             cluster.entry.show(edit.shown());
         }
         cluster.samples.insert(url.to_owned());

@@ -35,6 +35,8 @@ const MOST_TEASER: usize = 80;
 pub(crate) struct KnownUrls {
     pub(crate) gone: HashSet<u128>,
     pub(crate) new: HashSet<u128>,
+    /// New URLs of pages that moved.
+    pub(crate) moved: HashSet<u128>,
 }
 
 /// What is replaced by what.
@@ -75,14 +77,20 @@ fn raw_hunks(old: &[PageToken], new: &[PageToken]) -> Vec<RawHunk> {
             before: hunk.before.start as usize..hunk.before.end as usize,
             after: hunk.after.start as usize..hunk.after.end as usize,
         };
-        let behind = hunks.last().map_or((0, 0), |last| (last.before.end, last.after.end));
-        let ahead = found.get(number + 1).map_or((old.len(), new.len()), |next| {
-            (next.before.start as usize, next.after.start as usize)
-        });
+        let behind = hunks
+            .last()
+            .map_or((0, 0), |last| (last.before.end, last.after.end));
+        let ahead = found
+            .get(number + 1)
+            .map_or((old.len(), new.len()), |next| {
+                (next.before.start as usize, next.after.start as usize)
+            });
         slide(&mut raw, (old, new), behind, ahead);
         match hunks.last_mut() {
             // Two that were slid together are one.
-            Some(last) if last.before.end == raw.before.start && last.after.end == raw.after.start => {
+            Some(last)
+                if last.before.end == raw.before.start && last.after.end == raw.after.start =>
+            {
                 last.before.end = raw.before.end;
                 last.after.end = raw.after.end;
             }
@@ -110,9 +118,21 @@ fn slide(
     } else {
         (raw.before.start, raw.before.end)
     };
-    let mut other = if is_insertion { raw.before.start } else { raw.after.start };
-    let (least, least_other) = if is_insertion { (behind.1, behind.0) } else { behind };
-    let (most, most_other) = if is_insertion { (ahead.1, ahead.0) } else { ahead };
+    let mut other = if is_insertion {
+        raw.before.start
+    } else {
+        raw.after.start
+    };
+    let (least, least_other) = if is_insertion {
+        (behind.1, behind.0)
+    } else {
+        behind
+    };
+    let (most, most_other) = if is_insertion {
+        (ahead.1, ahead.0)
+    } else {
+        ahead
+    };
     while start > least && other > least_other && tokens[start - 1].hash == tokens[end - 1].hash {
         (start, end, other) = (start - 1, end - 1, other - 1);
     }
@@ -181,12 +201,16 @@ impl HunkSides<'_> {
             path: first.path,
             region: first.region.name(),
             edit,
-            layers: self.all().fold(0, |bits, token| bits | layer_of(token).bit()),
+            layers: self
+                .all()
+                .fold(0, |bits, token| bits | layer_of(token).bit()),
             is_volatile: self.is_volatile(),
             is_explained: self.is_explained(known),
             is_anchor: self.all().all(|token| {
-                matches!(token.kind, TokenKind::Element | TokenKind::Link | TokenKind::Image)
-                    || (token.kind == TokenKind::Word && token.in_link)
+                matches!(
+                    token.kind,
+                    TokenKind::Element | TokenKind::Link | TokenKind::Image
+                ) || (token.kind == TokenKind::Word && token.link != 0)
             }),
             removed: cut(self.old.run(self.hunk.before.clone())),
             added: cut(self.new.run(self.hunk.after.clone())),
@@ -224,11 +248,28 @@ impl HunkSides<'_> {
     /// Whether a link to a page went or came with the page.
     fn is_explained(&self, known: &KnownUrls) -> bool {
         let leads_to = |page: &PageTokens, token: &&PageToken, urls: &HashSet<u128>| {
-            token.kind == TokenKind::Link && urls.contains(&key_of(without_fragment(page.word(token))))
+            token.kind == TokenKind::Link
+                && urls.contains(&key_of(without_fragment(page.word(token))))
         };
-        let gone = self.removed().iter().filter(|it| leads_to(self.old, it, &known.gone)).count();
-        let new = self.added().iter().filter(|it| leads_to(self.new, it, &known.new)).count();
-        if gone + new == 0 {
+        let gone = self
+            .removed()
+            .iter()
+            .filter(|it| leads_to(self.old, it, &known.gone))
+            .count();
+        let new = self
+            .added()
+            .iter()
+            .filter(|it| leads_to(self.new, it, &known.new))
+            .count();
+        // The words of a link may name the address.
+        let renames = |page: &PageTokens, tokens: &[PageToken]| {
+            let targets = tokens.iter().filter_map(|token| page.target_around(token));
+            targets
+                .filter(|it| known.moved.contains(&key_of(without_fragment(it))))
+                .count()
+        };
+        let moved = renames(self.old, self.removed()) + renames(self.new, self.added());
+        if gone + new + moved == 0 {
             return false;
         }
         let words: Vec<_> = self.all().filter(|it| it.kind.is_words()).collect();
@@ -236,7 +277,7 @@ impl HunkSides<'_> {
             return false;
         }
         let is_one_sided = self.hunk.before.is_empty() || self.hunk.after.is_empty();
-        let beside = words.iter().filter(|it| !it.in_link).count();
+        let beside = words.iter().filter(|it| it.link == 0).count();
         beside == 0 || (is_one_sided && beside <= MOST_TEASER * (gone + new))
     }
 }
@@ -246,8 +287,13 @@ const fn is_target(kind: TokenKind) -> bool {
 }
 
 fn links(page: &PageTokens, tokens: &[PageToken]) -> Vec<String> {
-    let links = tokens.iter().filter(|it| is_target(it.kind) || it.kind == TokenKind::Canonical);
-    links.take(MOST_LINKS).map(|token| page.word(token).to_owned()).collect()
+    let links = tokens
+        .iter()
+        .filter(|it| is_target(it.kind) || it.kind == TokenKind::Canonical);
+    links
+        .take(MOST_LINKS)
+        .map(|token| page.word(token).to_owned())
+        .collect()
 }
 
 fn cut(run: &str) -> String {
@@ -263,7 +309,9 @@ fn hash_of(tokens: &[PageToken]) -> u64 {
         return 0;
     }
     let mut hash = Xxh3::new();
-    tokens.iter().for_each(|token| hash.update(&token.hash.to_le_bytes()));
+    tokens
+        .iter()
+        .for_each(|token| hash.update(&token.hash.to_le_bytes()));
     hash.digest().max(1)
 }
 

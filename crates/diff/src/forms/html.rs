@@ -76,7 +76,10 @@ fn figures(difference: &Difference, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn of_kind(kind: DiffKind, difference: &Difference) -> impl Iterator<Item = &DiffEntry> {
-    difference.entries.iter().filter(move |entry| entry.kind == kind)
+    difference
+        .entries
+        .iter()
+        .filter(move |entry| entry.kind == kind)
 }
 
 fn navigation(difference: &Difference, out: &mut dyn Write) -> io::Result<()> {
@@ -85,7 +88,11 @@ fn navigation(difference: &Difference, out: &mut dyn Write) -> io::Result<()> {
         let number = of_kind(kind, difference).count();
         if number > 0 {
             let (id, name) = (kind.name(), heading(kind));
-            write!(out, "<a href=\"#{id}\">{name} ({})</a>", count(number as u64))?;
+            write!(
+                out,
+                "<a href=\"#{id}\">{name} ({})</a>",
+                count(number as u64)
+            )?;
         }
     }
     write!(out, "</nav>")
@@ -97,7 +104,12 @@ fn section(kind: DiffKind, difference: &Difference, out: &mut dyn Write) -> io::
         return Ok(());
     }
     let is_list = matches!(kind, DiffKind::Gone | DiffKind::New);
-    write!(out, "<section><h2 id={}>{}</h2>", kind.name(), heading(kind))?;
+    write!(
+        out,
+        "<section><h2 id={}>{}</h2>",
+        kind.name(),
+        heading(kind)
+    )?;
     if is_list {
         write!(out, "<ul class=list>")?;
     }
@@ -114,7 +126,10 @@ fn section(kind: DiffKind, difference: &Difference, out: &mut dyn Write) -> io::
     let more = entries.count() as u64;
     if more > 0 {
         let more = count(more);
-        write!(out, "<p class=soft>… and {more} more; --format jsonl has all of them.</p>")?;
+        write!(
+            out,
+            "<p class=soft>… and {more} more; --format jsonl has all of them.</p>"
+        )?;
     }
     writeln!(out, "</section>")
 }
@@ -148,7 +163,11 @@ fn article(entry: &DiffEntry, out: &mut dyn Write) -> io::Result<()> {
         show_edit(edit, out)?;
     }
     if let Some(more @ 1..) = entry.edits.len().checked_sub(MOST_EDITS) {
-        write!(out, "<p class=soft>… and {}</p>", plural(more as u64, "more edit"))?;
+        write!(
+            out,
+            "<p class=soft>… and {}</p>",
+            plural(more as u64, "more edit")
+        )?;
     }
     writeln!(out, "</article>")
 }
@@ -174,21 +193,24 @@ fn show_edit(edit: &DiffEdit, out: &mut dyn Write) -> io::Result<()> {
     let (removed, added) = lines(edit);
     let names: Vec<&str> = edit.layers.iter().map(|layer| layer.name()).collect();
     let place = html(&edit.place);
-    write!(out, "<p class=place>{place} · {}</p><div class=sides>", names.join(", "))?;
+    write!(
+        out,
+        "<p class=place>{place} · {}</p><div class=sides>",
+        names.join(", ")
+    )?;
     side(("then", "Then"), &removed, out)?;
     side(("now", "Now"), &added, out)?;
     write!(out, "</div>")
 }
 
-fn side(
-    (class, name): (&str, &str),
-    lines: &[&str],
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn side((class, name): (&str, &str), lines: &[&str], out: &mut dyn Write) -> io::Result<()> {
     write!(out, "<div class={class}><b>{name}</b>")?;
     for line in lines {
         // The lines of a run are blocks of the page.
-        let line = line.split('\n').map(str::trim).filter(|line| !line.is_empty());
+        let line = line
+            .split('\n')
+            .map(str::trim)
+            .filter(|line| !line.is_empty());
         let line: Vec<_> = line.map(html).collect();
         write!(out, "<p class=run>{}</p>", line.join("\n"))?;
     }

@@ -31,7 +31,11 @@ pub(super) fn write(
     }
     writeln!(out, "- {}", payload(difference))?;
     for kind in DiffKind::ALL {
-        let entries: Vec<_> = difference.entries.iter().filter(|it| it.kind == kind).collect();
+        let entries: Vec<_> = difference
+            .entries
+            .iter()
+            .filter(|it| it.kind == kind)
+            .collect();
         if entries.is_empty() {
             continue;
         }
@@ -47,9 +51,16 @@ pub(super) fn write(
         writeln!(out, "\n## Noise that is masked\n")?;
         for place in &difference.noise {
             let pages = plural(place.pages, "page");
-            let (removed, added) = (code(&one_line(&place.removed)), code(&one_line(&place.added)));
+            let (removed, added) = (
+                code(&one_line(&place.removed)),
+                code(&one_line(&place.added)),
+            );
             let place_name = code(&place.place);
-            writeln!(out, "- {pages}, {place_name}: {removed} → {added} ({})", code(&place.sample))?;
+            writeln!(
+                out,
+                "- {pages}, {place_name}: {removed} → {added} ({})",
+                code(&place.sample)
+            )?;
         }
     }
     Ok(())
@@ -59,19 +70,29 @@ fn show(entry: &DiffEntry, out: &mut dyn Write) -> io::Result<()> {
     let urls = || {
         let urls: Vec<String> = entry.urls.iter().take(3).map(|url| code(url)).collect();
         let more = entry.pages.saturating_sub(urls.len() as u64);
-        let more = if more > 0 { format!(", … {} more", count(more)) } else { String::new() };
+        let more = if more > 0 {
+            format!(", … {} more", count(more))
+        } else {
+            String::new()
+        };
         format!("{}{more}", urls.join(", "))
     };
     match entry.kind {
         DiffKind::Gone | DiffKind::New => {
             let whereto = entry.to.as_deref().zip(entry.reason);
-            let whereto = whereto.map(|(to, reason)| format!(", likely {} ({})", code(to), reason.about()));
+            let whereto =
+                whereto.map(|(to, reason)| format!(", likely {} ({})", code(to), reason.about()));
             writeln!(out, "- {}{}", urls(), whereto.unwrap_or_default())?;
         }
         DiffKind::Moved => {
             let part = |text: &Option<String>| code(text.as_deref().unwrap_or_default());
             let reason = whereto(entry).unwrap_or_default();
-            writeln!(out, "- {} → {} ({reason})", part(&entry.from), part(&entry.to))?;
+            writeln!(
+                out,
+                "- {} → {} ({reason})",
+                part(&entry.from),
+                part(&entry.to)
+            )?;
         }
         DiffKind::Changed => writeln!(out, "- {} ({})", title(entry), urls())?,
         _ => writeln!(out, "- {} ({})", code(&title(entry)), urls())?,
@@ -88,10 +109,23 @@ fn show(entry: &DiffEntry, out: &mut dyn Write) -> io::Result<()> {
 fn show_edit(edit: &DiffEdit, out: &mut dyn Write) -> io::Result<()> {
     let (removed, added) = lines(edit);
     let side = |lines: Vec<&str>| -> String {
-        let lines: Vec<String> = lines.into_iter().map(|line| code(&one_line(line))).collect();
-        if lines.is_empty() { "nothing".to_owned() } else { lines.join(", ") }
+        let lines: Vec<String> = lines
+            .into_iter()
+            .map(|line| code(&one_line(line)))
+            .collect();
+        if lines.is_empty() {
+            "nothing".to_owned()
+        } else {
+            lines.join(", ")
+        }
     };
-    writeln!(out, "  - {}: {} → {}", code(&edit.place), side(removed), side(added))
+    writeln!(
+        out,
+        "  - {}: {} → {}",
+        code(&edit.place),
+        side(removed),
+        side(added)
+    )
 }
 
 /// Foreign text as code, between as many backticks as it takes.

@@ -33,7 +33,11 @@ struct Page<'a> {
 impl Page<'_> {
     fn line(&mut self, indent: usize, ink: Ink, text: &str) -> io::Result<()> {
         let text = visible(text);
-        let painted = if self.in_colour { ink.paint(&text) } else { Cow::Borrowed(&*text) };
+        let painted = if self.in_colour {
+            ink.paint(&text)
+        } else {
+            Cow::Borrowed(&*text)
+        };
         writeln!(self.out, "{:indent$}{painted}", "")
     }
 }
@@ -46,7 +50,11 @@ pub(super) fn write(
     let in_colour = head.in_colour;
     let mut page = Page { out, in_colour };
     for kind in DiffKind::ALL {
-        let entries: Vec<_> = difference.entries.iter().filter(|it| it.kind == kind).collect();
+        let entries: Vec<_> = difference
+            .entries
+            .iter()
+            .filter(|it| it.kind == kind)
+            .collect();
         if entries.is_empty() {
             continue;
         }
@@ -70,7 +78,11 @@ pub(super) fn write(
     }
     if !head.shows_noise && !difference.noise.is_empty() {
         let places = plural(difference.noise.len() as u64, "place");
-        page.line(0, Ink::Faint, &format!("Noise was masked in {places}; --show-noise prints it."))?;
+        page.line(
+            0,
+            Ink::Faint,
+            &format!("Noise was masked in {places}; --show-noise prints it."),
+        )?;
     }
     page.line(0, Ink::Faint, &payload(difference))
 }
@@ -109,7 +121,11 @@ fn urls(entry: &DiffEntry, page: &mut Page<'_>) -> io::Result<()> {
     }
     let shown = entry.urls.len().min(MOST_URLS) as u64;
     if entry.pages > shown {
-        page.line(4, Ink::Faint, &format!("… and {} more", count(entry.pages - shown)))?;
+        page.line(
+            4,
+            Ink::Faint,
+            &format!("… and {} more", count(entry.pages - shown)),
+        )?;
     }
     Ok(())
 }
@@ -117,7 +133,11 @@ fn urls(entry: &DiffEntry, page: &mut Page<'_>) -> io::Result<()> {
 fn show_edit(edit: &DiffEdit, page: &mut Page<'_>) -> io::Result<()> {
     let (removed, added) = lines(edit);
     let names: Vec<&str> = edit.layers.iter().map(|layer| layer.name()).collect();
-    page.line(4, Ink::Faint, &format!("{} ({})", edit.place, names.join(", ")))?;
+    page.line(
+        4,
+        Ink::Faint,
+        &format!("{} ({})", edit.place, names.join(", ")),
+    )?;
     for (sign, ink, lines) in [("-", Ink::Bad, removed), ("+", Ink::Good, added)] {
         for line in lines {
             page.line(4, ink, &format!("{sign} {}", one_line(line)))?;
@@ -138,7 +158,11 @@ pub(super) fn one_line(run: &str) -> String {
 fn noise(places: &[NoisePlace], page: &mut Page<'_>) -> io::Result<()> {
     page.line(0, Ink::Strong, "Noise that is masked")?;
     for place in places {
-        page.line(2, Ink::Plain, &format!("{}: {}", plural(place.pages, "page"), place.place))?;
+        page.line(
+            2,
+            Ink::Plain,
+            &format!("{}: {}", plural(place.pages, "page"), place.place),
+        )?;
         page.line(4, Ink::Plain, &place.sample)?;
         page.line(4, Ink::Bad, &format!("- {}", one_line(&place.removed)))?;
         page.line(4, Ink::Good, &format!("+ {}", one_line(&place.added)))?;

@@ -23,7 +23,11 @@ pub(super) fn verdict(difference: &Difference) -> String {
     part(counts.new, "is new", "are new");
     part(counts.moved, "moved", "moved");
     part(counts.status, "has another status", "have another status");
-    part(counts.redirects, "redirect leads elsewhere", "redirects lead elsewhere");
+    part(
+        counts.redirects,
+        "redirect leads elsewhere",
+        "redirects lead elsewhere",
+    );
     part(counts.files, "other file changed", "other files changed");
     let compared = plural(counts.compared, "page");
     if parts.is_empty() {
@@ -42,16 +46,41 @@ pub(super) fn notes(difference: &Difference) -> Vec<String> {
         }
     };
     let pages = |number| plural(number, "page");
-    note(counts.noise, format!("{} differed by noise only", pages(counts.noise)));
-    let linked = format!("{} changed only in links to pages that are gone or new", pages(counts.linked));
+    note(
+        counts.noise,
+        format!("{} differed by noise only", pages(counts.noise)),
+    );
+    let linked = format!(
+        "{} changed only in links to pages that are gone or new",
+        pages(counts.linked)
+    );
     note(counts.linked, linked);
-    let unseen = format!("{} differed only in what nobody reads: scripts, comments, attributes", pages(counts.unseen));
+    let unseen = format!(
+        "{} differed only in what nobody reads: scripts, comments, attributes",
+        pages(counts.unseen)
+    );
     note(counts.unseen, unseen);
-    let unreadable = format!("{} could not be read then or now, and {} compared with nothing", pages(counts.unreadable), if counts.unreadable == 1 { "is" } else { "are" });
+    let unreadable = format!(
+        "{} could not be read then or now, and {} compared with nothing",
+        pages(counts.unreadable),
+        if counts.unreadable == 1 { "is" } else { "are" }
+    );
     note(counts.unreadable, unreadable);
-    note(counts.unasked, format!("{} asked for by one of the crawls only", were(counts.unasked)));
-    note(u64::from(difference.is_part), "The new crawl did not come to its end: what is missing may be there".to_owned());
-    note(counts.left_out, format!("{} counted and not listed", pages(counts.left_out)));
+    note(
+        counts.unasked,
+        format!(
+            "{} asked for by one of the crawls only",
+            were(counts.unasked)
+        ),
+    );
+    note(
+        u64::from(difference.is_part),
+        "The new crawl did not come to its end: what is missing may be there".to_owned(),
+    );
+    note(
+        counts.left_out,
+        format!("{} counted and not listed", pages(counts.left_out)),
+    );
     notes
 }
 
@@ -65,7 +94,10 @@ pub(super) fn payload(difference: &Difference) -> String {
     let payload = difference.payload;
     format!(
         "By payload, as --update-from counts: {} new, {} changed, {} unchanged, {} gone.",
-        count(payload.new), count(payload.changed), count(payload.unchanged), count(payload.gone)
+        count(payload.new),
+        count(payload.changed),
+        count(payload.unchanged),
+        count(payload.gone)
     )
 }
 
@@ -91,14 +123,26 @@ pub(super) fn title(entry: &DiffEntry) -> String {
     };
     match entry.kind {
         DiffKind::Gone | DiffKind::New => pages,
-        DiffKind::Moved | DiffKind::Status | DiffKind::Redirect => format!("{pages}: {}", between()),
-        DiffKind::File if entry.from != entry.to => format!("{}: {}", plural(entry.pages, "file"), between()),
+        DiffKind::Moved | DiffKind::Status | DiffKind::Redirect => {
+            format!("{pages}: {}", between())
+        }
+        DiffKind::File if entry.from != entry.to => {
+            format!("{}: {}", plural(entry.pages, "file"), between())
+        }
         DiffKind::File => {
             let media = entry.to.as_deref().filter(|media| !media.is_empty());
-            format!("{} of {}", plural(entry.pages, "file"), media.unwrap_or("no type"))
+            format!(
+                "{} of {}",
+                plural(entry.pages, "file"),
+                media.unwrap_or("no type")
+            )
         }
         DiffKind::Changed => {
-            let varies = if entry.varies { ", other words on each" } else { "" };
+            let varies = if entry.varies {
+                ", other words on each"
+            } else {
+                ""
+            };
             format!("{pages}: {}{varies}", layers(entry))
         }
     }
@@ -114,9 +158,10 @@ pub(super) fn whereto(entry: &DiffEntry) -> Option<String> {
     let reason = entry.reason?.about();
     match entry.certainty? {
         MoveCertainty::Sure => Some(reason.to_owned()),
-        MoveCertainty::Likely => {
-            Some(format!("likely {} ({reason})", entry.to.as_deref().unwrap_or_default()))
-        }
+        MoveCertainty::Likely => Some(format!(
+            "likely {} ({reason})",
+            entry.to.as_deref().unwrap_or_default()
+        )),
     }
 }
 
@@ -126,7 +171,11 @@ pub(super) fn lines(edit: &DiffEdit) -> (Vec<&str>, Vec<&str>) {
     let removed = of(edit.removed.as_str()).into_iter();
     let added = of(edit.added.as_str()).into_iter();
     (
-        removed.chain(edit.links_removed.iter().map(String::as_str)).collect(),
-        added.chain(edit.links_added.iter().map(String::as_str)).collect(),
+        removed
+            .chain(edit.links_removed.iter().map(String::as_str))
+            .collect(),
+        added
+            .chain(edit.links_added.iter().map(String::as_str))
+            .collect(),
     )
 }

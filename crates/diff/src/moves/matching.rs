@@ -53,7 +53,9 @@ pub(crate) fn matched(old: &[Candidate], new: &[Candidate]) -> Vec<MatchedPair> 
     matching.by_likeness(&near, ALIKE, MoveCertainty::Likely);
     matching.by_one_mark(|it| it.sketch.tail, MoveReason::Path);
     matching.by_one_mark(|it| it.sketch.title, MoveReason::Title);
-    matching.pairs.sort_unstable_by_key(|(old, new, ..)| (*old, *new));
+    matching
+        .pairs
+        .sort_unstable_by_key(|(old, new, ..)| (*old, *new));
     matching.pairs
 }
 
@@ -117,12 +119,17 @@ impl Matching<'_> {
             for (number, candidate) in side.iter().enumerate().filter(|(number, _)| free[*number]) {
                 if let Some(value) = value(candidate) {
                     let entry = found.entry(value);
-                    entry.and_modify(|known| *known = None).or_insert(Some(number));
+                    entry
+                        .and_modify(|known| *known = None)
+                        .or_insert(Some(number));
                 }
             }
             found
         };
-        let (old, new) = (alone(self.old, &self.old_free), alone(self.new, &self.new_free));
+        let (old, new) = (
+            alone(self.old, &self.old_free),
+            alone(self.new, &self.new_free),
+        );
         let mut pairs: Vec<_> = old
             .into_iter()
             .filter_map(|(value, old)| Some((old?, (*new.get(&value)?)?)))
@@ -151,8 +158,11 @@ impl Matching<'_> {
         // Of several pages with one text, title and path tell which is which.
         let marked = |it: &Candidate| {
             let sketch = &Some(it).filter(is_telling)?.sketch;
-            (sketch.title != 0 && sketch.tail != 0)
-                .then_some((sketch.exact, sketch.title, sketch.tail))
+            (sketch.title != 0 && sketch.tail != 0).then_some((
+                sketch.exact,
+                sketch.title,
+                sketch.tail,
+            ))
         };
         for (old, new) in self.unique(marked) {
             self.join(old, new, MoveCertainty::Sure, MoveReason::SameText);
@@ -181,7 +191,11 @@ impl Matching<'_> {
                 }
             }
             for (old, candidate) in self.old.iter().enumerate() {
-                for new in key(candidate).and_then(|key| buckets.get(&key)).into_iter().flatten() {
+                for new in key(candidate)
+                    .and_then(|key| buckets.get(&key))
+                    .into_iter()
+                    .flatten()
+                {
                     let likeness = candidate.sketch.likeness(&self.new[*new].sketch);
                     nearest.of_old[old].offer(*new, likeness);
                     nearest.of_new[*new].offer(old, likeness);

@@ -64,7 +64,9 @@ impl PageSketch {
             last[SHINGLE - 1] = xxh3_64(word.to_lowercase().as_bytes());
             count += 1;
             if count >= SHINGLE {
-                let hash = last.iter().fold(0, |seed, word| xxh3_64_with_seed(&word.to_le_bytes(), seed));
+                let hash = last
+                    .iter()
+                    .fold(0, |seed, word| xxh3_64_with_seed(&word.to_le_bytes(), seed));
                 let slot = &mut least[(hash % SLOTS as u64) as usize];
                 *slot = (*slot).min(hash >> 8);
             }
@@ -74,7 +76,8 @@ impl PageSketch {
         for (number, slot) in sketch.slots.iter_mut().enumerate() {
             // An empty slot borrows from the next one that is filled, and from how far that is, so
             // that short texts are compared as well as long ones.
-            let distance = (0..SLOTS).find(|distance| least[(number + distance) % SLOTS] != u64::MAX);
+            let distance =
+                (0..SLOTS).find(|distance| least[(number + distance) % SLOTS] != u64::MAX);
             if let Some(distance) = distance {
                 let hash = least[(number + distance) % SLOTS];
                 *slot = (xxh3_64_with_seed(&hash.to_le_bytes(), distance as u64) as u16).max(1);
@@ -120,7 +123,9 @@ fn tail_mark(url: &Url) -> u64 {
     let mut segments = url.path_segments().into_iter().flatten().rev();
     let tail = segments.find_map(|segment| {
         let stem = segment.split_once('.').map_or(segment, |(stem, _)| stem);
-        let is_plain = PLAIN_NAMES.iter().any(|name| stem.eq_ignore_ascii_case(name));
+        let is_plain = PLAIN_NAMES
+            .iter()
+            .any(|name| stem.eq_ignore_ascii_case(name));
         (!is_plain && words(stem).next().is_some()).then_some(stem)
     });
     let decoded = tail.map(|tail| tail.replace("%20", " "));
@@ -138,5 +143,9 @@ fn tail_mark(url: &Url) -> u64 {
 /// Words, whatever their case and what is between.
 fn mark(text: &str) -> u64 {
     let words: Vec<String> = words(text).map(str::to_lowercase).collect();
-    if words.is_empty() { 0 } else { xxh3_64(words.join(" ").as_bytes()).max(1) }
+    if words.is_empty() {
+        0
+    } else {
+        xxh3_64(words.join(" ").as_bytes()).max(1)
+    }
 }

@@ -22,7 +22,7 @@ struct OpenElement {
     block: u32,
     path: u64,
     kind: TokenKind,
-    in_link: bool,
+    link: u32,
 }
 
 /// Gathers the tokens of a page.
@@ -47,7 +47,7 @@ impl<'a> PageTokensBuilder<'a> {
                 block: 0,
                 path: 0,
                 kind: TokenKind::Word,
-                in_link: false,
+                link: 0,
             }],
             blocks: 0,
         }
@@ -98,7 +98,6 @@ impl<'a> PageTokensBuilder<'a> {
         match element.name {
             "title" if outer.region.landmark != "head" && !self.page.title.is_empty() => {}
             "title" => inner.kind = TokenKind::Title,
-            "a" => inner.in_link = true,
             _ => {}
         }
         self.open.push(inner);
@@ -110,7 +109,10 @@ impl<'a> PageTokensBuilder<'a> {
             "meta" => self.meta(element),
             "link" => self.head_link(element),
             "base" => {
-                if let Some(base) = element.value("href").and_then(|it| self.base.join(&it).ok()) {
+                if let Some(base) = element
+                    .value("href")
+                    .and_then(|it| self.base.join(&it).ok())
+                {
                     self.base = base;
                 }
             }
@@ -118,7 +120,16 @@ impl<'a> PageTokensBuilder<'a> {
             name => {
                 self.push(TokenKind::Element, xxh3_64(name.as_bytes()), 0..0);
                 match name {
-                    "a" | "area" => self.link(TokenKind::Link, element.value("href").as_deref()),
+                    "a" | "area" => {
+                        self.link(TokenKind::Link, element.value("href").as_deref());
+                        let is_link = element.value("href").is_some();
+                        let number = if is_link {
+                            self.page.tokens.len() as u32
+                        } else {
+                            0
+                        };
+                        self.open.last_mut().expect("the element is open").link = number;
+                    }
                     "iframe" | "frame" => {
                         self.link(TokenKind::Link, element.value("src").as_deref());
                     }
@@ -134,7 +145,10 @@ impl<'a> PageTokensBuilder<'a> {
     }
 
     fn meta(&mut self, element: PageElement<'_>) {
-        let name = element.value("name").unwrap_or_default().to_ascii_lowercase();
+        let name = element
+            .value("name")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let kind = match name.as_str() {
             "description" => TokenKind::Description,
             "robots" => TokenKind::Robots,
@@ -253,7 +267,7 @@ impl<'a> PageTokensBuilder<'a> {
         self.page.tokens.push(PageToken {
             hash,
             kind,
-            in_link: inside.in_link,
+            link: inside.link,
             region: inside.region,
             block: inside.block,
             path: inside.path,
@@ -263,8 +277,12 @@ impl<'a> PageTokensBuilder<'a> {
 }
 
 fn is_symbol(c: char) -> bool {
-    let is_ascii_symbol = matches!(c, '$' | '%' | '+' | '<' | '>' | '=' | '&' | '@' | '#' | '~' | '^');
+    let is_ascii_symbol = matches!(
+        c,
+        '$' | '%' | '+' | '<' | '>' | '=' | '&' | '@' | '#' | '~' | '^'
+    );
     let is_punctuation = c.is_ascii_punctuation()
         || matches!(c, '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' | '«' | '»' | '·' | '¿' | '¡');
-    is_ascii_symbol || (!is_punctuation && !c.is_whitespace() && !c.is_alphanumeric() && !c.is_control())
+    is_ascii_symbol
+        || (!is_punctuation && !c.is_whitespace() && !c.is_alphanumeric() && !c.is_control())
 }

@@ -57,8 +57,8 @@ pub(crate) struct PageToken {
     /// Equal where the token is equal.
     pub(crate) hash: u64,
     pub(crate) kind: TokenKind,
-    /// It lies within an anchor.
-    pub(crate) in_link: bool,
+    /// The number of the link that it lies in, from 1; 0 if it lies in none.
+    pub(crate) link: u32,
     pub(crate) region: PageRegion,
     /// The number of its block.
     pub(crate) block: u32,
@@ -91,6 +91,12 @@ impl PageTokens {
         self.words <= MOST_CHALLENGE_WORDS && CHALLENGES.iter().any(|it| title.contains(it))
     }
 
+    /// Where the link leads that a token lies in.
+    pub(crate) fn target_around(&self, token: &PageToken) -> Option<&str> {
+        let number = token.link.checked_sub(1)?;
+        self.tokens.get(number as usize).map(|link| self.word(link))
+    }
+
     /// The words of a token; the target of a link.
     pub(crate) fn word(&self, token: &PageToken) -> &str {
         let range = token.text.start as usize..token.text.end as usize;
@@ -118,7 +124,10 @@ impl PageTokens {
 impl TokenKind {
     /// It stands for words of the text.
     pub(crate) const fn is_words(self) -> bool {
-        matches!(self, Self::Word | Self::Title | Self::Description | Self::Robots)
+        matches!(
+            self,
+            Self::Word | Self::Title | Self::Description | Self::Robots
+        )
     }
 }
 

@@ -77,7 +77,9 @@ fn landmark_of(element: PageElement<'_>) -> Option<&'static str> {
 fn named(value: &str) -> Option<&'static str> {
     let mut words = value.split_ascii_whitespace();
     words.find_map(|word| {
-        let found = NAMED.iter().find(|(name, _)| word.eq_ignore_ascii_case(name));
+        let found = NAMED
+            .iter()
+            .find(|(name, _)| word.eq_ignore_ascii_case(name));
         found.map(|(_, landmark)| *landmark)
     })
 }

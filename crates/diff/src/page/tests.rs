@@ -43,7 +43,10 @@ fn what_is_ignored_makes_no_token() {
         ..DiffOptions::default()
     };
     let html = "<nav>no</nav><p>a 15 seen b</p><p class=ad>no</p><a href=/x>c</a>";
-    assert_eq!(shown(&read(html, &options)), "[body p] a b [body] Link:https://b.test/x c");
+    assert_eq!(
+        shown(&read(html, &options)),
+        "[body p] a b [body] Link:https://b.test/x c"
+    );
 }
 
 #[test]
@@ -51,11 +54,22 @@ fn pages_that_are_none_are_known() {
     let options = DiffOptions::default();
     let check = |html: &str, is_empty: bool, is_challenge: bool| {
         let page = read(html, &options);
-        assert_eq!((page.is_empty(), page.is_challenge()), (is_empty, is_challenge), "{html}");
+        assert_eq!(
+            (page.is_empty(), page.is_challenge()),
+            (is_empty, is_challenge),
+            "{html}"
+        );
     };
     check("<title>Just a moment...</title><p>Wait", false, true);
-    check("<title>T</title><div></div><script>let a = 1</script>", true, false);
-    let long = format!("<title>Are you a robot? A study</title>{}", "word ".repeat(500));
+    check(
+        "<title>T</title><div></div><script>let a = 1</script>",
+        true,
+        false,
+    );
+    let long = format!(
+        "<title>Are you a robot? A study</title>{}",
+        "word ".repeat(500)
+    );
     check(&long, false, false);
     check("", true, false);
 }
@@ -63,5 +77,8 @@ fn pages_that_are_none_are_known() {
 #[test]
 fn tokens_are_bounded() {
     let html = "a ".repeat(MOST_TOKENS + 5);
-    assert_eq!(read(&html, &DiffOptions::default()).tokens.len(), MOST_TOKENS);
+    assert_eq!(
+        read(&html, &DiffOptions::default()).tokens.len(),
+        MOST_TOKENS
+    );
 }

@@ -5,11 +5,52 @@
 
 /// Words of times beside their numbers, in a few languages of many sites.
 const TIME_WORDS: [&str; 46] = [
-    "am", "pm", "ago", "seconds", "second", "minutes", "minute", "hours", "hour", "days", "day",
-    "ms", "s", "utc", "gmt", "cet", "cest", "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december", "jan", "feb", "mar", "apr",
-    "jun", "jul", "aug", "sep", "oct", "nov", "dec", "monday", "tuesday", "wednesday", "thursday",
-    "friday", "saturday",
+    "am",
+    "pm",
+    "ago",
+    "seconds",
+    "second",
+    "minutes",
+    "minute",
+    "hours",
+    "hour",
+    "days",
+    "day",
+    "ms",
+    "s",
+    "utc",
+    "gmt",
+    "cet",
+    "cest",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
 ];
 
 /// Letters and digits in one word without a vowel pattern are a token from this length on.
@@ -26,11 +67,25 @@ pub(crate) fn is_volatile_word(word: &str) -> bool {
 }
 
 fn is_time_word(word: &str) -> bool {
-    TIME_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known)) || is_day(word)
+    TIME_WORDS
+        .iter()
+        .any(|known| word.eq_ignore_ascii_case(known))
+        || is_day(word)
 }
 
 fn is_day(word: &str) -> bool {
-    let days = ["sunday", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "yesterday", "today"];
+    let days = [
+        "sunday",
+        "mon",
+        "tue",
+        "wed",
+        "thu",
+        "fri",
+        "sat",
+        "sun",
+        "yesterday",
+        "today",
+    ];
     days.iter().any(|day| word.eq_ignore_ascii_case(day))
 }
 
@@ -50,7 +105,9 @@ pub(crate) fn is_volatile_link(one: &str, other: &str) -> bool {
     let constant = |url: &str| -> String {
         let url = url.split('#').next().unwrap_or(url);
         let (path, query) = url.split_once('?').unwrap_or((url, ""));
-        let names = query.split('&').map(|pair| pair.split('=').next().unwrap_or(""));
+        let names = query
+            .split('&')
+            .map(|pair| pair.split('=').next().unwrap_or(""));
         format!("{path}?{}", names.collect::<Vec<_>>().join("&"))
     };
     one != other && constant(one) == constant(other)
@@ -62,14 +119,39 @@ mod tests {
 
     #[test]
     fn times_counters_and_tokens_look_volatile() {
-        for word in ["12", "03", "1,098", "v2", "PM", "ago", "March", "Sun", "aGVsbG8gV29ybGQ", "%"] {
+        for word in [
+            "12",
+            "03",
+            "1,098",
+            "v2",
+            "PM",
+            "ago",
+            "March",
+            "Sun",
+            "aGVsbG8gV29ybGQ",
+            "%",
+        ] {
             assert!(is_volatile_word(word), "{word}");
         }
-        for word in ["$", "$12", "12€", "reviews", "JavaScript", "about", "internationalisation"] {
+        for word in [
+            "$",
+            "$12",
+            "12€",
+            "reviews",
+            "JavaScript",
+            "about",
+            "internationalisation",
+        ] {
             assert!(!is_volatile_word(word), "{word}");
         }
-        assert!(is_volatile_link("http://a.test/x?sid=1", "http://a.test/x?sid=2"));
-        assert!(!is_volatile_link("http://a.test/x?sid=1", "http://a.test/y?sid=1"));
+        assert!(is_volatile_link(
+            "http://a.test/x?sid=1",
+            "http://a.test/x?sid=2"
+        ));
+        assert!(!is_volatile_link(
+            "http://a.test/x?sid=1",
+            "http://a.test/y?sid=1"
+        ));
         assert!(!is_volatile_link("http://a.test/x", "http://a.test/x"));
     }
 }

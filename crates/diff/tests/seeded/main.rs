@@ -37,9 +37,18 @@ impl Place {
 fn told(entries: &[DiffEntry]) -> String {
     let mut lines = Vec::new();
     for entry in entries {
-        lines.push(format!("{:?} {} {:?} {:?}", entry.kind, entry.pages, entry.urls.first(), entry.layers));
+        lines.push(format!(
+            "{:?} {} {:?} {:?}",
+            entry.kind,
+            entry.pages,
+            entry.urls.first(),
+            entry.layers
+        ));
         for edit in entry.edits.iter().take(4) {
-            lines.push(format!("   {}: {:?} -> {:?} {:?} {:?}", edit.place, edit.removed, edit.added, edit.links_removed, edit.links_added));
+            lines.push(format!(
+                "   {}: {:?} -> {:?} {:?} {:?}",
+                edit.place, edit.removed, edit.added, edit.links_removed, edit.links_added
+            ));
         }
     }
     lines.join("\n")
@@ -55,7 +64,12 @@ fn k_edits_are_k_entries() {
         let mut new = old.clone();
         new.edit(edits, &mut dice);
         let found = place.compared(&old, &new);
-        assert_eq!(found.entries.len(), edits, "seed {seed}\n{}", told(&found.entries));
+        assert_eq!(
+            found.entries.len(),
+            edits,
+            "seed {seed}\n{}",
+            told(&found.entries)
+        );
         assert!(!found.noise.is_empty());
         assert_eq!(found.counts.unreadable, 0);
     }
@@ -68,7 +82,11 @@ fn noise_alone_is_no_entry_and_is_shown() {
     let found = place.compared(&site, &site);
     assert_eq!(found.entries, [], "{}", told(&found.entries));
     assert_eq!(found.counts.noise, found.counts.compared);
-    let places: BTreeMap<_, _> = found.noise.iter().map(|it| (it.place.as_str(), it)).collect();
+    let places: BTreeMap<_, _> = found
+        .noise
+        .iter()
+        .map(|it| (it.place.as_str(), it))
+        .collect();
     let names: Vec<_> = places.keys().copied().collect();
     assert_eq!(names, ["aside p", "footer p", "main p", "nav li"]);
     // What is masked is told as it stands in the pages.
@@ -86,7 +104,11 @@ fn a_relaunch_is_mapped_and_what_is_sure_is_right() {
     let found = place.compared(&old, &new);
     let (right, wrong) = judged(&found, &expected);
     assert_eq!(wrong, 0);
-    assert!(right * 100 >= expected.len() * 97, "{right} of {}", expected.len());
+    assert!(
+        right * 100 >= expected.len() * 97,
+        "{right} of {}",
+        expected.len()
+    );
 }
 
 /// How many addresses are mapped right, and how many that are said to be sure are not.
@@ -96,8 +118,15 @@ fn judged(found: &Difference, expected: &[(String, String)]) -> (usize, usize) {
         .map(|(from, to)| (format!("{HOST}{from}"), format!("{HOST}{to}")))
         .collect();
     let is_right = |from: &str, to: &str| expected.get(from).is_some_and(|it| it == to);
-    let right = found.moves.iter().filter(|it| is_right(&it.from, &it.to)).count();
-    let sure = found.moves.iter().filter(|it| it.certainty == MoveCertainty::Sure);
+    let right = found
+        .moves
+        .iter()
+        .filter(|it| is_right(&it.from, &it.to))
+        .count();
+    let sure = found
+        .moves
+        .iter()
+        .filter(|it| it.certainty == MoveCertainty::Sure);
     (right, sure.filter(|it| !is_right(&it.from, &it.to)).count())
 }
 
@@ -120,6 +149,10 @@ fn threads_and_the_order_of_the_archive_change_nothing() {
         assert_eq!(again.noise, first.noise);
         assert_eq!(again.counts, first.counts);
     }
-    let gone = first.entries.iter().filter(|it| it.kind == DiffKind::Gone).count() as u64;
+    let gone = first
+        .entries
+        .iter()
+        .filter(|it| it.kind == DiffKind::Gone)
+        .count() as u64;
     assert_eq!(gone, first.counts.gone);
 }

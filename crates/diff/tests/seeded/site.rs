@@ -53,7 +53,11 @@ pub fn prose(dice: &mut Dice, count: usize) -> String {
     let mut words = Vec::with_capacity(count);
     for _ in 0..count {
         let length = 2 + dice.below(2);
-        words.push((0..length).map(|_| PARTS[dice.below(PARTS.len())]).collect::<String>());
+        words.push(
+            (0..length)
+                .map(|_| PARTS[dice.below(PARTS.len())])
+                .collect::<String>(),
+        );
     }
     words.join(" ")
 }
@@ -61,7 +65,11 @@ pub fn prose(dice: &mut Dice, count: usize) -> String {
 impl Site {
     pub fn new(count: usize, dice: &mut Dice) -> Self {
         let page = |number: usize, dice: &mut Dice| SitePage {
-            path: format!("/{}/{}-{number}.html", SECTIONS[number % 3], prose(dice, 2).replace(' ', "-")),
+            path: format!(
+                "/{}/{}-{number}.html",
+                SECTIONS[number % 3],
+                prose(dice, 2).replace(' ', "-")
+            ),
             section: number % 3,
             title: prose(dice, 4),
             paragraphs: (0..4).map(|_| prose(dice, 45)).collect(),
@@ -96,7 +104,9 @@ impl Site {
 
     fn link(&self, number: usize) -> String {
         let page = self.pages.get(number).and_then(Option::as_ref);
-        page.map_or(String::new(), |page| format!("<a href='{}'>{}</a>", page.path, page.title))
+        page.map_or(String::new(), |page| {
+            format!("<a href='{}'>{}</a>", page.path, page.title)
+        })
     }
 
     fn near(&self, number: usize, step: isize) -> String {
@@ -112,7 +122,9 @@ impl Site {
 
     fn list(&self, list: usize, dice: &mut Dice) -> String {
         let items = (list * LISTED..(list + 1) * LISTED).map(|number| self.link(number));
-        let items = items.filter(|link| !link.is_empty()).map(|link| format!("<li>{link}</li>"));
+        let items = items
+            .filter(|link| !link.is_empty())
+            .map(|link| format!("<li>{link}</li>"));
         let main = format!("<h1>List {list}</h1><ul>{}</ul>", items.collect::<String>());
         self.framed(&format!("List {list}"), &main, 3, dice)
     }
@@ -129,11 +141,19 @@ impl Site {
         }
         match page.section {
             1 => {
-                let to = if self.has(6) { "https://new.test/share" } else { "https://old.test/share" };
+                let to = if self.has(6) {
+                    "https://new.test/share"
+                } else {
+                    "https://old.test/share"
+                };
                 main += &format!("<div class=share><a href='{to}'>Share this post</a></div>");
             }
             2 => {
-                let note = if self.has(7) { "Free shipping from fifty upwards" } else { "Shipping takes three days" };
+                let note = if self.has(7) {
+                    "Free shipping from fifty upwards"
+                } else {
+                    "Shipping takes three days"
+                };
                 main += &format!("<blockquote>{note}</blockquote>");
             }
             _ => {}
@@ -154,8 +174,14 @@ impl Site {
     }
 
     fn framed(&self, title: &str, main: &str, section: usize, dice: &mut Dice) -> String {
-        let pick = |edit: usize, then: &'static str, now: &'static str| if self.has(edit) { now } else { then };
-        let robots = if section == 0 { pick(9, "", "<meta name=robots content='noarchive'>") } else { "" };
+        let pick = |edit: usize, then: &'static str, now: &'static str| {
+            if self.has(edit) { now } else { then }
+        };
+        let robots = if section == 0 {
+            pick(9, "", "<meta name=robots content='noarchive'>")
+        } else {
+            ""
+        };
         let (open, close) = if section == 1 && self.has(10) {
             ("<section><article>", "</article></section>")
         } else {
@@ -178,8 +204,16 @@ impl Site {
             slogan = pick(2, "We build things that last", "We mend things that broke"),
             item = pick(0, "", "<li><a href=/prices>Prices</a></li>"),
             cart = pick(8, "Cart", "Basket of goods"),
-            aside = pick(4, "<div class=promo>Subscribe to our letter today</div>", ""),
-            company = pick(1, "Old Company Limited, Vienna", "New Company Limited, Graz"),
+            aside = pick(
+                4,
+                "<div class=promo>Subscribe to our letter today</div>",
+                ""
+            ),
+            company = pick(
+                1,
+                "Old Company Limited, Vienna",
+                "New Company Limited, Graz"
+            ),
             more = pick(11, "", "<li><a href=/imprint>Imprint</a></li>"),
         )
     }
@@ -220,7 +254,10 @@ impl Site {
             }
             2 => page.paragraphs.insert(which, prose(dice, 25)),
             _ => {
-                let mut words: Vec<String> = page.paragraphs[which].split(' ').map(String::from).collect();
+                let mut words: Vec<String> = page.paragraphs[which]
+                    .split(' ')
+                    .map(String::from)
+                    .collect();
                 for _ in 0..3 {
                     let word = dice.below(words.len());
                     words[word] = prose(dice, 1);
@@ -239,7 +276,12 @@ impl Site {
             let at = number * step;
             let page = self.pages[at].as_mut().expect("nothing is gone yet");
             let old = page.path.clone();
-            let stem = old.rsplit('/').next().unwrap_or_default().trim_end_matches(".html").to_owned();
+            let stem = old
+                .rsplit('/')
+                .next()
+                .unwrap_or_default()
+                .trim_end_matches(".html")
+                .to_owned();
             // Most keep the end of their path, some get a number.
             page.path = match dice.below(4) {
                 0 => format!("/item/{}", 70_000 + at),
