@@ -48,7 +48,7 @@ struct RawHunk {
 
 /// The hunks of a page, in its order.
 pub(crate) fn page_hunks(old: &PageTokens, new: &PageTokens, known: &KnownUrls) -> Vec<PageHunk> {
-    let raw = raw_hunks(&old.tokens, &new.tokens);
+    let raw = raw_hunks(old, new);
     let mut hunks = Vec::with_capacity(raw.len().min(MOST_HUNKS));
     let mut edit = 0;
     for (number, hunk) in raw.iter().take(MOST_HUNKS).enumerate() {
@@ -56,48 +56,93 @@ pub(crate) fn page_hunks(old: &PageTokens, new: &PageTokens, known: &KnownUrls) 
             edit += 1;
         }
         let sides = HunkSides { old, new, hunk };
-        hunks.push(sides.page_hunk(edit, known));
+        let found = sides.page_hunk(edit, known);
+        // A search that is bounded may take for changed what is not.
+        if found.before != found.after {
+            hunks.push(found);
+        }
     }
     hunks
 }
 
-fn raw_hunks(old: &[PageToken], new: &[PageToken]) -> Vec<RawHunk> {
+fn raw_hunks(old: &PageTokens, new: &PageTokens) -> Vec<RawHunk> {
     let mut input = InternedInput {
         before: Vec::new(),
         after: Vec::new(),
-        interner: Interner::new(old.len() + new.len()),
+        interner: Interner::new(old.tokens.len() + new.tokens.len()),
     };
-    input.update_before(old.iter().map(|token| token.hash));
-    input.update_after(new.iter().map(|token| token.hash));
+    input.update_before(old.tokens.iter().map(|token| token.hash));
+    input.update_after(new.tokens.iter().map(|token| token.hash));
     let diff = Diff::compute(Algorithm::Histogram, &input);
-    let mut hunks: Vec<RawHunk> = Vec::new();
-    let found: Vec<_> = diff.hunks().collect();
-    for (number, hunk) in found.iter().enumerate() {
-        let mut raw = RawHunk {
+    let found = diff.hunks().flat_map(|hunk| {
+        let raw = RawHunk {
             before: hunk.before.start as usize..hunk.before.end as usize,
             after: hunk.after.start as usize..hunk.after.end as usize,
         };
+        without_volatile_ends(raw, old, new)
+    });
+    let found: Vec<RawHunk> = found.collect();
+    let mut hunks: Vec<RawHunk> = Vec::with_capacity(found.len());
+    for (number, hunk) in found.iter().enumerate() {
+        let mut raw = hunk.clone();
         let behind = hunks
             .last()
             .map_or((0, 0), |last| (last.before.end, last.after.end));
+        let end = (old.tokens.len(), new.tokens.len());
         let ahead = found
             .get(number + 1)
-            .map_or((old.len(), new.len()), |next| {
-                (next.before.start as usize, next.after.start as usize)
-            });
-        slide(&mut raw, (old, new), behind, ahead);
-        match hunks.last_mut() {
-            // Two that were slid together are one.
-            Some(last)
-                if last.before.end == raw.before.start && last.after.end == raw.after.start =>
-            {
-                last.before.end = raw.before.end;
-                last.after.end = raw.after.end;
-            }
-            _ => hunks.push(raw),
-        }
+            .map_or(end, |next| (next.before.start, next.after.start));
+        slide(&mut raw, (&old.tokens, &new.tokens), behind, ahead);
+        hunks.push(raw);
     }
     hunks
+}
+
+/// What looks volatile at the ends of a run that came or went hides where it began: both are hunks
+/// of their own. Without them an item beside a counter would be another one on each page.
+fn without_volatile_ends(raw: RawHunk, old: &PageTokens, new: &PageTokens) -> Vec<RawHunk> {
+    let (before, after) = (raw.before.clone(), raw.after.clone());
+    let most = before.len().min(after.len());
+    if most == 0 || before.len() == after.len() {
+        return vec![raw];
+    }
+    let is_pair = |one: usize, other: usize| {
+        let (one, other) = (&old.tokens[one], &new.tokens[other]);
+        let words = (old.word(one), new.word(other));
+        one.kind == other.kind
+            && one.path == other.path
+            && match one.kind {
+                TokenKind::Link | TokenKind::Image => is_volatile_link(words.0, words.1),
+                TokenKind::Word => {
+                    words.0 != words.1 && is_volatile_word(words.0) && is_volatile_word(words.1)
+                }
+                _ => false,
+            }
+    };
+    let tail = (0..most)
+        .take_while(|it| is_pair(before.end - 1 - it, after.end - 1 - it))
+        .count();
+    let rest = most - tail;
+    let head = (0..rest)
+        .take_while(|it| is_pair(before.start + it, after.start + it))
+        .count();
+    let cuts = [
+        (
+            before.start..before.start + head,
+            after.start..after.start + head,
+        ),
+        (
+            before.start + head..before.end - tail,
+            after.start + head..after.end - tail,
+        ),
+        (before.end - tail..before.end, after.end - tail..after.end),
+    ];
+    let parts = cuts
+        .into_iter()
+        .map(|(before, after)| RawHunk { before, after });
+    parts
+        .filter(|part| !part.before.is_empty() || !part.after.is_empty())
+        .collect()
 }
 
 /// A run that only came or went may begin at several tokens with the same result. It begins where a
@@ -197,6 +242,10 @@ impl HunkSides<'_> {
         PageHunk {
             before: hash_of(removed),
             after: hash_of(added),
+            blocks: [
+                block_around(&self.old.tokens, &self.hunk.before),
+                block_around(&self.new.tokens, &self.hunk.after),
+            ],
             shape: shape_of(removed) ^ shape_of(added).rotate_left(1),
             path: first.path,
             region: first.region.name(),
@@ -301,6 +350,26 @@ fn cut(run: &str) -> String {
         return run.to_owned();
     }
     format!("{}…", &run[..run.floor_char_boundary(LONGEST_RUN)])
+}
+
+/// The hash of the block in which a range begins.
+fn block_around(tokens: &[PageToken], range: &Range<usize>) -> u64 {
+    let Some(first) = tokens.get(range.start) else {
+        return 0;
+    };
+    let is_in = |token: &&PageToken| token.block == first.block;
+    let before = tokens[..range.start]
+        .iter()
+        .rev()
+        .take(MOST_BETWEEN)
+        .take_while(is_in)
+        .count();
+    let after = tokens[range.start..]
+        .iter()
+        .take(MOST_BETWEEN)
+        .take_while(is_in)
+        .count();
+    hash_of(&tokens[range.start - before..range.start + after])
 }
 
 /// 0 for no tokens.

@@ -22,6 +22,8 @@ pub(crate) struct PageHunk {
     /// Hashes of the tokens then and now; 0 where there are none.
     pub(crate) before: u64,
     pub(crate) after: u64,
+    /// Hashes of the blocks around it then and now.
+    pub(crate) blocks: [u64; 2],
     /// Hash of the kinds and elements of the tokens, without words.
     pub(crate) shape: u64,
     /// Hash of the names of the elements around it.

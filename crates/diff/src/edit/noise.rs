@@ -2,7 +2,7 @@
 //!
 //! Owns what is learnt of each place, by the shape of a page's path and for the whole site. It
 //! refuses to know words: a hunk says whether it looks volatile. A place is noisy if what looks
-//! volatile differs there on a good part of the pages, each time in another way; or if the runs
+//! volatile differs there on a good part of the pages, each time in another way; or if the blocks
 //! there are drawn from one pool, such as quotes of the day. An edit that is the same on all pages is
 //! never noise, and neither is prose that is new. Invariant: memory is bounded by
 //! [`MOST_PLACES`], whatever the pages hold.
@@ -18,8 +18,8 @@ use super::PageHunk;
 const MOST_PLACES: usize = 100_000;
 /// Different edits that are counted at a place.
 const MOST_EDITS: usize = 64;
-/// Runs that are remembered of a place.
-const MOST_RUNS: usize = 512;
+/// Blocks that are remembered of a place.
+const MOST_BLOCKS: usize = 512;
 /// Pages on which a place must differ before it is noise.
 const FEWEST_PAGES: u32 = 3;
 /// One page in this many must differ there.
@@ -54,8 +54,8 @@ struct PlaceStats {
     replaced: u32,
     /// How often each edit was seen, of those that look volatile.
     edits: HashMap<u64, u32>,
-    /// On which sides a run was seen: 1 then, 2 now.
-    runs: HashMap<u64, u8>,
+    /// On which sides a whole block was seen: 1 then, 2 now.
+    blocks: HashMap<u64, u8>,
 }
 
 impl PlaceStats {
@@ -64,9 +64,9 @@ impl PlaceStats {
             return;
         }
         self.replaced += 1;
-        for (run, side) in [(hunk.before, 1), (hunk.after, 2)] {
-            if self.runs.len() < MOST_RUNS || self.runs.contains_key(&run) {
-                *self.runs.entry(run).or_default() |= side;
+        for (block, side) in hunk.blocks.into_iter().zip([1, 2]) {
+            if self.blocks.len() < MOST_BLOCKS || self.blocks.contains_key(&block) {
+                *self.blocks.entry(block).or_default() |= side;
             }
         }
         if hunk.is_volatile {
@@ -85,12 +85,14 @@ impl PlaceStats {
         if hunk.is_volatile && is_common(self.volatile, FEWEST_PAGES) && varies {
             return true;
         }
-        let drawn = self.runs.values().filter(|sides| **sides == 3).count();
-        let is_pool = drawn >= 2 && 2 * drawn >= self.runs.len();
-        let is_drawn = |run: u64| self.runs.contains_key(&run);
+        let drawn = self.blocks.values().filter(|sides| **sides == 3).count();
+        let is_pool = drawn >= 2 && 2 * drawn >= self.blocks.len();
         is_pool
             && is_common(self.replaced, FEWEST_DRAWN)
-            && (is_drawn(hunk.before) || is_drawn(hunk.after))
+            && hunk
+                .blocks
+                .iter()
+                .any(|block| self.blocks.contains_key(block))
     }
 }
 
