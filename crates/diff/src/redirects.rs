@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use clewline_content::Url;
+use clewline_job::csv::CsvRow;
 use clewline_job::escape::visible;
 
 use crate::edit::page_url;
@@ -120,18 +121,17 @@ fn plain(text: &str) -> Cow<'_, str> {
 }
 
 fn csv(moves: &[PageMove], out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "from,to,certainty,reason\r\n")?;
+    let mut row = CsvRow::default();
+    for name in ["from", "to", "certainty", "reason"] {
+        row.text(name);
+    }
+    out.write_all(row.end().as_bytes())?;
     for page in moves {
-        let cells = [&page.from, &page.to].map(|url| {
-            let url = visible(url);
-            if url.contains([',', '"', ';', '\'']) {
-                format!("\"{}\"", url.replace('"', "\"\""))
-            } else {
-                url.into_owned()
-            }
-        });
-        let (certainty, reason) = (page.certainty.name(), page.reason.about());
-        write!(out, "{},{},{certainty},{reason}\r\n", cells[0], cells[1])?;
+        row.text(&page.from);
+        row.text(&page.to);
+        row.text(page.certainty.name());
+        row.text(page.reason.about());
+        out.write_all(row.end().as_bytes())?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@
 
 pub mod archive;
 pub mod config;
+pub mod csv;
 pub mod durable;
 pub mod escape;
 #[doc(hidden)]
@@ -18,6 +19,7 @@ pub mod folder;
 pub mod inspection;
 mod job_file;
 pub mod log;
+pub mod look;
 pub mod lookup;
 pub mod merge;
 pub mod metadata;

@@ -33,7 +33,9 @@ pub struct HeadFacts {
 impl HeadFacts {
     /// The first value of a field.
     pub fn field(&self, name: &str) -> Option<&str> {
-        self.all(name).next()
+        let mut fields = self.fields.iter();
+        let found = fields.find(|(field, _)| &**field == name);
+        found.map(|(_, value)| &**value)
     }
 
     /// All values of a field.

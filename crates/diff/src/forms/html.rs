@@ -7,6 +7,7 @@
 use std::io::{self, Write};
 
 use clewline_job::escape::html;
+use clewline_job::look::{TOKENS, policy_source};
 use clewline_job::report::figures::{count, plural};
 
 use super::DiffHead;
@@ -28,14 +29,16 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let [old, new] = head.names.map(|name| html(name).into_owned());
+    let style = format!("{TOKENS}{STYLE}");
+    let source = policy_source(&style);
     write!(
         out,
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
          <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\
+         style-src '{source}'; base-uri 'none'; form-action 'none'\">\
          <meta name=viewport content=\"width=device-width, initial-scale=1\">\
          <meta name=referrer content=no-referrer>\
-         <title>{old} → {new}</title><style>{STYLE}</style></head><body>\n\
+         <title>{old} → {new}</title><style>{style}</style></head><body>\n\
          <header><fieldset class=theme><label><input type=radio name=theme id=auto checked>Auto</label>\
          <label><input type=radio name=theme id=light>Light</label>\
          <label><input type=radio name=theme id=dark>Dark</label></fieldset>\
