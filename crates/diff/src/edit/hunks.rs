@@ -12,7 +12,9 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::{PageHunk, without_fragment};
 use crate::entry::DiffLayer;
-use crate::page::{PageToken, PageTokens, TokenKind, is_volatile_link, is_volatile_word};
+use crate::page::{
+    PageToken, PageTokens, TokenKind, is_currency, is_volatile_link, is_volatile_word,
+};
 use crate::side::key_of;
 
 /// Hunks of a page that are kept.
@@ -27,6 +29,8 @@ const MOST_VOLATILE: usize = 24;
 const MOST_BETWEEN: usize = 200;
 /// Equal elements without words between two hunks of one edit.
 const MOST_BARE: usize = 8;
+/// Tokens between an amount and its currency: thousands and cents.
+const NEAR_MONEY: usize = 3;
 /// Words beside a link that go with it when its page does: a teaser, a date.
 const MOST_TEASER: usize = 80;
 
@@ -206,7 +210,9 @@ fn is_one_edit(before: &RawHunk, next: &RawHunk, new: &[PageToken]) -> bool {
     let Some(first) = between.first() else {
         return true;
     };
-    if between.len() <= MOST_BARE && between.iter().all(|it| it.kind == TokenKind::Element) {
+    // What the head says is said piece by piece.
+    let is_bare = |it: &PageToken| it.kind == TokenKind::Element && it.region.landmark != "head";
+    if between.len() <= MOST_BARE && between.iter().all(is_bare) {
         return true;
     }
     let goes_on = before.after.end > 0 && new[before.after.end - 1].block == first.block;
@@ -289,9 +295,23 @@ impl HunkSides<'_> {
             })
         };
         before.len() == after.len()
+            && !self.is_money()
             && before.iter().zip(&after).all(is_same_link)
             && is_fit(self.old, removed)
             && is_fit(self.new, added)
+    }
+
+    /// Whether a currency stands beside what differs.
+    fn is_money(&self) -> bool {
+        let is_near = |page: &PageTokens, range: &Range<usize>| {
+            let start = range.start.saturating_sub(NEAR_MONEY);
+            let end = (range.end + NEAR_MONEY).min(page.tokens.len());
+            page.tokens[start..end].iter().any(|token| {
+                let is_same_block = page.tokens[range.start].block == token.block;
+                is_same_block && token.kind == TokenKind::Word && is_currency(page.word(token))
+            })
+        };
+        is_near(self.old, &self.hunk.before) || is_near(self.new, &self.hunk.after)
     }
 
     /// Whether a link to a page went or came with the page.

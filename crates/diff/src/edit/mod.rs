@@ -5,6 +5,8 @@
 mod clusters;
 mod hunks;
 mod noise;
+#[cfg(test)]
+mod tests;
 
 use clewline_content::Url;
 use serde::{Deserialize, Serialize};

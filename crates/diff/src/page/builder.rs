@@ -116,7 +116,7 @@ impl<'a> PageTokensBuilder<'a> {
                     self.base = base;
                 }
             }
-            "script" | "style" | "template" | "noscript" | "head" | "title" => {}
+            "script" | "style" | "template" | "noscript" | "head" => {}
             name => {
                 self.push(TokenKind::Element, xxh3_64(name.as_bytes()), 0..0);
                 match name {
@@ -154,18 +154,8 @@ impl<'a> PageTokensBuilder<'a> {
             "robots" => TokenKind::Robots,
             _ => return,
         };
-        self.blocks += 1;
         let content = element.value("content").unwrap_or_default();
-        let inside = self.top();
-        self.open.push(OpenElement {
-            region: PageRegion {
-                landmark: "head",
-                block: "meta",
-            },
-            block: self.blocks,
-            ..inside
-        });
-        self.page.text.push('\n');
+        self.open_in_head("meta", kind);
         if kind == TokenKind::Robots {
             self.words(&content.to_ascii_lowercase(), kind);
         } else {
@@ -175,11 +165,31 @@ impl<'a> PageTokensBuilder<'a> {
         self.open.pop();
     }
 
+    /// Begins what stands in the head for itself, whatever is around it.
+    fn open_in_head(&mut self, block: &'static str, kind: TokenKind) {
+        self.blocks += 1;
+        let region = PageRegion {
+            landmark: "head",
+            block,
+        };
+        let inner = OpenElement {
+            region,
+            block: self.blocks,
+            ..self.top()
+        };
+        self.open.push(inner);
+        self.page.text.push('\n');
+        let hash = xxh3_64_with_seed(block.as_bytes(), kind as u64);
+        self.push(TokenKind::Element, hash, 0..0);
+    }
+
     fn head_link(&mut self, element: PageElement<'_>) {
         let rel = element.value("rel").unwrap_or_default();
         let mut rels = rel.split_ascii_whitespace();
         if rels.any(|it| it.eq_ignore_ascii_case("canonical")) {
+            self.open_in_head("link", TokenKind::Canonical);
             self.link(TokenKind::Canonical, element.value("href").as_deref());
+            self.open.pop();
         }
     }
 

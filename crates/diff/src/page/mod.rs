@@ -19,7 +19,7 @@ use crate::side::BodyForm;
 use builder::PageTokensBuilder;
 
 pub(crate) use region::PageRegion;
-pub(crate) use volatile::{is_volatile_link, is_volatile_word};
+pub(crate) use volatile::{is_currency, is_volatile_link, is_volatile_word};
 
 /// Tokens of a page that are compared; what follows is not.
 pub(crate) const MOST_TOKENS: usize = 200_000;

@@ -51,7 +51,7 @@ impl PageRegion {
         if let Some(landmark) = landmark_of(element) {
             region.landmark = landmark;
         }
-        if element.is_block {
+        if element.is_block || element.name == "title" {
             region.block = element.name;
         }
         region

@@ -25,13 +25,13 @@ fn elements_words_and_links_are_tokens() {
     let page = read(html, &DiffOptions::default());
     assert_eq!(
         shown(&page),
-        "Title:One Title:two Robots:noindex Description:It Description:is \
-         Canonical:https://a.test/b/c [nav] [nav] Link:https://a.test/b/x?y#z Go go [body p] \
-         Now 5 $ [body p] Image:https://a.test/b/i.png Pic [footer div] End [footer div] \
-         Link:mailto:a@b m"
+        "[head title] Title:One Title:two [head meta] Robots:noindex [head meta] Description:It \
+         Description:is [head link] Canonical:https://a.test/b/c [nav] [nav] \
+         Link:https://a.test/b/x?y#z Go go [body p] Now 5 $ [body p] \
+         Image:https://a.test/b/i.png Pic [footer div] End [footer div] Link:mailto:a@b m"
     );
-    assert_eq!(page.run(8..11), "Go, go");
-    assert_eq!(page.run(6..8), "");
+    assert_eq!(page.run(10..15), "Go, go");
+    assert_eq!(page.run(8..13), "");
 }
 
 #[test]

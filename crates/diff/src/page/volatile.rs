@@ -58,7 +58,7 @@ const TOKEN_LENGTH: usize = 12;
 
 /// Whether a word may be noise.
 pub(crate) fn is_volatile_word(word: &str) -> bool {
-    if word.chars().any(is_currency) {
+    if is_currency(word) {
         return false;
     }
     let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
@@ -96,8 +96,13 @@ fn is_token(word: &str) -> bool {
     word.len() >= TOKEN_LENGTH && word.is_ascii() && rises.count() >= 3
 }
 
-const fn is_currency(c: char) -> bool {
-    matches!(c, '$' | '¢' | '£' | '¥' | '₹' | '₽' | '₩' | '€')
+/// Whether a word stands for a currency: what is beside it is an amount of money.
+pub(crate) fn is_currency(word: &str) -> bool {
+    let is_sign = |c: char| matches!(c, '$' | '¢' | '£' | '¥' | '₹' | '₽' | '₩' | '€');
+    let names = [
+        "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "PLN",
+    ];
+    word.chars().any(is_sign) || names.contains(&word)
 }
 
 /// Whether two links are one but for the values in their query.

@@ -1,6 +1,7 @@
 //! Sites that are made from a seed, with edits that are known: each is one entry, noise is none.
 
 mod archive;
+mod cases;
 mod site;
 
 use std::collections::{BTreeMap, HashMap};
