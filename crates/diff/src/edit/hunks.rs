@@ -70,36 +70,55 @@ pub(crate) fn page_hunks(old: &PageTokens, new: &PageTokens, known: &KnownUrls) 
 }
 
 fn raw_hunks(old: &PageTokens, new: &PageTokens) -> Vec<RawHunk> {
+    let found = aligned(old, new);
+    let mut hunks: Vec<RawHunk> = Vec::with_capacity(found.len());
+    for (number, hunk) in found.iter().enumerate() {
+        let mut raw = hunk.clone();
+        let last = hunks.last();
+        let behind = last.map_or((0, 0), |last| (last.before.end, last.after.end));
+        let next = found.get(number + 1);
+        let end = (old.tokens.len(), new.tokens.len());
+        let ahead = next.map_or(end, |next| (next.before.start, next.after.start));
+        slide(&mut raw, (&old.tokens, &new.tokens), behind, ahead);
+        hunks.push(raw);
+    }
+    hunks
+}
+
+/// The runs that differ where tokens that are alike face each other.
+fn aligned(old: &PageTokens, new: &PageTokens) -> Vec<RawHunk> {
     let mut input = InternedInput {
         before: Vec::new(),
         after: Vec::new(),
         interner: Interner::new(old.tokens.len() + new.tokens.len()),
     };
-    input.update_before(old.tokens.iter().map(|token| token.hash));
-    input.update_after(new.tokens.iter().map(|token| token.hash));
+    input.update_before(old.tokens.iter().map(|token| token.likeness));
+    input.update_after(new.tokens.iter().map(|token| token.likeness));
     let diff = Diff::compute(Algorithm::Histogram, &input);
-    let found = diff.hunks().flat_map(|hunk| {
+    let mut found = Vec::new();
+    let mut facing = (0, 0);
+    for hunk in diff.hunks() {
         let raw = RawHunk {
             before: hunk.before.start as usize..hunk.before.end as usize,
             after: hunk.after.start as usize..hunk.after.end as usize,
         };
-        without_volatile_ends(raw, old, new)
-    });
-    let found: Vec<RawHunk> = found.collect();
-    let mut hunks: Vec<RawHunk> = Vec::with_capacity(found.len());
-    for (number, hunk) in found.iter().enumerate() {
-        let mut raw = hunk.clone();
-        let behind = hunks
-            .last()
-            .map_or((0, 0), |last| (last.before.end, last.after.end));
-        let end = (old.tokens.len(), new.tokens.len());
-        let ahead = found
-            .get(number + 1)
-            .map_or(end, |next| (next.before.start, next.after.start));
-        slide(&mut raw, (&old.tokens, &new.tokens), behind, ahead);
-        hunks.push(raw);
+        let alike = (facing.0..raw.before.start).zip(facing.1..raw.after.start);
+        found.extend(alike.filter_map(|pair| unequal(pair, old, new)));
+        facing = (raw.before.end, raw.after.end);
+        found.extend(without_volatile_ends(raw, old, new));
     }
-    hunks
+    let alike = (facing.0..old.tokens.len()).zip(facing.1..new.tokens.len());
+    found.extend(alike.filter_map(|pair| unequal(pair, old, new)));
+    found
+}
+
+/// Tokens that face each other and are alike, if they are not the same.
+fn unequal((one, other): (usize, usize), old: &PageTokens, new: &PageTokens) -> Option<RawHunk> {
+    let is_same = old.tokens[one].hash == new.tokens[other].hash;
+    (!is_same).then(|| RawHunk {
+        before: one..one + 1,
+        after: other..other + 1,
+    })
 }
 
 /// What looks volatile at the ends of a run that came or went hides where it began: both are hunks
@@ -107,7 +126,7 @@ fn raw_hunks(old: &PageTokens, new: &PageTokens) -> Vec<RawHunk> {
 fn without_volatile_ends(raw: RawHunk, old: &PageTokens, new: &PageTokens) -> Vec<RawHunk> {
     let (before, after) = (raw.before.clone(), raw.after.clone());
     let most = before.len().min(after.len());
-    if most == 0 || before.len() == after.len() {
+    if most == 0 {
         return vec![raw];
     }
     let is_pair = |one: usize, other: usize| {

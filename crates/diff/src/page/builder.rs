@@ -10,7 +10,7 @@ use regex::Regex;
 use url::Url;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use super::{MOST_TOKENS, PageRegion, PageToken, PageTokens, TokenKind};
+use super::{MOST_TOKENS, PageRegion, PageToken, PageTokens, TokenKind, constant_part};
 
 /// Bytes of a target that are kept.
 const LONGEST_TARGET: usize = 4096;
@@ -274,8 +274,16 @@ impl<'a> PageTokensBuilder<'a> {
             return;
         }
         let inside = self.top();
+        let likeness = match kind {
+            TokenKind::Link | TokenKind::Image => {
+                let target = &self.page.targets[text.start as usize..text.end as usize];
+                xxh3_64_with_seed(constant_part(target).as_bytes(), kind as u64)
+            }
+            _ => hash,
+        };
         self.page.tokens.push(PageToken {
             hash,
+            likeness,
             kind,
             link: inside.link,
             region: inside.region,

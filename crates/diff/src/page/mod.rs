@@ -19,6 +19,7 @@ use crate::side::BodyForm;
 use builder::PageTokensBuilder;
 
 pub(crate) use region::PageRegion;
+use volatile::constant_part;
 pub(crate) use volatile::{is_currency, is_volatile_link, is_volatile_word};
 
 /// Tokens of a page that are compared; what follows is not.
@@ -56,6 +57,9 @@ pub(crate) enum TokenKind {
 pub(crate) struct PageToken {
     /// Equal where the token is equal.
     pub(crate) hash: u64,
+    /// Equal where the token may be taken for the same: that of a link is without the values of its
+    /// query, so that a session in it does not hide what is beside it.
+    pub(crate) likeness: u64,
     pub(crate) kind: TokenKind,
     /// The number of the link that it lies in, from 1; 0 if it lies in none.
     pub(crate) link: u32,

@@ -107,15 +107,17 @@ pub(crate) fn is_currency(word: &str) -> bool {
 
 /// Whether two links are one but for the values in their query.
 pub(crate) fn is_volatile_link(one: &str, other: &str) -> bool {
-    let constant = |url: &str| -> String {
-        let url = url.split('#').next().unwrap_or(url);
-        let (path, query) = url.split_once('?').unwrap_or((url, ""));
-        let names = query
-            .split('&')
-            .map(|pair| pair.split('=').next().unwrap_or(""));
-        format!("{path}?{}", names.collect::<Vec<_>>().join("&"))
-    };
-    one != other && constant(one) == constant(other)
+    one != other && constant_part(one) == constant_part(other)
+}
+
+/// A link without the values in its query.
+pub(super) fn constant_part(url: &str) -> String {
+    let url = url.split('#').next().unwrap_or(url);
+    let (path, query) = url.split_once('?').unwrap_or((url, ""));
+    let names = query
+        .split('&')
+        .map(|pair| pair.split('=').next().unwrap_or(""));
+    format!("{path}?{}", names.collect::<Vec<_>>().join("&"))
 }
 
 #[cfg(test)]
