@@ -98,7 +98,7 @@ pub(crate) struct SideRow {
 pub(crate) struct Side {
     /// By key.
     pub(crate) rows: Vec<SideRow>,
-    pub(crate) records: Spool,
+    pub(crate) records: ValueSpool,
     /// All that could be found was asked for.
     pub(crate) is_whole: bool,
 }
@@ -187,7 +187,7 @@ fn digest_of(record: &Record) -> u64 {
     digest.map_or(0, |digest| xxh3_64(digest.as_bytes()).max(1))
 }
 
-/// Where a value lies in a [`Spool`].
+/// Where a value lies in a [`ValueSpool`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SpoolPlace {
     at: u64,
@@ -203,7 +203,7 @@ pub(crate) struct SpoolWriter {
 
 /// Values in a temporary file that is gone when it is closed.
 #[derive(Debug)]
-pub(crate) struct Spool(File);
+pub(crate) struct ValueSpool(File);
 
 impl SpoolWriter {
     pub(crate) fn new() -> Result<Self, DiffError> {
@@ -227,15 +227,15 @@ impl SpoolWriter {
         Ok(place)
     }
 
-    pub(crate) fn finish(self) -> Result<Spool, DiffError> {
+    pub(crate) fn finish(self) -> Result<ValueSpool, DiffError> {
         let file = self.file.into_inner();
-        Ok(Spool(
+        Ok(ValueSpool(
             file.map_err(|error| DiffError::Spool(error.into_error()))?,
         ))
     }
 }
 
-impl Spool {
+impl ValueSpool {
     pub(crate) fn read<T: DeserializeOwned>(&self, place: SpoolPlace) -> Result<T, DiffError> {
         let mut line = vec![0; place.length.min(LONGEST_LINE) as usize];
         read_exact_at(&self.0, &mut line, place.at).map_err(DiffError::Spool)?;

@@ -13,11 +13,11 @@ use crate::entry::{DiffEdit, DiffEntry, DiffKind};
 use crate::moves::{MoveCertainty, MoveReason};
 use crate::options::{DiffError, DiffProgress, DiffStage};
 use crate::pairs::{Pairs, RowPair};
-use crate::side::{Spool, SpoolPlace, SpoolWriter};
+use crate::side::{SpoolPlace, SpoolWriter, ValueSpool};
 
 /// Changes that lie on disk.
 struct SpooledChanges {
-    spool: Spool,
+    spool: ValueSpool,
     places: Vec<SpoolPlace>,
 }
 

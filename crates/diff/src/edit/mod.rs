@@ -2,6 +2,7 @@
 //!
 //! Owns hunks, the noise that is learnt and the clusters. It refuses to know where pages come from.
 
+mod align;
 mod clusters;
 mod hunks;
 mod noise;
