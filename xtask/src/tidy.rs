@@ -47,7 +47,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 18] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 20] = [
     (
         "core",
         "dependencies",
@@ -150,6 +150,33 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 18] = [
             "clewline-search",
             "clewline-serve",
             "clewline-cli",
+        ],
+    ),
+    (
+        "check",
+        "dependencies",
+        &[
+            "clewline",
+            "clewline-postgres",
+            "clewline-search",
+            "clewline-serve",
+            "clewline-cli",
+            "tokio",
+            "clap",
+        ],
+    ),
+    (
+        "diff",
+        "dependencies",
+        &[
+            "clewline",
+            "clewline-check",
+            "clewline-postgres",
+            "clewline-search",
+            "clewline-serve",
+            "clewline-cli",
+            "tokio",
+            "clap",
         ],
     ),
     (

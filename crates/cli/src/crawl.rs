@@ -96,6 +96,30 @@ fn upload_end(door: &FleetDoor, ended: &Summary, speaker: &Speaker) {
     }
 }
 
+/// Crawls for another verb, which says what came of it; the exit code if nothing can be said.
+pub(crate) fn for_verb(resolved: ResolvedSettings) -> Result<Result<Summary, ExitStatus>, Failure> {
+    let ResolvedSettings {
+        mut config,
+        options,
+        ..
+    } = resolved;
+    anchor(&mut config)?;
+    let speaker = Speaker::new(options.colour);
+    let kept = Gathered::for_list(options, &config);
+    let stream = RecordStream::for_options(options);
+    match watched(&config, options, (&kept, &stream), None)? {
+        Ok((ended, _)) => Ok(match conclude(&ended, options, &speaker) {
+            ExitStatus::Done | ExitStatus::Threshold => Ok(ended),
+            status => Err(status),
+        }),
+        Err(error) => {
+            let (status, hints) = advice::on_refusal(&error);
+            speaker.error(&anyhow::Error::new(error), &hints);
+            Ok(Err(status))
+        }
+    }
+}
+
 /// Files are named from where the command was given; another run may begin elsewhere.
 fn anchor(config: &mut Config) -> io::Result<()> {
     let fetch = &mut config.fetch;

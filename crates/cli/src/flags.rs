@@ -12,6 +12,7 @@ use clap_complete::Shell;
 use clewline_core::address::Cidr;
 
 use crate::demo::{DEMO_HELP, DemoArguments};
+use crate::diff::{DIFF_HELP, DiffArguments};
 use crate::export::{EXPORT_HELP, ExportArguments};
 use crate::fleet::{FLEET_HELP, FleetArguments, FleetFlags};
 use crate::search::{INDEX_HELP, IndexArguments, SEARCH_HELP, SearchArguments};
@@ -33,6 +34,7 @@ Usage: clewline [crawl] URL… [OPTIONS]
   clewline status                           how the newest crawl here stands
   clewline why example.com/page             what happened to a URL, and why
   clewline search 'some words'              find pages of the crawl that is here
+  clewline diff old.crawl new.crawl         what changed between two crawls
   clewline inspect example.com/page         fetch one page and show what happens
   clewline demo                             try it without a network
 
@@ -196,6 +198,10 @@ pub(crate) enum Verb {
     /// Export a crawl as tables, Markdown, a local copy or a WACZ file
     #[command(max_term_width = 100, after_help = EXPORT_HELP)]
     Export(ExportArguments),
+    /// Compare two crawls: one edit is one entry, noise is none
+    #[command(override_usage = "clewline diff OLD NEW [OPTIONS]\n       clewline diff OLD --live [OPTIONS]",
+              max_term_width = 100, after_help = DIFF_HELP)]
+    Diff(DiffArguments),
     /// Share one crawl among many machines
     #[command(max_term_width = 100, after_help = FLEET_HELP)]
     Fleet(FleetArguments),

@@ -7,6 +7,7 @@
 mod advice;
 mod crawl;
 mod demo;
+mod diff;
 mod event_printer;
 mod exit;
 mod export;
@@ -133,6 +134,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
         Verb::Warc(arguments) => warc::warc(&arguments),
         Verb::Serve(arguments) => serve::serve(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
+        Verb::Diff(arguments) => diff::diff(&arguments),
         Verb::Fleet(arguments) => fleet::fleet(arguments),
         Verb::Demo(arguments) => demo::demo(&arguments),
         Verb::Completions { shell } => {

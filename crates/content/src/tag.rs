@@ -25,6 +25,18 @@ macro_rules! tags {
                     _ => Self::Other,
                 }
             }
+
+            /// The name of the element; of what has none here, what it is.
+            pub(crate) const fn name(self) -> &'static str {
+                match self {
+                    Self::Text => "text",
+                    Self::Other => "other",
+                    $(Self::$tag => match str::from_utf8($name) {
+                        Ok(name) => name,
+                        Err(_) => panic!("the list has names in ASCII"),
+                    },)*
+                }
+            }
         }
 
         /// The names of the elements, under those of the elements.
@@ -213,5 +225,6 @@ mod tests {
         ] {
             assert_eq!(NodeKind::named(Name::new(name.as_bytes())), tag, "{name}");
         }
+        assert_eq!(NodeKind::AnnotationXml.name(), "annotation-xml");
     }
 }

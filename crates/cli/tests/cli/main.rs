@@ -5,6 +5,7 @@
 )]
 
 mod demo;
+mod diff;
 mod endings;
 mod export;
 #[cfg(unix)]

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use apply::Items;
 pub use parse::RuleError;
-pub use select::{SelectError, SelectedElement, select};
+pub use select::{SelectError, SelectedElement, select, without};
 
 /// Rules in the order in which they were written.
 #[derive(Debug, Clone)]

@@ -85,6 +85,29 @@ pub fn select(
     Ok(found)
 }
 
+/// A page without the elements that a CSS selector matches, as HTML.
+///
+/// ```
+/// use clewline_content::{ContentLimits, without};
+/// let html = "<p>One<p class=ad>Two<p>Three";
+/// let rest = without(html, ".ad", &ContentLimits::default())?;
+/// assert_eq!(rest, "<html><head></head><body><p>One</p><p>Three</p></body></html>");
+/// # Ok::<(), clewline_content::SelectError>(())
+/// ```
+pub fn without(html: &str, selector: &str, limits: &ContentLimits) -> Result<String, SelectError> {
+    let matcher = Matcher::new(selector).map_err(|_| SelectError::Selector(selector.to_owned()))?;
+    let mut deadline = Deadline::start(limits);
+    let document = parsed(html, limits, &mut deadline)?;
+    document.select_matcher(&matcher).remove();
+    deadline.look()?;
+    let rest = document.html().to_string();
+    if rest.len() > limits.most_bytes {
+        let most = limits.most_bytes;
+        return Err(Refusal::TooLong { most }.into());
+    }
+    Ok(rest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,6 +134,7 @@ mod tests {
     fn what_cannot_be_selected_is_said() {
         let limits = ContentLimits::default();
         let error = select("<p>", "p[", &limits).unwrap_err();
+        assert_eq!(without("<p>", "p[", &limits), Err(error.clone()));
         assert_eq!(error.to_string(), "\"p[\" is not a CSS selector");
         let small = ContentLimits {
             most_bytes: 100,

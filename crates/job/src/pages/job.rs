@@ -22,13 +22,13 @@ use crate::{JobFile, JobFileError, JobStanding};
 pub enum JobSource {
     /// A job folder, which has records.
     Folder,
-    /// A WARC file, which has pages and no logs.
+    /// A WARC file or a folder of them, which have pages and no logs.
     Warc,
     /// A package of WARC files, likewise.
     Wacz,
 }
 
-/// A job folder to read from, or a WARC or WACZ file with the pages of one.
+/// A job folder to read from, or a WARC or WACZ file or a folder of WARC files with the pages of one.
 #[derive(Debug)]
 pub struct Job {
     path: PathBuf,
@@ -45,7 +45,7 @@ pub struct Job {
 
 impl Job {
     /// Looks what there is. A folder that has records and no `job.toml` was made of WARC files. A
-    /// WARC or WACZ file has pages and no logs.
+    /// WARC or WACZ file has pages and no logs, and so has a folder of nothing but WARC files.
     pub fn open(path: &Path) -> Result<Self, PagesError> {
         if path.is_file() {
             let is_package = WarcLocation::is_package(path);
@@ -62,6 +62,15 @@ impl Job {
         let stored = match JobFile::read(path) {
             Ok(stored) => Some(stored),
             Err(JobFileError::NoJob(_)) if path.join(urls::FILE).is_file() => None,
+            Err(error @ JobFileError::NoJob(_)) => {
+                // A folder of WARC files is read as one of them is.
+                let files = CommittedArchive::open(path).map_err(|_| error)?;
+                return Ok(Self {
+                    source: JobSource::Warc,
+                    files: Some(files),
+                    ..Self::new(path, Offset(0), Offset(0))
+                });
+            }
             Err(error) => return Err(error.into()),
         };
         let length = |file: &str| fs::metadata(path.join(file)).map(|facts| facts.len());

@@ -277,6 +277,16 @@ fn a_warc_file_opens_as_a_job_without_logs() {
     let seen: Vec<_> = pages.iter().map(summary).collect();
     let expected = [(one.to_owned(), Some(9), 1), (two.to_owned(), Some(9), 0)];
     assert_eq!(seen, expected, "in the order of the archive");
+    let archive = Job::open(&place.path().join("archive")).unwrap();
+    assert_eq!(archive.source(), JobSource::Warc);
+    let pages = archive.pages(ALL).unwrap().map(Result::unwrap);
+    let seen: Vec<_> = pages.map(|page| summary(&page)).collect();
+    assert_eq!(seen[..2], expected, "a folder of WARC files is read alike");
+    let empty = tempfile::tempdir().unwrap();
+    assert!(matches!(
+        Job::open(empty.path()),
+        Err(PagesError::Job(JobFileError::NoJob(_)))
+    ));
     let answer = pages[1].answer.as_ref().unwrap().as_ref().unwrap();
     assert_eq!(answer.head, HEAD);
     let pages = job.pages(ALL).unwrap().only(|it| it.url.as_str() == two);
