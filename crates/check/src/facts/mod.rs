@@ -6,14 +6,81 @@
 //! pages as they are written) is not kept: the few pages with findings are read again. Invariant:
 //! every list and every text is bounded, whatever a page holds.
 
+mod bytes;
+mod files;
+mod row;
+
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
-use serde::{Deserialize, Serialize};
+
+use crate::site::{RowFlags, SiteTable};
+
+pub(crate) use files::SiteFiles;
+
+/// References that are kept of a page.
+pub const MOST_REFERENCES: usize = 100_000;
+/// Ids that are kept of a page.
+pub const MOST_IDS: usize = 1 << 20;
+/// Marks that are kept of a page.
+pub const MOST_MARKS: usize = 1_000;
+
+/// The rules that read marks: what stands in a page and may be wrong by itself. Accessibility rules
+/// have the ids of axe-core. New ones are appended, since files hold their numbers.
+pub const MARKS: [&str; 29] = [
+    "links/malformed",
+    "mixed/active",
+    "mixed/passive",
+    "mixed/form",
+    "data/json-ld",
+    "a11y/image-alt",
+    "a11y/input-image-alt",
+    "a11y/area-alt",
+    "a11y/link-name",
+    "a11y/button-name",
+    "a11y/label",
+    "a11y/select-name",
+    "a11y/html-has-lang",
+    "a11y/html-lang-valid",
+    "a11y/document-title",
+    "a11y/frame-title",
+    "a11y/meta-refresh",
+    "a11y/meta-viewport",
+    "a11y/duplicate-id-aria",
+    "a11y/aria-roles",
+    "a11y/aria-valid-attr",
+    "a11y/list",
+    "a11y/listitem",
+    "a11y/dlitem",
+    "a11y/td-headers-attr",
+    "a11y/tabindex",
+    "a11y/landmark-one-main",
+    "a11y/heading-order",
+    "a11y/empty-heading",
+];
+
+/// What the table of the site takes from the facts of a page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FactsSummary {
+    /// What is true of it.
+    pub flags: RowFlags,
+    /// Hash of its first title; 0 where there is none.
+    pub title: u64,
+    /// Hash of its first description; 0 where there is none.
+    pub description: u64,
+    /// Equal where the words are the same; 0 where there are none.
+    pub exact: u64,
+    /// `SimHash` of the words; 0 where there are none.
+    pub near: u64,
+}
 
 /// What is known of a page beside its record.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PageFacts {
+    /// The body was cut, or it has more than is kept: what is missing here may be there.
+    pub is_cut: bool,
+    /// There should be facts of a body, but the archive has none or the reader broke on it.
+    pub is_unread: bool,
     /// What its head says.
     pub head: HeadFacts,
     /// What its body says, if it is HTML that could be read.
@@ -23,18 +90,78 @@ pub struct PageFacts {
 }
 
 /// What the fields of a response say, as far as rules ask.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeadFacts {
     /// The fields that rules read, by lower-case name, in their order; values are cut at 1,000 bytes,
     /// and of `set-cookie` the value of the cookie is left out.
     pub fields: Vec<(Box<str>, Box<str>)>,
 }
 
+impl PageFacts {
+    /// What the table takes of it. `url` is that of the page.
+    pub fn summary(&self, url: &CrawlUrl) -> FactsSummary {
+        let mut summary = FactsSummary::default();
+        summary.flags.put(RowFlags::CUT, self.is_cut);
+        summary.flags.put(RowFlags::UNREAD, self.is_unread);
+        let tags = self.head.all("x-robots-tag");
+        let says_noindex = tags.map(says_noindex).fold(false, |said, now| said | now);
+        summary.flags.put(RowFlags::NOINDEX, says_noindex);
+        if let Some(html) = &self.html {
+            summary.flags.put(RowFlags::HTML, true);
+            summary
+                .flags
+                .put(RowFlags::NOINDEX, says_noindex_in(&html.robots));
+            let is_elsewhere = |canonical: &CanonicalFact| {
+                canonical.place != CanonicalPlace::Body
+                    && canonical.url.as_ref().is_ok_and(|named| named != url)
+            };
+            let is_elsewhere = html.canonicals.iter().any(is_elsewhere);
+            summary
+                .flags
+                .put(RowFlags::CANONICAL_ELSEWHERE, is_elsewhere);
+            summary.title = text_hash(&html.titles);
+            summary.description = text_hash(&html.descriptions);
+            summary.exact = html.exact;
+            summary.near = html.near;
+        }
+        summary
+    }
+
+    /// Gives the references to other hosts of the site their keys: which hosts those are is known
+    /// only when all pages were read.
+    pub(crate) fn settle_hosts(&mut self, site: &SiteTable) {
+        for reference in &mut self.references {
+            if let ReferenceTarget::Foreign(url) = &reference.target
+                && site.is_own(url)
+            {
+                reference.target = ReferenceTarget::Own(site.keyer().key(url));
+            }
+        }
+    }
+}
+
+/// Whether the words of `meta name=robots` say `noindex`.
+fn says_noindex_in(words: &str) -> bool {
+    words
+        .split(',')
+        .any(|word| matches!(word.trim(), "noindex" | "none"))
+}
+
+/// Whether a value of X-Robots-Tag says `noindex` to all crawlers.
+fn says_noindex(value: &str) -> bool {
+    says_noindex_in(&value.to_ascii_lowercase())
+}
+
+/// Hash of the first text; 0 where there is none.
+fn text_hash(texts: &[Box<str>]) -> u64 {
+    let first = texts.first();
+    first.map_or(0, |text| xxhash_rust::xxh3::xxh3_64(text.as_bytes()))
+}
+
 impl HeadFacts {
     /// The first value of a field.
     pub fn field(&self, name: &str) -> Option<&str> {
-        let mut fields = self.fields.iter();
-        let found = fields.find(|(field, _)| &**field == name);
+        let found = self.fields.iter().find(|(field, _)| &**field == name);
         found.map(|(_, value)| &**value)
     }
 
@@ -49,7 +176,7 @@ impl HeadFacts {
 }
 
 /// What an HTML page says about itself.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct HtmlFacts {
     /// The `lang` of its root element.
     pub language: Option<Box<str>>,
@@ -73,9 +200,9 @@ pub struct HtmlFacts {
     pub words: u32,
     /// Equal where the words are the same; 0 where there are none.
     pub exact: u64,
-    /// `SimHash` of the words.
+    /// `SimHash` of the words; 0 where there are none.
     pub near: u64,
-    /// Bytes of inline scripts, and whether scripts make most of what it is.
+    /// Bytes of inline scripts, those that are data left out.
     pub script_bytes: u32,
     /// Characters that stand for bytes that were none, and pairs that look encoded twice.
     pub garbled: u32,
@@ -86,7 +213,7 @@ pub struct HtmlFacts {
 }
 
 /// A canonical URL that a page names.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CanonicalFact {
     /// The URL, or the reference as written where it is none.
     pub url: Result<CrawlUrl, Box<str>>,
@@ -97,7 +224,7 @@ pub struct CanonicalFact {
 }
 
 /// Where a canonical URL stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CanonicalPlace {
     /// In a Link field.
     Field,
@@ -108,7 +235,7 @@ pub enum CanonicalPlace {
 }
 
 /// What a page refers to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
     /// How.
     pub kind: LinkKind,
@@ -123,7 +250,7 @@ pub struct Reference {
 }
 
 /// What a reference leads to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ReferenceTarget {
     /// The page itself: a fragment alone.
     Itself,
@@ -138,7 +265,7 @@ pub enum ReferenceTarget {
 }
 
 /// A fragment that a reference names.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Fragment {
     /// What an element should have as its id: [`fragment_hash`] of it as written, and decoded.
     Id(u64, u64),
@@ -147,10 +274,10 @@ pub enum Fragment {
 }
 
 /// Something in a page that may be wrong by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageMark {
-    /// The id of the rule that reads it.
-    pub rule: Box<str>,
+    /// The id of the rule that reads it, one of [`MARKS`].
+    pub rule: &'static str,
     /// The byte at which its element begins.
     pub byte: u32,
     /// What tells it apart from others of its kind: an id, a name, a value; cut at 200 characters.

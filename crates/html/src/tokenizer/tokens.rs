@@ -8,7 +8,7 @@
 
 use super::declaration::{Declaration, Sections};
 use super::name::Name;
-use super::namespace::{AfterStartTag, Namespaces};
+use super::namespace::{AfterStartTag, Namespace, Namespaces};
 use super::raw::{Raw, RawText};
 use super::tag::{PlainTag, TagBuilder, TagKind, ends_name};
 use super::tag_attributes::TagAttributes;
@@ -44,6 +44,10 @@ pub enum MarkupToken<'a> {
 pub struct Tokens<'a> {
     html: &'a str,
     at: usize,
+    /// Where the last token began.
+    begun: usize,
+    /// Where the element of the last start tag belongs.
+    namespace: Namespace,
     tag: TagBuilder,
     namespaces: Namespaces,
     following: Following,
@@ -63,6 +67,8 @@ impl<'a> Tokens<'a> {
         Self {
             html,
             at: 0,
+            begun: 0,
+            namespace: Namespace::Html,
             tag: TagBuilder::new(),
             namespaces: Namespaces::default(),
             following: Following::Markup,
@@ -72,6 +78,16 @@ impl<'a> Tokens<'a> {
     /// Where the next token begins, or what is passed over before it.
     pub const fn position(&self) -> usize {
         self.at
+    }
+
+    /// Where the last token began.
+    pub const fn begun(&self) -> usize {
+        self.begun
+    }
+
+    /// Where the element of the last start tag belongs.
+    pub const fn namespace(&self) -> Namespace {
+        self.namespace
     }
 
     fn slice(&self, start: usize, end: usize) -> &'a str {
@@ -117,7 +133,8 @@ impl<'a> Tokens<'a> {
             tag: &self.tag,
             bytes: &bytes[start..end],
         };
-        let (_, next) = self.namespaces.start(&tag);
+        let (namespace, next) = self.namespaces.start(&tag);
+        self.namespace = namespace;
         self.following = match next {
             AfterStartTag::Data | AfterStartTag::Raw(RawText::Noscript) => Following::Markup,
             AfterStartTag::Raw(text) => Following::Raw(text),
@@ -167,6 +184,7 @@ impl<'a> Iterator for Tokens<'a> {
     type Item = MarkupToken<'a>;
 
     fn next(&mut self) -> Option<MarkupToken<'a>> {
+        self.begun = self.at;
         match self.following {
             Following::Markup => {}
             Following::PlainText => return self.plain_text(),
@@ -177,6 +195,7 @@ impl<'a> Iterator for Tokens<'a> {
         }
         let bytes = self.html.as_bytes();
         loop {
+            self.begun = self.at;
             match bytes.get(self.at..)? {
                 [] => return None,
                 [b'<', b'/', next, ..] if next.is_ascii_alphabetic() => {
