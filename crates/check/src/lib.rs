@@ -13,11 +13,13 @@
 
 pub mod facts;
 pub mod finding;
+pub mod probe;
 pub mod rule;
 pub mod rules;
 pub mod site;
 pub mod verdict;
 
 pub use finding::{Finding, FindingPlace};
+pub use probe::{ProbeRow, ProbeTable};
 pub use rule::{CheckRule, Severity};
 pub use verdict::LinkVerdict;

@@ -1,9 +1,19 @@
 //! What is said of a link.
 //!
-//! Owns the six verdicts. It refuses to know who asked and how often; `blocked` and `unsure` exist so
-//! that `broken` can be trusted.
+//! Owns the six verdicts, and what an answer means for them. It refuses to know who asked and how
+//! often; `blocked` and `unsure` exist so that `broken` can be trusted. Invariant: an answer that
+//! speaks of the request, of the client or of the moment never makes a link broken.
 
+mod accept;
+mod challenge;
+
+use clewline_core::outcome::{FailureClass, SkipReason};
+use clewline_job::record::Record;
 use serde::{Deserialize, Serialize};
+
+use crate::facts::HeadFacts;
+
+pub use accept::{AcceptError, AcceptList};
 
 /// What is said of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -24,6 +34,16 @@ pub enum LinkVerdict {
 }
 
 impl LinkVerdict {
+    /// Every verdict.
+    pub const ALL: [Self; 6] = [
+        Self::Ok,
+        Self::Moved,
+        Self::Broken,
+        Self::Blocked,
+        Self::Unsure,
+        Self::Unchecked,
+    ];
+
     /// The word for it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,4 +55,200 @@ impl LinkVerdict {
             Self::Unchecked => "unchecked",
         }
     }
+
+    /// The verdict with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.name() == name)
+    }
+
+    /// Whether a link with it needs nothing.
+    pub const fn is_good(self) -> bool {
+        matches!(self, Self::Ok | Self::Moved)
+    }
 }
+
+/// What asking a URL brought, as far as a verdict needs it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LinkAnswer<'a> {
+    /// The status, if there was an answer.
+    pub status: Option<u16>,
+    /// Why there was none.
+    pub failure: Option<FailureClass>,
+    /// Why nobody asked.
+    pub skip: Option<SkipReason>,
+    /// The failure or the skip in words, as a record has them.
+    pub words: &'a str,
+    /// The fields of the answer, if they are known: they name those who wall off robots.
+    pub head: Option<&'a HeadFacts>,
+    /// The title of the page, if it is known.
+    pub title: Option<&'a str>,
+}
+
+impl<'a> LinkAnswer<'a> {
+    /// What a record of a crawl says.
+    pub fn from_record(record: &'a Record) -> Self {
+        Self {
+            status: record.status,
+            failure: record.failure,
+            skip: record.reason,
+            words: record.error.as_deref().unwrap_or_default(),
+            head: None,
+            title: record.title.as_deref(),
+        }
+    }
+
+    /// The same, with the fields of its head.
+    #[must_use]
+    pub const fn with_head(mut self, head: &'a HeadFacts) -> Self {
+        self.head = Some(head);
+        self
+    }
+}
+
+/// The verdict on one answer, before anybody asked again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JudgedAnswer {
+    /// The verdict: never `moved`, which is a matter of the hops before.
+    pub verdict: LinkVerdict,
+    /// What was seen, as a short sentence without its full stop.
+    pub evidence: String,
+    /// It is unsure because something failed: where that goes on for days, the link is broken.
+    pub is_failing: bool,
+}
+
+impl JudgedAnswer {
+    fn new(verdict: LinkVerdict, evidence: impl Into<String>) -> Self {
+        Self {
+            verdict,
+            evidence: evidence.into(),
+            is_failing: false,
+        }
+    }
+
+    fn failing(evidence: impl Into<String>) -> Self {
+        Self {
+            is_failing: true,
+            ..Self::new(LinkVerdict::Unsure, evidence)
+        }
+    }
+}
+
+/// What an answer says of the link that led to it.
+pub fn judge_answer(answer: &LinkAnswer<'_>, accept: &AcceptList) -> JudgedAnswer {
+    let Some(status) = answer.status else {
+        return match (answer.failure, answer.skip) {
+            (Some(failure), _) => judge_failure(failure, answer.words),
+            (None, Some(skip)) => judge_skip(skip, answer.words),
+            (None, None) => JudgedAnswer::new(LinkVerdict::Unchecked, "nobody asked"),
+        };
+    };
+    if let Some(verdict) = accept.action(status) {
+        let evidence = format!("{}, by the list `accept`", status_words(status));
+        return JudgedAnswer::new(verdict, evidence);
+    }
+    if let Some(wall) = challenge::wall(answer) {
+        let evidence = format!("{}: {wall}", status_words(status));
+        return JudgedAnswer::new(LinkVerdict::Blocked, evidence);
+    }
+    // A redirect that leads back to itself has a status, and is none that ends anywhere.
+    match answer.failure {
+        Some(FailureClass::RedirectLoop) => judge_failure(FailureClass::RedirectLoop, answer.words),
+        _ => judge_status(status, answer.head),
+    }
+}
+
+/// RFC 9110 section 15, and what robots meet in the wild.
+fn judge_status(status: u16, head: Option<&HeadFacts>) -> JudgedAnswer {
+    let words = status_words(status);
+    match status {
+        200..=299 | 300 | 304 => JudgedAnswer::new(LinkVerdict::Ok, words),
+        // Pay per crawl: the page is there, for others.
+        402 if head.is_some_and(|head| head.field("crawler-price").is_some()) => {
+            JudgedAnswer::new(LinkVerdict::Blocked, words)
+        }
+        401 | 403 | 407 | 429 | 451 | 999 => JudgedAnswer::new(LinkVerdict::Blocked, words),
+        // These speak of the moment or of the request, and a browser sends another one.
+        406 | 408 | 412 | 417 | 421 | 425 | 426 | 428 | 431 => JudgedAnswer::failing(words),
+        400..=499 => JudgedAnswer::new(LinkVerdict::Broken, words),
+        301 | 302 | 303 | 307 | 308 => {
+            JudgedAnswer::failing(format!("{words} that leads to no page"))
+        }
+        _ => JudgedAnswer::failing(words),
+    }
+}
+
+fn judge_failure(failure: FailureClass, words: &str) -> JudgedAnswer {
+    let evidence = if words.is_empty() {
+        failure.about()
+    } else {
+        words
+    };
+    let is_proof = match failure {
+        FailureClass::DnsNotFound | FailureClass::RedirectLoop => true,
+        FailureClass::Connect => is_refused(words),
+        FailureClass::Certificate => words.contains("not for this host name"),
+        _ => false,
+    };
+    if is_proof {
+        JudgedAnswer::new(LinkVerdict::Broken, evidence)
+    } else {
+        JudgedAnswer::failing(evidence)
+    }
+}
+
+/// A closed port says that nobody serves there; the engine names the address it tried last, when
+/// every address of the host refused.
+fn is_refused(words: &str) -> bool {
+    words.contains("refused")
+}
+
+fn judge_skip(skip: SkipReason, words: &str) -> JudgedAnswer {
+    let evidence = if words.is_empty() {
+        skip.about()
+    } else {
+        words
+    };
+    match skip {
+        SkipReason::Robots => JudgedAnswer::new(LinkVerdict::Blocked, skip.about()),
+        SkipReason::CrawlDelay | SkipReason::RetryAfter => {
+            JudgedAnswer::new(LinkVerdict::Blocked, evidence)
+        }
+        SkipReason::RobotsUnreachable | SkipReason::RedirectLimit | SkipReason::HostUnreachable => {
+            JudgedAnswer::failing(evidence)
+        }
+        _ => JudgedAnswer::new(LinkVerdict::Unchecked, evidence),
+    }
+}
+
+/// A status with its reason phrase: `404 Not Found`.
+pub(crate) fn status_words(status: u16) -> String {
+    let phrase = match status {
+        200 => "OK",
+        300 => "Multiple Choices",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        402 => "Payment Required",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        408 => "Request Timeout",
+        410 => "Gone",
+        429 => "Too Many Requests",
+        451 => "Unavailable For Legal Reasons",
+        500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => return status.to_string(),
+    };
+    format!("{status} {phrase}")
+}
+
+#[cfg(test)]
+mod tests;
