@@ -14,6 +14,8 @@
 pub mod facts;
 pub mod finding;
 pub mod probe;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod rule;
 pub mod rules;
 pub mod site;
