@@ -49,7 +49,7 @@ const FLAGS: [&str; 9] = [
 ];
 
 /// Names of the browser by Debian, Ubuntu and its maker.
-const BROWSERS: [&str; 4] = [
+pub(crate) const BROWSERS: [&str; 4] = [
     "chromium",
     "chromium-browser",
     "google-chrome",

@@ -9,6 +9,7 @@ mod bench;
 mod browser;
 mod build_cost;
 mod cargo;
+mod check_forms;
 mod dist;
 mod driver;
 mod flat;
@@ -88,7 +89,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 15] = [
+const TEST: [Stage; 16] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -135,6 +136,11 @@ const TEST: [Stage; 15] = [
         "foreign-tools",
         "archives, read by others' tools and ours",
         foreign::check,
+    ),
+    Stage::new(
+        "check-forms",
+        "findings, read by others' tools",
+        check_forms::check,
     ),
     Stage::new(
         "pages",

@@ -49,7 +49,7 @@ fn annotation(
     location: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let one = entry.first();
+    let one = entry.first_in_file();
     let (line, column) = line_and_column(one);
     let mut text = message(one);
     if one.file.is_none() {

@@ -33,6 +33,13 @@ impl<'a> IssueEntry<'a> {
             .expect("an entry is made of a finding")
     }
 
+    /// The first finding whose file is known, otherwise the first.
+    pub(super) fn first_in_file(&self) -> &'a JudgedFinding {
+        let mut findings = self.findings.iter();
+        let in_file = findings.find(|one| one.file.is_some());
+        in_file.map_or_else(|| self.first(), |one| one)
+    }
+
     /// What it is about: the target, the subject, or the page.
     pub(super) fn about(&self) -> &'a str {
         let finding = &self.first().finding;

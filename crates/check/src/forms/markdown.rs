@@ -106,17 +106,13 @@ impl MarkdownPage {
     fn end(mut self, report: &CheckReport, pointers: &CheckPointers) -> String {
         let mut end = String::from("\n");
         if self.left > 0 {
-            let _ = writeln!(
-                end,
-                "There was no room for {}.\n",
-                plural(self.left, "more entry").replace("entrys", "entries")
-            );
+            let _ = writeln!(end, "There was no room for {} more.\n", count(self.left));
         }
         let gone = report.gone.as_ref().map_or(0, Vec::len) as u64;
         if gone > 0 {
             let _ = writeln!(
                 end,
-                "{} of the baseline no longer occur; update it with `--update-baseline`.\n",
+                "No longer found: {} of the baseline; update it with `--update-baseline`.\n",
                 plural(gone, "finding")
             );
         }

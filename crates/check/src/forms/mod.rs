@@ -19,12 +19,15 @@ mod words;
 
 use std::fmt;
 use std::io::{self, Write};
+use std::path::Path;
 use std::str::FromStr;
 
+use clewline_job::durable;
 use clewline_job::escape::visible;
 use clewline_job::report::TextStyle;
 use thiserror::Error;
 
+use crate::baseline::FINDINGS;
 use crate::report::{CheckPointers, CheckReport};
 
 pub use github::summary as github_summary;
@@ -145,6 +148,16 @@ pub fn write(
         CheckForm::Junit => junit::write(report, out),
         CheckForm::Github => github::annotations(report, location, out),
     }
+}
+
+/// Keeps the findings in a job folder, where the next check finds them as a baseline. The file is
+/// written whole or not at all.
+pub fn keep(report: &CheckReport, job: &Path) -> io::Result<()> {
+    let path = job.join(FINDINGS);
+    durable::make_folder(durable::parent(&path))?;
+    let mut lines = Vec::new();
+    json::write_lines(report, &mut lines)?;
+    durable::write(&path, &lines)
 }
 
 /// The file that is named where a finding has none and nobody said which.

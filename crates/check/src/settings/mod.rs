@@ -4,6 +4,8 @@
 //! refuses to know flags and where files are looked for. Invariants: a key that is not known is
 //! refused, every problem names its line and key, and all problems of a file are told at once.
 
+#[doc(hidden)]
+pub mod fuzzing;
 mod list;
 mod lychee;
 mod pattern;

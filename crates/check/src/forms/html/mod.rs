@@ -152,7 +152,7 @@ fn frame(report: &CheckReport, out: &mut String) {
              <a href=\"#issues\">Issues <span class=soft>{}</span></a>\
              <a href=\"#pages\">Pages <span class=soft>{}</span></a>\
              <a href=\"#redirects\">Redirects</a></nav>\
-             <button type=button id=theme hidden>Theme: automatic</button></header><main>",
+             <button type=button id=theme hidden><span class=long>Theme: </span><span>automatic</span></button></header><main>",
             count(found),
             count(report.facts.pages),
         ),
@@ -176,26 +176,28 @@ fn overview(report: &CheckReport, out: &mut String) {
         );
     }
     cards(report, out);
-    let unfinished = report.unfinished();
+    listed("unfinished", "Not finished: ", report.unfinished(), out);
     let gone = report.gone.as_ref().map_or(0, Vec::len) as u64;
-    let mut notes: Vec<(&str, String)> = Vec::new();
-    notes.extend(unfinished.into_iter().map(|one| ("Not finished: ", one)));
+    let mut remarks = Vec::new();
     if gone > 0 {
-        let known = format!(
-            "{} of the baseline no longer occur",
-            plural(gone, "finding")
-        );
-        notes.push(("", known));
+        let known = plural(gone, "finding");
+        remarks.push(format!("No longer found: {known} of the baseline"));
     }
-    notes.extend(facts.remarks.iter().cloned().map(|one| ("", one)));
-    if !notes.is_empty() {
-        out.push_str("<ul class=notes>");
-        for (lead, note) in notes.iter().take(MOST_REMARKS) {
-            push(out, format_args!("<li>{lead}{}</li>", escape::html(note)));
-        }
-        out.push_str("</ul>");
-    }
+    remarks.extend(facts.remarks.iter().cloned());
+    listed("remarks", "", remarks, out);
     out.push_str("</section>");
+}
+
+/// Remarks as a list, if there are any.
+fn listed(class: &str, lead: &str, remarks: Vec<String>, out: &mut String) {
+    if remarks.is_empty() {
+        return;
+    }
+    push(out, format_args!("<ul class=\"notes {class}\">"));
+    for remark in remarks.iter().take(MOST_REMARKS) {
+        push(out, format_args!("<li>{lead}{}</li>", escape::html(remark)));
+    }
+    out.push_str("</ul>");
 }
 
 /// At most four figures, all about the site.

@@ -57,7 +57,7 @@
     const known = name in themes ? name : "";
     if (known) document.documentElement.dataset.theme = known;
     else delete document.documentElement.dataset.theme;
-    theme.textContent = `Theme: ${themes[known]}`;
+    theme.lastChild.textContent = themes[known];
     return known;
   };
   let worn = dress(kept());

@@ -205,19 +205,54 @@ fn an_error_of_the_pages_is_passed_on() {
 /// Writes pages to the folder named by `CLEWLINE_SAMPLE_SITES`, to look at them in a browser.
 #[test]
 fn samples_can_be_looked_at() {
+    let folder = std::env::var_os("CLEWLINE_SAMPLE_SITES").map(std::path::PathBuf::from);
+    let (most_findings, most_pages) = match folder {
+        Some(_) => (50_000, 100_000),
+        None => (500, 1_000),
+    };
     let samples = [
         ("none", samples::report_of(vec![]), 2_000),
         ("few", samples::report(), 20),
         ("hostile", hostile_report(), 300),
-        ("many", samples::report_of(many(50_000)), 100_000),
+        ("many", samples::report_of(many(most_findings)), most_pages),
     ];
     for (name, report, pages) in samples {
-        let page = page_of(&report, site(pages));
-        assert!(page.ends_with("</html>\n"), "{name}");
-        if let Some(folder) = std::env::var_os("CLEWLINE_SAMPLE_SITES") {
-            let folder = std::path::PathBuf::from(folder);
-            std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
+        let mut view = site(pages);
+        if name == "hostile" {
+            view.pages = Box::new((0..pages).map(|number| Ok(hostile_page(number))));
         }
+        let page = page_of(&report, view);
+        assert!(page.ends_with("</html>\n"), "{name}");
+        if let Some(folder) = &folder {
+            std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
+            for form in crate::forms::CheckForm::ALL {
+                let mut out = Vec::new();
+                let context = crate::forms::FormContext::default();
+                crate::forms::write(form, &report, &context, &mut out).unwrap();
+                if form != crate::forms::CheckForm::Html {
+                    std::fs::write(folder.join(format!("{name}.{form}")), out).unwrap();
+                }
+            }
+        }
+    }
+}
+
+/// Texts from right to left and in wide letters, and one without a blank.
+const TEXTS: [&str; 3] = [
+    "عنوان الصفحة التي لا توجد",
+    "存在しないページへのリンク",
+    "averylongsegmentaverylongsegmentaverylongsegmentaverylongsegmentaverylongsegmentaverylong",
+];
+
+fn hostile_page(number: u64) -> SitePage {
+    let text = TEXTS[(number % 3) as usize];
+    SitePage {
+        url: samples::url(&format!("https://example.com/{text}/{number}")),
+        status: (!number.is_multiple_of(5)).then_some(503),
+        title: format!("{text} {}", samples::ATTACK),
+        bytes: u64::from(u32::MAX) * number,
+        millis: None,
+        ..site_page(number)
     }
 }
 
@@ -225,11 +260,7 @@ fn samples_can_be_looked_at() {
 fn hostile_report() -> CheckReport {
     let long = "a-very-long-segment-".repeat(15);
     let mut findings = vec![samples::hostile()];
-    for text in [
-        "عنوان الصفحة التي لا توجد",
-        "存在しないページへのリンク",
-        &long,
-    ] {
+    for text in TEXTS {
         let page = samples::url(&format!("https://example.com/{long}/{text}"));
         let finding = crate::Finding::new(&samples::BROKEN, page, "404 Not Found");
         let mut finding = finding.with_target(format!("https://example.org/{long}/{text}"));

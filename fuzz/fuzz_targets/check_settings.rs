@@ -1,0 +1,4 @@
+//! Files of settings of a check.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| clewline_check::settings::fuzzing::settings(data));
