@@ -33,7 +33,7 @@ impl Fingerprint {
     }
 
     /// The fingerprints of a text, and how many words it has.
-    pub(crate) fn with_count(text: &str) -> (Self, usize) {
+    pub fn with_count(text: &str) -> (Self, usize) {
         let mut exact = Xxh3::new();
         let mut tally = BitTally::default();
         let mut last = [0_u64; SHINGLE];

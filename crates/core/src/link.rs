@@ -3,7 +3,9 @@
 //! Owns the closed list of ways in which one resource can name another. A kind is one byte on
 //! disk; its number never changes.
 
+pub mod field;
 mod links;
+pub mod relation;
 
 use std::fmt;
 use std::ops::Deref;

@@ -9,11 +9,11 @@ use clewline_content::{ContentLimits, LinkElement, PageLink, page_links};
 use clewline_core::key::{Key, Keyer};
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
+use clewline_job::charset::text_of;
 use clewline_job::pages::PageReader;
 use clewline_job::record::Record;
 
 use crate::pages::MOST_BODY;
-use crate::words::text_of;
 
 /// What a page says about a link. Of several links to one target each is that of the first that
 /// has it.

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use clewline_content::{Content, ContentLimits, ItemRules, Items, ReadingSpeed, Refusal};
 use clewline_job::Job;
+use clewline_job::charset::text_of;
 use clewline_job::log::Offset;
 use clewline_job::pages::{JobPage, JobPages, PageNeeds, PagesOnThreads, threads};
 use clewline_job::record::Record;
@@ -15,7 +16,7 @@ use clewline_job::record::Record;
 use crate::error::ExportError;
 use crate::export::ExportContext;
 use crate::filter::Filter;
-use crate::words::{BodyKind, PageWords, text_of};
+use crate::words::{BodyKind, PageWords};
 
 /// Bytes of a body that are read: one more than the content of a page may have, so that a longer
 /// one is known to be longer and refused.

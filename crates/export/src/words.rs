@@ -5,7 +5,6 @@
 
 use clewline_content::{Content, Fingerprint, words};
 use clewline_job::record::{OutcomeKind, Record};
-use encoding_rs::{Encoding, UTF_8};
 
 /// What is written for a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,13 +63,6 @@ impl BodyKind {
             Some(_) => None,
         }
     }
-}
-
-/// The text of a body, in the encoding that the crawl found.
-pub(crate) fn text_of(body: &[u8], charset: Option<&str>) -> String {
-    let named = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
-    let (text, ..) = named.unwrap_or(UTF_8).decode(body);
-    text.into_owned()
 }
 
 impl PageWords {

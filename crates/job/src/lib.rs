@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 pub mod archive;
+pub mod charset;
 pub mod config;
 pub mod durable;
 pub mod escape;

@@ -5,7 +5,7 @@
 //! and URL.
 
 use clewline_content::{Content, ContentLimits, Fingerprint, words};
-use encoding_rs::{Encoding, UTF_8};
+use clewline_job::charset::text_of;
 use url::Url;
 
 use crate::fold::near_of;
@@ -33,8 +33,7 @@ impl PageText {
 
     /// Reads a body: its bytes without content codings, its media type and its encoding.
     pub(crate) fn read(body: &[u8], media_type: &str, charset: Option<&str>, url: &Url) -> Self {
-        let named = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
-        let (text, ..) = named.unwrap_or(UTF_8).decode(body);
+        let text = text_of(body, charset);
         if !is_html(media_type) {
             return Self {
                 near: near_of(Fingerprint::from_text(&text), words(&text).count()),

@@ -175,7 +175,9 @@ impl<'a> FolderWork<'a> {
         let old = self.old.as_mut()?;
         let mut row = Vec::new();
         old.seek(place?).ok()?;
-        old.next_row(&mut row).is_ok_and(|is_there| is_there).then_some(row)
+        old.next_row(&mut row)
+            .is_ok_and(|is_there| is_there)
+            .then_some(row)
     }
 
     /// Where in the old file the rows are that were not taken over.
@@ -240,10 +242,7 @@ fn temporary_output() -> io::Result<FolderOutput> {
     })
 }
 
-fn named(
-    output: FolderOutput,
-    place: PathBuf,
-) -> io::Result<(PathBuf, Option<tempfile::TempDir>)> {
+fn named(output: FolderOutput, place: PathBuf) -> io::Result<(PathBuf, Option<tempfile::TempDir>)> {
     let written = output.rows.finish()?;
     if output.temporary.is_some() {
         return Ok((written, output.temporary));

@@ -40,7 +40,9 @@ pub struct GatherOptions<'a> {
 impl std::fmt::Debug for GatherOptions<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = formatter.debug_struct("GatherOptions");
-        shown.field("threads", &self.threads).finish_non_exhaustive()
+        shown
+            .field("threads", &self.threads)
+            .finish_non_exhaustive()
     }
 }
 

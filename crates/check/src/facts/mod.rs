@@ -6,9 +6,23 @@
 //! pages as they are written) is not kept: the few pages with findings are read again. Invariant:
 //! every list and every text is bounded, whatever a page holds.
 
+mod a11y;
 mod bytes;
+mod document;
+mod element;
 mod files;
+mod folder;
+mod fragment;
+mod gather;
+mod head;
+mod links;
+mod locate;
+mod page;
+mod reading;
+mod references;
 mod row;
+mod spelling;
+mod words;
 
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
@@ -17,6 +31,8 @@ use clewline_core::url::CrawlUrl;
 use crate::site::{RowFlags, SiteTable};
 
 pub(crate) use files::SiteFiles;
+pub use gather::{FILE, GatherOptions, GatherProgress, GatheredFacts, from_pages, gather};
+pub use locate::locate;
 
 /// References that are kept of a page.
 pub const MOST_REFERENCES: usize = 100_000;
@@ -287,4 +303,14 @@ pub struct PageMark {
 /// The hash of an id, by which fragments are compared. Case counts.
 pub fn fragment_hash(id: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(id.as_bytes())
+}
+
+/// The front of a text, so many characters at the most.
+pub(crate) fn cut(text: &str, characters: usize) -> &str {
+    // Most texts are short enough in any case.
+    if text.len() <= characters {
+        return text;
+    }
+    let end = text.char_indices().nth(characters);
+    end.map_or(text, |(end, _)| &text[..end])
 }

@@ -104,31 +104,6 @@ fn readable(label: &[u8]) -> Option<&'static Encoding> {
     })
 }
 
-/// A query in the document's encoding (URL section 4.4, query state). What the encoding lacks
-/// becomes a numeric character reference, already percent-encoded, as the standard says.
-pub(super) fn encode_query(encoding: &'static Encoding, query: &str) -> Vec<u8> {
-    let mut encoder = encoding.new_encoder();
-    let mut bytes = Vec::with_capacity(query.len());
-    let mut rest = query;
-    loop {
-        let room = encoder
-            .max_buffer_length_from_utf8_without_replacement(rest.len())
-            .unwrap_or(rest.len().saturating_mul(4));
-        bytes.reserve(room);
-        let (result, read) =
-            encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut bytes, true);
-        rest = &rest[read..];
-        match result {
-            encoding_rs::EncoderResult::InputEmpty => return bytes,
-            encoding_rs::EncoderResult::OutputFull => {}
-            encoding_rs::EncoderResult::Unmappable(missing) => {
-                let reference = format!("%26%23{}%3B", u32::from(missing));
-                bytes.extend_from_slice(reference.as_bytes());
-            }
-        }
-    }
-}
-
 /// What a `meta` says of the encoding.
 #[derive(Default)]
 struct Declared<'a> {

@@ -15,11 +15,10 @@ use clewline_core::link::{Link, LinkKind, Links};
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT, with_two_slashes};
 use clewline_html::css;
 use clewline_html::find::find;
+use clewline_job::charset::encode_query;
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
-
-use super::charset;
 
 /// Schemes that are so frequent and so long that they are counted and never stored.
 const NEVER_FETCHED: [&str; 4] = ["data:", "javascript:", "mailto:", "tel:"];
@@ -396,7 +395,7 @@ impl<'p> Base<'p> {
 
 /// Written as a function because the URL parser wants its answer to live as long as the query.
 fn query_encoder(encoding: &'static Encoding) -> impl Fn(&str) -> Cow<'_, [u8]> {
-    move |query| Cow::Owned(charset::encode_query(encoding, query))
+    move |query| Cow::Owned(encode_query(encoding, query))
 }
 
 /// What the URL parser would strip from both ends anyway.

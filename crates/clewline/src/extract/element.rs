@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use clewline_core::link::LinkKind;
+use clewline_core::link::{LinkKind, relation};
 use clewline_core::url::{CrawlUrl, HARD_LENGTH_LIMIT, with_two_slashes};
 use clewline_html::references::decoded_text;
 use clewline_html::{Attribute, Name, Namespace, refresh, srcset};
@@ -18,7 +18,6 @@ use url::Url;
 use super::collect::{Collector, Reference, TextEnding};
 use super::directives::Directives;
 use super::html::HtmlPass;
-use super::relation;
 
 /// The longest title, in characters.
 const TITLE_LIMIT: usize = 1000;

@@ -17,7 +17,6 @@ mod media;
 pub(crate) mod oracle;
 mod page;
 mod recent_links;
-mod relation;
 mod sitemap;
 mod xml;
 

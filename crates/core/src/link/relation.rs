@@ -3,13 +3,13 @@
 //! Owns the mapping from relation names (HTML section 4.6.7, RFC 8288) to kinds of links, for
 //! `<link>` and the Link header field alike. Refuses to know where the relation was written.
 
-use clewline_core::link::LinkKind;
+use super::LinkKind;
 
 /// Relations that only warm up a connection: their target is an origin, not a resource.
 const CONNECTIONS: [&str; 2] = ["dns-prefetch", "preconnect"];
 
 /// The kind of a link with these relations; `destination` is its `as`. None if it is no link.
-pub(super) fn kind(relations: &str, destination: Option<&str>) -> Option<LinkKind> {
+pub fn kind(relations: &str, destination: Option<&str>) -> Option<LinkKind> {
     relations
         .split_ascii_whitespace()
         .filter_map(|relation| one(relation, destination))
@@ -18,7 +18,7 @@ pub(super) fn kind(relations: &str, destination: Option<&str>) -> Option<LinkKin
 }
 
 /// Whether an anchor's relations ask not to be followed.
-pub(super) fn is_nofollow(relations: &str) -> bool {
+pub fn is_nofollow(relations: &str) -> bool {
     relations.split_ascii_whitespace().any(|relation| {
         ["nofollow", "ugc", "sponsored"]
             .iter()
