@@ -32,7 +32,7 @@ pub fn judge(
 ) -> io::Result<Vec<Finding>> {
     let ends = LinkEnds::new(site, probes, &options.accept);
     let mut bag = FindingBag::default();
-    let mut notes = SiteNotes::new(site);
+    let mut notes = SiteNotes::default();
     for (place, read) in site.pages()?.enumerate() {
         let (record, facts) = read?;
         let row = &site.rows()[place];

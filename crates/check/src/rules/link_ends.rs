@@ -10,6 +10,7 @@ use std::io;
 use std::rc::Rc;
 
 use clewline_core::key::Key;
+use clewline_core::link::LinkKind;
 use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
 use clewline_job::record::OutcomeKind;
@@ -148,11 +149,7 @@ pub(crate) struct LinkEnds<'a> {
 }
 
 impl<'a> LinkEnds<'a> {
-    pub(crate) fn new(
-        site: &'a SiteTable,
-        probes: &'a ProbeTable,
-        accept: &'a AcceptList,
-    ) -> Self {
+    pub(crate) fn new(site: &'a SiteTable, probes: &'a ProbeTable, accept: &'a AcceptList) -> Self {
         Self {
             site,
             probes,
@@ -241,7 +238,6 @@ impl<'a> LinkEnds<'a> {
 
 /// A page of few words with scripts, or one that is half script.
 pub(crate) fn is_made_by_scripts(html: &HtmlFacts, facts: &PageFacts, body_bytes: u64) -> bool {
-    use clewline_core::link::LinkKind;
     let loads = facts.references.iter().any(|reference| {
         reference.kind == LinkKind::Script && reference.target != ReferenceTarget::Itself
     });

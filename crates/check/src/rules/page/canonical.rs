@@ -20,11 +20,7 @@ use crate::verdict::LinkVerdict;
 /// Rows of a site from which on a missing canonical address is told.
 const FEW_PAGES: usize = 20;
 
-pub(super) fn judge(
-    view: &PageView<'_>,
-    html: &HtmlFacts,
-    bag: &mut FindingBag,
-) -> io::Result<()> {
+pub(super) fn judge(view: &PageView<'_>, html: &HtmlFacts, bag: &mut FindingBag) -> io::Result<()> {
     judge_index(view, html, bag);
     let mut named: Vec<&CrawlUrl> = Vec::new();
     for canonical in &html.canonicals {
@@ -96,7 +92,10 @@ fn judge_target(view: &PageView<'_>, url: &CrawlUrl, bag: &mut FindingBag) -> io
     if judged.verdict == LinkVerdict::Broken {
         tell(&rules::CANONICAL_BROKEN, &judged.evidence);
     } else if !judged.hops.is_empty() {
-        tell(&rules::CANONICAL_REDIRECT, &view.ends.hops_in_words(&judged));
+        tell(
+            &rules::CANONICAL_REDIRECT,
+            &view.ends.hops_in_words(&judged),
+        );
     } else if row.skipped == Some(SkipReason::Robots) {
         tell(&rules::CANONICAL_DENIED, SkipReason::Robots.about());
     } else if row.is(RowFlags::NOINDEX) {

@@ -86,7 +86,7 @@ fn charset_of(field: &str) -> Option<&str> {
 /// Signs that a page is an error page, though its status is good. Two that do not depend on each
 /// other are needed; a page that was redirected has the first when names that cannot exist end at
 /// the same place.
-pub(in crate::rules) fn soft_signs(view: &PageView<'_>) -> Vec<&'static str> {
+fn soft_signs(view: &PageView<'_>) -> Vec<&'static str> {
     let mut signs = Vec::new();
     let Some(html) = view.html() else {
         return signs;
@@ -132,5 +132,9 @@ fn is_home_or_error_page(view: &PageView<'_>) -> bool {
     let last = last.unwrap_or_default().to_ascii_lowercase();
     let name = last.split('.').next().unwrap_or_default();
     let is_home = url.path() == "/" && url.query().is_none();
-    is_home || matches!(name, "404" | "410" | "not-found" | "notfound" | "not_found" | "error")
+    is_home
+        || matches!(
+            name,
+            "404" | "410" | "not-found" | "notfound" | "not_found" | "error"
+        )
 }

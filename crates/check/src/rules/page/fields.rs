@@ -57,7 +57,9 @@ fn max_age(field: &str) -> u64 {
 
 /// The number of a directive such as `max-age=60`.
 pub(super) fn directive(field: &str, name: &str) -> Option<u64> {
-    let mut parts = field.split([';', ',']).filter_map(|part| part.split_once('='));
+    let mut parts = field
+        .split([';', ','])
+        .filter_map(|part| part.split_once('='));
     let (_, value) = parts.find(|(found, _)| found.trim().eq_ignore_ascii_case(name))?;
     value.trim().trim_matches('"').parse().ok()
 }
@@ -102,7 +104,11 @@ impl<'a> SetCookie<'a> {
     }
 
     fn attribute(&self, name: &str) -> Option<&'a str> {
-        let found = self.attributes.iter().rev().find(|(found, _)| found == name);
+        let found = self
+            .attributes
+            .iter()
+            .rev()
+            .find(|(found, _)| found == name);
         found.map(|(_, value)| *value)
     }
 
@@ -112,10 +118,13 @@ impl<'a> SetCookie<'a> {
 
     /// Whether the field takes the cookie away.
     fn is_deleted(&self) -> bool {
-        let is_spent = self.attribute("max-age").is_some_and(|age| {
-            age.starts_with('-') || age == "0"
-        });
-        is_spent || self.attribute("expires").is_some_and(|date| date.contains("1970"))
+        let is_spent = self
+            .attribute("max-age")
+            .is_some_and(|age| age.starts_with('-') || age == "0");
+        is_spent
+            || self
+                .attribute("expires")
+                .is_some_and(|date| date.contains("1970"))
     }
 
     fn is_login(&self) -> bool {

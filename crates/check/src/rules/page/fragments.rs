@@ -61,9 +61,8 @@ pub(super) fn judge_own(
         return Ok(());
     };
     let row = view.ends.site.row(end);
-    let is_whole = row.is_some_and(|row| {
-        row.is_good() && !row.is(RowFlags::CUT) && !row.is(RowFlags::UNREAD)
-    });
+    let is_whole =
+        row.is_some_and(|row| row.is_good() && !row.is(RowFlags::CUT) && !row.is(RowFlags::UNREAD));
     if !is_whole {
         return Ok(());
     }

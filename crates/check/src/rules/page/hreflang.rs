@@ -37,11 +37,7 @@ pub(in crate::rules) fn is_default(code: &str) -> bool {
     code.trim().eq_ignore_ascii_case("x-default")
 }
 
-pub(super) fn judge(
-    view: &PageView<'_>,
-    html: &HtmlFacts,
-    bag: &mut FindingBag,
-) -> io::Result<()> {
+pub(super) fn judge(view: &PageView<'_>, html: &HtmlFacts, bag: &mut FindingBag) -> io::Result<()> {
     if html.translations.is_empty() {
         return Ok(());
     }
@@ -123,7 +119,9 @@ fn is_code(code: &str) -> bool {
     let mut parts = code.trim().split('-').peekable();
     let language = parts.next().unwrap_or_default().to_ascii_lowercase();
     let is_letters = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let is_known = LANGUAGES.split_ascii_whitespace().any(|known| known == language);
+    let is_known = LANGUAGES
+        .split_ascii_whitespace()
+        .any(|known| known == language);
     if !is_known && !(language.len() == 3 && is_letters(&language)) {
         return false;
     }
@@ -131,7 +129,10 @@ fn is_code(code: &str) -> bool {
     let is_region = |part: &&str| {
         let region = part.to_ascii_uppercase();
         let is_area = part.len() == 3 && part.bytes().all(|byte| byte.is_ascii_digit());
-        is_area || REGIONS.split_ascii_whitespace().any(|known| known == region)
+        is_area
+            || REGIONS
+                .split_ascii_whitespace()
+                .any(|known| known == region)
     };
     parts.next_if(is_region);
     parts.next().is_none()

@@ -7,6 +7,7 @@ use std::io;
 
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
+use clewline_core::outcome::SkipReason;
 use clewline_core::url::CrawlUrl;
 
 use super::places::{is_private_host, is_private_site, is_staging_of};
@@ -16,9 +17,9 @@ use crate::finding::Finding;
 use crate::rule::CheckRule;
 use crate::rules::bag::FindingBag;
 use crate::rules::link_ends::OwnVerdict;
-use crate::rules::registry::{links as rules, index};
+use crate::rules::registry::{index, links as rules};
+use crate::site::ChainEnd;
 use crate::verdict::{LinkVerdict, status_words};
-use clewline_core::outcome::SkipReason;
 
 /// A page of the site that the server cannot give.
 pub(super) fn judge_server(view: &PageView<'_>, bag: &mut FindingBag) {
@@ -66,11 +67,13 @@ fn is_judged(view: &PageView<'_>, reference: &Reference, status: Option<u16>) ->
 fn is_translation(view: &PageView<'_>, reference: &Reference) -> bool {
     let translations = view.html().map_or(&[][..], |html| &html.translations);
     let keyer = view.ends.site.keyer();
-    translations.iter().any(|(_, url)| match (url, &reference.target) {
-        (Ok(url), ReferenceTarget::Foreign(target)) => url == target,
-        (Ok(url), ReferenceTarget::Own(key)) => keyer.key(url) == *key,
-        _ => false,
-    })
+    translations
+        .iter()
+        .any(|(_, url)| match (url, &reference.target) {
+            (Ok(url), ReferenceTarget::Foreign(target)) => url == target,
+            (Ok(url), ReferenceTarget::Own(key)) => keyer.key(url) == *key,
+            _ => false,
+        })
 }
 
 fn judge_own(
@@ -94,9 +97,7 @@ fn judge_own(
         LinkVerdict::Moved => {
             redirects::judge(view, reference, (key, &judged), bag)?;
             match judged.end {
-                crate::site::ChainEnd::Row(end) => {
-                    fragments::judge_own(view, reference, (key, end), bag)
-                }
+                ChainEnd::Row(end) => fragments::judge_own(view, reference, (key, end), bag),
                 _ => Ok(()),
             }
         }
@@ -121,7 +122,11 @@ fn judge_bad(
     };
     let evidence = match judged.hops.len() {
         0 => judged.evidence.clone(),
-        _ => format!("{}, then {}", view.ends.hops_in_words(judged), judged.evidence),
+        _ => format!(
+            "{}, then {}",
+            view.ends.hops_in_words(judged),
+            judged.evidence
+        ),
     };
     let finding = view.finding(rule, evidence).with_target(url.as_str());
     bag.list(finding.at(reference.byte));

@@ -16,7 +16,11 @@ pub(super) fn judge(view: &PageView<'_>, html: &HtmlFacts, bag: &mut FindingBag)
             .facts
             .head
             .all("content-security-policy")
-            .any(|policy| policy.to_ascii_lowercase().contains("upgrade-insecure-requests"));
+            .any(|policy| {
+                policy
+                    .to_ascii_lowercase()
+                    .contains("upgrade-insecure-requests")
+            });
     for mark in &html.marks {
         let Ok(rule) = find(mark.rule) else { continue };
         let rule = match rule.category() {

@@ -26,7 +26,6 @@ use crate::finding::Finding;
 use crate::rule::CheckRule;
 use crate::site::UrlRow;
 
-pub(super) use content::soft_signs;
 pub(super) use hreflang::is_default;
 
 /// A page with all that rules may ask of it.

@@ -77,7 +77,12 @@ fn judge_page(view: &PageView<'_>, bag: &mut FindingBag) {
     }
     if bytes > HEAVY_PAGE {
         let tenths = bytes / 100_000;
-        let evidence = format!("{}.{} MB with {} parts", tenths / 10, tenths % 10, parts.len());
+        let evidence = format!(
+            "{}.{} MB with {} parts",
+            tenths / 10,
+            tenths % 10,
+            parts.len()
+        );
         bag.list(view.finding(&rules::WEIGHT_PAGE, evidence));
     }
 }

@@ -90,7 +90,11 @@ pub fn matching(pattern: &str) -> Result<Vec<&'static CheckRule>, UnknownRule> {
         Some(begin) => rule.id.starts_with(begin),
         None => rule.id == pattern || rule.category() == pattern,
     };
-    let named: Vec<_> = all().iter().copied().filter(|rule| is_named(rule)).collect();
+    let named: Vec<_> = all()
+        .iter()
+        .copied()
+        .filter(|rule| is_named(rule))
+        .collect();
     if named.is_empty() {
         return Err(unknown(pattern));
     }
@@ -100,7 +104,7 @@ pub fn matching(pattern: &str) -> Result<Vec<&'static CheckRule>, UnknownRule> {
 fn unknown(word: &str) -> UnknownRule {
     let mut nearest: Vec<(usize, &str)> = Vec::new();
     if word.len() <= LONGEST_WORD {
-        let allowed = 2 + word.chars().count() / 4;
+        let allowed = 1 + word.chars().count() / 4;
         let distance = |rule: &&CheckRule| {
             let whole = strsim::osa_distance(word, rule.id);
             let name = rule.id.rsplit('/').next().unwrap_or_default();
