@@ -13,6 +13,8 @@
 
 pub mod facts;
 pub mod finding;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod probe;
 pub mod rule;
 pub mod rules;

@@ -8,11 +8,12 @@
 mod ids;
 mod row;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
 use clewline_core::key::{HostId, Key, Keyer};
+use clewline_core::link::LinkKind;
 use clewline_core::outcome::SkipReason;
 use clewline_core::url::CrawlUrl;
 use clewline_job::record::{OutcomeKind, Record};
@@ -247,7 +248,7 @@ impl TableDraft {
                 self.rows[place].flags.put(RowFlags::LISTED, true);
             }
         }
-        count_links(&mut self.rows, &by_key, &files)?;
+        self.count_links(&by_key, &files)?;
         Ok(SiteTable {
             keyer: self.keyer,
             rows: self.rows,
@@ -258,32 +259,47 @@ impl TableDraft {
             ids: IdCache::default(),
         })
     }
-}
 
-/// Counts for every row what it links to and which pages link to it.
-fn count_links(rows: &mut [UrlRow], by_key: &[u32], files: &SiteFiles) -> io::Result<()> {
-    let mut pages = files.pages()?;
-    let mut last_source = vec![u32::MAX; rows.len()];
-    let mut targets = Vec::new();
-    for source in 0..rows.len() {
-        targets.clear();
-        pages.targets(&rows[source], &mut targets)?;
-        targets.sort_unstable_by_key(|(key, _)| *key);
-        let mut before = None;
-        for (key, kind) in &targets {
-            rows[source].links_out += u32::from(before.replace(*key) != Some(*key));
-            let Some(place) = place_of(by_key, rows, *key) else {
-                continue;
+    /// Counts for every row what it links to and which pages link to it.
+    fn count_links(&mut self, by_key: &[u32], files: &SiteFiles) -> io::Result<()> {
+        let (rows, keyer) = (&mut self.rows, &self.keyer);
+        let hosts: HashSet<&str> = self.hosts.iter().map(|host| host.first.host()).collect();
+        let mut pages = files.pages()?;
+        let mut last_source = vec![u32::MAX; rows.len()];
+        let mut targets: Vec<(Key, LinkKind)> = Vec::new();
+        for source in 0..rows.len() {
+            let mut elsewhere = Vec::new();
+            targets.clear();
+            let own = |key, kind| targets.push((key, kind));
+            // Which other hosts are the site's no page could know.
+            let foreign = |url: &str, kind| {
+                if hosts.len() > 1
+                    && let Some(url) = CrawlUrl::parse(url)
+                        .ok()
+                        .filter(|url| hosts.contains(url.host()))
+                {
+                    elsewhere.push((keyer.key(&url), kind));
+                }
             };
-            if place == source {
-                continue;
-            }
-            rows[place].flags.put(RowFlags::LINKED, kind.is_page());
-            if last_source[place] != source as u32 {
-                last_source[place] = source as u32;
-                rows[place].links_in += 1;
+            pages.targets(&rows[source], own, foreign)?;
+            targets.append(&mut elsewhere);
+            targets.sort_unstable_by_key(|(key, _)| *key);
+            let mut before = None;
+            for (key, kind) in &targets {
+                rows[source].links_out += u32::from(before.replace(*key) != Some(*key));
+                let Some(place) = place_of(by_key, rows, *key) else {
+                    continue;
+                };
+                if place == source {
+                    continue;
+                }
+                rows[place].flags.put(RowFlags::LINKED, kind.is_page());
+                if last_source[place] != source as u32 {
+                    last_source[place] = source as u32;
+                    rows[place].links_in += 1;
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }

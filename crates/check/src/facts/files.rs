@@ -140,15 +140,16 @@ impl FilePages {
         Ok((record, facts))
     }
 
-    /// What a page refers to by key, and how.
+    /// What a page refers to: by key, and by URL where it is of another host.
     pub(crate) fn targets(
         &mut self,
         row: &UrlRow,
-        targets: &mut Vec<(Key, LinkKind)>,
+        own: impl FnMut(Key, LinkKind),
+        foreign: impl FnMut(&str, LinkKind),
     ) -> io::Result<()> {
         self.read(row)?;
-        let parts = RowParts::new(&self.row).ok_or_else(|| self.rows.missing())?;
-        let told = parts.targets(|key, kind| targets.push((key, kind)));
+        let parts = RowParts::new(&self.row);
+        let told = parts.and_then(|parts| parts.targets(own, foreign));
         told.ok_or_else(|| self.rows.missing())
     }
 

@@ -7,9 +7,9 @@
 use std::borrow::Cow;
 
 use clewline_core::link::{LinkKind, relation};
-use clewline_html::{Name, Namespace, css, refresh, srcset};
+use clewline_html::{MarkupToken, Name, Namespace, Tokens, css, refresh, srcset};
 
-use super::element::Element;
+use super::element::{Element, list};
 use super::references::{Against, Mixed, ReferenceDraft, WrittenReference};
 
 const ACTION: Name = Name::new(b"action");
@@ -26,6 +26,9 @@ const LAZY: [Name; 4] = [
 ];
 /// The same for several sizes of it.
 const LAZY_SETS: [Name; 2] = [Name::DATA_SRCSET, Name::DATA_LAZY_SRCSET];
+
+/// How deep documents may stand within each other's `srcdoc`: every level is decoded and read again.
+const DEEPEST_DOCUMENT: u8 = 3;
 
 /// Adds what an element refers to.
 pub(super) fn add<'a>(element: &Element<'a, '_>, draft: &mut ReferenceDraft<'a>) {
@@ -90,7 +93,11 @@ impl<'a> Sink<'_, 'a, '_> {
             Name::AREA => self.plain(Name::HREF, LinkKind::Area, Mixed::Fine),
             Name::LINK => self.link(),
             Name::META => self.meta(),
-            Name::IFRAME | Name::FRAME => self.plain(Name::SRC, LinkKind::Frame, Mixed::Active),
+            Name::IFRAME => {
+                self.plain(Name::SRC, LinkKind::Frame, Mixed::Active);
+                self.inner_document();
+            }
+            Name::FRAME => self.plain(Name::SRC, LinkKind::Frame, Mixed::Active),
             Name::SCRIPT => self.plain(Name::SRC, LinkKind::Script, Mixed::Active),
             Name::OBJECT => self.plain(Name::DATA, LinkKind::Media, Mixed::Active),
             Name::EMBED => self.plain(Name::SRC, LinkKind::Media, Mixed::Active),
@@ -183,6 +190,40 @@ impl<'a> Sink<'_, 'a, '_> {
                 self.push(Cow::Owned(value[place].to_owned()), kind, mixed);
             });
         }
+    }
+
+    /// The document in a `srcdoc`; all that it names stands at this element.
+    fn inner_document(&mut self) {
+        let element = self.element;
+        let Some(text) = element.value(Name::SRCDOC) else {
+            return;
+        };
+        if self.draft.depth >= DEEPEST_DOCUMENT {
+            return;
+        }
+        let mut inner: ReferenceDraft<'_> = self.draft.within();
+        let mut room = Vec::new();
+        let mut tokens = Tokens::new(&text);
+        while let Some(token) = tokens.next() {
+            match token {
+                MarkupToken::Start(name, attributes) => {
+                    list(attributes, &mut room);
+                    let within = Element {
+                        name,
+                        namespace: tokens.namespace(),
+                        byte: element.byte,
+                        is_self_closing: attributes.is_self_closing(),
+                        attributes: &room,
+                    };
+                    add(&within, &mut inner);
+                }
+                MarkupToken::Raw(Name::STYLE, sheet) => {
+                    add_sheet(sheet, element.byte, self.ignored, &mut inner);
+                }
+                _ => {}
+            }
+        }
+        self.draft.adopt(inner);
     }
 
     fn link(&mut self) {

@@ -12,6 +12,7 @@ use clewline_job::charset::text_of;
 use clewline_job::pages::{AnswerError, PageReader};
 use clewline_job::record::Record;
 
+use super::a11y::is_void;
 use super::cut;
 use super::document::folded;
 use super::reading::MOST_BODY;
@@ -19,6 +20,8 @@ use crate::finding::FindingPlace;
 
 /// Characters of the words of an element.
 const LONGEST_WORDS: usize = 80;
+/// Elements whose words are gathered at once.
+const MOST_GATHERED: usize = 100;
 /// Bytes of text that are gathered for them.
 const MOST_WORDS: usize = 4 * LONGEST_WORDS;
 
@@ -92,7 +95,12 @@ fn gather_words(text: &str, words: &mut BTreeMap<usize, String>) {
                         push(&mut one.words, &said);
                     }
                 }
-                if words.contains_key(&tokens.begun()) && gathering.len() < 100 {
+                if !words.contains_key(&tokens.begun()) || gathering.len() >= MOST_GATHERED {
+                    continue;
+                }
+                if is_void(name) {
+                    words.insert(tokens.begun(), said);
+                } else {
                     gathering.push(Gathering {
                         byte: tokens.begun(),
                         name,
@@ -180,7 +188,7 @@ mod tests {
         let expected = [
             (4, 1, "Dog"),
             (2, 12, "The link"),
-            (3, 19, "A cat"),
+            (3, 18, "A cat"),
             (4, 28, ""),
             (4, 32, ""),
         ];

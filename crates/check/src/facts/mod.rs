@@ -13,6 +13,7 @@ mod element;
 mod files;
 mod folder;
 mod fragment;
+pub(crate) mod fuzzing;
 mod gather;
 mod head;
 mod links;
@@ -22,6 +23,8 @@ mod reading;
 mod references;
 mod row;
 mod spelling;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use clewline_core::key::Key;

@@ -7,6 +7,7 @@
 use clewline_core::key::Keyer;
 use clewline_core::link::field::{HeaderLink, each_link};
 use clewline_core::link::{LinkKind, relation};
+use clewline_core::url::CrawlUrl;
 use clewline_html::references::decoded_text;
 use clewline_html::{MarkupToken, Name, Tokens, refresh};
 use clewline_job::charset::{named, text_of};
@@ -67,28 +68,18 @@ pub(super) fn read_page(input: &PageInput<'_>) -> PageFacts {
         links::add_sheet(&text, 0, false, &mut pass.references);
     }
     let resolver = Resolver::new(input.keyer, &record.url, record.key);
-    let mut resolver = resolver.with_encoding(named(record.charset.as_deref()));
-    if let Some(base) = &pass.document.base {
-        resolver.set_base(base);
-    }
-    let is_cut = record.truncated
-        || input.answer.body.len() as u64 >= MOST_BODY
-        || pass.references.is_cut
-        || pass.document.is_cut;
-    let mut marks = pass.accessibility.finish();
-    let references = pass.references.resolve(&resolver, &mut marks);
-    let mut html = pass.document.finish(&resolver);
-    pass.words.finish(&mut html);
-    html.marks.append(&mut marks);
-    html.marks.sort_by_key(|mark| mark.byte);
-    html.marks.truncate(MOST_MARKS);
-    PageFacts {
-        is_cut,
-        is_unread: false,
-        head: head_facts(&input.answer.head),
-        html: is_html.then_some(html),
-        references,
-    }
+    let resolver = resolver.with_encoding(named(record.charset.as_deref()));
+    let mut facts = pass.finish(resolver, is_html);
+    facts.is_cut |= record.truncated || input.answer.body.len() as u64 >= MOST_BODY;
+    facts.head = head_facts(&input.answer.head);
+    facts
+}
+
+/// The facts of a text that came without an answer.
+pub(super) fn of_text(keyer: &Keyer, url: &CrawlUrl, text: &str) -> PageFacts {
+    let mut pass = PagePass::default();
+    pass.html(text);
+    pass.finish(Resolver::new(keyer, url, keyer.key(url)), true)
 }
 
 /// Whether a body without a type is HTML.
@@ -196,6 +187,31 @@ impl<'a> PagePass<'a> {
                     self.accessibility.raw(name, text);
                 }
             }
+        }
+    }
+
+    /// Resolves what was gathered.
+    fn finish(self, mut resolver: Resolver<'_>, is_html: bool) -> PageFacts {
+        if let Some(base) = &self.document.base {
+            resolver.set_base(base);
+        }
+        let is_cut = self.references.is_cut || self.document.is_cut;
+        let mut marks = if is_html {
+            self.accessibility.finish()
+        } else {
+            Vec::new()
+        };
+        let references = self.references.resolve(&resolver, &mut marks);
+        let mut html = self.document.finish(&resolver);
+        self.words.finish(&mut html);
+        html.marks.append(&mut marks);
+        html.marks.sort_by_key(|mark| mark.byte);
+        html.marks.truncate(MOST_MARKS);
+        PageFacts {
+            is_cut,
+            html: is_html.then_some(html),
+            references,
+            ..PageFacts::default()
         }
     }
 }

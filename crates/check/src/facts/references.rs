@@ -62,9 +62,35 @@ pub(super) struct ReferenceDraft<'a> {
     written: Vec<WrittenReference<'a>>,
     known: HashMap<u64, usize>,
     pub(super) is_cut: bool,
+    /// How many documents are around this one.
+    pub(super) depth: u8,
 }
 
 impl<'a> ReferenceDraft<'a> {
+    /// A draft for a document within this one.
+    pub(super) fn within(&self) -> ReferenceDraft<'static> {
+        ReferenceDraft {
+            depth: self.depth + 1,
+            ..ReferenceDraft::default()
+        }
+    }
+
+    /// Takes what a document within the document names. Its canonical URL is not that of the page, and
+    /// mere fragments are of its own elements.
+    pub(super) fn adopt(&mut self, inner: ReferenceDraft<'_>) {
+        self.is_cut |= inner.is_cut;
+        for written in inner.written {
+            let is_its_own =
+                written.kind == Some(LinkKind::Canonical) || trim(&written.raw).starts_with('#');
+            if !is_its_own {
+                self.add(WrittenReference {
+                    raw: Cow::Owned(written.raw.into_owned()),
+                    ..written
+                });
+            }
+        }
+    }
+
     /// Takes a reference, unless the same was written before.
     pub(super) fn add(&mut self, reference: WrittenReference<'a>) {
         let raw = trim(&reference.raw);

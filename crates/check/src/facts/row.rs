@@ -124,9 +124,12 @@ impl<'a> RowParts<'a> {
         chunks.map(|bytes| u64::from_le_bytes(*bytes)).collect()
     }
 
-    /// Hands on what the references lead to by key, those of foreign hosts left out; how many there
-    /// are of both kinds.
-    pub(crate) fn targets(&self, mut target: impl FnMut(Key, LinkKind)) -> Option<()> {
+    /// Hands on what the references lead to: by key, and by URL where it is of another host.
+    pub(crate) fn targets(
+        &self,
+        mut own: impl FnMut(Key, LinkKind),
+        mut foreign: impl FnMut(&str, LinkKind),
+    ) -> Option<()> {
         let mut cursor = self.references;
         let mut byte = 0;
         while !cursor.0.is_empty() {
@@ -134,8 +137,9 @@ impl<'a> RowParts<'a> {
             let _ = offset(&mut cursor, &mut byte)?;
             let kind = LinkKind::from_number(kind)?;
             match tags & TARGET {
-                OWN => target(beside(self.origin.key, &mut cursor)?, kind),
-                ELSEWHERE => target(key(&mut cursor)?, kind),
+                OWN => own(beside(self.origin.key, &mut cursor)?, kind),
+                ELSEWHERE => own(key(&mut cursor)?, kind),
+                FOREIGN => foreign(cursor.text()?, kind),
                 ITSELF => {}
                 _ => drop(cursor.part()?),
             }

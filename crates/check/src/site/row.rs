@@ -37,7 +37,7 @@ pub struct UrlRow {
     pub depth: u32,
     /// Pages that link to it.
     pub links_in: u32,
-    /// Distinct URLs that it links to.
+    /// Distinct URLs of the site that it links to.
     pub links_out: u32,
     /// Milliseconds to the first byte; 0 where none came.
     pub first_byte: u32,

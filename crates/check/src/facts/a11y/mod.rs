@@ -333,7 +333,8 @@ fn hides_by_style(style: &str) -> bool {
     })
 }
 
-const fn is_void(name: Name) -> bool {
+/// Elements without an end tag.
+pub(super) const fn is_void(name: Name) -> bool {
     matches!(
         name,
         Name::AREA
