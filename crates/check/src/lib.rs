@@ -11,17 +11,24 @@
 //! [`Finding`]s. `settings` decide which of them count, and `forms` write them.
 #![warn(missing_docs)]
 
+pub mod baseline;
 pub mod facts;
 pub mod finding;
+pub mod forms;
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod ignores;
 pub mod probe;
+pub mod report;
 pub mod rule;
 pub mod rules;
+pub mod settings;
 pub mod site;
 pub mod verdict;
 
 pub use finding::{Finding, FindingPlace};
 pub use probe::{ProbeRow, ProbeTable};
+pub use report::{CheckOutcome, CheckReport};
 pub use rule::{CheckRule, Severity};
+pub use settings::CheckSettings;
 pub use verdict::LinkVerdict;

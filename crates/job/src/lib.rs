@@ -11,6 +11,7 @@
 pub mod archive;
 pub mod charset;
 pub mod config;
+pub mod csv;
 pub mod durable;
 pub mod escape;
 #[doc(hidden)]
@@ -19,6 +20,7 @@ pub mod folder;
 pub mod inspection;
 mod job_file;
 pub mod log;
+pub mod look;
 pub mod lookup;
 pub mod merge;
 pub mod metadata;

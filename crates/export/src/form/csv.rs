@@ -1,22 +1,14 @@
-//! CSV (RFC 4180, UTF-8, lines end with CR LF).
+//! Tables as CSV.
 //!
-//! Owns quoting, and what keeps a spreadsheet from taking foreign text as a formula: a text that
-//! begins like one gets an apostrophe before it. Invariant: a field holds no character that
-//! steers a terminal and no line break, so a row is a line.
+//! Owns how the kinds of cells are written. It refuses to know quoting, which is that of
+//! [`CsvRow`].
 
-use std::fmt::Write as _;
-
-use clewline_job::escape::is_steering;
+pub(crate) use clewline_job::csv::CsvRow;
 
 use crate::columns::{Cell, PAGES, PLAIN};
 use crate::error::ExportError;
 use crate::export::{ExportContext, Output, Rows, Sink};
 use crate::pages::Need;
-
-/// What formulas begin with, also in the wide forms of East Asian scripts.
-const FORMULA: [char; 8] = [
-    '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
-];
 
 pub(super) fn write(work: &mut ExportContext<'_>, output: Output<'_>) -> Result<(), ExportError> {
     let columns = &PAGES[..PLAIN];
@@ -33,87 +25,25 @@ pub(super) fn write(work: &mut ExportContext<'_>, output: Output<'_>) -> Result<
         work.take(&page, pages.offset());
         let row = rows.row(work, page)?;
         for column in columns {
-            line.cell(&(column.value)(&row));
+            cell(&(column.value)(&row), &mut line);
         }
         sink.write(line.end().as_bytes())?;
     }
     sink.finish()
 }
 
-/// A row that is being written.
-#[derive(Debug, Default)]
-pub(crate) struct CsvRow {
-    line: String,
-    is_ended: bool,
-    count: usize,
-}
-
-impl CsvRow {
-    /// Adds a value.
-    pub(crate) fn cell(&mut self, cell: &Cell<'_>) {
-        match cell {
-            Cell::Empty => self.begin(),
-            Cell::Text(text) => self.text(text),
-            Cell::Json(text) => self.text(text),
-            Cell::Moment(text) => self.text(text),
-            Cell::Integer(number) => self.shown(number),
-            Cell::Long(number) => self.shown(number),
-            Cell::Double(number) => self.shown(number),
-            Cell::Flag(flag) => self.shown(flag),
-        }
+/// Adds a value to a row.
+fn cell(cell: &Cell<'_>, row: &mut CsvRow) {
+    match cell {
+        Cell::Empty => row.begin(),
+        Cell::Text(text) => row.text(text),
+        Cell::Json(text) => row.text(text),
+        Cell::Moment(text) => row.text(text),
+        Cell::Integer(number) => row.shown(number),
+        Cell::Long(number) => row.shown(number),
+        Cell::Double(number) => row.shown(number),
+        Cell::Flag(flag) => row.shown(flag),
     }
-
-    /// Adds what cannot be mistaken, such as a number.
-    pub(crate) fn shown(&mut self, value: impl std::fmt::Display) {
-        self.begin();
-        let _ = write!(self.line, "{value}");
-    }
-
-    /// Adds foreign text.
-    pub(crate) fn text(&mut self, text: &str) {
-        self.begin();
-        let text = clean(text);
-        let is_formula = text.trim_start().starts_with(FORMULA);
-        let is_quoted = is_formula || text.contains([',', '"', ';', '\'']);
-        if !is_quoted {
-            self.line.push_str(&text);
-            return;
-        }
-        self.line.push('"');
-        if is_formula {
-            self.line.push('\'');
-        }
-        self.line.push_str(&text.replace('"', "\"\""));
-        self.line.push('"');
-    }
-
-    /// Ends the row; the next value begins another one.
-    pub(crate) fn end(&mut self) -> &str {
-        self.line.push_str("\r\n");
-        self.is_ended = true;
-        &self.line
-    }
-
-    fn begin(&mut self) {
-        if self.is_ended {
-            self.line.clear();
-            self.is_ended = false;
-            self.count = 0;
-        }
-        if self.count > 0 {
-            self.line.push(',');
-        }
-        self.count += 1;
-    }
-}
-
-/// Text on one line, without what steers a terminal.
-fn clean(text: &str) -> String {
-    let kept = text.chars().filter_map(|character| match character {
-        '\t' | '\n' | '\r' => Some(' '),
-        other => (!is_steering(other)).then_some(other),
-    });
-    kept.collect()
 }
 
 #[cfg(test)]
@@ -121,34 +51,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_text_is_text() {
-        for (text, expected) in [
-            ("plain", "plain"),
-            ("a, \"b\"", "\"a, \"\"b\"\"\""),
-            ("=1+1", "\"'=1+1\""),
-            (" \t=cmd|' /C calc'!A0", "\"'  =cmd|' /C calc'!A0\""),
-            ("+49", "\"'+49\""),
-            ("-2", "\"'-2\""),
-            ("@SUM(A1)", "\"'@SUM(A1)\""),
-            ("\u{ff1d}1", "\"'\u{ff1d}1\""),
-            ("\u{200b}=1", "\"'=1\""),
-            ("a\r\nb\u{1b}[2J\u{202e}", "a  b[2J"),
-            ("", ""),
-        ] {
-            let mut row = CsvRow::default();
-            row.text(text);
-            assert_eq!(row.end(), format!("{expected}\r\n"), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn rows_follow_each_other() {
+    fn cells_are_written_by_their_kind() {
         let mut row = CsvRow::default();
-        row.cell(&Cell::Empty);
-        row.cell(&Cell::Long(-7));
-        row.cell(&Cell::Flag(true));
+        for value in [Cell::Empty, Cell::Long(-7), Cell::Flag(true)] {
+            cell(&value, &mut row);
+        }
         assert_eq!(row.end(), ",-7,true\r\n");
-        row.cell(&Cell::Double(0.5));
+        cell(&Cell::Double(0.5), &mut row);
         assert_eq!(row.end(), "0.5\r\n");
     }
 }

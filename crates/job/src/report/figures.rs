@@ -30,7 +30,7 @@ pub fn bytes(number: u64) -> String {
 }
 
 /// `12.3 s`, `4 min 05 s`, `3 h 12 min`.
-pub(super) fn seconds(seconds: f64) -> String {
+pub fn seconds(seconds: f64) -> String {
     if seconds < 9.995 {
         return format!("{seconds:.2} s");
     }
@@ -99,7 +99,7 @@ pub(super) fn moment(seconds: f64, step: f64) -> String {
 }
 
 /// A moment in RFC 3339 with a space and `UTC`, as people read it.
-pub(super) fn instant(text: &str) -> String {
+pub fn instant(text: &str) -> String {
     match text.split_once('T') {
         Some((date, time)) => {
             let time = time.strip_suffix('Z').map(|time| format!("{time} UTC"));
@@ -110,7 +110,7 @@ pub(super) fn instant(text: &str) -> String {
 }
 
 /// A share of a whole in percent; what is there is never shown as nothing.
-pub(super) fn share(part: u64, whole: u64) -> String {
+pub fn share(part: u64, whole: u64) -> String {
     let percent = 100.0 * part as f64 / whole.max(1) as f64;
     if part > 0 && percent < 0.1 {
         "< 0.1 %".to_owned()

@@ -5,8 +5,7 @@
 
 use std::sync::LazyLock;
 
-use clewline_job::escape::base64;
-use clewline_warc::{Algorithm, Hasher};
+use clewline_job::look::policy_source;
 
 /// The page's script.
 pub(crate) const SCRIPT: &str = include_str!("search.js");
@@ -22,32 +21,16 @@ pub(crate) fn policy() -> &'static str {
         format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; connect-src 'self'; \
             form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-            source(SCRIPT),
-            source(STYLE)
+            policy_source(SCRIPT),
+            policy_source(STYLE)
         )
     });
     &POLICY
 }
 
-/// A text as a source of a policy (CSP level 3, section 2.3.1).
-fn source(text: &str) -> String {
-    let mut hasher = Hasher::new(Algorithm::Sha256);
-    hasher.update(text.as_bytes());
-    format!("sha256-{}", base64(hasher.finish().as_bytes()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_text_is_named_by_its_digest() {
-        // The example of CSP level 3, section 8.4.
-        assert_eq!(
-            source("alert('Hello, world.');"),
-            "sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng="
-        );
-    }
 
     #[test]
     fn script_and_style_cannot_end_their_elements() {
