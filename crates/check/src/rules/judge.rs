@@ -12,8 +12,8 @@ use super::page::{self, PageView};
 use super::site::{self, SiteNotes};
 use crate::finding::Finding;
 use crate::probe::ProbeTable;
+use crate::settings::AcceptedStatus;
 use crate::site::SiteTable;
-use crate::verdict::AcceptList;
 
 /// What judging depends on beside facts and answers.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +21,7 @@ pub struct JudgeOptions {
     /// The crawl came to its end: what was not found is not there.
     pub is_complete: bool,
     /// What the user says of statuses.
-    pub accept: AcceptList,
+    pub accept: Vec<AcceptedStatus>,
 }
 
 /// Asks every rule. The findings are sorted: worst first, then by rule, page, target and place.

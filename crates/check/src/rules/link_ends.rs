@@ -17,8 +17,9 @@ use clewline_job::record::OutcomeKind;
 
 use crate::facts::{HtmlFacts, PageFacts, ReferenceTarget};
 use crate::probe::{ProbeRow, ProbeTable};
+use crate::settings::AcceptedStatus;
 use crate::site::{ChainEnd, SiteTable, UrlRow};
-use crate::verdict::{AcceptList, LinkAnswer, LinkVerdict, judge_answer, status_words};
+use crate::verdict::{LinkAnswer, LinkVerdict, judge_answer, status_words};
 
 /// Verdicts that are remembered.
 const MOST_REMEMBERED: usize = 50_000;
@@ -49,7 +50,7 @@ pub struct OwnVerdict {
 pub fn own_verdict(
     site: &SiteTable,
     probes: &ProbeTable,
-    accept: &AcceptList,
+    accept: &[AcceptedStatus],
     key: Key,
 ) -> io::Result<OwnVerdict> {
     let chain = site.end_of(key);
@@ -65,7 +66,9 @@ pub fn own_verdict(
         ChainEnd::Row(end) => judged.judge_row(site, accept, end)?,
         ChainEnd::Loop(_) => {
             judged.verdict = LinkVerdict::Broken;
-            judged.evidence = FailureClass::RedirectLoop.about().to_owned();
+            FailureClass::RedirectLoop
+                .about()
+                .clone_into(&mut judged.evidence);
         }
         ChainEnd::Foreign(_) | ChainEnd::Unknown(_) => {}
     }
@@ -84,7 +87,12 @@ impl OwnVerdict {
         matches!(self.end, ChainEnd::Loop(_))
     }
 
-    fn judge_row(&mut self, site: &SiteTable, accept: &AcceptList, end: Key) -> io::Result<()> {
+    fn judge_row(
+        &mut self,
+        site: &SiteTable,
+        accept: &[AcceptedStatus],
+        end: Key,
+    ) -> io::Result<()> {
         let Some(row) = site.row(end) else {
             return Ok(());
         };
@@ -142,19 +150,23 @@ pub(crate) struct ForeignVerdict<'a> {
 pub(crate) struct LinkEnds<'a> {
     pub(crate) site: &'a SiteTable,
     pub(crate) probes: &'a ProbeTable,
-    accept: &'a AcceptList,
+    accept: &'a [AcceptedStatus],
     is_plain: bool,
     remembered: RefCell<HashMap<Key, Rc<OwnVerdict>>>,
     scripted: RefCell<HashMap<Key, bool>>,
 }
 
 impl<'a> LinkEnds<'a> {
-    pub(crate) fn new(site: &'a SiteTable, probes: &'a ProbeTable, accept: &'a AcceptList) -> Self {
+    pub(crate) fn new(
+        site: &'a SiteTable,
+        probes: &'a ProbeTable,
+        accept: &'a [AcceptedStatus],
+    ) -> Self {
         Self {
             site,
             probes,
             accept,
-            is_plain: *accept == AcceptList::default(),
+            is_plain: accept.is_empty(),
             remembered: RefCell::default(),
             scripted: RefCell::default(),
         }

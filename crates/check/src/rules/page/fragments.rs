@@ -34,20 +34,15 @@ fn subject(wanted: [u64; 2]) -> String {
 }
 
 /// A link to a part of its own page.
-pub(super) fn judge_itself(
-    view: &PageView<'_>,
-    reference: &Reference,
-    bag: &mut FindingBag,
-) -> io::Result<()> {
+pub(super) fn judge_itself(view: &PageView<'_>, reference: &Reference, bag: &mut FindingBag) {
     let (Some(wanted), Some(html)) = (wanted(reference), view.html()) else {
-        return Ok(());
+        return;
     };
     if view.facts.is_cut || has(&html.ids, wanted) {
-        return Ok(());
+        return;
     }
     let is_scripted = is_made_by_scripts(html, view.facts, view.row.body_bytes);
     report(view, reference, (view.url(), is_scripted), bag);
-    Ok(())
 }
 
 /// A link to a part of a page of the site: `from` is what the link says, `end` where redirects end.

@@ -10,6 +10,7 @@ use clewline_core::url::CrawlUrl;
 
 use super::PageView;
 use crate::facts::HtmlFacts;
+use crate::probe::ProbeRow;
 use crate::rules::bag::FindingBag;
 use crate::rules::registry::index as rules;
 use crate::site::RowFlags;
@@ -87,7 +88,7 @@ fn judge_target(view: &PageView<'_>, url: &CrawlUrl, bag: &mut FindingBag) -> io
         None => {
             let probe = view.ends.probes.row(url);
             let dead = probe.filter(|probe| probe.verdict() == LinkVerdict::Broken);
-            dead.map(|probe| probe.evidence())
+            dead.map(ProbeRow::evidence)
         }
         Some(row) => {
             let judged = view.ends.own(row.key)?;
@@ -122,7 +123,8 @@ fn is_code(code: &str) -> bool {
     let is_known = LANGUAGES
         .split_ascii_whitespace()
         .any(|known| known == language);
-    if !is_known && !(language.len() == 3 && is_letters(&language)) {
+    let is_rare = language.len() == 3 && is_letters(&language);
+    if !is_known && !is_rare {
         return false;
     }
     parts.next_if(|part| part.len() == 4 && is_letters(part));

@@ -24,7 +24,7 @@ use crate::verdict::{LinkVerdict, status_words};
 /// A page of the site that the server cannot give.
 pub(super) fn judge_server(view: &PageView<'_>, bag: &mut FindingBag) {
     let status = view.row.status.unwrap_or_default();
-    if status >= 500 && status < 999 && view.row.kind.is_page() {
+    if (500..=599).contains(&status) && view.row.kind.is_page() {
         let tries = match view.record.tries {
             0 | 1 => String::new(),
             tries => format!(" after {tries} tries"),
@@ -39,7 +39,7 @@ pub(super) fn judge_references(view: &PageView<'_>, bag: &mut FindingBag) -> io:
     let wanted = view.facts.references.iter();
     for reference in wanted.filter(|reference| !reference.ignored) {
         match &reference.target {
-            ReferenceTarget::Itself => fragments::judge_itself(view, reference, bag)?,
+            ReferenceTarget::Itself => fragments::judge_itself(view, reference, bag),
             ReferenceTarget::Own(key) => judge_own(view, reference, *key, bag)?,
             ReferenceTarget::Foreign(url) => judge_foreign(view, reference, url, bag)?,
             ReferenceTarget::Scheme(scheme) => judge_scheme(view, reference, scheme, bag),

@@ -61,7 +61,7 @@ impl<'a> PageView<'a> {
 pub(super) fn judge_page(view: &PageView<'_>, bag: &mut FindingBag) -> io::Result<()> {
     links::judge_server(view, bag);
     links::judge_references(view, bag)?;
-    weight::judge(view, bag)?;
+    weight::judge(view, bag);
     fields::judge_cookies(view, bag);
     if let Some(html) = view.html() {
         fields::judge_policies(view, html, bag);

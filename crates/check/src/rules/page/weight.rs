@@ -4,7 +4,6 @@
 //! fetched weighs nothing.
 
 use std::collections::HashSet;
-use std::io;
 
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
@@ -26,9 +25,9 @@ const DAY: u64 = 24 * 60 * 60;
 /// Letters and digits of a hash in a name, at least.
 const SHORTEST_HASH: usize = 8;
 
-pub(super) fn judge(view: &PageView<'_>, bag: &mut FindingBag) -> io::Result<()> {
+pub(super) fn judge(view: &PageView<'_>, bag: &mut FindingBag) {
     if !view.row.is_good() {
-        return Ok(());
+        return;
     }
     let row = view.row;
     let media_type = view.record.content_type.as_deref().unwrap_or_default();
@@ -57,7 +56,6 @@ pub(super) fn judge(view: &PageView<'_>, bag: &mut FindingBag) -> io::Result<()>
     if view.html().is_some() {
         judge_page(view, bag);
     }
-    Ok(())
 }
 
 fn judge_page(view: &PageView<'_>, bag: &mut FindingBag) {

@@ -79,11 +79,14 @@ impl SiteNotes {
             }
             hash.digest()
         };
-        let is_text = |text: &&Box<str>| !text.trim().is_empty();
-        if let Some(title) = html.titles.first().filter(is_text) {
+        if let Some(title) = html.titles.first().filter(|title| !title.trim().is_empty()) {
             self.titles.push((identity(title), place));
         }
-        if let Some(description) = html.descriptions.first().filter(is_text) {
+        if let Some(description) = html
+            .descriptions
+            .first()
+            .filter(|text| !text.trim().is_empty())
+        {
             self.descriptions.push((identity(description), place));
         }
     }

@@ -78,7 +78,7 @@ pub(super) fn judge_files(ends: &LinkEnds<'_>, bag: &mut FindingBag) -> io::Resu
 
 fn fault_of_file(row: &UrlRow, record: &Record) -> Option<String> {
     if !row.is_good() {
-        let judged = judge_answer(&LinkAnswer::from_record(record), &Default::default());
+        let judged = judge_answer(&LinkAnswer::from_record(record), &[]);
         let is_bad = matches!(judged.verdict, LinkVerdict::Broken | LinkVerdict::Blocked);
         return is_bad.then_some(judged.evidence);
     }

@@ -6,7 +6,8 @@ use clewline_core::outcome::{FailureClass, SkipReason};
 use super::RuleCase;
 use super::test_site::{TestSite, document, hop};
 use crate::facts::fragment_hash;
-use crate::verdict::AcceptList;
+use crate::probe::ProbeRow;
+use crate::verdict::{LinkAnswer, judge_answer};
 
 /// A site with this body, and what its links lead to.
 fn site(body: &str) -> TestSite {
@@ -154,103 +155,90 @@ fn redirects() -> Vec<RuleCase> {
     ]
 }
 
-/// Sites that other tools find fault with, by the threads that say so, and the rules that must be
+/// A site that other tools find fault with, by the thread that says so, and the rules that must be
 /// silent.
+fn spares(thread: &str, site: &TestSite, silent: &[&str]) {
+    let rules = site.rules();
+    for rule in silent {
+        let found = site.judged();
+        assert!(!rules.contains(rule), "{thread}: {rule}: {found:?}");
+    }
+}
+
+const DEAD: [&str; 3] = ["links/broken", "links/broken-part", "links/broken-external"];
+const OTHER: &str = "https://other.example/x";
+
 #[test]
-fn reported_false_positives() {
-    let check = |thread: &str, site: TestSite, silent: &[&str]| {
-        let rules = site.rules();
-        for rule in silent {
-            assert!(
-                !rules.contains(rule),
-                "{thread}: {rule}: {:?}",
-                site.judged()
-            );
-        }
+fn false_positives_of_statuses() {
+    let external = |status| site("<a href=https://other.example/x>x</a>").probed(OTHER, status);
+    for (thread, status) in [
+        ("sphinx-doc/sphinx#13860: 403 is no proof", 403),
+        ("linkinator#686: 999", 999),
+        ("exercism/c#1051: 429", 429),
+    ] {
+        spares(thread, &external(status), &DEAD);
+    }
+    let asked_once = external(200).probe(OTHER, 404, |row| {
+        let answer = LinkAnswer {
+            status: Some(404),
+            ..LinkAnswer::default()
+        };
+        *row = ProbeRow::new(judge_answer(&answer, &[]), Some(404), Vec::new());
+    });
+    spares("kg-registry#713: one 404 is no proof", &asked_once, &DEAD);
+    let mut accepted = site("<a href=/gone>x</a>").status("/gone", 404);
+    accepted.options.accept = vec!["404:ok".parse().unwrap()];
+    spares("what the user accepts", &accepted, &DEAD);
+    let foreign_part = site("<img src=https://cdn.example/i.png alt=x>")
+        .status("https://cdn.example/i.png", 404)
+        .named(LinkKind::Image);
+    spares("a foreign part that was asked once", &foreign_part, &DEAD);
+}
+
+#[test]
+fn false_positives_of_fragments() {
+    let spares = |thread: &str, site: TestSite| {
+        let silent = [
+            "links/fragment",
+            "links/fragment-external",
+            "links/fragment-unsure",
+        ];
+        spares(thread, &site, &silent);
     };
-    let dead = ["links/broken", "links/broken-part", "links/broken-external"];
-    let other = "https://other.example/x";
-    let external = |status| site("<a href=https://other.example/x>x</a>").probed(other, status);
-    check(
-        "sphinx-doc/sphinx#13860: 403 is no proof",
-        external(403),
-        &dead,
-    );
-    check("linkinator#686: 999", external(999), &dead);
-    check("exercism/c#1051: 429", external(429), &dead);
-    let asked_once = {
-        let site = site("<a href=https://other.example/x>x</a>");
-        site.probe(other, 404, |row| {
-            let answer = crate::verdict::LinkAnswer {
-                status: Some(404),
-                ..Default::default()
-            };
-            let judged = crate::verdict::judge_answer(&answer, &AcceptList::default());
-            *row = crate::probe::ProbeRow::new(judged, Some(404), Vec::new());
-        })
-    };
-    check("kg-registry#713: one 404 is no proof", asked_once, &dead);
-    let fragment = [
-        "links/fragment",
-        "links/fragment-external",
-        "links/fragment-unsure",
-    ];
-    let to = |fragment: &str| {
-        let link = format!("<a href='/about{fragment}'>x</a>");
-        site(&link)
-    };
-    check(
-        "linkchecker#905: text fragments",
-        to("#:~:text=we"),
-        &fragment,
-    );
-    check("muffet#144: routes of scripts", to("#!/route"), &fragment);
-    check("lychee#1945: lines of sources", to("#L12-L20"), &fragment);
+    let to = |fragment: &str| site(&format!("<a href='/about{fragment}'>x</a>"));
+    spares("linkchecker#905: text fragments", to("#:~:text=we"));
+    spares("muffet#144: routes of scripts", to("#!/route"));
+    spares("lines of sources", to("#L12-L20"));
     let spelled = "<a href='#caf%C3%A9'>x</a><a href='#a b'>y</a><p id=café></p><p id='a b'></p>";
-    check("percent-decoded ids", site(spelled), &fragment);
+    spares("percent-decoded ids", site(spelled));
     let on_github = "<a href=#usage>x</a><h2 id=user-content-usage>Usage</h2>";
-    check("user-content- of GitHub", site(on_github), &fragment);
-    let behind = "<a href=/old#part>x</a>";
+    spares("user-content- of GitHub", site(on_github));
     let target = document("/new", "", "<p id=part>y</p>");
-    let behind = site(behind)
-        .redirect("/old", 301, "/new")
-        .document("/new", &target);
-    check("a fragment behind a redirect", behind, &fragment);
-    let icon = site("<img src='/about#icon' alt=x>");
-    check("views of drawings", icon, &fragment);
-    let cut = site("<a href=/long#part>x</a>")
-        .page("/long", "")
-        .change(|record| {
-            record.truncated = true;
-        });
-    check("a page that was cut", cut, &fragment);
+    let behind = site("<a href=/old#part>x</a>").redirect("/old", 301, "/new");
+    spares("a part behind a redirect", behind.document("/new", &target));
+    spares("views of drawings", site("<img src='/about#icon' alt=x>"));
+    let cut = site("<a href=/long#part>x</a>").page("/long", "");
+    spares(
+        "a page that was cut",
+        cut.change(|record| record.truncated = true),
+    );
+}
+
+#[test]
+fn false_positives_of_elements() {
     let marked = site("<a data-proofer-ignore href=/gone>x</a>").status("/gone", 404);
-    check("html-proofer: data-proofer-ignore", marked, &dead);
+    spares("html-proofer: data-proofer-ignore", &marked, &DEAD);
     let hints = "<link rel=dns-prefetch href=//gone.example><link rel=pingback href=/rpc>";
     let hints = TestSite::with_head(hints)
         .status("/rpc", 405)
         .probed("https://gone.example/", 404);
-    check(
-        "muffet: preconnect and dns-prefetch; pingback wants POST",
-        hints,
-        &dead,
-    );
+    spares("muffet: dns-prefetch; pingback wants POST", &hints, &DEAD);
     let lazy = site("<img data-src=/t/{{id}}.png src=/i.png alt=x>")
         .part("/i.png", LinkKind::Image, "image/png")
         .status("/t/%7B%7Bid%7D%7D.png", 404);
-    check("addresses that scripts complete", lazy, &dead);
+    spares("addresses that scripts complete", &lazy, &DEAD);
     let private = TestSite::new().page("http://localhost:8000/", "<a href=http://10.0.0.1/>x</a>");
-    check("a private site", private, &["links/private"]);
-    let accepted = {
-        let mut site = site("<a href=/gone>x</a>").status("/gone", 404);
-        site.options.accept = AcceptList::from_entries(["404:ok"]).unwrap();
-        site
-    };
-    check("accept", accepted, &dead);
-    let part_on_foreign = site("<img src=https://cdn.example/i.png alt=x>")
-        .status("https://cdn.example/i.png", 404)
-        .named(LinkKind::Image);
-    check("a foreign part that was asked once", part_on_foreign, &dead);
+    spares("a private site", &private, &["links/private"]);
 }
 
 #[test]
@@ -258,7 +246,7 @@ fn redirects_of_one_pattern_are_one_finding() {
     let mut links = String::new();
     let mut pages = TestSite::clean();
     for number in 0..5 {
-        links.push_str(&format!("<a href=/dir{number}>x</a>"));
+        links.extend(["<a href=", &format!("/dir{number}"), ">x</a>"]);
         let (from, to) = (format!("/dir{number}"), format!("/dir{number}/"));
         pages = pages.redirect(&from, 301, &to).page(&to, "");
     }

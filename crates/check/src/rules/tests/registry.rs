@@ -67,7 +67,7 @@ fn rules_are_found_by_name_and_pattern() {
         error.contains("did you mean links/broken") && !error.contains('\u{1b}'),
         "{error}"
     );
-    let count = |pattern: &str| matching(pattern).map(|rules| rules.len()).unwrap_or(0);
+    let count = |pattern: &str| matching(pattern).map_or(0, |rules| rules.len());
     assert_eq!(count("*"), all().len());
     assert_eq!(count("mixed"), count("mixed/*"));
     assert_eq!(count("mixed"), 4);

@@ -14,7 +14,7 @@ use crate::finding::Finding;
 use crate::probe::{ProbeHop, ProbeRow, ProbeTable};
 use crate::rules::{JudgeOptions, judge};
 use crate::site::SiteTable;
-use crate::verdict::{AcceptList, LinkAnswer, judge_answer};
+use crate::verdict::{LinkAnswer, judge_answer};
 
 const BASE: &str = "https://site.example/";
 
@@ -44,7 +44,7 @@ impl TestSite {
             probes: ProbeTable::default(),
             options: JudgeOptions {
                 is_complete: true,
-                accept: AcceptList::default(),
+                accept: Vec::new(),
             },
         }
     }
@@ -218,7 +218,7 @@ impl TestSite {
             status: Some(status),
             ..LinkAnswer::default()
         };
-        let judged = judge_answer(&answer, &AcceptList::default());
+        let judged = judge_answer(&answer, &[]);
         let row = || ProbeRow::new(judged.clone(), Some(status), Vec::new());
         let mut row = row().asked_again(row());
         change(&mut row);
@@ -251,7 +251,7 @@ impl TestAnswer {
     fn facts(&self, keyer: &Keyer) -> PageFacts {
         let mut head = String::from("HTTP/1.1 200 OK\r\n");
         for (name, value) in &self.fields {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head.extend([name, ": ", value, "\r\n"]);
         }
         head.push_str("\r\n");
         let answer = PageAnswer {
