@@ -14,11 +14,11 @@
 pub mod baseline;
 pub mod facts;
 pub mod finding;
-pub mod probe;
+pub mod forms;
 #[doc(hidden)]
 pub mod fuzzing;
-pub mod forms;
 pub mod ignores;
+pub mod probe;
 pub mod report;
 pub mod rule;
 pub mod rules;

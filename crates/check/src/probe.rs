@@ -171,22 +171,15 @@ impl ProbeRow {
             (V::Ok | V::Moved, _) => self,
             (_, V::Blocked) => later,
             (V::Blocked, _) => self,
-            (V::Broken, V::Unsure | V::Unchecked) => Self {
-                judged: JudgedAnswer {
-                    evidence: format!("{}, then {}", self.judged.evidence, later.judged.evidence),
+            (V::Broken, V::Unsure | V::Unchecked) | (V::Unsure, V::Broken) => {
+                let (first, second) = (&self.judged.evidence, &later.judged.evidence);
+                let judged = JudgedAnswer {
+                    evidence: format!("{first}, then {second}"),
                     verdict: V::Unsure,
                     is_failing: true,
-                },
-                ..later
-            },
-            (V::Unsure, V::Broken) => Self {
-                judged: JudgedAnswer {
-                    evidence: format!("{}, then {}", self.judged.evidence, later.judged.evidence),
-                    verdict: V::Unsure,
-                    is_failing: true,
-                },
-                ..later
-            },
+                };
+                Self { judged, ..later }
+            }
             (V::Broken | V::Unsure | V::Unchecked, _) => later,
         };
         Self { askings, ..kept }

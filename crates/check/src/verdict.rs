@@ -4,7 +4,6 @@
 //! often; `blocked` and `unsure` exist so that `broken` can be trusted. Invariant: an answer that
 //! speaks of the request, of the client or of the moment never makes a link broken.
 
-mod accept;
 mod challenge;
 
 use clewline_core::outcome::{FailureClass, SkipReason};
@@ -12,8 +11,7 @@ use clewline_job::record::Record;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::HeadFacts;
-
-pub use accept::{AcceptError, AcceptList};
+use crate::settings::{AcceptedStatus, accepted};
 
 /// What is said of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -34,16 +32,6 @@ pub enum LinkVerdict {
 }
 
 impl LinkVerdict {
-    /// Every verdict.
-    pub const ALL: [Self; 6] = [
-        Self::Ok,
-        Self::Moved,
-        Self::Broken,
-        Self::Blocked,
-        Self::Unsure,
-        Self::Unchecked,
-    ];
-
     /// The word for it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -54,11 +42,6 @@ impl LinkVerdict {
             Self::Unsure => "unsure",
             Self::Unchecked => "unchecked",
         }
-    }
-
-    /// The verdict with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|verdict| verdict.name() == name)
     }
 
     /// Whether a link with it needs nothing.
@@ -134,7 +117,7 @@ impl JudgedAnswer {
 }
 
 /// What an answer says of the link that led to it.
-pub fn judge_answer(answer: &LinkAnswer<'_>, accept: &AcceptList) -> JudgedAnswer {
+pub fn judge_answer(answer: &LinkAnswer<'_>, accept: &[AcceptedStatus]) -> JudgedAnswer {
     let Some(status) = answer.status else {
         return match (answer.failure, answer.skip) {
             (Some(failure), _) => judge_failure(failure, answer.words),
@@ -142,7 +125,7 @@ pub fn judge_answer(answer: &LinkAnswer<'_>, accept: &AcceptList) -> JudgedAnswe
             (None, None) => JudgedAnswer::new(LinkVerdict::Unchecked, "nobody asked"),
         };
     };
-    if let Some(verdict) = accept.action(status) {
+    if let Some(verdict) = accepted(accept, status) {
         let evidence = format!("{}, by the list `accept`", status_words(status));
         return JudgedAnswer::new(verdict, evidence);
     }

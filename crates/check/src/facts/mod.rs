@@ -317,3 +317,14 @@ pub(crate) fn cut(text: &str, characters: usize) -> &str {
     let end = text.char_indices().nth(characters);
     end.map_or(text, |(end, _)| &text[..end])
 }
+
+/// The facts of an answer that is at hand, for tests of rules.
+#[cfg(test)]
+pub(crate) fn facts_of_answer(
+    keyer: &clewline_core::key::Keyer,
+    record: &clewline_job::record::Record,
+    answer: &clewline_job::pages::PageAnswer,
+) -> PageFacts {
+    let wanted = reading::BodyUse::from_record(record);
+    page::read_page(&page::PageInput::new(keyer, record, answer, wanted))
+}

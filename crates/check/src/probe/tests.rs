@@ -2,8 +2,10 @@
 
 use clewline_core::outcome::FailureClass;
 
+use LinkVerdict as V;
+
 use super::*;
-use crate::verdict::{AcceptList, LinkAnswer, judge_answer};
+use crate::verdict::{LinkAnswer, judge_answer};
 
 fn url(text: &str) -> CrawlUrl {
     CrawlUrl::parse(text).unwrap()
@@ -14,13 +16,12 @@ fn row(status: u16) -> ProbeRow {
         status: Some(status),
         ..LinkAnswer::default()
     };
-    let judged = judge_answer(&answer, &AcceptList::default());
+    let judged = judge_answer(&answer, &[]);
     ProbeRow::new(judged, Some(status), Vec::new())
 }
 
 #[test]
 fn nothing_is_broken_before_it_was_asked_twice() {
-    use LinkVerdict as V;
     assert_eq!(row(404).verdict(), V::Unsure);
     assert!(row(404).needs_another_asking() && row(503).needs_another_asking());
     assert!(!row(200).needs_another_asking() && !row(403).needs_another_asking());
@@ -53,7 +54,6 @@ fn what_fails_for_days_and_in_several_runs_is_broken() {
         }
         assert_eq!(known.unwrap().verdict(), expected, "{status} {times:?}");
     };
-    use LinkVerdict as V;
     check(503, &[0, DAY, 3 * DAY], V::Broken);
     check(503, &[0, DAY, 2 * DAY], V::Unsure);
     check(503, &[0, 4 * DAY], V::Unsure);
@@ -97,7 +97,6 @@ fn a_soft_error_is_a_guess() {
         probed.note_page(&url(end), title, words);
         assert_eq!(probed.verdict(), expected, "{end} {title} {words}");
     };
-    use LinkVerdict as V;
     check("https://a.example/x", "Page not found | A", 12, V::Unsure);
     check("https://a.example/x", "Page not found | A", 300, V::Ok);
     check("https://a.example/x", "Welcome", 12, V::Ok);
@@ -140,7 +139,7 @@ fn a_dead_host_is_dead_for_all_its_urls() {
         failure: Some(FailureClass::DnsNotFound),
         ..LinkAnswer::default()
     };
-    let judged = judge_answer(&failed, &AcceptList::default());
+    let judged = judge_answer(&failed, &[]);
     let dead = || ProbeRow::new(judged.clone(), None, Vec::new());
     let unasked = || {
         let skip = SkipReason::HostUnreachable;
@@ -148,7 +147,7 @@ fn a_dead_host_is_dead_for_all_its_urls() {
             skip: Some(skip),
             ..LinkAnswer::default()
         };
-        ProbeRow::for_unasked(judge_answer(&answer, &AcceptList::default()), skip)
+        ProbeRow::for_unasked(judge_answer(&answer, &[]), skip)
     };
     let mut table = ProbeTable::default();
     table.insert(url("https://dead.example/a"), dead().asked_again(dead()));
