@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
+use clewline::AnswerReader;
 use clewline_check::facts::{Fragment, GatherOptions, ReferenceTarget, gather, locate};
 use clewline_check::report::CheckFacts;
 use clewline_check::rules::{self, JudgeOptions, own_verdict};
 use clewline_check::settings::AcceptedStatus;
 use clewline_check::site::{RowFlags, SiteTable};
-use clewline_check::{Finding, FindingPlace, LinkVerdict};
+use clewline_check::verdict::{LinkAnswer, judge_answer};
+use clewline_check::{Finding, FindingPlace, LinkVerdict, ProbeRow};
 use clewline_core::url::CrawlUrl;
 use clewline_job::Job;
 use clewline_job::config::Config;
@@ -38,10 +40,23 @@ pub(crate) fn examine(
     (watch, is_complete): (&CheckWatch, bool),
 ) -> anyhow::Result<ExaminedSite> {
     let job = Job::open(path)?;
-    let gathered = gather(&job, &GatherOptions::default(), &mut |_| {})?;
+    let answers = AnswerReader::default();
+    let read_answer = answers.reader();
+    let options = GatherOptions {
+        read_answer: Some(&read_answer),
+        ..GatherOptions::default()
+    };
+    let gathered = gather(&job, &options, &mut |_| {})?;
     let site = gathered.site;
-    let wishes = wishes_of(&site, plan).context("the facts cannot be read")?;
-    let probed = probe::probe(&wishes, config, probes, watch)?;
+    let (wishes, stand_ins) = wishes_of(&site, plan).context("the facts cannot be read")?;
+    let mut probed = probe::probe(&wishes, config, probes, watch)?;
+    for (url, other) in stand_ins {
+        let known = probed.table.row(&other).cloned();
+        let own = || own_row(&site, &other, plan);
+        if let Some(row) = known.map_or_else(own, |row| Ok(Some(row)))? {
+            probed.table.insert(url, row);
+        }
+    }
     let options = JudgeOptions {
         is_complete,
         accept: plan.settings.accept.clone(),
@@ -64,20 +79,32 @@ pub(crate) fn examine(
     })
 }
 
+/// URLs as they stand in pages, and those that stand for them.
+type StandIns = BTreeMap<CrawlUrl, CrawlUrl>;
+
 /// Every external link of the site, once, with the ids that are wanted there.
-fn wishes_of(site: &SiteTable, plan: &CheckPlan) -> std::io::Result<ProbeWishes> {
+fn wishes_of(site: &SiteTable, plan: &CheckPlan) -> std::io::Result<(ProbeWishes, StandIns)> {
     let mut wishes = ProbeWishes::new();
+    let mut stand_ins = StandIns::new();
     for page in site.pages()? {
         let (record, facts) = page?;
         if !site.has_host(record.key.host()) {
             continue;
         }
         for reference in facts.references {
-            let ReferenceTarget::Foreign(url) = reference.target else {
+            let ReferenceTarget::Foreign(mut url) = reference.target else {
                 continue;
             };
             if reference.ignored || !plan.asks(url.as_str()) {
                 continue;
+            }
+            if let Some(other) = plan.remapped(&url) {
+                let is_own = site.is_own(&other);
+                stand_ins.insert(url, other.clone());
+                if is_own {
+                    continue;
+                }
+                url = other;
             }
             let key = url.as_str().to_owned();
             let (_, wish) = wishes.entry(key).or_insert((url, ProbeWish::default()));
@@ -89,7 +116,25 @@ fn wishes_of(site: &SiteTable, plan: &CheckPlan) -> std::io::Result<ProbeWishes>
             }
         }
     }
-    Ok(wishes)
+    Ok((wishes, stand_ins))
+}
+
+/// What the crawl says of a URL of the site that stands for one elsewhere.
+fn own_row(
+    site: &SiteTable,
+    url: &CrawlUrl,
+    plan: &CheckPlan,
+) -> std::io::Result<Option<ProbeRow>> {
+    let Some(row) = site.row_of(url) else {
+        return Ok(None);
+    };
+    let Some(record) = site.record(row.key)? else {
+        return Ok(None);
+    };
+    let judged = judge_answer(&LinkAnswer::from_record(&record), &plan.settings.accept);
+    let once = ProbeRow::new(judged, record.status, Vec::new());
+    // The crawl made all its tries; that counts as having asked again.
+    Ok(Some(once.clone().asked_again(once)))
 }
 
 /// Reads the few pages with findings again, for lines and words.
@@ -151,11 +196,7 @@ fn facts_of(
     for (_, row) in probed.table.rows() {
         count(row.verdict(), 1);
     }
-    let known = probed.table.rows().count();
-    count(
-        LinkVerdict::Unchecked,
-        wishes.len().saturating_sub(known) as u64,
-    );
+    count(LinkVerdict::Unchecked, probed.unchecked as u64);
     for row in site.rows() {
         facts.pages += u64::from(row.is_good() && row.is(RowFlags::HTML));
         if let Some(reason) = row.skipped {

@@ -54,7 +54,7 @@ pub(crate) struct CheckArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Rules")]
 pub(crate) struct RuleFlags {
-    /// Only these rules or categories, `links,mixed/active`; `replay` lists pages with missing parts
+    /// Only these rules or categories, `links,mixed/active`
     #[arg(long, value_name = "RULES", value_delimiter = ',', action = ArgAction::Append)]
     pub(crate) only: Vec<String>,
     /// Not these rules or categories

@@ -35,7 +35,7 @@ use self::flags::CheckArguments;
 use self::input::CheckInput;
 use self::local_files::ServedFiles;
 use self::plan::CheckPlan;
-use self::probe::ProbeSettings;
+use self::probe::{Asking, ProbeSettings};
 use self::site::{CrawledSite, SiteEnd};
 use self::watch::CheckWatch;
 use crate::exit::ExitStatus;
@@ -138,7 +138,7 @@ impl CheckRun<'_> {
                 }
             }
         };
-        self.tell(checked, input)
+        self.tell(checked)
     }
 
     fn ended(self, status: ExitStatus) -> ExitStatus {
@@ -147,7 +147,7 @@ impl CheckRun<'_> {
     }
 
     /// Says what was found, and how the command ends.
-    fn tell(self, checked: Checked, input: &CheckInput) -> Result<ExitStatus, Failure> {
+    fn tell(self, checked: Checked) -> Result<ExitStatus, Failure> {
         let Checked {
             findings,
             mut facts,
@@ -195,7 +195,6 @@ impl CheckRun<'_> {
         self.watch.finish();
         let table = site.as_ref().map(|site| &site.site);
         outputs::tell(&report, &self.plan, table, keeps.as_deref(), options)?;
-        let _ = input;
         Ok(if is_stopped {
             ExitStatus::Interrupted
         } else {
@@ -239,7 +238,9 @@ impl CheckRun<'_> {
     /// What was captured is not asked again; external links only if that is said.
     fn check_captured(&self, path: &Path) -> anyhow::Result<Checked> {
         let mut settings = self.probe_settings(Some(path));
-        settings.asks = self.plan.settings.external == Some(true);
+        if self.plan.settings.external.is_none() {
+            settings.asking = Asking::FromMemory;
+        }
         let is_complete = clewline_job::JobFile::read(path)
             .is_ok_and(|job| job.standing == clewline_job::JobStanding::Finished);
         let site = examine::examine(
@@ -307,7 +308,10 @@ impl CheckRun<'_> {
         let job = job.filter(|job| job.is_dir());
         let kept = job.map(|job| job.join(update::FOLDER).join(CACHE));
         ProbeSettings {
-            asks: self.plan.settings.external != Some(false),
+            asking: match self.plan.settings.external {
+                Some(false) => Asking::Nobody,
+                Some(true) | None => Asking::Anew,
+            },
             most_per_host: external.max_external_per_host.unwrap_or(MOST_PER_HOST),
             until: limit.map(|time| self.began + time),
             patience: self.patience,

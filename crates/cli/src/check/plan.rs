@@ -13,6 +13,7 @@ use clewline_check::settings::{
     CheckProblem, FragmentReach, LycheeSettings, RuleSeverities, lychee_ignore,
 };
 use clewline_check::{CheckRule, CheckSettings};
+use clewline_core::url::CrawlUrl;
 
 use super::flags::{CheckArguments, FindingFlags};
 use crate::settings::problem::Problem;
@@ -86,6 +87,16 @@ impl CheckPlan {
     /// Whether ids of foreign pages are looked for.
     pub(crate) fn wants_foreign_ids(&self) -> bool {
         self.settings.fragments.unwrap_or_default() == FragmentReach::All
+    }
+
+    /// The URL that stands for another one, if there is one.
+    pub(crate) fn remapped(&self, url: &CrawlUrl) -> Option<CrawlUrl> {
+        let mut remaps = self.settings.remap.iter();
+        remaps.find_map(|remap| {
+            let other = remap.apply(url.as_str());
+            let is_other = other != url.as_str();
+            is_other.then(|| CrawlUrl::parse(&other).ok()).flatten()
+        })
     }
 
     /// Whether an external link is asked, by the patterns.

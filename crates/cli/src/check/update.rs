@@ -79,11 +79,6 @@ impl KeptJob {
             .with_context(|| format!("{} cannot be replaced", self.path.display()))
     }
 
-    /// Throws away what grew beside the job, which no longer fits what is wanted.
-    pub(crate) fn drop_next(&self) -> io::Result<()> {
-        remove(&self.next())
-    }
-
     fn next(&self) -> PathBuf {
         beside(&self.path, NEXT)
     }

@@ -48,11 +48,21 @@ const MOST_REPEATS: usize = 1_000;
 /// What is wanted of external URLs, by the URL without its fragment.
 pub(crate) type ProbeWishes = BTreeMap<String, (CrawlUrl, ProbeWish)>;
 
+/// Whether foreign hosts are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asking {
+    /// Where what is remembered does not count any more.
+    Anew,
+    /// Never: what is remembered counts, however old it is.
+    FromMemory,
+    /// Never, and what is remembered does not count either.
+    Nobody,
+}
+
 /// How external links are asked.
 #[derive(Debug, Clone)]
 pub(crate) struct ProbeSettings {
-    /// Whether foreign hosts are asked at all; otherwise only what is remembered counts.
-    pub(crate) asks: bool,
+    pub(crate) asking: Asking,
     pub(crate) most_per_host: usize,
     /// When the check has to end.
     pub(crate) until: Option<Instant>,
@@ -69,9 +79,7 @@ pub(crate) struct ProbeSettings {
 pub(crate) struct Probes {
     /// What rules ask.
     pub(crate) table: ProbeTable,
-    /// How many URLs were asked in this run.
-    pub(crate) asked: usize,
-    /// How many were not checked.
+    /// How many have no row, since nobody asked them.
     pub(crate) unchecked: usize,
 }
 
@@ -82,17 +90,25 @@ pub(crate) fn probe(
     settings: &ProbeSettings,
     watch: &CheckWatch,
 ) -> anyhow::Result<Probes> {
+    if settings.asking == Asking::Nobody {
+        return Ok(Probes {
+            unchecked: wishes.len(),
+            ..Probes::default()
+        });
+    }
     let mut cache = remembered(settings, watch)?;
-    let now = verdict::now();
+    let counts = |known: &&CachedProbe, wish| {
+        settings.asking == Asking::FromMemory || known.counts(wish, verdict::now())
+    };
     let mut probes = Probes::default();
     let mut open = Vec::new();
     for (url, wish) in wishes.values() {
-        match cache.of(url).filter(|known| known.counts(wish, now)) {
+        match cache.of(url).filter(|known| counts(known, wish)) {
             Some(known) => probes.table.insert(url.clone(), known.row.clone()),
             None => open.push(url.clone()),
         }
     }
-    if settings.asks && !open.is_empty() {
+    if settings.asking == Asking::Anew && !open.is_empty() {
         let plan = ProbePlan::new(open, settings.most_per_host);
         let config = config_of_probes(site);
         if !watch.is_quiet() {
@@ -100,12 +116,11 @@ pub(crate) fn probe(
             watch.voice().say(&told);
         }
         let rows = ask_twice(&plan, wishes, &config, settings, watch)?;
-        probes.asked = rows.len();
         keep(rows, wishes, settings, (&mut cache, &mut probes.table))?;
     }
     probes.table.spread_dead_hosts();
     let known = probes.table.rows().count();
-    probes.unchecked = wishes.len() - known + probes.table.unchecked();
+    probes.unchecked = wishes.len() - known;
     Ok(probes)
 }
 

@@ -24,8 +24,8 @@ pub(crate) struct ProbeWish {
 pub(crate) struct ProbePlan {
     /// What is asked, hosts with most URLs first.
     pub(crate) urls: Vec<CrawlUrl>,
-    /// What stays unchecked, since its host has too many.
-    pub(crate) left_out: Vec<CrawlUrl>,
+    /// How many stay unchecked, since their host has too many.
+    left_out: usize,
     hosts: usize,
     /// The host with most URLs, and how many.
     slowest: Option<(String, usize)>,
@@ -49,8 +49,8 @@ impl ProbePlan {
             ..Self::default()
         };
         for (host, mut urls) in hosts {
-            plan.left_out
-                .extend(urls.drain(most_per_host.min(urls.len())..));
+            plan.left_out += urls.len().saturating_sub(most_per_host);
+            urls.truncate(most_per_host);
             if plan.slowest.is_none() && !urls.is_empty() {
                 plan.slowest = Some((host, urls.len()));
             }
@@ -64,12 +64,15 @@ impl ProbePlan {
         let links = figures::plural(self.urls.len() as u64, "link");
         let hosts = figures::plural(self.hosts as u64, "host");
         let time = about(self.estimate(pace, concurrency));
-        match &self.slowest {
-            Some((host, count)) if *count > 1 => {
-                format!("external: {links} on {hosts}, {time}; slowest {host}")
-            }
-            _ => format!("external: {links} on {hosts}, {time}"),
+        let mut told = format!("external: {links} on {hosts}, {time}");
+        if let Some((host, _)) = self.slowest.as_ref().filter(|(_, count)| *count > 1) {
+            told = format!("{told}; slowest {host}");
         }
+        if self.left_out > 0 {
+            let more = figures::count(self.left_out as u64);
+            told = format!("{told}; {more} more stay unchecked (--max-external-per-host)");
+        }
+        told
     }
 
     /// How long the probes take at this pace: as long as the largest host, and no shorter than all
@@ -133,7 +136,8 @@ mod tests {
             asked,
             ["https://b.test/1", "https://b.test/2", "https://a.test/1"]
         );
-        assert_eq!(plan.left_out, [url("https://b.test/3")]);
+        let told = plan.told(&PolitenessConfig::default(), 100);
+        assert!(told.contains("; 1 more stay unchecked"), "{told}");
     }
 
     #[test]
