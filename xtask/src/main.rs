@@ -10,6 +10,7 @@ mod browser;
 mod build_cost;
 mod cargo;
 mod check_forms;
+mod check_race;
 mod dist;
 mod driver;
 mod flat;
@@ -52,6 +53,7 @@ Usage: cargo xtask VERB
   fleet            a large fleet on PostgreSQL, killed again and again
   torture [--help] hundreds of kills, and what came of them
   traps [NAME]     how much a crawl finds beside traps, and of sites that look like one
+  check-race       link checkers over a web whose truth is known; --save keeps the table
   flat [--help]    whether memory stays flat while a crawl grows
   website          the documentation as a website, in target/website/book
   dist [--help]    packages for people: archive, deb, licences, SBOM, sums
@@ -202,6 +204,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "bench" => return Ok(told(bench::run(&workspace, rest))),
         "torture" => return Ok(told(torture::run(&workspace, rest))),
         "traps" => return Ok(told(traps::run(&workspace, rest))),
+        "check-race" => return Ok(told(check_race::run(&workspace, rest))),
         "flat" => return Ok(told(flat::run(&workspace, rest))),
         "fleet" => return Ok(told(fleet::run(&workspace, rest))),
         "quality" => return Ok(told(quality::run(&workspace, rest))),

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use clewline_core::domain::{registrable, without_www};
 use clewline_core::url::{CrawlUrl, Scheme, host_ip};
 
-use crate::config::Root;
+use crate::config::{Config, Root};
 
 /// The origins that get the password of `-u` and the fields of `-H`.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +45,15 @@ pub(crate) enum Way {
 }
 
 impl Trusted {
+    /// Those of the roots, unless others wrote them.
+    pub(crate) fn for_roots(config: &Config) -> Self {
+        if config.scope.foreign_roots {
+            Self::default()
+        } else {
+            Self::new(&config.roots)
+        }
+    }
+
     pub(crate) fn new(roots: &[Root]) -> Self {
         let mut trusted = Self::default();
         for root in roots {
@@ -132,6 +141,21 @@ mod tests {
             let found = trusted(root).includes(&url(text), way);
             assert_eq!(found, *included, "{root} {way:?} {text}");
         }
+    }
+
+    #[test]
+    fn roots_that_others_wrote_see_no_credentials() {
+        let root = Root::parse("https://a.test/").expect("a root");
+        let mut config = Config {
+            roots: vec![root],
+            ..Config::default()
+        };
+        let url = url("https://a.test/x");
+        assert!(Trusted::for_roots(&config).includes(&url, Way::Root));
+        config.scope.foreign_roots = true;
+        let mut trusted = Trusted::for_roots(&config);
+        trusted.join(std::slice::from_ref(&url));
+        assert!(!trusted.includes(&url, Way::Root));
     }
 
     #[test]

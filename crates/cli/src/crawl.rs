@@ -293,7 +293,7 @@ fn conclude(ended: &Summary, options: CommandOptions, speaker: &Speaker) -> Exit
 fn is_met(fail_on: Option<FailOn>, (broken, failed): (u64, u64)) -> bool {
     match fail_on {
         Some(FailOn::Broken) => broken > 0,
-        Some(FailOn::Error) => failed > 0,
+        Some(FailOn::Failed) => failed > 0,
         Some(FailOn::Any) => broken > 0 || failed > 0,
         None => false,
     }
@@ -309,8 +309,8 @@ mod tests {
             (None, (1, 1), false),
             (Some(FailOn::Broken), (1, 0), true),
             (Some(FailOn::Broken), (0, 1), false),
-            (Some(FailOn::Error), (0, 1), true),
-            (Some(FailOn::Error), (1, 0), false),
+            (Some(FailOn::Failed), (0, 1), true),
+            (Some(FailOn::Failed), (1, 0), false),
             (Some(FailOn::Any), (1, 0), true),
             (Some(FailOn::Any), (0, 1), true),
             (Some(FailOn::Any), (0, 0), false),

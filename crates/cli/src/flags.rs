@@ -11,6 +11,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use clewline_core::address::Cidr;
 
+use crate::check::flags::{CHECK_HELP, CheckArguments};
 use crate::demo::{DEMO_HELP, DemoArguments};
 use crate::diff::{DIFF_HELP, DiffArguments};
 use crate::export::{EXPORT_HELP, ExportArguments};
@@ -171,6 +172,9 @@ pub(crate) enum Verb {
     /// Fetch one page and show every step
     #[command(max_term_width = 100, after_help = INSPECT_HELP)]
     Inspect(Box<InspectArguments>),
+    /// Find what is wrong with a site: dead links and more
+    #[command(max_term_width = 100, after_help = CHECK_HELP)]
+    Check(Box<CheckArguments>),
     /// Continue an unfinished crawl
     #[command(max_term_width = 100, after_help = RESUME_HELP)]
     Resume(Box<ResumeArguments>),

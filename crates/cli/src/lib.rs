@@ -5,6 +5,7 @@
 //! settings of a crawl to other languages. It refuses to know who calls.
 
 mod advice;
+mod check;
 mod crawl;
 mod demo;
 mod diff;
@@ -103,6 +104,7 @@ fn flag_of(verb: &Verb, name: &str) -> Option<String> {
         Verb::Crawl(arguments) => &arguments.settings.0,
         Verb::Inspect(arguments) => &arguments.settings.0,
         Verb::Resume(arguments) => &arguments.settings.0,
+        Verb::Check(arguments) => &arguments.settings.0,
         _ => return None,
     };
     flags.texts(name).first().cloned()
@@ -125,6 +127,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
     match verb {
         Verb::Crawl(arguments) => run_crawl(*arguments),
         Verb::Inspect(arguments) => run_inspect(*arguments),
+        Verb::Check(arguments) => check::check(*arguments),
         Verb::Resume(arguments) => job::resume::resume(*arguments),
         Verb::Status(arguments) => job::status::status(&arguments),
         Verb::Why(arguments) => job::why::why(&arguments),
@@ -195,15 +198,10 @@ fn run_inspect(arguments: InspectArguments) -> Result<ExitStatus, Failure> {
 }
 
 fn resolved(flags: Layer, sources: &SettingSources) -> Result<ResolvedSettings, Failure> {
-    let from_variable = || std::env::var_os(FILE_VARIABLE).filter(|path| !path.is_empty());
-    let named = sources
-        .config
-        .clone()
-        .or_else(|| from_variable().map(PathBuf::from));
     let (file, mut problems) = if sources.no_config {
         (FileSettings::default(), Vec::new())
     } else {
-        file::load(named)
+        file::load(named_file(sources))
     };
     match resolve(flags, file, &Environment::from_process()) {
         Ok(resolved) if problems.is_empty() => {
@@ -216,6 +214,21 @@ fn resolved(flags: Layer, sources: &SettingSources) -> Result<ResolvedSettings, 
             Err(Failure::Usage(problems))
         }
     }
+}
+
+/// The name and the text of the file that settings are read from, if there is one that can be read.
+fn configuration_text(sources: &SettingSources) -> Option<(String, String)> {
+    if sources.no_config {
+        return None;
+    }
+    file::source(named_file(sources))
+}
+
+/// The file that a flag or the environment names.
+fn named_file(sources: &SettingSources) -> Option<PathBuf> {
+    let from_variable = || std::env::var_os(FILE_VARIABLE).filter(|path| !path.is_empty());
+    let named = sources.config.clone();
+    named.or_else(|| from_variable().map(PathBuf::from))
 }
 
 fn write_out(text: &str) -> Result<ExitStatus, Failure> {

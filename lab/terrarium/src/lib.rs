@@ -14,6 +14,7 @@
 mod dns;
 mod generate;
 mod internet;
+mod linkweb;
 mod proxy;
 mod referee;
 mod reply;
@@ -33,6 +34,9 @@ pub use internet::{
     Comparison, Expectation, Figures, Findings, Internet, InternetConfig, Limit, LiveInternet,
     OracleRules, OracleScope, Profile, Pulse, RefereeRules, Rule, Seen, UnknownProfile, Violation,
     Way,
+};
+pub use linkweb::{
+    FragmentTruth, LinkBreach, LinkDeath, LinkTruth, LinkWeb, LinkWebConfig, LiveLinkWeb, WebLink,
 };
 pub use proxy::{Proxied, Through};
 pub use referee::{Hit, Log};

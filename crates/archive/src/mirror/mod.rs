@@ -9,7 +9,7 @@ mod list;
 mod names;
 mod place;
 
-pub use names::{name_of, safe_part, short_hash};
+pub use names::{media_type_of, name_of, safe_part, short_hash};
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -56,6 +56,13 @@ const DEVICES: [&str; 8] = [
     "con", "prn", "aux", "nul", "conin$", "conout$", "clock$", "config$",
 ];
 
+/// The media type of files with this suffix, in lower case and without its dot.
+pub fn media_type_of(suffix: &str) -> Option<&'static str> {
+    let fits =
+        |(_, own, others): &&(&str, &str, &[&str])| *own == suffix || others.contains(&suffix);
+    SUFFIXES.iter().find(fits).map(|(kind, _, _)| *kind)
+}
+
 /// The path of a URL's file, with `/` between its parts.
 pub fn name_of(url: &Url, media_type: &str) -> String {
     let mut whole = url.clone();

@@ -306,7 +306,7 @@ impl<S: Store> Engine<S> {
             held,
             leases: parts.leases,
             suspend_detector: SuspendDetector::begin(clock.now(), slept()),
-            trusted: Trusted::new(&config.roots),
+            trusted: Trusted::for_roots(&config),
             config,
         })
     }

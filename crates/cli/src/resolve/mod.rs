@@ -65,7 +65,7 @@ pub(crate) enum FailOn {
     /// A link that leads nowhere.
     Broken,
     /// A request that failed.
-    Error,
+    Failed,
     /// Either.
     Any,
 }

@@ -289,9 +289,20 @@ impl<'a> Binding<'a> {
         slot: &mut impl Slot<T>,
         choices: &[(&'static str, T)],
     ) {
+        self.choice_also(slot, choices, &[]);
+    }
+
+    /// One of several texts, or of those that once meant the same and are not offered any more.
+    pub(crate) fn choice_also<T: Copy + PartialEq>(
+        &mut self,
+        slot: &mut impl Slot<T>,
+        choices: &[(&'static str, T)],
+        once: &[(&'static str, T)],
+    ) {
         self.description.choices = choices.iter().map(|(name, _)| *name).collect();
         if let Some(text) = self.written.and_then(|written| written.texts().first()) {
-            let chosen = choices.iter().find(|(name, _)| *name == text.trim());
+            let mut known = choices.iter().chain(once);
+            let chosen = known.find(|(name, _)| *name == text.trim());
             if let Some((_, value)) = chosen {
                 slot.put(*value);
             } else {

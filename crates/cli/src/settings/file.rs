@@ -27,6 +27,8 @@ pub(crate) const FILE_NAME: &str = "clewline.toml";
 pub(crate) const FILE_VARIABLE: &str = "CLEWLINE_CONFIG";
 /// The key of the tables with figures for some hosts.
 const HOST_KEY: &str = "host";
+/// The key of the table that says how a site is checked.
+const CHECK_KEY: &str = "check";
 /// A larger file is no configuration.
 const LARGEST_FILE: u64 = 4 * 1024 * 1024;
 
@@ -57,6 +59,13 @@ pub(crate) fn load(named: Option<PathBuf>) -> (FileSettings, Vec<Problem>) {
     }
 }
 
+/// The name and the text of the same file, for whoever reads a table of its own there.
+pub(crate) fn source(named: Option<PathBuf>) -> Option<(String, String)> {
+    let path = named.unwrap_or_else(|| PathBuf::from(FILE_NAME));
+    let text = read_text(&path).ok()?;
+    Some((shown(&path.to_string_lossy()).into_owned(), text))
+}
+
 fn read_text(path: &Path) -> Result<String, String> {
     let cannot = |error: std::io::Error| format!("cannot be read: {error}");
     let file = fs::File::open(path).map_err(cannot)?;
@@ -82,6 +91,10 @@ pub(crate) fn read(name: &str, text: &str, problems: &mut Vec<Problem>) -> FileS
     let mut settings = FileSettings::default();
     let mut reader = Reader { source, problems };
     for (key, value) in document.get_ref() {
+        if key.get_ref() == CHECK_KEY {
+            // The verb that checks reads it.
+            continue;
+        }
         if key.get_ref() == HOST_KEY {
             settings.hosts = reader.hosts(value);
         } else {

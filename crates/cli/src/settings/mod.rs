@@ -61,6 +61,7 @@ use crate::resolve::CommandOptions;
 pub(crate) const CRAWL: u8 = 1;
 pub(crate) const INSPECT: u8 = 2;
 pub(crate) const RESUME: u8 = 4;
+pub(crate) const CHECK: u8 = 8;
 
 /// What settings set: the configuration of a crawl, and how the command behaves around it.
 #[derive(Debug, Clone, Default)]

@@ -4,6 +4,7 @@
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
+mod checking;
 mod demo;
 mod diff;
 mod endings;

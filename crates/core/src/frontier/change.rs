@@ -32,7 +32,7 @@ impl<S: Store> Frontier<S> {
     }
 
     fn retune(&mut self, host: HostId, now: Moment) {
-        let is_root = self.roots.are_on(host);
+        let is_root = self.is_own_root(host);
         let Some(lane) = self.lanes.get_mut(&host) else {
             return;
         };

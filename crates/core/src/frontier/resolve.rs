@@ -41,7 +41,7 @@ impl<S: Store> Frontier<S> {
                 let literal = host_ip(&lane.host).filter(|_| addresses.is_empty());
                 let first_time = !std::mem::replace(&mut lane.resolved_before, true);
                 let until = now + (*ttl).max(SHORTEST_USE);
-                let of_root = first_time && self.roots.are_on(host);
+                let of_root = first_time && self.is_own_root(host);
                 if *trusted || of_root {
                     for address in addresses.iter().copied().chain(literal) {
                         self.rules.addresses.trust(address);
@@ -77,6 +77,11 @@ impl<S: Store> Frontier<S> {
                 unreachable!("resolving is answered with addresses")
             }
         }
+    }
+
+    /// Whether a root is on the host that the user named, rather than somebody else.
+    pub(super) fn is_own_root(&self, host: HostId) -> bool {
+        !self.rules.foreign_roots && self.roots.are_on(host)
     }
 
     /// A root on this machine or in a private network may be asked faster.

@@ -128,6 +128,9 @@ pub struct Rules {
     pub sitemaps: bool,
     /// Learn which URLs are parts of traps, and give them up.
     pub traps: bool,
+    /// Others wrote the roots, so their hosts are treated as any other: nothing private is asked, and
+    /// nobody is asked faster for being near.
+    pub foreign_roots: bool,
     /// Wait between the tries for a robots.txt that could not be read.
     pub robots_retry: Duration,
     /// Hosts in memory at the most; the others wait in the store.
@@ -173,6 +176,7 @@ impl Rules {
             follow_nofollow: false,
             sitemaps: true,
             traps: true,
+            foreign_roots: false,
             robots_retry: ROBOTS_RETRY,
             active_lanes: 100_000,
             epoch: 0,

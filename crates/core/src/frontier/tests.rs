@@ -929,6 +929,33 @@ fn private_addresses_are_refused_except_for_roots() {
 }
 
 #[test]
+fn roots_that_others_wrote_may_not_be_private_and_are_not_asked_faster() {
+    let check = |foreign_roots: bool, expected: &[SkipReason]| {
+        let mut hand = Hand::new(|rules| rules.foreign_roots = foreign_roots);
+        hand.root("http://a.test/", false);
+        let Next::Start(resolve) = hand.frontier.next(hand.now).unwrap() else {
+            panic!("resolve")
+        };
+        hand.resolve(resolve.id, "127.0.0.1");
+        let refused = match hand.frontier.next(hand.now).unwrap() {
+            Next::Settled(finished) => match finished.outcome {
+                Outcome::Skipped(reason) => vec![reason],
+                other => panic!("{other:?}"),
+            },
+            _ => Vec::new(),
+        };
+        assert_eq!(refused, expected);
+        let is_near = |note: &Note| matches!(note, Note::Near { .. });
+        assert_eq!(
+            hand.frontier.notes().any(|note| is_near(&note)),
+            !foreign_roots
+        );
+    };
+    check(false, &[]);
+    check(true, &[SkipReason::PrivateAddress]);
+}
+
+#[test]
 fn a_dead_host_costs_its_head_one_try_at_a_time_and_is_given_up() {
     let mut hand = Hand::new(|_| {});
     for page in 0..10 {

@@ -120,6 +120,10 @@ pub struct ScopeConfig {
     pub robots: bool,
     /// Learn which URLs are parts of traps, and give them up.
     pub traps: bool,
+    /// Others wrote the roots, as where links that lead away are checked: their hosts may not be at
+    /// private addresses and see no credentials.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub foreign_roots: bool,
 }
 
 impl ScopeConfig {
@@ -149,6 +153,7 @@ impl Default for ScopeConfig {
             sitemaps: true,
             robots: true,
             traps: true,
+            foreign_roots: false,
         }
     }
 }

@@ -125,6 +125,7 @@ impl Config {
         rules.follow_nofollow = self.scope.follow_nofollow;
         rules.sitemaps = self.scope.sitemaps;
         rules.traps = self.scope.traps;
+        rules.foreign_roots = self.scope.foreign_roots;
         rules.robots_retry = self.politeness.robots_retry.unwrap_or(rules.robots_retry);
         Ok(rules)
     }

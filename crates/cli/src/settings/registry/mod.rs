@@ -17,7 +17,7 @@ use clewline_job::config::Speed;
 use self::fetch::{NETWORK, POLITENESS, REQUESTS};
 use self::output::{MESSAGES, OUTPUT};
 use self::scope::{BUDGET, ROOTS, SCOPE};
-use super::{CRAWL, HelpSection, INSPECT, RESUME};
+use super::{CHECK, CRAWL, HelpSection, INSPECT, RESUME};
 
 pub(crate) const SPEEDS: &[(&str, Speed)] = &[
     ("gentle", Speed::Gentle),
@@ -43,11 +43,11 @@ pub(crate) const ALL_PRIVATE: &str = "all";
 /// All settings, in the order of the help.
 pub(crate) static SECTIONS: [HelpSection; 8] = [
     HelpSection::new("Roots", CRAWL, ROOTS),
-    HelpSection::new("Scope", CRAWL | INSPECT | RESUME, SCOPE),
-    HelpSection::new("Budgets", CRAWL | RESUME, BUDGET),
-    HelpSection::new("Politeness", CRAWL | RESUME, POLITENESS),
-    HelpSection::new("Requests", CRAWL | INSPECT | RESUME, REQUESTS),
-    HelpSection::new("Network", CRAWL | INSPECT | RESUME, NETWORK),
+    HelpSection::new("Scope", CRAWL | INSPECT | RESUME | CHECK, SCOPE),
+    HelpSection::new("Budgets", CRAWL | RESUME | CHECK, BUDGET),
+    HelpSection::new("Politeness", CRAWL | RESUME | CHECK, POLITENESS),
+    HelpSection::new("Requests", CRAWL | INSPECT | RESUME | CHECK, REQUESTS),
+    HelpSection::new("Network", CRAWL | INSPECT | RESUME | CHECK, NETWORK),
     HelpSection::new("Output", CRAWL | RESUME, OUTPUT),
-    HelpSection::new("Messages", CRAWL | INSPECT | RESUME, MESSAGES),
+    HelpSection::new("Messages", CRAWL | INSPECT | RESUME | CHECK, MESSAGES),
 ];

@@ -21,9 +21,11 @@ const STREAMS: &[(&str, StreamForm)] = &[("jsonl", StreamForm::Jsonl)];
 const LOG_FORMS: &[(&str, LogForm)] = &[("text", LogForm::Text), ("json", LogForm::Json)];
 const FAIL_ON: &[(&str, FailOn)] = &[
     ("broken", FailOn::Broken),
-    ("error", FailOn::Error),
+    ("failed", FailOn::Failed),
     ("any", FailOn::Any),
 ];
+/// What `failed` was called before there was `check`, where an error is a finding.
+const FAIL_ON_ONCE: &[(&str, FailOn)] = &[("error", FailOn::Failed)];
 const COLOURS: &[(&str, Colour)] = &[
     ("auto", Colour::Auto),
     ("always", Colour::Always),
@@ -76,8 +78,8 @@ settings! { pub(super) OUTPUT for Effective:
     "format" "FORMAT" => choice(options.format, FORMATS).marked(&[Usual, OneRun]);
     /// Print the record of each URL when it is done, as in urls.jsonl, and no report
     "stream" "FORM" => choice(options.stream, STREAMS).unset("nothing").marked(&[Usual, OneRun]);
-    /// Exit with 1 if links are broken, requests failed (error), or either (any)
-    "fail-on" "WHAT" => choice(options.fail_on, FAIL_ON).unset("nothing").marked(&[Usual, OneRun]);
+    /// Exit with 1 if links are broken, requests failed, or either (any)
+    "fail-on" "WHAT" => choice_also(options.fail_on, FAIL_ON, FAIL_ON_ONCE).unset("nothing").marked(&[Usual, OneRun]);
 }
 
 settings! { pub(super) MESSAGES for Effective:

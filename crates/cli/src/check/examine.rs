@@ -1,0 +1,207 @@
+//! A job, examined: facts, foreign links, rules, places.
+//!
+//! Owns the order of these and what is told of a check beside its findings. It refuses to crawl the site
+//! and to know forms. Invariant: of equal jobs and equal answers equal findings are told.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context as _;
+use clewline::AnswerReader;
+use clewline_check::facts::{Fragment, GatherOptions, ReferenceTarget, gather, locate};
+use clewline_check::report::CheckFacts;
+use clewline_check::rules::{self, JudgeOptions, own_verdict};
+use clewline_check::settings::AcceptedStatus;
+use clewline_check::site::{RowFlags, SiteTable};
+use clewline_check::verdict::{LinkAnswer, judge_answer};
+use clewline_check::{Finding, FindingPlace, LinkVerdict, ProbeRow};
+use clewline_core::url::CrawlUrl;
+use clewline_job::Job;
+use clewline_job::config::Config;
+
+use super::plan::CheckPlan;
+use super::probe::{self, ProbeSettings, ProbeWish, ProbeWishes, Probes};
+use super::watch::CheckWatch;
+
+/// What a job was found to be.
+pub(crate) struct ExaminedSite {
+    pub(crate) job: Job,
+    pub(crate) site: SiteTable,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) facts: CheckFacts,
+}
+
+/// Examines a job. `is_complete` says that the crawl came to its end.
+pub(crate) fn examine(
+    path: &Path,
+    config: &Config,
+    plan: &CheckPlan,
+    probes: &ProbeSettings,
+    (watch, is_complete): (&CheckWatch, bool),
+) -> anyhow::Result<ExaminedSite> {
+    let job = Job::open(path)?;
+    let answers = AnswerReader::default();
+    let read_answer = answers.reader();
+    let options = GatherOptions {
+        read_answer: Some(&read_answer),
+        ..GatherOptions::default()
+    };
+    let gathered = gather(&job, &options, &mut |_| {})?;
+    let site = gathered.site;
+    let (wishes, stand_ins) = wishes_of(&site, plan).context("the facts cannot be read")?;
+    let mut probed = probe::probe(&wishes, config, probes, watch)?;
+    for (url, other) in stand_ins {
+        let known = probed.table.row(&other).cloned();
+        let own = || own_row(&site, &other, plan);
+        if let Some(row) = known.map_or_else(own, |row| Ok(Some(row)))? {
+            probed.table.insert(url, row);
+        }
+    }
+    let options = JudgeOptions {
+        is_complete,
+        accept: plan.settings.accept.clone(),
+    };
+    let mut findings =
+        rules::judge(&site, &probed.table, &options).context("the facts cannot be read")?;
+    findings
+        .retain(|finding| plan.wants(finding.rule) && plan.severities.of(finding.rule).is_some());
+    place(&job, &site, &mut findings)?;
+    let mut facts = facts_of(&site, &wishes, &probed, &plan.settings.accept)
+        .context("the facts cannot be read")?;
+    facts.min_pages = plan.settings.min_pages.unwrap_or(1);
+    facts.remarks.clone_from(&plan.remarks);
+    facts.remarks.extend(gathered.damage);
+    Ok(ExaminedSite {
+        job,
+        site,
+        findings,
+        facts,
+    })
+}
+
+/// URLs as they stand in pages, and those that stand for them.
+type StandIns = BTreeMap<CrawlUrl, CrawlUrl>;
+
+/// Every external link of the site, once, with the ids that are wanted there.
+fn wishes_of(site: &SiteTable, plan: &CheckPlan) -> std::io::Result<(ProbeWishes, StandIns)> {
+    let mut wishes = ProbeWishes::new();
+    let mut stand_ins = StandIns::new();
+    for page in site.pages()? {
+        let (record, facts) = page?;
+        if !site.has_host(record.key.host()) {
+            continue;
+        }
+        for reference in facts.references {
+            let ReferenceTarget::Foreign(mut url) = reference.target else {
+                continue;
+            };
+            if reference.ignored || !plan.asks(url.as_str()) {
+                continue;
+            }
+            if let Some(other) = plan.remapped(&url) {
+                let is_own = site.is_own(&other);
+                stand_ins.insert(url, other.clone());
+                if is_own {
+                    continue;
+                }
+                url = other;
+            }
+            let key = url.as_str().to_owned();
+            let (_, wish) = wishes.entry(key).or_insert((url, ProbeWish::default()));
+            if let Some(Fragment::Id(written, decoded)) = reference.fragment
+                && plan.wants_foreign_ids()
+            {
+                wish.ids.insert(written);
+                wish.ids.insert(decoded);
+            }
+        }
+    }
+    Ok((wishes, stand_ins))
+}
+
+/// What the crawl says of a URL of the site that stands for one elsewhere.
+fn own_row(
+    site: &SiteTable,
+    url: &CrawlUrl,
+    plan: &CheckPlan,
+) -> std::io::Result<Option<ProbeRow>> {
+    let Some(row) = site.row_of(url) else {
+        return Ok(None);
+    };
+    let Some(record) = site.record(row.key)? else {
+        return Ok(None);
+    };
+    let judged = judge_answer(&LinkAnswer::from_record(&record), &plan.settings.accept);
+    let once = ProbeRow::new(judged, record.status, Vec::new());
+    // The crawl made all its tries; that counts as having asked again.
+    Ok(Some(once.clone().asked_again(once)))
+}
+
+/// Reads the few pages with findings again, for lines and words.
+fn place(job: &Job, site: &SiteTable, findings: &mut [Finding]) -> anyhow::Result<()> {
+    let mut by_page: BTreeMap<CrawlUrl, Vec<usize>> = BTreeMap::new();
+    for (number, finding) in findings.iter().enumerate() {
+        if finding.place.is_some() {
+            by_page
+                .entry(finding.page.clone())
+                .or_default()
+                .push(number);
+        }
+    }
+    if by_page.is_empty() {
+        return Ok(());
+    }
+    let reader = job.reader()?;
+    for (page, numbers) in by_page {
+        let Some(row) = site.row_of(&page) else {
+            continue;
+        };
+        let Some(record) = site.record(row.key)? else {
+            continue;
+        };
+        let mut places: Vec<FindingPlace> = numbers
+            .iter()
+            .filter_map(|number| findings[*number].place.clone())
+            .collect();
+        // A page that cannot be read any more keeps its findings, without their lines.
+        if locate(&reader, &record, &mut places).is_ok() {
+            for (number, found) in numbers.into_iter().zip(places) {
+                findings[number].place = Some(found);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn facts_of(
+    site: &SiteTable,
+    wishes: &ProbeWishes,
+    probed: &Probes,
+    accept: &[AcceptedStatus],
+) -> std::io::Result<CheckFacts> {
+    let mut facts = CheckFacts {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        urls: site.rows().len() as u64,
+        hosts: site.hosts().len() as u64,
+        external: wishes.len() as u64,
+        ..CheckFacts::default()
+    };
+    let mut count = |verdict: LinkVerdict, number: u64| {
+        *facts.verdicts.entry(verdict).or_default() += number;
+    };
+    for row in site.rows() {
+        let own = own_verdict(site, &probed.table, accept, row.key)?;
+        count(own.verdict, 1);
+    }
+    for (_, row) in probed.table.rows() {
+        count(row.verdict(), 1);
+    }
+    count(LinkVerdict::Unchecked, probed.unchecked as u64);
+    for row in site.rows() {
+        facts.pages += u64::from(row.is_good() && row.is(RowFlags::HTML));
+        if let Some(reason) = row.skipped {
+            *facts.skipped.entry(reason.about().to_owned()).or_default() += 1;
+        }
+    }
+    Ok(facts)
+}

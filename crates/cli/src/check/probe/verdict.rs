@@ -1,0 +1,152 @@
+//! What an answer says of an external link.
+//!
+//! Owns the way from what a crawl brought to a row of the table that rules ask. The verdict itself is
+//! that of `clewline-check`; this module refuses to have one of its own.
+
+use std::time::SystemTime;
+
+use clewline::Page;
+use clewline_check::ProbeRow;
+use clewline_check::facts::HeadFacts;
+use clewline_check::probe::ProbeHop;
+use clewline_check::settings::AcceptedStatus;
+use clewline_check::verdict::{LinkAnswer, judge_answer};
+use clewline_core::url::CrawlUrl;
+use clewline_html::{MarkupToken, Name, Tokens};
+use clewline_warc::Moment;
+
+use super::ProbeWish;
+use super::settled::{AnsweredProbe, ProbeAnswer, ProbeEnd, ProbedPage};
+
+/// Inline scripts of this size on a page of few words make what it shows.
+const SCRIPTED: usize = 2_000;
+/// A page with more words than this says something without its scripts.
+const FEW_WORDS: u32 = 50;
+/// More ids than this are not kept of a page.
+const MOST_IDS: usize = 200_000;
+/// Fields by which walls for bots are known.
+const FIELDS: [&str; 8] = [
+    "cf-mitigated",
+    "x-amzn-waf-action",
+    "x-vercel-mitigated",
+    "x-datadome",
+    "sg-captcha",
+    "x-sucuri-block",
+    "x-px-block",
+    "crawler-price",
+];
+
+/// The time of day.
+pub(crate) fn now() -> Moment {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Moment::since_1970(since.unwrap_or_default())
+}
+
+/// What is kept of a page for its verdict.
+pub(super) fn read_page(page: &Page) -> ProbedPage {
+    let field = |name: &str| {
+        let value = page.headers.text(name)?;
+        Some((name.into(), value.into()))
+    };
+    let fields = FIELDS.iter().filter_map(|name| field(name)).collect();
+    let mut read = ProbedPage {
+        head: HeadFacts { fields },
+        ..ProbedPage::default()
+    };
+    if (200..300).contains(&page.status()) {
+        read_body(&page.text(), &mut read);
+    }
+    read
+}
+
+fn read_body(html: &str, read: &mut ProbedPage) {
+    let mut script = 0;
+    let mut ids = Vec::new();
+    let mut tokens = Tokens::new(html);
+    while let Some(token) = tokens.next() {
+        match token {
+            MarkupToken::Text(text) => {
+                read.words += text.split_whitespace().count() as u32;
+            }
+            MarkupToken::Raw(Name::SCRIPT, text) => script += text.len(),
+            MarkupToken::Start(name, attributes) if ids.len() < MOST_IDS => {
+                let anchor = (name == Name::A)
+                    .then(|| attributes.value("name"))
+                    .flatten();
+                for id in attributes.value("id").into_iter().chain(anchor) {
+                    ids.push(clewline_check::facts::fragment_hash(&id));
+                }
+            }
+            _ => {}
+        }
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    read.is_scripted = script > SCRIPTED && read.words < FEW_WORDS;
+    read.ids = Some(ids.into());
+}
+
+/// The row of an answer; none if there is no answer.
+pub(super) fn row(
+    url: &CrawlUrl,
+    answer: &ProbeAnswer,
+    wish: &ProbeWish,
+    accept: &[AcceptedStatus],
+) -> Option<ProbeRow> {
+    let hops: Vec<ProbeHop> = answer
+        .hops
+        .iter()
+        .map(|(status, to)| ProbeHop {
+            status: *status,
+            to: to.clone(),
+        })
+        .collect();
+    let mut asked = LinkAnswer::default();
+    match &answer.end {
+        ProbeEnd::Unasked => None,
+        ProbeEnd::Failed(class, words) => {
+            asked.failure = Some(*class);
+            asked.words = words;
+            Some(ProbeRow::new(judge_answer(&asked, accept), None, hops))
+        }
+        ProbeEnd::Skipped(reason, words) => {
+            asked.skip = Some(*reason);
+            asked.words = words;
+            let mut row = ProbeRow::for_unasked(judge_answer(&asked, accept), *reason);
+            row.hops = hops;
+            Some(row)
+        }
+        ProbeEnd::Answered(answered) => Some(answered_row(url, answered, hops, wish, accept)),
+    }
+}
+
+fn answered_row(
+    url: &CrawlUrl,
+    answered: &AnsweredProbe,
+    hops: Vec<ProbeHop>,
+    wish: &ProbeWish,
+    accept: &[AcceptedStatus],
+) -> ProbeRow {
+    let record = &answered.record;
+    let mut asked = LinkAnswer::from_record(record);
+    // A type that is not read is no reason not to believe its status.
+    asked.skip = None;
+    let page = answered.page.as_ref();
+    if let Some(page) = page {
+        asked = asked.with_head(&page.head);
+    }
+    let mut row = ProbeRow::new(judge_answer(&asked, accept), record.status, hops);
+    let Some(page) = page else {
+        return row;
+    };
+    let end = row.end().unwrap_or(url).clone();
+    let title = record.title.as_deref().unwrap_or_default();
+    row.note_page(&end, title, page.words);
+    row.is_scripted = page.is_scripted;
+    // What was cut off may hold the id.
+    if let Some(ids) = page.ids.as_deref().filter(|_| !record.truncated) {
+        let wanted: Vec<u64> = wish.ids.iter().copied().collect();
+        row.note_ids(&wanted, ids);
+    }
+    row
+}
