@@ -97,7 +97,7 @@ impl DocumentDraft {
                 self.html.language = language.map(|it| cut(it.trim(), 100).into());
             }
             Name::BASE if element.namespace == Namespace::Html && self.base.is_none() => {
-                self.base = element.value(Name::HREF).map(|href| href.into());
+                self.base = element.value(Name::HREF).map(Into::into);
             }
             Name::LINK => self.link(element),
             Name::META => self.meta(element),

@@ -112,9 +112,8 @@ fn unreadable(path: &Path, at: u64) -> io::Error {
 }
 
 fn frame_of(frame: [u8; FRAME]) -> (usize, u32) {
-    let [a, b, c, d, e, f, g, h] = frame;
-    let length = u32::from_le_bytes([a, b, c, d]) as usize;
-    (length, u32::from_le_bytes([e, f, g, h]))
+    let frame = u64::from_le_bytes(frame);
+    (frame as u32 as usize, (frame >> 32) as u32)
 }
 
 fn check_sum(row: &[u8]) -> u32 {

@@ -100,8 +100,7 @@ impl<'a> Sink<'_, 'a, '_> {
             Name::FRAME => self.plain(Name::SRC, LinkKind::Frame, Mixed::Active),
             Name::SCRIPT => self.plain(Name::SRC, LinkKind::Script, Mixed::Active),
             Name::OBJECT => self.plain(Name::DATA, LinkKind::Media, Mixed::Active),
-            Name::EMBED => self.plain(Name::SRC, LinkKind::Media, Mixed::Active),
-            Name::TRACK => self.plain(Name::SRC, LinkKind::Media, Mixed::Active),
+            Name::EMBED | Name::TRACK => self.plain(Name::SRC, LinkKind::Media, Mixed::Active),
             Name::AUDIO => self.plain(Name::SRC, LinkKind::Media, Mixed::Passive),
             Name::VIDEO => {
                 self.plain(Name::SRC, LinkKind::Media, Mixed::Passive);

@@ -211,7 +211,7 @@ pub struct HtmlFacts {
     /// The canonical URLs that it names.
     pub canonicals: Vec<CanonicalFact>,
     /// Its translations: `hreflang` and the URL, or the reference as written where it is none.
-    pub translations: Vec<(Box<str>, Result<CrawlUrl, Box<str>>)>,
+    pub translations: Vec<(Box<str>, NamedUrl)>,
     /// The encoding that it declares in its first 1,024 bytes.
     pub charset: Option<Box<str>>,
     /// Hashes of its ids and of the names of its anchors, sorted: see [`fragment_hash`].
@@ -232,11 +232,14 @@ pub struct HtmlFacts {
     pub marks: Vec<PageMark>,
 }
 
+/// A URL that a page names, or the reference as written where it is none.
+pub type NamedUrl = Result<CrawlUrl, Box<str>>;
+
 /// A canonical URL that a page names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CanonicalFact {
     /// The URL, or the reference as written where it is none.
-    pub url: Result<CrawlUrl, Box<str>>,
+    pub url: NamedUrl,
     /// Where it stands.
     pub place: CanonicalPlace,
     /// The byte of its element; 0 for one of the head of the response.

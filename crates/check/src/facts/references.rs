@@ -122,7 +122,7 @@ impl<'a> ReferenceDraft<'a> {
             let raw = trim(&written.raw);
             let (target, is_http) = resolver.target(raw, written.against, &mut room);
             if !written.ignored {
-                marks.extend(resolver.marks(written, raw, &target, is_http, &room));
+                marks.extend(resolver.marks(written, &target, is_http.then_some(room.as_str())));
             }
             let Some(kind) = written.kind else { continue };
             let fragment = raw.split_once('#').and_then(|(_, raw)| fragment(raw));
@@ -303,15 +303,14 @@ impl<'p> Resolver<'p> {
         Ok(url.moved(room))
     }
 
-    /// What is wrong with a reference by itself.
+    /// What is wrong with a reference by itself. `over_http` is its URL where that is no https.
     fn marks(
         &self,
         written: &WrittenReference<'_>,
-        raw: &str,
         target: &ReferenceTarget,
-        is_http: bool,
-        room: &str,
+        over_http: Option<&str>,
     ) -> Vec<PageMark> {
+        let raw = trim(&written.raw);
         let mut marks = Vec::new();
         let mut mark = |rule, subject: &str| {
             marks.push(PageMark {
@@ -331,12 +330,14 @@ impl<'p> Resolver<'p> {
         if is_fetched && !is_of_sheet && is_misspelt(raw) {
             mark("links/malformed", raw);
         }
-        if is_http && self.page.scheme() == Scheme::Https {
+        if let Some(url) = over_http
+            && self.page.scheme() == Scheme::Https
+        {
             match written.mixed {
                 Mixed::Fine => {}
-                Mixed::Active => mark("mixed/active", room),
-                Mixed::Passive => mark("mixed/passive", room),
-                Mixed::Form => mark("mixed/form", room),
+                Mixed::Active => mark("mixed/active", url),
+                Mixed::Passive => mark("mixed/passive", url),
+                Mixed::Form => mark("mixed/form", url),
             }
         }
         marks

@@ -302,7 +302,9 @@ fn encode_html(html: &HtmlFacts, out: &mut Vec<u8>) {
     push_optional(html.charset.as_deref(), out);
     for texts in [&html.titles, &html.descriptions] {
         push_varint(texts.len() as u64, out);
-        texts.iter().for_each(|text| push_text(text, out));
+        for text in texts {
+            push_text(text, out);
+        }
     }
     push_varint(html.h1.0.into(), out);
     push_text(&html.h1.1, out);
@@ -382,6 +384,10 @@ fn push_optional(text: Option<&str>, out: &mut Vec<u8>) {
     }
 }
 
+#[expect(
+    clippy::option_option,
+    reason = "the outer says whether the bytes can be read"
+)]
 fn optional(cursor: &mut Cursor<'_>) -> Option<Option<Box<str>>> {
     match cursor.byte()? {
         0 => Some(None),

@@ -99,7 +99,7 @@ fn viewport(element: &Element<'_, '_>, marks: &mut Marks) {
             "maximum-scale" => {
                 maximum = leading_number(&value)
                     .filter(|scale| *scale >= 0.0)
-                    .or(maximum)
+                    .or(maximum);
             }
             _ => {}
         }

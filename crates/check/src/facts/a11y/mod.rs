@@ -84,6 +84,10 @@ pub(super) mod known {
 
 /// An open element.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one thing that an element is or has"
+)]
 struct Open {
     name: Name,
     byte: u32,
@@ -161,7 +165,7 @@ impl AccessibilityDraft {
             self.judge(element, &mut open);
         }
         if is_void(element.name) || is_foreign && element.is_self_closing {
-            self.closed(open);
+            self.closed(&open);
         } else {
             self.open.push(open);
         }
@@ -240,13 +244,13 @@ impl AccessibilityDraft {
         while self.open.len() > place
             && let Some(open) = self.open.pop()
         {
-            self.closed(open);
+            self.closed(&open);
         }
     }
 
-    fn closed(&mut self, open: Open) {
-        self.names.closed(&open);
-        self.structure.closed(&open, &mut self.marks);
+    fn closed(&mut self, open: &Open) {
+        self.names.closed(open);
+        structure::closed(open, &mut self.marks);
         if let Some(parent) = self.open.last_mut() {
             parent.has_words |= open.has_words && !open.is_hidden;
             parent.has_any_words |= open.has_any_words;

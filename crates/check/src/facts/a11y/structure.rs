@@ -23,6 +23,10 @@ pub(super) struct TableCells {
 }
 
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one thing that a page has or lacks"
+)]
 pub(super) struct StructureDraft {
     pub(super) has_title: bool,
     has_main: bool,
@@ -50,9 +54,8 @@ pub(super) fn heading_level(element: &Element<'_, '_>, open: &Open) -> Option<u3
     let level = level.and_then(|level| level.trim().parse::<u32>().ok());
     let level = level.filter(|level| *level > 0);
     match open.role {
-        Some("heading") if by_name > 0 => Some(level.unwrap_or(by_name)),
+        Some("heading") | None if by_name > 0 => Some(level.unwrap_or(by_name)),
         Some("heading") => Some(level.unwrap_or(2)),
-        None if by_name > 0 => Some(level.unwrap_or(by_name)),
         _ => None,
     }
 }
@@ -96,20 +99,6 @@ impl StructureDraft {
         self.level = level;
     }
 
-    /// An element is complete.
-    pub(super) fn closed(&mut self, open: &Open, marks: &mut Marks) {
-        if open.is_bad_list && !open.is_hidden {
-            marks.push("a11y/list", open.byte, "");
-        }
-        let Some(table) = &open.table else { return };
-        let mut headers = table.headers.iter();
-        let astray =
-            headers.find(|(header, own, _)| Some(*header) == *own || !table.ids.contains(header));
-        if astray.is_some() {
-            marks.push("a11y/td-headers-attr", open.byte, "");
-        }
-    }
-
     /// What is asked of the page as a whole.
     pub(super) fn finish(&self, marks: &mut Marks) {
         if !self.has_language {
@@ -145,6 +134,20 @@ pub(super) fn child(parent: Option<&mut Open>, open: &Open, element: &Element<'_
 /// Words that stand in a list beside its items.
 pub(super) fn text(open: &mut Open) {
     open.is_bad_list |= is_list(open);
+}
+
+/// An element is complete.
+pub(super) fn closed(open: &Open, marks: &mut Marks) {
+    if open.is_bad_list && !open.is_hidden {
+        marks.push("a11y/list", open.byte, "");
+    }
+    let Some(table) = &open.table else { return };
+    let mut headers = table.headers.iter();
+    let astray =
+        headers.find(|(header, own, _)| Some(*header) == *own || !table.ids.contains(header));
+    if astray.is_some() {
+        marks.push("a11y/td-headers-attr", open.byte, "");
+    }
 }
 
 /// A list whose children must be items.
