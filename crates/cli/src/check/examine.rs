@@ -25,7 +25,6 @@ use super::watch::CheckWatch;
 
 /// What a job was found to be.
 pub(crate) struct ExaminedSite {
-    pub(crate) job: Job,
     pub(crate) site: SiteTable,
     pub(crate) findings: Vec<Finding>,
     pub(crate) facts: CheckFacts,
@@ -72,7 +71,6 @@ pub(crate) fn examine(
     facts.remarks.clone_from(&plan.remarks);
     facts.remarks.extend(gathered.damage);
     Ok(ExaminedSite {
-        job,
         site,
         findings,
         facts,

@@ -122,6 +122,11 @@ impl ServedFiles {
     }
 }
 
+/// Whether a crawl is one of files that this process serves.
+pub(crate) fn are_served(config: &Config) -> bool {
+    config.roots.iter().any(|root| root.url.host() == HOST)
+}
+
 /// The file of a URL of such a site, below its folder.
 pub(crate) fn file_of(folder: &Path, target: &str) -> Option<PathBuf> {
     let path = below(folder, target)?;
