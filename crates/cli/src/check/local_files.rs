@@ -247,7 +247,7 @@ fn project_of(files: &BTreeSet<PathBuf>) -> Option<PathBuf> {
     let mut common = files.first()?.parent()?.to_owned();
     for file in files {
         while !file.starts_with(&common) {
-            common = common.parent()?.to_owned();
+            common.pop();
         }
     }
     let repository = common
