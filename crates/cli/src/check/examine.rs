@@ -25,7 +25,6 @@ use super::watch::CheckWatch;
 
 /// What a job was found to be.
 pub(crate) struct ExaminedSite {
-    pub(crate) job: Job,
     pub(crate) site: SiteTable,
     pub(crate) findings: Vec<Finding>,
     pub(crate) facts: CheckFacts,
@@ -49,12 +48,12 @@ pub(crate) fn examine(
     let gathered = gather(&job, &options, &mut |_| {})?;
     let site = gathered.site;
     let (wishes, stand_ins) = wishes_of(&site, plan).context("the facts cannot be read")?;
-    let mut probed = probe::probe(&wishes, config, probes, watch)?;
+    let mut asked = probe::probe(&wishes, config, probes, watch)?;
     for (url, other) in stand_ins {
-        let known = probed.table.row(&other).cloned();
+        let known = asked.table.row(&other).cloned();
         let own = || own_row(&site, &other, plan);
         if let Some(row) = known.map_or_else(own, |row| Ok(Some(row)))? {
-            probed.table.insert(url, row);
+            asked.table.insert(url, row);
         }
     }
     let options = JudgeOptions {
@@ -62,17 +61,16 @@ pub(crate) fn examine(
         accept: plan.settings.accept.clone(),
     };
     let mut findings =
-        rules::judge(&site, &probed.table, &options).context("the facts cannot be read")?;
+        rules::judge(&site, &asked.table, &options).context("the facts cannot be read")?;
     findings
         .retain(|finding| plan.wants(finding.rule) && plan.severities.of(finding.rule).is_some());
     place(&job, &site, &mut findings)?;
-    let mut facts = facts_of(&site, &wishes, &probed, &plan.settings.accept)
+    let mut facts = facts_of(&site, &wishes, &asked, &plan.settings.accept)
         .context("the facts cannot be read")?;
     facts.min_pages = plan.settings.min_pages.unwrap_or(1);
     facts.remarks.clone_from(&plan.remarks);
     facts.remarks.extend(gathered.damage);
     Ok(ExaminedSite {
-        job,
         site,
         findings,
         facts,

@@ -63,7 +63,7 @@ pub(crate) fn told(
     let mut verdicts: BTreeMap<LinkVerdict, u64> = BTreeMap::new();
     for (url, _) in wishes.values() {
         let row = probed.table.row(url);
-        let verdict = row.map_or(LinkVerdict::Unchecked, |row| row.verdict());
+        let verdict = row.map_or(LinkVerdict::Unchecked, clewline_check::ProbeRow::verdict);
         *verdicts.entry(verdict).or_default() += 1;
         let id = match verdict {
             LinkVerdict::Broken => "links/broken-external",
@@ -72,7 +72,7 @@ pub(crate) fn told(
             LinkVerdict::Ok | LinkVerdict::Moved | LinkVerdict::Unchecked => continue,
         };
         let rule = rules::find(id)?;
-        let evidence = row.map_or_else(String::new, |row| row.evidence());
+        let evidence = row.map_or_else(String::new, clewline_check::ProbeRow::evidence);
         findings.push(Finding::new(rule, url.clone(), evidence).with_target(url.as_str()));
     }
     let facts = CheckFacts {

@@ -122,6 +122,11 @@ impl ServedFiles {
     }
 }
 
+/// Whether a crawl is one of files that this process serves.
+pub(crate) fn are_served(config: &Config) -> bool {
+    config.roots.iter().any(|root| root.url.host() == HOST)
+}
+
 /// The file of a URL of such a site, below its folder.
 pub(crate) fn file_of(folder: &Path, target: &str) -> Option<PathBuf> {
     let path = below(folder, target)?;
@@ -242,7 +247,7 @@ fn project_of(files: &BTreeSet<PathBuf>) -> Option<PathBuf> {
     let mut common = files.first()?.parent()?.to_owned();
     for file in files {
         while !file.starts_with(&common) {
-            common = common.parent()?.to_owned();
+            common.pop();
         }
     }
     let repository = common

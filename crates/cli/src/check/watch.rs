@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use clewline::{Control, Crawl, CrawlError, Event, Page, Summary};
 use clewline_job::config::Config;
 
+use super::local_files;
 use crate::event_printer::EventPrinter;
 use crate::progress::{LatestSnapshot, ProgressDisplay, Voice};
 use crate::resolve::{CommandOptions, Talk};
@@ -124,7 +125,7 @@ impl CheckWatch {
     fn observed(&self, config: Config, mut also: impl FnMut(&Event<'_>) + Send + 'static) -> Crawl {
         let (board, voice) = (self.board.clone(), self.progress.voice());
         let mut printer = EventPrinter::new(board, voice, self.options.talk, &config);
-        let tells_notes = !config.scope.foreign_roots;
+        let tells_notes = !config.scope.foreign_roots && !local_files::are_served(&config);
         Crawl::from_config(config).observe(move |event| {
             also(&event);
             // What thousands of foreign hosts do to their links is no news for the owner of this site.

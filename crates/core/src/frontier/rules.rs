@@ -106,6 +106,10 @@ pub(super) struct Grouping {
 }
 
 /// Everything a frontier is configured with.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the configuration"
+)]
 #[derive(Debug, Clone)]
 pub struct Rules {
     /// What belongs to the crawl.

@@ -35,7 +35,7 @@ const LARGEST_PAGE: u64 = 512 * 1024;
 /// Media types of which the body is read.
 const PAGES: [&str; 2] = ["text/html", "application/xhtml+xml"];
 /// Tries of each of the two crawls, with the host's pause between.
-const TRIES: u32 = 2;
+const TRIES: u32 = 4;
 /// Wait between the tries for a robots.txt that cannot be read. A check is not the place to wait for
 /// minutes; a host that cannot say what it allows is not asked.
 const ROBOTS_WAIT: Duration = Duration::from_secs(5);

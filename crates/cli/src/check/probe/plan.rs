@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use clewline_core::politeness::Politeness;
+use clewline_core::politeness::{Politeness, Rate};
 use clewline_core::url::CrawlUrl;
 use clewline_job::config::PolitenessConfig;
 use clewline_job::report::figures;
@@ -98,7 +98,7 @@ fn gap(pace: &PolitenessConfig) -> Duration {
     }
     let rate = pace.rate.filter(|rate| *rate > 0.0).or_else(|| {
         let politeness = Politeness::for_speed(pace.speed.unwrap_or_default());
-        politeness.host.first_rate.map(|rate| rate.number())
+        politeness.host.first_rate.map(Rate::number)
     });
     rate.map_or(Duration::ZERO, |rate| Duration::from_secs_f64(rate.recip()))
 }
