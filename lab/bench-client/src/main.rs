@@ -155,6 +155,7 @@ async fn fetch(course: &Course, url: &CrawlUrl, host: usize) -> Result<(), Fetch
         first_byte: None,
         spaced: false,
         condition: None,
+        streams: 1,
     };
     let mut response = course.fetcher.fetch(request).await?;
     let mut body = Vec::new();

@@ -51,7 +51,7 @@ fn nothing_said_is_the_default() {
 #[test]
 fn scope_and_budgets_arrive() {
     let config = config(
-        "a.com --lenient --include x --include y --exclude z -d 3 -p --no-lazy-images --accept-types text/*,a/b \
+        "a.com --lenient --include x --include y --exclude z -d 3 -p --no-lazy-images --script-links --accept-types text/*,a/b \
          --drop-params utm_*,sid --no-sitemaps --follow-nofollow --ignore-robots --no-trap-detection -n 10 \
          --max-pages-per-host 5 --max-bytes 1G --max-time 1h --max-links 7 --max-url 1k \
          --max-repeats 2 --max-host-failures 9",
@@ -68,6 +68,7 @@ fn scope_and_budgets_arrive() {
         sitemaps: false,
         robots: false,
         traps: false,
+        foreign_roots: false,
     };
     assert_eq!(config.scope, scope);
     let limits = Limits {
@@ -83,7 +84,7 @@ fn scope_and_budgets_arrive() {
     };
     assert_eq!(config.limits, limits);
     assert_eq!(config.extract.max_links, 7);
-    assert!(!config.extract.lazy_images);
+    assert!(!config.extract.lazy_images && config.extract.script_links);
 }
 
 #[test]

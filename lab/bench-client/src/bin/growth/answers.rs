@@ -168,6 +168,7 @@ impl Answers {
                 first_byte: Some(FIRST_BYTE),
                 ..Timings::default()
             },
+            protocols: &[],
             body: Box::new(Text {
                 rest,
                 tally: BodyTally::default(),
