@@ -143,7 +143,7 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Result<ExitStatus, Failure> {
 impl DiffPlan {
     fn new(arguments: &DiffArguments) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
-        let mut all = |flag: &'static str, texts: &[String]| Flagged {
+        let all = |flag: &'static str, texts: &[String]| Flagged {
             texts: texts.to_vec(),
             flag,
         };

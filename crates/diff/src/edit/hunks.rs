@@ -61,19 +61,26 @@ pub(crate) fn page_hunks(old: &PageTokens, new: &PageTokens, known: &KnownUrls) 
     hunks
 }
 
-/// Whether nothing but a few words of the same block, or elements without words, is between.
+/// Whether nothing but a few words of the same block, or elements of the same part of the page
+/// without words, is between.
 fn is_one_edit(before: &RawHunk, next: &RawHunk, new: &[PageToken]) -> bool {
     let between = &new[before.after.end..next.after.start];
     let Some(first) = between.first() else {
         return true;
     };
     // What the head says is said piece by piece.
-    let is_bare = |it: &PageToken| it.kind == TokenKind::Element && it.region.landmark != "head";
-    if between.len() <= MOST_BARE && between.iter().all(is_bare) {
+    let landmark = first.region.landmark;
+    let behind = before.after.end.checked_sub(1).map(|last| &new[last]);
+    let is_same_part = landmark != "head"
+        && behind.is_none_or(|it| it.region.landmark == landmark)
+        && new
+            .get(next.after.start)
+            .is_none_or(|it| it.region.landmark == landmark);
+    let is_bare = |it: &PageToken| it.kind == TokenKind::Element && it.region.landmark == landmark;
+    if is_same_part && between.len() <= MOST_BARE && between.iter().all(is_bare) {
         return true;
     }
-    let goes_on = before.after.end > 0 && new[before.after.end - 1].block == first.block;
-    goes_on
+    behind.is_some_and(|it| it.block == first.block)
         && between.len() <= MOST_BETWEEN
         && between.iter().all(|token| token.block == first.block)
 }
