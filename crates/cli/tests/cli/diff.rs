@@ -69,7 +69,7 @@ impl Town {
 
     fn crawl(&self, folder: &str, more: &[&str]) {
         let url = self.web.url(HOST, "/");
-        let mut line = vec!["-q", &url, "-o", folder, "--retries", "0"];
+        let mut line = vec!["-q", &url, "-o", folder, "--tries", "1"];
         line.extend(more);
         let ran = self.place.run(&line);
         assert_eq!(ran.code, 0, "{}", ran.talk);

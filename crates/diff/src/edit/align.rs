@@ -10,6 +10,9 @@ use imara_diff::{Algorithm, Diff, InternedInput, Interner};
 
 use crate::page::{PageToken, PageTokens, TokenKind, is_volatile_link, is_volatile_word};
 
+/// Equal numbers between two runs that are there by chance.
+const MOST_BY_CHANCE: usize = 4;
+
 /// What is replaced by what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RawHunk {
@@ -19,7 +22,7 @@ pub(super) struct RawHunk {
 
 /// The runs that differ, in order.
 pub(super) fn raw_hunks(old: &PageTokens, new: &PageTokens) -> Vec<RawHunk> {
-    let found = aligned(old, new);
+    let found = joined(aligned(old, new), new);
     let mut hunks: Vec<RawHunk> = Vec::with_capacity(found.len());
     for (number, hunk) in found.iter().enumerate() {
         let mut raw = hunk.clone();
@@ -29,6 +32,29 @@ pub(super) fn raw_hunks(old: &PageTokens, new: &PageTokens) -> Vec<RawHunk> {
         let end = (old.tokens.len(), new.tokens.len());
         let ahead = next.map_or(end, |next| (next.before.start, next.after.start));
         slide(&mut raw, (&old.tokens, &new.tokens), behind, ahead);
+        hunks.push(raw);
+    }
+    hunks
+}
+
+/// Numbers that happen to face each other (12:19:40 and 19:40:05) are no sign that nothing happened
+/// between: runs beside them are one.
+fn joined(found: Vec<RawHunk>, new: &PageTokens) -> Vec<RawHunk> {
+    let mut hunks: Vec<RawHunk> = Vec::with_capacity(found.len());
+    for raw in found {
+        if let Some(last) = hunks.last_mut() {
+            let between = &new.tokens[last.after.end..raw.after.start];
+            let is_chance = |it: &PageToken| {
+                it.kind == TokenKind::Word
+                    && it.block == between[0].block
+                    && is_volatile_word(new.word(it))
+            };
+            if (1..=MOST_BY_CHANCE).contains(&between.len()) && between.iter().all(is_chance) {
+                last.before.end = raw.before.end;
+                last.after.end = raw.after.end;
+                continue;
+            }
+        }
         hunks.push(raw);
     }
     hunks
@@ -98,15 +124,24 @@ fn without_volatile_ends(raw: RawHunk, old: &PageTokens, new: &PageTokens) -> Ve
     let head = (0..rest)
         .take_while(|it| is_pair(before.start + it, after.start + it))
         .count();
+    let middle = (
+        before.start + head..before.end - tail,
+        after.start + head..after.end - tail,
+    );
+    // A time that got longer is no edit beside a time.
+    let is_number = |page: &PageTokens, range: &Range<usize>| {
+        let mut tokens = page.tokens[range.clone()].iter();
+        tokens.all(|it| it.kind == TokenKind::Word && is_volatile_word(page.word(it)))
+    };
+    if is_number(old, &middle.0) && is_number(new, &middle.1) {
+        return vec![raw];
+    }
     let cuts = [
         (
             before.start..before.start + head,
             after.start..after.start + head,
         ),
-        (
-            before.start + head..before.end - tail,
-            after.start + head..after.end - tail,
-        ),
+        middle,
         (before.end - tail..before.end, after.end - tail..after.end),
     ];
     let parts = cuts

@@ -45,14 +45,20 @@ pub(crate) struct KnownUrls {
 /// The hunks of a page, in its order.
 pub(crate) fn page_hunks(old: &PageTokens, new: &PageTokens, known: &KnownUrls) -> Vec<PageHunk> {
     let raw = raw_hunks(old, new);
-    let mut hunks = Vec::with_capacity(raw.len().min(MOST_HUNKS));
+    let mut hunks: Vec<PageHunk> = Vec::with_capacity(raw.len().min(MOST_HUNKS));
     let mut edit = 0;
     for (number, hunk) in raw.iter().take(MOST_HUNKS).enumerate() {
-        if number > 0 && !is_one_edit(&raw[number - 1], hunk, &new.tokens) {
+        let mut found = HunkSides { old, new, hunk }.page_hunk(known);
+        let joint = match number.checked_sub(1) {
+            Some(last) => joint(&raw[last], hunk, (&old.tokens, &new.tokens)),
+            None => Joint::Block,
+        };
+        // What looks volatile is no bridge between two edits.
+        let is_bridge = found.is_volatile || hunks.last().is_some_and(|last| last.is_volatile);
+        if joint == Joint::None || (joint == Joint::Bare && is_bridge) {
             edit += 1;
         }
-        let sides = HunkSides { old, new, hunk };
-        let found = sides.page_hunk(edit, known);
+        found.edit = edit;
         // A search that is bounded may take for changed what is not.
         if found.before != found.after {
             hunks.push(found);
@@ -61,21 +67,47 @@ pub(crate) fn page_hunks(old: &PageTokens, new: &PageTokens, known: &KnownUrls) 
     hunks
 }
 
-/// Whether nothing but a few words of the same block, or elements without words, is between.
-fn is_one_edit(before: &RawHunk, next: &RawHunk, new: &[PageToken]) -> bool {
+/// What is between two hunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Joint {
+    /// Something that parts them.
+    None,
+    /// Elements of the same part of the page, without words.
+    Bare,
+    /// Nothing, or a few words of one block in which both are.
+    Block,
+}
+
+fn joint(before: &RawHunk, next: &RawHunk, (old, new): (&[PageToken], &[PageToken])) -> Joint {
     let between = &new[before.after.end..next.after.start];
     let Some(first) = between.first() else {
-        return true;
+        return Joint::Block;
     };
-    // What the head says is said piece by piece.
-    let is_bare = |it: &PageToken| it.kind == TokenKind::Element && it.region.landmark != "head";
-    if between.len() <= MOST_BARE && between.iter().all(is_bare) {
-        return true;
-    }
-    let goes_on = before.after.end > 0 && new[before.after.end - 1].block == first.block;
-    goes_on
+    let behind = before.after.end.checked_sub(1).map(|last| &new[last]);
+    let goes_on = |tokens: &[PageToken], range: &Range<usize>| {
+        let last = range.start.checked_sub(1).map(|last| tokens[last].block);
+        range.is_empty() || last == Some(tokens[range.start].block)
+    };
+    if behind.is_some_and(|it| it.block == first.block)
         && between.len() <= MOST_BETWEEN
         && between.iter().all(|token| token.block == first.block)
+        && goes_on(new, &next.after)
+        && goes_on(old, &next.before)
+    {
+        return Joint::Block;
+    }
+    // What the head says is said piece by piece.
+    let landmark = first.region.landmark;
+    let is_same_part = landmark != "head"
+        && behind.is_none_or(|it| it.region.landmark == landmark)
+        && new
+            .get(next.after.start)
+            .is_none_or(|it| it.region.landmark == landmark);
+    let is_bare = |it: &PageToken| it.kind == TokenKind::Element && it.region.landmark == landmark;
+    if is_same_part && between.len() <= MOST_BARE && between.iter().all(is_bare) {
+        return Joint::Bare;
+    }
+    Joint::None
 }
 
 /// A hunk with the pages that it is of.
@@ -98,7 +130,7 @@ impl HunkSides<'_> {
         self.removed().iter().chain(self.added())
     }
 
-    fn page_hunk(&self, edit: u32, known: &KnownUrls) -> PageHunk {
+    fn page_hunk(&self, known: &KnownUrls) -> PageHunk {
         let (removed, added) = (self.removed(), self.added());
         let first = added.first().or_else(|| removed.first());
         let first = first.expect("a hunk has a token on one side");
@@ -112,7 +144,7 @@ impl HunkSides<'_> {
             shape: shape_of(removed) ^ shape_of(added).rotate_left(1),
             path: first.path,
             region: first.region.name(),
-            edit,
+            edit: 0,
             layers: self
                 .all()
                 .fold(0, |bits, token| bits | layer_of(token).bit()),

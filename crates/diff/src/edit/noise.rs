@@ -59,17 +59,17 @@ struct PlaceStats {
 }
 
 impl PlaceStats {
-    fn learn(&mut self, hunk: &PageHunk) {
-        if hunk.before == 0 || hunk.after == 0 {
-            return;
-        }
+    /// Learns from what is replaced there on one page.
+    fn learn(&mut self, hunks: &[&PageHunk]) {
         self.replaced += 1;
-        for (block, side) in hunk.blocks.into_iter().zip([1, 2]) {
-            if self.blocks.len() < MOST_BLOCKS || self.blocks.contains_key(&block) {
-                *self.blocks.entry(block).or_default() |= side;
+        for hunk in hunks {
+            for (block, side) in hunk.blocks.into_iter().zip([1, 2]) {
+                if self.blocks.len() < MOST_BLOCKS || self.blocks.contains_key(&block) {
+                    *self.blocks.entry(block).or_default() |= side;
+                }
             }
         }
-        if hunk.is_volatile {
+        if let Some(hunk) = hunks.iter().find(|hunk| hunk.is_volatile) {
             self.volatile += 1;
             let edit = xxh3_64_with_seed(&hunk.before.to_le_bytes(), hunk.after);
             if self.edits.len() < MOST_EDITS || self.edits.contains_key(&edit) {
@@ -120,19 +120,24 @@ impl NoiseLearner {
         self.compared.get(&template).copied().unwrap_or(0)
     }
 
-    /// Learns from the hunks of a page; of a place the first counts.
+    /// Learns from the hunks of a page.
     pub(crate) fn learn(&mut self, template: u32, hunks: &[PageHunk]) {
-        let mut seen = Vec::new();
-        for hunk in hunks {
+        let mut by_place: HashMap<u64, Vec<&PageHunk>> = HashMap::new();
+        for hunk in hunks
+            .iter()
+            .filter(|hunk| hunk.before != 0 && hunk.after != 0)
+        {
             // A page of noise is no reason to remember each of its places.
-            if seen.contains(&hunk.path) || seen.len() >= MOST_EDITS {
-                continue;
+            let is_room = by_place.len() < MOST_EDITS || by_place.contains_key(&hunk.path);
+            if is_room {
+                by_place.entry(hunk.path).or_default().push(hunk);
             }
-            seen.push(hunk.path);
+        }
+        for (path, hunks) in by_place {
             for template in [SITE, template] {
-                let key = (template, hunk.path);
+                let key = (template, path);
                 if self.places.len() < MOST_PLACES || self.places.contains_key(&key) {
-                    self.places.entry(key).or_default().learn(hunk);
+                    self.places.entry(key).or_default().learn(&hunks);
                 }
             }
         }

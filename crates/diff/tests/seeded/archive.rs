@@ -18,14 +18,14 @@ use clewline_warc::{
 };
 
 /// Writes answers to a WARC file.
-pub struct Archive {
+pub(crate) struct Archive {
     file: File,
     encoder: Encoder,
     used: u64,
 }
 
 impl Archive {
-    pub fn create(path: &Path) -> Self {
+    pub(crate) fn create(path: &Path) -> Self {
         let mut archive = Self {
             file: File::create(path).unwrap(),
             encoder: Encoder::new(WarcCompression::default()),
@@ -48,7 +48,7 @@ impl Archive {
     }
 
     /// An answer of any kind: its status line and fields, and its body.
-    pub fn answer(&mut self, url: &str, head: &str, body: &str) {
+    pub(crate) fn answer(&mut self, url: &str, head: &str, body: &str) {
         let head = format!("HTTP/1.1 {head}\r\n\r\n");
         let (id, block) = (self.id(), Block::message(head.as_bytes()));
         let block = block.bytes(body.as_bytes());
@@ -57,7 +57,7 @@ impl Archive {
     }
 
     /// A page that is there.
-    pub fn page(&mut self, url: &str, html: &str) {
+    pub(crate) fn page(&mut self, url: &str, html: &str) {
         self.answer(
             url,
             "200 OK\r\nContent-Type: text/html; charset=utf-8",
@@ -126,7 +126,11 @@ fn read_answer(keys: &Keyer, header: &Header, block: &mut dyn BufRead) -> Option
 }
 
 /// Compares what lies at two paths.
-pub fn compared(old: &Path, new: &Path, options: &DiffOptions) -> Result<Difference, DiffError> {
+pub(crate) fn compared(
+    old: &Path,
+    new: &Path,
+    options: &DiffOptions,
+) -> Result<Difference, DiffError> {
     let (old, new) = (Job::open(old)?, Job::open(new)?);
     compare([&old, &new], &read_answer, options, &mut |_| ())
 }

@@ -124,10 +124,10 @@ fn hostile_pages_cost_themselves_only() {
     let deep = "<div>".repeat(100_000);
     let many = "<p>a b ".repeat(60_000);
     let other = "<p>b a ".repeat(60_000);
-    let mixed: String = (0..80_000)
+    let mixed: String = (0..80_000_u64)
         .map(|it| format!("{} ", it * 7919 % 13))
         .collect();
-    let turned: String = (0..80_000)
+    let turned: String = (0..80_000_u64)
         .map(|it| format!("{} ", it * 104_729 % 11))
         .collect();
     let quoted = "<title>\"><script>x</script>\u{1b}[2J</title><p>a<a href='javascript:x'>b</a>";

@@ -7,13 +7,13 @@ use mutate::Dice;
 
 use crate::archive::Archive;
 
-pub const HOST: &str = "http://site.test";
+pub(crate) const HOST: &str = "http://site.test";
 /// Pages that a list names.
 const LISTED: usize = 20;
 /// Parts of the site, each with a template.
 const SECTIONS: [&str; 3] = ["docs", "blog", "shop"];
 /// Template edits that there are.
-pub const TEMPLATE_EDITS: usize = 12;
+pub(crate) const TEMPLATE_EDITS: usize = 12;
 
 const QUOTES: [&str; 8] = [
     "Measure twice and cut once",
@@ -28,24 +28,24 @@ const QUOTES: [&str; 8] = [
 
 /// A page.
 #[derive(Clone)]
-pub struct SitePage {
-    pub path: String,
-    pub section: usize,
-    pub title: String,
-    pub paragraphs: Vec<String>,
+pub(crate) struct SitePage {
+    pub(crate) path: String,
+    pub(crate) section: usize,
+    pub(crate) title: String,
+    pub(crate) paragraphs: Vec<String>,
 }
 
 /// A site.
 #[derive(Clone)]
-pub struct Site {
-    pub pages: Vec<Option<SitePage>>,
+pub(crate) struct Site {
+    pub(crate) pages: Vec<Option<SitePage>>,
     /// The design, which a relaunch changes.
-    pub is_new: Vec<bool>,
-    pub templates: BTreeSet<usize>,
+    pub(crate) is_new: Vec<bool>,
+    pub(crate) templates: BTreeSet<usize>,
 }
 
 /// Some words that mean nothing.
-pub fn prose(dice: &mut Dice, count: usize) -> String {
+pub(crate) fn prose(dice: &mut Dice, count: usize) -> String {
     const PARTS: [&str; 24] = [
         "ba", "co", "di", "fu", "ga", "he", "ji", "ko", "lu", "ma", "ne", "pi", "ro", "su", "ta",
         "ve", "wi", "xo", "yu", "za", "bre", "cla", "dri", "sto",
@@ -63,7 +63,7 @@ pub fn prose(dice: &mut Dice, count: usize) -> String {
 }
 
 impl Site {
-    pub fn new(count: usize, dice: &mut Dice) -> Self {
+    pub(crate) fn new(count: usize, dice: &mut Dice) -> Self {
         let page = |number: usize, dice: &mut Dice| SitePage {
             path: format!(
                 "/{}/{}-{number}.html",
@@ -86,7 +86,7 @@ impl Site {
     }
 
     /// The site as it is served at some moment, which is the seed of its noise.
-    pub fn write(&self, path: &Path, moment: u64) {
+    pub(crate) fn write(&self, path: &Path, moment: u64) {
         let mut archive = Archive::create(path);
         let mut dice = Dice(moment);
         let mut put = |path: &str, html: String| archive.page(&format!("{HOST}{path}"), &html);
@@ -219,7 +219,7 @@ impl Site {
     }
 
     /// Makes so many edits, each on pages of its own.
-    pub fn edit(&mut self, count: usize, dice: &mut Dice) {
+    pub(crate) fn edit(&mut self, count: usize, dice: &mut Dice) {
         let mut free: Vec<usize> = (0..self.pages.len()).collect();
         for number in (1..free.len()).rev() {
             free.swap(number, dice.below(number + 1));
@@ -269,7 +269,7 @@ impl Site {
 
     /// Gives so many pages a new address and a new design, and edits most of their texts. Answers
     /// the old and new addresses.
-    pub fn relaunch(&mut self, count: usize, dice: &mut Dice) -> Vec<(String, String)> {
+    pub(crate) fn relaunch(&mut self, count: usize, dice: &mut Dice) -> Vec<(String, String)> {
         let mut expected = Vec::new();
         let step = self.pages.len() / count;
         for number in 0..count {
