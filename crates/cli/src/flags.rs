@@ -35,7 +35,6 @@ Usage: clewline [crawl] URL… [OPTIONS]
   clewline status                           how the newest crawl here stands
   clewline why example.com/page             what happened to a URL, and why
   clewline search 'some words'              find pages of the crawl that is here
-  clewline diff old.crawl new.crawl         what changed between two crawls
   clewline inspect example.com/page         fetch one page and show what happens
   clewline demo                             try it without a network
 

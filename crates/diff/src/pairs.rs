@@ -38,7 +38,8 @@ impl Pairs {
                 (None, None) => break,
                 (Some(one), Some(other)) if one.key == other.key => {
                     pairs.both((**one, **other), new.is_whole);
-                    (before.next(), after.next());
+                    before.next();
+                    after.next();
                 }
                 (Some(one), other) if other.is_none_or(|other| one.key < other.key) => {
                     pairs.old_only(**one, new.is_whole);
@@ -62,8 +63,7 @@ impl Pairs {
         use PageState::{Missing, Redirect, Refused, There, Unasked, Unreadable};
         self.count_payload(old, Some(new), is_whole);
         match (old.state, new.state) {
-            (Missing, Missing) => {}
-            (Unasked, Unasked) => {}
+            (Missing, Missing) | (Unasked, Unasked) => {}
             (Unasked, _) | (_, Unasked) => self.counts.unasked += 1,
             (Unreadable, _) | (_, Unreadable) => self.counts.unreadable += 1,
             (_, Missing) => self.gone.push(old),

@@ -104,8 +104,8 @@ fn netlify(moves: &[PageMove], out: &mut dyn Write) -> io::Result<()> {
         let to = plain(&to).replace("/:", "/%3A");
         writeln!(out, "# {}", about(page))?;
         let pairs = query.split('&').filter(|pair| !pair.is_empty());
-        let pairs: String = pairs.map(|pair| format!(" {}", plain(pair))).collect();
-        writeln!(out, "{path}{pairs} {to} 301!")?;
+        let parts: Vec<_> = [path.into()].into_iter().chain(pairs.map(plain)).collect();
+        writeln!(out, "{} {to} 301!", parts.join(" "))?;
     }
     Ok(())
 }

@@ -43,13 +43,12 @@ impl PageState {
         match (record.outcome, record.status) {
             (OutcomeKind::Skipped, _) => Self::Unasked,
             (_, Some(404 | 410)) => Self::Missing,
-            (OutcomeKind::Failed, _) => Self::Unreadable,
-            (OutcomeKind::Redirected, _) => Self::Redirect,
-            (OutcomeKind::Unmodified, _) => Self::There,
-            (OutcomeKind::Fetched, Some(300..400)) => Self::Redirect,
-            (OutcomeKind::Fetched, Some(408 | 425 | 429 | 500..)) => Self::Unreadable,
+            (OutcomeKind::Failed, _) | (OutcomeKind::Fetched, Some(408 | 425 | 429 | 500..)) => {
+                Self::Unreadable
+            }
+            (OutcomeKind::Redirected, _) | (OutcomeKind::Fetched, Some(300..400)) => Self::Redirect,
             (OutcomeKind::Fetched, Some(400..500)) => Self::Refused,
-            (OutcomeKind::Fetched, _) => Self::There,
+            (OutcomeKind::Fetched | OutcomeKind::Unmodified, _) => Self::There,
         }
     }
 

@@ -96,8 +96,8 @@ impl Comparing<'_> {
         let (mut writer, mut places) = (SpoolWriter::new()?, Vec::new());
         let mut counts = self.counts;
         let work = self.work(moved, known)?;
-        let stage = (DiffStage::Pages, &list[..]);
-        self.on_threads(work, stage, task, tell, |((old, new), reason), result| {
+        let staged = (work, DiffStage::Pages, &list[..]);
+        self.on_threads(staged, task, tell, |((old, new), reason), result| {
             match result {
                 WorkResult::Compared(hunks) if hunks.is_empty() => {
                     noise.compared(new.template);

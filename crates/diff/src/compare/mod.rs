@@ -131,8 +131,7 @@ impl Comparing<'_> {
     /// Does work for each of a list, on all cores, and hands over the results in order.
     fn on_threads<T>(
         &self,
-        work: PageWork,
-        (stage, list): (DiffStage, &[T]),
+        (work, stage, list): (PageWork, DiffStage, &[T]),
         task: impl Fn(&T) -> Result<WorkTask, DiffError>,
         tell: &mut dyn FnMut(DiffProgress),
         mut take: impl FnMut(&T, WorkResult) -> Result<(), DiffError>,

@@ -112,7 +112,7 @@ impl Comparing<'_> {
         let mut found = Vec::with_capacity(rows.len());
         let work = self.work(moved, KnownUrls::default())?;
         let task = |row: &SideRow| Ok(WorkTask::Sketch(side, Box::new(self.record(side, row)?)));
-        self.on_threads(work, (DiffStage::Moves, rows), task, tell, |row, result| {
+        self.on_threads((work, DiffStage::Moves, rows), task, tell, |row, result| {
             if let WorkResult::Sketch(sketch) = result {
                 found.push(Candidate {
                     digest: row.digest,

@@ -1,15 +1,18 @@
 //! Two rows of tokens, aligned.
 //!
 //! Owns which runs of tokens differ, and where a run begins that could begin at several tokens. It
-//! refuses to know what a run says. Invariant: time is that of a histogram diff with a bounded
-//! search, whatever the pages are.
+//! refuses to know what a run says. Invariant: what is compared token by token is bounded, so
+//! that the time is, whatever the pages are.
 
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput, Interner};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::page::{PageToken, PageTokens, TokenKind, is_volatile_link, is_volatile_word};
 
+/// Tokens of two pages that are compared one by one: the time may grow with their square.
+const MOST_ALIGNED: usize = 16_384;
 /// Equal numbers between two runs that are there by chance.
 const MOST_BY_CHANCE: usize = 4;
 
@@ -62,21 +65,9 @@ fn joined(found: Vec<RawHunk>, new: &PageTokens) -> Vec<RawHunk> {
 
 /// The runs that differ where tokens that are alike face each other.
 fn aligned(old: &PageTokens, new: &PageTokens) -> Vec<RawHunk> {
-    let mut input = InternedInput {
-        before: Vec::new(),
-        after: Vec::new(),
-        interner: Interner::new(old.tokens.len() + new.tokens.len()),
-    };
-    input.update_before(old.tokens.iter().map(|token| token.likeness));
-    input.update_after(new.tokens.iter().map(|token| token.likeness));
-    let diff = Diff::compute(Algorithm::Histogram, &input);
     let mut found = Vec::new();
     let mut facing = (0, 0);
-    for hunk in diff.hunks() {
-        let raw = RawHunk {
-            before: hunk.before.start as usize..hunk.before.end as usize,
-            after: hunk.after.start as usize..hunk.after.end as usize,
-        };
+    for raw in unlike(&old.tokens, &new.tokens) {
         let alike = (facing.0..raw.before.start).zip(facing.1..raw.after.start);
         found.extend(alike.filter_map(|pair| unequal(pair, old, new)));
         facing = (raw.before.end, raw.after.end);
@@ -85,6 +76,84 @@ fn aligned(old: &PageTokens, new: &PageTokens) -> Vec<RawHunk> {
     let alike = (facing.0..old.tokens.len()).zip(facing.1..new.tokens.len());
     found.extend(alike.filter_map(|pair| unequal(pair, old, new)));
     found
+}
+
+/// The runs of tokens that are not alike. Long pages are compared block by block first, and then
+/// token by token where blocks differ, unless too many do.
+fn unlike(old: &[PageToken], new: &[PageToken]) -> Vec<RawHunk> {
+    if old.len() + new.len() <= MOST_ALIGNED {
+        let likeness = |token: &PageToken| token.likeness;
+        return compared(old.iter().map(likeness), new.iter().map(likeness));
+    }
+    let (before, after) = (Blocks::new(old), Blocks::new(new));
+    let coarse = compared(before.hashes.iter().copied(), after.hashes.iter().copied());
+    let mut found = Vec::new();
+    for hunk in coarse {
+        let raw = RawHunk {
+            before: before.tokens(&hunk.before),
+            after: after.tokens(&hunk.after),
+        };
+        if raw.before.len() + raw.after.len() > MOST_ALIGNED {
+            found.push(raw);
+            continue;
+        }
+        let (from, to) = (raw.before.start, raw.after.start);
+        let fine = unlike(&old[raw.before], &new[raw.after]);
+        found.extend(fine.into_iter().map(|fine| RawHunk {
+            before: from + fine.before.start..from + fine.before.end,
+            after: to + fine.after.start..to + fine.after.end,
+        }));
+    }
+    found
+}
+
+/// The blocks of a page: what each says, and where it begins.
+struct Blocks {
+    hashes: Vec<u64>,
+    /// One more than there are blocks.
+    starts: Vec<usize>,
+}
+
+impl Blocks {
+    fn new(tokens: &[PageToken]) -> Self {
+        let mut blocks = Self {
+            hashes: Vec::new(),
+            starts: vec![0],
+        };
+        for block in tokens.chunk_by(|one, other| one.block == other.block) {
+            let mut hash = Xxh3::new();
+            for token in block {
+                hash.update(&token.likeness.to_le_bytes());
+            }
+            blocks.hashes.push(hash.digest());
+            let end = blocks.starts.last().copied().unwrap_or(0) + block.len();
+            blocks.starts.push(end);
+        }
+        blocks
+    }
+
+    fn tokens(&self, blocks: &Range<usize>) -> Range<usize> {
+        self.starts[blocks.start]..self.starts[blocks.end]
+    }
+}
+
+fn compared(
+    old: impl ExactSizeIterator<Item = u64>,
+    new: impl ExactSizeIterator<Item = u64>,
+) -> Vec<RawHunk> {
+    let mut input = InternedInput {
+        before: Vec::new(),
+        after: Vec::new(),
+        interner: Interner::new(old.len() + new.len()),
+    };
+    input.update_before(old);
+    input.update_after(new);
+    let diff = Diff::compute(Algorithm::Histogram, &input);
+    let hunks = diff.hunks().map(|hunk| RawHunk {
+        before: hunk.before.start as usize..hunk.before.end as usize,
+        after: hunk.after.start as usize..hunk.after.end as usize,
+    });
+    hunks.collect()
 }
 
 /// Tokens that face each other and are alike, if they are not the same.

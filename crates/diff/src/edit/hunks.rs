@@ -287,9 +287,9 @@ fn hash_of(tokens: &[PageToken]) -> u64 {
         return 0;
     }
     let mut hash = Xxh3::new();
-    tokens
-        .iter()
-        .for_each(|token| hash.update(&token.hash.to_le_bytes()));
+    for token in tokens {
+        hash.update(&token.hash.to_le_bytes());
+    }
     hash.digest().max(1)
 }
 

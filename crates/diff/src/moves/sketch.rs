@@ -57,14 +57,14 @@ impl PageSketch {
     fn from_words(text: &str, url: &Url) -> Self {
         let mut sketch = Self::of_path(url);
         let mut least = [u64::MAX; SLOTS];
-        let mut last = [0_u64; SHINGLE];
+        let mut shingle = [0_u64; SHINGLE];
         let mut count = 0;
         for word in words(text) {
-            last.rotate_left(1);
-            last[SHINGLE - 1] = xxh3_64(word.to_lowercase().as_bytes());
+            shingle.rotate_left(1);
+            shingle[SHINGLE - 1] = xxh3_64(word.to_lowercase().as_bytes());
             count += 1;
             if count >= SHINGLE {
-                let hash = last
+                let hash = shingle
                     .iter()
                     .fold(0, |seed, word| xxh3_64_with_seed(&word.to_le_bytes(), seed));
                 let slot = &mut least[(hash % SLOTS as u64) as usize];
@@ -116,7 +116,7 @@ fn title_mark(h1: Option<&str>, title: Option<&str>) -> u64 {
         parts.flat_map(|part| part.split(" - ")).find(is_wordy)
     };
     let found = h1.filter(is_wordy).or_else(|| title.and_then(own));
-    found.map_or(0, |text| mark(text))
+    found.map_or(0, mark)
 }
 
 fn tail_mark(url: &Url) -> u64 {

@@ -27,7 +27,7 @@ pub(crate) struct Archive {
 impl Archive {
     pub(crate) fn create(path: &Path) -> Self {
         let mut archive = Self {
-            file: File::create(path).unwrap(),
+            file: File::create(path).expect("the folder is there"),
             encoder: Encoder::new(WarcCompression::default()),
             used: 0,
         };
@@ -44,7 +44,9 @@ impl Archive {
 
     fn put(&mut self, draft: &RecordDraft<'_>) {
         let effort = Effort::Usual;
-        self.encoder.encode(draft, effort, &mut self.file).unwrap();
+        self.encoder
+            .encode(draft, effort, &mut self.file)
+            .expect("there is room");
     }
 
     /// An answer of any kind: its status line and fields, and its body.
@@ -67,7 +69,7 @@ impl Archive {
 }
 
 fn date() -> Moment {
-    Moment::from_timestamp("2026").unwrap()
+    Moment::from_timestamp("2026").expect("it is a year")
 }
 
 /// Reads an answer as the library does, as far as it matters here.

@@ -130,14 +130,14 @@ impl Site {
     }
 
     fn page(&self, number: usize, page: &SitePage, dice: &mut Dice) -> String {
-        let mut main = format!("<h1>{}</h1>", page.title);
+        let mut main = vec![format!("<h1>{}</h1>", page.title)];
         let views = dice.roll(9_000) + 100;
-        main += &format!("<p class=meta>Seen <b>{views}</b> times</p>");
+        main.push(format!("<p class=meta>Seen <b>{views}</b> times</p>"));
         if page.section == 0 && self.has(5) {
-            main += "<div class=hint>This manual belongs to release nine</div>";
+            main.push("<div class=hint>This manual belongs to release nine</div>".to_owned());
         }
         for text in &page.paragraphs {
-            main += &format!("<p>{text}</p>");
+            main.push(format!("<p>{text}</p>"));
         }
         match page.section {
             1 => {
@@ -146,7 +146,9 @@ impl Site {
                 } else {
                     "https://old.test/share"
                 };
-                main += &format!("<div class=share><a href='{to}'>Share this post</a></div>");
+                main.push(format!(
+                    "<div class=share><a href='{to}'>Share this post</a></div>"
+                ));
             }
             2 => {
                 let note = if self.has(7) {
@@ -154,15 +156,16 @@ impl Site {
                 } else {
                     "Shipping takes three days"
                 };
-                main += &format!("<blockquote>{note}</blockquote>");
+                main.push(format!("<blockquote>{note}</blockquote>"));
             }
             _ => {}
         }
-        main += &format!(
+        main.push(format!(
             "<div class=pager>Before: {} After: {}</div>",
             self.near(number, -1),
             self.near(number, 1)
-        );
+        ));
+        let main = main.concat();
         if self.is_new[number] {
             return format!(
                 "<!doctype html><title>{} – Relaunched</title><div id=header>Brand new look</div>\
@@ -271,9 +274,9 @@ impl Site {
     /// the old and new addresses.
     pub(crate) fn relaunch(&mut self, count: usize, dice: &mut Dice) -> Vec<(String, String)> {
         let mut expected = Vec::new();
-        let step = self.pages.len() / count;
+        let distance = self.pages.len() / count;
         for number in 0..count {
-            let at = number * step;
+            let at = number * distance;
             let page = self.pages[at].as_mut().expect("nothing is gone yet");
             let old = page.path.clone();
             let stem = old
