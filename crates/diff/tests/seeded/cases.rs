@@ -12,7 +12,7 @@ const HTML: &str = "200 OK\r\nContent-Type: text/html";
 type Answer<'a> = (&'a str, &'a str, &'a str);
 
 fn found(old: &[Answer<'_>], new: &[Answer<'_>], options: &DiffOptions) -> Difference {
-    let place = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir().expect("a folder");
     let write = |name: &str, host: &str, answers: &[Answer<'_>]| -> PathBuf {
         let path = place.path().join(name);
         let mut archive = Archive::create(&path);
@@ -28,7 +28,7 @@ fn found(old: &[Answer<'_>], new: &[Answer<'_>], options: &DiffOptions) -> Diffe
     };
     let old = write("old.warc.gz", "http://a.test", old);
     let new = write("new.warc.gz", "http://a.test", new);
-    compared(&old, &new, options).unwrap()
+    compared(&old, &new, options).expect("it is compared")
 }
 
 fn kinds(difference: &Difference) -> Vec<(DiffKind, u64)> {
@@ -124,12 +124,11 @@ fn hostile_pages_cost_themselves_only() {
     let deep = "<div>".repeat(100_000);
     let many = "<p>a b ".repeat(60_000);
     let other = "<p>b a ".repeat(60_000);
-    let mixed: String = (0..80_000_u64)
-        .map(|it| format!("{} ", it * 7919 % 13))
-        .collect();
-    let turned: String = (0..80_000_u64)
-        .map(|it| format!("{} ", it * 104_729 % 11))
-        .collect();
+    let numbers = |factor: u64, limit: u64| -> String {
+        let numbers = (0..80_000_u64).map(|it| (it * factor % limit).to_string());
+        numbers.collect::<Vec<_>>().join(" ")
+    };
+    let (mixed, turned) = (numbers(7919, 13), numbers(104_729, 11));
     let quoted = "<title>\"><script>x</script>\u{1b}[2J</title><p>a<a href='javascript:x'>b</a>";
     let old = [
         ("/deep", HTML, &*deep),

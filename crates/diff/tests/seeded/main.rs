@@ -19,7 +19,7 @@ struct Place(tempfile::TempDir);
 
 impl Place {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self(tempfile::tempdir().expect("a folder"))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -31,7 +31,7 @@ impl Place {
         let (before, after) = (self.path("old.warc.gz"), self.path("new.warc.gz"));
         old.write(&before, 11);
         new.write(&after, 12);
-        compared(&before, &after, &DiffOptions::default()).unwrap()
+        compared(&before, &after, &DiffOptions::default()).expect("it is compared")
     }
 }
 

@@ -12,6 +12,8 @@ pub(crate) const HOST: &str = "http://site.test";
 const LISTED: usize = 20;
 /// Parts of the site, each with a template.
 const SECTIONS: [&str; 3] = ["docs", "blog", "shop"];
+/// One page in so many is nearly another one.
+const VARIANTS: usize = 10;
 /// Template edits that there are.
 pub(crate) const TEMPLATE_EDITS: usize = 12;
 
@@ -74,8 +76,20 @@ impl Site {
             title: prose(dice, 4),
             paragraphs: (0..4).map(|_| prose(dice, 45)).collect(),
         };
+        let mut pages: Vec<Option<SitePage>> = Vec::with_capacity(count);
+        for number in 0..count {
+            let mut made = page(number, dice);
+            // Some pages are a variant of another one: few words differ.
+            if number % VARIANTS == VARIANTS - 1
+                && let Some(Some(other)) = pages.get(number - 3)
+            {
+                made.paragraphs.clone_from(&other.paragraphs);
+                made.paragraphs[1] += &prose(dice, 3);
+            }
+            pages.push(Some(made));
+        }
         Self {
-            pages: (0..count).map(|number| Some(page(number, dice))).collect(),
+            pages,
             is_new: vec![false; count],
             templates: BTreeSet::new(),
         }
@@ -270,13 +284,25 @@ impl Site {
         }
     }
 
-    /// Gives so many pages a new address and a new design, and edits most of their texts. Answers
-    /// the old and new addresses.
+    /// Gives so many pages a new address and a new design, and edits most of their texts; some are
+    /// taken away, and as many are new. Answers the old and new addresses.
     pub(crate) fn relaunch(&mut self, count: usize, dice: &mut Dice) -> Vec<(String, String)> {
         let mut expected = Vec::new();
-        let distance = self.pages.len() / count;
+        // Odd, so that pages and their variants are among them.
+        let distance = (self.pages.len() / count - 1) | 1;
         for number in 0..count {
             let at = number * distance;
+            if at + 1 < self.pages.len() && number % 30 == 7 {
+                // Beside them a page goes, and another one comes to the new part of the site.
+                let title = prose(dice, 4);
+                self.pages[at + 1] = Some(SitePage {
+                    path: format!("/{}/2026/{}/", SECTIONS[at % 3], title.replace(' ', "-")),
+                    section: at % 3,
+                    title,
+                    paragraphs: (0..4).map(|_| prose(dice, 45)).collect(),
+                });
+                self.is_new[at + 1] = true;
+            }
             let page = self.pages[at].as_mut().expect("nothing is gone yet");
             let old = page.path.clone();
             let stem = old

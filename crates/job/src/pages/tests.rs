@@ -279,8 +279,8 @@ fn a_warc_file_opens_as_a_job_without_logs() {
     assert_eq!(seen, expected, "in the order of the archive");
     let archive = Job::open(&place.path().join("archive")).unwrap();
     assert_eq!(archive.source(), JobSource::Warc);
-    let pages = archive.pages(ALL).unwrap().map(Result::unwrap);
-    let seen: Vec<_> = pages.map(|page| summary(&page)).collect();
+    let alike = archive.pages(ALL).unwrap().map(Result::unwrap);
+    let seen: Vec<_> = alike.map(|page| summary(&page)).collect();
     assert_eq!(seen[..2], expected, "a folder of WARC files is read alike");
     let empty = tempfile::tempdir().unwrap();
     assert!(matches!(
