@@ -10,6 +10,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use clewline_job::JobFile;
 use clewline_job::folder::{FORMAT, Marker, check_line, read_marker};
 pub(crate) use clewline_job::folder::{FolderError, Remedy};
 pub(crate) use clewline_job::folder::{MARKER, STATE, TAILS, io_at, take_lock};
@@ -90,7 +91,7 @@ impl JobFolder {
             Some(marker) => return Self::resume(path, config, &marker, lock),
             None => {}
         }
-        Self::begin((path, new_seed()), config, lock, is_new)
+        Self::begin((path, seed_for(config)), config, lock, is_new)
     }
 
     fn begin(
@@ -296,6 +297,14 @@ fn empty(path: &Path) -> Result<(), FolderError> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_at(path, error)),
         _ => Ok(()),
     }
+}
+
+/// The seed of a new job. One that brings an earlier crawl up to date has the keys of that, so that
+/// what was made of its pages can be found again.
+fn seed_for(config: &Config) -> u64 {
+    let earlier = config.output.archive.update_from.as_deref();
+    let earlier = earlier.and_then(|folder| JobFile::read(folder).ok());
+    earlier.map_or_else(new_seed, |job| job.seed)
 }
 
 /// Keys are seeded per job, so that no site can aim at collisions.

@@ -25,7 +25,13 @@ pub(super) fn literals(script: &str, mut found: impl FnMut(&str, usize)) {
     let whole = script.len();
     let script = unescaped(script);
     // After escapes were taken out only an end at the very end still means the same.
-    let end_of = |end: usize| if end == script.len() { whole } else { end.min(whole - 1) };
+    let end_of = |end: usize| {
+        if end == script.len() {
+            whole
+        } else {
+            end.min(whole - 1)
+        }
+    };
     quoted(&script, |text, end| {
         if looks_like_url(text) {
             found(text, end_of(end));
@@ -91,7 +97,9 @@ fn absolute<'a>(script: &'a str, mut found: impl FnMut(&'a str, usize)) {
     for slashes in memmem::find_iter(bytes, b"://") {
         let scheme = SCHEMES.iter().find_map(|scheme| {
             let begin = (slashes + 3).checked_sub(scheme.len())?;
-            bytes[begin..].starts_with(scheme.as_bytes()).then_some(begin)
+            bytes[begin..]
+                .starts_with(scheme.as_bytes())
+                .then_some(begin)
         });
         let Some(begin) = scheme else { continue };
         let before = begin.checked_sub(1).map(|before| bytes[before]);
@@ -117,7 +125,9 @@ const fn is_quote(byte: u8) -> bool {
 }
 
 const fn ends_url(byte: u8) -> bool {
-    byte <= b' ' || is_quote(byte) || matches!(byte, b'<' | b'>' | b')' | b'}' | b']' | b'\\' | b'|')
+    byte <= b' '
+        || is_quote(byte)
+        || matches!(byte, b'<' | b'>' | b')' | b'}' | b']' | b'\\' | b'|')
 }
 
 /// Whether a string is one that people would take for a URL.
@@ -144,8 +154,11 @@ fn looks_like_url(text: &str) -> bool {
 /// `example.com`, `localhost:3000` and the like, with something behind it or not.
 fn has_host(rest: &str) -> bool {
     let host = rest.split(['/', '?', '#', ':']).next().unwrap_or_default();
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._[]".contains(&byte) || byte > 0x7f;
-    host.len() > 1 && host.bytes().all(is_name) && host.bytes().any(|byte| byte.is_ascii_alphanumeric())
+    let is_name =
+        |byte: u8| byte.is_ascii_alphanumeric() || b"-._[]".contains(&byte) || byte > 0x7f;
+    host.len() > 1
+        && host.bytes().all(is_name)
+        && host.bytes().any(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// A segment begins with a letter, a digit or one of the few signs that names begin with.
@@ -190,8 +203,14 @@ mod tests {
         assert!(ENDINGS.is_sorted());
         for (script, expected) in [
             (r#"fetch("/api/items?page=2")"#, &["/api/items?page=2"][..]),
-            ("go('../next.html'); go('./here')", &["../next.html", "./here"]),
-            (r#"{"next":"https:\/\/a.test\/b?x\u0026y"}"#, &["https://a.test/b?x&y"]),
+            (
+                "go('../next.html'); go('./here')",
+                &["../next.html", "./here"],
+            ),
+            (
+                r#"{"next":"https:\/\/a.test\/b?x\u0026y"}"#,
+                &["https://a.test/b?x&y"],
+            ),
             ("// see http://a.test/doc.\nx", &["http://a.test/doc"]),
             ("load(\"//cdn.a.test/x.js\")", &["//cdn.a.test/x.js"]),
             ("open('docs/intro.html#top')", &["docs/intro.html#top"]),

@@ -20,9 +20,7 @@ use thiserror::Error;
 use tokio::time::timeout_at;
 
 use super::answer::{Home, HttpBody};
-use super::connect::{
-    Connector, OpenFailure, Opened, OpenedConnection, ProtocolOffer, Via,
-};
+use super::connect::{Connector, OpenFailure, Opened, OpenedConnection, ProtocolOffer, Via};
 use super::dns::{Dns, QUESTION_SEATS, Unresolved};
 use super::fields::FieldPlan;
 use super::flow::{FirstByte, Flow, MinimumRate};
@@ -35,9 +33,7 @@ use super::pool::{Pool, Route};
 use super::proxy::{ProxyKind, ProxySettings};
 use super::silence::Silence;
 use super::wire::{BufferPool, Wire};
-use super::{
-    Body, BodyTally, FetchFailure, Fetcher, Request, Resolution, Response, Timings, tls,
-};
+use super::{Body, BodyTally, FetchFailure, Fetcher, Request, Resolution, Response, Timings, tls};
 use crate::CrawlError;
 use crate::config::{FetchConfig, Http2Use};
 use crate::exchange::{Recorder, Recording, Secrets};
@@ -367,7 +363,9 @@ impl HttpFetcher {
         deadline: Instant,
     ) -> Result<(Wire, Timings), OpenFailure> {
         // A server may choose only what it was offered.
-        let opened = self.connect(request, route, ProtocolOffer::Http1, deadline).await?;
+        let opened = self
+            .connect(request, route, ProtocolOffer::Http1, deadline)
+            .await?;
         let (OpenedConnection::Http1(wire), timings) = opened else {
             let message = "the server chose a protocol that was not offered";
             return Err(FetchFailure::new(FailureClass::Protocol, message).into());
@@ -419,11 +417,7 @@ impl HttpFetcher {
     }
 
     /// Asks, and waits for the head of the answer.
-    async fn exchange(
-        &self,
-        flow: &mut Flow,
-        request: &Request,
-    ) -> Result<Asked, FetchFailure> {
+    async fn exchange(&self, flow: &mut Flow, request: &Request) -> Result<Asked, FetchFailure> {
         let mut recorder = self.send(flow, request).await?;
         let head = flow.head(&self.head_limits, &mut recorder).await?;
         Ok((head, recorder))
@@ -471,20 +465,21 @@ impl HttpFetcher {
             Ok((head, recorder)) => return self.response(flow, head, recorder, request),
             Err(failure) => failure,
         };
-        let Some(refusal) = refusal.or((failure.class == FailureClass::Protocol)
-            .then_some(StreamRefusal::OtherProtocol))
+        let Some(refusal) = refusal
+            .or((failure.class == FailureClass::Protocol).then_some(StreamRefusal::OtherProtocol))
         else {
             return Err(failure);
         };
         let may_repeat = match refusal {
             StreamRefusal::Calm => return Ok(After::Answered(too_many(flow, request.address))),
-            StreamRefusal::Unprocessed | StreamRefusal::OtherProtocol => {
-                attempt != Attempt::Second
-            }
+            StreamRefusal::Unprocessed | StreamRefusal::OtherProtocol => attempt != Attempt::Second,
             StreamRefusal::Ended => attempt == Attempt::Reused,
             StreamRefusal::Broken => false,
         };
-        if matches!(refusal, StreamRefusal::OtherProtocol | StreamRefusal::Broken) {
+        if matches!(
+            refusal,
+            StreamRefusal::OtherProtocol | StreamRefusal::Broken
+        ) {
             self.learn(request, HostProtocol::Http1)?;
         }
         if may_repeat {
@@ -603,7 +598,10 @@ fn again(flow: Flow, request: &Request, failure: FetchFailure) -> Result<After, 
 
 /// The answer of a server that asks for calm.
 fn too_many(flow: Flow, address: Option<IpAddr>) -> Response {
-    let (protocols, wire) = (flow.wire.http2().map_or(&[][..], Http2Stream::protocols), flow.count);
+    let (protocols, wire) = (
+        flow.wire.http2().map_or(&[][..], Http2Stream::protocols),
+        flow.count,
+    );
     Response {
         status: TOO_MANY_REQUESTS,
         headers: Headers::default(),

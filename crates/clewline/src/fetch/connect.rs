@@ -20,8 +20,8 @@ use tokio_rustls::client::TlsStream;
 use super::http2::{self, Http2Connection};
 use super::pool::{Pool, Route};
 use super::proxy::{Proxy, ProxyKind};
-use super::wire::{Stream, Wire};
 use super::tls::TlsOffers;
+use super::wire::{Stream, Wire};
 use super::{FetchFailure, Timings, tls, tunnel};
 use crate::descriptors::{self, Seats};
 

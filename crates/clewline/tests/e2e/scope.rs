@@ -424,7 +424,10 @@ fn strings_of_scripts_are_asked_for_last_and_miss_nobody() {
         .page("/from-script", Page::html(""))
         .page("/behind", Page::html(""));
     let stranger = Site::new().page("/far.js", far).page("/x", Page::html(""));
-    let web = Web::new().site("a.test", site).site("b.test", stranger).start();
+    let web = Web::new()
+        .site("a.test", site)
+        .site("b.test", stranger)
+        .start();
     let crawled = crawl(&web, &["a.test/"], |config| {
         config.extract.script_links = true;
         config.scope.sitemaps = false;

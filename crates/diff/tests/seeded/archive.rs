@@ -118,6 +118,7 @@ fn read_answer(keys: &Keyer, header: &Header, block: &mut dyn BufRead) -> Option
         lastmod: None,
         digest: Some(format!("{:?}", Digest::sha1(&body))),
         noindex: false,
+        protocol: None,
         fetched_at: String::new(),
         url,
     };

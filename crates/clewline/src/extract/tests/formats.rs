@@ -221,7 +221,8 @@ fn xml_declares_its_encoding() {
 
 #[test]
 fn strings_of_scripts_are_links_if_that_is_wanted() {
-    let page = "<a href=x>x</a><script>go('/a')</script><script type='application/json'>{\"n\":\"/b\"}";
+    let page =
+        "<a href=x>x</a><script>go('/a')</script><script type='application/json'>{\"n\":\"/b\"}";
     for (content_type, body, expected) in [
         (
             "text/html",
@@ -248,7 +249,10 @@ fn strings_of_scripts_are_links_if_that_is_wanted() {
         assert_eq!(shown(&case.extract(body.as_bytes())), expected, "{body}");
         case.script_links = false;
         let without = shown(&case.extract(body.as_bytes()));
-        assert!(!without.iter().any(|link| link.starts_with("script")), "{body}");
+        assert!(
+            !without.iter().any(|link| link.starts_with("script")),
+            "{body}"
+        );
     }
 }
 

@@ -31,7 +31,9 @@ impl IdleBytes {
     fn add(&self, bytes: usize) -> io::Result<()> {
         let bytes = bytes as u64;
         if self.0.fetch_add(bytes, Ordering::Relaxed) + bytes > MOST_IDLE {
-            return Err(io::Error::other("the server sends frames without an answer"));
+            return Err(io::Error::other(
+                "the server sends frames without an answer",
+            ));
         }
         Ok(())
     }

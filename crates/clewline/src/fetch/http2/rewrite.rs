@@ -41,7 +41,11 @@ pub(super) fn request(bytes: &[u8]) -> Option<Request<()>> {
     let mut request = Request::new(());
     *request.method_mut() = Method::from_bytes(head.method?.as_bytes()).ok()?;
     *request.uri_mut() = uri;
-    for field in head.headers.iter().filter(|field| !is_of_connection(field.name)) {
+    for field in head
+        .headers
+        .iter()
+        .filter(|field| !is_of_connection(field.name))
+    {
         let name = HeaderName::from_bytes(field.name.as_bytes()).ok()?;
         request
             .headers_mut()

@@ -155,7 +155,11 @@ impl Http2Connection {
             is_closed: AtomicBool::new(false),
             idle,
             idle_since: Mutex::new(Instant::now()),
-            protocols: if is_tls_12 { &OVER_TLS_12 } else { &OVER_TLS_13 },
+            protocols: if is_tls_12 {
+                &OVER_TLS_12
+            } else {
+                &OVER_TLS_13
+            },
         });
         let ended = Arc::clone(&facts);
         tokio::spawn(async move {

@@ -56,7 +56,10 @@ impl Http2Server {
             connections: Arc::default(),
             requests: Arc::default(),
         };
-        let (connections, requests) = (Arc::clone(&server.connections), Arc::clone(&server.requests));
+        let (connections, requests) = (
+            Arc::clone(&server.connections),
+            Arc::clone(&server.requests),
+        );
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let number = connections.fetch_add(1, Ordering::SeqCst);
@@ -180,8 +183,17 @@ async fn many_requests_share_a_connection() {
     let server = Http2Server::start(Habit::Answer, &BOTH).await;
     let fetcher = server.fetcher(Http2Use::Auto);
     let paths: Vec<String> = (0..50).map(|number| format!("/{number}")).collect();
-    let answers = join_all(paths.iter().map(|path| whole(&fetcher, server.one_of_many(path)))).await;
-    assert!(answers.iter().all(|answer| answer.text == "over h2" && answer.status == 200));
+    let answers = join_all(
+        paths
+            .iter()
+            .map(|path| whole(&fetcher, server.one_of_many(path))),
+    )
+    .await;
+    assert!(
+        answers
+            .iter()
+            .all(|answer| answer.text == "over h2" && answer.status == 200)
+    );
     assert_eq!(server.protocols(), ["h2"; 50]);
     assert_eq!(server.connections.load(Ordering::SeqCst), 1);
 }
@@ -207,7 +219,11 @@ async fn http2_is_offered_where_it_pays_or_is_asked_for() {
             ..server.request("/")
         };
         whole(&fetcher, asked).await;
-        assert_eq!(server.protocols(), [expected], "{http2:?} {streams} {archived}");
+        assert_eq!(
+            server.protocols(),
+            [expected],
+            "{http2:?} {streams} {archived}"
+        );
     }
 }
 
@@ -239,7 +255,11 @@ async fn what_was_not_processed_is_sent_once_more() {
     ] {
         let server = Http2Server::start(habit, &BOTH).await;
         let fetcher = server.fetcher(Http2Use::Always);
-        assert_eq!(whole(&fetcher, server.request("/")).await.text, "over h2", "{habit:?}");
+        assert_eq!(
+            whole(&fetcher, server.request("/")).await.text,
+            "over h2",
+            "{habit:?}"
+        );
         assert_eq!(server.protocols().len(), 2, "{habit:?}");
     }
 }
@@ -272,9 +292,17 @@ async fn who_wants_the_other_protocol_gets_it_from_then_on() {
         let fetcher = server.fetcher(Http2Use::Always);
         for _ in 0..2 {
             let answer = whole(&fetcher, server.request("/")).await;
-            assert_eq!((answer.status, answer.text.as_str()), (200, "over 1.1"), "{habit:?}");
+            assert_eq!(
+                (answer.status, answer.text.as_str()),
+                (200, "over 1.1"),
+                "{habit:?}"
+            );
         }
-        assert_eq!(server.protocols(), ["h2", "http/1.1", "http/1.1"], "{habit:?}");
+        assert_eq!(
+            server.protocols(),
+            ["h2", "http/1.1", "http/1.1"],
+            "{habit:?}"
+        );
     }
 }
 
@@ -292,7 +320,12 @@ async fn a_body_that_is_reset_is_incomplete() {
     let server = Http2Server::start(Habit::CutBody, &BOTH).await;
     let fetcher = server.fetcher(Http2Use::Always);
     let failure = fetch(&fetcher, server.request("/")).await.unwrap_err();
-    assert_eq!(failure.class, FailureClass::Incomplete, "{}", failure.message);
+    assert_eq!(
+        failure.class,
+        FailureClass::Incomplete,
+        "{}",
+        failure.message
+    );
 }
 
 #[tokio::test]
@@ -323,8 +356,15 @@ async fn the_archive_holds_the_answer_written_anew_and_its_protocol() {
     whole(&fetcher, asked).await;
     let exchange = recording.take().unwrap();
     assert_eq!(exchange.protocols, ["h2", "tls/1.3"]);
-    assert!(exchange.request.starts_with(b"GET /page HTTP/1.1\r\nHost: a.test"));
-    let bytes = exchange.response.first(exchange.response.len() as usize).unwrap();
+    assert!(
+        exchange
+            .request
+            .starts_with(b"GET /page HTTP/1.1\r\nHost: a.test")
+    );
+    let bytes = exchange
+        .response
+        .first(exchange.response.len() as usize)
+        .unwrap();
     let expected = "HTTP/1.1 200 \r\ncontent-type: text/plain\r\n\r\nover h2";
     assert_eq!(String::from_utf8_lossy(&bytes), expected);
 }
