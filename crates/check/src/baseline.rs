@@ -16,7 +16,7 @@ use clewline_job::escape::{json_text, visible};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::finding::Finding;
+use crate::finding::CheckFinding;
 use crate::ignores::CalendarDay;
 
 /// The version of the file.
@@ -70,7 +70,7 @@ pub struct BaselineEntry {
 }
 
 impl BaselineEntry {
-    fn from_finding(finding: &Finding) -> Self {
+    fn from_finding(finding: &CheckFinding) -> Self {
         Self {
             rule: finding.rule.id.to_owned(),
             page: finding.page.as_str().to_owned(),
@@ -91,7 +91,7 @@ impl BaselineEntry {
 }
 
 /// The fingerprint of a finding as every file writes it.
-pub fn fingerprint(finding: &Finding) -> String {
+pub fn fingerprint(finding: &CheckFinding) -> String {
     format!("{:016x}", finding.fingerprint())
 }
 
@@ -151,7 +151,7 @@ impl Baseline {
 
     /// The findings of a run as the next baseline; what people wrote to entries that stay is kept.
     pub fn from_findings<'a>(
-        findings: impl IntoIterator<Item = &'a Finding>,
+        findings: impl IntoIterator<Item = &'a CheckFinding>,
         before: Option<&Self>,
     ) -> Self {
         let entries = findings.into_iter().map(|finding| {
@@ -189,7 +189,7 @@ impl Baseline {
     }
 
     /// Whether a finding is known today.
-    pub fn knows(&self, finding: &Finding, today: CalendarDay) -> bool {
+    pub fn knows(&self, finding: &CheckFinding, today: CalendarDay) -> bool {
         let entry = self.entries.get(&fingerprint(finding));
         entry.is_some_and(|entry| entry.until.is_none_or(|until| until >= today))
     }
@@ -198,7 +198,7 @@ impl Baseline {
     /// to some rules says nothing of the others, so it is asked which were judged.
     pub fn gone<'a>(
         &self,
-        findings: impl IntoIterator<Item = &'a Finding>,
+        findings: impl IntoIterator<Item = &'a CheckFinding>,
         is_judged: &dyn Fn(&str) -> bool,
     ) -> Vec<BaselineEntry> {
         let found: BTreeSet<String> = findings.into_iter().map(fingerprint).collect();

@@ -29,7 +29,7 @@ pub struct FindingPlace {
 
 /// One thing that is wrong, at one cause.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub struct CheckFinding {
     /// By which rule.
     pub rule: &'static CheckRule,
     /// The page; where a whole host is meant, its first page or its root.
@@ -51,7 +51,7 @@ pub struct Finding {
     pub samples: Vec<CrawlUrl>,
 }
 
-impl Finding {
+impl CheckFinding {
     /// A finding on a page.
     pub fn new(rule: &'static CheckRule, page: CrawlUrl, evidence: impl Into<String>) -> Self {
         Self {

@@ -12,7 +12,7 @@ use clewline_warc::Moment;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::finding::Finding;
+use crate::finding::CheckFinding;
 use crate::settings::{CheckValueError, RulePattern, UrlPattern};
 
 /// A day of the calendar.
@@ -113,7 +113,7 @@ impl TryFrom<IgnoreTable> for IgnoreEntry {
 }
 
 impl IgnoreEntry {
-    fn takes(&self, finding: &Finding) -> bool {
+    fn takes(&self, finding: &CheckFinding) -> bool {
         let is_in = |pattern: &Option<UrlPattern>, text: Option<&str>| {
             pattern
                 .as_ref()
@@ -158,7 +158,7 @@ impl FindingIgnores {
     }
 
     /// Whether a finding is not wanted; the entry that says so is used then.
-    pub fn take(&mut self, finding: &Finding) -> bool {
+    pub fn take(&mut self, finding: &CheckFinding) -> bool {
         let today = self.today;
         let taking = self
             .entries

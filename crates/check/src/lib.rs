@@ -8,7 +8,7 @@
 //!
 //! The way of a check: [`facts`] reads every page once and keeps a row of facts for it, [`site`] joins
 //! the rows in a table that rules ask, [`rules`] are functions over both, and what they say are
-//! [`Finding`]s. `settings` decide which of them count, and `forms` write them.
+//! [`CheckFinding`]s. `settings` decide which of them count, and `forms` write them.
 #![warn(missing_docs)]
 
 pub mod baseline;
@@ -26,9 +26,9 @@ pub mod settings;
 pub mod site;
 pub mod verdict;
 
-pub use finding::{Finding, FindingPlace};
+pub use finding::{CheckFinding, FindingPlace};
 pub use probe::{ProbeRow, ProbeTable};
 pub use report::{CheckOutcome, CheckReport};
 pub use rule::{CheckRule, Severity};
 pub use settings::CheckSettings;
-pub use verdict::LinkVerdict;
+pub use verdict::CheckVerdict;

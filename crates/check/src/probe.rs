@@ -15,7 +15,7 @@ use clewline_core::outcome::SkipReason;
 use clewline_core::url::CrawlUrl;
 use serde::{Deserialize, Serialize};
 
-use crate::verdict::{JudgedAnswer, LinkVerdict};
+use crate::verdict::{CheckVerdict, JudgedAnswer};
 
 pub use impossible::{ImpossibleAnswer, impossible_place};
 pub use not_found::says_not_found;
@@ -124,11 +124,11 @@ impl ProbeRow {
     }
 
     /// The verdict on links to it.
-    pub fn verdict(&self) -> LinkVerdict {
+    pub fn verdict(&self) -> CheckVerdict {
         match self.judged.verdict {
-            LinkVerdict::Broken if self.askings < 2 => LinkVerdict::Unsure,
-            LinkVerdict::Ok if self.is_soft => LinkVerdict::Unsure,
-            LinkVerdict::Ok if !self.hops.is_empty() => LinkVerdict::Moved,
+            CheckVerdict::Broken if self.askings < 2 => CheckVerdict::Unsure,
+            CheckVerdict::Ok if self.is_soft => CheckVerdict::Unsure,
+            CheckVerdict::Ok if !self.hops.is_empty() => CheckVerdict::Moved,
             verdict => verdict,
         }
     }
@@ -138,7 +138,7 @@ impl ProbeRow {
         let words = &self.judged.evidence;
         if self.is_soft && self.judged.verdict.is_good() {
             format!("{words}, and its title says that there is no such page")
-        } else if self.judged.verdict == LinkVerdict::Broken && self.askings < 2 {
+        } else if self.judged.verdict == CheckVerdict::Broken && self.askings < 2 {
             format!("{words}, asked once")
         } else {
             words.clone()
@@ -154,7 +154,7 @@ impl ProbeRow {
     pub fn needs_another_asking(&self) -> bool {
         let is_bad = matches!(
             self.judged.verdict,
-            LinkVerdict::Broken | LinkVerdict::Unsure
+            CheckVerdict::Broken | CheckVerdict::Unsure
         );
         is_bad && self.askings < 2
     }
@@ -163,7 +163,7 @@ impl ProbeRow {
     /// checked outweighs a failure; broken is what both call broken.
     #[must_use]
     pub fn asked_again(self, later: Self) -> Self {
-        use LinkVerdict as V;
+        use CheckVerdict as V;
         let askings = self.askings + later.askings;
         let both = (self.judged.verdict, later.judged.verdict);
         let kept = match both {
@@ -189,7 +189,7 @@ impl ProbeRow {
     /// failed for longer than anybody should wait.
     #[must_use]
     pub fn after(mut self, earlier: Option<&Self>, now: u64, patience: &FailurePatience) -> Self {
-        let is_bad = self.judged.is_failing || self.judged.verdict == LinkVerdict::Broken;
+        let is_bad = self.judged.is_failing || self.judged.verdict == CheckVerdict::Broken;
         if !is_bad {
             return self;
         }
@@ -205,7 +205,7 @@ impl ProbeRow {
             let (words, runs) = (&self.judged.evidence, self.failing.runs);
             self.judged = JudgedAnswer {
                 evidence: format!("{words}, in {runs} runs over {days} days"),
-                verdict: LinkVerdict::Broken,
+                verdict: CheckVerdict::Broken,
                 is_failing: true,
             };
             self.askings = self.askings.max(2);
@@ -262,7 +262,7 @@ impl ProbeTable {
 
     /// Links of how many URLs nobody asked.
     pub fn unchecked(&self) -> usize {
-        let unchecked = |row: &&ProbeRow| row.verdict() == LinkVerdict::Unchecked;
+        let unchecked = |row: &&ProbeRow| row.verdict() == CheckVerdict::Unchecked;
         self.rows.values().filter(unchecked).count()
     }
 
@@ -292,7 +292,7 @@ impl ProbeTable {
             let origin = url.origin();
             if row.status.is_some() || !row.hops.is_empty() {
                 answered.insert(origin.to_owned());
-            } else if row.judged.verdict == LinkVerdict::Broken {
+            } else if row.judged.verdict == CheckVerdict::Broken {
                 let known = (row.judged.clone(), row.askings);
                 dead.entry(origin.to_owned()).or_insert(known);
             }

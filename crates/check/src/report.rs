@@ -12,11 +12,11 @@ use clewline_core::url::CrawlUrl;
 use serde::Serialize;
 
 use crate::baseline::{Baseline, BaselineEntry};
-use crate::finding::Finding;
+use crate::finding::CheckFinding;
 use crate::ignores::{CalendarDay, FindingIgnores};
 use crate::rule::{CheckRule, Severity};
 use crate::settings::{CheckFailOn, RuleSeverities};
-use crate::verdict::LinkVerdict;
+use crate::verdict::CheckVerdict;
 
 /// What the caller knows of a check beside its findings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -37,7 +37,7 @@ pub struct CheckFacts {
     /// Distinct links to other hosts.
     pub external: u64,
     /// What was said of each distinct link. A verdict that was given to none may be left out.
-    pub verdicts: BTreeMap<LinkVerdict, u64>,
+    pub verdicts: BTreeMap<CheckVerdict, u64>,
     /// URLs that were not checked, by reason in words.
     pub skipped: BTreeMap<String, u64>,
     /// Why the check could not be finished, each as a sentence; empty where it was.
@@ -56,13 +56,13 @@ impl CheckFacts {
         self.verdicts.values().sum()
     }
 
-    fn count(&self, verdict: LinkVerdict) -> u64 {
+    fn count(&self, verdict: CheckVerdict) -> u64 {
         self.verdicts.get(&verdict).copied().unwrap_or(0)
     }
 
     /// Links that nobody asked.
     pub fn unchecked(&self) -> u64 {
-        self.count(LinkVerdict::Unchecked)
+        self.count(CheckVerdict::Unchecked)
     }
 }
 
@@ -83,7 +83,7 @@ pub struct CheckDecisions {
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedFinding {
     /// What was found.
-    pub finding: Finding,
+    pub finding: CheckFinding,
     /// How bad it is.
     pub severity: Severity,
     /// It stands in the baseline.
@@ -141,7 +141,7 @@ impl CheckReport {
     pub fn new(
         facts: CheckFacts,
         rules: &[&'static CheckRule],
-        findings: Vec<Finding>,
+        findings: Vec<CheckFinding>,
         decisions: CheckDecisions,
     ) -> Self {
         let CheckDecisions {

@@ -18,7 +18,7 @@ use clewline_core::outcome::SkipReason;
 use clewline_core::url::CrawlUrl;
 use clewline_job::record::{OutcomeKind, Record};
 
-use crate::facts::{FactsSummary, PageFacts, SiteFiles};
+use crate::facts::{FactRow, FactsSummary, SiteFiles};
 use ids::IdCache;
 
 pub use ids::MOST_CACHED;
@@ -159,7 +159,7 @@ impl SiteTable {
     }
 
     /// The facts of a URL.
-    pub fn facts(&self, key: Key) -> io::Result<Option<PageFacts>> {
+    pub fn facts(&self, key: Key) -> io::Result<Option<FactRow>> {
         let Some(row) = self.row(key) else {
             return Ok(None);
         };
@@ -169,7 +169,7 @@ impl SiteTable {
     }
 
     /// Every record with its facts, in the order of the crawl.
-    pub fn pages(&self) -> io::Result<impl Iterator<Item = io::Result<(Record, PageFacts)>>> {
+    pub fn pages(&self) -> io::Result<impl Iterator<Item = io::Result<(Record, FactRow)>>> {
         let mut pages = self.files.pages()?;
         let mut rows = self.rows.iter();
         Ok(std::iter::from_fn(move || {

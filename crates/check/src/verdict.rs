@@ -16,7 +16,7 @@ use crate::settings::{AcceptedStatus, accepted};
 /// What is said of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum LinkVerdict {
+pub enum CheckVerdict {
     /// It leads to an answer that is good.
     Ok,
     /// It leads to one behind redirects.
@@ -31,7 +31,7 @@ pub enum LinkVerdict {
     Unchecked,
 }
 
-impl LinkVerdict {
+impl CheckVerdict {
     /// The word for it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -92,7 +92,7 @@ impl<'a> LinkAnswer<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JudgedAnswer {
     /// The verdict: never `moved`, which is a matter of the hops before.
-    pub verdict: LinkVerdict,
+    pub verdict: CheckVerdict,
     /// What was seen, as a short sentence without its full stop.
     pub evidence: String,
     /// It is unsure because something failed: where that goes on for days, the link is broken.
@@ -100,7 +100,7 @@ pub struct JudgedAnswer {
 }
 
 impl JudgedAnswer {
-    fn new(verdict: LinkVerdict, evidence: impl Into<String>) -> Self {
+    fn new(verdict: CheckVerdict, evidence: impl Into<String>) -> Self {
         Self {
             verdict,
             evidence: evidence.into(),
@@ -111,7 +111,7 @@ impl JudgedAnswer {
     fn failing(evidence: impl Into<String>) -> Self {
         Self {
             is_failing: true,
-            ..Self::new(LinkVerdict::Unsure, evidence)
+            ..Self::new(CheckVerdict::Unsure, evidence)
         }
     }
 }
@@ -122,7 +122,7 @@ pub fn judge_answer(answer: &LinkAnswer<'_>, accept: &[AcceptedStatus]) -> Judge
         return match (answer.failure, answer.skip) {
             (Some(failure), _) => judge_failure(failure, answer.words),
             (None, Some(skip)) => judge_skip(skip, answer.words),
-            (None, None) => JudgedAnswer::new(LinkVerdict::Unchecked, "nobody asked"),
+            (None, None) => JudgedAnswer::new(CheckVerdict::Unchecked, "nobody asked"),
         };
     };
     if let Some(verdict) = accepted(accept, status) {
@@ -131,7 +131,7 @@ pub fn judge_answer(answer: &LinkAnswer<'_>, accept: &[AcceptedStatus]) -> Judge
     }
     if let Some(wall) = challenge::wall(answer) {
         let evidence = format!("{}: {wall}", status_words(status));
-        return JudgedAnswer::new(LinkVerdict::Blocked, evidence);
+        return JudgedAnswer::new(CheckVerdict::Blocked, evidence);
     }
     // A redirect that leads back to itself has a status, and is none that ends anywhere.
     match answer.failure {
@@ -144,15 +144,15 @@ pub fn judge_answer(answer: &LinkAnswer<'_>, accept: &[AcceptedStatus]) -> Judge
 fn judge_status(status: u16, head: Option<&HeadFacts>) -> JudgedAnswer {
     let words = status_words(status);
     match status {
-        200..=299 | 300 | 304 => JudgedAnswer::new(LinkVerdict::Ok, words),
+        200..=299 | 300 | 304 => JudgedAnswer::new(CheckVerdict::Ok, words),
         // Pay per crawl: the page is there, for others.
         402 if head.is_some_and(|head| head.field("crawler-price").is_some()) => {
-            JudgedAnswer::new(LinkVerdict::Blocked, words)
+            JudgedAnswer::new(CheckVerdict::Blocked, words)
         }
-        401 | 403 | 407 | 429 | 451 | 999 => JudgedAnswer::new(LinkVerdict::Blocked, words),
+        401 | 403 | 407 | 429 | 451 | 999 => JudgedAnswer::new(CheckVerdict::Blocked, words),
         // These speak of the moment or of the request, and a browser sends another one.
         406 | 408 | 412 | 417 | 421 | 425 | 426 | 428 | 431 => JudgedAnswer::failing(words),
-        400..=499 => JudgedAnswer::new(LinkVerdict::Broken, words),
+        400..=499 => JudgedAnswer::new(CheckVerdict::Broken, words),
         301 | 302 | 303 | 307 | 308 => {
             JudgedAnswer::failing(format!("{words} that leads to no page"))
         }
@@ -173,7 +173,7 @@ fn judge_failure(failure: FailureClass, words: &str) -> JudgedAnswer {
         _ => false,
     };
     if is_proof {
-        JudgedAnswer::new(LinkVerdict::Broken, evidence)
+        JudgedAnswer::new(CheckVerdict::Broken, evidence)
     } else {
         JudgedAnswer::failing(evidence)
     }
@@ -192,14 +192,14 @@ fn judge_skip(skip: SkipReason, words: &str) -> JudgedAnswer {
         words
     };
     match skip {
-        SkipReason::Robots => JudgedAnswer::new(LinkVerdict::Blocked, skip.about()),
+        SkipReason::Robots => JudgedAnswer::new(CheckVerdict::Blocked, skip.about()),
         SkipReason::CrawlDelay | SkipReason::RetryAfter => {
-            JudgedAnswer::new(LinkVerdict::Blocked, evidence)
+            JudgedAnswer::new(CheckVerdict::Blocked, evidence)
         }
         SkipReason::RobotsUnreachable | SkipReason::RedirectLimit | SkipReason::HostUnreachable => {
             JudgedAnswer::failing(evidence)
         }
-        _ => JudgedAnswer::new(LinkVerdict::Unchecked, evidence),
+        _ => JudgedAnswer::new(CheckVerdict::Unchecked, evidence),
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use clewline::extract::{Extractor, PageExtractor, PageHead};
 use clewline::{CrawlUrl, Headers};
-use clewline_check::facts::{PageFacts, ReferenceTarget, of_text};
+use clewline_check::facts::{FactRow, ReferenceTarget, of_text};
 use clewline_core::key::{Key, Keyer};
 use clewline_job::config::ExtractConfig;
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn by_crawler(html: &str) -> (Targets, Vec<CrawlUrl>) {
 
 /// What the checker finds, without what the crawler never follows: places within the page, other
 /// schemes, and what is no URL.
-fn by_checker(facts: &PageFacts) -> Targets {
+fn by_checker(facts: &FactRow) -> Targets {
     let keyer = Keyer::default();
     let key = |target: &ReferenceTarget| -> Option<Key> {
         match target {

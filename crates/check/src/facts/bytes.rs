@@ -19,9 +19,9 @@ pub(super) fn push_hash(hash: u64, out: &mut Vec<u8>) {
 
 /// Reads from the front of bytes; nothing where they end too early or say what cannot be.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cursor<'a>(pub(super) &'a [u8]);
+pub(super) struct RowCursor<'a>(pub(super) &'a [u8]);
 
-impl<'a> Cursor<'a> {
+impl<'a> RowCursor<'a> {
     pub(super) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
@@ -97,7 +97,7 @@ mod tests {
         }
         push_text("é", &mut out);
         push_hash(7, &mut out);
-        let mut cursor = Cursor(&out);
+        let mut cursor = RowCursor(&out);
         for number in [0, 1, 127, 128, 1 << 40, u64::MAX] {
             assert_eq!(cursor.number(), Some(number));
         }
@@ -111,9 +111,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_nothing() {
-        assert_eq!(Cursor(&[0xff; 20]).number(), None);
-        assert_eq!(Cursor(&[5, b'a']).text(), None);
-        assert_eq!(Cursor(&[1, 0xff]).text(), None);
-        assert_eq!(Cursor(&[0xff, 0xff, 0xff, 0xff, 0x7f]).small(), None);
+        assert_eq!(RowCursor(&[0xff; 20]).number(), None);
+        assert_eq!(RowCursor(&[5, b'a']).text(), None);
+        assert_eq!(RowCursor(&[1, 0xff]).text(), None);
+        assert_eq!(RowCursor(&[0xff, 0xff, 0xff, 0xff, 0x7f]).small(), None);
     }
 }

@@ -11,7 +11,7 @@ use clewline_html::{Name, Namespace};
 use serde::de::IgnoredAny;
 
 use super::element::Element;
-use super::references::{Against, Resolver};
+use super::references::{ReferenceBase, Resolver};
 use super::{CanonicalFact, CanonicalPlace, HtmlFacts, MOST_IDS, PageMark, cut, fragment_hash};
 
 const HREFLANG: Name = Name::new(b"hreflang");
@@ -51,7 +51,7 @@ pub(super) struct DocumentDraft {
     inert: usize,
     has_root: bool,
     heading: Option<String>,
-    named: Vec<(Named, Box<str>, Against)>,
+    named: Vec<(Named, Box<str>, ReferenceBase)>,
     script: Option<ScriptKind>,
     script_byte: u32,
 }
@@ -67,15 +67,19 @@ impl DocumentDraft {
     /// Notes a link of a Link field.
     pub(super) fn canonical_field(&mut self, raw: &str) {
         let named = Named::Canonical(CanonicalPlace::Field, 0);
-        self.name(named, raw, Against::Page);
+        self.name(named, raw, ReferenceBase::Page);
     }
 
     /// Notes a translation of a Link field.
     pub(super) fn translation_field(&mut self, language: &str, raw: &str) {
-        self.name(Named::Translation(language.into()), raw, Against::Page);
+        self.name(
+            Named::Translation(language.into()),
+            raw,
+            ReferenceBase::Page,
+        );
     }
 
-    fn name(&mut self, named: Named, raw: &str, against: Against) {
+    fn name(&mut self, named: Named, raw: &str, against: ReferenceBase) {
         if self.named.len() < MOST_NAMED {
             self.named.push((named, raw.into(), against));
         } else {
@@ -237,12 +241,12 @@ impl DocumentDraft {
                 CanonicalPlace::Head
             };
             let named = Named::Canonical(place, element.byte);
-            self.name(named, &href, Against::Document);
+            self.name(named, &href, ReferenceBase::Document);
         } else if is("alternate")
             && let Some(language) = element.value(HREFLANG)
         {
             let language = cut(language.trim(), 100).into();
-            self.name(Named::Translation(language), &href, Against::Document);
+            self.name(Named::Translation(language), &href, ReferenceBase::Document);
         }
     }
 

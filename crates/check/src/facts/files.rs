@@ -17,7 +17,7 @@ use clewline_job::record::Record;
 use clewline_platform::file::read_exact_at;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::PageFacts;
+use super::FactRow;
 use super::row::RowParts;
 use crate::site::UrlRow;
 
@@ -63,7 +63,7 @@ impl SiteFiles {
     }
 
     /// The facts of the row at a place.
-    pub(crate) fn facts(&self, at: u64) -> io::Result<PageFacts> {
+    pub(crate) fn facts(&self, at: u64) -> io::Result<FactRow> {
         let row = self.row(at)?;
         let facts = RowParts::new(&row).and_then(|parts| parts.facts());
         facts.ok_or_else(|| self.unreadable(at))
@@ -130,7 +130,7 @@ pub(crate) struct FilePages {
 
 impl FilePages {
     /// The record and the facts of a row; the rows must come in their order.
-    pub(crate) fn page(&mut self, row: &UrlRow) -> io::Result<(Record, PageFacts)> {
+    pub(crate) fn page(&mut self, row: &UrlRow) -> io::Result<(Record, FactRow)> {
         let missing = || self.rows.missing();
         let record = self.records.next().unwrap_or_else(|| Err(missing()))?;
         self.read(row)?;

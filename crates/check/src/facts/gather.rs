@@ -19,7 +19,7 @@ use clewline_job::rebuild::ReadAnswer;
 use clewline_job::record::Record;
 use clewline_job::{Job, log};
 
-use super::PageFacts;
+use super::FactRow;
 use super::files::{RowWriter, SiteFiles};
 use super::folder::FolderWork;
 use super::reading::{MOST_BODY, MadeRow, make_row, read_row};
@@ -81,7 +81,7 @@ pub fn gather(
 /// The table of pages whose facts are at hand, kept in a temporary file.
 pub fn from_pages(
     keyer: Keyer,
-    pages: impl IntoIterator<Item = (Record, PageFacts)>,
+    pages: impl IntoIterator<Item = (Record, FactRow)>,
 ) -> io::Result<SiteTable> {
     let mut draft = TemporaryDraft::new(keyer)?;
     for (record, facts) in pages {

@@ -10,7 +10,7 @@ use clewline_core::link::{LinkKind, relation};
 use clewline_html::{MarkupToken, Name, Namespace, Tokens, css, refresh, srcset};
 
 use super::element::{Element, list};
-use super::references::{Against, Mixed, ReferenceDraft, WrittenReference};
+use super::references::{Mixed, ReferenceBase, ReferenceDraft, WrittenReference};
 
 const ACTION: Name = Name::new(b"action");
 const BUTTON: Name = Name::new(b"button");
@@ -55,7 +55,7 @@ pub(super) fn add_sheet(sheet: &str, byte: u32, ignored: bool, draft: &mut Refer
             raw: Cow::Owned(reference.value.into_owned()),
             kind: Some(kind),
             mixed,
-            against: Against::Document,
+            against: ReferenceBase::Document,
             byte,
             ignored,
         });
@@ -128,7 +128,7 @@ impl<'a> Sink<'_, 'a, '_> {
             raw,
             kind: Some(kind),
             mixed,
-            against: Against::Document,
+            against: ReferenceBase::Document,
             byte: self.element.byte,
             ignored: self.ignored,
         });
@@ -147,7 +147,7 @@ impl<'a> Sink<'_, 'a, '_> {
                 raw,
                 kind: None,
                 mixed: Mixed::Form,
-                against: Against::Document,
+                against: ReferenceBase::Document,
                 byte: self.element.byte,
                 ignored: self.ignored,
             });

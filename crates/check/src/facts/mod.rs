@@ -96,7 +96,7 @@ pub struct FactsSummary {
 
 /// What is known of a page beside its record.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct PageFacts {
+pub struct FactRow {
     /// The body was cut, or it has more than is kept: what is missing here may be there.
     pub is_cut: bool,
     /// There should be facts of a body, but the archive has none or the reader broke on it.
@@ -106,7 +106,7 @@ pub struct PageFacts {
     /// What its body says, if it is HTML that could be read.
     pub html: Option<HtmlFacts>,
     /// What it refers to, in the order of the page: each target, fragment and kind once.
-    pub references: Vec<Reference>,
+    pub references: Vec<PageReference>,
 }
 
 /// What the fields of a response say, as far as rules ask.
@@ -117,7 +117,7 @@ pub struct HeadFacts {
     pub fields: Vec<(Box<str>, Box<str>)>,
 }
 
-impl PageFacts {
+impl FactRow {
     /// What the table takes of it. `url` is that of the page.
     pub fn summary(&self, url: &CrawlUrl) -> FactsSummary {
         let mut summary = FactsSummary::default();
@@ -259,7 +259,7 @@ pub enum CanonicalPlace {
 
 /// What a page refers to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reference {
+pub struct PageReference {
     /// How.
     pub kind: LinkKind,
     /// To what.
@@ -328,7 +328,7 @@ pub(crate) fn facts_of_answer(
     keyer: &clewline_core::key::Keyer,
     record: &clewline_job::record::Record,
     answer: &clewline_job::pages::PageAnswer,
-) -> PageFacts {
+) -> FactRow {
     let wanted = reading::BodyUse::from_record(record);
     page::read_page(&page::PageInput::new(keyer, record, answer, wanted))
 }

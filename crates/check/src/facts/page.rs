@@ -20,9 +20,9 @@ use super::document::DocumentDraft;
 use super::element::{self, Element};
 use super::head::{field_text, head_facts};
 use super::reading::{BodyUse, MOST_BODY};
-use super::references::{Against, Mixed, ReferenceDraft, Resolver, WrittenReference};
+use super::references::{Mixed, ReferenceBase, ReferenceDraft, Resolver, WrittenReference};
 use super::words::WordDraft;
-use super::{MOST_MARKS, PageFacts, links};
+use super::{FactRow, MOST_MARKS, links};
 
 /// Links of the fields of a response that are read.
 const MOST_FIELD_LINKS: usize = 1_000;
@@ -53,7 +53,7 @@ impl<'a> PageInput<'a> {
 }
 
 /// Reads a page.
-pub(super) fn read_page(input: &PageInput<'_>) -> PageFacts {
+pub(super) fn read_page(input: &PageInput<'_>) -> FactRow {
     let record = input.record;
     let text = match input.wanted {
         BodyUse::Html | BodyUse::Sheet => text_of(&input.answer.body, record.charset.as_deref()),
@@ -77,7 +77,7 @@ pub(super) fn read_page(input: &PageInput<'_>) -> PageFacts {
 
 /// The facts of an HTML text that came without an answer, such as a file; its keys are made with this
 /// keyer.
-pub fn of_text(keyer: &Keyer, url: &CrawlUrl, text: &str) -> PageFacts {
+pub fn of_text(keyer: &Keyer, url: &CrawlUrl, text: &str) -> FactRow {
     let mut pass = PagePass::default();
     pass.html(text);
     pass.finish(Resolver::new(keyer, url, keyer.key(url)), true)
@@ -140,7 +140,7 @@ impl<'a> PagePass<'a> {
             raw: raw.to_owned().into(),
             kind: Some(kind),
             mixed,
-            against: Against::Page,
+            against: ReferenceBase::Page,
             byte: 0,
             ignored: false,
         });
@@ -192,7 +192,7 @@ impl<'a> PagePass<'a> {
     }
 
     /// Resolves what was gathered.
-    fn finish(self, mut resolver: Resolver<'_>, is_html: bool) -> PageFacts {
+    fn finish(self, mut resolver: Resolver<'_>, is_html: bool) -> FactRow {
         if let Some(base) = &self.document.base {
             resolver.set_base(base);
         }
@@ -208,11 +208,11 @@ impl<'a> PagePass<'a> {
         html.marks.append(&mut marks);
         html.marks.sort_by_key(|mark| mark.byte);
         html.marks.truncate(MOST_MARKS);
-        PageFacts {
+        FactRow {
             is_cut,
             html: is_html.then_some(html),
             references,
-            ..PageFacts::default()
+            ..FactRow::default()
         }
     }
 }

@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use super::head;
 use super::page::{PageInput, read_page};
 use super::row::{RowOrigin, RowParts, encode};
-use super::{FactsSummary, PageFacts};
+use super::{FactRow, FactsSummary};
 
 /// Bytes of a body that are read.
 pub(super) const MOST_BODY: u64 = 32 << 20;
@@ -122,21 +122,21 @@ fn made(keyer: &Keyer, record: &Record, answer: Option<&PageAnswer>) -> MadeRow 
     let wanted = BodyUse::from_record(record);
     let read = || match answer {
         Some(answer) => read_page(&PageInput::new(keyer, record, answer, wanted)),
-        None => PageFacts {
+        None => FactRow {
             is_unread: matches!(wanted, BodyUse::Html | BodyUse::Sheet),
-            ..PageFacts::default()
+            ..FactRow::default()
         },
     };
-    let facts = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| PageFacts {
+    let facts = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| FactRow {
         is_unread: true,
-        ..PageFacts::default()
+        ..FactRow::default()
     });
     let body = answer.map_or(0, |answer| body_hash(record, &answer.head));
     make_row(record, body, &facts)
 }
 
 /// The row of facts that were made.
-pub(super) fn make_row(record: &Record, body: u64, facts: &PageFacts) -> MadeRow {
+pub(super) fn make_row(record: &Record, body: u64, facts: &FactRow) -> MadeRow {
     let origin = RowOrigin {
         key: record.key,
         record: record_hash(record),

@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::fragment::fragment;
 use super::spelling::{is_empty_mail, is_misspelt};
-use super::{Fragment, MOST_REFERENCES, PageMark, Reference, ReferenceTarget, cut};
+use super::{Fragment, MOST_REFERENCES, PageMark, PageReference, ReferenceTarget, cut};
 
 /// Characters of a reference as written that are kept.
 pub(super) const LONGEST_WRITTEN: usize = 200;
@@ -38,7 +38,7 @@ pub(super) enum Mixed {
 
 /// What a reference is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Against {
+pub(super) enum ReferenceBase {
     Document,
     /// The URL of the page itself, as of header fields.
     Page,
@@ -51,7 +51,7 @@ pub(super) struct WrittenReference<'a> {
     /// Nothing for the action of a form, which is no link.
     pub(super) kind: Option<LinkKind>,
     pub(super) mixed: Mixed,
-    pub(super) against: Against,
+    pub(super) against: ReferenceBase,
     pub(super) byte: u32,
     pub(super) ignored: bool,
 }
@@ -114,8 +114,8 @@ impl<'a> ReferenceDraft<'a> {
         self,
         resolver: &Resolver<'_>,
         marks: &mut Vec<PageMark>,
-    ) -> Vec<Reference> {
-        let mut references: Vec<Reference> = Vec::with_capacity(self.written.len());
+    ) -> Vec<PageReference> {
+        let mut references: Vec<PageReference> = Vec::with_capacity(self.written.len());
         let mut known: HashMap<u64, usize> = HashMap::with_capacity(self.written.len());
         let mut room = String::with_capacity(256);
         for written in &self.written {
@@ -130,7 +130,7 @@ impl<'a> ReferenceDraft<'a> {
                 Entry::Occupied(known) => references[*known.get()].ignored &= written.ignored,
                 Entry::Vacant(place) => {
                     place.insert(references.len());
-                    references.push(Reference {
+                    references.push(PageReference {
                         kind,
                         target,
                         fragment,
@@ -216,7 +216,7 @@ impl<'p> Resolver<'p> {
     }
 
     /// Resolves a whole reference; as written where it is no http URL.
-    pub(super) fn url(&self, raw: &str, against: Against) -> Result<CrawlUrl, Box<str>> {
+    pub(super) fn url(&self, raw: &str, against: ReferenceBase) -> Result<CrawlUrl, Box<str>> {
         let raw = trim(raw);
         let mut room = String::new();
         let joined = self.join(without_fragment(raw), against, &mut room);
@@ -226,7 +226,12 @@ impl<'p> Resolver<'p> {
     }
 
     /// What a reference leads to, and whether that is over http. The URL stands in the room.
-    fn target(&self, raw: &str, against: Against, room: &mut String) -> (ReferenceTarget, bool) {
+    fn target(
+        &self,
+        raw: &str,
+        against: ReferenceBase,
+        room: &mut String,
+    ) -> (ReferenceTarget, bool) {
         let written = || Box::from(cut(raw, LONGEST_WRITTEN));
         if raw.starts_with('#') {
             // Of a document with a base even a mere fragment is of that (HTML section 2.4.3).
@@ -263,10 +268,13 @@ impl<'p> Resolver<'p> {
     fn join<'r>(
         &self,
         raw: &str,
-        against: Against,
+        against: ReferenceBase,
         room: &'r mut String,
     ) -> Result<CrawlUrl<&'r str>, Unfetched> {
-        let base = self.base.as_ref().filter(|_| against == Against::Document);
+        let base = self
+            .base
+            .as_ref()
+            .filter(|_| against == ReferenceBase::Document);
         let canonical = match base {
             Some(base) => base.canonical.as_ref(),
             None => Some(self.page),
@@ -286,8 +294,8 @@ impl<'p> Resolver<'p> {
             None => self.page.to_url(),
         };
         let encoding = match against {
-            Against::Document => self.encoding,
-            Against::Page => UTF_8,
+            ReferenceBase::Document => self.encoding,
+            ReferenceBase::Page => UTF_8,
         };
         let encode = query_encoder(encoding);
         let mut options = Url::options().base_url(Some(&parsed));

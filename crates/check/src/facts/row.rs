@@ -10,10 +10,10 @@ use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
 use clewline_job::log::links::push_varint;
 
-use super::bytes::{Cursor, folded, push_hash, push_text, unfolded};
+use super::bytes::{RowCursor, folded, push_hash, push_text, unfolded};
 use super::{
-    CanonicalFact, CanonicalPlace, FactsSummary, Fragment, HeadFacts, HtmlFacts, MARKS, PageFacts,
-    PageMark, Reference, ReferenceTarget,
+    CanonicalFact, CanonicalPlace, FactRow, FactsSummary, Fragment, HeadFacts, HtmlFacts, MARKS,
+    PageMark, PageReference, ReferenceTarget,
 };
 use crate::site::RowFlags;
 
@@ -46,7 +46,7 @@ const OTHER: u8 = 3 << 3;
 const IGNORED: u8 = 1 << 5;
 
 /// Appends a row.
-pub(crate) fn encode(origin: RowOrigin, url: &CrawlUrl, facts: &PageFacts, out: &mut Vec<u8>) {
+pub(crate) fn encode(origin: RowOrigin, url: &CrawlUrl, facts: &FactRow, out: &mut Vec<u8>) {
     out.extend_from_slice(origin.key.as_bytes());
     push_hash(origin.record, out);
     push_hash(origin.body, out);
@@ -87,14 +87,14 @@ pub(crate) struct RowParts<'a> {
     pub(crate) origin: RowOrigin,
     pub(crate) summary: FactsSummary,
     ids: &'a [u8],
-    references: Cursor<'a>,
-    head: Cursor<'a>,
-    html: Cursor<'a>,
+    references: RowCursor<'a>,
+    head: RowCursor<'a>,
+    html: RowCursor<'a>,
 }
 
 impl<'a> RowParts<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
-        let mut cursor = Cursor(bytes);
+        let mut cursor = RowCursor(bytes);
         let origin = RowOrigin {
             key: key(&mut cursor)?,
             record: cursor.hash()?,
@@ -149,13 +149,13 @@ impl<'a> RowParts<'a> {
     }
 
     /// All facts.
-    pub(crate) fn facts(&self) -> Option<PageFacts> {
+    pub(crate) fn facts(&self) -> Option<FactRow> {
         let flags = self.summary.flags;
         let html = flags
             .has(RowFlags::HTML)
             .then(|| self.html_facts())
             .map_or(Some(None), |html| html.map(Some))?;
-        Some(PageFacts {
+        Some(FactRow {
             is_cut: flags.has(RowFlags::CUT),
             is_unread: flags.has(RowFlags::UNREAD),
             head: decode_head(self.head)?,
@@ -172,7 +172,7 @@ impl<'a> RowParts<'a> {
         Some(html)
     }
 
-    fn references(&self) -> Option<Vec<Reference>> {
+    fn references(&self) -> Option<Vec<PageReference>> {
         let mut cursor = self.references;
         let mut references = Vec::new();
         let mut byte = 0;
@@ -197,7 +197,7 @@ impl<'a> RowParts<'a> {
                 OTHER => Some(Fragment::Other),
                 _ => None,
             };
-            references.push(Reference {
+            references.push(PageReference {
                 kind: LinkKind::from_number(kind)?,
                 target,
                 fragment,
@@ -209,7 +209,7 @@ impl<'a> RowParts<'a> {
     }
 }
 
-fn pass_fragment(tags: u8, cursor: &mut Cursor<'_>) -> Option<()> {
+fn pass_fragment(tags: u8, cursor: &mut RowCursor<'_>) -> Option<()> {
     let bytes = match tags & FRAGMENT {
         ONE_ID => 8,
         TWO_IDS => 16,
@@ -218,19 +218,19 @@ fn pass_fragment(tags: u8, cursor: &mut Cursor<'_>) -> Option<()> {
     cursor.take(bytes).map(drop)
 }
 
-fn key(cursor: &mut Cursor<'_>) -> Option<Key> {
+fn key(cursor: &mut RowCursor<'_>) -> Option<Key> {
     let bytes = cursor.take(KEY)?.try_into().ok()?;
     Some(Key::from_bytes(bytes))
 }
 
 /// A key on the host of another.
-fn beside(other: Key, cursor: &mut Cursor<'_>) -> Option<Key> {
+fn beside(other: Key, cursor: &mut RowCursor<'_>) -> Option<Key> {
     let mut bytes = *other.as_bytes();
     bytes[HOST..].copy_from_slice(cursor.take(KEY - HOST)?);
     Some(Key::from_bytes(bytes))
 }
 
-fn offset(cursor: &mut Cursor<'_>, before: &mut u32) -> Option<u32> {
+fn offset(cursor: &mut RowCursor<'_>, before: &mut u32) -> Option<u32> {
     let moved = i64::from(*before).checked_add(unfolded(cursor.number()?))?;
     *before = u32::try_from(moved).ok()?;
     Some(*before)
@@ -241,7 +241,7 @@ fn push_offset(byte: u32, before: &mut u32, out: &mut Vec<u8>) {
     *before = byte;
 }
 
-fn encode_references(page: Key, references: &[Reference], out: &mut Vec<u8>) {
+fn encode_references(page: Key, references: &[PageReference], out: &mut Vec<u8>) {
     let mut before = 0;
     for reference in references {
         let is_here = |key: &Key| key.host() == page.host();
@@ -289,7 +289,7 @@ fn encode_head(head: &HeadFacts, out: &mut Vec<u8>) {
     }
 }
 
-fn decode_head(mut cursor: Cursor<'_>) -> Option<HeadFacts> {
+fn decode_head(mut cursor: RowCursor<'_>) -> Option<HeadFacts> {
     let mut fields = Vec::new();
     while !cursor.0.is_empty() {
         fields.push((cursor.owned()?, cursor.owned()?));
@@ -334,7 +334,7 @@ fn encode_html(html: &HtmlFacts, out: &mut Vec<u8>) {
     }
 }
 
-fn decode_html(mut cursor: Cursor<'_>) -> Option<HtmlFacts> {
+fn decode_html(mut cursor: RowCursor<'_>) -> Option<HtmlFacts> {
     let mut html = HtmlFacts {
         language: optional(&mut cursor)?,
         charset: optional(&mut cursor)?,
@@ -388,14 +388,14 @@ fn push_optional(text: Option<&str>, out: &mut Vec<u8>) {
     clippy::option_option,
     reason = "the outer says whether the bytes can be read"
 )]
-fn optional(cursor: &mut Cursor<'_>) -> Option<Option<Box<str>>> {
+fn optional(cursor: &mut RowCursor<'_>) -> Option<Option<Box<str>>> {
     match cursor.byte()? {
         0 => Some(None),
         _ => cursor.owned().map(Some),
     }
 }
 
-fn texts(cursor: &mut Cursor<'_>) -> Option<Vec<Box<str>>> {
+fn texts(cursor: &mut RowCursor<'_>) -> Option<Vec<Box<str>>> {
     (0..cursor.count()?).map(|_| cursor.owned()).collect()
 }
 
@@ -407,7 +407,7 @@ fn push_url(url: &Result<CrawlUrl, Box<str>>, out: &mut Vec<u8>) {
     }
 }
 
-fn url(cursor: &mut Cursor<'_>) -> Option<Result<CrawlUrl, Box<str>>> {
+fn url(cursor: &mut RowCursor<'_>) -> Option<Result<CrawlUrl, Box<str>>> {
     match cursor.byte()? {
         0 => cursor.owned().map(Err),
         _ => CrawlUrl::parse(cursor.text()?).ok().map(Ok),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Finding;
+use crate::CheckFinding;
 use crate::report::samples;
 use crate::settings::CheckFailOn;
 
@@ -164,10 +164,10 @@ fn json_holds_every_finding_and_every_field() {
     assert_eq!(whole["rules"]["links/broken"]["known"], 1);
 }
 
-fn errors(number: u32) -> Vec<Finding> {
+fn errors(number: u32) -> Vec<CheckFinding> {
     let findings = (0..number).map(|at| {
         let page = samples::url(&format!("https://example.com/{at}"));
-        Finding::new(&samples::BROKEN, page, "404 Not Found")
+        CheckFinding::new(&samples::BROKEN, page, "404 Not Found")
             .with_target(format!("https://example.com/gone/{at}"))
     });
     findings.collect()
@@ -178,7 +178,7 @@ fn github_shows_ten_of_each_kind_and_counts_the_rest() {
     let mut findings = errors(25);
     for at in 0..12 {
         let page = samples::url(&format!("https://example.com/t/{at}"));
-        findings.push(Finding::new(&samples::TITLE, page, "none"));
+        findings.push(CheckFinding::new(&samples::TITLE, page, "none"));
     }
     findings.extend(samples::findings().pop());
     let text = written(
@@ -319,7 +319,7 @@ fn text_is_no_wider_than_the_terminal_unless_a_word_is() {
     let mut findings = samples::findings();
     let page = samples::url("https://example.com/b");
     findings.push(
-        Finding::new(
+        CheckFinding::new(
             &samples::MIXED,
             page,
             "is loaded over http, which browsers refuse to do",

@@ -2,7 +2,7 @@
 
 use clewline_core::outcome::FailureClass;
 
-use LinkVerdict as V;
+use CheckVerdict as V;
 
 use super::*;
 use crate::verdict::{LinkAnswer, judge_answer};
@@ -46,7 +46,7 @@ fn nothing_is_broken_before_it_was_asked_twice() {
 fn what_fails_for_days_and_in_several_runs_is_broken() {
     const DAY: u64 = 24 * 60 * 60;
     let patience = FailurePatience::default();
-    let check = |status: u16, times: &[u64], expected: LinkVerdict| {
+    let check = |status: u16, times: &[u64], expected: CheckVerdict| {
         let mut known: Option<ProbeRow> = None;
         for now in times {
             let asked = row(status).asked_again(row(status));
@@ -74,7 +74,7 @@ fn redirects_make_it_moved() {
         hops: vec![hop],
         ..row(200)
     };
-    assert_eq!(moved.verdict(), LinkVerdict::Moved);
+    assert_eq!(moved.verdict(), CheckVerdict::Moved);
     assert_eq!(moved.end(), Some(&url("https://b.example/new")));
     assert!(moved.hops[0].is_permanent());
 }
@@ -92,7 +92,7 @@ fn ids_that_were_wanted() {
 
 #[test]
 fn a_soft_error_is_a_guess() {
-    let check = |end: &str, title: &str, words: u32, expected: LinkVerdict| {
+    let check = |end: &str, title: &str, words: u32, expected: CheckVerdict| {
         let mut probed = row(200);
         probed.note_page(&url(end), title, words);
         assert_eq!(probed.verdict(), expected, "{end} {title} {words}");
@@ -157,8 +157,8 @@ fn a_dead_host_is_dead_for_all_its_urls() {
     table.insert(url("https://ill.example/c"), unasked());
     table.spread_dead_hosts();
     let verdict = |text: &str| table.row(&url(text)).unwrap().verdict();
-    assert_eq!(verdict("https://dead.example/b"), LinkVerdict::Broken);
-    assert_eq!(verdict("https://ill.example/c"), LinkVerdict::Unsure);
+    assert_eq!(verdict("https://dead.example/b"), CheckVerdict::Broken);
+    assert_eq!(verdict("https://ill.example/c"), CheckVerdict::Unsure);
     assert_eq!(table.unchecked(), 0);
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn day(text: &str) -> CalendarDay {
     text.parse().unwrap()
 }
 
-fn placed(mut finding: Finding, line: u32, column: u32, text: &str) -> Finding {
+fn placed(mut finding: CheckFinding, line: u32, column: u32, text: &str) -> CheckFinding {
     finding.place = Some(FindingPlace {
         byte: line * 100,
         line,
@@ -74,17 +74,17 @@ fn placed(mut finding: Finding, line: u32, column: u32, text: &str) -> Finding {
 }
 
 /// A few findings of each kind.
-pub(crate) fn findings() -> Vec<Finding> {
+pub(crate) fn findings() -> Vec<CheckFinding> {
     let gone = "https://example.com/gone";
     let mut found = Vec::new();
     for (page, line) in [("a", 3), ("b", 12), ("c", 7), ("d/", 1), ("e", 90)] {
         let page = url(&format!("https://example.com/{page}"));
-        let finding = Finding::new(&BROKEN, page, "404 Not Found").with_target(gone);
+        let finding = CheckFinding::new(&BROKEN, page, "404 Not Found").with_target(gone);
         found.push(placed(finding, line, 5, "About us"));
     }
     let page = || url("https://example.com/b");
     found.push(placed(
-        Finding::new(&BROKEN, page(), "410 Gone")
+        CheckFinding::new(&BROKEN, page(), "410 Gone")
             .with_target("https://example.com/old")
             .with_mend("https://example.com/new"),
         44,
@@ -92,17 +92,17 @@ pub(crate) fn findings() -> Vec<Finding> {
         "old page",
     ));
     found.push(placed(
-        Finding::new(&EXTERNAL, page(), "no such host").with_target("https://dead.example/"),
+        CheckFinding::new(&EXTERNAL, page(), "no such host").with_target("https://dead.example/"),
         13,
         1,
         "",
     ));
-    found.push(Finding::new(
+    found.push(CheckFinding::new(
         &TITLE,
         url("https://example.com/d/"),
         "no title element",
     ));
-    let mut header = Finding::new(&CSP, url("https://example.com/"), "no such field")
+    let mut header = CheckFinding::new(&CSP, url("https://example.com/"), "no such field")
         .with_subject("content-security-policy");
     for page in 0..14 {
         header.also_on(&url(&format!("https://example.com/{page}")));
@@ -112,9 +112,9 @@ pub(crate) fn findings() -> Vec<Finding> {
 }
 
 /// A finding with an attack in each of its texts.
-pub(crate) fn hostile() -> Finding {
+pub(crate) fn hostile() -> CheckFinding {
     let page = url("https://example.com/%3Cscript%3E'?`a|b=,:%0A%00");
-    let finding = Finding::new(&BROKEN, page, ATTACK)
+    let finding = CheckFinding::new(&BROKEN, page, ATTACK)
         .with_target(format!("https://x.test/{ATTACK}"))
         .with_subject(ATTACK)
         .with_mend(ATTACK);
@@ -131,9 +131,9 @@ pub(crate) fn facts() -> CheckFacts {
         hosts: 1,
         external: 7,
         verdicts: [
-            (LinkVerdict::Ok, 40),
-            (LinkVerdict::Broken, 3),
-            (LinkVerdict::Unchecked, 2),
+            (CheckVerdict::Ok, 40),
+            (CheckVerdict::Broken, 3),
+            (CheckVerdict::Unchecked, 2),
         ]
         .into(),
         skipped: [("denied by robots.txt".to_owned(), 4)].into(),
@@ -150,7 +150,7 @@ pub(crate) fn decisions() -> CheckDecisions {
     }
 }
 
-pub(crate) fn report_of(findings: Vec<Finding>) -> CheckReport {
+pub(crate) fn report_of(findings: Vec<CheckFinding>) -> CheckReport {
     CheckReport::new(facts(), &RULES, findings, decisions())
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn report_of(findings: Vec<Finding>) -> CheckReport {
 pub(crate) fn report() -> CheckReport {
     let findings = findings();
     let mut baseline = Baseline::from_findings(&findings[5..6], None);
-    let old = Finding::new(&BROKEN, url("https://example.com/z"), "404").with_target("x");
+    let old = CheckFinding::new(&BROKEN, url("https://example.com/z"), "404").with_target("x");
     let known: Vec<_> = findings[5..6].iter().cloned().chain([old]).collect();
     baseline = Baseline::from_findings(&known, Some(&baseline));
     let mut facts = facts();

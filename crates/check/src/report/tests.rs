@@ -7,7 +7,7 @@ fn settings(text: &str) -> CheckSettings {
     CheckSettings::from_toml("c.toml", text).unwrap()
 }
 
-fn outcome(text: &str, findings: Vec<Finding>) -> CheckOutcome {
+fn outcome(text: &str, findings: Vec<CheckFinding>) -> CheckOutcome {
     let settings = settings(text);
     let decisions = CheckDecisions {
         severities: RuleSeverities::new(&settings, &RULES).unwrap(),
@@ -22,8 +22,8 @@ fn outcome(text: &str, findings: Vec<Finding>) -> CheckOutcome {
 fn the_worst_severity_decides() {
     use CheckOutcome::{Failed, Passed};
     let page = || url("https://example.com/");
-    let warning = || vec![Finding::new(&TITLE, page(), "none")];
-    let error = || vec![Finding::new(&BROKEN, page(), "404")];
+    let warning = || vec![CheckFinding::new(&TITLE, page(), "none")];
+    let error = || vec![CheckFinding::new(&BROKEN, page(), "404")];
     for (settings, findings, expected) in [
         ("", vec![], Passed),
         ("", warning(), Passed),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::finding::Finding;
+use crate::finding::CheckFinding;
 
 /// Findings of one cause that are listed one by one; of more only a count is kept.
 pub const MOST_LISTED: usize = 200;
@@ -18,7 +18,7 @@ pub const MOST_FINDINGS: usize = 100_000;
 /// Gathers findings.
 #[derive(Debug, Default)]
 pub(crate) struct FindingBag {
-    findings: Vec<Finding>,
+    findings: Vec<CheckFinding>,
     causes: HashMap<u64, FindingCause>,
     /// The first finding of each rule.
     first_of_rule: HashMap<&'static str, usize>,
@@ -34,21 +34,21 @@ struct FindingCause {
 impl FindingBag {
     /// Lists a finding. Those of one rule and target, or of one rule and host where there is no
     /// target, share a cause: beyond [`MOST_LISTED`] of them, the first counts the rest.
-    pub(crate) fn list(&mut self, finding: Finding) {
+    pub(crate) fn list(&mut self, finding: CheckFinding) {
         let target = finding.target.as_deref();
         let cause = cause(&[finding.rule.id, target.unwrap_or(finding.page.host())]);
         self.add(cause, MOST_LISTED, finding);
     }
 
     /// Takes in a finding of which there is one for each host and subject, with a count.
-    pub(crate) fn gather(&mut self, finding: Finding) {
+    pub(crate) fn gather(&mut self, finding: CheckFinding) {
         let target = finding.target.as_deref().unwrap_or_default();
         let subject = finding.subject.as_deref().unwrap_or_default();
         let cause = cause(&[finding.rule.id, finding.page.host(), target, subject]);
         self.add(cause, 1, finding);
     }
 
-    fn add(&mut self, cause: u64, most: usize, finding: Finding) {
+    fn add(&mut self, cause: u64, most: usize, finding: CheckFinding) {
         let is_full = self.findings.len() >= MOST_FINDINGS;
         match self.causes.get_mut(&cause) {
             Some(known) if known.listed >= most || is_full => {
@@ -72,7 +72,7 @@ impl FindingBag {
     }
 
     /// All findings: the worst first, then by rule, page, target and place.
-    pub(crate) fn into_findings(self) -> Vec<Finding> {
+    pub(crate) fn into_findings(self) -> Vec<CheckFinding> {
         let mut findings = self.findings;
         findings.sort_by(|a, b| order(a).cmp(&order(b)));
         findings
@@ -80,7 +80,7 @@ impl FindingBag {
 }
 
 /// The same thing once more: on another page, or again on the last one.
-fn note_again(first: &mut Finding, again: &Finding) {
+fn note_again(first: &mut CheckFinding, again: &CheckFinding) {
     let last = first.samples.last().unwrap_or(&first.page);
     if *last == again.page {
         first.count += 1;
@@ -89,7 +89,7 @@ fn note_again(first: &mut Finding, again: &Finding) {
     }
 }
 
-fn order(finding: &Finding) -> impl Ord + '_ {
+fn order(finding: &CheckFinding) -> impl Ord + '_ {
     let byte = finding.place.as_ref().map_or(0, |place| place.byte);
     (
         Reverse(finding.rule.severity),

@@ -10,7 +10,7 @@ use super::bag::FindingBag;
 use super::link_ends::LinkEnds;
 use super::page::{self, PageView};
 use super::site::{self, SiteNotes};
-use crate::finding::Finding;
+use crate::finding::CheckFinding;
 use crate::probe::ProbeTable;
 use crate::settings::AcceptedStatus;
 use crate::site::SiteTable;
@@ -29,7 +29,7 @@ pub fn judge(
     site: &SiteTable,
     probes: &ProbeTable,
     options: &JudgeOptions,
-) -> io::Result<Vec<Finding>> {
+) -> io::Result<Vec<CheckFinding>> {
     let ends = LinkEnds::new(site, probes, &options.accept);
     let mut bag = FindingBag::default();
     let mut notes = SiteNotes::default();

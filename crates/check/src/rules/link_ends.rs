@@ -15,11 +15,11 @@ use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
 use clewline_job::record::OutcomeKind;
 
-use crate::facts::{HtmlFacts, PageFacts, ReferenceTarget};
+use crate::facts::{FactRow, HtmlFacts, ReferenceTarget};
 use crate::probe::{ProbeRow, ProbeTable};
 use crate::settings::AcceptedStatus;
 use crate::site::{ChainEnd, SiteTable, UrlRow};
-use crate::verdict::{LinkAnswer, LinkVerdict, judge_answer, status_words};
+use crate::verdict::{CheckVerdict, LinkAnswer, judge_answer, status_words};
 
 /// Verdicts that are remembered.
 const MOST_REMEMBERED: usize = 50_000;
@@ -32,7 +32,7 @@ const WORDS_OF_SHELL: u32 = 50;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnVerdict {
     /// The verdict.
-    pub verdict: LinkVerdict,
+    pub verdict: CheckVerdict,
     /// What was seen, as a short sentence without its full stop.
     pub evidence: String,
     /// The URLs that redirect, in their order.
@@ -55,7 +55,7 @@ pub fn own_verdict(
 ) -> io::Result<OwnVerdict> {
     let chain = site.end_of(key);
     let mut judged = OwnVerdict {
-        verdict: LinkVerdict::Unchecked,
+        verdict: CheckVerdict::Unchecked,
         evidence: "nobody asked".to_owned(),
         hops: chain.hops,
         end: chain.end,
@@ -65,18 +65,18 @@ pub fn own_verdict(
     match chain.end {
         ChainEnd::Row(end) => judged.judge_row(site, accept, end)?,
         ChainEnd::Loop(_) => {
-            judged.verdict = LinkVerdict::Broken;
+            judged.verdict = CheckVerdict::Broken;
             FailureClass::RedirectLoop
                 .about()
                 .clone_into(&mut judged.evidence);
         }
         ChainEnd::Foreign(_) | ChainEnd::Unknown(_) => {}
     }
-    if judged.verdict == LinkVerdict::Unchecked && !judged.hops.is_empty() {
+    if judged.verdict == CheckVerdict::Unchecked && !judged.hops.is_empty() {
         judged.ask_probes(site, probes)?;
     }
-    if judged.verdict == LinkVerdict::Ok && !judged.hops.is_empty() {
-        judged.verdict = LinkVerdict::Moved;
+    if judged.verdict == CheckVerdict::Ok && !judged.hops.is_empty() {
+        judged.verdict = CheckVerdict::Moved;
     }
     Ok(judged)
 }
@@ -99,7 +99,7 @@ impl OwnVerdict {
         self.status = row.status;
         self.is_denied = row.skipped == Some(SkipReason::Robots);
         if row.outcome == OutcomeKind::Unmodified {
-            self.verdict = LinkVerdict::Ok;
+            self.verdict = CheckVerdict::Ok;
             return Ok(());
         }
         let record = (!row.is_good()).then(|| site.record(end)).transpose()?;
@@ -140,7 +140,7 @@ impl OwnVerdict {
 /// What is known of a foreign URL.
 #[derive(Debug, Clone)]
 pub(crate) struct ForeignVerdict<'a> {
-    pub(crate) verdict: LinkVerdict,
+    pub(crate) verdict: CheckVerdict,
     pub(crate) evidence: String,
     pub(crate) probe: Option<&'a ProbeRow>,
 }
@@ -206,7 +206,7 @@ impl<'a> LinkEnds<'a> {
         };
         let judged = self.own(row.key)?;
         let verdict = match judged.verdict {
-            LinkVerdict::Broken => LinkVerdict::Unsure,
+            CheckVerdict::Broken => CheckVerdict::Unsure,
             verdict => verdict,
         };
         Ok(Some(ForeignVerdict {
@@ -249,7 +249,7 @@ impl<'a> LinkEnds<'a> {
 }
 
 /// A page of few words with scripts, or one that is half script.
-pub(crate) fn is_made_by_scripts(html: &HtmlFacts, facts: &PageFacts, body_bytes: u64) -> bool {
+pub(crate) fn is_made_by_scripts(html: &HtmlFacts, facts: &FactRow, body_bytes: u64) -> bool {
     let loads = facts.references.iter().any(|reference| {
         reference.kind == LinkKind::Script && reference.target != ReferenceTarget::Itself
     });

@@ -12,7 +12,7 @@ use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::CheckValueError;
-use crate::verdict::LinkVerdict;
+use crate::verdict::CheckVerdict;
 
 /// The statuses that HTTP can write.
 const ALL: RangeInclusive<u16> = 100..=999;
@@ -23,11 +23,11 @@ pub struct AcceptedStatus {
     /// The statuses.
     pub range: RangeInclusive<u16>,
     /// What is said.
-    pub verdict: LinkVerdict,
+    pub verdict: CheckVerdict,
 }
 
 /// What entries say of a status: the last one that names it decides.
-pub fn accepted(entries: &[AcceptedStatus], status: u16) -> Option<LinkVerdict> {
+pub fn accepted(entries: &[AcceptedStatus], status: u16) -> Option<CheckVerdict> {
     let mut entries = entries.iter().rev();
     let entry = entries.find(|entry| entry.range.contains(&status))?;
     Some(entry.verdict)
@@ -40,7 +40,7 @@ impl FromStr for AcceptedStatus {
         let wrong = || CheckValueError::Status(visible(text).into_owned());
         let (range, verdict) = match text.trim().split_once(':') {
             Some((range, word)) => (range, verdict(word.trim()).ok_or_else(wrong)?),
-            None => (text.trim(), LinkVerdict::Ok),
+            None => (text.trim(), CheckVerdict::Ok),
         };
         let range = statuses(range.trim()).ok_or_else(wrong)?;
         Ok(Self { range, verdict })
@@ -48,13 +48,13 @@ impl FromStr for AcceptedStatus {
 }
 
 /// Our words, and those that users of linkinator know.
-fn verdict(word: &str) -> Option<LinkVerdict> {
+fn verdict(word: &str) -> Option<CheckVerdict> {
     Some(match word {
-        "ok" => LinkVerdict::Ok,
-        "blocked" => LinkVerdict::Blocked,
-        "unsure" | "warn" => LinkVerdict::Unsure,
-        "broken" | "error" => LinkVerdict::Broken,
-        "unchecked" | "skip" => LinkVerdict::Unchecked,
+        "ok" => CheckVerdict::Ok,
+        "blocked" => CheckVerdict::Blocked,
+        "unsure" | "warn" => CheckVerdict::Unsure,
+        "broken" | "error" => CheckVerdict::Broken,
+        "unchecked" | "skip" => CheckVerdict::Unchecked,
         _ => return None,
     })
 }

@@ -4,7 +4,7 @@ use clewline_core::url::CrawlUrl;
 
 use super::*;
 use crate::rule::{CheckRule, RuleHelp};
-use crate::verdict::LinkVerdict;
+use crate::verdict::CheckVerdict;
 
 const HELP: RuleHelp = RuleHelp {
     why: "",
@@ -53,8 +53,8 @@ fn every_key_is_read() {
     assert_eq!(read.only, ["links".parse().unwrap()]);
     assert_eq!(read.skip.len(), 2);
     assert_eq!(read.severity.len(), 2);
-    assert_eq!(accepted(&read.accept, 403), Some(LinkVerdict::Blocked));
-    assert_eq!(accepted(&read.accept, 999), Some(LinkVerdict::Ok));
+    assert_eq!(accepted(&read.accept, 403), Some(CheckVerdict::Blocked));
+    assert_eq!(accepted(&read.accept, 999), Some(CheckVerdict::Ok));
     assert!(read.exclude[0].is_in("https://a.test/private/b"));
     assert_eq!(read.include[0].as_str(), "^https:");
     assert_eq!(read.external, Some(false));
@@ -168,19 +168,19 @@ fn the_stronger_source_wins() {
 
 #[test]
 fn statuses_are_written_as_in_rust() {
-    let check = |text: &str, expected: Option<(u16, u16, LinkVerdict)>| {
+    let check = |text: &str, expected: Option<(u16, u16, CheckVerdict)>| {
         let found = text.parse::<AcceptedStatus>().ok();
         let found = found.map(|one| (*one.range.start(), *one.range.end(), one.verdict));
         assert_eq!(found, expected, "{text}");
     };
-    check("404", Some((404, 404, LinkVerdict::Ok)));
-    check("200..=299", Some((200, 299, LinkVerdict::Ok)));
-    check("200..300", Some((200, 299, LinkVerdict::Ok)));
-    check("..=299", Some((100, 299, LinkVerdict::Ok)));
-    check("500..", Some((500, 999, LinkVerdict::Ok)));
-    check("403:blocked", Some((403, 403, LinkVerdict::Blocked)));
-    check(" 500..=599 : warn ", Some((500, 599, LinkVerdict::Unsure)));
-    check("410:error", Some((410, 410, LinkVerdict::Broken)));
+    check("404", Some((404, 404, CheckVerdict::Ok)));
+    check("200..=299", Some((200, 299, CheckVerdict::Ok)));
+    check("200..300", Some((200, 299, CheckVerdict::Ok)));
+    check("..=299", Some((100, 299, CheckVerdict::Ok)));
+    check("500..", Some((500, 999, CheckVerdict::Ok)));
+    check("403:blocked", Some((403, 403, CheckVerdict::Blocked)));
+    check(" 500..=599 : warn ", Some((500, 599, CheckVerdict::Unsure)));
+    check("410:error", Some((410, 410, CheckVerdict::Broken)));
     for wrong in [
         "",
         "99",
@@ -199,8 +199,8 @@ fn statuses_are_written_as_in_rust() {
 #[test]
 fn the_last_entry_decides() {
     let entries = ["200..=499", "404:broken"].map(|text| text.parse().unwrap());
-    assert_eq!(accepted(&entries, 404), Some(LinkVerdict::Broken));
-    assert_eq!(accepted(&entries, 403), Some(LinkVerdict::Ok));
+    assert_eq!(accepted(&entries, 404), Some(CheckVerdict::Broken));
+    assert_eq!(accepted(&entries, 403), Some(CheckVerdict::Ok));
     assert_eq!(accepted(&entries, 500), None);
 }
 
@@ -353,7 +353,7 @@ fn lychee_is_understood_and_what_is_not_is_named() {
                 host_request_interval = '100ms'\nhost_concurrency = 3\nmethod = 'head'\n\
                 novelty = 1\nbasic_auth = ['a b:c']\n";
     let read = LycheeSettings::from_toml("lychee.toml", text).unwrap();
-    assert_eq!(accepted(&read.check.accept, 429), Some(LinkVerdict::Ok));
+    assert_eq!(accepted(&read.check.accept, 429), Some(CheckVerdict::Ok));
     assert_eq!(accepted(&read.check.accept, 404), None);
     let excluded = read.check.exclude.iter().map(UrlPattern::as_str);
     assert_eq!(excluded.collect::<Vec<_>>(), ["^https://x", "^http:"]);

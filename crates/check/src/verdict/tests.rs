@@ -3,7 +3,7 @@
 use clewline_core::outcome::{FailureClass, SkipReason};
 
 use super::*;
-use LinkVerdict as V;
+use CheckVerdict as V;
 
 fn head(fields: &[(&str, &str)]) -> HeadFacts {
     let fields = fields.iter();
@@ -14,7 +14,7 @@ fn head(fields: &[(&str, &str)]) -> HeadFacts {
     }
 }
 
-fn verdict(answer: &LinkAnswer<'_>) -> LinkVerdict {
+fn verdict(answer: &LinkAnswer<'_>) -> CheckVerdict {
     judge_answer(answer, &[]).verdict
 }
 
@@ -61,7 +61,7 @@ fn statuses() {
 
 #[test]
 fn walls_are_known_by_fields_and_titles() {
-    let check = |status: u16, fields: &[(&str, &str)], title: &str, expected: LinkVerdict| {
+    let check = |status: u16, fields: &[(&str, &str)], title: &str, expected: CheckVerdict| {
         let head = head(fields);
         let answer = LinkAnswer {
             status: Some(status),
@@ -141,13 +141,13 @@ fn an_answer_that_broke_off_still_was_one() {
         failure: Some(FailureClass::Incomplete),
         ..LinkAnswer::default()
     };
-    assert_eq!(verdict(&answer), LinkVerdict::Ok);
+    assert_eq!(verdict(&answer), CheckVerdict::Ok);
     let looping = LinkAnswer {
         status: Some(302),
         failure: Some(FailureClass::RedirectLoop),
         ..LinkAnswer::default()
     };
-    assert_eq!(verdict(&looping), LinkVerdict::Broken);
+    assert_eq!(verdict(&looping), CheckVerdict::Broken);
 }
 
 #[test]
@@ -160,12 +160,12 @@ fn what_the_user_says_of_a_status_counts() {
         };
         judge_answer(&answer, &accept)
     };
-    assert_eq!(judged(404).verdict, LinkVerdict::Ok);
-    assert_eq!(judged(410).verdict, LinkVerdict::Broken);
+    assert_eq!(judged(404).verdict, CheckVerdict::Ok);
+    assert_eq!(judged(410).verdict, CheckVerdict::Broken);
     // What the user calls unsure never ripens.
     let unsure = judged(503);
     assert_eq!(
         (unsure.verdict, unsure.is_failing),
-        (LinkVerdict::Unsure, false)
+        (CheckVerdict::Unsure, false)
     );
 }

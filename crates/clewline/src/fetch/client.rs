@@ -6,13 +6,10 @@
 //! carried it, apart from that one second try, which only happens when no byte came back; and
 //! none is sent to a host that is known to have asked for a pause.
 
-use std::future::ready;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use clewline_core::outcome::FailureClass;
 use clewline_core::url::{CrawlUrl, Scheme};
 use futures_util::future::BoxFuture;
@@ -27,17 +24,17 @@ use super::flow::{FirstByte, Flow, MinimumRate};
 use super::http1::{
     BodyReader, HeadLimits, Method, RequestHead, ResponseHead, Target, write_request,
 };
-use super::http2::{HostProtocol, Http2Stream, SharedConnections, StreamRefusal};
+use super::http2::{HostProtocol, Http2Stream, SharedConnections};
 use super::overrides::Overrides;
 use super::pool::{Pool, Route};
 use super::proxy::{ProxyKind, ProxySettings};
+use super::second_try::{After, Asked, Attempt};
 use super::silence::Silence;
 use super::wire::{BufferPool, Wire};
-use super::{Body, BodyTally, FetchFailure, Fetcher, Request, Resolution, Response, Timings, tls};
+use super::{FetchFailure, Fetcher, Request, Resolution, Response, Timings, tls};
 use crate::CrawlError;
 use crate::config::{FetchConfig, Http2Use};
 use crate::exchange::{Recorder, Recording, Secrets};
-use crate::headers::Headers;
 
 /// Over how much waiting the minimum rate is averaged.
 const PACE_WINDOW: Duration = Duration::from_secs(10);
@@ -46,13 +43,6 @@ const LONGEST: Duration = Duration::from_hours(24);
 
 /// Requests in flight from which one connection for all costs less than one for each.
 const MANY_STREAMS: u32 = 16;
-
-/// What a server says that wants another connection or version (RFC 9110 sections 15.5.20 and
-/// 15.6.6).
-const WANT_HTTP_1: [u16; 2] = [421, 505];
-
-/// What HTTP/1.1 says where HTTP/2 says ENHANCE_YOUR_CALM (RFC 6585 section 4).
-const TOO_MANY_REQUESTS: u16 = 429;
 
 /// Only a proxy says this (RFC 9110 section 15.5.8), so it is not the answer of the server.
 const PROXY_AUTHENTICATION: u16 = 407;
@@ -100,27 +90,6 @@ pub(crate) enum FetchSetupError {
     /// The TLS library refused its own defaults.
     #[error("tls: {0}")]
     Tls(#[source] rustls::Error),
-}
-
-/// The head of an answer, and who records it.
-type Asked = (ResponseHead, Option<Recorder>);
-
-/// Which try of a request it is, and on what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Attempt {
-    /// The first, on a connection that was there.
-    Reused,
-    /// The first, on a new one.
-    Fresh,
-    /// The silent second one.
-    Second,
-}
-
-/// What follows from the end of an exchange.
-enum After {
-    Answered(Response),
-    /// The same again on a new connection, with what is left of the patience.
-    Again(Silence),
 }
 
 /// Fetches over HTTP/1.1 and HTTP/2, with or without TLS and proxies.
@@ -236,11 +205,12 @@ impl HttpFetcher {
                     Err(fault) => return Err(fault.failure),
                 }
             };
-            let mut flow = Flow::new(wire, self.buffers.clone(), timings, deadline, self.pace);
+            let flow = Flow::new(wire, self.buffers.clone(), timings, deadline, self.pace);
+            let mut flow = Box::new(flow);
             flow.silence = silence;
             flow.first_byte = FirstByte::within(self.first_byte, request.first_byte);
             let asked = self.exchange(&mut flow, request).await;
-            match self.after(asked, flow, request, attempt)? {
+            match self.after(asked, *flow, request, attempt)? {
                 After::Answered(response) => return Ok(response),
                 After::Again(spent) => {
                     is_first_try = false;
@@ -276,7 +246,11 @@ impl HttpFetcher {
         fault.wants_http2 && offer == ProtocolOffer::Http1 && self.http2 != Http2Use::Never
     }
 
-    fn learn(&self, request: &Request, protocol: HostProtocol) -> Result<(), FetchFailure> {
+    pub(super) fn learn(
+        &self,
+        request: &Request,
+        protocol: HostProtocol,
+    ) -> Result<(), FetchFailure> {
         self.shared.learn(&self.route_of(request)?, protocol);
         Ok(())
     }
@@ -423,76 +397,8 @@ impl HttpFetcher {
         Ok((head, recorder))
     }
 
-    /// What follows from the end of an exchange: an answer, or the one silent second try.
-    fn after(
-        &self,
-        asked: Result<Asked, FetchFailure>,
-        flow: Flow,
-        request: &Request,
-        attempt: Attempt,
-    ) -> Result<After, FetchFailure> {
-        if let Some(stream) = flow.wire.http2() {
-            let refusal = stream.refusal();
-            return self.after_stream(asked, flow, request, (attempt, refusal));
-        }
-        match asked {
-            Ok((head, recorder)) => self.response(flow, head, recorder, request),
-            // The server closed the connection while it was idle, which it may at any time
-            // (RFC 9112 section 9.3.1): the request is safe to repeat.
-            Err(failure) if attempt == Attempt::Reused && failure.class == FailureClass::Reset => {
-                again(flow, request, failure)
-            }
-            Err(failure) => Err(failure),
-        }
-    }
-
-    /// The same for a stream of HTTP/2, whose server may have said why it does not answer.
-    fn after_stream(
-        &self,
-        asked: Result<Asked, FetchFailure>,
-        flow: Flow,
-        request: &Request,
-        (attempt, refusal): (Attempt, Option<StreamRefusal>),
-    ) -> Result<After, FetchFailure> {
-        let failure = match asked {
-            Ok((head, recorder)) if WANT_HTTP_1.contains(&head.status) => {
-                if let Some(recorder) = recorder {
-                    recorder.discard();
-                }
-                self.learn(request, HostProtocol::Http1)?;
-                flow.failure(FailureClass::Protocol, "the server wants HTTP/1.1")
-            }
-            Ok((head, recorder)) => return self.response(flow, head, recorder, request),
-            Err(failure) => failure,
-        };
-        let Some(refusal) = refusal
-            .or((failure.class == FailureClass::Protocol).then_some(StreamRefusal::OtherProtocol))
-        else {
-            return Err(failure);
-        };
-        let may_repeat = match refusal {
-            StreamRefusal::Calm => return Ok(After::Answered(too_many(flow, request.address))),
-            StreamRefusal::Unprocessed | StreamRefusal::OtherProtocol => attempt != Attempt::Second,
-            StreamRefusal::Ended => attempt == Attempt::Reused,
-            StreamRefusal::Broken => false,
-        };
-        if matches!(
-            refusal,
-            StreamRefusal::OtherProtocol | StreamRefusal::Broken
-        ) {
-            self.learn(request, HostProtocol::Http1)?;
-        }
-        if may_repeat {
-            return again(flow, request, failure);
-        }
-        Err(FetchFailure {
-            class: refusal.class(),
-            ..failure
-        })
-    }
-
     /// The answer, its body still to be read.
-    fn response(
+    pub(super) fn response(
         &self,
         flow: Flow,
         head: ResponseHead,
@@ -581,52 +487,6 @@ impl HttpFetcher {
         write_request(&mut bytes, &head)
             .map_err(|error| FetchFailure::new(FailureClass::Internal, error.to_string()))?;
         Ok(bytes)
-    }
-}
-
-/// The silent second try. Where requests keep a distance it has to wait for its turn: as far as
-/// anybody knows the server may have seen the first.
-fn again(flow: Flow, request: &Request, failure: FetchFailure) -> Result<After, FetchFailure> {
-    if request.spaced {
-        return Err(FetchFailure {
-            withheld: Some(Instant::now()),
-            ..failure
-        });
-    }
-    Ok(After::Again(flow.silence))
-}
-
-/// The answer of a server that asks for calm.
-fn too_many(flow: Flow, address: Option<IpAddr>) -> Response {
-    let (protocols, wire) = (
-        flow.wire.http2().map_or(&[][..], Http2Stream::protocols),
-        flow.count,
-    );
-    Response {
-        status: TOO_MANY_REQUESTS,
-        headers: Headers::default(),
-        address,
-        timings: flow.timings,
-        protocols,
-        body: Box::new(NoBody { wire }),
-    }
-}
-
-/// The body of an answer that has none.
-struct NoBody {
-    wire: u64,
-}
-
-impl Body for NoBody {
-    fn chunk(&mut self) -> BoxFuture<'_, Result<Option<Bytes>, FetchFailure>> {
-        Box::pin(ready(Ok(None)))
-    }
-
-    fn tally(&self) -> BodyTally {
-        BodyTally {
-            wire: self.wire,
-            ..BodyTally::default()
-        }
     }
 }
 

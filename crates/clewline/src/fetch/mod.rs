@@ -17,6 +17,7 @@ mod overrides;
 mod pauses;
 mod pool;
 mod proxy;
+mod second_try;
 mod silence;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use clewline_check::rules::{self, JudgeOptions, own_verdict};
 use clewline_check::settings::AcceptedStatus;
 use clewline_check::site::{RowFlags, SiteTable};
 use clewline_check::verdict::{LinkAnswer, judge_answer};
-use clewline_check::{Finding, FindingPlace, LinkVerdict, ProbeRow};
+use clewline_check::{CheckFinding, CheckVerdict, FindingPlace, ProbeRow};
 use clewline_core::url::CrawlUrl;
 use clewline_job::Job;
 use clewline_job::config::Config;
@@ -26,7 +26,7 @@ use super::watch::CheckWatch;
 /// What a job was found to be.
 pub(crate) struct ExaminedSite {
     pub(crate) site: SiteTable,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Vec<CheckFinding>,
     pub(crate) facts: CheckFacts,
 }
 
@@ -136,7 +136,7 @@ fn own_row(
 }
 
 /// Reads the few pages with findings again, for lines and words.
-fn place(job: &Job, site: &SiteTable, findings: &mut [Finding]) -> anyhow::Result<()> {
+fn place(job: &Job, site: &SiteTable, findings: &mut [CheckFinding]) -> anyhow::Result<()> {
     let mut by_page: BTreeMap<CrawlUrl, Vec<usize>> = BTreeMap::new();
     for (number, finding) in findings.iter().enumerate() {
         if finding.place.is_some() {
@@ -184,7 +184,7 @@ fn facts_of(
         external: wishes.len() as u64,
         ..CheckFacts::default()
     };
-    let mut count = |verdict: LinkVerdict, number: u64| {
+    let mut count = |verdict: CheckVerdict, number: u64| {
         *facts.verdicts.entry(verdict).or_default() += number;
     };
     for row in site.rows() {
@@ -194,7 +194,7 @@ fn facts_of(
     for (_, row) in probed.table.rows() {
         count(row.verdict(), 1);
     }
-    count(LinkVerdict::Unchecked, probed.unchecked as u64);
+    count(CheckVerdict::Unchecked, probed.unchecked as u64);
     for row in site.rows() {
         facts.pages += u64::from(row.is_good() && row.is(RowFlags::HTML));
         if let Some(reason) = row.skipped {

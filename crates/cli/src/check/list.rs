@@ -9,7 +9,7 @@ use std::io::{self, BufRead};
 use clewline_check::facts::fragment_hash;
 use clewline_check::report::CheckFacts;
 use clewline_check::rules;
-use clewline_check::{Finding, LinkVerdict};
+use clewline_check::{CheckFinding, CheckVerdict};
 use clewline_job::config::Root;
 use percent_encoding::percent_decode_str;
 
@@ -58,22 +58,22 @@ pub(crate) fn told(
     wishes: &ProbeWishes,
     probed: &Probes,
     plan: &CheckPlan,
-) -> anyhow::Result<(Vec<Finding>, CheckFacts)> {
+) -> anyhow::Result<(Vec<CheckFinding>, CheckFacts)> {
     let mut findings = Vec::new();
-    let mut verdicts: BTreeMap<LinkVerdict, u64> = BTreeMap::new();
+    let mut verdicts: BTreeMap<CheckVerdict, u64> = BTreeMap::new();
     for (url, _) in wishes.values() {
         let row = probed.table.row(url);
-        let verdict = row.map_or(LinkVerdict::Unchecked, clewline_check::ProbeRow::verdict);
+        let verdict = row.map_or(CheckVerdict::Unchecked, clewline_check::ProbeRow::verdict);
         *verdicts.entry(verdict).or_default() += 1;
         let id = match verdict {
-            LinkVerdict::Broken => "links/broken-external",
-            LinkVerdict::Blocked => "links/blocked-external",
-            LinkVerdict::Unsure => "links/unsure",
-            LinkVerdict::Ok | LinkVerdict::Moved | LinkVerdict::Unchecked => continue,
+            CheckVerdict::Broken => "links/broken-external",
+            CheckVerdict::Blocked => "links/blocked-external",
+            CheckVerdict::Unsure => "links/unsure",
+            CheckVerdict::Ok | CheckVerdict::Moved | CheckVerdict::Unchecked => continue,
         };
         let rule = rules::find(id)?;
         let evidence = row.map_or_else(String::new, clewline_check::ProbeRow::evidence);
-        findings.push(Finding::new(rule, url.clone(), evidence).with_target(url.as_str()));
+        findings.push(CheckFinding::new(rule, url.clone(), evidence).with_target(url.as_str()));
     }
     let facts = CheckFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -27,7 +27,7 @@ use clewline_check::ignores::{CalendarDay, FindingIgnores};
 use clewline_check::probe::FailurePatience;
 use clewline_check::report::CheckDecisions;
 use clewline_check::settings::SourceFolder;
-use clewline_check::{CheckOutcome, CheckReport, Finding, rules};
+use clewline_check::{CheckFinding, CheckOutcome, CheckReport, rules};
 use clewline_job::report::StoppedBy;
 
 use self::examine::ExaminedSite;
@@ -105,7 +105,7 @@ struct CheckRun<'a> {
 
 /// What was checked, before anybody judged it.
 struct Checked {
-    findings: Vec<Finding>,
+    findings: Vec<CheckFinding>,
     facts: clewline_check::report::CheckFacts,
     site: Option<ExaminedSite>,
     /// The job folder that keeps the findings.

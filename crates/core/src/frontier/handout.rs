@@ -195,6 +195,7 @@ impl<S: Store> Frontier<S> {
                     address,
                     guessed: waiting.is_some_and(QueueEntry::guesses),
                     spaced: lane.pace.is_one_at_a_time(),
+                    streams: lane.pace.in_flight_limit(),
                 };
                 let kind = JobKind::Robots(Box::new(fetch));
                 Ok(Some(self.start(

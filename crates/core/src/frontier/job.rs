@@ -80,6 +80,8 @@ pub enum Work {
         guessed: bool,
         /// As for a page.
         spaced: bool,
+        /// As for a page.
+        streams: u32,
     },
 }
 

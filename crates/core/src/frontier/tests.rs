@@ -931,7 +931,13 @@ fn private_addresses_are_refused_except_for_roots() {
 #[test]
 fn roots_that_others_wrote_may_not_be_private_and_are_not_asked_faster() {
     let check = |foreign_roots: bool, expected: &[SkipReason]| {
-        let mut hand = Hand::new(|rules| rules.foreign_roots = foreign_roots);
+        let mut hand = Hand::new(|rules| {
+            rules.foreign_roots = foreign_roots;
+            rules.host = Arc::new(HostRules {
+                near: Some(NearPoliteness::default()),
+                ..HostRules::new(Politeness::default())
+            });
+        });
         hand.root("http://a.test/", false);
         let Next::Start(resolve) = hand.frontier.next(hand.now).unwrap() else {
             panic!("resolve")

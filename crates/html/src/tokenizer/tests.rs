@@ -29,7 +29,11 @@ impl TagSink for Script {
         }
     }
 
-    fn text(&mut self, _of: TextOf, bytes: &[u8]) {
+    /// What scripts hold is tested where it is read for links.
+    fn text(&mut self, of: TextOf, bytes: &[u8]) {
+        if of == TextOf::Script {
+            return;
+        }
         self.text.push_str(&String::from_utf8_lossy(bytes));
     }
 

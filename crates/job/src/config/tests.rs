@@ -51,6 +51,7 @@ fn unusual() -> Config {
         sitemaps: false,
         robots: false,
         traps: false,
+        foreign_roots: true,
     };
     Config {
         roots: vec![
@@ -64,6 +65,7 @@ fn unusual() -> Config {
         extract: ExtractConfig {
             max_links: 12,
             lazy_images: false,
+            script_links: true,
         },
         output: OutputConfig {
             folder: Some("some/folder".into()),
@@ -114,6 +116,7 @@ fn unusual_fetch() -> FetchConfig {
         max_head: 4,
         min_rate: 5,
         idle_connections: 6,
+        http2: Http2Use::Never,
     }
 }
 

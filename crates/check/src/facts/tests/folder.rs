@@ -51,7 +51,7 @@ fn gathered(folder: &Path) -> GatheredFacts {
 }
 
 /// What a table says, whatever made it.
-fn said(gathered: &GatheredFacts) -> Vec<(String, PageFacts, u32)> {
+fn said(gathered: &GatheredFacts) -> Vec<(String, FactRow, u32)> {
     let rows = gathered.site.rows().iter();
     let pages = gathered.site.pages().unwrap().map(Result::unwrap);
     pages

@@ -28,7 +28,7 @@ pub(super) fn record(url: &str) -> Record {
     .unwrap()
 }
 
-pub(super) fn facts_with(head: &str, body: &str) -> PageFacts {
+pub(super) fn facts_with(head: &str, body: &str) -> FactRow {
     let answer = PageAnswer {
         head: format!("HTTP/1.1 200 OK\r\n{head}\r\n").into_bytes(),
         body: body.as_bytes().to_vec(),
@@ -37,7 +37,7 @@ pub(super) fn facts_with(head: &str, body: &str) -> PageFacts {
     read_page(&PageInput::new(&keyer, &record, &answer, BodyUse::Html))
 }
 
-pub(super) fn facts(body: &str) -> PageFacts {
+pub(super) fn facts(body: &str) -> FactRow {
     facts_with("", body)
 }
 
@@ -46,7 +46,7 @@ fn html(body: &str) -> HtmlFacts {
 }
 
 /// References as `kind target #fragment`, with `!` where they are ignored.
-fn told(facts: &PageFacts) -> Vec<String> {
+fn told(facts: &FactRow) -> Vec<String> {
     let known = [
         "https://h.test/d/x",
         "https://h.test/x",

@@ -15,7 +15,7 @@ fn origin() -> RowOrigin {
 }
 
 /// What is written is read, the summary and the parts as well.
-pub(super) fn check_round(facts: &PageFacts) {
+pub(super) fn check_round(facts: &FactRow) {
     let url = CrawlUrl::parse(URL).unwrap();
     let mut row = Vec::new();
     encode(origin(), &url, facts, &mut row);
@@ -44,11 +44,11 @@ fn facts_survive_their_row() {
     let full = facts_with("Server: x\r\nSet-Cookie: a=b\r\n", FULL);
     assert!(full.html.as_ref().unwrap().marks.len() > 3);
     check_round(&full);
-    check_round(&PageFacts::default());
-    let unread = PageFacts {
+    check_round(&FactRow::default());
+    let unread = FactRow {
         is_unread: true,
         is_cut: true,
-        ..PageFacts::default()
+        ..FactRow::default()
     };
     check_round(&unread);
     let mut elsewhere = facts("<a href=x>");
@@ -73,7 +73,7 @@ fn damaged_rows_are_nothing_or_something_else() {
     }
 }
 
-fn page(url: &str, body: &str) -> (Record, PageFacts) {
+fn page(url: &str, body: &str) -> (Record, FactRow) {
     let record = record(url);
     let answer = PageAnswer {
         head: b"HTTP/1.1 200 OK\r\n\r\n".to_vec(),
@@ -84,12 +84,12 @@ fn page(url: &str, body: &str) -> (Record, PageFacts) {
     (record, facts)
 }
 
-fn redirect(url: &str, target: &str) -> (Record, PageFacts) {
+fn redirect(url: &str, target: &str) -> (Record, FactRow) {
     let mut record = record(url);
     record.outcome = clewline_job::record::OutcomeKind::Redirected;
     record.status = Some(301);
     record.redirect_to = Some(target.to_owned());
-    (record, PageFacts::default())
+    (record, FactRow::default())
 }
 
 fn key(url: &str) -> Key {

@@ -176,7 +176,7 @@ fn lists_are_bounded_and_say_so() {
     let mut findings = Vec::new();
     for number in 0..3_000 {
         let page = samples::url(&format!("https://example.com/{number}"));
-        findings.push(crate::Finding::new(&samples::TITLE, page, "none"));
+        findings.push(crate::CheckFinding::new(&samples::TITLE, page, "none"));
     }
     let page = page_of(&samples::report_of(findings), site(0));
     assert_eq!(page.matches("class=entry").count(), 100);
@@ -262,7 +262,7 @@ fn hostile_report() -> CheckReport {
     let mut findings = vec![samples::hostile()];
     for text in TEXTS {
         let page = samples::url(&format!("https://example.com/{long}/{text}"));
-        let finding = crate::Finding::new(&samples::BROKEN, page, "404 Not Found");
+        let finding = crate::CheckFinding::new(&samples::BROKEN, page, "404 Not Found");
         let mut finding = finding.with_target(format!("https://example.org/{long}/{text}"));
         finding.place = Some(crate::FindingPlace {
             byte: 1,
@@ -279,11 +279,11 @@ fn hostile_report() -> CheckReport {
 }
 
 /// Findings as a large site has them.
-fn many(number: u32) -> Vec<crate::Finding> {
+fn many(number: u32) -> Vec<crate::CheckFinding> {
     let findings = (0..number).map(|at| {
         let page = samples::url(&format!("https://example.com/section-{}/{at}", at % 7));
         let rule = samples::RULES[(at % 5) as usize];
-        let mut finding = crate::Finding::new(rule, page, "404 Not Found");
+        let mut finding = crate::CheckFinding::new(rule, page, "404 Not Found");
         if at % 5 < 2 {
             finding = finding.with_target(format!("https://gone.example/{}", at % 40));
         }

@@ -15,7 +15,7 @@ use crate::rule::CheckRule;
 use crate::rules::bag::FindingBag;
 use crate::rules::registry::index as rules;
 use crate::site::RowFlags;
-use crate::verdict::LinkVerdict;
+use crate::verdict::CheckVerdict;
 
 /// Rows of a site from which on a missing canonical address is told.
 const FEW_PAGES: usize = 20;
@@ -80,7 +80,7 @@ fn judge_target(view: &PageView<'_>, url: &CrawlUrl, bag: &mut FindingBag) -> io
     }
     let Some(row) = site.row(key).filter(|row| site.has_host(row.key.host())) else {
         let is_dead = view.ends.probes.row(url);
-        let is_dead = is_dead.is_some_and(|row| row.verdict() == LinkVerdict::Broken);
+        let is_dead = is_dead.is_some_and(|row| row.verdict() == CheckVerdict::Broken);
         if is_dead {
             tell(&rules::CANONICAL_BROKEN, url.as_str());
         } else if without_www(url.host()) != without_www(page.host()) && !site.is_own(url) {
@@ -89,7 +89,7 @@ fn judge_target(view: &PageView<'_>, url: &CrawlUrl, bag: &mut FindingBag) -> io
         return Ok(());
     };
     let judged = view.ends.own(key)?;
-    if judged.verdict == LinkVerdict::Broken {
+    if judged.verdict == CheckVerdict::Broken {
         tell(&rules::CANONICAL_BROKEN, &judged.evidence);
     } else if !judged.hops.is_empty() {
         tell(

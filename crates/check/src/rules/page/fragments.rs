@@ -10,14 +10,14 @@ use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
 
 use super::PageView;
-use crate::facts::{Fragment, Reference};
+use crate::facts::{Fragment, PageReference};
 use crate::rules::bag::FindingBag;
 use crate::rules::link_ends::is_made_by_scripts;
 use crate::rules::registry::links as rules;
 use crate::site::RowFlags;
 
 /// The ids that a link of a page wants. Parts of drawings and times of films are no ids of pages.
-fn wanted(reference: &Reference) -> Option<[u64; 2]> {
+fn wanted(reference: &PageReference) -> Option<[u64; 2]> {
     let is_link = matches!(reference.kind, LinkKind::Anchor | LinkKind::Area);
     match reference.fragment {
         Some(Fragment::Id(raw, decoded)) if is_link => Some([raw, decoded]),
@@ -34,7 +34,7 @@ fn subject(wanted: [u64; 2]) -> String {
 }
 
 /// A link to a part of its own page.
-pub(super) fn judge_itself(view: &PageView<'_>, reference: &Reference, bag: &mut FindingBag) {
+pub(super) fn judge_itself(view: &PageView<'_>, reference: &PageReference, bag: &mut FindingBag) {
     let (Some(wanted), Some(html)) = (wanted(reference), view.html()) else {
         return;
     };
@@ -48,7 +48,7 @@ pub(super) fn judge_itself(view: &PageView<'_>, reference: &Reference, bag: &mut
 /// A link to a part of a page of the site: `from` is what the link says, `end` where redirects end.
 pub(super) fn judge_own(
     view: &PageView<'_>,
-    reference: &Reference,
+    reference: &PageReference,
     (from, end): (Key, Key),
     bag: &mut FindingBag,
 ) -> io::Result<()> {
@@ -76,7 +76,7 @@ pub(super) fn judge_own(
 
 fn report(
     view: &PageView<'_>,
-    reference: &Reference,
+    reference: &PageReference,
     (target, is_scripted): (&CrawlUrl, bool),
     bag: &mut FindingBag,
 ) {
@@ -98,7 +98,7 @@ fn report(
 /// A link to a part of a foreign page that was read.
 pub(super) fn judge_foreign(
     view: &PageView<'_>,
-    reference: &Reference,
+    reference: &PageReference,
     url: &CrawlUrl,
     bag: &mut FindingBag,
 ) {

@@ -14,7 +14,7 @@ use crate::probe::ProbeRow;
 use crate::rules::bag::FindingBag;
 use crate::rules::registry::index as rules;
 use crate::site::RowFlags;
-use crate::verdict::LinkVerdict;
+use crate::verdict::CheckVerdict;
 
 /// ISO 639-1.
 const LANGUAGES: &str = "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co \
@@ -87,12 +87,12 @@ fn judge_target(view: &PageView<'_>, url: &CrawlUrl, bag: &mut FindingBag) -> io
     let evidence = match row {
         None => {
             let probe = view.ends.probes.row(url);
-            let dead = probe.filter(|probe| probe.verdict() == LinkVerdict::Broken);
+            let dead = probe.filter(|probe| probe.verdict() == CheckVerdict::Broken);
             dead.map(ProbeRow::evidence)
         }
         Some(row) => {
             let judged = view.ends.own(row.key)?;
-            if judged.verdict == LinkVerdict::Broken {
+            if judged.verdict == CheckVerdict::Broken {
                 Some(judged.evidence.clone())
             } else if !judged.hops.is_empty() {
                 Some(view.ends.hops_in_words(&judged))

@@ -12,14 +12,14 @@ use clewline_core::url::CrawlUrl;
 
 use super::places::{is_private_host, is_private_site, is_staging_of};
 use super::{PageView, fragments, redirects};
-use crate::facts::{Reference, ReferenceTarget};
-use crate::finding::Finding;
+use crate::facts::{PageReference, ReferenceTarget};
+use crate::finding::CheckFinding;
 use crate::rule::CheckRule;
 use crate::rules::bag::FindingBag;
 use crate::rules::link_ends::OwnVerdict;
 use crate::rules::registry::{index, links as rules};
 use crate::site::ChainEnd;
-use crate::verdict::{LinkVerdict, status_words};
+use crate::verdict::{CheckVerdict, status_words};
 
 /// A page of the site that the server cannot give.
 pub(super) fn judge_server(view: &PageView<'_>, bag: &mut FindingBag) {
@@ -54,7 +54,7 @@ pub(super) fn judge_references(view: &PageView<'_>, bag: &mut FindingBag) -> io:
 
 /// Whether links of a kind are judged by these rules: canonical addresses and translations have
 /// rules of their own.
-fn is_judged(view: &PageView<'_>, reference: &Reference, status: Option<u16>) -> bool {
+fn is_judged(view: &PageView<'_>, reference: &PageReference, status: Option<u16>) -> bool {
     match reference.kind {
         LinkKind::Canonical | LinkKind::Redirect | LinkKind::Root => false,
         // Relations such as `pingback` are for programs, which do not ask by GET.
@@ -64,7 +64,7 @@ fn is_judged(view: &PageView<'_>, reference: &Reference, status: Option<u16>) ->
     }
 }
 
-fn is_translation(view: &PageView<'_>, reference: &Reference) -> bool {
+fn is_translation(view: &PageView<'_>, reference: &PageReference) -> bool {
     let translations = view.html().map_or(&[][..], |html| &html.translations);
     let keyer = view.ends.site.keyer();
     translations
@@ -78,7 +78,7 @@ fn is_translation(view: &PageView<'_>, reference: &Reference) -> bool {
 
 fn judge_own(
     view: &PageView<'_>,
-    reference: &Reference,
+    reference: &PageReference,
     key: Key,
     bag: &mut FindingBag,
 ) -> io::Result<()> {
@@ -93,24 +93,24 @@ fn judge_own(
         return Ok(());
     }
     match judged.verdict {
-        LinkVerdict::Ok => fragments::judge_own(view, reference, (key, key), bag),
-        LinkVerdict::Moved => {
+        CheckVerdict::Ok => fragments::judge_own(view, reference, (key, key), bag),
+        CheckVerdict::Moved => {
             redirects::judge(view, reference, (key, &judged), bag)?;
             match judged.end {
                 ChainEnd::Row(end) => fragments::judge_own(view, reference, (key, end), bag),
                 _ => Ok(()),
             }
         }
-        LinkVerdict::Broken | LinkVerdict::Blocked | LinkVerdict::Unsure => {
+        CheckVerdict::Broken | CheckVerdict::Blocked | CheckVerdict::Unsure => {
             judge_bad(view, reference, (key, &judged), bag)
         }
-        LinkVerdict::Unchecked => Ok(()),
+        CheckVerdict::Unchecked => Ok(()),
     }
 }
 
 fn judge_bad(
     view: &PageView<'_>,
-    reference: &Reference,
+    reference: &PageReference,
     (key, judged): (Key, &OwnVerdict),
     bag: &mut FindingBag,
 ) -> io::Result<()> {
@@ -137,13 +137,13 @@ fn judge_bad(
 fn rule_of(kind: LinkKind, judged: &OwnVerdict) -> Option<&'static CheckRule> {
     let is_page = !kind.is_requisite();
     match judged.verdict {
-        LinkVerdict::Broken if judged.is_loop() => Some(&rules::REDIRECT_LOOP),
+        CheckVerdict::Broken if judged.is_loop() => Some(&rules::REDIRECT_LOOP),
         // Scripts may complete such an address before they load it.
-        LinkVerdict::Broken if kind == LinkKind::LazyImage => Some(&rules::UNSURE),
-        LinkVerdict::Broken if !judged.hops.is_empty() => Some(&rules::REDIRECT_TO_BROKEN),
-        LinkVerdict::Broken if is_page => Some(&rules::BROKEN),
-        LinkVerdict::Broken => Some(&rules::BROKEN_PART),
-        LinkVerdict::Blocked if judged.is_denied => {
+        CheckVerdict::Broken if kind == LinkKind::LazyImage => Some(&rules::UNSURE),
+        CheckVerdict::Broken if !judged.hops.is_empty() => Some(&rules::REDIRECT_TO_BROKEN),
+        CheckVerdict::Broken if is_page => Some(&rules::BROKEN),
+        CheckVerdict::Broken => Some(&rules::BROKEN_PART),
+        CheckVerdict::Blocked if judged.is_denied => {
             let is_needed = matches!(
                 kind,
                 LinkKind::Style
@@ -155,17 +155,19 @@ fn rule_of(kind: LinkKind, judged: &OwnVerdict) -> Option<&'static CheckRule> {
             );
             is_needed.then_some(&index::BLOCKS_PART)
         }
-        LinkVerdict::Blocked => Some(&rules::BLOCKED),
+        CheckVerdict::Blocked => Some(&rules::BLOCKED),
         // `http/server-error` tells of the page itself.
-        LinkVerdict::Unsure if judged.status.is_some_and(|status| status >= 500) && is_page => None,
-        LinkVerdict::Unsure => Some(&rules::UNSURE),
-        LinkVerdict::Ok | LinkVerdict::Moved | LinkVerdict::Unchecked => None,
+        CheckVerdict::Unsure if judged.status.is_some_and(|status| status >= 500) && is_page => {
+            None
+        }
+        CheckVerdict::Unsure => Some(&rules::UNSURE),
+        CheckVerdict::Ok | CheckVerdict::Moved | CheckVerdict::Unchecked => None,
     }
 }
 
 fn judge_foreign(
     view: &PageView<'_>,
-    reference: &Reference,
+    reference: &PageReference,
     url: &CrawlUrl,
     bag: &mut FindingBag,
 ) -> io::Result<()> {
@@ -185,17 +187,17 @@ fn judge_foreign(
         .probe
         .is_some_and(|probe| probe.skip == Some(SkipReason::Robots));
     let rule = match known.verdict {
-        LinkVerdict::Broken if reference.kind == LinkKind::LazyImage => &rules::UNSURE,
-        LinkVerdict::Broken if reference.kind.is_requisite() => &rules::BROKEN_PART,
-        LinkVerdict::Broken => &rules::BROKEN_EXTERNAL,
-        LinkVerdict::Blocked if is_denied && reference.kind.is_requisite() => return Ok(()),
-        LinkVerdict::Blocked => &rules::BLOCKED_EXTERNAL,
-        LinkVerdict::Unsure => &rules::UNSURE,
-        LinkVerdict::Ok | LinkVerdict::Moved => {
+        CheckVerdict::Broken if reference.kind == LinkKind::LazyImage => &rules::UNSURE,
+        CheckVerdict::Broken if reference.kind.is_requisite() => &rules::BROKEN_PART,
+        CheckVerdict::Broken => &rules::BROKEN_EXTERNAL,
+        CheckVerdict::Blocked if is_denied && reference.kind.is_requisite() => return Ok(()),
+        CheckVerdict::Blocked => &rules::BLOCKED_EXTERNAL,
+        CheckVerdict::Unsure => &rules::UNSURE,
+        CheckVerdict::Ok | CheckVerdict::Moved => {
             fragments::judge_foreign(view, reference, url, bag);
             return Ok(());
         }
-        LinkVerdict::Unchecked => return Ok(()),
+        CheckVerdict::Unchecked => return Ok(()),
     };
     let finding = view.finding(rule, known.evidence).with_target(url.as_str());
     bag.list(finding.at(reference.byte));
@@ -209,9 +211,14 @@ fn is_private_place(view: &PageView<'_>, url: &CrawlUrl) -> bool {
     leads_inside && !is_private_site(page)
 }
 
-fn judge_scheme(view: &PageView<'_>, reference: &Reference, scheme: &str, bag: &mut FindingBag) {
+fn judge_scheme(
+    view: &PageView<'_>,
+    reference: &PageReference,
+    scheme: &str,
+    bag: &mut FindingBag,
+) {
     let is_link = matches!(reference.kind, LinkKind::Anchor | LinkKind::Area);
-    let finding: Finding = match scheme {
+    let finding: CheckFinding = match scheme {
         "javascript" if is_link => view.finding(&rules::JAVASCRIPT, "the link is a script"),
         "file" if !is_private_site(view.url()) => {
             let finding = view.finding(&rules::PRIVATE, "the link leads to a file of one machine");

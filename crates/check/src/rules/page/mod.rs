@@ -21,8 +21,8 @@ use clewline_job::record::Record;
 
 use super::bag::FindingBag;
 use super::link_ends::LinkEnds;
-use crate::facts::{HtmlFacts, PageFacts};
-use crate::finding::Finding;
+use crate::facts::{FactRow, HtmlFacts};
+use crate::finding::CheckFinding;
 use crate::rule::CheckRule;
 use crate::site::UrlRow;
 
@@ -34,7 +34,7 @@ pub(crate) struct PageView<'a> {
     pub(super) ends: &'a LinkEnds<'a>,
     pub(super) record: &'a Record,
     pub(super) row: &'a UrlRow,
-    pub(super) facts: &'a PageFacts,
+    pub(super) facts: &'a FactRow,
 }
 
 impl<'a> PageView<'a> {
@@ -47,13 +47,13 @@ impl<'a> PageView<'a> {
         self.facts.html.as_ref().filter(|_| self.row.is_good())
     }
 
-    fn finding(&self, rule: &'static CheckRule, evidence: impl Into<String>) -> Finding {
-        Finding::new(rule, self.url().clone(), evidence)
+    fn finding(&self, rule: &'static CheckRule, evidence: impl Into<String>) -> CheckFinding {
+        CheckFinding::new(rule, self.url().clone(), evidence)
     }
 
     /// A finding about the whole host, which stands at its root.
-    fn host_finding(&self, rule: &'static CheckRule, evidence: impl Into<String>) -> Finding {
-        Finding::new(rule, self.url().with_path("/"), evidence)
+    fn host_finding(&self, rule: &'static CheckRule, evidence: impl Into<String>) -> CheckFinding {
+        CheckFinding::new(rule, self.url().with_path("/"), evidence)
     }
 }
 

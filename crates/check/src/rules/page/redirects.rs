@@ -11,7 +11,7 @@ use clewline_core::link::LinkKind;
 use clewline_core::url::{CrawlUrl, Scheme};
 
 use super::PageView;
-use crate::facts::Reference;
+use crate::facts::PageReference;
 use crate::rules::bag::FindingBag;
 use crate::rules::link_ends::OwnVerdict;
 use crate::rules::registry::links as rules;
@@ -19,7 +19,7 @@ use crate::rules::registry::links as rules;
 /// A link to a URL of the site that redirects to a good end.
 pub(super) fn judge(
     view: &PageView<'_>,
-    reference: &Reference,
+    reference: &PageReference,
     (key, judged): (Key, &OwnVerdict),
     bag: &mut FindingBag,
 ) -> io::Result<()> {

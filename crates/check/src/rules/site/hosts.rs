@@ -8,12 +8,12 @@ use std::io;
 use clewline_core::url::{CrawlUrl, Scheme};
 
 use super::finding_on;
-use crate::finding::Finding;
+use crate::finding::CheckFinding;
 use crate::rules::bag::FindingBag;
 use crate::rules::link_ends::LinkEnds;
 use crate::rules::registry::{content, index, links};
 use crate::site::{RowFlags, UrlRow};
-use crate::verdict::{LinkVerdict, status_words};
+use crate::verdict::{CheckVerdict, status_words};
 
 /// Pages from which on a site that hides itself is told.
 const FEW_PAGES: u64 = 10;
@@ -46,7 +46,7 @@ pub(super) fn judge_noindex(ends: &LinkEnds<'_>, bag: &mut FindingBag) {
     if pages >= FEW_PAGES && hidden * 100 >= pages * MOST_HIDDEN {
         let evidence = format!("{hidden} of {pages} pages say noindex");
         let root = host.first.with_path("/");
-        let mut finding = Finding::new(&index::NOINDEX_SITEWIDE, root, evidence);
+        let mut finding = CheckFinding::new(&index::NOINDEX_SITEWIDE, root, evidence);
         finding.count = hidden;
         bag.list(finding);
     }
@@ -66,13 +66,13 @@ pub(super) fn judge_plain_http(ends: &LinkEnds<'_>, bag: &mut FindingBag) {
             Some(row) => row.status.filter(|_| row.is_good()),
             None => ends.probes.row(&plain).and_then(|row| {
                 let stays = row.end().is_none_or(|end| end.scheme() == Scheme::Http);
-                let is_good = matches!(row.verdict(), LinkVerdict::Ok | LinkVerdict::Moved);
+                let is_good = matches!(row.verdict(), CheckVerdict::Ok | CheckVerdict::Moved);
                 row.status.filter(|_| stays && is_good)
             }),
         };
         if let Some(status) = status.filter(|_| is_secure) {
             let evidence = format!("it answers {}", status_words(status));
-            bag.list(Finding::new(&links::NOT_HTTPS, plain, evidence));
+            bag.list(CheckFinding::new(&links::NOT_HTTPS, plain, evidence));
         }
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn judge_soft_hosts(ends: &LinkEnds<'_>, bag: &mut FindingBag) {
             Some(end) => format!("names that cannot exist are sent to {end}, {words}"),
             None => format!("names that cannot exist answer {words}"),
         };
-        let finding = Finding::new(&content::SOFT_404, url, evidence);
+        let finding = CheckFinding::new(&content::SOFT_404, url, evidence);
         bag.list(finding.with_subject("every name"));
     }
 }

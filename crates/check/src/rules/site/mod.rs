@@ -20,7 +20,7 @@ use super::bag::FindingBag;
 use super::judge::JudgeOptions;
 use super::link_ends::LinkEnds;
 use super::page::{PageView, is_default};
-use crate::finding::Finding;
+use crate::finding::CheckFinding;
 use crate::rule::CheckRule;
 use crate::site::{SiteTable, UrlRow};
 
@@ -144,6 +144,6 @@ fn finding_on(
     row: &UrlRow,
     rule: &'static CheckRule,
     evidence: impl Into<String>,
-) -> io::Result<Finding> {
-    Ok(Finding::new(rule, url_of(site, row.key)?, evidence))
+) -> io::Result<CheckFinding> {
+    Ok(CheckFinding::new(rule, url_of(site, row.key)?, evidence))
 }

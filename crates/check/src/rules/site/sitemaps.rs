@@ -10,12 +10,12 @@ use clewline_core::outcome::SkipReason;
 use clewline_job::record::{OutcomeKind, Record};
 
 use super::finding_on;
-use crate::finding::Finding;
+use crate::finding::CheckFinding;
 use crate::rules::bag::FindingBag;
 use crate::rules::link_ends::LinkEnds;
 use crate::rules::registry::index as rules;
 use crate::site::{RowFlags, UrlRow};
-use crate::verdict::{LinkAnswer, LinkVerdict, judge_answer};
+use crate::verdict::{CheckVerdict, LinkAnswer, judge_answer};
 
 /// Addresses that a sitemap may list (sitemaps.org).
 const MOST_ENTRIES: u32 = 50_000;
@@ -54,7 +54,7 @@ fn fault_of_entry(ends: &LinkEnds<'_>, row: &UrlRow) -> io::Result<Option<String
     let judged = ends.own(row.key)?;
     let fault = match (row.outcome, judged.verdict) {
         (OutcomeKind::Redirected, _) => Some(ends.hops_in_words(&judged)),
-        (_, LinkVerdict::Broken | LinkVerdict::Blocked) => Some(judged.evidence.clone()),
+        (_, CheckVerdict::Broken | CheckVerdict::Blocked) => Some(judged.evidence.clone()),
         _ => None,
     };
     Ok(fault)
@@ -70,7 +70,11 @@ pub(super) fn judge_files(ends: &LinkEnds<'_>, bag: &mut FindingBag) -> io::Resu
             continue;
         };
         if let Some(evidence) = fault_of_file(row, &record) {
-            bag.list(Finding::new(&rules::SITEMAP_FILE, record.url, evidence));
+            bag.list(CheckFinding::new(
+                &rules::SITEMAP_FILE,
+                record.url,
+                evidence,
+            ));
         }
     }
     Ok(())
@@ -79,7 +83,7 @@ pub(super) fn judge_files(ends: &LinkEnds<'_>, bag: &mut FindingBag) -> io::Resu
 fn fault_of_file(row: &UrlRow, record: &Record) -> Option<String> {
     if !row.is_good() {
         let judged = judge_answer(&LinkAnswer::from_record(record), &[]);
-        let is_bad = matches!(judged.verdict, LinkVerdict::Broken | LinkVerdict::Blocked);
+        let is_bad = matches!(judged.verdict, CheckVerdict::Broken | CheckVerdict::Blocked);
         return is_bad.then_some(judged.evidence);
     }
     if record.outcome == OutcomeKind::Unmodified {

@@ -9,8 +9,8 @@ use clewline_core::url::CrawlUrl;
 use clewline_job::pages::PageAnswer;
 use clewline_job::record::{OutcomeKind, PhaseMillis, Record};
 
-use crate::facts::{PageFacts, facts_of_answer, from_pages};
-use crate::finding::Finding;
+use crate::facts::{FactRow, facts_of_answer, from_pages};
+use crate::finding::CheckFinding;
 use crate::probe::{ProbeHop, ProbeRow, ProbeTable};
 use crate::rules::{JudgeOptions, judge};
 use crate::site::SiteTable;
@@ -168,6 +168,7 @@ impl TestSite {
             lastmod: None,
             digest: None,
             noindex: false,
+            protocol: None,
             fetched_at: "2026-11-18T00:00:00.000Z".to_owned(),
         };
         self.answers.push(TestAnswer {
@@ -236,7 +237,7 @@ impl TestSite {
         from_pages(keyer, pages).unwrap()
     }
 
-    pub(super) fn judged(&self) -> Vec<Finding> {
+    pub(super) fn judged(&self) -> Vec<CheckFinding> {
         judge(&self.table(), &self.probes, &self.options).unwrap()
     }
 
@@ -248,7 +249,7 @@ impl TestSite {
 }
 
 impl TestAnswer {
-    fn facts(&self, keyer: &Keyer) -> PageFacts {
+    fn facts(&self, keyer: &Keyer) -> FactRow {
         let mut head = String::from("HTTP/1.1 200 OK\r\n");
         for (name, value) in &self.fields {
             head.extend([name, ": ", value, "\r\n"]);

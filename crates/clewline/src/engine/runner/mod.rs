@@ -126,9 +126,14 @@ struct Target<'a> {
 impl<'a> Target<'a> {
     /// What a job asks for; none if that is a name.
     fn new(job: JobId, work: &'a Work) -> Option<Self> {
-        let (url, address, page) = match work {
+        let (url, address, kind, closely, streams) = match work {
             Work::Resolve { .. } => return None,
-            Work::Robots { url, address, .. } => (url, *address, None),
+            Work::Robots {
+                url,
+                address,
+                streams,
+                ..
+            } => (url, *address, None, false, *streams),
             Work::Page {
                 url,
                 address,
@@ -136,11 +141,7 @@ impl<'a> Target<'a> {
                 closely,
                 streams,
                 ..
-            } => (url, *address, Some((*kind, *closely, *streams))),
-        };
-        let (kind, closely, streams) = match page {
-            Some((kind, closely, streams)) => (Some(kind), closely, streams),
-            None => (None, false, 1),
+            } => (url, *address, Some(*kind), *closely, *streams),
         };
         Some(Self {
             job,

@@ -28,8 +28,8 @@ enum Habit {
     ResetFirst(Reason),
     /// Resets every stream.
     Reset(Reason),
-    /// Ends the first connection instead of an answer.
-    GoAwayFirst(Reason),
+    /// Leaves on the first connection and says that it processed nothing.
+    GoAwayFirst,
     /// Resets the stream in the middle of the body.
     CutBody,
     /// Answers with this status over HTTP/2.
@@ -115,17 +115,32 @@ async fn serve(
     if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
         return serve_http1(stream, requests).await;
     }
+    if habit == Habit::GoAwayFirst && number == 0 {
+        return go_away(stream).await;
+    }
     let mut connection = h2::server::handshake(stream).await.unwrap();
     let mut is_first = number == 0;
     while let Some(Ok((request, respond))) = connection.accept().await {
         let path = request.uri().path().to_owned();
         requests.lock().unwrap().push(("h2", path));
-        match habit {
-            Habit::GoAwayFirst(reason) if is_first => connection.abrupt_shutdown(reason),
-            _ => answer(respond, habit, is_first),
-        }
+        answer(respond, habit, is_first);
         is_first = false;
     }
+}
+
+/// A request arrives, and the server leaves without having looked at it.
+async fn go_away(mut stream: TlsStream<TcpStream>) {
+    let mut seen = [0; 4096];
+    let _ = stream.read(&mut seen).await;
+    let nothing_processed = [0; 8];
+    let frames = [
+        frame(SETTINGS, 0, 0, b""),
+        frame(GO_AWAY, 0, 0, &nothing_processed),
+    ]
+    .concat();
+    let _ = stream.write_all(&frames).await;
+    let _ = stream.flush().await;
+    while stream.read(&mut seen).await.is_ok_and(|count| count > 0) {}
 }
 
 fn answer(mut respond: SendResponse<Bytes>, habit: Habit, is_first: bool) {
@@ -382,6 +397,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 const HEADERS: u8 = 1;
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
+const GO_AWAY: u8 = 7;
 const CONTINUATION: u8 = 9;
 const DATA: u8 = 0;
 
@@ -393,14 +409,20 @@ async fn flooded(first: Vec<u8>, again: Vec<u8>) -> FetchFailure {
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let mut stream = tls.accept(stream).await.unwrap();
+            let stream = tls.accept(stream).await.unwrap();
+            let (mut reading, mut writing) = tokio::io::split(stream);
             let many = again.repeat(1 + 16 * 1024 / again.len());
             let begun = [frame(SETTINGS, 0, 0, b""), first.clone()].concat();
             let mut seen = [0; 4096];
             // The request is on its way once its preface and settings are.
-            let _ = stream.read(&mut seen).await;
+            let _ = reading.read(&mut seen).await;
+            // What the other side answers is read, or it would stop to listen.
+            tokio::spawn(async move {
+                let mut seen = [0; 4096];
+                while reading.read(&mut seen).await.is_ok_and(|count| count > 0) {}
+            });
             let mut next = &begun;
-            while stream.write_all(next).await.is_ok() {
+            while writing.write_all(next).await.is_ok() {
                 next = &many;
             }
         }

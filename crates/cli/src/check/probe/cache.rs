@@ -11,7 +11,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use clewline_check::{LinkVerdict, ProbeRow};
+use clewline_check::{CheckVerdict, ProbeRow};
 use clewline_core::url::CrawlUrl;
 use clewline_job::durable;
 use clewline_warc::Moment;
@@ -43,7 +43,7 @@ pub(crate) struct CachedProbe {
     /// Without its fragment.
     pub(crate) url: CrawlUrl,
     /// The verdict, for whoever reads the file.
-    verdict: LinkVerdict,
+    verdict: CheckVerdict,
     /// When: UTC, RFC 3339.
     at: String,
     /// Hash of the ids that were looked for, since a page that cannot be searched has none.
@@ -67,10 +67,10 @@ impl CachedProbe {
     /// Whether it still counts, for what is wanted now.
     pub(crate) fn counts(&self, wish: &ProbeWish, now: Moment) -> bool {
         let kept = match self.row.verdict() {
-            LinkVerdict::Ok => spread(OK_KEPT, &self.url),
-            LinkVerdict::Moved => spread(MOVED_KEPT, &self.url),
-            LinkVerdict::Blocked => BLOCKED_KEPT,
-            LinkVerdict::Broken | LinkVerdict::Unsure | LinkVerdict::Unchecked => return false,
+            CheckVerdict::Ok => spread(OK_KEPT, &self.url),
+            CheckVerdict::Moved => spread(MOVED_KEPT, &self.url),
+            CheckVerdict::Blocked => BLOCKED_KEPT,
+            CheckVerdict::Broken | CheckVerdict::Unsure | CheckVerdict::Unchecked => return false,
         };
         let is_known = |id: &u64| {
             let ids = &self.row.ids;
