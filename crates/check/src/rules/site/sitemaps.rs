@@ -81,6 +81,10 @@ pub(super) fn judge_files(ends: &LinkEnds<'_>, bag: &mut FindingBag) -> io::Resu
 }
 
 fn fault_of_file(row: &UrlRow, record: &Record) -> Option<String> {
+    // Nobody announced it: the crawl looked at the usual place, and a site need not have one.
+    if record.reason == Some(SkipReason::NoSitemap) {
+        return None;
+    }
     if !row.is_good() {
         let judged = judge_answer(&LinkAnswer::from_record(record), &[]);
         let is_bad = matches!(judged.verdict, CheckVerdict::Broken | CheckVerdict::Blocked);
