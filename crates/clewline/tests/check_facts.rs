@@ -19,7 +19,7 @@ type Targets = BTreeSet<(u8, String)>;
 
 /// What the crawler finds: kind and URL.
 fn by_crawler(html: &str) -> (Targets, Vec<CrawlUrl>) {
-    let url = CrawlUrl::parse(PAGE).unwrap();
+    let url = CrawlUrl::parse(PAGE).expect("a URL");
     let mut headers = Headers::default();
     headers.push("Content-Type", b"text/html; charset=utf-8");
     let extractor = PageExtractor::new(&ExtractConfig::default(), "clewline");
@@ -63,7 +63,7 @@ fn by_checker(facts: &FactRow) -> Targets {
 
 fn check(html: &str) {
     let (expected, urls) = by_crawler(html);
-    let url = CrawlUrl::parse(PAGE).unwrap();
+    let url = CrawlUrl::parse(PAGE).expect("a URL");
     let found = by_checker(&of_text(&Keyer::default(), &url, html));
     assert_eq!(found, expected, "{html}\nthe crawler found {urls:?}");
 }
@@ -114,7 +114,7 @@ fn elements_refer_to_the_same() {
 fn fragments_of_another_base_lead_there() {
     let html = "<base href=/b/><a href='#x'>";
     assert!(by_crawler(html).0.is_empty());
-    let url = CrawlUrl::parse(PAGE).unwrap();
+    let url = CrawlUrl::parse(PAGE).expect("a URL");
     assert_eq!(by_checker(&of_text(&Keyer::default(), &url, html)).len(), 1);
 }
 

@@ -118,8 +118,8 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Result<ExitStatus, Failure> {
     let new = opened(new_path)?;
     let reader = AnswerReader::default();
     let found = {
-        let mut line = PassingLine::on_stderr("comparing");
-        let mut tell = |progress: DiffProgress| show_progress(&mut line, progress);
+        let mut passing = PassingLine::on_stderr("comparing");
+        let mut tell = |progress: DiffProgress| show_progress(&mut passing, progress);
         compare([&old, &new], &reader.reader(), &plan.options, &mut tell)
     };
     let difference = found.map_err(failure)?;
@@ -149,7 +149,7 @@ impl DiffPlan {
         };
         let maps = all("--map", &arguments.map).parsed(UrlMap::parse, &mut problems);
         let ignored_text = all("--ignore-text", &arguments.ignore_text);
-        let ignored_text = ignored_text.parsed(|text| Regex::new(text), &mut problems);
+        let ignored_text = ignored_text.parsed(Regex::new, &mut problems);
         let reports = all("--report", &arguments.report).parsed(report_place, &mut problems);
         let redirects =
             all("--redirects", &arguments.redirects).parsed(redirect_place, &mut problems);
@@ -281,12 +281,11 @@ fn live(arguments: &DiffArguments) -> Result<Result<Option<LiveCrawl>, ExitStatu
     let stored = StoredJob::read(&arguments.old).map_err(Failure::Job)?;
     let mut resolved = over_stored(Layer::default(), &stored.config).map_err(Failure::Usage)?;
     missing(&resolved.config).map_err(Failure::Usage)?;
-    let (folder, place) = match &arguments.output {
-        Some(folder) => (folder.clone(), None),
-        None => {
-            let place = tempfile::tempdir().context("a folder for the crawl")?;
-            (place.path().join("live.crawl"), Some(place))
-        }
+    let (folder, place) = if let Some(folder) = &arguments.output {
+        (folder.clone(), None)
+    } else {
+        let place = tempfile::tempdir().context("a folder for the crawl")?;
+        (place.path().join("live.crawl"), Some(place))
     };
     let output = &mut resolved.config.output;
     output.folder = Some(folder.clone());

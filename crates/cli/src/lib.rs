@@ -127,7 +127,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
     match verb {
         Verb::Crawl(arguments) => run_crawl(*arguments),
         Verb::Inspect(arguments) => run_inspect(*arguments),
-        Verb::Check(arguments) => check::check(*arguments),
+        Verb::Check(arguments) => check::check(&arguments),
         Verb::Resume(arguments) => job::resume::resume(*arguments),
         Verb::Status(arguments) => job::status::status(&arguments),
         Verb::Why(arguments) => job::why::why(&arguments),

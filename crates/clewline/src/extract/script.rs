@@ -55,13 +55,12 @@ fn unescaped(script: &str) -> Cow<'_, str> {
     while let Some(at) = memchr(b'\\', rest.as_bytes()) {
         let (before, escape) = rest.split_at(at);
         let known = ESCAPES.iter().find(|(from, _)| escape.starts_with(from));
-        let (text, length) = match known {
-            Some((from, to)) => (*to, from.len()),
+        let (text, length) = if let Some((from, to)) = known {
+            (*to, from.len())
+        } else {
             // Another escaped character stays as it is written, so that a quote ends nothing.
-            None => {
-                let next = escape[1..].chars().next().map_or(0, char::len_utf8);
-                (&escape[..1 + next], 1 + next)
-            }
+            let length = 1 + escape[1..].chars().next().map_or(0, char::len_utf8);
+            (&escape[..length], length)
         };
         plain.push_str(before);
         plain.push_str(text);
@@ -216,7 +215,7 @@ mod tests {
             ("open('docs/intro.html#top')", &["docs/intro.html#top"]),
             ("`/plain`", &["/plain"]),
             ("it's '/a/b'", &["/a/b"]),
-            (r#"'\'/x"#, &[]),
+            (r"'\'/x", &[]),
         ] {
             assert_eq!(found(script), expected, "{script}");
         }

@@ -202,7 +202,7 @@ impl HttpFetcher {
                         self.learn(request, HostProtocol::Http2)?;
                         continue;
                     }
-                    Err(fault) => return Err(fault.failure),
+                    Err(fault) => return Err(*fault.failure),
                 }
             };
             let flow = Flow::new(wire, self.buffers.clone(), timings, deadline, self.pace);

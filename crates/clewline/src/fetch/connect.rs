@@ -56,7 +56,7 @@ pub(crate) enum OpenedConnection {
 
 /// Why there is no connection.
 pub(crate) struct OpenFailure {
-    pub(crate) failure: FetchFailure,
+    pub(crate) failure: Box<FetchFailure>,
     /// The server refuses whoever does not offer HTTP/2.
     pub(crate) wants_http2: bool,
 }
@@ -64,7 +64,7 @@ pub(crate) struct OpenFailure {
 impl From<FetchFailure> for OpenFailure {
     fn from(failure: FetchFailure) -> Self {
         Self {
-            failure,
+            failure: Box::new(failure),
             wants_http2: false,
         }
     }
@@ -144,10 +144,10 @@ impl Connector {
         let begun = Instant::now();
         let stream = self.secure(stream, &route.host, offer, deadline).await;
         let stream = stream.map_err(|fault| OpenFailure {
-            failure: FetchFailure {
+            failure: Box::new(FetchFailure {
                 timings,
-                ..fault.failure
-            },
+                ..*fault.failure
+            }),
             ..fault
         })?;
         timings.tls = Some(begun.elapsed());
@@ -254,7 +254,10 @@ impl Connector {
             Ok(Ok(stream)) => Ok(Box::new(stream)),
             Ok(Err(error)) => Err(OpenFailure {
                 wants_http2: tls::wants_other_protocol(&error),
-                failure: FetchFailure::new(tls::class_of(&error), tls::explain(&error)),
+                failure: Box::new(FetchFailure::new(
+                    tls::class_of(&error),
+                    tls::explain(&error),
+                )),
             }),
             Err(_) => Err(fault("the TLS handshake took too long".to_owned()).into()),
         }

@@ -25,7 +25,7 @@ use crate::headers::Headers;
 /// 15.6.6).
 const WANT_HTTP_1: [u16; 2] = [421, 505];
 
-/// What HTTP/1.1 says where HTTP/2 says ENHANCE_YOUR_CALM (RFC 6585 section 4).
+/// What HTTP/1.1 says where HTTP/2 says `ENHANCE_YOUR_CALM` (RFC 6585 section 4).
 const TOO_MANY_REQUESTS: u16 = 429;
 
 /// The head of an answer, and who records it.
@@ -98,7 +98,7 @@ impl HttpFetcher {
             return Err(failure);
         };
         let may_repeat = match refusal {
-            StreamRefusal::Calm => return Ok(After::Answered(too_many(flow, request.address))),
+            StreamRefusal::Calm => return Ok(After::Answered(too_many(&flow, request.address))),
             StreamRefusal::Unprocessed | StreamRefusal::OtherProtocol => attempt != Attempt::Second,
             StreamRefusal::Ended => attempt == Attempt::Reused,
             StreamRefusal::Broken => false,
@@ -132,7 +132,7 @@ fn again(flow: Flow, request: &Request, failure: FetchFailure) -> Result<After, 
 }
 
 /// The answer of a server that asks for calm.
-fn too_many(flow: Flow, address: Option<IpAddr>) -> Response {
+fn too_many(flow: &Flow, address: Option<IpAddr>) -> Response {
     let (protocols, wire) = (
         flow.wire.http2().map_or(&[][..], Http2Stream::protocols),
         flow.count,

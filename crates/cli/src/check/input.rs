@@ -117,11 +117,17 @@ fn is_captured(path: &Path) -> bool {
     ARCHIVES.iter().any(|ending| name.ends_with(ending))
 }
 
+/// The usual name of a job folder.
+fn is_job_name(word: &str) -> bool {
+    Path::new(word)
+        .extension()
+        .is_some_and(|end| end == "crawl")
+}
+
 /// Whether somebody who wrote this meant a path: it begins like one, or ends like a document.
 fn looks_like_path(word: &str) -> bool {
     let begins_so = word.starts_with(['.', '/']) || word.contains('\\');
-    let ends_so =
-        word.ends_with(".crawl") || (!word.contains("://") && is_document(Path::new(word)));
+    let ends_so = is_job_name(word) || (!word.contains("://") && is_document(Path::new(word)));
     begins_so || ends_so
 }
 

@@ -53,7 +53,7 @@ const MOST_PER_HOST: usize = 500;
 const CACHE: &str = "external.jsonl";
 
 /// Checks what it is given.
-pub(crate) fn check(arguments: CheckArguments) -> Result<ExitStatus, Failure> {
+pub(crate) fn check(arguments: &CheckArguments) -> Result<ExitStatus, Failure> {
     let usage = |problem: Problem| Failure::Usage(vec![problem]);
     if arguments.rules.list_rules {
         return write_out(&told::list());
@@ -72,8 +72,8 @@ pub(crate) fn check(arguments: CheckArguments) -> Result<ExitStatus, Failure> {
         return write_out(&show::show(&resolved));
     }
     let file = crate::configuration_text(&arguments.sources);
-    let plan = CheckPlan::new(&arguments, file).map_err(Failure::Usage)?;
-    let patience = patience(&arguments).map_err(usage)?;
+    let plan = CheckPlan::new(arguments, file).map_err(Failure::Usage)?;
+    let patience = patience(arguments).map_err(usage)?;
     site::prepare(&mut resolved);
     let watch = CheckWatch::begin(resolved.options)?;
     if !watch.is_quiet() {
@@ -83,7 +83,7 @@ pub(crate) fn check(arguments: CheckArguments) -> Result<ExitStatus, Failure> {
         }
     }
     let run = CheckRun {
-        arguments: &arguments,
+        arguments,
         began: Instant::now(),
         resolved,
         plan,

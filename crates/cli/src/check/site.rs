@@ -64,7 +64,7 @@ pub(crate) fn crawl_fleeting(
     let temporary = tempfile::tempdir().context("cannot make a folder for the crawl")?;
     let job = temporary.path().join("site.crawl");
     config.output.folder = Some(job.clone());
-    let summary = match run(config, watch, speaker)? {
+    let summary = match run(config, watch, speaker) {
         Ok(summary) => summary,
         Err(status) => return Ok(SiteEnd::Failed(status)),
     };
@@ -96,7 +96,7 @@ pub(crate) fn crawl_kept(
             config.output.archive.update_from.clone_from(update_from);
         }
     }
-    let summary = match run(config, watch, speaker)? {
+    let summary = match run(config, watch, speaker) {
         Ok(summary) => summary,
         Err(status) => return Ok(SiteEnd::Failed(status)),
     };
@@ -121,11 +121,7 @@ pub(crate) fn crawl_kept(
 }
 
 /// Runs a crawl; one that does not fit what lies in its folder begins there anew.
-fn run(
-    config: Config,
-    watch: &CheckWatch,
-    speaker: &Speaker,
-) -> anyhow::Result<Result<Summary, ExitStatus>> {
+fn run(config: Config, watch: &CheckWatch, speaker: &Speaker) -> Result<Summary, ExitStatus> {
     let ended = match watch.run(config.clone()) {
         Err(CrawlError::Folder(FolderError::Unfinished(_))) => {
             let mut anew = config;
@@ -136,14 +132,14 @@ fn run(
     };
     let summary = match ended {
         Ok(CrawlEnd::Ran(summary)) => *summary,
-        Ok(CrawlEnd::NotBegun) => return Ok(Err(ExitStatus::Interrupted)),
+        Ok(CrawlEnd::NotBegun) => return Err(ExitStatus::Interrupted),
         Err(error) => {
             let (status, hints) = advice::on_refusal(&error);
             speaker.error(&anyhow::Error::new(error), &hints);
-            return Ok(Err(status));
+            return Err(status);
         }
     };
-    Ok(reached(summary, speaker))
+    reached(summary, speaker)
 }
 
 /// A site of which nothing was fetched cannot be checked.

@@ -236,7 +236,8 @@ mod tests {
 
     #[test]
     fn a_run_that_was_killed_while_it_replaced_a_job_is_finished_by_the_next() {
-        let steps: [&dyn Fn(&Path, &Path, &Path); 4] = [
+        type Step<'a> = &'a dyn Fn(&Path, &Path, &Path);
+        let steps: [Step<'_>; 4] = [
             &|_, _, _| {},
             &|old, next, _| fs::rename(old.join(FOLDER), next.join(FOLDER)).unwrap(),
             &|old, _, replaced| fs::rename(old, replaced).unwrap(),

@@ -44,12 +44,11 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<ExitStatus, Failure> {
     let site = site::start().context("cannot serve the demo site on 127.0.0.1")?;
     let is_kept = arguments.output.is_some();
     // A container may have no folder for temporary files.
-    let (folder, temporary) = match &arguments.output {
-        Some(folder) => (folder.clone(), None),
-        None => {
-            let made = tempfile::tempdir().context("cannot make a folder for the demo")?;
-            (made.path().join("demo.crawl"), Some(made))
-        }
+    let (folder, temporary) = if let Some(folder) = &arguments.output {
+        (folder.clone(), None)
+    } else {
+        let made = tempfile::tempdir().context("cannot make a folder for the demo")?;
+        (made.path().join("demo.crawl"), Some(made))
     };
     say("A small site with faults, served by this process. Nothing else is contacted.\n")?;
     let root = format!("http://{}", site.address());

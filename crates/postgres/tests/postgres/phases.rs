@@ -236,8 +236,8 @@ fn a_budget_of_pages_is_changed_and_a_job_that_spent_it_goes_on() {
     let refused = place.fleet.change_pages(&name, 0).unwrap_err().to_string();
     assert!(refused.contains("already: 1; name"), "{refused}");
     assert_eq!(left(&mut place).0, 0);
-    let spent = commit(1, 3, vec![wanting(&mut place, 1)]);
-    place.bus.commit(&spent).unwrap();
+    let all = commit(1, 3, vec![wanting(&mut place, 1)]);
+    place.bus.commit(&all).unwrap();
     say_idle_but_wanting(&mut place, JobPhase::Run);
     assert_eq!(phase(&mut place), JobPhase::LastCall);
     say_idle_but_wanting(&mut place, JobPhase::LastCall);

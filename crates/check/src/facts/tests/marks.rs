@@ -21,14 +21,14 @@ fn fired(body: &str, prefix: &str) -> Vec<String> {
 /// `rule` fires on the first and not on the second.
 fn check(rule: &str, fires: &[&str], silent: &[&str]) {
     for body in fires {
-        let fired = fired(body, rule);
-        assert!(!fired.is_empty(), "{rule} should fire on {body}");
+        let found = fired(body, rule);
+        assert!(!found.is_empty(), "{rule} should fire on {body}");
     }
     for body in silent {
-        let fired = fired(body, rule);
+        let found = fired(body, rule);
         assert!(
-            fired.is_empty(),
-            "{rule} should not fire on {body}: {fired:?}"
+            found.is_empty(),
+            "{rule} should not fire on {body}: {found:?}"
         );
     }
 }

@@ -18,6 +18,7 @@ use crate::headers::Headers;
 const PAGE: &str = "http://h.test/d/p";
 
 /// A page with everything that can be chosen about it.
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 struct Case<'a> {
     url: &'a str,
     headers: Vec<(&'a str, &'a [u8])>,

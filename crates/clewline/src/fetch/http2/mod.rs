@@ -60,8 +60,10 @@ impl StreamRefusal {
             // answer gets its answer before this error; so this one was not processed.
             Reason::NO_ERROR if error.is_go_away() => Self::Unprocessed,
             Reason::HTTP_1_1_REQUIRED => Self::OtherProtocol,
-            Reason::ENHANCE_YOUR_CALM => Self::Calm,
-            Reason::PROTOCOL_ERROR
+            Reason::ENHANCE_YOUR_CALM if error.is_remote() => Self::Calm,
+            // This side asks for calm where frames come without end.
+            Reason::ENHANCE_YOUR_CALM
+            | Reason::PROTOCOL_ERROR
             | Reason::COMPRESSION_ERROR
             | Reason::FRAME_SIZE_ERROR
             | Reason::FLOW_CONTROL_ERROR

@@ -78,13 +78,13 @@ impl SharedConnections {
     /// Whoever wants a stream of a route looks here first.
     pub(crate) fn route(&self, route: &Route) -> Arc<RouteTurn> {
         let mut connections = lock(&self.connections);
-        self.expire(&mut connections);
+        Self::expire(&mut connections);
         Arc::clone(connections.entry(route.clone()).or_default())
     }
 
     /// Closes connections that nobody used for a while; routes without one are forgotten unless
     /// somebody opens one.
-    fn expire(&self, connections: &mut HashMap<Route, Arc<RouteTurn>>) {
+    fn expire(connections: &mut HashMap<Route, Arc<RouteTurn>>) {
         connections.retain(|_, turn| {
             let mut connection = lock(&turn.connection);
             if connection.as_ref().is_some_and(Http2Connection::is_over) {

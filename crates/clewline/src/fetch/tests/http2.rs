@@ -229,8 +229,8 @@ async fn http2_is_offered_where_it_pays_or_is_asked_for() {
             Recording::new(Arc::new(Spool::new(place, 1 << 20, Secrets::Replaced)))
         });
         let asked = Request {
-            streams,
             recording,
+            streams,
             ..server.request("/")
         };
         whole(&fetcher, asked).await;

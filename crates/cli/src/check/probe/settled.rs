@@ -96,24 +96,22 @@ impl Settlements {
                 return answer;
             };
             let next = record.redirect_to.as_deref().map(CrawlUrl::parse);
-            match (record.outcome, next, record.status) {
-                (OutcomeKind::Redirected, Some(Ok(next)), Some(status)) => {
-                    at = next.as_str().to_owned();
-                    answer.hops.push((status, next));
-                    if answer.hops.len() > MOST_HOPS {
-                        let why = "its redirects lead in a circle".to_owned();
-                        answer.end = ProbeEnd::Failed(FailureClass::RedirectLoop, why);
-                        return answer;
-                    }
-                    if let Some(why) = refused(record, &records, &at) {
-                        answer.end = why;
-                        return answer;
-                    }
-                }
-                _ => {
-                    answer.end = self.end(record);
-                    return answer;
-                }
+            let (OutcomeKind::Redirected, Some(Ok(next)), Some(status)) =
+                (record.outcome, next, record.status)
+            else {
+                answer.end = self.end(record);
+                return answer;
+            };
+            next.as_str().clone_into(&mut at);
+            answer.hops.push((status, next));
+            if answer.hops.len() > MOST_HOPS {
+                let why = "its redirects lead in a circle".to_owned();
+                answer.end = ProbeEnd::Failed(FailureClass::RedirectLoop, why);
+                return answer;
+            }
+            if let Some(why) = refused(record, &records, &at) {
+                answer.end = why;
+                return answer;
             }
         }
     }

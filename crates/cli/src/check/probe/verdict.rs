@@ -62,8 +62,7 @@ pub(super) fn read_page(page: &Page) -> ProbedPage {
 fn read_body(html: &str, read: &mut ProbedPage) {
     let mut script = 0;
     let mut ids = Vec::new();
-    let mut tokens = Tokens::new(html);
-    while let Some(token) = tokens.next() {
+    for token in Tokens::new(html) {
         match token {
             MarkupToken::Text(text) => {
                 read.words += text.split_whitespace().count() as u32;
