@@ -54,6 +54,7 @@ Usage: cargo xtask VERB
   torture [--help] hundreds of kills, and what came of them
   traps [NAME]     how much a crawl finds beside traps, and of sites that look like one
   check-race       link checkers over a web whose truth is known; --save keeps the table
+  check-forms      findings of a check, read by others' tools
   flat [--help]    whether memory stays flat while a crawl grows
   website          the documentation as a website, in target/website/book
   dist [--help]    packages for people: archive, deb, licences, SBOM, sums
@@ -87,11 +88,16 @@ const DEPENDENCIES: Stage = Stage::new(
     "where crates of others come from, and their terms",
     dist::check_dependencies,
 );
+const CHECK_FORMS: Stage = Stage::new(
+    "check-forms",
+    "findings, read by others' tools",
+    check_forms::check,
+);
 const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tidy);
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 16] = [
+const TEST: [Stage; 15] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -138,11 +144,6 @@ const TEST: [Stage; 16] = [
         "foreign-tools",
         "archives, read by others' tools and ours",
         foreign::check,
-    ),
-    Stage::new(
-        "check-forms",
-        "findings, read by others' tools",
-        check_forms::check,
     ),
     Stage::new(
         "pages",
@@ -215,6 +216,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "check" => vec![format, lints, DOC, TIDY, DEPENDENCIES],
         "lint" => vec![format, lints],
         "doc" => vec![DOC],
+        "check-forms" => vec![CHECK_FORMS],
         _ => bail!("there is no verb {verb:?}"),
     };
     if let Some(extra) = rest.first() {

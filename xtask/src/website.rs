@@ -37,7 +37,6 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
         Ok(book) => book,
         Err(error) => return Ok(skipped(&error)),
     };
-    check_folder(workspace, &book)?;
     let files = match Files::serving(workspace, book) {
         Ok(files) => files,
         Err(error) => return Ok(skipped(&error)),
@@ -51,18 +50,6 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
         .context("the crawl does not start")?;
     ensure!(status.success(), "the website has dead links; see above");
     Ok(Ending::Ran(Counts::PASSED))
-}
-
-/// Checks the site as it lies on the disk; links that lead away are not asked.
-fn check_folder(workspace: &Workspace, book: &Path) -> Result<()> {
-    let status = tools::within(LONGEST, &workspace.target.join("ci/clewline"))
-        .args(["check", "--no-config", "--quiet", "--no-external"])
-        .args(["--only", "links,index,canonical,http", "--fail-on", "error"])
-        .arg(book)
-        .status()
-        .context("the check does not start")?;
-    ensure!(status.success(), "the website has findings; see above");
-    Ok(())
 }
 
 fn build(workspace: &Workspace) -> Result<PathBuf> {
