@@ -6,9 +6,9 @@
 //! pages it is; the same two crawls make the same bytes; memory grows by some dozens of bytes for
 //! each URL, and texts lie on disk until they are shown.
 //!
-//! The way of a comparison: [`side`] reads the records of each crawl into compact rows, `pairs` joins
-//! them by URL, [`moves`] finds pages that are under another URL now, [`page`] reads what is different
-//! as tokens, [`edit`] compares tokens, learns noise and makes clusters, and [`forms`] write them.
+//! The way of a comparison: `side` reads the records of each crawl into compact rows, `pairs` joins
+//! them by URL, `moves` finds pages that are under another URL now, `page` reads what is different
+//! as tokens, `edit` compares tokens, learns noise and makes clusters, and `forms` write them.
 #![warn(missing_docs)]
 
 mod compare;

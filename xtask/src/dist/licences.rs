@@ -16,7 +16,7 @@ use super::dependencies::{Dependencies, Linked};
 
 /// Terms that ask for no more than their own text, and those of Mozilla, which ask for the source of
 /// files that were changed: none was.
-const ACCEPTED: [&str; 15] = [
+const ACCEPTED: [&str; 16] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -30,6 +30,7 @@ const ACCEPTED: [&str; 15] = [
     "MPL-2.0",
     "OpenSSL",
     "Unicode-3.0",
+    "Unicode-DFS-2016",
     "Unlicense",
     "Zlib",
 ];
