@@ -76,7 +76,7 @@ impl<'a> Sink<'_, 'a, '_> {
             (Namespace::Svg, Name::A) => self.in_svg(LinkKind::Anchor, Mixed::Fine),
             (Namespace::Svg, Name::SCRIPT) => self.in_svg(LinkKind::Script, Mixed::Active),
             (Namespace::Svg, Name::FONT_FACE_URI) => self.in_svg(LinkKind::Font, Mixed::Active),
-            (Namespace::Svg, name) if is_drawn(name) => {
+            (Namespace::Svg, name) if name.is_drawn() => {
                 self.in_svg(LinkKind::Image, Mixed::Passive);
             }
             _ => self.in_html(),
@@ -259,20 +259,4 @@ pub(super) const fn mixed_of(kind: LinkKind) -> Mixed {
         LinkKind::Image | LinkKind::Media | LinkKind::Asset => Mixed::Passive,
         _ => Mixed::Fine,
     }
-}
-
-/// Elements of SVG whose reference is part of the drawing.
-const fn is_drawn(name: Name) -> bool {
-    matches!(
-        name,
-        Name::IMAGE
-            | Name::USE
-            | Name::FE_IMAGE
-            | Name::FILTER
-            | Name::LINEAR_GRADIENT
-            | Name::MPATH
-            | Name::PATTERN
-            | Name::RADIAL_GRADIENT
-            | Name::TEXT_PATH
-    )
 }

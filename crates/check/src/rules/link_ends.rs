@@ -15,7 +15,7 @@ use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
 use clewline_job::record::OutcomeKind;
 
-use crate::facts::{FactRow, HtmlFacts, ReferenceTarget};
+use crate::facts::{FactRow, ReferenceTarget};
 use crate::probe::{ProbeRow, ProbeTable};
 use crate::settings::AcceptedStatus;
 use crate::site::{ChainEnd, SiteTable, UrlRow};
@@ -228,10 +228,9 @@ impl<'a> LinkEnds<'a> {
         }
         let facts = self.site.facts(key)?;
         let row = self.site.row(key);
-        let is_scripted = facts.zip(row).is_some_and(|(facts, row)| {
-            let html = facts.html.as_ref();
-            html.is_some_and(|html| is_made_by_scripts(html, &facts, row.body_bytes))
-        });
+        let is_scripted = facts
+            .zip(row)
+            .is_some_and(|(facts, row)| is_made_by_scripts(&facts, row.body_bytes));
         let mut scripted = self.scripted.borrow_mut();
         if scripted.len() >= MOST_SCRIPTED {
             scripted.clear();
@@ -248,8 +247,11 @@ impl<'a> LinkEnds<'a> {
     }
 }
 
-/// A page of few words with scripts, or one that is half script.
-pub(crate) fn is_made_by_scripts(html: &HtmlFacts, facts: &FactRow, body_bytes: u64) -> bool {
+/// Whether scripts make what a page shows: it has few words and scripts, or is half script.
+pub fn is_made_by_scripts(facts: &FactRow, body_bytes: u64) -> bool {
+    let Some(html) = &facts.html else {
+        return false;
+    };
     let loads = facts.references.iter().any(|reference| {
         reference.kind == LinkKind::Script && reference.target != ReferenceTarget::Itself
     });

@@ -15,5 +15,5 @@ mod tests;
 
 pub use bag::{MOST_FINDINGS, MOST_LISTED};
 pub use judge::{JudgeOptions, judge};
-pub use link_ends::{OwnVerdict, own_verdict};
+pub use link_ends::{OwnVerdict, is_made_by_scripts, own_verdict};
 pub use registry::{UnknownRule, all, find, matching};

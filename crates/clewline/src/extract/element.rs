@@ -189,7 +189,7 @@ impl Findings {
             (Namespace::Svg, Name::A) => self.anchor(svg_reference(attributes), attributes),
             (Namespace::Svg, Name::SCRIPT) => self.in_svg(LinkKind::Script, attributes),
             (Namespace::Svg, Name::FONT_FACE_URI) => self.in_svg(LinkKind::Font, attributes),
-            (Namespace::Svg, name) if is_drawn(name) => self.in_svg(LinkKind::Image, attributes),
+            (Namespace::Svg, name) if name.is_drawn() => self.in_svg(LinkKind::Image, attributes),
             _ => self.in_html(name, attributes),
         }
         self.plain(Attribute::Background, LinkKind::Image, attributes);
@@ -400,22 +400,6 @@ fn svg_reference(attributes: &impl Attributes) -> Option<Cow<'_, str>> {
     attributes
         .value(Attribute::Href)
         .or_else(|| attributes.value(Attribute::XlinkHref))
-}
-
-/// Elements of SVG whose reference is part of the drawing.
-const fn is_drawn(name: Name) -> bool {
-    matches!(
-        name,
-        Name::IMAGE
-            | Name::USE
-            | Name::FE_IMAGE
-            | Name::FILTER
-            | Name::LINEAR_GRADIENT
-            | Name::MPATH
-            | Name::PATTERN
-            | Name::RADIAL_GRADIENT
-            | Name::TEXT_PATH
-    )
 }
 
 fn is_image_input(attributes: &impl Attributes) -> bool {

@@ -178,12 +178,7 @@ impl HttpFetcher {
         let mut is_first_try = true;
         loop {
             request.may_leave()?;
-            let offer = self.offer(request)?;
-            let pooled = if is_first_try {
-                self.pooled(request, offer)?
-            } else {
-                None
-            };
+            let (offer, pooled) = self.at_hand(request, is_first_try)?;
             let attempt = match (&pooled, is_first_try) {
                 (Some(_), _) => Attempt::Reused,
                 (None, true) => Attempt::Fresh,
@@ -220,13 +215,28 @@ impl HttpFetcher {
         }
     }
 
+    /// What a server is offered, and for the first try a connection that is there already.
+    fn at_hand(
+        &self,
+        request: &Request,
+        is_first_try: bool,
+    ) -> Result<(ProtocolOffer, Option<Wire>), FetchFailure> {
+        let route = self.route_of(request)?;
+        let offer = self.offer(request, &route);
+        let pooled = match offer {
+            _ if !is_first_try => None,
+            ProtocolOffer::Http1 => self.pool.take(&route),
+            ProtocolOffer::Http2 => self.shared.stream(&route).map(Wire::shared),
+        };
+        Ok((offer, pooled))
+    }
+
     /// What a server is offered: HTTP/2 where it pays, or where it is known to be wanted.
-    fn offer(&self, request: &Request) -> Result<ProtocolOffer, FetchFailure> {
-        if request.url.scheme() == Scheme::Http || self.http2 == Http2Use::Never {
-            return Ok(ProtocolOffer::Http1);
+    fn offer(&self, request: &Request, route: &Route) -> ProtocolOffer {
+        if route.scheme == Scheme::Http || self.http2 == Http2Use::Never {
+            return ProtocolOffer::Http1;
         }
-        let known = self.shared.protocol(&self.route_of(request)?);
-        let is_offered = match (known, self.http2) {
+        let is_offered = match (self.shared.protocol(route), self.http2) {
             (Some(HostProtocol::Http1), _) | (None, Http2Use::Never) => false,
             (Some(HostProtocol::Http2), _) | (None, Http2Use::Always) => true,
             // An archive is to hold the bytes as they came.
@@ -234,11 +244,11 @@ impl HttpFetcher {
                 request.streams >= MANY_STREAMS && request.recording.is_none()
             }
         };
-        Ok(if is_offered {
+        if is_offered {
             ProtocolOffer::Http2
         } else {
             ProtocolOffer::Http1
-        })
+        }
     }
 
     /// Whether a server refused what it was offered and may be offered HTTP/2 as well.
@@ -253,19 +263,6 @@ impl HttpFetcher {
     ) -> Result<(), FetchFailure> {
         self.shared.learn(&self.route_of(request)?, protocol);
         Ok(())
-    }
-
-    /// A connection that waits for its next request, or one that takes another stream.
-    fn pooled(
-        &self,
-        request: &Request,
-        offer: ProtocolOffer,
-    ) -> Result<Option<Wire>, FetchFailure> {
-        let route = self.route_of(request)?;
-        Ok(match offer {
-            ProtocolOffer::Http1 => self.pool.take(&route),
-            ProtocolOffer::Http2 => self.shared.route(&route).stream().map(Wire::shared),
-        })
     }
 
     fn route_of(&self, request: &Request) -> Result<Route, FetchFailure> {

@@ -22,6 +22,22 @@ const SPREAD: u64 = 0x7244_5a04_305e_e551;
 pub struct Name(u128);
 
 impl Name {
+    /// Whether it is an element of SVG whose reference is part of the drawing.
+    pub const fn is_drawn(self) -> bool {
+        matches!(
+            self,
+            Self::IMAGE
+                | Self::USE
+                | Self::FE_IMAGE
+                | Self::FILTER
+                | Self::LINEAR_GRADIENT
+                | Self::MPATH
+                | Self::PATTERN
+                | Self::RADIAL_GRADIENT
+                | Self::TEXT_PATH
+        )
+    }
+
     /// Packs a name.
     pub const fn new(text: &[u8]) -> Self {
         let mut building = Building::EMPTY;

@@ -41,7 +41,7 @@ pub(super) fn judge_itself(view: &PageView<'_>, reference: &PageReference, bag: 
     if view.facts.is_cut || has(&html.ids, wanted) {
         return;
     }
-    let is_scripted = is_made_by_scripts(html, view.facts, view.row.body_bytes);
+    let is_scripted = is_made_by_scripts(view.facts, view.row.body_bytes);
     report(view, reference, (view.url(), is_scripted), bag);
 }
 

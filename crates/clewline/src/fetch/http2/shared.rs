@@ -22,6 +22,9 @@ use crate::fetch::pool::Route;
 /// How long a connection without streams is kept, as with those of HTTP/1.1.
 const IDLE_TIME: Duration = Duration::from_secs(15);
 
+/// How often connections without streams are looked for.
+const SWEEP: Duration = Duration::from_secs(1);
+
 /// Hosts whose protocol is remembered. Where there are more, some are asked once more than needed.
 const MOST_HOSTS: usize = 100_000;
 
@@ -44,8 +47,17 @@ pub(crate) enum HostProtocol {
 /// All shared connections.
 #[derive(Default)]
 pub(crate) struct SharedConnections {
-    connections: Mutex<HashMap<Route, Arc<RouteTurn>>>,
-    protocols: Mutex<HashMap<(Box<str>, u16), HostProtocol>>,
+    routes: Mutex<RouteTable>,
+    /// By host; few hosts have more than one port.
+    protocols: Mutex<HashMap<Box<str>, Vec<(u16, HostProtocol)>>>,
+}
+
+/// The routes that somebody wants a stream of.
+#[derive(Default)]
+struct RouteTable {
+    turns: HashMap<Route, Arc<RouteTurn>>,
+    /// When connections were last looked through for those that nobody uses.
+    swept: Option<Instant>,
 }
 
 /// A route and whoever opens its connection: the others wait for it.
@@ -75,29 +87,26 @@ struct ConnectionFacts {
 pub(super) struct ConnectionUse(Arc<ConnectionFacts>);
 
 impl SharedConnections {
-    /// Whoever wants a stream of a route looks here first.
-    pub(crate) fn route(&self, route: &Route) -> Arc<RouteTurn> {
-        let mut connections = lock(&self.connections);
-        Self::expire(&mut connections);
-        Arc::clone(connections.entry(route.clone()).or_default())
+    /// A new stream of a route, if there is a connection for it.
+    pub(crate) fn stream(&self, route: &Route) -> Option<Http2Stream> {
+        let mut routes = lock(&self.routes);
+        routes.sweep(Instant::now());
+        routes.turns.get(route)?.stream()
     }
 
-    /// Closes connections that nobody used for a while; routes without one are forgotten unless
-    /// somebody opens one.
-    fn expire(connections: &mut HashMap<Route, Arc<RouteTurn>>) {
-        connections.retain(|_, turn| {
-            let mut connection = lock(&turn.connection);
-            if connection.as_ref().is_some_and(Http2Connection::is_over) {
-                *connection = None;
-            }
-            connection.is_some() || Arc::strong_count(turn) > 1
-        });
+    /// Whoever opens a connection of a route takes its turn here.
+    pub(crate) fn route(&self, route: &Route) -> Arc<RouteTurn> {
+        let mut routes = lock(&self.routes);
+        routes.sweep(Instant::now());
+        Arc::clone(routes.turns.entry(route.clone()).or_default())
     }
 
     /// What a host speaks, if that is known.
     pub(crate) fn protocol(&self, route: &Route) -> Option<HostProtocol> {
-        let host = (route.host.clone(), route.port);
-        lock(&self.protocols).get(&host).copied()
+        let protocols = lock(&self.protocols);
+        let ports = protocols.get(&*route.host)?;
+        let known = ports.iter().find(|(port, _)| *port == route.port)?;
+        Some(known.1)
     }
 
     /// Remembers what a host speaks.
@@ -106,7 +115,27 @@ impl SharedConnections {
         if protocols.len() >= MOST_HOSTS {
             protocols.clear();
         }
-        protocols.insert((route.host.clone(), route.port), protocol);
+        let ports = protocols.entry(route.host.clone()).or_default();
+        ports.retain(|(port, _)| *port != route.port);
+        ports.push((route.port, protocol));
+    }
+}
+
+impl RouteTable {
+    /// Closes connections that nobody used for a while, and forgets routes that have none and that
+    /// nobody opens one for. To look through all of them is too dear for each request.
+    fn sweep(&mut self, now: Instant) {
+        if self.swept.is_some_and(|last| now - last < SWEEP) {
+            return;
+        }
+        self.swept = Some(now);
+        self.turns.retain(|_, turn| {
+            let mut connection = lock(&turn.connection);
+            if connection.as_ref().is_some_and(Http2Connection::is_over) {
+                *connection = None;
+            }
+            connection.is_some() || Arc::strong_count(turn) > 1
+        });
     }
 }
 

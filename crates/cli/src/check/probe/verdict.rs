@@ -7,23 +7,18 @@ use std::time::SystemTime;
 
 use clewline::Page;
 use clewline_check::ProbeRow;
-use clewline_check::facts::HeadFacts;
+use clewline_check::facts::{HeadFacts, of_text};
 use clewline_check::probe::ProbeHop;
+use clewline_check::rules::is_made_by_scripts;
 use clewline_check::settings::AcceptedStatus;
 use clewline_check::verdict::{LinkAnswer, judge_answer};
+use clewline_core::key::Keyer;
 use clewline_core::url::CrawlUrl;
-use clewline_html::{MarkupToken, Name, Tokens};
 use clewline_warc::Moment;
 
 use super::ProbeWish;
 use super::settled::{AnsweredProbe, ProbeAnswer, ProbeEnd, ProbedPage};
 
-/// Inline scripts of this size on a page of few words make what it shows.
-const SCRIPTED: usize = 2_000;
-/// A page with more words than this says something without its scripts.
-const FEW_WORDS: u32 = 50;
-/// More ids than this are not kept of a page.
-const MOST_IDS: usize = 200_000;
 /// Fields by which walls for bots are known.
 const FIELDS: [&str; 8] = [
     "cf-mitigated",
@@ -54,35 +49,20 @@ pub(super) fn read_page(page: &Page) -> ProbedPage {
         ..ProbedPage::default()
     };
     if (200..300).contains(&page.status()) {
-        read_body(&page.text(), &mut read);
+        read_body(page, &mut read);
     }
     read
 }
 
-fn read_body(html: &str, read: &mut ProbedPage) {
-    let mut script = 0;
-    let mut ids = Vec::new();
-    for token in Tokens::new(html) {
-        match token {
-            MarkupToken::Text(text) => {
-                read.words += text.split_whitespace().count() as u32;
-            }
-            MarkupToken::Raw(Name::SCRIPT, text) => script += text.len(),
-            MarkupToken::Start(name, attributes) if ids.len() < MOST_IDS => {
-                let anchor = (name == Name::A)
-                    .then(|| attributes.value("name"))
-                    .flatten();
-                for id in attributes.value("id").into_iter().chain(anchor) {
-                    ids.push(clewline_check::facts::fragment_hash(&id));
-                }
-            }
-            _ => {}
-        }
+fn read_body(page: &Page, read: &mut ProbedPage) {
+    let text = page.text();
+    let facts = of_text(&Keyer::default(), page.url(), &text);
+    read.is_scripted = is_made_by_scripts(&facts, text.len() as u64);
+    let is_whole = !facts.is_cut && !facts.is_unread;
+    if let Some(html) = facts.html {
+        read.words = html.words;
+        read.ids = is_whole.then(|| html.ids.into());
     }
-    ids.sort_unstable();
-    ids.dedup();
-    read.is_scripted = script > SCRIPTED && read.words < FEW_WORDS;
-    read.ids = Some(ids.into());
 }
 
 /// The row of an answer; none if there is no answer.
