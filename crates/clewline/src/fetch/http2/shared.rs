@@ -44,12 +44,14 @@ pub(crate) enum HostProtocol {
     Http2,
 }
 
+/// Ports of a host with what each speaks; few hosts have more than one.
+type ProtocolsByHost = HashMap<Box<str>, Vec<(u16, HostProtocol)>>;
+
 /// All shared connections.
 #[derive(Default)]
 pub(crate) struct SharedConnections {
     routes: Mutex<RouteTable>,
-    /// By host; few hosts have more than one port.
-    protocols: Mutex<HashMap<Box<str>, Vec<(u16, HostProtocol)>>>,
+    protocols: Mutex<ProtocolsByHost>,
 }
 
 /// The routes that somebody wants a stream of.
