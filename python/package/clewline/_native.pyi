@@ -34,6 +34,7 @@ class _Settings(TypedDict, total=False):
     depth: int | float | str | None
     page_requisites: bool | None
     no_lazy_images: bool | None
+    script_links: bool | None
     accept_types: str | bool | Iterable[str] | None
     drop_params: str | bool | Iterable[str] | None
     no_sitemaps: bool | None
@@ -64,6 +65,7 @@ class _Settings(TypedDict, total=False):
     header: str | bool | Iterable[str] | None
     user: str | os.PathLike[str] | None
     cookies: str | os.PathLike[str] | None
+    http2: str | os.PathLike[str] | None
     no_cookies: bool | None
     timeout: str | os.PathLike[str] | None
     connect_timeout: str | os.PathLike[str] | None
