@@ -4,7 +4,6 @@
 //! that is told by the tests beside the code, and by a second opinion where links are extracted.
 
 use crate::references::attribute_value;
-use crate::tokenizer::Noscript;
 use crate::{
     Attribute, MarkupToken, Name, Namespace, StartTag, TagSink, TextOf, Tokenizer, Tokens,
 };
@@ -30,7 +29,7 @@ pub fn tokens(data: &[u8]) {
     let whole = of_whole(&html);
     for piece in [html.len().max(1), usize::from(cut).max(1)] {
         let mut streamed = Streamed::default();
-        let mut tokenizer = Tokenizer::with(Noscript::Element);
+        let mut tokenizer = Tokenizer::new();
         for piece in html.as_bytes().chunks(piece) {
             tokenizer.feed(piece, &mut streamed);
         }

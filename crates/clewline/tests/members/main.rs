@@ -64,10 +64,17 @@ fn start(config: &Config, folder: &Path, job: &FleetJob, bus: &MemoryBus) -> Run
     let place = FleetPlace {
         job: job.clone(),
         bus: Box::new(bus.clone()),
-        clock: bus.clone().view(KnownView::default()).unwrap().clock,
+        clock: clock(bus),
         upload: None,
     };
     Crawl::from_config(config).fleet(place).run().unwrap()
+}
+
+/// The time of the bus. Some of its answers get lost, so it is asked until one comes.
+fn clock(bus: &MemoryBus) -> u64 {
+    let mut asker = bus.clone();
+    let mut answers = std::iter::repeat_with(|| asker.view(KnownView::default()));
+    answers.find_map(Result::ok).unwrap().clock
 }
 
 fn end(running: Running) {

@@ -386,7 +386,7 @@ impl Tokenizer {
         if depth == 0 && self.foreign_style.is_none() {
             return;
         }
-        if self.tag.name == Name::STYLE && self.namespaces.is_foreign() {
+        if self.tag.name == Name::STYLE && self.namespaces.is_svg() {
             let is_open = self.tag.way == TagKind::Start && !self.tag.is_self_closing;
             self.foreign_style = is_open.then_some(depth);
         } else if self.foreign_style.is_some_and(|around| around != depth) {

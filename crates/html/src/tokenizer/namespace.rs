@@ -79,6 +79,11 @@ impl Namespaces {
         Some(around.unwrap_or(Namespace::Html))
     }
 
+    /// Whether this is SVG.
+    pub(super) fn is_svg(&self) -> bool {
+        self.current() == Namespace::Svg
+    }
+
     /// Whether this is SVG or `MathML`.
     pub(super) fn is_foreign(&self) -> bool {
         matches!(self.current(), Namespace::Svg | Namespace::MathMl)

@@ -206,6 +206,7 @@ fn foreign_content() {
         ("<svg><style>a<![CDATA[b]]]>c</style>d", &["Style: ab]c"]),
         ("<svg><style>a</svg>b", &["Style: a"]),
         ("<svg><style/>a", &[]),
+        ("<math><style>a</style>b", &[]),
         ("<svg><desc><script><a href=x></script>", &[]),
         ("<svg><desc/><script><a href=x></script>", &["href=x"]),
         ("<svg><p><script><a href=x></script>", &[]),
@@ -316,6 +317,23 @@ fn a_whole_page_falls_into_tokens() {
         ),
         ("<svg><![CDATA[<b>]]>x", &["<>", "\"x\""]),
         ("<noscript><p>x", &["<>", "<>", "\"x\""]),
+        (
+            "<noscript>a<!--</noscript>b",
+            &["<>", "\"a\"", "</>", "\"b\""],
+        ),
+        ("<noscript><i x='</noscript>b", &["<>", "</>", "\"b\""]),
+        (
+            "<noscript><style>a</noscript>b",
+            &["<>", "<>", "raw \"a\"", "</>", "\"b\""],
+        ),
+        (
+            "<noscript><plaintext><noscript>a</noscript>b",
+            &["<>", "<>", "\"<noscript>a\"", "</>", "\"b\""],
+        ),
+        (
+            "<noscript><svg></noscript><![CDATA[b]]>c",
+            &["<>", "<>", "</>", "\"c\""],
+        ),
         ("<plaintext>a<b>", &["<>", "\"a<b>\""]),
         ("<plaintext>", &["<>"]),
         ("a<b", &["\"a\""]),

@@ -1,8 +1,8 @@
 //! A whole page as an iterator of texts and tags.
 //!
 //! Owns the order of the tokens of a page that lies in memory. All that it knows of HTML it has
-//! from the states that the streaming [`Tokenizer`](super::Tokenizer) runs as well. Here
-//! `noscript` is an element like others, as it is where no scripts run. It refuses to know what
+//! from the states that the streaming [`Tokenizer`](super::Tokenizer) runs as well. As there, what is
+//! in `noscript` is markup of its own: whatever is left open in it ends with it. It refuses to know what
 //! elements mean and keeps no stack of them. Invariants: time is linear in the input, and nothing
 //! is copied.
 
@@ -44,6 +44,10 @@ pub enum MarkupToken<'a> {
 pub struct Tokens<'a> {
     html: &'a str,
     at: usize,
+    /// Where the markup ends that is read: that of the page, or that in `noscript`.
+    end: usize,
+    /// The namespaces around the `noscript` that is read.
+    around: Option<Namespaces>,
     /// Where the last token began.
     begun: usize,
     /// Where the element of the last start tag belongs.
@@ -67,6 +71,8 @@ impl<'a> Tokens<'a> {
         Self {
             html,
             at: 0,
+            end: html.len(),
+            around: None,
             begun: 0,
             namespace: Namespace::Html,
             tag: TagBuilder::new(),
@@ -90,13 +96,37 @@ impl<'a> Tokens<'a> {
         self.namespace
     }
 
+    /// What may be read; a token ends in it.
+    fn bytes(&self) -> &'a [u8] {
+        &self.html.as_bytes()[..self.end]
+    }
+
+    /// The content of `noscript` begins here, and ends where text would.
+    fn enter_noscript(&mut self) {
+        let end = self.raw_end(RawText::Noscript);
+        self.end = end;
+        self.around = Some(std::mem::take(&mut self.namespaces));
+    }
+
+    /// All of a `noscript` was read; answers whether there was one.
+    fn leave_noscript(&mut self) -> bool {
+        let Some(around) = self.around.take() else {
+            return false;
+        };
+        self.namespaces = around;
+        self.at = self.end;
+        self.end = self.html.len();
+        self.following = Following::Markup;
+        true
+    }
+
     fn slice(&self, start: usize, end: usize) -> &'a str {
         self.html.get(start..end).unwrap_or_default()
     }
 
     /// Text up to the next thing that can begin a tag or a comment.
     fn text(&mut self) -> MarkupToken<'a> {
-        let bytes = self.html.as_bytes();
+        let bytes = self.bytes();
         let start = self.at;
         // The first byte is text even if it is a `<`, since no tag begins here.
         let mut look = start + 1;
@@ -121,7 +151,7 @@ impl<'a> Tokens<'a> {
     }
 
     fn start_tag(&mut self, start: usize) -> Option<MarkupToken<'a>> {
-        let bytes = self.html.as_bytes();
+        let bytes = self.bytes();
         self.tag.begin(TagKind::Start, start);
         let end = match self.tag.scan_plain(&bytes[start..]) {
             Some(PlainTag::Attributes { length }) => start + length,
@@ -135,6 +165,9 @@ impl<'a> Tokens<'a> {
         };
         let (namespace, next) = self.namespaces.start(&tag);
         self.namespace = namespace;
+        if next == AfterStartTag::Raw(RawText::Noscript) && self.around.is_none() {
+            self.enter_noscript();
+        }
         self.following = match next {
             AfterStartTag::Data | AfterStartTag::Raw(RawText::Noscript) => Following::Markup,
             AfterStartTag::Raw(text) => Following::Raw(text),
@@ -150,14 +183,14 @@ impl<'a> Tokens<'a> {
     /// off is none, and nothing follows it.
     fn scan(&mut self, way: TagKind, start: usize) -> Option<usize> {
         self.tag.begin(way, start);
-        let end = self.tag.scan(self.html.as_bytes(), start);
-        self.at = self.html.len();
+        let end = self.tag.scan(self.bytes(), start);
+        self.at = self.end;
         end
     }
 
     /// Passes a comment, a declaration or what looks like one.
     fn pass(&mut self, mut declaration: Declaration) {
-        let bytes = self.html.as_bytes();
+        let bytes = self.bytes();
         let start = (self.at + "<!".len()).min(bytes.len());
         let end = declaration.scan(bytes, start, |_| {});
         self.at = end.unwrap_or(bytes.len());
@@ -166,24 +199,26 @@ impl<'a> Tokens<'a> {
     /// The content of a raw element; its end tag comes next.
     fn raw(&mut self, text: RawText) -> MarkupToken<'a> {
         let start = self.at;
+        self.at = self.raw_end(text);
+        MarkupToken::Raw(Name::new(Raw::new(text).name()), self.slice(start, self.at))
+    }
+
+    /// Where the text ends that begins here.
+    fn raw_end(&self, text: RawText) -> usize {
         let mut length = 0;
         let mut raw = Raw::new(text);
-        let end = raw.scan(self.html.as_bytes(), start, |piece| length += piece.len());
-        self.at = end.map_or(self.html.len(), |_| start + length);
-        MarkupToken::Raw(Name::new(raw.name()), self.slice(start, self.at))
+        let end = raw.scan(self.bytes(), self.at, |piece| length += piece.len());
+        end.map_or(self.end, |_| self.at + length)
     }
 
     /// All that is left, of which nothing is markup.
     fn plain_text(&mut self) -> Option<MarkupToken<'a>> {
-        let start = std::mem::replace(&mut self.at, self.html.len());
+        let start = std::mem::replace(&mut self.at, self.end);
         (start < self.at).then(|| MarkupToken::Text(self.slice(start, self.at)))
     }
-}
 
-impl<'a> Iterator for Tokens<'a> {
-    type Item = MarkupToken<'a>;
-
-    fn next(&mut self) -> Option<MarkupToken<'a>> {
+    /// The next token up to the end of what is read.
+    fn next_of_markup(&mut self) -> Option<MarkupToken<'a>> {
         self.begun = self.at;
         match self.following {
             Following::Markup => {}
@@ -193,7 +228,7 @@ impl<'a> Iterator for Tokens<'a> {
                 return Some(self.raw(text));
             }
         }
-        let bytes = self.html.as_bytes();
+        let bytes = self.bytes();
         loop {
             self.begun = self.at;
             match bytes.get(self.at..)? {
@@ -210,6 +245,19 @@ impl<'a> Iterator for Tokens<'a> {
                     return self.start_tag(self.at + 1);
                 }
                 _ => return Some(self.text()),
+            }
+        }
+    }
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = MarkupToken<'a>;
+
+    fn next(&mut self) -> Option<MarkupToken<'a>> {
+        loop {
+            let token = self.next_of_markup();
+            if token.is_some() || !self.leave_noscript() {
+                return token;
             }
         }
     }
