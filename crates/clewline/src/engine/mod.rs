@@ -443,7 +443,9 @@ impl<S: Store> Engine<S> {
     fn start(&mut self, job: FetchJob) {
         let mut extras = match &job.work {
             Work::Resolve { .. } => RequestExtras::default(),
-            Work::Page { url, .. } | Work::Robots { url, .. } => self.extras(job.id, url),
+            Work::Page { url, .. } | Work::Robots { url, .. } | Work::Errand { url, .. } => {
+                self.extras(job.id, url)
+            }
         };
         let in_flight = self.frontier.counts().in_flight;
         self.meter.started(in_flight, &job.work);

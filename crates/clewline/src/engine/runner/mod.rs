@@ -219,7 +219,7 @@ impl JobRunner {
     }
 
     async fn resolve(&self, job: JobId, work: &Work, slots: Option<SlotDemand>) -> JobResult {
-        let (Work::Resolve { url } | Work::Robots { url, .. } | Work::Page { url, .. }) = work;
+        let url = work.url();
         let mut silence = Silence::begin(slots);
         if self.fetcher.proxied(url) {
             let unresolved = Ending::Resolved {
