@@ -36,6 +36,7 @@ use crate::inspect::inspect;
 use crate::job;
 use crate::log::{Log, Offset};
 use crate::previous::{self, Extent, PreviousCrawl};
+use crate::render::{self, RenderPage};
 use crate::report::{Report, StoppedBy, html};
 use crate::running::{Pages, Running, Summary};
 use crate::store::StoreError;
@@ -59,6 +60,9 @@ pub enum CrawlError {
     /// The network side could not be set up.
     #[error(transparent)]
     Fetch(Box<dyn std::error::Error + Send + Sync>),
+    /// No page can be rendered on this machine.
+    #[error("{0}")]
+    Browser(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The cookie file.
     #[error("{}: {source}", path.display())]
     Cookies {
@@ -116,6 +120,7 @@ pub struct Crawl {
     logs: Vec<Box<dyn Log>>,
     fleet: Option<FleetPlace>,
     holds_links: bool,
+    render: Option<RenderPage>,
     observer: Observer,
     /// What counts as known from the start, where the state is in memory.
     pub(crate) known: Box<dyn Iterator<Item = CrawlUrl> + Send>,
@@ -142,6 +147,7 @@ impl Crawl {
             logs: Vec::new(),
             fleet: None,
             holds_links: false,
+            render: None,
             observer: Box::new(|_| {}),
             known: Box::new(std::iter::empty()),
         }
@@ -184,6 +190,13 @@ impl Crawl {
     /// Pages fetched, at the most.
     pub const fn max_pages(mut self, pages: u64) -> Self {
         self.config.limits.pages = Some(pages);
+        self
+    }
+
+    /// Renders pages by something else than the browser of this machine. For the project's tests.
+    #[doc(hidden)]
+    pub fn rendered_by(mut self, render: RenderPage) -> Self {
+        self.render = Some(render);
         self
     }
 
@@ -318,6 +331,7 @@ struct Setup {
     observer: Observer,
     pages: Option<pages_channel::Sender<HandedPage>>,
     holds_links: bool,
+    render: Option<RenderPage>,
 }
 
 impl Setup {
@@ -348,6 +362,11 @@ impl Setup {
             Err(error) if !goes_on(&config) => return Err(error),
             loaded => loaded,
         };
+        // Before the folder is touched, too: without a browser there is nothing to begin.
+        let render = match crawl.render {
+            Some(render) => Some(render),
+            None => render::launch(&config).map_err(|error| CrawlError::Browser(error.into()))?,
+        };
         // Before the folder is touched: what is replaced could not be asked any more.
         let past = earlier_crawls(&config)?;
         let folder = match (&config.output.folder, seed) {
@@ -372,6 +391,7 @@ impl Setup {
             logs: crawl.logs,
             known: crawl.known,
             holds_links: crawl.holds_links,
+            render,
             observer: crawl.observer,
             pages,
         })
@@ -441,6 +461,7 @@ impl Setup {
             observer: self.observer,
             pages: self.pages,
             holds_links: self.holds_links,
+            render: self.render,
             inbox,
             outbox,
         };

@@ -78,6 +78,8 @@ pub(super) fn unasked(finished: Finished) -> Entry {
         lastmod: entry.lastmod.map(String::from),
         digest: None,
         noindex: false,
+        shell: false,
+        rendered: None,
         protocol: None,
         fetched_at: timestamp(),
     };
@@ -110,6 +112,8 @@ pub(super) fn entry(finished: Finished, result: JobResult) -> Entry {
         lastmod: known.lastmod.or(result.last_modified),
         digest: result.digest,
         noindex: result.noindex,
+        shell: result.is_shell,
+        rendered: result.rendered,
         protocol: result.protocols.first().map(ToString::to_string),
         ..known
     };

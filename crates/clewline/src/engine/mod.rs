@@ -20,6 +20,7 @@ mod log_writer;
 mod look;
 mod memory_budget;
 mod progress;
+mod rendering;
 mod resume_notes;
 mod room;
 pub(crate) mod runner;
@@ -55,6 +56,7 @@ use crate::folder::JobFolder;
 use crate::leases::LeaseBoard;
 use crate::log::Log;
 use crate::previous::PreviousCrawl;
+use crate::render::RenderPage;
 use crate::report::{RunFacts, StoppedBy, Tally};
 use crate::store::StoreError;
 use crate::trusted::{Trusted, Way};
@@ -75,6 +77,7 @@ pub(crate) use look::LookReader;
 use memory_budget::MemoryBudget;
 use progress::Meter;
 pub use progress::{Event, Progress};
+use rendering::{Gain, PartCall, Renderings, ended_errand};
 use resume_notes::ResumeNotes;
 pub(crate) use resume_notes::{
     COOKIES_NOTE, EarlierRuns, FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
@@ -156,6 +159,10 @@ pub(crate) enum Message {
     Taken,
     /// The user of the library is done with a page that waited for that.
     Read(JobId, LinkWord),
+    /// A page that is being rendered asks for something.
+    Part(PartCall),
+    /// A rendering has ended, and was good for this.
+    Rendered(Box<JobResult>, Option<Gain>),
     /// Somebody asks, or orders.
     Asked(Asked),
     /// From those who share the crawl.
@@ -182,6 +189,8 @@ pub(crate) struct Parts<S> {
     pub(crate) witness: Option<Witness>,
     pub(crate) observer: Observer,
     pub(crate) pages: Option<pages_channel::Sender<HandedPage>>,
+    /// Renders pages, if any are to be rendered.
+    pub(crate) render: Option<RenderPage>,
     /// Whether a page is settled only after its reader's turn.
     pub(crate) holds_links: bool,
     pub(crate) inbox: Receiver<Message>,
@@ -227,6 +236,9 @@ pub(crate) struct Engine<S> {
     batch_links: usize,
     delivery: Delivery,
     turns: ReaderTurns,
+    renderings: Option<Renderings>,
+    /// Whether the user of the library sees pages.
+    hands_pages: bool,
     room: Room,
     stop_at: Option<Moment>,
     observer: Observer,
@@ -256,7 +268,9 @@ impl<S: Store> Engine<S> {
             pausing.pauses.bind(lease);
         }
         let mut runner = JobRunner::new(&config, &parts.frontier, parts.fetcher, parts.extractor);
-        runner.keeps_whole = parts.pages.is_some();
+        let hands_pages = parts.pages.is_some();
+        runner.keeps_whole = hands_pages;
+        runner.renders = parts.render.is_some();
         runner.spool.clone_from(&parts.spool);
         runner.past = parts.past;
         runner.pausing = Some(pausing);
@@ -266,6 +280,10 @@ impl<S: Store> Engine<S> {
             runner,
             completions: Arc::clone(&completions),
         };
+        let renderings = parts.render.map(|render| {
+            let engine = parts.outbox.clone();
+            Renderings::new(render, &config.render, held.share(), engine)
+        });
         let room = Room::new(descriptors::room_for(config.limits.concurrency as usize));
         let mut task_pool = TaskPool::start(context, &completions).map_err(EngineError::Start)?;
         if is_member {
@@ -289,6 +307,8 @@ impl<S: Store> Engine<S> {
             batch_links: 0,
             delivery: Delivery::new(parts.pages),
             turns: ReaderTurns::new(parts.holds_links && !is_member),
+            renderings,
+            hands_pages,
             room,
             stop_at: None,
             observer: parts.observer,
@@ -325,6 +345,7 @@ impl<S: Store> Engine<S> {
             self.watch_disk(now);
             if self.stop_at.is_some() {
                 self.end_turns()?;
+                self.forget_renderings();
             }
             self.hand_batch_over(now, BATCH_SIZE)?;
             if self
@@ -334,11 +355,13 @@ impl<S: Store> Engine<S> {
                 return Ok(StoppedBy::Interrupted);
             }
             self.frontier.set_slots(self.room.slots());
+            self.mind_gate(now)?;
             let next = if self.has_room() {
                 self.frontier.next(now).map_err(state)?
             } else {
                 Next::Waiting
             };
+            self.tell_refusals();
             if !matches!(next, Next::Start(_)) {
                 self.send_out();
             }
@@ -430,6 +453,8 @@ impl<S: Store> Engine<S> {
                 self.mind(reader);
             }
             Message::Read(job, word) => self.end_turn(job, word)?,
+            Message::Part(call) => self.send_part(call)?,
+            Message::Rendered(result, gain) => self.rendered(*result, gain)?,
             Message::Asked(asked) => self.answer(asked)?,
             Message::Fleet(word) => {
                 if let Some(member) = &mut self.member {
@@ -499,14 +524,28 @@ impl<S: Store> Engine<S> {
             }
             _ => {}
         }
+        match self.rendered_first(result, now)? {
+            Some(result) => self.settle_shown(result),
+            None => Ok(()),
+        }
+    }
+
+    /// Settles a job; where a reader is to see the page first, after that.
+    fn settle_shown(&mut self, result: JobResult) -> Result<(), EngineError> {
         let Some(mut result) = self.shown_first(result) else {
             return Ok(());
         };
         let job = result.settlement.job;
-        let settled = self.frontier.settle(&mut result.settlement, now);
-        match settled.map_err(state)? {
-            Settled::Done(finished) => self.finished(*finished, Some(result)),
-            _ => self.exchanges.add(result.exchange),
+        let settled = self
+            .frontier
+            .settle(&mut result.settlement, self.clock.now());
+        let settled = settled.map_err(state)?;
+        if let Some(number) = ended_errand(&settled) {
+            self.errand_ended(number, result);
+        } else if let Settled::Done(finished) = settled {
+            self.finished(*finished, Some(result));
+        } else {
+            self.exchanges.add(result.exchange);
         }
         self.settled(job);
         Ok(())

@@ -82,10 +82,13 @@ impl<S: Store> Engine<S> {
             sent_at: None,
         };
         let ending = std::mem::replace(&mut result.settlement.ending, nothing);
+        let is_postponed = result.is_postponed;
         let mut entry = entries::entry(finished, result);
         entry.record.status = status;
-        entry.record.tries += 1;
-        entry.record.wire_bytes += wire.unwrap_or_default();
+        if !is_postponed {
+            entry.record.tries += 1;
+            entry.record.wire_bytes += wire.unwrap_or_default();
+        }
         let page = Page {
             record: entry.record.clone(),
             headers: whole.headers,

@@ -289,7 +289,7 @@ impl<'a> Visit<'a> {
                 self.rotates = self.has_another_address(&tried, &failure);
                 (!self.rotates).then(|| failed(&failure))
             }
-            (Settled::Prepared, failure) => failure
+            (Settled::Prepared | Settled::Errand(_), failure) => failure
                 .filter(|failure| failure.excuse.is_some())
                 .map(|failure| failed(&failure)),
         }

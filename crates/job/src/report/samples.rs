@@ -50,6 +50,8 @@ pub(crate) fn record(text: &str) -> Record {
         lastmod: None,
         digest: None,
         noindex: false,
+        shell: false,
+        rendered: None,
         protocol: None,
         fetched_at: "2026-11-15T10:00:00.000Z".into(),
     }

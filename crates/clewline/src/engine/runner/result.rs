@@ -21,6 +21,7 @@ use crate::exchange::{Exchange, Unmodified};
 use crate::extract::Extracted;
 use crate::fetch::{Response, Timings};
 use crate::headers::Headers;
+use crate::record::RenderedPage;
 
 /// The end of a job and all that it brought to light.
 #[derive(Debug)]
@@ -47,6 +48,11 @@ pub(crate) struct JobResult {
     /// Of the body; none if it was not read.
     pub(crate) digest: Option<String>,
     pub(crate) noindex: bool,
+    pub(crate) is_shell: bool,
+    /// What a browser made of the page.
+    pub(crate) rendered: Option<RenderedPage>,
+    /// The frontier knows already that the request is over.
+    pub(in crate::engine) is_postponed: bool,
     /// Where a redirect points that cannot be followed.
     pub(crate) redirect_to: Option<String>,
     pub(crate) problem: Option<String>,
@@ -97,6 +103,9 @@ impl JobResult {
             last_modified: None,
             digest: None,
             noindex: false,
+            is_shell: false,
+            rendered: None,
+            is_postponed: false,
             redirect_to: None,
             problem: None,
             links: Vec::new(),
@@ -152,6 +161,7 @@ impl JobResult {
         self.canonical = extracted.canonical.take();
         self.charset = extracted.charset.map(Cow::Borrowed);
         self.noindex = extracted.noindex;
+        self.is_shell = extracted.is_shell;
         if self.problem.is_none() {
             self.problem = extracted.problem.map(str::to_owned);
         }
