@@ -9,17 +9,15 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use clewline_core::cookies::CookieJar;
-use clewline_core::fleet::{BusError, FleetPlace};
+use clewline_core::fleet::FleetPlace;
 use clewline_core::frontier::{Frontier, MemoryStore, Rules, Store};
-use clewline_core::scope::PatternError;
 use clewline_core::url::{CrawlUrl, UrlError, redacted};
 use clewline_job::inspection::Inspection;
-use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 use tokio::sync::oneshot;
 
 use crate::clock::unix_millis;
-use crate::config::{Config, ConfigProblem, Reach, Root, Speed};
+use crate::config::{Config, Reach, Root, Speed};
 use crate::control::Control;
 use crate::control::server::Server;
 use crate::descriptors;
@@ -30,8 +28,8 @@ use crate::engine::{
 use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
 use crate::failpoint::{Point, pass};
-use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
-use crate::folder::{FolderError, FolderState, JobFolder, Remedy, new_seed};
+use crate::fetch::{Fetcher, HttpFetcher};
+use crate::folder::{FolderError, FolderState, JobFolder, new_seed};
 use crate::inspect::inspect;
 use crate::job;
 use crate::log::{Log, Offset};
@@ -39,76 +37,12 @@ use crate::previous::{self, Extent, PreviousCrawl};
 use crate::render::{self, RenderPage};
 use crate::report::{Report, StoppedBy, html};
 use crate::running::{Pages, Running, Summary};
-use crate::store::StoreError;
 use crate::stored::StoredJob;
 
+mod error;
 mod fleet_setup;
 
-/// Why a crawl could not start or go on.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum CrawlError {
-    /// A root is not a URL that can be crawled; credentials in it are not repeated.
-    #[error("{0:?} {1}")]
-    Root(String, #[source] UrlError),
-    /// The configuration has these problems.
-    #[error("{}", list(.0))]
-    Config(Vec<ConfigProblem>),
-    /// A pattern of the scope.
-    #[error(transparent)]
-    Pattern(#[from] PatternError),
-    /// The network side could not be set up.
-    #[error(transparent)]
-    Fetch(Box<dyn std::error::Error + Send + Sync>),
-    /// No page can be rendered on this machine.
-    #[error("{0}")]
-    Browser(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The cookie file.
-    #[error("{}: {source}", path.display())]
-    Cookies {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The job folder.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// The state of the crawl.
-    #[error("{source}")]
-    Store {
-        /// What is wrong with it.
-        source: Box<dyn std::error::Error + Send + Sync>,
-        /// What helps.
-        remedy: Remedy,
-    },
-    /// The fleet's database.
-    #[error(transparent)]
-    Fleet(#[from] BusError),
-    /// The crawl could not go on.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-}
-
-impl From<StoreError> for CrawlError {
-    fn from(source: StoreError) -> Self {
-        Self::Store {
-            source: source.into(),
-            remedy: Remedy::StartAfresh,
-        }
-    }
-}
-
-impl From<FetchSetupError> for CrawlError {
-    fn from(source: FetchSetupError) -> Self {
-        Self::Fetch(source.into())
-    }
-}
-
-fn list(problems: &[ConfigProblem]) -> String {
-    let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    lines.join("\n")
-}
+pub use error::CrawlError;
 
 /// A crawl about to start; the page of the crate has an example.
 #[must_use = "a crawl does nothing until it is started"]

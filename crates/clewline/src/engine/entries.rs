@@ -88,6 +88,7 @@ pub(super) fn unasked(finished: Finished) -> Entry {
         links: Vec::new(),
         exchange: None,
         outlinks: Vec::new(),
+        views: Vec::new(),
         line: OnceLock::new(),
     }
 }
@@ -122,6 +123,7 @@ pub(super) fn entry(finished: Finished, result: JobResult) -> Entry {
         links: result.links,
         exchange: result.exchange,
         outlinks: result.outlinks.unwrap_or_default(),
+        views: result.views,
         ..entry
     }
 }

@@ -13,6 +13,7 @@ mod delivery;
 mod disk;
 mod ending;
 mod entries;
+mod error;
 mod exchanges;
 mod finishing;
 mod fleet_turn;
@@ -29,7 +30,6 @@ mod task;
 mod task_pool;
 mod turns;
 
-use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -40,7 +40,6 @@ use clewline_core::frontier::{
 };
 use clewline_core::url::CrawlUrl;
 use clewline_platform::process::slept;
-use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::Clock;
@@ -51,14 +50,13 @@ use crate::entry::Entry;
 use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::{Fetcher, SlotDemand};
-use crate::fleet::{CommitFailure, FleetLease, FleetWord, Membership};
+use crate::fleet::{FleetLease, FleetWord, Membership};
 use crate::folder::JobFolder;
 use crate::leases::LeaseBoard;
 use crate::log::Log;
 use crate::previous::PreviousCrawl;
 use crate::render::RenderPage;
 use crate::report::{RunFacts, StoppedBy, Tally};
-use crate::store::StoreError;
 use crate::trusted::{Trusted, Way};
 use crate::witness::Witness;
 
@@ -70,6 +68,8 @@ pub(crate) use cookies::{keep_cookies, sent_cookies};
 use delivery::{Delivery, Reader};
 use disk::DiskWatch;
 use ending::Closing;
+pub use error::EngineError;
+pub(crate) use error::state;
 use exchanges::Exchanges;
 use fleet_turn::MemberSays;
 use log_writer::{LogWriter, Word};
@@ -95,56 +95,6 @@ pub(crate) use turns::{HandedPage, LinkWord};
 const PROGRESS_TIME: Duration = Duration::from_millis(100);
 /// Pages that wait for the user of the library, at the most.
 pub(crate) const PAGES_AHEAD: usize = 16;
-
-/// What stops a crawl.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum EngineError {
-    /// The results could not be written.
-    #[error("the results cannot be written: {0}")]
-    Write(Box<dyn std::error::Error + Send + Sync>),
-    /// The state could not be read or written.
-    #[error(transparent)]
-    State(Box<dyn std::error::Error + Send + Sync>),
-    /// Threads or the runtime could not be started.
-    #[error("the crawl cannot be started: {0}")]
-    Start(#[source] io::Error),
-    /// This process is no member of its fleet any more.
-    #[error("this worker left the fleet: {0}")]
-    Fleet(String),
-}
-
-impl EngineError {
-    /// What the log writer failed with. A member whose part in its fleet has ended hears of it by its
-    /// driver or here, whichever comes first.
-    fn from_log_writer(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
-        match error.downcast::<CommitFailure>().map(|failure| *failure) {
-            Ok(CommitFailure::Ended(why)) => Self::Fleet(why),
-            Ok(other) => Self::Write(other.into()),
-            Err(error) => Self::Write(error),
-        }
-    }
-
-    /// Whether the state of the crawl is the trouble, and not the room for its results.
-    pub fn is_about_state(&self) -> bool {
-        match self {
-            Self::State(_) => true,
-            Self::Write(cause) => cause
-                .downcast_ref::<StoreError>()
-                .is_some_and(|error| std::error::Error::source(error).is_none_or(is_no_io)),
-            Self::Start(_) | Self::Fleet(_) => false,
-        }
-    }
-}
-
-fn is_no_io(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut causes = std::iter::successors(Some(error), |error| error.source());
-    !causes.any(|cause| cause.downcast_ref::<io::Error>().is_some())
-}
-
-pub(crate) fn state<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {
-    EngineError::State(Box::new(error))
-}
 
 /// What reaches the engine from outside its thread.
 #[derive(Debug)]
@@ -246,6 +196,7 @@ pub(crate) struct Engine<S> {
     meter: Meter,
     joined_hosts: Vec<String>,
     failed_roots: Vec<(CrawlUrl, String)>,
+    empty_root: Option<CrawlUrl>,
     any_page_fetched: bool,
     resumed: bool,
     resume_notes: ResumeNotes,
@@ -317,6 +268,7 @@ impl<S: Store> Engine<S> {
             meter: Meter::default(),
             joined_hosts: Vec::new(),
             failed_roots: Vec::new(),
+            empty_root: None,
             any_page_fetched: parts.earlier.resumed,
             resumed: parts.earlier.resumed,
             repaired: parts.earlier.repaired,

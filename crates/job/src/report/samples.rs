@@ -148,6 +148,7 @@ pub(crate) fn report() -> Report {
         resumable: true,
         withheld: 0,
         traps: Vec::new(),
+        empty_root: None,
         stopped_by: StoppedBy::Budget("--max-time".into()),
         notes: vec!["robots.txt was ignored (--ignore-robots)".into()],
     };

@@ -17,10 +17,14 @@ use super::super::rendering::Gain;
 use super::page_links::{self, PageLinks};
 use super::reading::{TURN, finish_apart};
 use super::{JobResult, JobRunner};
+use crate::entry::ArchivedView;
 use crate::extract::{Extracted, PageHead, shell};
 use crate::headers::Headers;
 use crate::record::RenderedPage;
 use crate::render::RenderPage;
+
+/// How a PNG begins.
+const PNG: &[u8] = b"\x89PNG";
 
 /// How often a browser may die of one page.
 const DEATHS: u32 = 3;
@@ -47,7 +51,7 @@ impl JobRunner {
         job: RenderJob,
         result: &mut JobResult,
     ) -> Option<Gain> {
-        let rendering = match render(&job).await {
+        let mut rendering = match render(&job).await {
             Ok(rendering) => rendering,
             Err(error) => {
                 result.rendered = Some(RenderedPage {
@@ -62,6 +66,9 @@ impl JobRunner {
         let after = shell::text_size(&rendering.html);
         let has_more_text = after > before + MORE_TEXT.max(before / PARTS_MORE);
         let new_links = self.complete(&job, result, &rendering, extracted);
+        if self.spool.is_some() {
+            result.views = views(&mut rendering);
+        }
         result.rendered = Some(facts(&rendering, new_links));
         Some(if has_more_text || new_links > 0 {
             Gain::Something
@@ -106,7 +113,7 @@ impl JobRunner {
         rendering
             .requested
             .iter()
-            .filter(|requested| matches!(&*requested.method, "GET" | "HEAD"))
+            .filter(|requested| is_missing(requested))
             .for_each(|requested| links.add_text(&requested.url, kind_of(requested)));
         let new_links = (links.all.len() - before) as u32;
         whole.links = links.all.to_vec();
@@ -142,6 +149,26 @@ async fn render(job: &RenderJob) -> Result<Rendering, RenderError> {
     }
 }
 
+/// The DOM, and the picture if one was taken.
+fn views(rendering: &mut Rendering) -> Vec<ArchivedView> {
+    let html = std::mem::take(&mut rendering.html);
+    let dom = ArchivedView {
+        prefix: "urn:rendered:",
+        media_type: "text/html; charset=utf-8",
+        bytes: html.into(),
+    };
+    let picture = rendering.screenshot.take().map(|bytes| ArchivedView {
+        prefix: "urn:view:",
+        media_type: if bytes.starts_with(PNG) {
+            "image/png"
+        } else {
+            "image/jpeg"
+        },
+        bytes: bytes.into(),
+    });
+    std::iter::once(dom).chain(picture).collect()
+}
+
 fn facts(rendering: &Rendering, new_links: u32) -> RenderedPage {
     let requested = rendering.requested.iter();
     let answered = requested.filter(|requested| requested.fate == RequestFate::Answered);
@@ -154,6 +181,12 @@ fn facts(rendering: &Rendering, new_links: u32) -> RenderedPage {
         cpu_millis: rendering.cpu.as_millis() as u64,
         error: None,
     }
+}
+
+/// Whether nobody has what a page asked for. What was answered is archived already, and asking for
+/// it once more would bring nothing.
+fn is_missing(requested: &RequestedUrl) -> bool {
+    matches!(&*requested.method, "GET" | "HEAD") && requested.fate != RequestFate::Answered
 }
 
 /// As what a request of a page counts among its links: parts that a browser had no use for are

@@ -17,6 +17,7 @@ use clewline_core::outcome::is_redirect_status;
 use clewline_core::url::{CrawlUrl, redacted};
 
 use super::super::memory_budget::Share;
+use crate::entry::ArchivedView;
 use crate::exchange::{Exchange, Unmodified};
 use crate::extract::Extracted;
 use crate::fetch::{Response, Timings};
@@ -59,6 +60,8 @@ pub(crate) struct JobResult {
     pub(crate) links: Vec<(Key, LinkKind)>,
     /// The links as the archive keeps them.
     pub(crate) outlinks: Option<Vec<u8>>,
+    /// What a browser made of the page, if there is an archive.
+    pub(crate) views: Vec<ArchivedView>,
     pub(crate) set_cookies: Vec<Vec<u8>>,
     pub(crate) exchange: Option<Arc<Exchange>>,
     /// The earlier capture that the answer stands for.
@@ -110,6 +113,7 @@ impl JobResult {
             problem: None,
             links: Vec::new(),
             outlinks: None,
+            views: Vec::new(),
             set_cookies: Vec::new(),
             exchange: None,
             unmodified: None,
