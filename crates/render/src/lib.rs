@@ -6,12 +6,21 @@
 //! what a page can make large has a bound; a browser that hangs or dies costs one rendering.
 #![warn(missing_docs)]
 
+mod devtools;
+mod frames;
+mod launch;
 mod options;
+mod page;
 mod part;
 mod pool;
 mod rendering;
+mod sandbox;
+mod usage;
 
+pub use launch::LaunchError;
+#[doc(hidden)]
+pub use options::BrowserNets;
 pub use options::{Behavior, BrowserOptions, RenderBounds, ScreenshotArea};
 pub use part::{PartAnswer, PartFetcher, PartKind, PartRefusal, PartRequest};
-pub use pool::{BrowserPool, LaunchError};
+pub use pool::BrowserPool;
 pub use rendering::{RenderError, RenderInput, Rendering, RequestFate, RequestedUrl};

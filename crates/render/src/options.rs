@@ -25,6 +25,31 @@ pub struct BrowserOptions {
     pub screenshot: Option<ScreenshotArea>,
     /// What one rendering may use.
     pub bounds: RenderBounds,
+    /// Which nets hold the browser; tests take some away, to see that each holds alone.
+    #[doc(hidden)]
+    pub nets: BrowserNets,
+}
+
+/// Which nets hold a browser back from the network.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BrowserNets {
+    /// The namespace, the flags, and answers to all requests.
+    #[default]
+    All,
+    /// The empty network namespace, without answers.
+    NamespaceAlone,
+    /// The flags that name a dead proxy; requests are answered, as where namespaces are forbidden.
+    FlagsAlone,
+    /// Nothing, so that a test sees that its page reaches the network.
+    Nothing,
+}
+
+impl BrowserNets {
+    /// Whether requests of the page are answered here, instead of by Chromium's own network.
+    pub(crate) fn answers_requests(self) -> bool {
+        matches!(self, Self::All | Self::FlagsAlone)
+    }
 }
 
 impl Default for BrowserOptions {
@@ -38,6 +63,7 @@ impl Default for BrowserOptions {
             clicks: Vec::new(),
             screenshot: None,
             bounds: RenderBounds::default(),
+            nets: BrowserNets::default(),
         }
     }
 }
@@ -89,7 +115,7 @@ impl Default for RenderBounds {
     fn default() -> Self {
         const MEBIBYTE: u64 = 1024 * 1024;
         Self {
-            wall: Duration::from_secs(60),
+            wall: Duration::from_mins(1),
             cpu: Duration::from_secs(20),
             memory: 1024 * MEBIBYTE,
             processes: 40,

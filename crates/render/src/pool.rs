@@ -3,12 +3,13 @@
 //! Owns which browsers run, who uses them and when one is replaced. It refuses to know what happens on a
 //! page. Invariant: a browser renders one page at a time, and one that failed renders no other page.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use thiserror::Error;
+use tokio::sync::Semaphore;
 
+use crate::launch::{Browser, BrowserLauncher, LaunchError};
 use crate::options::BrowserOptions;
+use crate::page;
 use crate::part::PartFetcher;
 use crate::rendering::{RenderError, RenderInput, Rendering};
 
@@ -16,61 +17,67 @@ use crate::rendering::{RenderError, RenderInput, Rendering};
 #[derive(Debug)]
 pub struct BrowserPool {
     options: BrowserOptions,
+    launcher: Arc<BrowserLauncher>,
+    idle: Mutex<Vec<Browser>>,
+    /// As many as pages that are rendered at the same time.
+    turns: Semaphore,
 }
 
 impl BrowserPool {
     /// Finds a browser and a sandbox, and starts the first one.
     pub fn launch(options: BrowserOptions) -> Result<Self, LaunchError> {
-        match &options.program {
-            Some(program) if !program.is_file() => {
-                Err(LaunchError::NotInstalled(Some(program.clone())))
-            }
-            _ => Ok(Self { options }),
-        }
+        let launcher = BrowserLauncher::find(&options)?;
+        let first = launcher.start()?;
+        Ok(Self {
+            launcher: Arc::new(launcher),
+            idle: Mutex::new(vec![first]),
+            turns: Semaphore::new(options.tabs.max(1)),
+            options,
+        })
+    }
+
+    /// Whether the browsers are in a network namespace; otherwise, flags alone keep them from the network.
+    pub fn has_namespace(&self) -> bool {
+        self.launcher.has_namespace()
     }
 
     /// Renders a page whose parts come from `parts`. A future that is dropped ends the browser that
     /// works on it.
-    #[expect(clippy::unused_async, reason = "the browser follows in the next step")]
     pub async fn render(
         &self,
         page: RenderInput,
         parts: Arc<dyn PartFetcher>,
     ) -> Result<Rendering, RenderError> {
-        let (_, _) = (page, parts);
-        let tabs = self.options.tabs;
-        Err(RenderError::NotLaunched(format!("{tabs} tabs")))
+        let turn = self.turns.acquire().await;
+        let _turn = turn.expect("the turns are never closed");
+        let mut browser = self.browser().await?;
+        // A browser that failed is not put back, which ends it.
+        let rendering = page::render(&mut browser, &self.options, &page, parts).await?;
+        let bounds = &self.options.bounds;
+        if browser.pages < bounds.pages_per_browser && browser.memory < bounds.memory / 2 {
+            self.idle().push(browser);
+        }
+        Ok(rendering)
     }
-}
 
-/// Why no page can be rendered on this machine.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum LaunchError {
-    /// There is no browser.
-    #[error("{}", missing(.0.as_deref()))]
-    NotInstalled(Option<PathBuf>),
-    /// Chromium has no sandbox here.
-    #[error(
-        "the browser has no sandbox here: the system forbids user namespaces. In a container, allow them \
-         with --security-opt seccomp=unconfined, or run as another user than root; \
-         --no-browser-sandbox renders without a sandbox"
-    )]
-    NoSandbox,
-    /// The browser started and failed.
-    #[error("the browser {program} does not start: {problem}")]
-    Failed {
-        /// The browser.
-        program: PathBuf,
-        /// What it said.
-        problem: String,
-    },
-}
+    /// An idle browser that still answers, or a new one.
+    async fn browser(&self) -> Result<Browser, RenderError> {
+        loop {
+            let idle = self.idle().pop();
+            let Some(browser) = idle else {
+                break;
+            };
+            if browser.is_alive().await {
+                return Ok(browser);
+            }
+        }
+        let launcher = Arc::clone(&self.launcher);
+        let started = tokio::task::spawn_blocking(move || launcher.start()).await;
+        let started = started.expect("the start of a browser does not panic");
+        started.map_err(|error| RenderError::NotLaunched(error.to_string()))
+    }
 
-fn missing(program: Option<&std::path::Path>) -> String {
-    let install = "install Debian's package chromium-headless-shell (or chromium)";
-    match program {
-        Some(program) => format!("there is no browser {}: {install}", program.display()),
-        None => format!("there is no browser on this machine: {install}"),
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Browser>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
