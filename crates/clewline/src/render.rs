@@ -56,6 +56,7 @@ fn options(config: &Config) -> BrowserOptions {
             wall: render.timeout,
             ..RenderBounds::default()
         },
+        ..BrowserOptions::default()
     }
 }
 

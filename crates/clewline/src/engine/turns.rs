@@ -63,7 +63,7 @@ impl<S: Store> Engine<S> {
     /// Shows a page to its reader first, or gives the result back to be settled at once.
     pub(super) fn shown_first(&mut self, mut result: JobResult) -> Option<JobResult> {
         let job = result.settlement.job;
-        if !self.turns.awaits(&result) {
+        if !self.turns.awaits(&result) || self.frontier.in_hand(job).is_none() {
             return Some(result);
         }
         let (Some(queued), Some(whole)) = (self.frontier.in_hand(job), result.whole.take()) else {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use clewline::Crawl;
+use clewline::{Crawl, CrawlError};
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
 use clewline_job::config::{Config, RenderUse};
@@ -329,4 +329,59 @@ fn a_page_whose_rendering_is_cut_off_is_fetched_again_by_the_next_run() {
     assert_eq!((report.tally.pages, report.facts.todo), (2, 0));
     assert_eq!(web.log().count("/"), 2);
     assert_eq!(web.log().count("/x"), 1);
+}
+
+/// The browser of this machine, where there is one.
+#[test]
+fn a_real_browser_sees_what_scripts_build_and_asks_only_what_it_may() {
+    let script = "<!doctype html><title>Shop</title><div id=root></div><script type=module>\
+                  const list = await (await fetch('/api/list')).json();\
+                  document.getElementById('root').innerHTML =\
+                  list.map(name => `<a href='/item/${name}'>${name}</a>`).join(' ');\
+                  fetch('/private/x').catch(() => {});\
+                  fetch('http://10.0.0.1/').catch(() => {});\
+                  document.title = 'Shop of ' + list.length;</script>";
+    let web = live(
+        site()
+            .robots("User-agent: *\nDisallow: /private/\n")
+            .page("/", Page::html(script))
+            .page(
+                "/api/list",
+                Page::bytes("application/json", r#"["one","two","three"]"#),
+            )
+            .under("/item/", |_| text("").into()),
+    );
+    let mut config = rendering(&web, RenderUse::Auto);
+    config.limits.time = None;
+    config.render.limit = Some(1);
+    let place = tempfile::tempdir().unwrap();
+    match Crawl::from_config(config.clone())
+        .folder(place.path().join("probe"))
+        .run()
+    {
+        Ok(running) => drop(running.wait().unwrap()),
+        Err(error @ CrawlError::Browser(_)) => {
+            eprintln!("SKIPPED: {error}");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    }
+    let asked_before = web.log().len();
+    let crawled = run_as(&web, config, |crawl| crawl);
+    let root = crawled.record("a.test/");
+    assert_eq!(root.title.as_deref(), Some("Shop of 3"), "{root:?}");
+    let facts = rendered(root);
+    assert_eq!(
+        (facts.error.as_deref(), facts.new_links),
+        (None, 3),
+        "{facts:?}"
+    );
+    assert!(facts.incomplete && facts.refused >= 2, "{facts:?}");
+    for item in ["one", "two", "three"] {
+        let place = format!("a.test/item/{item}");
+        assert_eq!(crawled.record(&place).kind, LinkKind::Rendered);
+    }
+    assert_eq!(crawled.count("/private/x"), 0);
+    assert_eq!(web.log().count("/api/list"), 2, "once in each crawl");
+    assert!(web.log().len() > asked_before);
 }

@@ -255,8 +255,10 @@ impl<S: Store> Engine<S> {
         };
         let job = result.settlement.job;
         let page = self.frontier.in_hand(job);
-        let page = page.map(|entry| (entry.key.host(), entry.kind));
-        if let Some((host, kind)) = page.filter(|_| self.stop_at.is_none())
+        let Some((host, kind)) = page.map(|entry| (entry.key.host(), entry.kind)) else {
+            return Ok(Some(result));
+        };
+        if self.stop_at.is_none()
             && result.whole.is_some()
             && renderings.wants(host, &result)
             && postpone(&mut self.frontier, &mut result, now)?
