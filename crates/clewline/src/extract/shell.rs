@@ -1,8 +1,8 @@
 //! Pages that look empty without JavaScript.
 //!
-//! Owns the rule by which an HTML page is a shell: it has a script and hardly any text, or little
-//! text and an element that waits to be filled, or little text and a `noscript` that asks for
-//! JavaScript. Text is what stands outside of scripts, styles, templates, `noscript` and titles. It
+//! Owns the rule by which an HTML page is a shell: it has a script, and little text and an element
+//! that waits to be filled; or it has no links to speak of, and hardly any text, or little text and a
+//! `noscript`. Text is what stands outside of scripts, styles, templates, `noscript` and titles. It
 //! refuses to know what follows from that. Invariants: at most [`MARKUP`] bytes of a page are kept and
 //! read a second time, and none of a page that has many links; a page that redirects is no shell.
 
@@ -20,6 +20,9 @@ const MOST_REFERENCES: usize = 60;
 const HARDLY_ANY: usize = 200;
 /// … or with less than this, where something else says that it waits for scripts.
 const LITTLE: usize = 600;
+
+/// A page with so many links has something to say, unless scripts fill an element of it.
+const SOME_LINKS: usize = 2;
 
 /// Elements that the usual frameworks fill, by their `id`.
 const ROOTS: [&str; 12] = [
@@ -73,6 +76,7 @@ impl ShellWatch {
 #[derive(Debug, Default)]
 struct Marks {
     text: usize,
+    links: usize,
     has_script: bool,
     has_noscript: bool,
     has_root: bool,
@@ -82,9 +86,14 @@ struct Marks {
 /// Whether a page looks empty without JavaScript.
 pub(crate) fn is_shell(html: &str) -> bool {
     let marks = Marks::read(html, LITTLE);
-    let waits = marks.has_root || marks.has_noscript;
-    let most = if waits { LITTLE } else { HARDLY_ANY };
-    marks.has_script && !marks.redirects && marks.text < most
+    let most = if marks.has_noscript {
+        LITTLE
+    } else {
+        HARDLY_ANY
+    };
+    let says_nothing = marks.links < SOME_LINKS && marks.text < most;
+    let waits = marks.has_root && marks.text < LITTLE;
+    marks.has_script && !marks.redirects && (waits || says_nothing)
 }
 
 /// How many bytes of text a page has, without white space.
@@ -132,6 +141,9 @@ impl Marks {
         if is_hidden(name) {
             *hidden += 1;
             self.has_noscript |= name == Name::NOSCRIPT;
+        }
+        if name == Name::A && attributes.value("href").is_some() {
+            self.links += 1;
         }
         if name == Name::SCRIPT {
             self.has_script |= attributes.value("src").is_some();
@@ -201,6 +213,7 @@ mod tests {
                 "<noscript>Please enable JavaScript</noscript><script src=x.js></script><p>{text}"
             ),
             format!("<script src=x.js></script><p>{few}"),
+            "<script src=x.js></script><a href=/a>a</a> <a href=/b>b</a>".to_owned(),
             "<p>short".to_owned(),
             "<script type=application/ld+json></script><p>short".to_owned(),
             "<meta http-equiv=refresh content='0; url=/a'><script>location='/a'</script>"

@@ -165,7 +165,7 @@ fn what_robots_forbid_is_refused_and_what_is_out_of_scope_is_asked_politely() {
     let script = |other: &str| format!("data /private/x\ndata {other}\ndata http://10.0.0.1/");
     let other = Site::new()
         .robots("User-agent: *\nDisallow: /no\n")
-        .page("/lib", Page::html("<a href=http://a.test/>a</a>"));
+        .page("/lib", Page::text("lib"));
     let web = Web::new()
         .site(
             "a.test",
@@ -373,7 +373,7 @@ fn a_real_browser_sees_what_scripts_build_and_asks_only_what_it_may() {
     let facts = rendered(root);
     assert_eq!(
         (facts.error.as_deref(), facts.new_links),
-        (None, 3),
+        (None, 5),
         "{facts:?}"
     );
     assert!(facts.incomplete && facts.refused >= 2, "{facts:?}");

@@ -74,7 +74,7 @@ fn pages_of_documentation_are_not_mistaken_for_them() {
     let mut wrong = Vec::new();
     let mut judged = 0;
     for (_, pages) in &generators {
-        for page in pages.iter().skip(1).step_by(2) {
+        for page in pages.iter().step_by(2) {
             judged += 1;
             if looks_empty(&fs::read(page).unwrap()) {
                 wrong.push(page);
@@ -126,7 +126,9 @@ fn gather(folder: &Path, pages: &mut Vec<PathBuf>) {
         if path.is_symlink() {
             continue;
         }
-        if path.is_dir() {
+        // What Doxygen shows in a frame while somebody types is made by scripts alone.
+        let is_search = path.ends_with("search");
+        if path.is_dir() && !is_search {
             gather(&path, pages);
         } else if path.extension().is_some_and(|kind| kind == "html") {
             pages.push(path);
