@@ -9,17 +9,15 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use clewline_core::cookies::CookieJar;
-use clewline_core::fleet::{BusError, FleetPlace};
+use clewline_core::fleet::FleetPlace;
 use clewline_core::frontier::{Frontier, MemoryStore, Rules, Store};
-use clewline_core::scope::PatternError;
 use clewline_core::url::{CrawlUrl, UrlError, redacted};
 use clewline_job::inspection::Inspection;
-use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 use tokio::sync::oneshot;
 
 use crate::clock::unix_millis;
-use crate::config::{Config, ConfigProblem, Reach, Root, Speed};
+use crate::config::{Config, Reach, Root, Speed};
 use crate::control::Control;
 use crate::control::server::Server;
 use crate::descriptors;
@@ -30,81 +28,21 @@ use crate::engine::{
 use crate::exchange::Spool;
 use crate::extract::{Extractor, PageExtractor};
 use crate::failpoint::{Point, pass};
-use crate::fetch::{FetchSetupError, Fetcher, HttpFetcher};
-use crate::folder::{FolderError, FolderState, JobFolder, Remedy, new_seed};
+use crate::fetch::{Fetcher, HttpFetcher};
+use crate::folder::{FolderError, FolderState, JobFolder, new_seed};
 use crate::inspect::inspect;
 use crate::job;
 use crate::log::{Log, Offset};
 use crate::previous::{self, Extent, PreviousCrawl};
+use crate::render::{self, RenderPage};
 use crate::report::{Report, StoppedBy, html};
 use crate::running::{Pages, Running, Summary};
-use crate::store::StoreError;
 use crate::stored::StoredJob;
 
+mod error;
 mod fleet_setup;
 
-/// Why a crawl could not start or go on.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum CrawlError {
-    /// A root is not a URL that can be crawled; credentials in it are not repeated.
-    #[error("{0:?} {1}")]
-    Root(String, #[source] UrlError),
-    /// The configuration has these problems.
-    #[error("{}", list(.0))]
-    Config(Vec<ConfigProblem>),
-    /// A pattern of the scope.
-    #[error(transparent)]
-    Pattern(#[from] PatternError),
-    /// The network side could not be set up.
-    #[error(transparent)]
-    Fetch(Box<dyn std::error::Error + Send + Sync>),
-    /// The cookie file.
-    #[error("{}: {source}", path.display())]
-    Cookies {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The job folder.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// The state of the crawl.
-    #[error("{source}")]
-    Store {
-        /// What is wrong with it.
-        source: Box<dyn std::error::Error + Send + Sync>,
-        /// What helps.
-        remedy: Remedy,
-    },
-    /// The fleet's database.
-    #[error(transparent)]
-    Fleet(#[from] BusError),
-    /// The crawl could not go on.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-}
-
-impl From<StoreError> for CrawlError {
-    fn from(source: StoreError) -> Self {
-        Self::Store {
-            source: source.into(),
-            remedy: Remedy::StartAfresh,
-        }
-    }
-}
-
-impl From<FetchSetupError> for CrawlError {
-    fn from(source: FetchSetupError) -> Self {
-        Self::Fetch(source.into())
-    }
-}
-
-fn list(problems: &[ConfigProblem]) -> String {
-    let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    lines.join("\n")
-}
+pub use error::CrawlError;
 
 /// A crawl about to start; the page of the crate has an example.
 #[must_use = "a crawl does nothing until it is started"]
@@ -116,6 +54,7 @@ pub struct Crawl {
     logs: Vec<Box<dyn Log>>,
     fleet: Option<FleetPlace>,
     holds_links: bool,
+    render: Option<RenderPage>,
     observer: Observer,
     /// What counts as known from the start, where the state is in memory.
     pub(crate) known: Box<dyn Iterator<Item = CrawlUrl> + Send>,
@@ -142,6 +81,7 @@ impl Crawl {
             logs: Vec::new(),
             fleet: None,
             holds_links: false,
+            render: None,
             observer: Box::new(|_| {}),
             known: Box::new(std::iter::empty()),
         }
@@ -184,6 +124,13 @@ impl Crawl {
     /// Pages fetched, at the most.
     pub const fn max_pages(mut self, pages: u64) -> Self {
         self.config.limits.pages = Some(pages);
+        self
+    }
+
+    /// Renders pages by something else than the browser of this machine. For the project's tests.
+    #[doc(hidden)]
+    pub fn rendered_by(mut self, render: RenderPage) -> Self {
+        self.render = Some(render);
         self
     }
 
@@ -318,6 +265,7 @@ struct Setup {
     observer: Observer,
     pages: Option<pages_channel::Sender<HandedPage>>,
     holds_links: bool,
+    render: Option<RenderPage>,
 }
 
 impl Setup {
@@ -348,6 +296,11 @@ impl Setup {
             Err(error) if !goes_on(&config) => return Err(error),
             loaded => loaded,
         };
+        // Before the folder is touched, too: without a browser there is nothing to begin.
+        let render = match crawl.render {
+            Some(render) => Some(render),
+            None => render::launch(&config).map_err(|error| CrawlError::Browser(error.into()))?,
+        };
         // Before the folder is touched: what is replaced could not be asked any more.
         let past = earlier_crawls(&config)?;
         let folder = match (&config.output.folder, seed) {
@@ -372,6 +325,7 @@ impl Setup {
             logs: crawl.logs,
             known: crawl.known,
             holds_links: crawl.holds_links,
+            render,
             observer: crawl.observer,
             pages,
         })
@@ -441,6 +395,7 @@ impl Setup {
             observer: self.observer,
             pages: self.pages,
             holds_links: self.holds_links,
+            render: self.render,
             inbox,
             outbox,
         };

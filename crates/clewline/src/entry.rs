@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
 use clewline_job::record::Record;
@@ -22,8 +23,21 @@ pub struct Entry {
     pub exchange: Option<Arc<Exchange>>,
     /// Where the page points, as the archive says it; empty without one.
     pub outlinks: Vec<u8>,
+    /// What a browser made of the page, for the archive; empty without one.
+    pub(crate) views: Vec<ArchivedView>,
     /// The line as it was written, for whoever writes it again.
     pub(crate) line: OnceLock<Box<[u8]>>,
+}
+
+/// Something that a browser made of a page, as the archive keeps it.
+#[derive(Debug, Clone)]
+pub(crate) struct ArchivedView {
+    /// What it is called, before the URL of the page: `urn:rendered:` or `urn:view:`.
+    pub(crate) prefix: &'static str,
+    /// Its media type.
+    pub(crate) media_type: &'static str,
+    /// Its bytes.
+    pub(crate) bytes: Bytes,
 }
 
 impl Entry {
@@ -31,6 +45,7 @@ impl Entry {
     pub(crate) fn forget_bytes(&mut self) {
         self.exchange = None;
         self.outlinks = Vec::new();
+        self.views = Vec::new();
         self.line = OnceLock::new();
     }
 }

@@ -54,6 +54,7 @@ mod page;
 mod partial;
 mod previous;
 mod rebuild;
+mod render;
 mod robots_file;
 mod running;
 mod status;

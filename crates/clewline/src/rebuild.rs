@@ -118,6 +118,8 @@ fn derived(url: CrawlUrl, date: Moment, wire: u64, found: Captured, keys: &Keyer
         lastmod: text("last-modified"),
         digest: Some(format!("xxh3:{:032x}", found.digest)),
         noindex: extracted.noindex,
+        shell: extracted.is_shell,
+        rendered: None,
         protocol: None,
         fetched_at: rfc3339(Duration::from_secs(seconds)),
         url,

@@ -274,6 +274,15 @@ pub(crate) fn on_early_end(report: &Report) -> Option<String> {
     }
 }
 
+/// A root that is nothing without JavaScript: what renders it.
+pub(crate) fn on_empty_root(report: &Report) -> Option<String> {
+    let url = report.facts.empty_root.as_ref()?;
+    let command = shell::update_command(&given_arguments(), "--render --overwrite");
+    Some(format!(
+        "{url} is empty without JavaScript and has no links; this renders it: {command}"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use clewline_job::report::{RunFacts, Tally};

@@ -221,6 +221,11 @@ fn finish(
     {
         speaker.note(&note);
     }
+    if options.talk != Talk::Quiet
+        && let Some(note) = advice::on_empty_root(&ended.report)
+    {
+        speaker.note(&note);
+    }
     // Why the crawl failed comes before why its report did: the one may follow from the other.
     let status = conclude(ended, options, speaker);
     printed.context("the report cannot be printed")?;

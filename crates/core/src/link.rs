@@ -52,6 +52,10 @@ pub enum LinkKind {
     Feed = 13,
     /// A string in a script or in JSON that looks like a URL: a guess.
     ScriptText = 14,
+    /// Where scripts led a browser: a link of a rendered page that its HTML did not have.
+    Rendered = 15,
+    /// What the scripts of a rendered page asked for.
+    Requested = 16,
     /// An image, also from srcset and posters.
     Image = 20,
     /// A style sheet.
@@ -74,7 +78,7 @@ pub enum LinkKind {
 
 impl LinkKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Root,
         Self::Anchor,
         Self::Area,
@@ -90,6 +94,8 @@ impl LinkKind {
         Self::SitemapFile,
         Self::Feed,
         Self::ScriptText,
+        Self::Rendered,
+        Self::Requested,
         Self::Image,
         Self::Style,
         Self::Script,
@@ -133,6 +139,7 @@ impl LinkKind {
                 | Self::Prev
                 | Self::Refresh
                 | Self::Redirect
+                | Self::Rendered
         )
     }
 
@@ -154,6 +161,8 @@ impl LinkKind {
             Self::SitemapFile => "sitemap-file",
             Self::Feed => "feed",
             Self::ScriptText => "script-text",
+            Self::Rendered => "rendered",
+            Self::Requested => "requested",
             Self::Image => "image",
             Self::Style => "style",
             Self::Script => "script",

@@ -105,11 +105,51 @@ pub struct Record {
     /// The page asks not to be indexed.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub noindex: bool,
+    /// The answer looks empty without JavaScript.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub shell: bool,
+    /// What a browser made of the page; missing if none was asked.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rendered: Option<RenderedPage>,
     /// The protocol of the answer where it is another one than HTTP/1.1: `h2`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub protocol: Option<String>,
     /// When the answer was complete or the decision made: UTC, RFC 3339, milliseconds.
     pub fetched_at: String,
+}
+
+/// What a browser made of a page.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RenderedPage {
+    /// Links that the answer alone does not have.
+    #[serde(default)]
+    pub new_links: u32,
+    /// Requests of the page that were answered.
+    #[serde(default)]
+    pub parts: u32,
+    /// Requests that robots.txt, a check of addresses or a limit refused.
+    #[serde(skip_serializing_if = "is_none_of_them", default)]
+    pub refused: u32,
+    /// Requests that were noted and never sent, such as a POST.
+    #[serde(skip_serializing_if = "is_none_of_them", default)]
+    pub unsent: u32,
+    /// A visitor with the same browser could have seen more.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub incomplete: bool,
+    /// CPU time of the browser, in milliseconds.
+    #[serde(default)]
+    pub cpu_millis: u64,
+    /// Why there is no rendering; then the record tells what the answer alone said.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub error: Option<String>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference to whoever decides what is left out"
+)]
+const fn is_none_of_them(count: &u32) -> bool {
+    *count == 0
 }
 
 /// A try after which another one followed.

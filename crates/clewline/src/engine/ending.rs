@@ -66,6 +66,7 @@ impl<S: Store + Send + 'static> Engine<S> {
             todo,
             withheld: counts.withheld,
             traps: self.frontier.traps(),
+            empty_root: self.empty_root,
             resumable: self.config.output.folder.is_some() && !self.config.output.in_memory,
             stopped_by,
             notes,

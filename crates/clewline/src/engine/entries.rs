@@ -78,6 +78,8 @@ pub(super) fn unasked(finished: Finished) -> Entry {
         lastmod: entry.lastmod.map(String::from),
         digest: None,
         noindex: false,
+        shell: false,
+        rendered: None,
         protocol: None,
         fetched_at: timestamp(),
     };
@@ -86,6 +88,7 @@ pub(super) fn unasked(finished: Finished) -> Entry {
         links: Vec::new(),
         exchange: None,
         outlinks: Vec::new(),
+        views: Vec::new(),
         line: OnceLock::new(),
     }
 }
@@ -110,6 +113,8 @@ pub(super) fn entry(finished: Finished, result: JobResult) -> Entry {
         lastmod: known.lastmod.or(result.last_modified),
         digest: result.digest,
         noindex: result.noindex,
+        shell: result.is_shell,
+        rendered: result.rendered,
         protocol: result.protocols.first().map(ToString::to_string),
         ..known
     };
@@ -118,6 +123,7 @@ pub(super) fn entry(finished: Finished, result: JobResult) -> Entry {
         links: result.links,
         exchange: result.exchange,
         outlinks: result.outlinks.unwrap_or_default(),
+        views: result.views,
         ..entry
     }
 }

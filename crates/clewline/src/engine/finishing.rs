@@ -59,6 +59,9 @@ impl<S: Store> Engine<S> {
             OutcomeKind::Skipped => is_root && !is_error,
             OutcomeKind::Redirected | OutcomeKind::Failed => false,
         };
+        if is_root && record.shell && record.links == 0 && record.rendered.is_none() {
+            self.empty_root.get_or_insert_with(|| record.url.clone());
+        }
         let leads_on = record.outcome == OutcomeKind::Redirected && record.error.is_none();
         if is_fetched {
             self.any_page_fetched = true;

@@ -65,6 +65,11 @@ impl MemoryBudget {
 }
 
 impl Share {
+    /// What all shares together may hold.
+    pub(super) fn bound(&self) -> u64 {
+        self.held.bound
+    }
+
     /// The task holds so much now.
     pub(super) fn hold(&mut self, bytes: u64) -> Result<(), TooMuch> {
         let before = std::mem::replace(&mut self.bytes, bytes);

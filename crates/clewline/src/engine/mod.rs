@@ -13,6 +13,7 @@ mod delivery;
 mod disk;
 mod ending;
 mod entries;
+mod error;
 mod exchanges;
 mod finishing;
 mod fleet_turn;
@@ -20,6 +21,7 @@ mod log_writer;
 mod look;
 mod memory_budget;
 mod progress;
+mod rendering;
 mod resume_notes;
 mod room;
 pub(crate) mod runner;
@@ -28,7 +30,6 @@ mod task;
 mod task_pool;
 mod turns;
 
-use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -39,7 +40,6 @@ use clewline_core::frontier::{
 };
 use clewline_core::url::CrawlUrl;
 use clewline_platform::process::slept;
-use thiserror::Error;
 use tokio::sync::mpsc as pages_channel;
 
 use crate::clock::Clock;
@@ -50,13 +50,13 @@ use crate::entry::Entry;
 use crate::exchange::Spool;
 use crate::extract::Extractor;
 use crate::fetch::{Fetcher, SlotDemand};
-use crate::fleet::{CommitFailure, FleetLease, FleetWord, Membership};
+use crate::fleet::{FleetLease, FleetWord, Membership};
 use crate::folder::JobFolder;
 use crate::leases::LeaseBoard;
 use crate::log::Log;
 use crate::previous::PreviousCrawl;
+use crate::render::RenderPage;
 use crate::report::{RunFacts, StoppedBy, Tally};
-use crate::store::StoreError;
 use crate::trusted::{Trusted, Way};
 use crate::witness::Witness;
 
@@ -68,6 +68,8 @@ pub(crate) use cookies::{keep_cookies, sent_cookies};
 use delivery::{Delivery, Reader};
 use disk::DiskWatch;
 use ending::Closing;
+pub use error::EngineError;
+pub(crate) use error::state;
 use exchanges::Exchanges;
 use fleet_turn::MemberSays;
 use log_writer::{LogWriter, Word};
@@ -75,6 +77,7 @@ pub(crate) use look::LookReader;
 use memory_budget::MemoryBudget;
 use progress::Meter;
 pub use progress::{Event, Progress};
+use rendering::{Gain, PartCall, Renderings, ended_errand};
 use resume_notes::ResumeNotes;
 pub(crate) use resume_notes::{
     COOKIES_NOTE, EarlierRuns, FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
@@ -93,56 +96,6 @@ const PROGRESS_TIME: Duration = Duration::from_millis(100);
 /// Pages that wait for the user of the library, at the most.
 pub(crate) const PAGES_AHEAD: usize = 16;
 
-/// What stops a crawl.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum EngineError {
-    /// The results could not be written.
-    #[error("the results cannot be written: {0}")]
-    Write(Box<dyn std::error::Error + Send + Sync>),
-    /// The state could not be read or written.
-    #[error(transparent)]
-    State(Box<dyn std::error::Error + Send + Sync>),
-    /// Threads or the runtime could not be started.
-    #[error("the crawl cannot be started: {0}")]
-    Start(#[source] io::Error),
-    /// This process is no member of its fleet any more.
-    #[error("this worker left the fleet: {0}")]
-    Fleet(String),
-}
-
-impl EngineError {
-    /// What the log writer failed with. A member whose part in its fleet has ended hears of it by its
-    /// driver or here, whichever comes first.
-    fn from_log_writer(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
-        match error.downcast::<CommitFailure>().map(|failure| *failure) {
-            Ok(CommitFailure::Ended(why)) => Self::Fleet(why),
-            Ok(other) => Self::Write(other.into()),
-            Err(error) => Self::Write(error),
-        }
-    }
-
-    /// Whether the state of the crawl is the trouble, and not the room for its results.
-    pub fn is_about_state(&self) -> bool {
-        match self {
-            Self::State(_) => true,
-            Self::Write(cause) => cause
-                .downcast_ref::<StoreError>()
-                .is_some_and(|error| std::error::Error::source(error).is_none_or(is_no_io)),
-            Self::Start(_) | Self::Fleet(_) => false,
-        }
-    }
-}
-
-fn is_no_io(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut causes = std::iter::successors(Some(error), |error| error.source());
-    !causes.any(|cause| cause.downcast_ref::<io::Error>().is_some())
-}
-
-pub(crate) fn state<E: std::error::Error + Send + Sync + 'static>(error: E) -> EngineError {
-    EngineError::State(Box::new(error))
-}
-
 /// What reaches the engine from outside its thread.
 #[derive(Debug)]
 pub(crate) enum Message {
@@ -156,6 +109,10 @@ pub(crate) enum Message {
     Taken,
     /// The user of the library is done with a page that waited for that.
     Read(JobId, LinkWord),
+    /// A page that is being rendered asks for something.
+    Part(PartCall),
+    /// A rendering has ended, and was good for this.
+    Rendered(Box<JobResult>, Option<Gain>),
     /// Somebody asks, or orders.
     Asked(Asked),
     /// From those who share the crawl.
@@ -182,6 +139,8 @@ pub(crate) struct Parts<S> {
     pub(crate) witness: Option<Witness>,
     pub(crate) observer: Observer,
     pub(crate) pages: Option<pages_channel::Sender<HandedPage>>,
+    /// Renders pages, if any are to be rendered.
+    pub(crate) render: Option<RenderPage>,
     /// Whether a page is settled only after its reader's turn.
     pub(crate) holds_links: bool,
     pub(crate) inbox: Receiver<Message>,
@@ -227,6 +186,9 @@ pub(crate) struct Engine<S> {
     batch_links: usize,
     delivery: Delivery,
     turns: ReaderTurns,
+    renderings: Option<Renderings>,
+    /// Whether the user of the library sees pages.
+    hands_pages: bool,
     room: Room,
     stop_at: Option<Moment>,
     observer: Observer,
@@ -234,6 +196,7 @@ pub(crate) struct Engine<S> {
     meter: Meter,
     joined_hosts: Vec<String>,
     failed_roots: Vec<(CrawlUrl, String)>,
+    empty_root: Option<CrawlUrl>,
     any_page_fetched: bool,
     resumed: bool,
     resume_notes: ResumeNotes,
@@ -256,7 +219,9 @@ impl<S: Store> Engine<S> {
             pausing.pauses.bind(lease);
         }
         let mut runner = JobRunner::new(&config, &parts.frontier, parts.fetcher, parts.extractor);
-        runner.keeps_whole = parts.pages.is_some();
+        let hands_pages = parts.pages.is_some();
+        runner.keeps_whole = hands_pages;
+        runner.renders = parts.render.is_some();
         runner.spool.clone_from(&parts.spool);
         runner.past = parts.past;
         runner.pausing = Some(pausing);
@@ -266,6 +231,10 @@ impl<S: Store> Engine<S> {
             runner,
             completions: Arc::clone(&completions),
         };
+        let renderings = parts.render.map(|render| {
+            let engine = parts.outbox.clone();
+            Renderings::new(render, &config.render, held.share(), engine)
+        });
         let room = Room::new(descriptors::room_for(config.limits.concurrency as usize));
         let mut task_pool = TaskPool::start(context, &completions).map_err(EngineError::Start)?;
         if is_member {
@@ -289,6 +258,8 @@ impl<S: Store> Engine<S> {
             batch_links: 0,
             delivery: Delivery::new(parts.pages),
             turns: ReaderTurns::new(parts.holds_links && !is_member),
+            renderings,
+            hands_pages,
             room,
             stop_at: None,
             observer: parts.observer,
@@ -297,6 +268,7 @@ impl<S: Store> Engine<S> {
             meter: Meter::default(),
             joined_hosts: Vec::new(),
             failed_roots: Vec::new(),
+            empty_root: None,
             any_page_fetched: parts.earlier.resumed,
             resumed: parts.earlier.resumed,
             repaired: parts.earlier.repaired,
@@ -325,6 +297,7 @@ impl<S: Store> Engine<S> {
             self.watch_disk(now);
             if self.stop_at.is_some() {
                 self.end_turns()?;
+                self.forget_renderings();
             }
             self.hand_batch_over(now, BATCH_SIZE)?;
             if self
@@ -334,11 +307,13 @@ impl<S: Store> Engine<S> {
                 return Ok(StoppedBy::Interrupted);
             }
             self.frontier.set_slots(self.room.slots());
+            self.mind_gate(now)?;
             let next = if self.has_room() {
                 self.frontier.next(now).map_err(state)?
             } else {
                 Next::Waiting
             };
+            self.tell_refusals();
             if !matches!(next, Next::Start(_)) {
                 self.send_out();
             }
@@ -430,6 +405,8 @@ impl<S: Store> Engine<S> {
                 self.mind(reader);
             }
             Message::Read(job, word) => self.end_turn(job, word)?,
+            Message::Part(call) => self.send_part(call)?,
+            Message::Rendered(result, gain) => self.rendered(*result, gain)?,
             Message::Asked(asked) => self.answer(asked)?,
             Message::Fleet(word) => {
                 if let Some(member) = &mut self.member {
@@ -443,7 +420,9 @@ impl<S: Store> Engine<S> {
     fn start(&mut self, job: FetchJob) {
         let mut extras = match &job.work {
             Work::Resolve { .. } => RequestExtras::default(),
-            Work::Page { url, .. } | Work::Robots { url, .. } => self.extras(job.id, url),
+            Work::Page { url, .. } | Work::Robots { url, .. } | Work::Errand { url, .. } => {
+                self.extras(job.id, url)
+            }
         };
         let in_flight = self.frontier.counts().in_flight;
         self.meter.started(in_flight, &job.work);
@@ -497,14 +476,28 @@ impl<S: Store> Engine<S> {
             }
             _ => {}
         }
+        match self.rendered_first(result, now)? {
+            Some(result) => self.settle_shown(result),
+            None => Ok(()),
+        }
+    }
+
+    /// Settles a job; where a reader is to see the page first, after that.
+    fn settle_shown(&mut self, result: JobResult) -> Result<(), EngineError> {
         let Some(mut result) = self.shown_first(result) else {
             return Ok(());
         };
         let job = result.settlement.job;
-        let settled = self.frontier.settle(&mut result.settlement, now);
-        match settled.map_err(state)? {
-            Settled::Done(finished) => self.finished(*finished, Some(result)),
-            _ => self.exchanges.add(result.exchange),
+        let settled = self
+            .frontier
+            .settle(&mut result.settlement, self.clock.now());
+        let settled = settled.map_err(state)?;
+        if let Some(number) = ended_errand(&settled) {
+            self.errand_ended(number, result);
+        } else if let Settled::Done(finished) = settled {
+            self.finished(*finished, Some(result));
+        } else {
+            self.exchanges.add(result.exchange);
         }
         self.settled(job);
         Ok(())

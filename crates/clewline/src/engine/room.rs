@@ -64,10 +64,10 @@ impl<S: Store> Engine<S> {
     pub(super) fn has_room(&self) -> bool {
         self.stop_at.is_none()
             && !self.room.is_full(self.frontier.counts().in_flight)
-            && self.held.has_room()
+            && (self.held.has_room() || self.has_renderings())
             && !self.are_logs_behind()
             && self.exchanges.has_room()
-            && !self.delivery.is_behind()
+            && (!self.delivery.is_behind() || self.has_renderings())
             && !self.no_room
             && !self.disk.is_low()
             && !self.control_state.is_paused()

@@ -5,14 +5,17 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use clewline_core::frontier::{Ending, Failure, FetchJob};
 use clewline_core::outcome::FailureClass;
 use futures_util::FutureExt;
 
+use super::Message;
 use super::completions::CompletionQueue;
-use super::runner::{JobResult, JobRunner, RequestExtras};
+use super::runner::{JobResult, JobRunner, RenderJob, RequestExtras};
+use crate::record::RenderedPage;
 
 /// What all tasks of a crawl share.
 pub(super) struct TaskContext {
@@ -35,6 +38,28 @@ pub(super) fn run(
             result.unwrap_or_else(|panic| JobResult::new(id, Ending::Failed(internal(&*panic))));
         context.completions.leave(result, Instant::now());
     }
+}
+
+/// Renders a page and sends its result, completed or as it was, to the engine.
+pub(super) async fn render(
+    context: Arc<TaskContext>,
+    job: RenderJob,
+    mut result: Box<JobResult>,
+    engine: Sender<Message>,
+) {
+    let rendered = context.runner.render(job, &mut result);
+    let gain = match AssertUnwindSafe(rendered).catch_unwind().await {
+        Ok(gain) => gain,
+        Err(panic) => {
+            result.rendered = Some(RenderedPage {
+                error: Some(internal(&*panic).message.into()),
+                ..RenderedPage::default()
+            });
+            None
+        }
+    };
+    // The engine is gone only when the whole crawl is being dropped.
+    engine.send(Message::Rendered(result, gain)).ok();
 }
 
 fn internal(panic: &(dyn std::any::Any + Send)) -> Failure {

@@ -7,14 +7,16 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clewline_core::frontier::{FetchJob, JobId};
 use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 
+use super::Message;
 use super::completions::CompletionQueue;
-use super::runner::RequestExtras;
+use super::runner::{JobResult, RenderJob, RequestExtras};
 use super::task::{self, TaskContext};
 
 /// Jobs that are given to the threads at once, at the most.
@@ -124,6 +126,14 @@ impl TaskPool {
                     }
                 });
             }
+        }
+    }
+
+    /// Gives a page to the browser.
+    pub(super) fn render(&self, job: RenderJob, result: JobResult, engine: Sender<Message>) {
+        if let Some(runtime) = &self.runtime {
+            let context = Arc::clone(&self.context);
+            runtime.spawn(task::render(context, job, Box::new(result), engine));
         }
     }
 

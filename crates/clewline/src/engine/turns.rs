@@ -63,7 +63,7 @@ impl<S: Store> Engine<S> {
     /// Shows a page to its reader first, or gives the result back to be settled at once.
     pub(super) fn shown_first(&mut self, mut result: JobResult) -> Option<JobResult> {
         let job = result.settlement.job;
-        if !self.turns.awaits(&result) {
+        if !self.turns.awaits(&result) || self.frontier.in_hand(job).is_none() {
             return Some(result);
         }
         let (Some(queued), Some(whole)) = (self.frontier.in_hand(job), result.whole.take()) else {
@@ -82,10 +82,13 @@ impl<S: Store> Engine<S> {
             sent_at: None,
         };
         let ending = std::mem::replace(&mut result.settlement.ending, nothing);
+        let is_postponed = result.is_postponed;
         let mut entry = entries::entry(finished, result);
         entry.record.status = status;
-        entry.record.tries += 1;
-        entry.record.wire_bytes += wire.unwrap_or_default();
+        if !is_postponed {
+            entry.record.tries += 1;
+            entry.record.wire_bytes += wire.unwrap_or_default();
+        }
         let page = Page {
             record: entry.record.clone(),
             headers: whole.headers,

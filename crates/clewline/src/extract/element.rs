@@ -79,6 +79,8 @@ pub(super) struct Findings {
     pub(super) directives: Directives,
     pub(super) title: Option<String>,
     pub(super) problem: Option<&'static str>,
+    /// The document looks empty without JavaScript.
+    pub(super) is_shell: bool,
     raw_title: Option<String>,
     raw_style: String,
     /// A `base` with a reference was met, usable or not.
@@ -102,6 +104,7 @@ impl Findings {
             directives: Directives::default(),
             title: None,
             problem: None,
+            is_shell: false,
             raw_title: None,
             raw_style: String::new(),
             has_base: false,

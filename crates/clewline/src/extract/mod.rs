@@ -18,6 +18,7 @@ pub(crate) mod oracle;
 mod page;
 mod recent_links;
 mod script;
+pub(crate) mod shell;
 mod sitemap;
 mod xml;
 
@@ -84,6 +85,8 @@ pub struct Extracted {
     pub nofollow: bool,
     /// The page asks not to be indexed.
     pub noindex: bool,
+    /// The page looks empty without JavaScript.
+    pub is_shell: bool,
     /// Why the content could not be read as what it claims to be.
     pub problem: Option<&'static str>,
 }

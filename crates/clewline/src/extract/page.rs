@@ -18,6 +18,7 @@ use super::directives::Directives;
 use super::element::{Findings, LazyImages, ScriptText};
 use super::html::HtmlPass;
 use super::media::{self, Claim, ContentKind};
+use super::shell::ShellWatch;
 use super::xml::{self, WalkEnd};
 use super::{Extracted, Extraction, Extractor, PageHead};
 use super::{charset, feed, header_links, sitemap};
@@ -152,7 +153,7 @@ enum State {
     Idle,
     /// The first bytes are kept until they tell what the rest is.
     Holding(Vec<u8>),
-    Html(Box<HtmlPass>),
+    Html(Box<HtmlPass>, ShellWatch),
     /// Formats that are read whole at the end.
     Whole(BodyBuffer, Format),
 }
@@ -173,7 +174,10 @@ impl Extraction for PageExtraction {
         while !chunk.is_empty() {
             match &mut self.state {
                 State::Idle => return,
-                State::Html(pass) => return pass.write(chunk, &mut self.findings),
+                State::Html(pass, watch) => {
+                    pass.write(chunk, &mut self.findings);
+                    return watch.note(chunk, self.findings.collector.len());
+                }
                 State::Whole(body, _) => return body.push(chunk),
                 State::Holding(held) => {
                     // Exactly so many bytes decide, so that the cuts of the network do not.
@@ -195,7 +199,8 @@ impl Extraction for PageExtraction {
 
     fn held(&self) -> usize {
         let text = match &self.state {
-            State::Idle | State::Html(_) => 0,
+            State::Idle => 0,
+            State::Html(_, watch) => watch.held(),
             State::Holding(held) => held.len(),
             State::Whole(body, _) => body.len(),
         };
@@ -213,7 +218,10 @@ impl Extraction for PageExtraction {
         self.findings.ending = self.ending;
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle | State::Holding(_) => {}
-            State::Html(pass) => pass.finish(&mut self.findings),
+            State::Html(pass, watch) => {
+                pass.finish(&mut self.findings);
+                self.findings.is_shell = watch.finish();
+            }
             State::Whole(body, format) => self.read_whole(body, format),
         }
         conclude(self.findings, self.charset, self.query_encoding)
@@ -237,6 +245,7 @@ pub(super) fn conclude(
         charset: charset.map(Encoding::name),
         nofollow: findings.directives.nofollow,
         noindex: findings.directives.noindex,
+        is_shell: findings.is_shell,
         problem: findings.problem,
     }
 }
@@ -286,7 +295,8 @@ impl PageExtraction {
         }
         self.charset = Some(encoding);
         self.query_encoding = encoding.output_encoding();
-        self.begin(State::Html(Box::new(HtmlPass::new(encoding))));
+        let pass = Box::new(HtmlPass::new(encoding));
+        self.begin(State::Html(pass, ShellWatch::default()));
     }
 
     /// Hands the held bytes to the reader that was chosen.

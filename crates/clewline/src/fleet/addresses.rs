@@ -32,10 +32,8 @@ impl FleetDriver {
 
     /// An address is asked.
     pub(super) fn note_use(&mut self, work: &Work, now: Moment) {
-        if let Work::Page { address, .. } | Work::Robots { address, .. } = work
-            && let Some(address) = address
-        {
-            self.used.insert(*address, now);
+        if let Some((_, Some(address))) = work.request() {
+            self.used.insert(address, now);
         }
     }
 

@@ -168,7 +168,9 @@ impl<'a> Visit<'a> {
         let (step, url, address) = match &job.work {
             Work::Resolve { .. } => return self.resolve(job).await,
             Work::Robots { url, address, .. } => (Step::Robots, url.clone(), *address),
-            Work::Page { url, address, .. } => (Step::Page, url.clone(), *address),
+            Work::Page { url, address, .. } | Work::Errand { url, address, .. } => {
+                (Step::Page, url.clone(), *address)
+            }
         };
         match step {
             Step::Robots => self.open_file(&url),
@@ -231,8 +233,7 @@ impl<'a> Visit<'a> {
     }
 
     async fn resolve(&mut self, job: FetchJob) -> Option<Conclusion> {
-        let (Work::Resolve { url } | Work::Robots { url, .. } | Work::Page { url, .. }) = &job.work;
-        let url = url.clone();
+        let url = job.work.url().clone();
         let begun = Instant::now();
         let result = self.run_job(job, RequestExtras::default()).await;
         if !self.runner.fetcher.proxied(&url) {
@@ -288,7 +289,7 @@ impl<'a> Visit<'a> {
                 self.rotates = self.has_another_address(&tried, &failure);
                 (!self.rotates).then(|| failed(&failure))
             }
-            (Settled::Prepared, failure) => failure
+            (Settled::Prepared | Settled::Errand(_), failure) => failure
                 .filter(|failure| failure.excuse.is_some())
                 .map(|failure| failed(&failure)),
         }

@@ -41,6 +41,7 @@ pub(super) fn bare(record: Record, links: Vec<(Key, LinkKind)>) -> Entry {
         links,
         exchange: None,
         outlinks: Vec::new(),
+        views: Vec::new(),
         line: OnceLock::new(),
     }
 }

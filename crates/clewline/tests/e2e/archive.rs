@@ -14,8 +14,8 @@ use terrarium::{LiveWeb, Page, Reply, Site, Step, Web, links, numbered_links};
 use super::support::config;
 
 /// A record: its header and its block.
-struct Found {
-    header: Header,
+pub(crate) struct Found {
+    pub(crate) header: Header,
     block: Vec<u8>,
 }
 
@@ -26,7 +26,7 @@ impl Found {
         self.header.kind() == kind && self.header.target().is_some_and(fits)
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.block).into_owned()
     }
 }
@@ -78,7 +78,7 @@ impl Job {
     }
 }
 
-fn records(file: &Path) -> Vec<Found> {
+pub(crate) fn records(file: &Path) -> Vec<Found> {
     let mut reader = WarcReader::new(File::open(file).unwrap());
     let mut found = Vec::new();
     while let Some(header) = reader.next_record() {

@@ -14,6 +14,7 @@ mod pauses;
 mod politeness;
 mod rebuild;
 mod redirects;
+mod rendering;
 mod results;
 mod resume;
 mod robots;

@@ -85,12 +85,21 @@ pub(crate) fn crawl(web: &LiveWeb, roots: &[&str], change: impl FnOnce(&mut Conf
 
 /// Crawls by a whole configuration, into a job folder.
 pub(crate) fn run(web: &LiveWeb, config: Config) -> Crawled {
+    run_as(web, config, |crawl| crawl)
+}
+
+/// The same with more than a configuration can say.
+pub(crate) fn run_as(
+    web: &LiveWeb,
+    config: Config,
+    change: impl FnOnce(Crawl) -> Crawl,
+) -> Crawled {
     let patience = config.limits.time == Some(PATIENCE);
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("job");
     let notes: Arc<Mutex<Vec<Note>>> = Arc::default();
     let ears = Arc::clone(&notes);
-    let running = Crawl::from_config(config)
+    let running = change(Crawl::from_config(config))
         .folder(&folder)
         .observe(move |event| {
             if let Event::Note(note) = event {

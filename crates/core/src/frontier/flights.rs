@@ -6,6 +6,7 @@
 use std::net::IpAddr;
 
 use super::entry::{Origin, QueueEntry, RobotsFetch};
+use super::errands::Errand;
 use super::job::JobId;
 use super::pace::Moment;
 use super::slots::Taken;
@@ -18,6 +19,9 @@ pub(super) enum JobKind {
     Resolve(Origin),
     Page(Box<QueueEntry>),
     Robots(Box<RobotsFetch>),
+    Errand(Box<Errand>),
+    /// A page whose request has ended, and which is settled later.
+    Postponed(Box<QueueEntry>),
 }
 
 /// A job in flight and what it is charged to.
@@ -56,6 +60,11 @@ impl Flights {
     pub(super) fn take(&mut self, job: JobId) -> Flight {
         let flight = self.flights.remove(&job.0);
         flight.expect("a lease is settled once")
+    }
+
+    /// Puts back a job under its number.
+    pub(super) fn put_back(&mut self, job: JobId, flight: Flight) {
+        self.flights.insert(job.0, flight);
     }
 
     pub(super) fn get(&self, job: JobId) -> Option<&Flight> {

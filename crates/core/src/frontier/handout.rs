@@ -43,10 +43,10 @@ pub(super) enum Ready {
 }
 
 /// A request about to start.
-struct Launch {
-    kind: JobKind,
-    address: Option<IpAddr>,
-    work: Work,
+pub(super) struct Launch {
+    pub(super) kind: JobKind,
+    pub(super) address: Option<IpAddr>,
+    pub(super) work: Work,
 }
 
 /// What a job is charged to: groups and a slot.
@@ -62,6 +62,7 @@ impl<S: Store> Frontier<S> {
     pub fn next(&mut self, now: Moment) -> Result<Next, S::Error> {
         loop {
             if let Some(budget) = self.spent(now) {
+                self.refuse_all_errands();
                 let idle = self.flights.is_empty();
                 return Ok(if idle {
                     Next::Done(End::Budget(budget))
@@ -147,6 +148,7 @@ impl<S: Store> Frontier<S> {
         let lane = self.lane(host);
         if lane.ended.is_some() {
             self.return_robots_fetches(host, now)?;
+            self.refuse_errands_of_ended(host);
             let next = self.drain_ended(host);
             if next.is_none() {
                 // What waits may be deeper: the level has to know.
@@ -157,24 +159,31 @@ impl<S: Store> Frontier<S> {
         if lane.in_flight >= lane.pace.in_flight_limit() {
             return Ok(None);
         }
-        if lane.pace.next_at() > now || (lane.robots_fetches.is_empty() && lane.head(now).is_none())
-        {
+        let has_other_work = !lane.robots_fetches.is_empty() || lane.has_errands();
+        if lane.pace.next_at() > now || (!has_other_work && lane.head(now).is_none()) {
             self.reschedule(host, now)?;
             return Ok(None);
         }
         let fetch = lane.robots_fetches.front().map(|fetch| fetch.url.clone());
-        if fetch.is_none() && self.reconsider(host, now)? {
-            self.reschedule(host, now)?;
-            return Ok(None);
+        let errand = lane.first_errand().map(|errand| errand.url.clone());
+        if !has_other_work {
+            if self.gate.holds(host) {
+                return Ok(None);
+            }
+            if self.reconsider(host, now)? {
+                self.reschedule(host, now)?;
+                return Ok(None);
+            }
         }
         let standing = self.lane(host).standing;
         if !self.slots.has_room(standing) {
             self.wait_for_slot(host);
             return Ok(None);
         }
-        match fetch {
-            Some(url) => self.try_robots_fetch(host, &url, now),
-            None => self.try_head(host, now),
+        match (fetch, errand) {
+            (Some(url), _) => self.try_robots_fetch(host, &url, now),
+            (None, Some(url)) => self.try_errand(host, url, now),
+            (None, None) => self.try_head(host, now),
         }
     }
 
@@ -324,7 +333,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Makes sure that the origin of a URL is resolved and its address permitted.
-    fn ready(&mut self, host: HostId, url: &CrawlUrl, now: Moment) -> Ready {
+    pub(super) fn ready(&mut self, host: HostId, url: &CrawlUrl, now: Moment) -> Ready {
         self.drop_ungranted(host, url, now);
         let rules = &self.rules;
         let lane = self.lanes.get_mut(&host);
@@ -358,7 +367,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Whether domain and address have room; if not, the lane waits for them.
-    fn may_start(&mut self, host: HostId, address: Option<IpAddr>, now: Moment) -> bool {
+    pub(super) fn may_start(&mut self, host: HostId, address: Option<IpAddr>, now: Moment) -> bool {
         let lane = self.lane(host);
         let politeness = &lane.rules.politeness;
         let (domain, pace, address_pace) = (lane.domain, politeness.domain, politeness.address);
@@ -394,11 +403,12 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Starts a request and charges it to lane, domain and address.
-    fn start(&mut self, host: HostId, mut launch: Launch, now: Moment) -> Next {
+    pub(super) fn start(&mut self, host: HostId, mut launch: Launch, now: Moment) -> Next {
         match &mut launch.kind {
             JobKind::Page(entry) => entry.attempts.asked_at = now,
             JobKind::Robots(fetch) => fetch.asked_at = now,
-            JobKind::Resolve(_) => {}
+            JobKind::Errand(errand) => errand.asked_at = now,
+            JobKind::Resolve(_) | JobKind::Postponed(_) => {}
         }
         let limited = launch.address.filter(|address| self.is_limited(*address));
         let lane = self.lane(host);

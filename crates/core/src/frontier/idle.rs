@@ -13,6 +13,9 @@ use super::store::Store;
 impl<S: Store> Frontier<S> {
     /// Finds something that may be done after all, now that nothing else can.
     pub(super) fn go_on(&mut self, now: Moment) -> Result<bool, S::Error> {
+        if self.gate.holds_any() {
+            return Ok(false);
+        }
         if self.only_parts() {
             // What else waits is left for a run with a larger budget.
             return self.next_level(now);
@@ -26,7 +29,8 @@ impl<S: Store> Frontier<S> {
     /// The budget that is spent, if one is.
     pub(super) fn spent(&self, now: Moment) -> Option<Budget> {
         let limits = &self.rules.limits;
-        if self.pages_spent() && !self.only_parts() && self.counts.todo() > self.withheld() {
+        let is_over = self.pages_spent() && !self.only_parts() && !self.errands.has_pages();
+        if is_over && self.counts.todo() > self.withheld() {
             return Some(Budget::Pages);
         }
         if limits.bytes.is_some_and(|bytes| self.counts.wire >= bytes) {
@@ -42,7 +46,7 @@ impl<S: Store> Frontier<S> {
         let wake = self.first_wake().map(|(at, _)| at);
         match wake.into_iter().chain(self.levels.look_at()).min() {
             Some(at) => Next::WaitUntil(at),
-            None if !self.flights.is_empty() => Next::Waiting,
+            None if !self.flights.is_empty() || self.gate.holds_any() => Next::Waiting,
             None if self.is_in_fleet() => Next::Idle,
             None if self.counts.todo() <= self.withheld() => Next::Done(End::Finished),
             None if self.page_budget.holds_any() => Next::Done(End::Budget(Budget::Pages)),

@@ -8,6 +8,7 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use super::entry::QueueEntry;
+use super::errands::Errand;
 use super::pace::Moment;
 use crate::address::Nearness;
 use crate::key::Key;
@@ -83,14 +84,47 @@ pub enum Work {
         /// As for a page.
         streams: u32,
     },
+    /// Fetch what a postponed page asks for.
+    Errand {
+        /// What to fetch.
+        url: CrawlUrl,
+        /// The address to connect to; none through a proxy.
+        address: Option<IpAddr>,
+        /// As for a page.
+        spaced: bool,
+        /// As for a page.
+        streams: u32,
+    },
 }
 
 impl Work {
+    /// What it is about.
+    pub const fn url(&self) -> &CrawlUrl {
+        match self {
+            Self::Resolve { url }
+            | Self::Page { url, .. }
+            | Self::Robots { url, .. }
+            | Self::Errand { url, .. } => url,
+        }
+    }
+
+    /// What is sent and where to, if a request is made.
+    pub const fn request(&self) -> Option<(&CrawlUrl, Option<IpAddr>)> {
+        match self {
+            Self::Resolve { .. } => None,
+            Self::Page { url, address, .. }
+            | Self::Robots { url, address, .. }
+            | Self::Errand { url, address, .. } => Some((url, *address)),
+        }
+    }
+
     /// Whether requests to the host keep a distance.
     pub const fn is_spaced(&self) -> bool {
         matches!(
             self,
-            Self::Page { spaced: true, .. } | Self::Robots { spaced: true, .. }
+            Self::Page { spaced: true, .. }
+                | Self::Robots { spaced: true, .. }
+                | Self::Errand { spaced: true, .. }
         )
     }
 
@@ -346,6 +380,8 @@ pub enum Settled {
     Done(Box<Finished>),
     /// The lane is prepared, or will be prepared again; no URL was concerned.
     Prepared,
+    /// The errand of a postponed page was answered, or failed.
+    Errand(Box<Errand>),
 }
 
 /// The frontier's answer to "what next?".

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::entry::{Origin, QueueEntry, RobotsFetch};
+use super::errands::ErrandQueue;
 use super::health::Health;
 use super::outage::Onset;
 use super::pace::{Moment, Pace};
@@ -193,6 +194,7 @@ pub(super) struct Lane {
     pub(super) counted: bool,
     pub(super) window: VecDeque<QueueEntry>,
     pub(super) robots_fetches: VecDeque<RobotsFetch>,
+    pub(super) errands: Option<Box<ErrandQueue>>,
     pub(super) origins: Vec<OriginState>,
     pub(super) host_failures: u32,
     pub(super) address_turn: usize,
@@ -242,6 +244,7 @@ impl Lane {
             counted: true,
             window: VecDeque::new(),
             robots_fetches: VecDeque::new(),
+            errands: None,
             origins: Vec::new(),
             host_failures: 0,
             address_turn: 0,
@@ -437,6 +440,8 @@ impl Lane {
     /// Whether nothing of this lane is in memory but itself.
     pub(super) fn is_idle(&self) -> bool {
         self.in_flight == 0
+            && self.pages_in_flight == 0
+            && self.errands.is_none()
             && self.window.is_empty()
             && self.delayed.is_empty()
             && self.robots_fetches.is_empty()

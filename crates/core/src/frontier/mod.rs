@@ -10,9 +10,11 @@ mod active;
 mod admit;
 mod change;
 mod entry;
+mod errands;
 mod fallback;
 mod flights;
 mod foreign;
+mod gate;
 mod grants;
 mod group;
 mod handout;
@@ -27,6 +29,7 @@ mod pace;
 mod page_budget;
 mod parts;
 mod place;
+mod postponed;
 mod redirects;
 mod replay;
 mod resolve;
@@ -55,7 +58,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use entry::{Attempts, Chain, Class, Origin, QueueEntry, RobotsFetch, Ticket, Try};
+pub use errands::{Errand, ErrandRefusal, RefusedErrand};
 pub use foreign::RootsOnly;
+pub use gate::Handout;
 pub use grants::{AddressGrant, AddressUse};
 pub use health::HealthRow;
 pub use job::{
@@ -78,7 +83,9 @@ pub use traps::{GivenUp, Site, Trap};
 pub use verdict_cache::VerdictCache;
 
 use active::Residents;
+use errands::Errands;
 use flights::Flights;
+use gate::Gate;
 use group::SharedLimits;
 use lane::Lane;
 use levels::Levels;
@@ -113,7 +120,7 @@ pub struct Counts {
     pub settled: u64,
     /// Pages fetched, as the page budget counts them.
     pub pages: u64,
-    /// Jobs in flight, those that prepare a lane included.
+    /// Jobs in flight, those that prepare a lane included and pages that are postponed not.
     pub in_flight: u64,
     /// Bytes read from the network.
     pub wire: u64,
@@ -143,6 +150,8 @@ pub struct Frontier<S> {
     schedule: Schedule,
     slots: Slots,
     flights: Flights,
+    errands: Errands,
+    gate: Gate,
     counts: Counts,
     page_budget: PageBudget,
     refused: Vec<u64>,
@@ -195,6 +204,8 @@ impl<S: Store> Frontier<S> {
             lanes: KeyMap::default(),
             schedule: Schedule::default(),
             flights: Flights::default(),
+            errands: Errands::default(),
+            gate: Gate::default(),
             counts: Counts::default(),
             page_budget: PageBudget::default(),
             refused: vec![0; SkipReason::ALL.len()],

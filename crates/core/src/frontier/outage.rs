@@ -236,7 +236,8 @@ impl<S: Store> Frontier<S> {
             return Ok(());
         }
         let charged = match &flight.kind {
-            JobKind::Page(entry) => Some(entry.key),
+            JobKind::Page(entry) | JobKind::Postponed(entry) => Some(entry.key),
+            JobKind::Errand(_) => None,
             JobKind::Resolve(_) | JobKind::Robots(_) => lane.head(now).map(|head| head.key),
         };
         let domain = lane.domain;

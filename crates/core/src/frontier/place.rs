@@ -92,9 +92,9 @@ impl<S: Store> Frontier<S> {
         if lane.ended.is_none() && lane.in_flight >= lane.pace.in_flight_limit() {
             return Ok(());
         }
-        let queued = !lane.window.is_empty() || !lane.robots_fetches.is_empty();
-        let has_page_only =
-            lane.ended.is_none() && lane.robots_fetches.is_empty() && self.only_parts();
+        let has_other_work = !lane.robots_fetches.is_empty() || lane.has_errands();
+        let queued = !lane.window.is_empty() || has_other_work;
+        let has_page_only = lane.ended.is_none() && !has_other_work && self.only_parts();
         let work = if has_page_only {
             let part = self.part_ahead(host, now)?;
             if part.is_none() {

@@ -1,6 +1,6 @@
 //! robots.txt at hand-out: what it says about the URL whose turn it is.
 //!
-//! Owns the judgement of a lane's head by the rules of its origin, and the fetch of rules that are
+//! Owns the judgement of a URL by the rules of its origin, what follows for the head of a lane, and the fetch of rules that are
 //! not known. It refuses to know how rules are written and matched; `crate::robots` does.
 
 use super::Frontier;
@@ -15,6 +15,21 @@ use crate::url::CrawlUrl;
 
 /// Redirect hops for a robots.txt (RFC 9309, 2.3.1.2).
 const ROBOTS_HOPS: u32 = 5;
+
+/// What the robots.txt of an origin says about one of its URLs.
+pub(super) enum RobotsWord {
+    Allowed,
+    /// The rule that disallows it.
+    Disallowed(Box<str>),
+    /// Not known yet; the lane waits.
+    NotYet,
+    /// It could not be read, and will be tried again then.
+    Later(Moment),
+    /// It could not be read, and will not be tried again.
+    GivenUp,
+    /// It is to be fetched, which begins with this.
+    First(Next),
+}
 
 /// What robots.txt says about a head.
 pub(super) enum Judged {
@@ -33,51 +48,65 @@ impl<S: Store> Frontier<S> {
         url: &CrawlUrl,
         now: Moment,
     ) -> Result<Judged, S::Error> {
+        let (reason, why) = match self.ask_robots(host, url, now)? {
+            RobotsWord::Allowed => return Ok(Judged::Allowed),
+            RobotsWord::NotYet => return Ok(Judged::NotYet),
+            RobotsWord::First(next) => return Ok(Judged::First(next)),
+            RobotsWord::Later(again_at) => {
+                self.schedule_lane(host, again_at);
+                return Ok(Judged::NotYet);
+            }
+            RobotsWord::GivenUp if !self.lane(host).last_call => {
+                self.without_robots.insert(host);
+                return Ok(Judged::NotYet);
+            }
+            RobotsWord::GivenUp => (
+                SkipReason::RobotsUnreachable,
+                "robots.txt could not be read three times".into(),
+            ),
+            RobotsWord::Disallowed(why) => (SkipReason::Robots, why),
+        };
+        let entry = self.take_head(host, now);
+        let finished = self.finish(entry, Outcome::Skipped(reason), Some(why));
+        Ok(Judged::First(Next::Settled(Box::new(finished))))
+    }
+
+    /// What robots.txt says about a URL of a lane; the fetch of rules that are not known begins.
+    pub(super) fn ask_robots(
+        &mut self,
+        host: HostId,
+        url: &CrawlUrl,
+        now: Moment,
+    ) -> Result<RobotsWord, S::Error> {
         let lane = self.lane(host);
         if !lane.rules.robots {
-            return Ok(Judged::Allowed);
+            return Ok(RobotsWord::Allowed);
         }
         let origin = Origin::from_url(url);
         self.recall_robots(host, origin, now)?;
-        let lane = self.lane(host);
-        let last_call = lane.last_call;
-        let state = lane.origin(origin);
-        let refusal = match &state.robots {
+        let state = self.lane(host).origin(origin);
+        match &state.robots {
             OriginRobots::Known { robots, until } if *until > now => {
                 let verdict = robots.verdict(url.path_and_query());
                 if verdict.allowed {
-                    return Ok(Judged::Allowed);
+                    return Ok(RobotsWord::Allowed);
                 }
                 let by_rule = verdict
                     .rule
                     .map(|rule| format!("robots.txt line {}: {}", rule.line, rule.text));
-                (
-                    SkipReason::Robots,
-                    by_rule.unwrap_or_else(|| "robots.txt disallows all".into()),
-                )
+                let why = by_rule.unwrap_or_else(|| "robots.txt disallows all".into());
+                Ok(RobotsWord::Disallowed(why.into()))
             }
-            OriginRobots::GivenUp if !last_call => {
-                self.without_robots.insert(host);
-                return Ok(Judged::NotYet);
-            }
-            OriginRobots::GivenUp => (
-                SkipReason::RobotsUnreachable,
-                "robots.txt could not be read three times".into(),
-            ),
-            OriginRobots::Fetching => return Ok(Judged::NotYet),
+            OriginRobots::GivenUp => Ok(RobotsWord::GivenUp),
+            OriginRobots::Fetching => Ok(RobotsWord::NotYet),
             OriginRobots::Unreachable { again_at } if *again_at > now => {
-                let again_at = *again_at;
-                self.schedule_lane(host, again_at);
-                return Ok(Judged::NotYet);
+                Ok(RobotsWord::Later(*again_at))
             }
             _ => {
                 state.robots = OriginRobots::Fetching;
-                return self.begin_robots(host, url, now);
+                self.begin_robots(host, url, now)
             }
-        };
-        let entry = self.take_head(host, now);
-        let finished = self.finish(entry, Outcome::Skipped(refusal.0), Some(refusal.1.into()));
-        Ok(Judged::First(Next::Settled(Box::new(finished))))
+        }
     }
 
     /// Takes up a robots.txt that an earlier run, or the lane before it was put aside, knew.
@@ -112,7 +141,7 @@ impl<S: Store> Frontier<S> {
         host: HostId,
         url: &CrawlUrl,
         now: Moment,
-    ) -> Result<Judged, S::Error> {
+    ) -> Result<RobotsWord, S::Error> {
         let robots_url = url.with_path("/robots.txt");
         self.lane(host).robots_fetches.push_back(RobotsFetch {
             url: robots_url.clone(),
@@ -122,6 +151,6 @@ impl<S: Store> Frontier<S> {
             asked_at: now,
         });
         let next = self.try_robots_fetch(host, &robots_url, now)?;
-        Ok(next.map_or(Judged::NotYet, Judged::First))
+        Ok(next.map_or(RobotsWord::NotYet, RobotsWord::First))
     }
 }

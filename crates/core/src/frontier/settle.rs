@@ -18,6 +18,7 @@ use super::schedule::Wake;
 use super::store::Store;
 use super::trouble::Meaning;
 use crate::key::HostId;
+use crate::link::LinkKind;
 use crate::outcome::{
     FailureClass, Outcome, Retry, SkipReason, is_redirect_status, is_refusal_status,
     is_retryable_status,
@@ -40,12 +41,18 @@ impl<S: Store> Frontier<S> {
         now: Moment,
     ) -> Result<Settled, S::Error> {
         let flight = self.flights.take(settlement.job);
+        if let JobKind::Postponed(entry) = flight.kind {
+            return self.settle_postponed(settlement, *entry, now);
+        }
         self.counts.in_flight -= 1;
         if self.flights.is_empty() {
             self.suspects.end_alone();
         }
         let host = flight.lane;
         self.release(&flight, now);
+        if let JobKind::Page(entry) = &flight.kind {
+            self.release_page(host, entry.kind);
+        }
         let ending = &mut settlement.ending;
         self.weigh(settlement.job, &flight, ending, now)?;
         self.give_slot_back(&flight, ending);
@@ -55,28 +62,48 @@ impl<S: Store> Frontier<S> {
                 self.count_wire(host, ending);
                 self.robots_settled(host, &fetch, ending, now)?
             }
+            (JobKind::Errand(errand), ending) => {
+                self.count_wire(host, ending);
+                self.errand_settled(host, *errand, ending, now)
+            }
             (JobKind::Page(mut entry), ending) => {
                 entry.wire += self.count_wire(host, ending);
                 let was_spent = self.pages_spent();
                 let settled = self.page_settled(host, *entry, ending, now)?;
-                match (was_spent, self.only_parts()) {
-                    (false, true) => self.sift(now)?,
-                    (true, true) => {}
-                    (_, false) => self.release_held(now)?,
-                }
+                self.look_at_budget(was_spent, now)?;
                 settled
             }
+            (JobKind::Postponed(_), _) => unreachable!("it was settled above"),
         };
-        if let Settled::Done(finished) = &settled {
-            self.store.settle(&finished.entry)?;
-        }
-        self.reschedule(host, now)?;
-        self.touch(host)?;
+        self.note_end(host, &settled, now)?;
         Ok(settled)
     }
 
-    /// Gives back what the job was charged to.
-    fn release(&mut self, flight: &Flight, now: Moment) {
+    /// What follows the settlement of any job.
+    pub(super) fn note_end(
+        &mut self,
+        host: HostId,
+        settled: &Settled,
+        now: Moment,
+    ) -> Result<(), S::Error> {
+        if let Settled::Done(finished) = settled {
+            self.store.settle(&finished.entry)?;
+        }
+        self.reschedule(host, now)?;
+        self.touch(host)
+    }
+
+    /// A page was settled: lanes that wait for its budget look again.
+    pub(super) fn look_at_budget(&mut self, was_spent: bool, now: Moment) -> Result<(), S::Error> {
+        match (was_spent, self.only_parts()) {
+            (false, true) => self.sift(now),
+            (true, true) => Ok(()),
+            (_, false) => self.release_held(now),
+        }
+    }
+
+    /// Gives back what the request of a job was charged to.
+    pub(super) fn release(&mut self, flight: &Flight, now: Moment) {
         let Some(lane) = self.lanes.get_mut(&flight.lane) else {
             return;
         };
@@ -84,19 +111,22 @@ impl<S: Store> Frontier<S> {
             return;
         }
         lane.in_flight -= 1;
-        if let JobKind::Page(entry) = &flight.kind
-            && counts_as_page(entry.kind)
-        {
-            lane.pages_in_flight -= 1;
-            self.page_budget.ended();
-            self.count_pages(flight.lane, |pages| pages.in_flight -= 1);
-        }
         if let Some(domain) = flight.domain {
             self.leave_group(GroupKey::Domain(domain), now);
         }
         if let Some(address) = flight.address {
             self.leave_group(GroupKey::Address(address), now);
         }
+    }
+
+    /// Gives back what a page was charged to as a page.
+    pub(super) fn release_page(&mut self, host: HostId, kind: LinkKind) {
+        let Some(lane) = self.lanes.get_mut(&host).filter(|_| counts_as_page(kind)) else {
+            return;
+        };
+        lane.pages_in_flight -= 1;
+        self.page_budget.ended();
+        self.count_pages(host, |pages| pages.in_flight -= 1);
     }
 
     fn leave_group(&mut self, group: GroupKey, now: Moment) {
@@ -106,7 +136,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Counts what a request read, and says how much that was.
-    fn count_wire(&mut self, host: HostId, ending: &Ending) -> u64 {
+    pub(super) fn count_wire(&mut self, host: HostId, ending: &Ending) -> u64 {
         let (wire, sent_at) = match ending {
             Ending::Answered(answer) => (answer.wire, answer.sent_at),
             Ending::Failed(failure) => (failure.wire, failure.sent_at),
@@ -298,6 +328,10 @@ impl<S: Store> Frontier<S> {
         failure: &Failure,
         now: Moment,
     ) -> Result<Settled, S::Error> {
+        if self.fail_errands(host, failure) {
+            // They made the request; the head has a try of its own.
+            return Ok(Settled::Prepared);
+        }
         let lane = self.lane(host);
         match lane.take_head(now) {
             Some(entry) => self.host_failed(host, entry, failure, now),

@@ -256,7 +256,10 @@ impl<S: Store> Frontier<S> {
         let concerns = |flight: &Flight| {
             let asker = match &flight.kind {
                 JobKind::Robots(fetch) => fetch.for_lane,
-                JobKind::Page(_) | JobKind::Resolve(_) => flight.lane,
+                JobKind::Page(_)
+                | JobKind::Postponed(_)
+                | JobKind::Errand(_)
+                | JobKind::Resolve(_) => flight.lane,
             };
             let waits_here = own.shards.of(asker) == shard && own.owns(asker);
             own.shards.of(flight.lane) == shard || waits_here

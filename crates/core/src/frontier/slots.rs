@@ -181,7 +181,11 @@ impl Slots {
 impl Lane {
     /// How long the next request of this host may be silent.
     fn patience(&self, kind: &JobKind) -> Patience {
-        let was_cut = matches!(kind, JobKind::Page(entry) if entry.was_cut);
+        let was_cut = match kind {
+            JobKind::Page(entry) => entry.was_cut,
+            JobKind::Errand(errand) => errand.was_cut,
+            JobKind::Resolve(_) | JobKind::Robots(_) | JobKind::Postponed(_) => false,
+        };
         match (self.standing, kind) {
             _ if was_cut => Patience::Full,
             (HostStanding::New | HostStanding::Answered, _) => Patience::GivesWay,

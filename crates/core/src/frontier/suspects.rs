@@ -88,8 +88,8 @@ impl<S: Store> Frontier<S> {
     /// The same, with all that is known of it.
     pub fn in_hand(&self, job: JobId) -> Option<&QueueEntry> {
         match &self.flights.get(job)?.kind {
-            JobKind::Page(entry) => Some(entry),
-            JobKind::Resolve(_) | JobKind::Robots(_) => None,
+            JobKind::Page(entry) | JobKind::Postponed(entry) => Some(entry),
+            JobKind::Resolve(_) | JobKind::Robots(_) | JobKind::Errand(_) => None,
         }
     }
 
@@ -97,13 +97,13 @@ impl<S: Store> Frontier<S> {
     /// robots.txt of one.
     pub fn is_for_root(&self, job: JobId, now: Moment) -> bool {
         match self.flights.get(job).map(|flight| &flight.kind) {
-            Some(JobKind::Page(entry)) => entry.root,
+            Some(JobKind::Page(entry) | JobKind::Postponed(entry)) => entry.root,
             Some(JobKind::Robots(fetch)) => {
                 let lane = self.lanes.get(&fetch.for_lane);
                 lane.and_then(|lane| lane.head(now))
                     .is_some_and(|head| head.root)
             }
-            Some(JobKind::Resolve(_)) | None => false,
+            Some(JobKind::Resolve(_) | JobKind::Errand(_)) | None => false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The frontier alone, in virtual time, against a referee that knows only the rules.
 
 mod doors;
+mod errands;
 mod groups;
 mod levels;
 mod outage;
@@ -64,6 +65,8 @@ struct World {
     most_lanes: usize,
     /// From when to when the network is away.
     away: Option<(Moment, Moment)>,
+    /// Pages that are settled later, in some runs.
+    renderings: errands::Renderings,
 }
 
 fn rules() -> Rules {
@@ -139,6 +142,7 @@ impl World {
             most_in_flight: 0,
             most_lanes: 0,
             away: None,
+            renderings: errands::Renderings::default(),
         }
     }
 
@@ -147,7 +151,7 @@ impl World {
         let mut now = Moment::ZERO;
         self.frontier.set_slots(room);
         for _ in 0..20_000_000u64 {
-            let wake_at = if self.flights.len() >= room {
+            let wake_at = if self.frontier.counts().in_flight as usize >= room {
                 None
             } else {
                 match self.frontier.next(now).unwrap() {
@@ -184,8 +188,19 @@ impl World {
                     job: JobId(job),
                     ending,
                 };
-                if let Settled::Done(finished) = self.frontier.settle(&mut settlement, end).unwrap()
+                if self
+                    .renderings
+                    .takes(&mut self.frontier, &mut settlement, end)
                 {
+                    let took = Duration::from_millis(200 + self.dice.roll(20_000));
+                    self.endings.insert(job, settlement.ending);
+                    self.flights.push(Reverse((end + took, job)));
+                    return end.max(now);
+                }
+                let settled = self.frontier.settle(&mut settlement, end).unwrap();
+                self.renderings
+                    .heed(&mut self.frontier, JobId(job), &settled);
+                if let Settled::Done(finished) = settled {
                     self.finished.push((finished.entry.url, finished.outcome));
                 }
                 end.max(now)
@@ -203,8 +218,8 @@ impl World {
         }
         let end = now + took;
         if let Some((_, class)) = cut {
-            if let Work::Page { url, address, .. } | Work::Robots { url, address, .. } = &job.work {
-                self.observe(url, *address, now, end);
+            if let Some((url, address)) = job.work.request() {
+                self.observe(url, address, now, end);
             }
             self.endings.insert(job.id.0, failure(class));
             self.flights.push(Reverse((end, job.id.0)));
@@ -219,6 +234,10 @@ impl World {
             Work::Robots { url, address, .. } => {
                 self.observe(&url, address, now, end);
                 self.robots(&url)
+            }
+            Work::Errand { url, address, .. } => {
+                self.observe(&url, address, now, end);
+                self.part(&url, took)
             }
         };
         self.endings.insert(job.id.0, ending);
@@ -271,6 +290,22 @@ impl World {
         Ending::Answered(Box::new(Answer {
             status: 200,
             robots,
+            ..Answer::default()
+        }))
+    }
+
+    /// What a page asks for while it waits.
+    fn part(&mut self, url: &CrawlUrl, took: Duration) -> Ending {
+        let number = xxhash_rust::xxh3::xxh3_64(url.host().as_bytes()) % 10;
+        let is_refused = number == 0 && url.path().starts_with("/1");
+        assert!(!is_refused, "robots.txt disallows {url}");
+        if self.troubles && self.dice.chance(15) {
+            return self.trouble();
+        }
+        Ending::Answered(Box::new(Answer {
+            status: 200,
+            first_byte: took,
+            wire: 100,
             ..Answer::default()
         }))
     }
@@ -719,9 +754,7 @@ impl Hand {
 }
 
 fn url_of(job: &FetchJob) -> &str {
-    match &job.work {
-        Work::Page { url, .. } | Work::Robots { url, .. } | Work::Resolve { url } => url.as_str(),
-    }
+    job.work.url().as_str()
 }
 
 fn outcome_of(settled: Settled) -> Outcome {
@@ -1011,7 +1044,7 @@ fn robots_that_cannot_be_read_are_tried_three_times_over_ten_minutes() {
                     at.push(hand.now);
                     hand.answer(&job, 500);
                 }
-                Work::Page { .. } => panic!("a page without robots"),
+                Work::Page { .. } | Work::Errand { .. } => panic!("a page without robots"),
             },
             Next::WaitUntil(until) => hand.now = until,
             Next::Settled(finished) => {

@@ -212,7 +212,7 @@ impl Ideal {
     }
 
     fn start(&mut self, member: usize, job: FetchJob) {
-        let (Work::Resolve { url } | Work::Page { url, .. } | Work::Robots { url, .. }) = &job.work;
+        let url = job.work.url();
         let shard = self.shard_of(url);
         assert_eq!(self.owner.get(&shard), Some(&member), "{url} is foreign");
         assert!(!self.closing.contains(&shard), "{url} is closed");

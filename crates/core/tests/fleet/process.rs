@@ -341,7 +341,7 @@ impl Process {
         let (cut, keyer, closing) = (self.cut.clone(), self.keyer.clone(), self.closing.clone());
         let is_closing = |job: &FetchJob| match &job.work {
             Work::Resolve { url } => closing.contains(&cut.of(keyer.key(url).host())),
-            Work::Page { .. } | Work::Robots { .. } => false,
+            Work::Page { .. } | Work::Robots { .. } | Work::Errand { .. } => false,
         };
         self.abort(is_closing, now);
     }
@@ -600,10 +600,6 @@ impl Process {
 
 /// The URL that a job asks, if it asks a host.
 pub(crate) fn asked(job: &FetchJob) -> Option<(&CrawlUrl, IpAddr)> {
-    match &job.work {
-        Work::Page { url, address, .. } | Work::Robots { url, address, .. } => {
-            address.map(|address| (url, address))
-        }
-        Work::Resolve { .. } => None,
-    }
+    let (url, address) = job.work.request()?;
+    Some((url, address?))
 }

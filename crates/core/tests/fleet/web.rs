@@ -170,7 +170,7 @@ impl Web {
                     answer.location = Some(url(&target));
                 }
             },
-            Work::Page { url: asked, .. } => {
+            Work::Page { url: asked, .. } | Work::Errand { url: asked, .. } => {
                 let (links, kind) = match self.at(asked) {
                     Kind::Page(links) => (links, LinkKind::Anchor),
                     Kind::Sitemap(links) => (links, LinkKind::Sitemap),

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clewline_core::frontier::{
-    Admission, Answer, End, Ending, Excuse, Failure, FetchJob, Finished, Frontier, HostRules, Look,
-    MemoryStore, Moment, Next, Offer, Offers, Patience, Rules, Settled, Settlement, Work,
+    Admission, Answer, End, Ending, Errand, Excuse, Failure, FetchJob, Finished, Frontier, Handout,
+    HostRules, JobId, Look, MemoryStore, Moment, Next, Offer, Offers, Patience, Rules, Settled,
+    Settlement, Work,
 };
 use clewline_core::key::Keyer;
 use clewline_core::link::{Link, LinkKind};
@@ -41,6 +42,7 @@ enum Step {
     Wait(u16),
     /// To the wake-up that the frontier named last.
     Sleep,
+    Later(Delay),
 }
 
 /// How a job ends, whatever it was.
@@ -57,6 +59,28 @@ enum Fate {
     Withheld(u16),
     /// It gave its slot to another; a job that has its full time runs into its time-out.
     CutShort,
+}
+
+/// What happens to pages that are settled later.
+#[derive(Debug, Clone)]
+enum Delay {
+    /// A page in flight is answered, and settled later.
+    Begin(u8),
+    /// A page that waits asks for something.
+    Send(u8, u8),
+    /// A page that waits is settled.
+    End(u8),
+    /// Pages are held back, or not any more.
+    Gate(Handout),
+}
+
+fn delays() -> impl Strategy<Value = Delay> {
+    prop_oneof![
+        4 => any::<u8>().prop_map(Delay::Begin),
+        6 => (any::<u8>(), any::<u8>()).prop_map(|(which, page)| Delay::Send(which, page)),
+        2 => any::<u8>().prop_map(Delay::End),
+        1 => prop::sample::select(vec![Handout::All, Handout::ErrandsOnly]).prop_map(Delay::Gate),
+    ]
 }
 
 fn fates() -> impl Strategy<Value = Fate> {
@@ -80,6 +104,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => (any::<u8>(), fates()).prop_map(|(which, end)| Step::Settle(which, end)),
         2 => (0..2000_u16).prop_map(Step::Wait),
         1 => Just(Step::Sleep),
+        3 => delays().prop_map(Step::Later),
     ];
     prop::collection::vec(step, 1..80)
 }
@@ -140,6 +165,11 @@ struct Model {
     now: Moment,
     wake_at: Moment,
     flights: Vec<FetchJob>,
+    /// Pages that were answered and are not settled.
+    postponed: Vec<Settlement>,
+    /// What they asked for and have not got.
+    errands: HashMap<u64, JobId>,
+    sent: u64,
     leases: HashSet<u64>,
     accepted: u64,
     new_links: u64,
@@ -161,6 +191,9 @@ impl Model {
             now: Moment::ZERO,
             wake_at: Moment::ZERO,
             flights: Vec::new(),
+            postponed: Vec::new(),
+            errands: HashMap::new(),
+            sent: 0,
             leases: HashSet::new(),
             accepted: 0,
             new_links: 0,
@@ -189,8 +222,64 @@ impl Model {
             Step::Settle(..) => {}
             Step::Wait(milliseconds) => self.now += Duration::from_millis(milliseconds.into()),
             Step::Sleep => self.now = self.now.max(self.wake_at),
+            Step::Later(delay) => self.delay(&delay),
         }
         self.check_books();
+    }
+
+    fn delay(&mut self, delay: &Delay) {
+        match *delay {
+            Delay::Begin(which) if !self.flights.is_empty() => {
+                let at = usize::from(which) % self.flights.len();
+                let job = self.flights[at].clone();
+                let mut settlement = Settlement {
+                    job: job.id,
+                    ending: self.ending(&job.work, Fate::Fine(vec![which])),
+                };
+                let postponed = self.frontier.postpone(&mut settlement, self.now);
+                let is_page = matches!(job.work, Work::Page { .. });
+                assert_eq!(postponed, Ok(is_page));
+                if is_page {
+                    self.flights.swap_remove(at);
+                    self.postponed.push(settlement);
+                }
+            }
+            Delay::Send(which, number) if !self.postponed.is_empty() => {
+                let page_job = self.postponed[usize::from(which) % self.postponed.len()].job;
+                self.sent += 1;
+                self.errands.insert(self.sent, page_job);
+                let errand = Errand::new(page_job, self.sent, page(number));
+                let sent = self.frontier.send_errand(errand, self.now);
+                sent.expect("memory does not fail");
+                self.take_refusals();
+            }
+            Delay::End(which) if !self.postponed.is_empty() => {
+                self.end_postponed(usize::from(which) % self.postponed.len());
+            }
+            Delay::Gate(handout) => {
+                let gate = self.frontier.hand_out(handout, self.now);
+                gate.expect("memory does not fail");
+            }
+            Delay::Begin(_) | Delay::Send(..) | Delay::End(_) => {}
+        }
+    }
+
+    fn end_postponed(&mut self, at: usize) {
+        let mut settlement = self.postponed.swap_remove(at);
+        let settled = self.frontier.settle(&mut settlement, self.now);
+        match settled.expect("memory does not fail") {
+            Settled::Done(finished) => self.finish(&finished),
+            other => panic!("a page that was answered ends: {other:?}"),
+        }
+        self.errands.retain(|_, page| *page != settlement.job);
+    }
+
+    /// Every errand of a page that waits ends once, and those of others are not heard of.
+    fn take_refusals(&mut self) {
+        for refused in self.frontier.refused_errands() {
+            let known = self.errands.remove(&refused.number);
+            assert!(known.is_some(), "nobody waits for {refused:?}");
+        }
     }
 
     /// Asks what is next and takes it; what is left is a reason to wait.
@@ -198,8 +287,12 @@ impl Model {
         match self.frontier.next(self.now).expect("memory does not fail") {
             Next::Start(job) => self.start(job),
             Next::Settled(finished) => self.finish(&finished),
-            other => return Some(other),
+            other => {
+                self.take_refusals();
+                return Some(other);
+            }
         }
+        self.take_refusals();
         None
     }
 
@@ -218,7 +311,11 @@ impl Model {
                 "{url} would give way twice"
             );
         }
-        if let Some((url, _)) = request(&job) {
+        if let Work::Errand { .. } = &job.work {
+            let errand = self.frontier.errand(job.id).expect("it is in flight");
+            assert!(self.errands.contains_key(&errand.number), "nobody waits");
+        }
+        if let Some((url, _)) = job.work.request() {
             let host = url.host().to_owned();
             let pause = self.pauses.get(&host).copied().unwrap_or_default();
             assert!(self.now >= pause, "{url} is asked in a pause");
@@ -233,7 +330,7 @@ impl Model {
 
     fn check_limits(&self) {
         let mut counts: HashMap<String, usize> = HashMap::new();
-        for (url, address) in self.flights.iter().filter_map(request) {
+        for (url, address) in self.flights.iter().filter_map(|job| job.work.request()) {
             let domain = url.host().split_once('.').map_or("", |(_, domain)| domain);
             for (name, most) in [
                 (url.host().to_owned(), IN_FLIGHT_PER_HOST),
@@ -263,9 +360,13 @@ impl Model {
             .frontier
             .settle(&mut settlement, self.now)
             .expect("memory does not fail");
-        if let Settled::Done(finished) = settled {
-            self.finish(&finished);
+        match settled {
+            Settled::Done(finished) => self.finish(&finished),
+            // Its page may have ended before.
+            Settled::Errand(errand) => drop(self.errands.remove(&errand.number)),
+            Settled::Again(_) | Settled::Prepared => {}
         }
+        self.take_refusals();
     }
 
     fn finish(&mut self, finished: &Finished) {
@@ -345,7 +446,7 @@ impl Model {
     /// The host asked for a pause before the request left.
     fn withheld(&mut self, work: &Work, seconds: u16) -> Ending {
         let until = self.now + Duration::from_secs(seconds.into());
-        if let Work::Page { url, .. } | Work::Robots { url, .. } = work {
+        if let Some((url, _)) = work.request() {
             let known = self.pauses.entry(url.host().to_owned()).or_default();
             *known = until.max(*known);
         }
@@ -378,6 +479,7 @@ impl Model {
 
     /// Lets everything end well and the crawl with it.
     fn run_to_the_end(&mut self) {
+        self.delay(&Delay::Gate(Handout::All));
         for _ in 0..MOST_STEPS {
             match self.next() {
                 None => {}
@@ -388,10 +490,19 @@ impl Model {
                     } else {
                         self.settle(0, Fate::Fine(Vec::new()));
                     }
+                    // Pages wait for their errands, but not for ever.
+                    if !self.postponed.is_empty() && self.errands.is_empty() {
+                        self.end_postponed(0);
+                    }
                 }
                 Some(Next::Waiting | Next::Idle) => {
-                    assert!(!self.flights.is_empty(), "it waits for nothing");
-                    self.settle(0, Fate::Fine(Vec::new()));
+                    if self.flights.is_empty() {
+                        assert!(!self.postponed.is_empty(), "it waits for nothing");
+                        assert!(self.errands.is_empty(), "an errand was forgotten");
+                        self.end_postponed(0);
+                    } else {
+                        self.settle(0, Fate::Fine(Vec::new()));
+                    }
                 }
                 Some(Next::Done(end)) => {
                     assert_eq!(end, End::Finished, "URLs are left without a reason");
@@ -403,15 +514,6 @@ impl Model {
             self.check_books();
         }
         panic!("the crawl does not end");
-    }
-}
-
-fn request(job: &FetchJob) -> Option<(&CrawlUrl, Option<IpAddr>)> {
-    match &job.work {
-        Work::Page { url, address, .. } | Work::Robots { url, address, .. } => {
-            Some((url, *address))
-        }
-        Work::Resolve { .. } => None,
     }
 }
 

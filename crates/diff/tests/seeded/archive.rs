@@ -118,6 +118,8 @@ fn read_answer(keys: &Keyer, header: &Header, block: &mut dyn BufRead) -> Option
         lastmod: None,
         digest: Some(format!("{:?}", Digest::sha1(&body))),
         noindex: false,
+        shell: false,
+        rendered: None,
         protocol: None,
         fetched_at: String::new(),
         url,

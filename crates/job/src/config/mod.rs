@@ -4,6 +4,7 @@
 //! their own part, never the whole. It refuses to know flags and files: the command combines
 //! those once and hands over the result. Secrets never serialise and never print.
 
+mod render;
 mod rules;
 mod secret;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use clewline_core::url::{CrawlUrl, UrlError};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use render::{PageBehavior, PictureArea, RenderConfig, RenderUse};
 pub use secret::Secret;
 
 /// Everything a crawl needs to know.
@@ -40,6 +42,8 @@ pub struct Config {
     pub fetch: FetchConfig,
     /// What it looks for in pages.
     pub extract: ExtractConfig,
+    /// Which pages a browser renders.
+    pub render: RenderConfig,
     /// What it leaves behind.
     pub output: OutputConfig,
 }

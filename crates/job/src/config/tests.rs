@@ -67,6 +67,7 @@ fn unusual() -> Config {
             lazy_images: false,
             script_links: true,
         },
+        render: unusual_render(),
         output: OutputConfig {
             folder: Some("some/folder".into()),
             overwrite: true,
@@ -117,6 +118,20 @@ fn unusual_fetch() -> FetchConfig {
         min_rate: 5,
         idle_connections: 6,
         http2: Http2Use::Never,
+    }
+}
+
+fn unusual_render() -> RenderConfig {
+    RenderConfig {
+        when: RenderUse::Always,
+        limit: Some(16),
+        timeout: Duration::from_secs(17),
+        tabs: Some(18),
+        screenshot: Some(PictureArea::Full),
+        behaviors: vec![PageBehavior::Autoscroll, PageBehavior::Autoclick],
+        clicks: vec!["#accept".into()],
+        browser: Some("some/browser".into()),
+        no_sandbox: true,
     }
 }
 

@@ -46,6 +46,8 @@ impl Config {
             ("max-pages", self.limits.pages),
             ("max-pages-per-host", self.limits.pages_per_host),
             ("max-bytes", self.limits.bytes),
+            ("render-limit", self.render.limit),
+            ("render-tabs", self.render.tabs.map(u64::from)),
         ] {
             if number == Some(0) {
                 problem(setting, "must be at least 1; leave it out for no limit");
@@ -53,6 +55,9 @@ impl Config {
         }
         if self.fetch.timeout.is_zero() || self.fetch.connect_timeout.is_zero() {
             problem("timeout", "must be longer than zero");
+        }
+        if self.render.timeout.is_zero() {
+            problem("render-timeout", "must be longer than zero");
         }
         if self.fetch.first_byte_timeout.is_zero() {
             problem("first-byte-timeout", "must be longer than zero");
@@ -96,6 +101,7 @@ impl Config {
             ("connect-timeout", Some(self.fetch.connect_timeout)),
             ("first-byte-timeout", Some(self.fetch.first_byte_timeout)),
             ("max-time", self.limits.time),
+            ("render-timeout", Some(self.render.timeout)),
             ("delay", politeness.delay),
             ("retry-delay", politeness.retry_delay),
             ("max-retry-after", politeness.max_retry_after),
@@ -117,6 +123,7 @@ impl Config {
             ("max-body", fetch.max_body),
             ("max-bytes", limits.bytes.unwrap_or(0)),
             ("max-pages", limits.pages.unwrap_or(0)),
+            ("render-limit", self.render.limit.unwrap_or(0)),
             ("max-pages-per-host", limits.pages_per_host.unwrap_or(0)),
             ("min-rate", fetch.min_rate),
             ("max-head", fetch.max_head as u64),

@@ -39,6 +39,8 @@ pub struct RunFacts {
     pub withheld: u64,
     /// The templates that were given up as traps.
     pub traps: Vec<Trap>,
+    /// A root that is an empty page without JavaScript and has no link, so that nothing follows.
+    pub empty_root: Option<CrawlUrl>,
     /// Whether another run can go on where this one stopped.
     pub resumable: bool,
     /// Why it ended.

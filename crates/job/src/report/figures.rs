@@ -2,7 +2,7 @@
 //!
 //! Owns the one way in which numbers, bytes, times and rates are written in every report.
 
-use super::tally::Guesses;
+use super::tally::{Guesses, Tally};
 
 /// `10138` as `10,138`.
 pub fn count(number: u64) -> String {
@@ -36,6 +36,31 @@ pub(super) fn guesses(guesses: Guesses) -> String {
     let tried = plural(guesses.tried, "URL");
     let existed = count(guesses.existed);
     format!("{tried} from scripts tried, {existed} of them existed")
+}
+
+/// How many pages a browser rendered and what that brought, or how many look empty without one.
+pub(super) fn rendering(tally: &Tally) -> Option<String> {
+    let rendered = tally.rendered;
+    if rendered.done == 0 {
+        let (pages, look) = match tally.shells {
+            0 => return None,
+            1 => ("1 page".to_owned(), "looks"),
+            many => (plural(many, "page"), "look"),
+        };
+        return Some(format!("{pages} {look} empty without JavaScript: try --render"));
+    }
+    let pages = plural(rendered.done, "page");
+    let links = plural(rendered.new_links, "link");
+    let mut words = format!("{pages} rendered, {links} found by that");
+    for (number, what) in [
+        (rendered.failed, "failed"),
+        (rendered.incomplete, "incomplete"),
+    ] {
+        if number > 0 {
+            words.push_str(&format!(", {} {what}", count(number)));
+        }
+    }
+    Some(words)
 }
 
 /// `12.3 s`, `4 min 05 s`, `3 h 12 min`.

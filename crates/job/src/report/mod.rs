@@ -11,6 +11,7 @@ pub mod figures;
 mod html;
 mod ink;
 mod list;
+mod rendered;
 #[cfg(test)]
 pub(crate) mod samples;
 mod series;
@@ -32,6 +33,7 @@ pub use facts::{RunFacts, StoppedBy};
 pub use html::html;
 pub use ink::Ink;
 pub use list::list;
+pub use rendered::RenderedPages;
 pub use series::{MOST_POINTS, Series, SeriesPoint};
 pub use tally::{Bodies, Guesses, HostTally, MOST_DEPTHS, MOST_HOSTS, Outcomes, Tally};
 pub use text::{TextStyle, text};

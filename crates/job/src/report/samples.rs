@@ -50,6 +50,8 @@ pub(crate) fn record(text: &str) -> Record {
         lastmod: None,
         digest: None,
         noindex: false,
+        shell: false,
+        rendered: None,
         protocol: None,
         fetched_at: "2026-11-15T10:00:00.000Z".into(),
     }
@@ -146,6 +148,7 @@ pub(crate) fn report() -> Report {
         resumable: true,
         withheld: 0,
         traps: Vec::new(),
+        empty_root: None,
         stopped_by: StoppedBy::Budget("--max-time".into()),
         notes: vec!["robots.txt was ignored (--ignore-robots)".into()],
     };

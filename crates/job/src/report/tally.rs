@@ -13,6 +13,7 @@ use clewline_core::outcome::{FailureClass, SkipReason};
 use serde::{Deserialize, Serialize};
 
 use super::broken::Broken;
+use super::rendered::RenderedPages;
 use super::series::Series;
 use crate::record::{OutcomeKind, Record};
 
@@ -74,6 +75,10 @@ pub struct Tally {
     pub links: u64,
     /// URLs that were guessed from scripts.
     pub guesses: Guesses,
+    /// Pages that look empty without JavaScript.
+    pub shells: u64,
+    /// Pages that a browser rendered.
+    pub rendered: RenderedPages,
     /// Settled URLs by depth.
     pub depths: Vec<u64>,
     /// Numbers by host.
@@ -244,6 +249,8 @@ impl Tally {
         self.add_depth(record.depth);
         self.host(record.url.host()).add(record, first_byte);
         self.guesses.add(record);
+        self.shells += u64::from(record.shell);
+        self.rendered.add(record);
         self.add_broken(record);
         self.series.add(record.body_bytes, first_byte);
     }

@@ -34,6 +34,15 @@ pub(super) fn judge_server(view: &PageView<'_>, bag: &mut FindingBag) {
     }
 }
 
+/// A root that shows nothing and leads nowhere.
+pub(super) fn judge_root(view: &PageView<'_>, bag: &mut FindingBag) {
+    let record = view.record;
+    let is_empty = record.shell && record.links == 0 && record.rendered.is_none();
+    if record.kind == LinkKind::Root && is_empty {
+        bag.list(view.finding(&rules::EMPTY_ROOT, "no text and no links"));
+    }
+}
+
 /// What a page refers to.
 pub(super) fn judge_references(view: &PageView<'_>, bag: &mut FindingBag) -> io::Result<()> {
     let wanted = view.facts.references.iter();

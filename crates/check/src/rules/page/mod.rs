@@ -60,6 +60,7 @@ impl<'a> PageView<'a> {
 /// Asks all rules about one page.
 pub(super) fn judge_page(view: &PageView<'_>, bag: &mut FindingBag) -> io::Result<()> {
     links::judge_server(view, bag);
+    links::judge_root(view, bag);
     links::judge_references(view, bag)?;
     weight::judge(view, bag);
     fields::judge_cookies(view, bag);

@@ -58,6 +58,12 @@ declare_rules! {
         mend: "Open the link in a browser.",
         false_alarms: "Most of them are fine.",
     }
+    EMPTY_ROOT = "links/empty-root", Error, "the page that the check begins with is empty without JavaScript" {
+        why: "Nothing can be checked: there is no link to follow. Search engines and readers without scripts see an empty page, too.",
+        found: "A root has a script, hardly any text outside of scripts, styles and `noscript`, and no link, and no browser rendered it.",
+        mend: "Render the page on the server or when the site is built. To check it as it is, check the built files, or crawl with --render.",
+        false_alarms: "A page that is meant to be a single screen.",
+    }
     REDIRECT = "links/redirect", Warning, "a link of the site leads to a permanent redirect" {
         why: "Every click costs another request, and the redirect may be removed one day.",
         found: "The address answers 301 or 308. Where only a slash, https or www differs, one finding stands for all links of that pattern.",

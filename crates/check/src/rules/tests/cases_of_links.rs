@@ -24,6 +24,16 @@ pub(super) fn cases() -> Vec<RuleCase> {
 fn broken() -> Vec<RuleCase> {
     vec![
         RuleCase::new(
+            "links/empty-root",
+            TestSite::new()
+                .page("/", "")
+                .change(|record| record.shell = true),
+            TestSite::new().page("/", "").change(|record| {
+                record.shell = true;
+                record.links = 1;
+            }),
+        ),
+        RuleCase::new(
             "links/broken",
             site("<a href=/gone>x</a>").status("/gone", 404),
             site("<!-- <a href=/gone>x</a> --><a href=/shut>x</a>")

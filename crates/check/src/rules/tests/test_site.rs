@@ -168,6 +168,8 @@ impl TestSite {
             lastmod: None,
             digest: None,
             noindex: false,
+            shell: false,
+            rendered: None,
             protocol: None,
             fetched_at: "2026-11-18T00:00:00.000Z".to_owned(),
         };

@@ -9,6 +9,7 @@
 mod page_links;
 mod pausing;
 mod reading;
+mod rendered;
 mod result;
 mod unchanged;
 
@@ -36,11 +37,15 @@ use crate::robots_file::{self, RulesReader};
 
 pub(super) use pausing::Pausing;
 use pausing::pause_asked;
-use reading::{read_body, short_of_memory};
+use reading::{read_body, read_part, short_of_memory};
+pub(in crate::engine) use rendered::RenderJob;
 pub(crate) use result::{JobResult, WholeAnswer};
 
 /// The page is as it was (RFC 9110 section 15.4.5).
 const NOT_MODIFIED: u16 = 304;
+
+/// The largest body of what a rendered page asks for: it is kept whole.
+const PART_BODY: u64 = 16 * 1024 * 1024;
 
 /// A sitemap may be larger than a page: 50 MB by the protocol.
 const SITEMAP_BODY: u64 = 50 * 1024 * 1024;
@@ -63,6 +68,8 @@ pub(crate) struct JobRunner {
     pub(super) held: Arc<MemoryBudget>,
     /// Whether answers are kept whole, for whoever wants to see more than their record.
     pub(crate) keeps_whole: bool,
+    /// Whether pages may be rendered, so that their answers are kept until that is decided.
+    pub(super) renders: bool,
     /// Whether the frontier is to say what it thinks of each link.
     pub(crate) wants_verdicts: bool,
     /// An earlier crawl of the same pages.
@@ -111,8 +118,10 @@ struct Target<'a> {
     job: JobId,
     url: &'a CrawlUrl,
     address: Option<IpAddr>,
-    /// How the page was named; none for a robots.txt.
+    /// How the page was named; none for a robots.txt and for what a page asked for.
     kind: Option<LinkKind>,
+    /// A page that is being rendered asked for it.
+    is_errand: bool,
     /// Its text is looked at closely.
     closely: bool,
     /// Longest time for a connection, where that is less than usual.
@@ -133,6 +142,12 @@ impl<'a> Target<'a> {
                 address,
                 streams,
                 ..
+            }
+            | Work::Errand {
+                url,
+                address,
+                streams,
+                ..
             } => (url, *address, None, false, *streams),
             Work::Page {
                 url,
@@ -148,6 +163,7 @@ impl<'a> Target<'a> {
             url,
             address,
             kind,
+            is_errand: matches!(work, Work::Errand { .. }),
             closely,
             patience: work.is_guess().then_some(GUESS_PATIENCE),
             spaced: work.is_spaced(),
@@ -177,6 +193,7 @@ impl JobRunner {
             timeout: config.fetch.timeout,
             held: MemoryBudget::within(config.output.memory.0),
             keeps_whole: false,
+            renders: false,
             wants_verdicts: false,
             past: None,
             spool: None,
@@ -206,7 +223,9 @@ impl JobRunner {
             return self.resolve(*id, work, extras.slots.take()).await;
         };
         let mut result = self.fetch(&target, extras).await;
-        if let (Work::Page { url, .. }, Some(_)) = (input.work, result.answer()) {
+        if let (Work::Page { url, .. } | Work::Errand { url, .. }, Some(_)) =
+            (input.work, result.answer())
+        {
             result.url = Some(url);
         }
         let unmodified = result.unmodified.take();
@@ -219,7 +238,7 @@ impl JobRunner {
     }
 
     async fn resolve(&self, job: JobId, work: &Work, slots: Option<SlotDemand>) -> JobResult {
-        let (Work::Resolve { url } | Work::Robots { url, .. } | Work::Page { url, .. }) = work;
+        let url = work.url();
         let mut silence = Silence::begin(slots);
         if self.fetcher.proxied(url) {
             let unresolved = Ending::Resolved {
@@ -263,6 +282,7 @@ impl JobRunner {
     /// What is sent to an address; it takes from the extras what can be used once.
     fn request(&self, target: &Target<'_>, extras: &mut RequestExtras) -> Request {
         let max_body = match target.kind {
+            None if target.is_errand => self.max_body.min(PART_BODY),
             None => robots_file::LONGEST,
             Some(LinkKind::SitemapFile) => SITEMAP_BODY,
             Some(_) => self.max_body,
@@ -296,7 +316,10 @@ impl JobRunner {
     ) -> JobResult {
         let mut result = JobResult::new(target.job, self.answered(&response, target.url));
         result.head_after = Some(started.elapsed());
-        let read = if target.kind.is_none() {
+        let read = if target.is_errand {
+            result.take_head(&response);
+            read_part(self, &mut response, &mut result).await
+        } else if target.kind.is_none() {
             self.read_robots(&mut response, &mut result).await
         } else {
             result.take_head(&response);
@@ -312,7 +335,7 @@ impl JobRunner {
             }
         }
         result.total = Some(started.elapsed());
-        if self.keeps_whole {
+        if self.keeps_whole || result.whole.is_some() {
             let whole = result.whole.get_or_insert_default();
             whole.status = response.status;
             whole.headers = std::mem::take(&mut response.headers);

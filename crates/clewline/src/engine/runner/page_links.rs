@@ -31,6 +31,15 @@ impl PageLinks {
         }
     }
 
+    /// The links of a page that was named like this, with those that a browser found.
+    pub(super) fn of_rendering(source: LinkKind, extracted: Extracted) -> Self {
+        Self {
+            source: Some(source),
+            links: extracted.links,
+            nofollow: extracted.nofollow,
+        }
+    }
+
     /// Whether the frontier need not see links that are known or refused. It sees links that are
     /// not to be followed, which are counted, known or not, and all those of pages that are only
     /// parts of others.

@@ -20,7 +20,7 @@ use crate::fetch::{FetchFailure, Response};
 const LARGE_BODY: usize = 1024 * 1024;
 
 /// Bytes that are searched for links before other tasks of the thread have their turn.
-const TURN: usize = 128 * 1024;
+pub(super) const TURN: usize = 128 * 1024;
 
 /// Reads the body of a page and takes over what it tells.
 pub(super) async fn read_body(
@@ -42,7 +42,8 @@ pub(super) async fn read_body(
     });
     let mut look = (reads_links && target.closely).then(|| look::LookReader::new(target.url));
     let mut digest = Xxh3::new();
-    let mut kept = runner.keeps_whole.then(BytesMut::new);
+    let keeps = runner.keeps_whole || (runner.renders && reads_links && has_markup(response));
+    let mut kept = keeps.then(BytesMut::new);
     let mut share = runner.held.share();
     let (mut size, mut turn) = (0, 0);
     while let Some(chunk) = response.body.chunk().await? {
@@ -97,6 +98,28 @@ pub(super) async fn read_body(
     Ok(())
 }
 
+/// Reads what a page asked for, whole.
+pub(super) async fn read_part(
+    runner: &JobRunner,
+    response: &mut Response,
+    result: &mut JobResult,
+) -> Result<(), FetchFailure> {
+    let mut body = BytesMut::new();
+    let mut share = runner.held.share();
+    while let Some(chunk) = response.body.chunk().await? {
+        body.extend_from_slice(&chunk);
+        if share.hold(body.len() as u64) == Err(TooMuch) {
+            return Err(short_of_memory(response));
+        }
+    }
+    result.share = Some(share);
+    result.whole = Some(Box::new(WholeAnswer {
+        body: body.freeze(),
+        ..WholeAnswer::default()
+    }));
+    Ok(())
+}
+
 fn whole(body: BytesMut, extracted: &Extracted) -> WholeAnswer {
     WholeAnswer {
         body: body.freeze(),
@@ -115,7 +138,7 @@ fn has_markup(response: &Response) -> bool {
 
 /// Ends the reading of a page without holding up the other tasks of a thread: formats that are
 /// read whole are read now, which may take a second for the largest.
-async fn finish_apart(extraction: Box<dyn Extraction>) -> Extracted {
+pub(super) async fn finish_apart(extraction: Box<dyn Extraction>) -> Extracted {
     match tokio::task::spawn_blocking(|| extraction.finish()).await {
         Ok(extracted) => extracted,
         Err(error) => match error.try_into_panic() {

@@ -17,10 +17,12 @@ use clewline_core::outcome::is_redirect_status;
 use clewline_core::url::{CrawlUrl, redacted};
 
 use super::super::memory_budget::Share;
+use crate::entry::ArchivedView;
 use crate::exchange::{Exchange, Unmodified};
 use crate::extract::Extracted;
 use crate::fetch::{Response, Timings};
 use crate::headers::Headers;
+use crate::record::RenderedPage;
 
 /// The end of a job and all that it brought to light.
 #[derive(Debug)]
@@ -47,12 +49,19 @@ pub(crate) struct JobResult {
     /// Of the body; none if it was not read.
     pub(crate) digest: Option<String>,
     pub(crate) noindex: bool,
+    pub(crate) is_shell: bool,
+    /// What a browser made of the page.
+    pub(crate) rendered: Option<RenderedPage>,
+    /// The frontier knows already that the request is over.
+    pub(in crate::engine) is_postponed: bool,
     /// Where a redirect points that cannot be followed.
     pub(crate) redirect_to: Option<String>,
     pub(crate) problem: Option<String>,
     pub(crate) links: Vec<(Key, LinkKind)>,
     /// The links as the archive keeps them.
     pub(crate) outlinks: Option<Vec<u8>>,
+    /// What a browser made of the page, if there is an archive.
+    pub(crate) views: Vec<ArchivedView>,
     pub(crate) set_cookies: Vec<Vec<u8>>,
     pub(crate) exchange: Option<Arc<Exchange>>,
     /// The earlier capture that the answer stands for.
@@ -97,10 +106,14 @@ impl JobResult {
             last_modified: None,
             digest: None,
             noindex: false,
+            is_shell: false,
+            rendered: None,
+            is_postponed: false,
             redirect_to: None,
             problem: None,
             links: Vec::new(),
             outlinks: None,
+            views: Vec::new(),
             set_cookies: Vec::new(),
             exchange: None,
             unmodified: None,
@@ -152,6 +165,7 @@ impl JobResult {
         self.canonical = extracted.canonical.take();
         self.charset = extracted.charset.map(Cow::Borrowed);
         self.noindex = extracted.noindex;
+        self.is_shell = extracted.is_shell;
         if self.problem.is_none() {
             self.problem = extracted.problem.map(str::to_owned);
         }

@@ -32,6 +32,9 @@ const COMPRESSED: [&str; 12] = [
     "application/x-gzip",
 ];
 
+/// Views of a page: its DOM and its picture.
+const MOST_VIEWS: usize = 2;
+
 /// Identifiers, handed out in order.
 #[derive(Debug)]
 pub(super) struct Numbers {
@@ -49,11 +52,13 @@ impl Numbers {
         RecordId::numbered(self.seed, self.used)
     }
 
-    pub(super) fn next(&mut self) -> Ids {
+    /// The identifiers of a group with so many views.
+    pub(super) fn next(&mut self, views: usize) -> Ids {
         Ids {
             answer: self.one(),
             request: self.one(),
             metadata: self.one(),
+            views: std::array::from_fn(|view| (view < views).then(|| self.one())),
         }
     }
 }
@@ -64,6 +69,7 @@ pub(super) struct Ids {
     answer: RecordId,
     request: RecordId,
     metadata: RecordId,
+    views: [Option<RecordId>; MOST_VIEWS],
 }
 
 /// What stands together: an exchange, what is known about its URL, or both.
@@ -79,7 +85,10 @@ pub(super) struct Group<'a> {
 impl Group<'_> {
     /// About how many bytes it has; nothing if they are not in memory.
     pub(super) fn size(&self) -> Option<usize> {
-        let outlinks = self.entry.map_or(0, |entry| entry.outlinks.len());
+        let outlinks = self.entry.map_or(0, |entry| {
+            let views = entry.views.iter().map(|view| view.bytes.len());
+            entry.outlinks.len() + views.sum::<usize>()
+        });
         match self.exchange.map(|exchange| exchange.response.place()) {
             Some(BytesLocation::File(_)) => None,
             Some(BytesLocation::Memory(bytes)) => Some(bytes.len() + outlinks),
@@ -89,7 +98,8 @@ impl Group<'_> {
 
     /// How many records it becomes.
     pub(super) fn records(&self) -> usize {
-        2 * usize::from(self.exchange.is_some()) + usize::from(self.entry.is_some())
+        let of_entry = self.entry.map_or(0, |entry| 1 + entry.views.len());
+        2 * usize::from(self.exchange.is_some()) + of_entry
     }
 
     /// Writes the records; answers the length of the first one if that is a capture.
@@ -113,6 +123,7 @@ impl Group<'_> {
         }
         if let Some(entry) = self.entry {
             self.metadata(entry, encoder, out)?;
+            self.views(entry, encoder, out)?;
         }
         Ok(capture)
     }
@@ -179,6 +190,36 @@ impl Group<'_> {
         Some((profile, RevisitOriginal { id, target, date }))
     }
 
+    /// What a browser made of the page.
+    fn views(&self, entry: &Entry, encoder: &mut Encoder, out: &mut dyn Write) -> io::Result<()> {
+        for (view, id) in entry.views.iter().zip(self.ids.views) {
+            let Some(id) = id else { break };
+            let target = format!("{}{}", view.prefix, entry.record.url);
+            let block = Block::plain(&view.bytes);
+            let mut draft = RecordDraft::resource(id, self.date(entry), &target, block)
+                .content_type(view.media_type);
+            if self.exchange.is_some() {
+                draft = draft.concurrent_to(self.ids.answer);
+            }
+            let effort = if is_compressed(view.media_type) {
+                Effort::Cheapest
+            } else {
+                Effort::Usual
+            };
+            write(encoder, &draft, effort, out)?;
+        }
+        Ok(())
+    }
+
+    /// When the exchange began, or the URL was settled.
+    fn date(&self, entry: &Entry) -> Moment {
+        let settled = Moment::parse(&entry.record.fetched_at);
+        let began = self.exchange.map(|exchange| exchange.started_at.into());
+        began
+            .or(settled)
+            .unwrap_or(Moment::since_1970(std::time::Duration::ZERO))
+    }
+
     /// The URL's line and its links. Both are free of line ends by the time they get here: JSON
     /// has none, and a URL is encoded.
     fn metadata(
@@ -201,11 +242,7 @@ impl Group<'_> {
             .bytes(line)
             .bytes(b"\r\n")
             .bytes(&entry.outlinks);
-        let settled = Moment::parse(&entry.record.fetched_at);
-        let began = self.exchange.map(|exchange| exchange.started_at.into());
-        let date = began
-            .or(settled)
-            .unwrap_or(Moment::since_1970(std::time::Duration::ZERO));
+        let date = self.date(entry);
         let target = entry.record.url.as_str();
         let mut draft = RecordDraft::metadata(self.ids.metadata, date, target, block)
             .content_type("application/warc-fields");
@@ -239,12 +276,14 @@ fn write(
         })
 }
 
+/// Whether bodies of a media type are compressed by themselves.
+fn is_compressed(kind: &str) -> bool {
+    COMPRESSED
+        .iter()
+        .any(|known| kind == *known || (known.ends_with('/') && kind.starts_with(known)))
+}
+
 fn effort(exchange: &Exchange) -> Effort {
-    let is_compressed = |kind: &str| {
-        COMPRESSED
-            .iter()
-            .any(|known| kind == *known || (known.ends_with('/') && kind.starts_with(known)))
-    };
     // A body with a content coding is compressed already.
     let is_coded = !exchange.codings.starts_with("-/");
     if is_coded || exchange.media_type.as_deref().is_some_and(is_compressed) {

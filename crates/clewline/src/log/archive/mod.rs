@@ -155,7 +155,9 @@ impl ArchiveLog {
             },
             exchange,
             entry,
-            ids: self.numbers.next(),
+            ids: self
+                .numbers
+                .next(entry.map_or(0, |entry| entry.views.len())),
         })
     }
 

@@ -34,7 +34,7 @@ fn crawl(links: usize, robots: bool) -> (Moment, Vec<u32>, Vec<Outcome>) {
                         let found = urls.iter().map(|url| (url.as_str(), LinkKind::Anchor));
                         hand.page(&job, &found.collect::<Vec<_>>())
                     }
-                    Work::Page { .. } => hand.answer(&job, 200),
+                    Work::Page { .. } | Work::Errand { .. } => hand.answer(&job, 200),
                 };
                 if let Settled::Done(finished) = settled {
                     if finished.entry.url.port() == 81 {

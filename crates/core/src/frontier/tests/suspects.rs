@@ -99,7 +99,7 @@ fn urls_without_robots_wait_to_the_end_of_the_run() {
                     let status = if url.host() == "dumb.test" { 500 } else { 404 };
                     hand.answer(&job, status);
                 }
-                Work::Page { .. } => {
+                Work::Page { .. } | Work::Errand { .. } => {
                     // Slow enough for the robots.txt to be given up before the budget is spent.
                     hand.now += Duration::from_secs(10);
                     while let Next::Start(robots) = hand.frontier.next(hand.now).unwrap() {

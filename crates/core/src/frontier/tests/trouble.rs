@@ -93,7 +93,7 @@ impl Site<'_> {
                 ttl: Duration::from_hours(24),
                 trusted: false,
             },
-            Work::Robots { .. } => status(404),
+            Work::Robots { .. } | Work::Errand { .. } => status(404),
             Work::Page { url, .. } if url.path() == "/" => {
                 let keyer = &frontier.rules().keyer;
                 let Ending::Answered(mut answer) = status(200) else {

@@ -40,6 +40,7 @@ fn page(report: &Report, out: &mut String) -> fmt::Result {
     tables::reasons(report, out)?;
     tables::traps(report, out)?;
     tables::guesses(report, out)?;
+    tables::rendering(report, out)?;
     tables::hosts(report, out)?;
     facts(report, out)?;
     out.push_str("</main>");

@@ -346,6 +346,14 @@ pub(super) fn guesses(report: &Report, out: &mut String) -> fmt::Result {
     write!(out, "<section><h2>Scripts</h2><p>{words}</p></section>")
 }
 
+/// Pages that a browser rendered, or that look empty without one.
+pub(super) fn rendering(report: &Report, out: &mut String) -> fmt::Result {
+    match figures::rendering(&report.tally) {
+        Some(words) => write!(out, "<section><h2>JavaScript</h2><p>{words}</p></section>"),
+        None => Ok(()),
+    }
+}
+
 /// The numbers of each host.
 pub(super) fn hosts(report: &Report, out: &mut String) -> fmt::Result {
     let mut hosts: Vec<_> = report.tally.hosts.iter().collect();

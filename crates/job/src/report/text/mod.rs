@@ -56,6 +56,7 @@ pub fn text(report: &Report, out: &mut dyn fmt::Write, style: TextStyle) -> fmt:
     page.skipped(report)?;
     page.traps(report)?;
     page.guesses(report)?;
+    page.rendering(report)?;
     page.slowest(report)?;
     page.run(report)?;
     page.notes(report)?;
@@ -198,6 +199,19 @@ impl BlockWriter<'_> {
         }
         self.open("scripts")?;
         self.line(Ink::Faint, &figures::guesses(guesses))
+    }
+
+    fn rendering(&mut self, report: &Report) -> fmt::Result {
+        let Some(words) = figures::rendering(&report.tally) else {
+            return Ok(());
+        };
+        self.open("JavaScript")?;
+        let ink = if report.tally.rendered.done == 0 {
+            Ink::Warn
+        } else {
+            Ink::Faint
+        };
+        self.line(ink, &words)
     }
 
     fn broken(&mut self, report: &Report) -> fmt::Result {

@@ -1,0 +1,140 @@
+//! Whether rendering pays, by the template of a page.
+//!
+//! Owns a small sample: of pages that do not look empty, the first of each template are rendered, and
+//! whether that brought links or text decides for the others. A failed rendering teaches nothing. It
+//! refuses to know what is done with the answer. Invariant: at most [`PER_TEMPLATE`] samples of a
+//! template and [`PER_HOST`] of a host are taken, and what is remembered is bounded.
+
+use std::collections::HashMap;
+
+use clewline_core::key::HostId;
+use clewline_core::url::CrawlUrl;
+
+/// Samples of a template.
+const PER_TEMPLATE: u8 = 2;
+/// Samples of a host.
+const PER_HOST: u8 = 20;
+/// Templates that are remembered; pages of others are not rendered.
+const MOST_TEMPLATES: usize = 20_000;
+/// Segments of a path that tell templates apart.
+const SEGMENTS: usize = 4;
+
+/// What is known of a template.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sample {
+    begun: u8,
+    useful: u8,
+}
+
+/// What renderings taught.
+#[derive(Debug, Default)]
+pub(super) struct Sampling {
+    templates: HashMap<(HostId, String), Sample>,
+    hosts: HashMap<HostId, u8>,
+}
+
+impl Sampling {
+    /// Whether a page that does not look empty is to be rendered.
+    pub(super) fn wants(&mut self, host: HostId, url: &CrawlUrl) -> bool {
+        let template = (host, template(url));
+        let known = self.templates.get(&template).copied().unwrap_or_default();
+        if known.useful > 0 {
+            return true;
+        }
+        let taken = self.hosts.get(&host).copied().unwrap_or_default();
+        let has_room = self.templates.len() < MOST_TEMPLATES || known.begun > 0;
+        if known.begun >= PER_TEMPLATE || taken >= PER_HOST || !has_room {
+            return false;
+        }
+        self.templates.entry(template).or_default().begun += 1;
+        *self.hosts.entry(host).or_default() += 1;
+        true
+    }
+
+    /// A rendering of a page succeeded, and this is what it was good for.
+    pub(super) fn learn(&mut self, host: HostId, url: &CrawlUrl, use_of_it: Gain) {
+        if use_of_it == Gain::Something
+            && let Some(sample) = self.templates.get_mut(&(host, template(url)))
+        {
+            sample.useful = sample.useful.saturating_add(1);
+        }
+    }
+}
+
+/// What a rendering brought that the answer alone does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gain {
+    Nothing,
+    Something,
+}
+
+/// The shape of a path: numbers and last names do not count.
+fn template(url: &CrawlUrl) -> String {
+    let path = url.path();
+    let mut shape = String::with_capacity(path.len());
+    let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+    for segment in folder.split('/').skip(1).take(SEGMENTS) {
+        shape.push('/');
+        let has_digit = segment.bytes().any(|byte| byte.is_ascii_digit());
+        shape.push_str(if has_digit { "{n}" } else { segment });
+    }
+    shape.push('/');
+    if !file.is_empty() {
+        shape.push_str("{name}");
+        if let Some((_, kind)) = file.rsplit_once('.') {
+            shape.push('.');
+            shape.push_str(kind);
+        }
+    }
+    shape
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOST: HostId = HostId(7);
+
+    fn url(path: &str) -> CrawlUrl {
+        CrawlUrl::parse(&format!("http://a.test{path}")).unwrap()
+    }
+
+    #[test]
+    fn pages_of_one_make_have_one_template() {
+        for (path, expected) in [
+            ("/", "/"),
+            ("/a/b.html", "/a/{name}.html"),
+            ("/a/2024/x", "/a/{n}/{name}"),
+            ("/a/v2/", "/a/{n}/"),
+        ] {
+            assert_eq!(template(&url(path)), expected);
+        }
+    }
+
+    #[test]
+    fn a_template_is_tried_twice_and_then_follows_what_it_taught() {
+        let mut sampling = Sampling::default();
+        assert!(sampling.wants(HOST, &url("/a/1.html")));
+        assert!(sampling.wants(HOST, &url("/a/2.html")));
+        assert!(!sampling.wants(HOST, &url("/a/3.html")));
+        sampling.learn(HOST, &url("/a/1.html"), Gain::Nothing);
+        assert!(!sampling.wants(HOST, &url("/a/3.html")));
+        sampling.learn(HOST, &url("/a/2.html"), Gain::Something);
+        assert!(sampling.wants(HOST, &url("/a/3.html")));
+    }
+
+    #[test]
+    fn a_host_has_few_samples_however_many_templates_it_has() {
+        let mut sampling = Sampling::default();
+        let taken = (0..100_u8)
+            .filter(|number| {
+                let path = format!(
+                    "/{}/x",
+                    char::from(b'a' + number % 26).to_string().repeat(2)
+                );
+                sampling.wants(HOST, &url(&format!("{path}.{number}")))
+            })
+            .count();
+        assert_eq!(taken, usize::from(PER_HOST));
+    }
+}

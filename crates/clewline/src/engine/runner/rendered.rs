@@ -1,0 +1,245 @@
+//! What a browser adds to a page.
+//!
+//! Owns the way of a page that was fetched through the browser and back: the DOM is read as a page is,
+//! and what it and the browser tell completes the result of the page. It refuses to know which pages
+//! are rendered. Invariant: whatever a rendering brings or lacks, what the answer alone said is kept.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use clewline_core::link::{Link, LinkKind, Links};
+use clewline_core::url::CrawlUrl;
+use clewline_render::{
+    PartFetcher, PartKind, RenderError, RenderInput, Rendering, RequestFate, RequestedUrl,
+};
+
+use super::super::rendering::Gain;
+use super::page_links::{self, PageLinks};
+use super::reading::{TURN, finish_apart};
+use super::{JobResult, JobRunner};
+use crate::entry::ArchivedView;
+use crate::extract::{Extracted, PageHead, shell};
+use crate::headers::Headers;
+use crate::record::RenderedPage;
+use crate::render::RenderPage;
+
+/// How a PNG begins.
+const PNG: &[u8] = b"\x89PNG";
+
+/// How often a browser may die of one page.
+const DEATHS: u32 = 3;
+
+/// A page has more text in a browser if it has this many bytes more, …
+const MORE_TEXT: usize = 200;
+/// … and more by one part of so many.
+const PARTS_MORE: usize = 5;
+
+/// A page that is to be rendered.
+pub(in crate::engine) struct RenderJob {
+    pub(in crate::engine) render: RenderPage,
+    pub(in crate::engine) page: RenderInput,
+    pub(in crate::engine) parts: Arc<dyn PartFetcher>,
+    pub(in crate::engine) url: CrawlUrl,
+    /// How the page was named.
+    pub(in crate::engine) kind: LinkKind,
+}
+
+impl JobRunner {
+    /// Renders a page and completes its result; answers what that was good for, if it succeeded.
+    pub(in crate::engine) async fn render(
+        &self,
+        job: RenderJob,
+        result: &mut JobResult,
+    ) -> Option<Gain> {
+        let mut rendering = match render(&job).await {
+            Ok(rendering) => rendering,
+            Err(error) => {
+                result.rendered = Some(RenderedPage {
+                    error: Some(error.to_string()),
+                    ..RenderedPage::default()
+                });
+                return None;
+            }
+        };
+        let extracted = self.read_dom(&job.url, &rendering.html).await;
+        let before = shell::text_size(&String::from_utf8_lossy(&job.page.body));
+        let after = shell::text_size(&rendering.html);
+        let has_more_text = after > before + MORE_TEXT.max(before / PARTS_MORE);
+        let new_links = self.complete(&job, result, &rendering, extracted);
+        if self.spool.is_some() {
+            result.views = views(&mut rendering);
+        }
+        result.rendered = Some(facts(&rendering, new_links));
+        Some(if has_more_text || new_links > 0 {
+            Gain::Something
+        } else {
+            Gain::Nothing
+        })
+    }
+
+    /// Reads the DOM as if a server had sent it.
+    async fn read_dom(&self, url: &CrawlUrl, html: &str) -> Extracted {
+        let mut headers = Headers::default();
+        headers.push("Content-Type", b"text/html; charset=utf-8");
+        let mut extraction = self.extractor.begin(PageHead {
+            url,
+            status: 200,
+            headers: &headers,
+            sitemap: false,
+        });
+        for piece in html.as_bytes().chunks(TURN) {
+            extraction.feed(piece);
+            tokio::task::yield_now().await;
+        }
+        finish_apart(extraction).await
+    }
+
+    /// Adds to the result what the rendering tells; answers how many links are new.
+    fn complete(
+        &self,
+        job: &RenderJob,
+        result: &mut JobResult,
+        rendering: &Rendering,
+        extracted: Extracted,
+    ) -> u32 {
+        let Some(whole) = &mut result.whole else {
+            return 0;
+        };
+        let mut links = LinkUnion::of(&whole.links);
+        let before = links.all.len();
+        links.add_dom(&extracted.links);
+        let ways = rendering.navigated.iter().chain(&rendering.passing_links);
+        ways.for_each(|url| links.add_text(url, LinkKind::Rendered));
+        rendering
+            .requested
+            .iter()
+            .filter(|requested| is_missing(requested))
+            .for_each(|requested| links.add_text(&requested.url, kind_of(requested)));
+        let new_links = (links.all.len() - before) as u32;
+        whole.links = links.all.to_vec();
+        result.title = rendering
+            .title
+            .clone()
+            .or(extracted.title)
+            .or_else(|| result.title.take());
+        result.noindex |= extracted.noindex;
+        let nofollow = result.answer().is_some_and(|answer| answer.nofollow);
+        let page_links = PageLinks::of_rendering(
+            job.kind,
+            Extracted {
+                links: links.all,
+                nofollow: nofollow || extracted.nofollow,
+                ..Extracted::default()
+            },
+        );
+        page_links::take(self, &page_links, result);
+        new_links
+    }
+}
+
+/// Renders a page; a browser that dies is not the page's fault at first.
+async fn render(job: &RenderJob) -> Result<Rendering, RenderError> {
+    let mut deaths = 0;
+    loop {
+        let rendered = (job.render)(job.page.clone(), Arc::clone(&job.parts)).await;
+        deaths += 1;
+        if !matches!(rendered, Err(RenderError::Crashed)) || deaths >= DEATHS {
+            return rendered;
+        }
+    }
+}
+
+/// The DOM, and the picture if one was taken.
+fn views(rendering: &mut Rendering) -> Vec<ArchivedView> {
+    let html = std::mem::take(&mut rendering.html);
+    let dom = ArchivedView {
+        prefix: "urn:rendered:",
+        media_type: "text/html; charset=utf-8",
+        bytes: html.into(),
+    };
+    let picture = rendering.screenshot.take().map(|bytes| ArchivedView {
+        prefix: "urn:view:",
+        media_type: if bytes.starts_with(PNG) {
+            "image/png"
+        } else {
+            "image/jpeg"
+        },
+        bytes: bytes.into(),
+    });
+    std::iter::once(dom).chain(picture).collect()
+}
+
+fn facts(rendering: &Rendering, new_links: u32) -> RenderedPage {
+    let requested = rendering.requested.iter();
+    let answered = requested.filter(|requested| requested.fate == RequestFate::Answered);
+    RenderedPage {
+        new_links,
+        parts: answered.count() as u32,
+        refused: rendering.refused + rendering.over_limit,
+        unsent: rendering.unsent,
+        incomplete: rendering.is_incomplete(),
+        cpu_millis: rendering.cpu.as_millis() as u64,
+        error: None,
+    }
+}
+
+/// Whether nobody has what a page asked for. What was answered is archived already, and asking for
+/// it once more would bring nothing.
+fn is_missing(requested: &RequestedUrl) -> bool {
+    matches!(&*requested.method, "GET" | "HEAD") && requested.fate != RequestFate::Answered
+}
+
+/// As what a request of a page counts among its links: parts that a browser had no use for are
+/// parts of the page all the same.
+const fn kind_of(requested: &RequestedUrl) -> LinkKind {
+    match requested.kind {
+        PartKind::Document | PartKind::Fetch | PartKind::Other => LinkKind::Requested,
+        PartKind::Style => LinkKind::Style,
+        PartKind::Script => LinkKind::Script,
+        PartKind::Image => LinkKind::Image,
+        PartKind::Font => LinkKind::Font,
+        PartKind::Media => LinkKind::Media,
+    }
+}
+
+/// The links of an answer, and after them those that only a browser sees.
+struct LinkUnion {
+    all: Links,
+    met: HashSet<String>,
+}
+
+impl LinkUnion {
+    fn of(links: &[Link]) -> Self {
+        let mut union = Self {
+            all: Links::default(),
+            met: HashSet::new(),
+        };
+        for link in links {
+            union.add(link.by_ref());
+        }
+        union
+    }
+
+    fn add(&mut self, link: Link<&str>) {
+        if self.met.insert(link.url.as_str().to_owned()) {
+            self.all.push(link);
+        }
+    }
+
+    fn add_dom(&mut self, links: &Links) {
+        for link in links.iter() {
+            let kind = if link.kind.is_page() {
+                LinkKind::Rendered
+            } else {
+                link.kind
+            };
+            self.add(Link { kind, ..link });
+        }
+    }
+
+    fn add_text(&mut self, text: &str, kind: LinkKind) {
+        if let Ok(url) = CrawlUrl::parse(text) {
+            self.add(Link::new(url, kind).by_ref());
+        }
+    }
+}

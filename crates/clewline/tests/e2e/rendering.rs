@@ -1,0 +1,387 @@
+//! Pages that are rendered: what they ask for obeys every rule, and what they bring is kept.
+//!
+//! The browser here is a script in the page itself: each line of it is an order.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use clewline::{Crawl, CrawlError};
+use clewline_core::link::LinkKind;
+use clewline_core::url::CrawlUrl;
+use clewline_job::config::{Config, RenderUse};
+use clewline_job::record::{OutcomeKind, Record};
+use clewline_job::report::StoppedBy;
+use clewline_render::{
+    PartAnswer, PartFetcher, PartKind, PartRefusal, PartRequest, RenderError, RenderInput,
+    Rendering, RequestFate, RequestedUrl,
+};
+use clewline_warc::RecordKind;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use terrarium::{LiveWeb, Page, Site, Web};
+
+use super::archive::{Found, records};
+use super::support::{Crawled, check_gaps, config, millis, run_as};
+
+type Browser = Arc<
+    dyn Fn(RenderInput, Arc<dyn PartFetcher>) -> BoxFuture<'static, Result<Rendering, RenderError>>
+        + Send
+        + Sync,
+>;
+
+/// Does what the script of a page says, line by line.
+fn browser() -> Browser {
+    Arc::new(|page, parts| render(page, parts).boxed())
+}
+
+async fn render(page: RenderInput, parts: Arc<dyn PartFetcher>) -> Result<Rendering, RenderError> {
+    let base = CrawlUrl::parse(&page.url).unwrap();
+    let script = String::from_utf8_lossy(&page.body).into_owned();
+    let mut rendering = Rendering {
+        title: Some("rendered".into()),
+        ..Rendering::default()
+    };
+    for line in script.lines() {
+        let (order, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let kind = match order {
+            "crash" => return Err(RenderError::Crashed),
+            "show" => {
+                rendering.html.push_str(rest);
+                continue;
+            }
+            "data" => PartKind::Fetch,
+            "script" => PartKind::Script,
+            _ => continue,
+        };
+        let url = base.join(rest).unwrap().to_string();
+        let request = PartRequest {
+            url: url.clone(),
+            kind,
+            is_head: false,
+        };
+        let fate = match parts.fetch(request).await {
+            PartAnswer::Response { body, .. } => {
+                rendering.html.push_str(&String::from_utf8_lossy(&body));
+                RequestFate::Answered
+            }
+            PartAnswer::Refused(PartRefusal::Limit) => {
+                rendering.over_limit += 1;
+                RequestFate::Refused
+            }
+            PartAnswer::Refused(_) => {
+                rendering.refused += 1;
+                RequestFate::Refused
+            }
+            PartAnswer::Failed(_) => RequestFate::Failed,
+        };
+        rendering.requested.push(RequestedUrl {
+            url,
+            method: "GET".into(),
+            kind,
+            fate,
+        });
+    }
+    Ok(rendering)
+}
+
+/// A page that is empty without its script.
+fn shell(script: &str) -> Page {
+    Page::html(format!("<div id=root></div><script>\n{script}\n</script>"))
+}
+
+fn text(links: &str) -> Page {
+    Page::html(format!(
+        "<p>{}</p>{links}",
+        "A page with words. ".repeat(60)
+    ))
+}
+
+fn site() -> Site {
+    Site::new()
+        .page("/robots.txt", Page::empty(404))
+        .page("/sitemap.xml", Page::empty(404))
+}
+
+fn live(site: Site) -> LiveWeb {
+    Web::new().site("a.test", site).start()
+}
+
+fn rendering(web: &LiveWeb, when: RenderUse) -> Config {
+    let mut config = config(web, &["a.test/"]);
+    config.render.when = when;
+    config
+}
+
+fn crawl(web: &LiveWeb, when: RenderUse) -> Crawled {
+    run_as(web, rendering(web, when), |crawl| {
+        crawl.rendered_by(browser())
+    })
+}
+
+fn rendered(record: &Record) -> &clewline_job::record::RenderedPage {
+    record.rendered.as_ref().unwrap()
+}
+
+#[test]
+fn a_page_that_is_empty_without_scripts_is_rendered_and_its_links_are_followed() {
+    let web = live(
+        site()
+            .page("/", shell("data /list"))
+            .page("/list", Page::html("<a href=/x>x</a> <a href=/y>y</a>"))
+            .page("/x", text(""))
+            .page("/y", shell("show <p>nothing more</p>")),
+    );
+    let crawled = crawl(&web, RenderUse::Auto);
+    crawled.check_requested(&["a.test/", "a.test/list", "a.test/x", "a.test/y"]);
+    let root = crawled.record("a.test/");
+    assert!(root.shell);
+    assert_eq!((root.links, root.new_links, root.tries), (2, 2, 1));
+    assert_eq!(root.title.as_deref(), Some("rendered"));
+    let facts = rendered(root);
+    assert_eq!(
+        (facts.new_links, facts.parts, facts.incomplete),
+        (2, 1, false)
+    );
+    assert_eq!(crawled.record("a.test/x").kind, LinkKind::Rendered);
+    assert!(crawled.record("a.test/y").shell);
+    let (shells, rendered) = (crawled.report.tally.shells, crawled.report.tally.rendered);
+    assert_eq!((shells, rendered.done), (2, 3), "one page is a sample");
+}
+
+#[test]
+fn without_a_wish_nothing_is_rendered_but_the_empty_pages_are_counted() {
+    let web = live(site().page("/", shell("data /list")));
+    let crawled = run_as(&web, config(&web, &["a.test/"]), |crawl| crawl);
+    crawled.check_requested(&["a.test/"]);
+    let root = crawled.record("a.test/");
+    assert!(root.shell && root.rendered.is_none());
+    assert_eq!(crawled.report.tally.shells, 1);
+}
+
+#[test]
+fn what_robots_forbid_is_refused_and_what_is_out_of_scope_is_asked_politely() {
+    let script = |other: &str| format!("data /private/x\ndata {other}\ndata http://10.0.0.1/");
+    let other = Site::new()
+        .robots("User-agent: *\nDisallow: /no\n")
+        .page("/lib", Page::text("lib"));
+    let web = Web::new()
+        .site(
+            "a.test",
+            site().robots("User-agent: *\nDisallow: /private/\n"),
+        )
+        .site("b.test", other)
+        .start();
+    web.put("a.test", "/", shell(&script(&web.url("b.test", "/lib"))));
+    let crawled = crawl(&web, RenderUse::Auto);
+    crawled.check_requested(&["a.test/", "b.test/lib"]);
+    assert_eq!(crawled.count("/robots.txt"), 2);
+    let facts = rendered(crawled.record("a.test/"));
+    assert_eq!((facts.refused, facts.parts, facts.incomplete), (2, 1, true));
+    assert!(crawled.records_of("b.test/lib").is_empty());
+}
+
+#[test]
+fn parts_keep_the_pace_of_their_host() {
+    let gap = millis(60);
+    let parts = (0..6).map(|number| format!("data /part/{number}"));
+    let script: Vec<String> = parts.collect();
+    let crawled = check_gaps(&[("a.test", gap)], || {
+        let web = live(
+            site()
+                .page("/", shell(&script.join("\n")))
+                .under("/part/", |_| Page::text("x").into()),
+        );
+        let mut config = rendering(&web, RenderUse::Auto);
+        config.politeness.delay = Some(gap);
+        run_as(&web, config, |crawl| crawl.rendered_by(browser()))
+    });
+    assert_eq!(rendered(crawled.record("a.test/")).parts, 6);
+}
+
+#[test]
+fn a_rendering_that_fails_leaves_the_page_as_it_was_answered() {
+    let page = Page::html("<a href=/x>x</a><div id=root></div><script>\ncrash\n</script>");
+    let web = live(site().page("/", page).page("/x", text("")));
+    let tries = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&tries);
+    let browser: Browser = Arc::new(move |page, parts| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        render(page, parts).boxed()
+    });
+    let mut config = rendering(&web, RenderUse::Auto);
+    config.render.limit = Some(1);
+    let crawled = run_as(&web, config, |crawl| crawl.rendered_by(browser));
+    crawled.check_requested(&["a.test/", "a.test/x"]);
+    let root = crawled.record("a.test/");
+    assert_eq!((root.outcome, root.links), (OutcomeKind::Fetched, 1));
+    let error = rendered(root).error.as_deref();
+    assert_eq!(error, Some("the browser crashed"));
+    assert_eq!(tries.load(Ordering::Relaxed), 3);
+    assert!(
+        crawled.record("a.test/x").rendered.is_none(),
+        "the limit is one"
+    );
+}
+
+#[test]
+fn parts_that_serve_many_pages_are_asked_for_once() {
+    let script = "script /app.js\ndata /now";
+    let web = live(
+        site()
+            .page("/", shell("show <a href=/p/1>1</a><a href=/p/2>2</a>"))
+            .under("/p/", move |_| shell(script).into())
+            .page("/app.js", Page::bytes("text/javascript", "x()"))
+            .page("/now", Page::text("now")),
+    );
+    let mut config = rendering(&web, RenderUse::Auto);
+    config.render.tabs = Some(1);
+    config.limits.concurrency = 1;
+    let crawled = run_as(&web, config, |crawl| crawl.rendered_by(browser()));
+    assert_eq!(crawled.report.tally.rendered.done, 3);
+    // Two pages may ask before the first answer is there.
+    assert!(crawled.count("/app.js") <= 2);
+    assert_eq!(crawled.count("/now"), 2);
+}
+
+#[test]
+fn a_template_whose_rendering_brings_nothing_is_left_alone() {
+    let links: String = (0..30)
+        .map(|page| format!("<a href=/doc/p{page}>x</a>"))
+        .collect();
+    let web = live(site().page("/", text(&links)).under("/doc/", |_| {
+        text("<script>\nshow <p>same\n</script>").into()
+    }));
+    let crawled = crawl(&web, RenderUse::Auto);
+    let tally = &crawled.report.tally;
+    assert_eq!(tally.pages, 31);
+    assert_eq!(tally.rendered.done, 3, "the root, and two of its kind");
+    assert_eq!(tally.shells, 0);
+}
+
+#[test]
+fn the_archive_keeps_the_answer_what_it_asked_for_and_the_dom() {
+    let web = live(
+        site()
+            .page("/", shell("data /list\nshow <i>done</i>"))
+            .page("/list", Page::text("listed")),
+    );
+    let mut config = rendering(&web, RenderUse::Auto);
+    config.output.archive.write = true;
+    let crawled = run_as(&web, config, |crawl| crawl.rendered_by(browser()));
+    let files = std::fs::read_dir(crawled.folder().join("archive")).unwrap();
+    let files = files.map(|file| file.unwrap().path());
+    let files = files.filter(|file| file.to_string_lossy().contains(".warc"));
+    let found: Vec<Found> = files.flat_map(|file| records(&file)).collect();
+    let of = |kind: RecordKind, target: &str| {
+        let mut all = found
+            .iter()
+            .filter(|one| one.header.kind() == kind && one.header.target() == Some(target));
+        let one = all
+            .next()
+            .unwrap_or_else(|| panic!("no {kind:?} of {target}"));
+        assert!(all.next().is_none(), "several {kind:?} of {target}");
+        one.text()
+    };
+    let (root, list) = (web.url("a.test", "/"), web.url("a.test", "/list"));
+    assert!(of(RecordKind::Response, &root).contains("<div id=root></div>"));
+    assert!(of(RecordKind::Response, &list).ends_with("listed"));
+    let dom = of(RecordKind::Resource, &format!("urn:rendered:{root}"));
+    assert_eq!(dom, "listed<i>done</i>");
+}
+
+/// Tells when a page begins to be rendered, which never ends.
+fn stuck(begun: Sender<()>) -> Browser {
+    Arc::new(move |_, _| {
+        begun.send(()).unwrap();
+        std::future::pending().boxed()
+    })
+}
+
+#[test]
+fn a_page_whose_rendering_is_cut_off_is_fetched_again_by_the_next_run() {
+    let web = live(
+        site()
+            .page("/", shell("show <a href=/x>x</a>"))
+            .page("/x", text("")),
+    );
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("job");
+    let config = rendering(&web, RenderUse::Auto);
+    let (begun, begins) = channel();
+    let crawl = |browser| {
+        Crawl::from_config(config.clone())
+            .folder(&folder)
+            .rendered_by(browser)
+            .run()
+            .unwrap()
+    };
+    let running = crawl(stuck(begun));
+    begins.recv().unwrap();
+    running.control().stop(Duration::from_secs(20));
+    let report = running.wait().unwrap().report;
+    assert_eq!(report.facts.stopped_by, StoppedBy::Interrupted);
+    assert_eq!((report.tally.done, report.facts.todo), (0, 1));
+    let report = crawl(browser()).wait().unwrap().report;
+    assert_eq!(report.facts.stopped_by, StoppedBy::Finished);
+    assert_eq!(report.check(), Ok(()));
+    assert_eq!((report.tally.pages, report.facts.todo), (2, 0));
+    assert_eq!(web.log().count("/"), 2);
+    assert_eq!(web.log().count("/x"), 1);
+}
+
+/// The browser of this machine, where there is one.
+#[test]
+fn a_real_browser_sees_what_scripts_build_and_asks_only_what_it_may() {
+    let script = "<!doctype html><title>Shop</title><div id=root></div><script type=module>\
+                  const list = await (await fetch('/api/list')).json();\
+                  document.getElementById('root').innerHTML =\
+                  list.map(name => `<a href='/item/${name}'>${name}</a>`).join(' ');\
+                  fetch('/private/x').catch(() => {});\
+                  fetch('http://10.0.0.1/').catch(() => {});\
+                  document.title = 'Shop of ' + list.length;</script>";
+    let web = live(
+        site()
+            .robots("User-agent: *\nDisallow: /private/\n")
+            .page("/", Page::html(script))
+            .page(
+                "/api/list",
+                Page::bytes("application/json", r#"["one","two","three"]"#),
+            )
+            .under("/item/", |_| text("").into()),
+    );
+    let mut config = rendering(&web, RenderUse::Auto);
+    config.limits.time = None;
+    config.render.limit = Some(1);
+    let place = tempfile::tempdir().unwrap();
+    match Crawl::from_config(config.clone())
+        .folder(place.path().join("probe"))
+        .run()
+    {
+        Ok(running) => drop(running.wait().unwrap()),
+        Err(error @ CrawlError::Browser(_)) => {
+            eprintln!("SKIPPED: {error}");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    }
+    let asked_before = web.log().len();
+    let crawled = run_as(&web, config, |crawl| crawl);
+    let root = crawled.record("a.test/");
+    assert_eq!(root.title.as_deref(), Some("Shop of 3"), "{root:?}");
+    let facts = rendered(root);
+    assert_eq!(
+        (facts.error.as_deref(), facts.new_links),
+        (None, 5),
+        "{facts:?}"
+    );
+    assert!(facts.incomplete && facts.refused >= 2, "{facts:?}");
+    for item in ["one", "two", "three"] {
+        let place = format!("a.test/item/{item}");
+        assert_eq!(crawled.record(&place).kind, LinkKind::Rendered);
+    }
+    assert_eq!(crawled.count("/private/x"), 0);
+    assert_eq!(web.log().count("/api/list"), 2, "once in each crawl");
+    assert!(web.log().len() > asked_before);
+}

@@ -1,0 +1,266 @@
+//! Pages that attack their browser, and browsers that die.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clewline_render::{BrowserOptions, BrowserPool, RenderBounds, RenderError, Rendering};
+
+use crate::support::{Web, pool, render, run};
+
+/// What a browser costs at most; the figures are small so that attacks end soon.
+fn narrow() -> BrowserOptions {
+    BrowserOptions {
+        bounds: RenderBounds {
+            wall: Duration::from_secs(60),
+            cpu: Duration::from_secs(6),
+            memory: 500 * 1024 * 1024,
+            dom: 1024 * 1024,
+            processes: 40,
+            ..RenderBounds::default()
+        },
+        ..BrowserOptions::default()
+    }
+}
+
+fn attack(pool: &BrowserPool, body: &str) -> Result<Rendering, RenderError> {
+    let web = Arc::new(Web::default());
+    let attacked = run(render(pool, body, &web));
+    eprintln!(
+        "{:.60}: {:?}",
+        body,
+        attacked
+            .as_ref()
+            .map(|rendering| (rendering.cpu, rendering.html.len()))
+    );
+    // Whatever it was, it costs this page alone.
+    let next = run(render(
+        pool,
+        "<body><script>document.write('fine')</script>",
+        &web,
+    ));
+    let next = next.unwrap_or_else(|error| panic!("after {body}: {error}"));
+    assert!(next.html.contains("fine"), "{next:?}");
+    attacked
+}
+
+#[test]
+fn attacks_cost_one_rendering() {
+    use RenderError::{Crashed, TimedOut, TooMuchCpu, TooMuchMemory};
+    let Some(pool) = pool(narrow()) else {
+        return;
+    };
+    for body in [
+        // Growth of the heap.
+        "<body><script>const all = []; for (;;) all.push(new Array(1000).fill({}).map(x => ({x})))</script>",
+        // Growth outside of the heap.
+        "<body><script>const all = []; setInterval(() => all.push(new Uint8Array(2e7).fill(1)), 1)</script>",
+        "<body><script>const all = []; for (;;) all.push(new Uint8Array(2e7).fill(1))</script>",
+        // An endless loop.
+        "<body><script>for (;;);</script>",
+        "<body><script>const go = () => Promise.resolve().then(go); go()</script>",
+        // An endless DOM.
+        "<body><script>for (;;) document.body.append(document.createElement('p'))</script>",
+    ] {
+        let ended = attack(&pool, body);
+        assert!(
+            matches!(
+                ended,
+                Err(Crashed | TimedOut(_) | TooMuchCpu(_) | TooMuchMemory(_))
+            ),
+            "{body}: {ended:?}"
+        );
+    }
+}
+
+#[test]
+fn pages_that_are_too_large_are_cut() {
+    let Some(pool) = pool(narrow()) else {
+        return;
+    };
+    let large = "<body><script>document.body.innerHTML = '<p>text</p>'.repeat(200000)</script>";
+    let deep = "<body><script>let e = document.body; for (let i = 0; i < 20000; i++)
+                e = e.appendChild(document.createElement('b')); e.append('the end')</script>";
+    let rendering = attack(&pool, large).unwrap();
+    assert!(rendering.is_truncated && rendering.is_incomplete());
+    assert!(
+        rendering.html.len() <= 1024 * 1024 + 100,
+        "{}",
+        rendering.html.len()
+    );
+    let rendering = attack(&pool, deep).unwrap();
+    assert!(rendering.html.contains("the end") && !rendering.is_truncated);
+}
+
+#[test]
+fn crash_urls_and_floods_are_survived() {
+    let Some(pool) = pool(narrow()) else {
+        return;
+    };
+    for body in [
+        "<body><script>location = 'chrome://crash'; document.body.append('still here')</script>",
+        "<body><iframe src='chrome://kill'></iframe><script>document.body.append('still here')</script>",
+        "<body><script>window.open('chrome://inducebrowsercrashforrealz'); document.body.append('still here')</script>",
+        "<body><script>for (let i = 0; i < 50; i++) window.open('/w' + i); document.body.append('still here')</script>",
+        "<body><script>for (let i = 0; i < 50; i++) new Worker(URL.createObjectURL(new Blob(['postMessage(1)'])));
+         document.body.append('still here')</script>",
+        "<body><script>for (let i = 0; i < 3000; i++) fetch('/f' + i).catch(() => 0);
+         document.body.append('still here')</script>",
+        "<body><script>for (let i = 0; i < 3000; i++) history.pushState({}, '', '/p' + i)</script>still here",
+        "<body><script>onbeforeunload = () => 'x'; for (let i = 0; i < 20; i++) alert(i)</script>still here",
+    ] {
+        let rendering = attack(&pool, body).unwrap_or_else(|error| panic!("{body}: {error}"));
+        assert!(rendering.html.contains("still here"), "{rendering:?}");
+        assert!(rendering.requested.len() <= 1000 && rendering.navigated.len() <= 1000);
+    }
+}
+
+/// Processes that descend from this one and whose command line names a browser.
+fn browsers_of(root: u32) -> BTreeSet<u32> {
+    let mut tree = BTreeSet::from([root]);
+    let mut all = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(process) = entry.file_name().to_string_lossy().parse::<u32>() else {
+            continue;
+        };
+        let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else {
+            continue;
+        };
+        let fields = stat.rsplit_once(')').unwrap().1;
+        let parent = fields
+            .split_whitespace()
+            .nth(1)
+            .unwrap()
+            .parse::<u32>()
+            .unwrap();
+        all.push((process, parent));
+    }
+    loop {
+        let more: Vec<u32> = all
+            .iter()
+            .filter(|(process, parent)| tree.contains(parent) && !tree.contains(process))
+            .map(|(process, _)| *process)
+            .collect();
+        if more.is_empty() {
+            break;
+        }
+        tree.extend(more);
+    }
+    let is_browser = |process: &u32| {
+        let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&words).contains("chrom")
+    };
+    tree.into_iter().filter(is_browser).collect()
+}
+
+/// Whether a process runs; one that nobody has buried yet does not.
+fn is_running(process: u32) -> bool {
+    fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|stat| {
+        let fields = stat.rsplit_once(')').unwrap().1;
+        !fields.trim_start().starts_with(['Z', 'X'])
+    })
+}
+
+fn kill(process: u32) {
+    let process = i32::try_from(process).unwrap();
+    let process = rustix::process::Pid::from_raw(process).unwrap();
+    // It may have ended by itself.
+    let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
+}
+
+#[test]
+fn browsers_killed_at_random_moments_cost_one_rendering_each() {
+    let Some(pool) = pool(BrowserOptions::default()) else {
+        return;
+    };
+    let pool = Arc::new(pool);
+    let body = "<body><script>let n = 0; setInterval(() => document.body.append(n++), 50);
+                for (let i = 0; i < 5e6; i++);</script>";
+    let mut lost = 0;
+    for round in 0..50_u64 {
+        run(async {
+            let web = Arc::new(Web::default());
+            let one = render(&pool, body, &web);
+            let killer = tokio::task::spawn_blocking(move || {
+                // From the first moment to beyond the usual end.
+                std::thread::sleep(Duration::from_millis(round * 7 % 350));
+                let browsers: Vec<u32> = browsers_of(std::process::id()).into_iter().collect();
+                if let Some(victim) = browsers.get(round as usize % browsers.len().max(1)) {
+                    kill(*victim);
+                }
+            });
+            let (rendering, _) = tokio::join!(one, killer);
+            lost += usize::from(rendering.is_err());
+            let next = render(&pool, "<body>fine", &web).await;
+            // The kill may have come after the end of the rendering, and met the next one.
+            let next = match next {
+                Err(_) => render(&pool, "<body>fine", &web).await,
+                fine => fine,
+            };
+            assert!(next.unwrap().html.contains("fine"), "round {round}");
+        });
+    }
+    eprintln!("{lost} of 50 renderings were lost");
+    assert!(lost > 0, "no kill met a rendering");
+}
+
+/// Not a test by itself: the process that the next test kills.
+#[test]
+#[ignore = "another test starts this one as a process of its own"]
+fn a_crawler_that_renders_for_ever() {
+    let pool = pool(BrowserOptions::default()).unwrap();
+    run(async {
+        let web = Arc::new(Web::default());
+        let body = "<body><script>for (;;);</script>";
+        eprintln!("rendering");
+        let _ = render(&pool, body, &web).await;
+    });
+}
+
+#[test]
+fn no_browser_outlives_a_killed_crawler() {
+    if pool(BrowserOptions::default()).is_none() {
+        return;
+    }
+    let mut crawler = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "faults::a_crawler_that_renders_for_ever"])
+        .args(["--ignored", "--nocapture"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let errors = BufReader::new(crawler.stderr.take().unwrap());
+    let has_begun = errors
+        .lines()
+        .map_while(Result::ok)
+        .any(|line| line.contains("rendering"));
+    assert!(has_begun);
+    // A page runs when the browser has processes for pages.
+    let browsers = loop {
+        let browsers = browsers_of(crawler.id());
+        if browsers.len() >= 3 {
+            break browsers;
+        }
+        std::thread::yield_now();
+    };
+    kill(crawler.id());
+    crawler.wait().unwrap();
+    let killed = Instant::now();
+    while browsers.iter().any(|process| is_running(*process)) {
+        let left: Vec<_> = browsers
+            .iter()
+            .filter(|process| is_running(**process))
+            .collect();
+        let patience = Duration::from_secs(60);
+        assert!(killed.elapsed() < patience, "{left:?} still run");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    eprintln!(
+        "all {} browser processes ended in {:?}",
+        browsers.len(),
+        killed.elapsed()
+    );
+}
