@@ -17,6 +17,7 @@ use crate::diff::{DIFF_HELP, DiffArguments};
 use crate::export::{EXPORT_HELP, ExportArguments};
 use crate::fleet::{FLEET_HELP, FleetArguments, FleetFlags};
 use crate::search::{INDEX_HELP, IndexArguments, SEARCH_HELP, SearchArguments};
+use crate::serve::dashboard::DashboardFlags;
 use crate::serve::{SERVE_HELP, ServeArguments};
 use crate::settings::arguments::SettingFlags;
 use crate::settings::{CRAWL, INSPECT, RESUME};
@@ -236,6 +237,11 @@ pub(crate) struct CrawlArguments {
     pub(crate) fleet: FleetFlags,
     #[command(flatten)]
     pub(crate) sources: SettingSources,
+    #[command(flatten)]
+    pub(crate) dashboard: DashboardFlags,
+    /// Others wrote the roots: nothing private is asked
+    #[arg(long, hide = true)]
+    pub(crate) foreign_roots: bool,
     /// Always on: here only so that wget's habit gets an answer
     #[arg(short, long, hide = true)]
     pub(crate) recursive: bool,
@@ -305,6 +311,8 @@ pub(crate) struct ResumeArguments {
     pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: SettingFlags<RESUME>,
+    #[command(flatten)]
+    pub(crate) dashboard: DashboardFlags,
 }
 
 /// A job to look at.

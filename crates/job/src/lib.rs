@@ -17,6 +17,7 @@ pub mod escape;
 #[doc(hidden)]
 pub mod failpoint;
 pub mod folder;
+pub mod hosts;
 pub mod inspection;
 mod job_file;
 pub mod log;

@@ -21,12 +21,14 @@ use std::time::Duration;
 
 use clewline_core::frontier::{HostSummary, JobId};
 use clewline_core::url::CrawlUrl;
+use clewline_job::hosts::{HostPage, HostQuestion};
 pub(crate) use clewline_job::why::RobotsSaying;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::config::{Config, ConfigProblem, Root};
 use crate::engine::{LinkWord, Message};
+use crate::report::Tally;
 use crate::status::Status;
 
 /// How long an answer may take; the engine may be in the middle of a commit.
@@ -141,6 +143,8 @@ impl fmt::Display for Change {
 pub(crate) enum Asked {
     Status(Sender<Status>),
     Look(Box<CrawlUrl>, Sender<Sight>),
+    Hosts(Box<HostQuestion>, Sender<HostPage>),
+    Tally(Sender<Tally>),
     Pause,
     GoOn,
     Change(Change, Sender<Result<(), ControlError>>),
@@ -209,6 +213,16 @@ impl Control {
     /// How the crawl stands. Waits for the engine's next turn: not for asynchronous code.
     pub fn status(&self) -> Result<Status, ControlError> {
         self.ask(Asked::Status)
+    }
+
+    /// Some of the hosts, in the order that is asked for.
+    pub fn hosts(&self, question: HostQuestion) -> Result<HostPage, ControlError> {
+        self.ask(|reply| Asked::Hosts(Box::new(question), reply))
+    }
+
+    /// What is counted of all URLs, without the numbers by host.
+    pub fn tally(&self) -> Result<Tally, ControlError> {
+        self.ask(Asked::Tally)
     }
 
     pub(crate) fn look(&self, url: CrawlUrl) -> Result<Sight, ControlError> {

@@ -137,6 +137,12 @@ fn answer(request: ControlRequest, control: &Control) -> ControlAnswer {
         ControlRequest::Look(url) => control
             .look(url)
             .map(|sight| ControlAnswer::Sight(Box::new(sight))),
+        ControlRequest::Hosts(question) => control
+            .hosts(*question)
+            .map(|page| ControlAnswer::Hosts(Box::new(page))),
+        ControlRequest::Tally => control
+            .tally()
+            .map(|tally| ControlAnswer::Tally(Box::new(tally))),
         ControlRequest::Change(change) => control.change(change).map(|()| ControlAnswer::Done),
         ControlRequest::Pause => {
             control.pause();

@@ -10,6 +10,7 @@ use std::time::Duration;
 use clewline_core::frontier::{Admission, FrontierSummary, Hold, Moment, Origin, Site, Store};
 use clewline_core::key::HostId;
 use clewline_core::url::CrawlUrl;
+use clewline_job::hosts::HostPage;
 
 use super::{Engine, EngineError, Event, Progress, Room, state};
 use crate::config::{ConfigProblem, Root};
@@ -75,6 +76,14 @@ impl<S: Store> Engine<S> {
             Asked::Look(url, reply) => {
                 let sight = self.look(&url)?;
                 reply.send(sight).ok();
+            }
+            Asked::Hosts(question, reply) => {
+                let active = self.frontier.active_hosts(self.clock.now());
+                let page = HostPage::from_parts(&question, active, &self.tally);
+                reply.send(page).ok();
+            }
+            Asked::Tally(reply) => {
+                reply.send(self.tally.without_hosts()).ok();
             }
             Asked::Pause => self.pause(true),
             Asked::GoOn => self.pause(false),

@@ -146,6 +146,21 @@ fn figure(word: &'static str, value: &str) -> Result<Change, Vec<Problem>> {
     change.ok_or_else(|| vec![Problem::new("ctl", format!("{word} needs a value"))])
 }
 
+/// Reads a figure by its name, for others than the command line.
+pub(crate) fn change(name: &str, value: &str) -> Result<Change, String> {
+    let known = FIGURES.into_iter().find(|known| *known == name);
+    let Some(known) = known else {
+        return Err(format!(
+            "`{name}` is none of the figures: {}",
+            FIGURES.join(", ")
+        ));
+    };
+    figure(known, value).map_err(|problems| {
+        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        lines.join("; ")
+    })
+}
+
 fn obeyed(order: &Order, job: &StoredJob) -> Result<String, Failure> {
     let done = match order {
         Order::Pause => job
