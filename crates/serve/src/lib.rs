@@ -30,6 +30,7 @@
 //! ```
 #![warn(missing_docs)]
 
+pub mod pages;
 mod search;
 mod server;
 
