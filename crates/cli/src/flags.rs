@@ -108,7 +108,7 @@ Orders:
   pause, continue, stop
   rate 5/s, delay 2s, concurrency 50, host-concurrency 4
   max-pages 1000, max-pages-per-host 100, max-bytes 1G, max-time 2h; or `unlimited`
-  add URL: one more root, for a fleet
+  add URL: one more root
 
 Orders take effect immediately. Figures are saved to job.toml for later runs; a pause
 ends with the run. rate and delay replace each other.

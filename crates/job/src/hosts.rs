@@ -5,7 +5,7 @@
 //! an answer holds at most [`MOST_ROWS`] rows however many hosts there are, and a cursor leads to the
 //! rows behind it even if hosts came or went.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use clewline_core::frontier::{Cause, HostSummary};
@@ -16,7 +16,7 @@ use crate::report::{HostTally, Tally};
 /// Rows of one answer.
 pub const MOST_ROWS: usize = 500;
 
-/// What hosts are ordered by; the largest first, names from a to z.
+/// What hosts are ordered by; the name decides between equals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostSort {
@@ -31,18 +31,27 @@ pub enum HostSort {
     Bytes,
     /// The time that the queue takes at the least.
     Left,
+    /// Requests in flight.
+    InFlight,
+    /// Pages fetched.
+    Pages,
+    /// The time between two requests.
+    Interval,
     /// The name.
     Host,
 }
 
 impl HostSort {
     /// All orders by the names that they are asked for with.
-    pub const NAMES: [(&'static str, Self); 6] = [
+    pub const NAMES: [(&'static str, Self); 9] = [
         ("queued", Self::Queued),
         ("done", Self::Done),
         ("errors", Self::Errors),
         ("bytes", Self::Bytes),
         ("left", Self::Left),
+        ("flight", Self::InFlight),
+        ("pages", Self::Pages),
+        ("interval", Self::Interval),
         ("host", Self::Host),
     ];
 }
@@ -62,6 +71,8 @@ pub struct HostCursor {
 pub struct HostQuestion {
     /// The order.
     pub sort: HostSort,
+    /// The least comes first.
+    pub ascending: bool,
     /// Only hosts that wait for this.
     pub cause: Option<Cause>,
     /// Only hosts whose names contain this.
@@ -74,7 +85,7 @@ pub struct HostQuestion {
 
 /// One host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct HostRow {
+pub struct CrawledHost {
     /// The host.
     pub host: String,
     /// How it stands, if it is among the active ones.
@@ -89,7 +100,7 @@ pub struct HostRow {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HostPage {
     /// The rows, in the order that was asked for.
-    pub rows: Vec<HostRow>,
+    pub rows: Vec<CrawledHost>,
     /// Hosts that the question fits, on all pages.
     pub matching: u64,
     /// Where the next page begins, if there is one.
@@ -113,7 +124,7 @@ impl HostPage {
                 named.insert(summary.host.clone());
             }
             let host = summary.host.to_string();
-            page.add(HostRow {
+            page.add(CrawledHost {
                 host,
                 active: Some(summary),
                 tally: counted.copied().unwrap_or_default(),
@@ -121,7 +132,7 @@ impl HostPage {
         }
         for (host, counted) in &tally.hosts {
             if !named.contains(host.as_str()) {
-                page.add(HostRow {
+                page.add(CrawledHost {
                     host: host.clone(),
                     active: None,
                     tally: *counted,
@@ -132,7 +143,7 @@ impl HostPage {
     }
 }
 
-impl HostRow {
+impl CrawledHost {
     /// What it is ordered by; more comes first.
     fn rank(&self, sort: HostSort) -> u64 {
         let active = self.active.as_ref();
@@ -142,6 +153,9 @@ impl HostRow {
             HostSort::Errors => self.tally.errors + self.tally.failures,
             HostSort::Bytes => self.tally.bytes,
             HostSort::Left => active.map_or(0, |active| active.left.as_millis() as u64),
+            HostSort::InFlight => active.map_or(0, |active| active.in_flight.into()),
+            HostSort::Pages => active.map_or(self.tally.done, |active| active.pages),
+            HostSort::Interval => active.map_or(0, |active| active.interval.as_micros() as u64),
             HostSort::Host => 0,
         }
     }
@@ -158,11 +172,19 @@ struct Gathering<'a> {
     question: &'a HostQuestion,
     most: usize,
     matching: u64,
-    rows: Vec<(u64, HostRow)>,
+    rows: Vec<(u64, CrawledHost)>,
 }
 
-fn order(a: (u64, &str), b: (u64, &str)) -> Ordering {
-    (Reverse(a.0), a.1).cmp(&(Reverse(b.0), b.1))
+impl HostQuestion {
+    fn order(&self, a: (u64, &str), b: (u64, &str)) -> Ordering {
+        let (ranks, names) = (a.0.cmp(&b.0), a.1.cmp(b.1));
+        match (self.sort, self.ascending) {
+            (HostSort::Host, true) => names,
+            (HostSort::Host, false) => names.reverse(),
+            (_, true) => ranks.then(names),
+            (_, false) => ranks.reverse().then(names),
+        }
+    }
 }
 
 impl<'a> Gathering<'a> {
@@ -175,14 +197,16 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    fn add(&mut self, row: HostRow) {
+    fn add(&mut self, row: CrawledHost) {
         if !row.fits(self.question) {
             return;
         }
         self.matching += 1;
         let rank = row.rank(self.question.sort);
         let is_behind = self.question.after.as_ref().is_none_or(|after| {
-            order((after.rank, &after.host), (rank, &row.host)) == Ordering::Less
+            self.question
+                .order((after.rank, &after.host), (rank, &row.host))
+                == Ordering::Less
         });
         if is_behind {
             self.rows.push((rank, row));
@@ -195,8 +219,9 @@ impl<'a> Gathering<'a> {
 
     /// Keeps one row more than is wanted: it tells whether there is a next page.
     fn cut(&mut self) {
+        let question = self.question;
         self.rows
-            .sort_unstable_by(|(a, x), (b, y)| order((*a, &x.host), (*b, &y.host)));
+            .sort_unstable_by(|(a, x), (b, y)| question.order((*a, &x.host), (*b, &y.host)));
         self.rows.truncate(self.most + 1);
     }
 
@@ -258,9 +283,13 @@ mod tests {
     #[test]
     fn pages_hold_every_host_once_in_order() {
         let tally = tally();
-        for (_, sort) in HostSort::NAMES {
+        let orders = HostSort::NAMES
+            .iter()
+            .flat_map(|(_, sort)| [(*sort, true), (*sort, false)]);
+        for (sort, ascending) in orders {
             let mut question = HostQuestion {
                 sort,
+                ascending,
                 most: 37,
                 ..HostQuestion::default()
             };
@@ -277,7 +306,7 @@ mod tests {
                 .iter()
                 .map(|row| (row.rank(sort), &*row.host))
                 .collect();
-            assert!(keys.is_sorted_by(|a, b| order(*a, *b) == Ordering::Less));
+            assert!(keys.is_sorted_by(|a, b| question.order(*a, *b) == Ordering::Less));
         }
     }
 

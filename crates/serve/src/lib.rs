@@ -31,6 +31,7 @@
 #![warn(missing_docs)]
 
 mod app;
+pub mod pages;
 mod search;
 mod server;
 

@@ -34,6 +34,7 @@ pub(crate) enum ControlRequest {
     Continue,
     Stop,
     Change(Change),
+    Add(String),
 }
 
 /// What is answered.

@@ -29,6 +29,11 @@ impl StoredJob {
         self.order(&ControlRequest::Change(change))
     }
 
+    /// The running crawl begins at one more URL, as people type it. One that it knows is no error.
+    pub fn add(&self, root: &str) -> Result<(), JobError> {
+        self.order(&ControlRequest::Add(root.to_owned()))
+    }
+
     fn order(&self, request: &ControlRequest) -> Result<(), JobError> {
         match ask(self, request)? {
             ControlAnswer::Done => Ok(()),

@@ -144,6 +144,7 @@ fn answer(request: ControlRequest, control: &Control) -> ControlAnswer {
             .tally()
             .map(|tally| ControlAnswer::Tally(Box::new(tally))),
         ControlRequest::Change(change) => control.change(change).map(|()| ControlAnswer::Done),
+        ControlRequest::Add(root) => control.add(&root).map(|_| ControlAnswer::Done),
         ControlRequest::Pause => {
             control.pause();
             Ok(ControlAnswer::Done)

@@ -173,13 +173,9 @@ fn obeyed(order: &Order, job: &StoredJob) -> Result<String, Failure> {
         Order::Change(change) => job
             .change(*change)
             .map(|()| format!("{change}, from now on and in later runs (job.toml)")),
-        Order::Add(_) => {
-            let message =
-                "add works for a fleet; a crawl of one machine takes its roots at the start";
-            let hint = "give the URL to `clewline crawl` with --rescope";
-            let problem = Problem::new("ctl", message).with_hint(hint);
-            return Err(Failure::Usage(vec![problem]));
-        }
+        Order::Add(url) => job
+            .add(url)
+            .map(|()| format!("{} is queued, for this run", crate::message::shown(url))),
     };
     done.map_err(Failure::Job)
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use clewline_warc::{Algorithm, Hasher};
 
-use super::reply::Problem;
+use super::reply::ApiProblem;
 use crate::server::{AnswerBody, ServerAnswer, ServerRequest};
 
 /// Wrong tokens in a minute after which none is looked at.
@@ -151,17 +151,17 @@ impl Access {
         if self.is_reading_open {
             return Ok(Right::Read);
         }
-        Err(Problem::new(401, "this server asks for its token").answer())
+        Err(ApiProblem::new(401, "this server asks for its token").answer())
     }
 
-    fn check(&self, given: &str) -> Result<(), Problem> {
+    fn check(&self, given: &str) -> Result<(), ApiProblem> {
         let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         if wrong.is_some_and(|(since, _)| since.elapsed() >= WINDOW) {
             *wrong = None;
         }
         let (since, count) = wrong.unwrap_or_else(|| (Instant::now(), 0));
         if count >= MOST_WRONG {
-            return Err(Problem::new(429, "too many wrong tokens; wait a minute"));
+            return Err(ApiProblem::new(429, "too many wrong tokens; wait a minute"));
         }
         let is_right = self
             .token
@@ -171,7 +171,7 @@ impl Access {
             return Ok(());
         }
         *wrong = Some((since, count + 1));
-        Err(Problem::new(401, "the token is wrong"))
+        Err(ApiProblem::new(401, "the token is wrong"))
     }
 
     fn has_cookie(&self, request: &ServerRequest) -> bool {
@@ -192,11 +192,11 @@ impl Access {
         let given = match request.method.as_str() {
             "GET" => request.query().as_bytes(),
             "POST" => &request.body[..],
-            _ => return Problem::method("GET, POST").answer(),
+            _ => return ApiProblem::method("GET, POST").answer(),
         };
         let given = url::form_urlencoded::parse(given).find(|(name, _)| name == "token");
         let Some((_, given)) = given else {
-            return Problem::new(401, "the token is missing").answer();
+            return ApiProblem::new(401, "the token is missing").answer();
         };
         if let Err(problem) = self.check(given.trim()) {
             return problem.answer();
@@ -234,12 +234,26 @@ fn is_equal(given: &str, known: &str) -> bool {
 
 /// Refuses a change that a page of another origin may have sent. Browsers tell where a request comes
 /// from (Fetch Metadata); programs tell nothing.
-pub(super) fn require_own_origin(request: &ServerRequest) -> Result<(), Problem> {
+pub(super) fn require_own_origin(request: &ServerRequest) -> Result<(), ApiProblem> {
     match request.field("sec-fetch-site") {
         None | Some("same-origin") => Ok(()),
         // Typed in, or from a bookmark: no page sent it, and no such request changes anything.
-        Some(_) => Err(Problem::new(403, "the request comes from another site")),
+        Some(_) => Err(ApiProblem::new(403, "the request comes from another site")),
     }
+}
+
+/// Refuses a form that no page of the app has sent: browsers say where a form comes from, and nobody
+/// else sends one.
+pub(super) fn require_own_page(request: &ServerRequest) -> Result<(), ApiProblem> {
+    require_own_origin(request)?;
+    // The server has compared the origin with its own name.
+    let is_told = ["sec-fetch-site", "origin"]
+        .iter()
+        .any(|name| request.field(name).is_some());
+    let why = "a form must come from a page of this server; programs use /api/v1";
+    is_told
+        .then_some(())
+        .ok_or_else(|| ApiProblem::new(403, why))
 }
 
 #[cfg(test)]

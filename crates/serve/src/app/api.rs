@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::access::{Right, require_own_origin};
 use super::jobs::is_running;
-use super::reply::{Problem, Reply, parameter, wanted};
+use super::reply::{ApiProblem, ApiReply, parameter, wanted};
 use super::{App, hosts, openapi, orders, urls};
 use crate::server::ServerRequest;
 
@@ -42,12 +42,12 @@ pub(super) fn answer(
     request: &ServerRequest,
     path: &str,
     right: Right,
-) -> Result<Reply, Problem> {
+) -> Result<ApiReply, ApiProblem> {
     if !request.is_reading() {
         if right < Right::Operate {
             let why = match app.commands {
-                Some(_) => Problem::new(401, "a change needs the token of this server"),
-                None => Problem::new(403, "this server only shows; start it with --control"),
+                Some(_) => ApiProblem::new(401, "a change needs the token of this server"),
+                None => ApiProblem::new(403, "this server only shows; start it with --control"),
             };
             return Err(why);
         }
@@ -57,32 +57,32 @@ pub(super) fn answer(
     match parts[..] {
         ["openapi.json"] => reading(request, || Ok(openapi::described())),
         ["version"] => reading(request, || {
-            Ok(Reply::json(
+            Ok(ApiReply::json(
                 &json!({ "version": env!("CARGO_PKG_VERSION") }),
             ))
         }),
         ["jobs"] => match request.method.as_str() {
             "GET" | "HEAD" => list(app, request),
             "POST" => orders::start(app, request),
-            _ => Err(Problem::method("GET, HEAD, POST")),
+            _ => Err(ApiProblem::method("GET, HEAD, POST")),
         },
         ["jobs", id, ref rest @ ..] => {
             let known = app.jobs.find(id);
-            let path = known.ok_or_else(|| Problem::new(404, "there is no such job"))?;
+            let path = known.ok_or_else(|| ApiProblem::new(404, "there is no such job"))?;
             of_job(app, request, (id, &path), rest)
         }
-        _ => Err(Problem::not_found()),
+        _ => Err(ApiProblem::not_found()),
     }
 }
 
 fn reading(
     request: &ServerRequest,
-    reply: impl FnOnce() -> Result<Reply, Problem>,
-) -> Result<Reply, Problem> {
+    reply: impl FnOnce() -> Result<ApiReply, ApiProblem>,
+) -> Result<ApiReply, ApiProblem> {
     if request.is_reading() {
         reply()
     } else {
-        Err(Problem::method("GET, HEAD"))
+        Err(ApiProblem::method("GET, HEAD"))
     }
 }
 
@@ -91,29 +91,29 @@ fn of_job(
     request: &ServerRequest,
     (id, path): (&str, &PathBuf),
     rest: &[&str],
-) -> Result<Reply, Problem> {
+) -> Result<ApiReply, ApiProblem> {
     match (rest, request.method.as_str()) {
         ([], "DELETE") => return orders::delete(app, request, (id, path)),
-        ([], "GET" | "HEAD") => return Ok(Reply::json(&entry(app, id, path))),
-        ([], _) => return Err(Problem::method("DELETE, GET, HEAD")),
+        ([], "GET" | "HEAD") => return Ok(ApiReply::json(&entry(app, id, path))),
+        ([], _) => return Err(ApiProblem::method("DELETE, GET, HEAD")),
         (["actions"], "POST") => return orders::act(app, request, (id, path)),
-        (["actions"], _) => return Err(Problem::method("POST")),
+        (["actions"], _) => return Err(ApiProblem::method("POST")),
         (["settings"], "PATCH") => return orders::change(app, request, (id, path)),
         (["settings"], "GET" | "HEAD") => {
-            return Ok(Reply::json(&app.jobs.status(path)?.figures));
+            return Ok(ApiReply::json(&app.jobs.status(path)?.figures));
         }
-        (["settings"], _) => return Err(Problem::method("GET, HEAD, PATCH")),
+        (["settings"], _) => return Err(ApiProblem::method("GET, HEAD, PATCH")),
         _ => {}
     }
     reading(request, || match rest {
-        ["status"] => Ok(Reply::json(&public(&*app.jobs.status(path)?))),
+        ["status"] => Ok(ApiReply::json(&public(&*app.jobs.status(path)?))),
         ["hosts"] => {
             let page = StoredJob::read(path)?.hosts(&hosts::question(request)?)?;
-            Ok(Reply::json(&hosts::HostList::new(page)))
+            Ok(ApiReply::json(&hosts::HostList::new(page)))
         }
         ["urls"] => {
             let question = urls::UrlQuestion::read(request)?;
-            Ok(Reply::json(&urls::listed(path, &question)?))
+            Ok(ApiReply::json(&urls::listed(path, &question)?))
         }
         ["log"] => {
             let newest = urls::UrlQuestion {
@@ -121,19 +121,19 @@ fn of_job(
                 most: wanted(request, 20, 100)?,
                 ..urls::UrlQuestion::default()
             };
-            Ok(Reply::json(&urls::listed(path, &newest)?))
+            Ok(ApiReply::json(&urls::listed(path, &newest)?))
         }
         ["why"] => why(request, path),
-        ["events"] => Ok(Reply::events(app.watches.join(path, request)?)),
-        _ => Err(Problem::not_found()),
+        ["events"] => Ok(ApiReply::events(app.watches.join(path, request)?)),
+        _ => Err(ApiProblem::not_found()),
     })
 }
 
-fn why(request: &ServerRequest, path: &Path) -> Result<Reply, Problem> {
+fn why(request: &ServerRequest, path: &Path) -> Result<ApiReply, ApiProblem> {
     let url = parameter(request, "url").filter(|url| url.len() <= LONGEST_URL);
-    let url = url.ok_or_else(|| Problem::new(400, "url is missing or too long"))?;
-    let root = Root::parse(&url).map_err(|error| Problem::new(400, format!("url {error}")))?;
-    Ok(Reply::json(&StoredJob::read(path)?.why(&root.url)?))
+    let url = url.ok_or_else(|| ApiProblem::new(400, "url is missing or too long"))?;
+    let root = Root::parse(&url).map_err(|error| ApiProblem::new(400, format!("url {error}")))?;
+    Ok(ApiReply::json(&StoredJob::read(path)?.why(&root.url)?))
 }
 
 /// A status without what only concerns the machine.
@@ -164,7 +164,7 @@ fn entry(app: &App, id: &str, path: &Path) -> JobEntry {
     }
 }
 
-fn list(app: &App, request: &ServerRequest) -> Result<Reply, Problem> {
+fn list(app: &App, request: &ServerRequest) -> Result<ApiReply, ApiProblem> {
     let most = wanted(request, USUAL_JOBS, MOST_JOBS)?;
     let after = parameter(request, "cursor").unwrap_or_default();
     let all = app.jobs.all();
@@ -175,7 +175,7 @@ fn list(app: &App, request: &ServerRequest) -> Result<Reply, Problem> {
         .next()
         .and_then(|_| page.last().map(|(id, _)| id.clone()));
     let jobs: Vec<JobEntry> = page.iter().map(|(id, path)| entry(app, id, path)).collect();
-    Ok(Reply::json(
+    Ok(ApiReply::json(
         &json!({ "jobs": jobs, "total": total, "cursor": cursor }),
     ))
 }

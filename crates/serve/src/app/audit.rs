@@ -13,7 +13,7 @@ use clewline_warc::Moment;
 use serde::Serialize;
 
 use super::jobs::JobPlaces;
-use super::reply::Problem;
+use super::reply::ApiProblem;
 
 /// The file's name.
 const FILE: &str = "audit.log";
@@ -58,7 +58,7 @@ impl AuditLog {
     }
 
     /// Writes a line, before the change happens.
-    pub(super) fn write(&self, job: &Path, line: &AuditLine<'_>) -> Result<(), Problem> {
+    pub(super) fn write(&self, job: &Path, line: &AuditLine<'_>) -> Result<(), ApiProblem> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let written = Written {
             at: Moment::since_1970(since.unwrap_or_default()).to_milliseconds(),
@@ -77,7 +77,7 @@ impl AuditLog {
                 "audit.log cannot be written ({}), so nothing was changed",
                 error.kind()
             );
-            Problem::new(500, why)
+            ApiProblem::new(500, why)
         })
     }
 }

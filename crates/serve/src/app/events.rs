@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::jobs::JobPlaces;
-use super::reply::Problem;
+use super::reply::ApiProblem;
 use crate::server::ServerRequest;
 
 /// How often a job is asked.
@@ -67,7 +67,7 @@ impl Watches {
         &self,
         path: &Path,
         request: &ServerRequest,
-    ) -> Result<mpsc::Receiver<io::Result<Bytes>>, Problem> {
+    ) -> Result<mpsc::Receiver<io::Result<Bytes>>, ApiProblem> {
         let (reader, events) = mpsc::channel(RING);
         let last = request.field("last-event-id").map(str::to_owned);
         let joining = Joining { reader, last };
@@ -88,7 +88,7 @@ impl Watches {
         let spawned = thread::Builder::new()
             .name("clewline-events".to_owned())
             .spawn(move || watch.run(&joined, &all));
-        spawned.map_err(|_| Problem::new(503, "the machine has no thread left"))?;
+        spawned.map_err(|_| ApiProblem::new(503, "the machine has no thread left"))?;
         watched.insert(path.to_owned(), sender);
         Ok(events)
     }

@@ -7,7 +7,7 @@ use clewline_core::frontier::Cause;
 use clewline_job::hosts::{HostCursor, HostPage, HostQuestion, HostSort, MOST_ROWS};
 use serde::Serialize;
 
-use super::reply::{Problem, parameter, wanted};
+use super::reply::{ApiProblem, parameter, wanted};
 use crate::server::ServerRequest;
 
 /// Rows of a page unless somebody wants more or less.
@@ -19,9 +19,9 @@ const LONGEST_PART: usize = 255;
 #[derive(Debug, Serialize)]
 pub(super) struct HostList {
     #[serde(flatten)]
-    page: HostPage,
+    pub(super) page: HostPage,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
+    pub(super) cursor: Option<String>,
 }
 
 impl HostList {
@@ -32,37 +32,49 @@ impl HostList {
 }
 
 /// Reads what is asked.
-pub(super) fn question(request: &ServerRequest) -> Result<HostQuestion, Problem> {
+pub(super) fn question(request: &ServerRequest) -> Result<HostQuestion, ApiProblem> {
     let sort = match parameter(request, "sort") {
         None => HostSort::default(),
+        Some(name) if name.is_empty() => HostSort::default(),
         Some(name) => {
             let mut known = HostSort::NAMES.into_iter();
             let found = known.find(|(known, _)| *known == name);
             let names = HostSort::NAMES.map(|(name, _)| name).join(", ");
             found
-                .ok_or_else(|| Problem::new(400, format!("sort is one of {names}")))?
+                .ok_or_else(|| ApiProblem::new(400, format!("sort is one of {names}")))?
                 .1
         }
     };
-    let cause: Option<Cause> = match parameter(request, "cause") {
+    let cause = parameter(request, "cause").or_else(|| parameter(request, "is"));
+    let cause: Option<Cause> = match cause {
         None => None,
+        Some(name) if name.is_empty() => None,
         Some(name) => {
             let read = serde_json::from_value(serde_json::Value::String(name));
-            Some(read.map_err(|_| Problem::new(400, "cause is none of those that status names"))?)
+            Some(
+                read.map_err(|_| ApiProblem::new(400, "cause is none of those that status names"))?,
+            )
         }
     };
     let contains = parameter(request, "q").unwrap_or_default();
     if contains.len() > LONGEST_PART {
-        return Err(Problem::new(400, "q has at most 255 bytes"));
+        return Err(ApiProblem::new(400, "q has at most 255 bytes"));
     }
-    let after = match parameter(request, "cursor") {
+    let after = match parameter(request, "cursor").or_else(|| parameter(request, "from")) {
         None => None,
         Some(text) => {
-            Some(read(&text).ok_or_else(|| Problem::new(400, "the cursor is none of ours"))?)
+            Some(read(&text).ok_or_else(|| ApiProblem::new(400, "the cursor is none of ours"))?)
         }
+    };
+    let ascending = match parameter(request, "order").as_deref() {
+        None | Some("") => sort == HostSort::Host,
+        Some("up") => true,
+        Some("down") => false,
+        Some(_) => return Err(ApiProblem::new(400, "order is up or down")),
     };
     Ok(HostQuestion {
         sort,
+        ascending,
         cause,
         contains,
         after,

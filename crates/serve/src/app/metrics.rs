@@ -12,7 +12,7 @@ use clewline_job::report::Tally;
 use clewline_job::status::{State, Status};
 
 use super::jobs::{JobPlaces, is_running};
-use super::reply::Reply;
+use super::reply::{ApiReply, word};
 
 /// Jobs that are told of; those that run come first.
 const MOST_JOBS: usize = 100;
@@ -28,7 +28,7 @@ struct Scraped {
 type Sample = (Vec<(&'static str, String)>, f64);
 
 /// The metrics of all jobs.
-pub(super) fn scraped(jobs: &JobPlaces) -> Result<Reply, JobError> {
+pub(super) fn scraped(jobs: &JobPlaces) -> Result<ApiReply, JobError> {
     let mut found = Vec::new();
     for (name, path) in jobs.all() {
         // A job that cannot be read now is one that is told of later.
@@ -46,7 +46,7 @@ pub(super) fn scraped(jobs: &JobPlaces) -> Result<Reply, JobError> {
     counted(&found, &mut text);
     standing(&found, &mut text);
     process(&mut text);
-    Ok(Reply::text(
+    Ok(ApiReply::text(
         "text/plain; version=0.0.4; charset=utf-8",
         text,
     ))
@@ -190,13 +190,6 @@ const STATES: [State; 6] = [
     State::Finished,
     State::Unreached,
 ];
-
-/// The word that JSON has for a value.
-fn word(value: &impl serde::Serialize) -> String {
-    let word = serde_json::to_value(value).ok();
-    word.and_then(|word| word.as_str().map(str::to_owned))
-        .unwrap_or_default()
-}
 
 fn one(value: f64) -> Vec<Sample> {
     vec![(Vec::new(), value)]

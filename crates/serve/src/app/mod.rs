@@ -16,10 +16,12 @@ mod metrics;
 mod openapi;
 mod orders;
 mod reply;
+mod show;
 mod urls;
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clewline::Change;
 
@@ -28,7 +30,9 @@ use self::audit::AuditLog;
 use self::events::Watches;
 pub(crate) use self::jobs::JobPlaces;
 use self::orders::SeenKeys;
-use self::reply::Problem;
+use self::reply::ApiProblem;
+pub(crate) use self::show::ArchiveNow;
+use crate::search::{self, Shelf};
 use crate::server::{ServerAnswer, ServerRequest};
 
 /// A crawl that somebody asks for.
@@ -63,6 +67,25 @@ pub const STARTABLE: [&str; 16] = [
     "speed",
 ];
 
+/// Indexes that are open at once.
+const MOST_SEARCHES: usize = 32;
+/// What paths for programs begin with.
+const PROGRAMS: [&str; 2] = ["/api", "/metrics"];
+/// What paths of pages begin with; `/jobs/NAME` stands before them where there are several jobs.
+const PAGES: [&str; 11] = [
+    "/actions",
+    "/captures",
+    "/delete",
+    "/hosts",
+    "/issues",
+    "/jobs",
+    "/pages",
+    "/search",
+    "/settings",
+    "/start",
+    "/why",
+];
+
 type Starting = dyn Fn(&NewJob) -> Result<(), String> + Send + Sync;
 type Resuming = dyn Fn(&std::path::Path) -> Result<(), String> + Send + Sync;
 type Figuring = dyn Fn(&str, &str) -> Result<Change, String> + Send + Sync;
@@ -92,6 +115,7 @@ pub(crate) struct App {
     audit: AuditLog,
     watches: Watches,
     keys: SeenKeys,
+    searches: Mutex<HashMap<PathBuf, Arc<Shelf>>>,
 }
 
 impl App {
@@ -104,6 +128,7 @@ impl App {
             access,
             commands,
             keys: SeenKeys::default(),
+            searches: Mutex::default(),
         }
     }
 
@@ -123,19 +148,57 @@ impl App {
 
     /// Whether a path is the app's, whatever is asked of it.
     pub(crate) fn owns(&self, path: &str) -> bool {
-        path == "/metrics" || path == "/api/v1" || path.starts_with("/api/v1/")
+        let is_first = |first: &&str| {
+            let rest = path.strip_prefix(first);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let is_page =
+            self.has_jobs() && (path == "/" || PAGES.iter().any(|first| is_first(&first)));
+        is_page || PROGRAMS.iter().any(|first| is_first(&first))
+    }
+
+    /// The only job, whose pages lie at the root.
+    fn only(&self) -> Option<(String, PathBuf)> {
+        let mut jobs = if self.jobs.is_folder() {
+            Vec::new()
+        } else {
+            self.jobs.all()
+        };
+        match jobs.len() {
+            1 => jobs.pop(),
+            _ => None,
+        }
+    }
+
+    /// Answers with the search in a job, whose index is made when somebody searches first.
+    fn searched(&self, job: &Path, base: &str, request: &ServerRequest) -> ServerAnswer {
+        let mut searches = self.searches.lock().unwrap_or_else(PoisonError::into_inner);
+        if searches.len() >= MOST_SEARCHES && !searches.contains_key(job) {
+            searches.clear();
+        }
+        let shelf = searches
+            .entry(job.to_owned())
+            .or_insert_with(|| Arc::new(Shelf::for_job(job)));
+        let shelf = Arc::clone(shelf);
+        drop(searches);
+        search::answer(request, &shelf, base)
     }
 
     /// Answers what is the app's to answer.
-    pub(crate) fn answer(&self, request: &ServerRequest, right: Right) -> Option<ServerAnswer> {
+    pub(crate) fn answer(
+        &self,
+        request: &ServerRequest,
+        right: Right,
+        archive: &ArchiveNow<'_>,
+    ) -> Option<ServerAnswer> {
         let path = request.path();
         let reply = match path {
-            "/metrics" => metrics::scraped(&self.jobs).map_err(Problem::from),
+            "/metrics" => metrics::scraped(&self.jobs).map_err(ApiProblem::from),
             _ => match path.strip_prefix("/api/v1") {
                 Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                     api::answer(self, request, rest, right)
                 }
-                _ => return None,
+                _ => return show::answer(self, request, right, archive),
             },
         };
         Some(reply.map_or_else(|problem| problem.answer(), |reply| reply.answer(request)))

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::audit::AuditLine;
 use super::jobs::{is_name, is_running};
-use super::reply::{Problem, Reply, parameter};
+use super::reply::{ApiProblem, ApiReply, parameter};
 use super::{App, JobCommands, NewJob, STARTABLE};
 use crate::server::ServerRequest;
 
@@ -46,11 +46,11 @@ pub(super) struct SeenKeys(Mutex<HashMap<String, (Vec<u8>, String)>>);
 
 impl SeenKeys {
     /// The job that this request started before.
-    fn find(&self, key: &str, body: &[u8]) -> Result<Option<String>, Problem> {
+    fn find(&self, key: &str, body: &[u8]) -> Result<Option<String>, ApiProblem> {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match seen.get(key) {
             Some((known, id)) if known == body => Ok(Some(id.clone())),
-            Some(_) => Err(Problem::new(
+            Some(_) => Err(ApiProblem::new(
                 422,
                 "this Idempotency-Key came with another body",
             )),
@@ -87,29 +87,31 @@ struct ActionOrder {
 }
 
 /// Reads a body of JSON. No form of a page can send one.
-fn body<T: DeserializeOwned>(request: &ServerRequest) -> Result<T, Problem> {
+fn body<T: DeserializeOwned>(request: &ServerRequest) -> Result<T, ApiProblem> {
     let kind = request.field("content-type").unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
-        return Err(Problem::new(415, "the body must be application/json"));
+        return Err(ApiProblem::new(415, "the body must be application/json"));
     }
     serde_json::from_slice(&request.body)
-        .map_err(|error| Problem::new(400, format!("the body is not understood: {error}")))
+        .map_err(|error| ApiProblem::new(400, format!("the body is not understood: {error}")))
 }
 
-fn commands(app: &App) -> Result<&JobCommands, Problem> {
+fn commands(app: &App) -> Result<&JobCommands, ApiProblem> {
     let why = "this server only shows; start it with --control";
-    app.commands.as_ref().ok_or_else(|| Problem::new(403, why))
+    app.commands
+        .as_ref()
+        .ok_or_else(|| ApiProblem::new(403, why))
 }
 
 /// Starts a crawl in a folder of its own.
-pub(super) fn start(app: &App, request: &ServerRequest) -> Result<Reply, Problem> {
+pub(super) fn start(app: &App, request: &ServerRequest) -> Result<ApiReply, ApiProblem> {
     let order: StartOrder = body(request)?;
     let key = request
         .field("idempotency-key")
         .filter(|key| !key.is_empty());
     if key.is_some_and(|key| key.len() > LONGEST_KEY) {
-        return Err(Problem::new(
+        return Err(ApiProblem::new(
             400,
             "Idempotency-Key has at most 255 characters",
         ));
@@ -129,8 +131,8 @@ pub(super) fn start(app: &App, request: &ServerRequest) -> Result<Reply, Problem
     Ok(started(&id))
 }
 
-fn started(id: &str) -> Reply {
-    Reply::json(&json!({ "id": id, "state": "running" }))
+fn started(id: &str) -> ApiReply {
+    ApiReply::json(&json!({ "id": id, "state": "running" }))
         .with_status(201)
         .at(format!("/api/v1/jobs/{id}"))
 }
@@ -141,10 +143,10 @@ pub(super) fn begin(
     urls: Vec<String>,
     name: Option<&str>,
     settings: Vec<(String, String)>,
-) -> Result<String, Problem> {
+) -> Result<String, ApiProblem> {
     let commands = commands(app)?;
     let place = app.jobs.folder().ok_or_else(|| {
-        Problem::new(
+        ApiProblem::new(
             409,
             "this server shows named jobs; serve a folder to start crawls in it",
         )
@@ -171,35 +173,38 @@ pub(super) fn begin(
         settings,
         folder,
     };
-    (commands.start)(&new).map_err(|why| Problem::new(422, why))?;
+    (commands.start)(&new).map_err(|why| ApiProblem::new(422, why))?;
     Ok(id)
 }
 
-fn roots(urls: &[String]) -> Result<Vec<Root>, Problem> {
+fn roots(urls: &[String]) -> Result<Vec<Root>, ApiProblem> {
     if urls.is_empty() || urls.len() > MOST_URLS {
         let why = format!("url or urls must name 1 to {MOST_URLS} URLs");
-        return Err(Problem::new(422, why));
+        return Err(ApiProblem::new(422, why));
     }
     let read = urls.iter().map(|url| {
         let root = Root::parse(url);
-        root.map_err(|error| Problem::new(422, format!("`{url}` {error}")))
+        root.map_err(|error| ApiProblem::new(422, format!("`{url}` {error}")))
     });
     read.collect()
 }
 
-fn chosen<'a>(place: &Path, name: &'a str) -> Result<&'a str, Problem> {
+fn chosen<'a>(place: &Path, name: &'a str) -> Result<&'a str, ApiProblem> {
     if !is_name(name) {
         let why = "name has 1 to 64 of a-z, 0-9, . and -, and does not begin with a dot";
-        return Err(Problem::new(422, why));
+        return Err(ApiProblem::new(422, why));
     }
     if place.join(name).symlink_metadata().is_ok() {
-        return Err(Problem::new(409, "there is something of that name already"));
+        return Err(ApiProblem::new(
+            409,
+            "there is something of that name already",
+        ));
     }
     Ok(name)
 }
 
 /// A folder that is named after a host and does not exist.
-fn free(place: &Path, host: &str) -> Result<PathBuf, Problem> {
+fn free(place: &Path, host: &str) -> Result<PathBuf, ApiProblem> {
     let lower = host.to_ascii_lowercase();
     let known = lower.chars().map(|c| match c {
         'a'..='z' | '0'..='9' | '.' => c,
@@ -215,22 +220,22 @@ fn free(place: &Path, host: &str) -> Result<PathBuf, Problem> {
     let why = "there are too many jobs of this host; give the new one a name";
     found
         .map(|name| place.join(name))
-        .ok_or_else(|| Problem::new(409, why))
+        .ok_or_else(|| ApiProblem::new(409, why))
 }
 
 /// The settings of a request as texts, a list as several of them.
-fn settings(given: &serde_json::Map<String, Value>) -> Result<Vec<(String, String)>, Problem> {
+fn settings(given: &serde_json::Map<String, Value>) -> Result<Vec<(String, String)>, ApiProblem> {
     let mut texts = Vec::new();
     for (name, value) in given {
         if !STARTABLE.contains(&name.as_str()) {
             let known = STARTABLE.join(", ");
             let why = format!("`{name}` is none of the settings that a request may name: {known}");
-            return Err(Problem::new(422, why));
+            return Err(ApiProblem::new(422, why));
         }
         let values = match value {
             Value::Array(values) if values.len() <= MOST_VALUES => values.as_slice(),
             Value::Array(_) => {
-                return Err(Problem::new(
+                return Err(ApiProblem::new(
                     422,
                     format!("{name} has more than {MOST_VALUES} values"),
                 ));
@@ -244,20 +249,20 @@ fn settings(given: &serde_json::Map<String, Value>) -> Result<Vec<(String, Strin
     Ok(texts)
 }
 
-fn text(name: &str, value: &Value) -> Result<String, Problem> {
+fn text(name: &str, value: &Value) -> Result<String, ApiProblem> {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
         Value::Bool(yes) => yes.to_string(),
         _ => {
-            return Err(Problem::new(
+            return Err(ApiProblem::new(
                 422,
                 format!("{name} must be a text, a number or a list"),
             ));
         }
     };
     if text.len() > LONGEST_VALUE || text.chars().any(char::is_control) {
-        return Err(Problem::new(
+        return Err(ApiProblem::new(
             422,
             format!("{name} is too long or holds control characters"),
         ));
@@ -270,10 +275,10 @@ pub(super) fn act(
     app: &App,
     request: &ServerRequest,
     job: (&str, &PathBuf),
-) -> Result<Reply, Problem> {
+) -> Result<ApiReply, ApiProblem> {
     let order: ActionOrder = body(request)?;
     let state = tell(app, job, &order.action)?;
-    Ok(Reply::json(&json!({ "id": job.0, "state": state })).with_status(202))
+    Ok(ApiReply::json(&json!({ "id": job.0, "state": state })).with_status(202))
 }
 
 /// Tells a job a plain word; how it stands then.
@@ -281,11 +286,11 @@ pub(super) fn tell(
     app: &App,
     (id, path): (&str, &PathBuf),
     action: &str,
-) -> Result<State, Problem> {
+) -> Result<State, ApiProblem> {
     let commands = commands(app)?;
     if !ACTIONS.contains(&action) {
         let known = ACTIONS.join(", ");
-        return Err(Problem::new(422, format!("action is one of {known}")));
+        return Err(ApiProblem::new(422, format!("action is one of {known}")));
     }
     let before = app.jobs.status(path)?.state;
     let line = AuditLine {
@@ -299,7 +304,7 @@ pub(super) fn tell(
     let state = match (action, is_running(before)) {
         ("start", true) => before,
         ("start", false) => {
-            (commands.resume)(path).map_err(|why| Problem::new(409, why))?;
+            (commands.resume)(path).map_err(|why| ApiProblem::new(409, why))?;
             State::Running
         }
         ("stop", false) => before,
@@ -325,10 +330,10 @@ pub(super) fn change(
     app: &App,
     request: &ServerRequest,
     job: (&str, &PathBuf),
-) -> Result<Reply, Problem> {
+) -> Result<ApiReply, ApiProblem> {
     let given: serde_json::Map<String, Value> = body(request)?;
     if given.is_empty() {
-        return Err(Problem::new(422, "the body names no setting"));
+        return Err(ApiProblem::new(422, "the body names no setting"));
     }
     // Everything is read before anything is changed.
     let mut changes = Vec::new();
@@ -341,15 +346,15 @@ pub(super) fn change(
     }
     let words: Vec<String> = changes.iter().map(Change::to_string).collect();
     let figures = app.jobs.status(job.1)?.figures.clone();
-    Ok(Reply::json(
+    Ok(ApiReply::json(
         &json!({ "changed": words, "settings": figures }),
     ))
 }
 
 /// Reads one figure.
-pub(super) fn figure(app: &App, name: &str, value: &str) -> Result<Change, Problem> {
+pub(super) fn figure(app: &App, name: &str, value: &str) -> Result<Change, ApiProblem> {
     let figure = &commands(app)?.figure;
-    figure(name, value).map_err(|why| Problem::new(422, why))
+    figure(name, value).map_err(|why| ApiProblem::new(422, why))
 }
 
 /// Changes one figure of a running crawl.
@@ -357,7 +362,7 @@ pub(super) fn apply(
     app: &App,
     (id, path): (&str, &PathBuf),
     change: Change,
-) -> Result<(), Problem> {
+) -> Result<(), ApiProblem> {
     let line = AuditLine {
         action: "settings",
         job: id,
@@ -375,29 +380,33 @@ pub(super) fn delete(
     app: &App,
     request: &ServerRequest,
     job: (&str, &PathBuf),
-) -> Result<Reply, Problem> {
+) -> Result<ApiReply, ApiProblem> {
     let typed = parameter(request, "confirm").unwrap_or_default();
     remove(app, job, &typed)?;
-    Ok(Reply::json(&json!({ "deleted": job.0 })))
+    Ok(ApiReply::json(&json!({ "deleted": job.0 })))
 }
 
 /// Deletes a job folder of the place in which no crawl runs.
-pub(super) fn remove(app: &App, (id, path): (&str, &PathBuf), typed: &str) -> Result<(), Problem> {
+pub(super) fn remove(
+    app: &App,
+    (id, path): (&str, &PathBuf),
+    typed: &str,
+) -> Result<(), ApiProblem> {
     commands(app)?;
     let place = app.jobs.folder().ok_or_else(|| {
-        Problem::new(
+        ApiProblem::new(
             409,
             "this server shows named jobs, which it does not delete",
         )
     })?;
     if typed != id {
-        return Err(Problem::new(
+        return Err(ApiProblem::new(
             422,
             "type the name of the job (?confirm=NAME) to delete it",
         ));
     }
     if StoredJob::read(path)?.owner()?.is_some() {
-        return Err(Problem::new(
+        return Err(ApiProblem::new(
             409,
             "somebody works in this job; stop it first",
         ));

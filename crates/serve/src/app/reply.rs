@@ -18,7 +18,7 @@ const SEALED: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 /// What a program is answered.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct ApiReply {
     status: u16,
     content_type: &'static str,
     body: ReplyContent,
@@ -31,7 +31,7 @@ enum ReplyContent {
     Events(mpsc::Receiver<io::Result<bytes::Bytes>>),
 }
 
-impl Reply {
+impl ApiReply {
     /// A value as JSON.
     pub(super) fn json(value: &impl Serialize) -> Self {
         let mut body = serde_json::to_vec(value).expect("keys are strings, numbers are finite");
@@ -115,13 +115,13 @@ fn entity_tag(bytes: &[u8]) -> String {
 
 /// Why a request is not answered as it wishes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(super) struct ApiProblem {
     status: u16,
     detail: String,
     allow: Option<&'static str>,
 }
 
-impl Problem {
+impl ApiProblem {
     pub(super) fn new(status: u16, detail: impl Into<String>) -> Self {
         Self {
             status,
@@ -135,6 +135,15 @@ impl Problem {
             404,
             "there is nothing at this path; /api/v1/openapi.json lists all",
         )
+    }
+
+    pub(super) const fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// What is wrong, in words.
+    pub(super) fn detail(&self) -> &str {
+        &self.detail
     }
 
     /// The path knows other methods.
@@ -169,7 +178,7 @@ impl Problem {
     }
 }
 
-impl From<JobError> for Problem {
+impl From<JobError> for ApiProblem {
     fn from(error: JobError) -> Self {
         let status = match &error {
             JobError::NoJob(_) => 404,
@@ -191,13 +200,20 @@ impl From<JobError> for Problem {
     }
 }
 
-impl From<io::Error> for Problem {
+impl From<io::Error> for ApiProblem {
     fn from(error: io::Error) -> Self {
         Self::new(
             500,
             format!("a file of the job cannot be read: {}", error.kind()),
         )
     }
+}
+
+/// The word that JSON has for a value.
+pub(super) fn word(value: &impl Serialize) -> String {
+    let word = serde_json::to_value(value).ok();
+    let word = word.as_ref().and_then(serde_json::Value::as_str);
+    word.unwrap_or_default().to_owned()
 }
 
 /// The parameters of a query, the last of each name.
@@ -208,7 +224,11 @@ pub(super) fn parameter(request: &ServerRequest, name: &str) -> Option<String> {
 }
 
 /// How many rows are wanted.
-pub(super) fn wanted(request: &ServerRequest, usual: usize, most: usize) -> Result<usize, Problem> {
+pub(super) fn wanted(
+    request: &ServerRequest,
+    usual: usize,
+    most: usize,
+) -> Result<usize, ApiProblem> {
     match parameter(request, "limit") {
         None => Ok(usual),
         Some(text) => {
@@ -216,7 +236,8 @@ pub(super) fn wanted(request: &ServerRequest, usual: usize, most: usize) -> Resu
                 .parse()
                 .ok()
                 .filter(|number| (1..=most).contains(number));
-            number.ok_or_else(|| Problem::new(400, format!("limit is a number from 1 to {most}")))
+            number
+                .ok_or_else(|| ApiProblem::new(400, format!("limit is a number from 1 to {most}")))
         }
     }
 }

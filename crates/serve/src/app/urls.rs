@@ -16,7 +16,7 @@ use clewline_job::log::urls::LONGEST_LINE;
 use clewline_job::record::{OutcomeKind, Record};
 use serde::{Deserialize, Serialize};
 
-use super::reply::{Problem, parameter, wanted};
+use super::reply::{ApiProblem, parameter, wanted};
 use crate::server::ServerRequest;
 
 /// Rows of one page at most.
@@ -73,8 +73,8 @@ struct UrlGlance<'a> {
 
 impl UrlQuestion {
     /// Reads what is asked.
-    pub(super) fn read(request: &ServerRequest) -> Result<Self, Problem> {
-        let wrong = |what: &str| Problem::new(400, what);
+    pub(super) fn read(request: &ServerRequest) -> Result<Self, ApiProblem> {
+        let wrong = |what: &str| ApiProblem::new(400, what);
         let statuses = match parameter(request, "status").as_deref() {
             None | Some("") => None,
             Some(text) => {
@@ -91,12 +91,14 @@ impl UrlQuestion {
                 Some(read.map_err(|_| wrong(what))?)
             }
         };
-        let is_newest_first = match parameter(request, "sort").as_deref() {
-            None | Some("" | "newest") => true,
-            Some("oldest") => false,
-            Some(_) => return Err(wrong("sort is newest or oldest")),
+        let order = parameter(request, "order");
+        let is_newest_first = match (parameter(request, "sort").as_deref(), order.as_deref()) {
+            (None | Some("" | "newest" | "time"), None | Some("" | "down")) => true,
+            (Some("oldest"), None) | (Some("" | "time") | None, Some("up")) => false,
+            _ => return Err(wrong("sort is newest or oldest")),
         };
-        let cursor = match parameter(request, "cursor") {
+        let cursor = parameter(request, "cursor").or_else(|| parameter(request, "from"));
+        let cursor = match cursor {
             None => None,
             Some(text) => {
                 let read = text
@@ -149,13 +151,13 @@ fn statuses(text: &str) -> Option<(u16, u16)> {
 }
 
 /// The rows that a question fits.
-pub(super) fn listed(job: &Path, question: &UrlQuestion) -> Result<UrlList, Problem> {
-    let opened = Job::open(job).map_err(|_| Problem::new(404, "the job has no records yet"))?;
+pub(super) fn listed(job: &Path, question: &UrlQuestion) -> Result<UrlList, ApiProblem> {
+    let opened = Job::open(job).map_err(|_| ApiProblem::new(404, "the job has no records yet"))?;
     let (path, end) = (opened.urls_path(), opened.urls_end().0);
     let cursor = match question.cursor {
         None => None,
         Some(at) if is_boundary(&path, at, end)? => Some(at),
-        Some(_) => return Err(Problem::new(400, "the cursor is none of ours")),
+        Some(_) => return Err(ApiProblem::new(400, "the cursor is none of ours")),
     };
     let walked = if question.is_newest_first {
         backwards(&path, cursor.unwrap_or(end), question)

@@ -47,6 +47,7 @@ pub(crate) fn shown(reply: &Reply) -> GuestResponse {
 
 fn framed(question: &Question, head: &str, content: &str) -> String {
     let text = html(&question.text);
+    let base = html(&question.base);
     let title = if question.is_blank() {
         "Search".into()
     } else {
@@ -67,7 +68,7 @@ fn framed(question: &Question, head: &str, content: &str) -> String {
         "<!doctype html>\n<html lang=en><meta charset=utf-8>\
         <meta name=viewport content=\"width=device-width\">{head}\
         <title>{title}</title><style>{STYLE}</style>\n\
-        <body><header><form action={PATH} role=search>\
+        <body><header><form action=\"{base}{PATH}\" role=search>\
         <input id=q name=q type=search value=\"{text}\" maxlength={LONGEST} \
         aria-label=\"Words to look for\" placeholder=\"Search these pages\" \
         autocomplete=off autocapitalize=off spellcheck=false{focus}>{kept}\

@@ -270,10 +270,10 @@ impl Shared {
 
     /// What is not archived: the app and the guest.
     fn own(&self, request: &ServerRequest, right: Right) -> Option<ServerAnswer> {
-        self.app.answer(request, right).or_else(|| {
-            let guest = self.guest.as_ref().filter(|_| request.is_reading())?;
-            guest.answer(&request.target)
-        })
+        let guest = self.guest.as_ref().filter(|_| request.is_reading());
+        let answer = guest.and_then(|guest| guest.answer(&request.target));
+        let archive = || self.archive.archive().map_err(|error| error.to_string());
+        answer.or_else(|| self.app.answer(request, right, &archive))
     }
 
     /// Where scripts run, the guest is asked by name and pages by address, and whoever takes the

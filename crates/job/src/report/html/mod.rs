@@ -5,7 +5,7 @@
 //! not even a mistake in escaping could run what a crawled page wrote. Without the script the
 //! tables are plain. Invariant: every foreign text passes `escape::html`.
 
-mod chart;
+mod course;
 mod tables;
 
 use std::fmt::{self, Write as _};
@@ -33,7 +33,7 @@ fn page(report: &Report, out: &mut String) -> fmt::Result {
     out.push_str("<main>");
     cards(report, out)?;
     notes(report, out)?;
-    chart::charts(&report.tally.series, report.facts.seconds, out)?;
+    course::charts(&report.tally.series, report.facts.seconds, out);
     tables::shares(report, out)?;
     tables::update(report, out)?;
     tables::broken(report, out)?;
