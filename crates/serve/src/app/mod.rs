@@ -72,8 +72,10 @@ const MOST_SEARCHES: usize = 32;
 /// What paths for programs begin with.
 const PROGRAMS: [&str; 2] = ["/api", "/metrics"];
 /// What paths of pages begin with; `/jobs/NAME` stands before them where there are several jobs.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 13] = [
     "/actions",
+    "/exclude",
+    "/roots",
     "/captures",
     "/delete",
     "/hosts",
