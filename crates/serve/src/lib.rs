@@ -105,7 +105,7 @@ pub struct AppConfig {
     /// What gives the right to read and, with commands, to operate.
     pub token: Option<AccessToken>,
     /// Whether reading needs the token, too. It always does where others can reach the server.
-    pub reading: Reading,
+    pub reading: ReadAccess,
     /// What may be done with jobs; without it they can only be looked at.
     pub commands: Option<JobCommands>,
     /// The origin under which a reverse proxy shows the server: `https://crawl.example.com`.
@@ -114,7 +114,7 @@ pub struct AppConfig {
 
 /// Who may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Reading {
+pub enum ReadAccess {
     /// Whoever reaches the server.
     #[default]
     Open,
@@ -128,7 +128,7 @@ impl AppConfig {
         if is_reachable && self.token.is_none() {
             return Err(ServeError::OpenToAll(address));
         }
-        let is_open = !is_reachable && self.reading == Reading::Open && self.origin.is_none();
+        let is_open = !is_reachable && self.reading == ReadAccess::Open && self.origin.is_none();
         let is_open = is_open || self.token.is_none();
         Ok(Access::new(
             self.token.clone(),

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use clewline::{Change, Crawl, Running, StoredJob};
 use clewline_serve::{
-    AccessToken, AppConfig, Dashboard, JobCommands, Mode, NewJob, Reading, Scripts, ServeConfig,
+    AccessToken, AppConfig, Dashboard, JobCommands, Mode, NewJob, ReadAccess, Scripts, ServeConfig,
     ServeError, ServeNotice, serve,
 };
 use fieldwork::{HOST, config, crawl};
@@ -395,7 +395,7 @@ fn addresses_that_others_reach_need_a_token() {
     assert!(matches!(refused, Err(ServeError::OpenToAll(_))));
     let app = AppConfig {
         token: Some(AccessToken::new(TOKEN).unwrap()),
-        reading: Reading::ByToken,
+        reading: ReadAccess::ByToken,
         ..AppConfig::default()
     };
     let served = served(&[place.path().to_owned()], app).unwrap();
@@ -532,7 +532,7 @@ fn event(lines: &mut impl Iterator<Item = String>, kind: &str) -> (String, Value
     }
 }
 
-fn events(served: &Served, job: &str, fields: &str) -> impl Iterator<Item = String> {
+fn events(served: &Served, job: &str, fields: &str) -> impl Iterator<Item = String> + use<> {
     let stream = served.connect(&format!("GET /api/v1/jobs/{job}/events"), fields, "");
     BufReader::new(stream).lines().map_while(Result::ok)
 }

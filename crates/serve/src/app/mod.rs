@@ -29,7 +29,7 @@ use self::access::{Access, Right};
 use self::audit::AuditLog;
 use self::events::Watches;
 pub(crate) use self::jobs::JobPlaces;
-use self::orders::SeenKeys;
+use self::orders::RequestKeys;
 use self::reply::ApiProblem;
 pub(crate) use self::show::ArchiveNow;
 use crate::search::{self, Shelf};
@@ -116,7 +116,7 @@ pub(crate) struct App {
     commands: Option<JobCommands>,
     audit: AuditLog,
     watches: Watches,
-    keys: SeenKeys,
+    keys: RequestKeys,
     searches: Mutex<HashMap<PathBuf, Arc<Shelf>>>,
 }
 
@@ -129,7 +129,7 @@ impl App {
             jobs,
             access,
             commands,
-            keys: SeenKeys::default(),
+            keys: RequestKeys::default(),
             searches: Mutex::default(),
         }
     }

@@ -44,9 +44,9 @@ const ACTIONS: [&str; 4] = ["start", "pause", "continue", "stop"];
 
 /// Requests that started something, by their `Idempotency-Key`.
 #[derive(Debug, Default)]
-pub(super) struct SeenKeys(Mutex<HashMap<String, (Vec<u8>, String)>>);
+pub(super) struct RequestKeys(Mutex<HashMap<String, (Vec<u8>, String)>>);
 
-impl SeenKeys {
+impl RequestKeys {
     /// The job that this request started before.
     fn find(&self, key: &str, body: &[u8]) -> Result<Option<String>, ApiProblem> {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -519,7 +519,7 @@ mod tests {
 
     #[test]
     fn a_key_stands_for_one_request() {
-        let keys = SeenKeys::default();
+        let keys = RequestKeys::default();
         assert_eq!(keys.find("k", b"a"), Ok(None));
         keys.keep("k", b"a", "job");
         assert_eq!(keys.find("k", b"a"), Ok(Some("job".to_owned())));
