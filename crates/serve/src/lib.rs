@@ -158,14 +158,21 @@ pub fn serve(
     tell: &mut dyn FnMut(ServeNotice<'_>) -> io::Result<()>,
 ) -> Result<Infallible, ServeError> {
     let jobs = Arc::new(JobPlaces::from_paths(paths));
+    let has_jobs = !jobs.all().is_empty();
     let archive = if jobs.is_folder() {
         ArchiveShelf::live(Arc::clone(&jobs))
     } else {
-        let archive = Archive::open(paths)?;
-        for complaint in archive.complaints() {
-            tell(ServeNotice::Damaged(complaint)).map_err(ServeError::Notice)?;
+        match Archive::open(paths) {
+            // A crawl that has just begun has nothing archived yet.
+            Err(OpenError::Empty { .. }) if has_jobs => ArchiveShelf::live(Arc::clone(&jobs)),
+            opened => {
+                let archive = opened?;
+                for complaint in archive.complaints() {
+                    tell(ServeNotice::Damaged(complaint)).map_err(ServeError::Notice)?;
+                }
+                ArchiveShelf::fixed(archive)
+            }
         }
-        ArchiveShelf::fixed(archive)
     };
     let access = match config.mode {
         Mode::Pages => app.access(config.address)?,

@@ -177,6 +177,9 @@ const JOB: &str = "/api/v1/jobs/a.test.crawl";
 fn programs_read_jobs() {
     let web = web();
     let (_place, folder) = place(&web);
+    let stored = StoredJob::read(&folder.join("a.test.crawl")).unwrap();
+    let pages = stored.status().unwrap().pages;
+    assert!(pages > 30);
     let served = served(&[folder], AppConfig::default()).unwrap();
     let jobs = served.ask("/api/v1/jobs").json();
     assert_eq!(
@@ -187,7 +190,7 @@ fn programs_read_jobs() {
     let status = served.ask(&format!("{JOB}/status")).json();
     assert_eq!(
         (&status["state"], &status["pages"]),
-        (&json!("finished"), &json!(32))
+        (&json!("finished"), &json!(pages))
     );
     assert!(status.get("folder").is_none(), "{status}");
     let hosts = served.ask(&format!("{JOB}/hosts?sort=done")).json();
@@ -463,8 +466,10 @@ fn a_crawl_is_started_steered_and_deleted() {
     assert_eq!(changed.json()["settings"]["max_pages"], 25);
     let wrong = served.order(&format!("PATCH {job}/settings"), &json!({"proxy": "x"}));
     assert_eq!(wrong.status, 422);
-    let preview = served.ask(&format!("{job}/exclude?pattern=/page1")).json();
-    assert!(preview["takes"].as_u64().unwrap() >= 5, "{preview}");
+    // What the first page brought is looked at when it is durable.
+    let preview = || served.ask(&format!("{job}/exclude?pattern=/page1")).json();
+    until(|| preview()["takes"].as_u64() >= Some(5));
+    let preview = preview();
     assert!(
         preview["samples"][0].as_str().unwrap().contains("/page1"),
         "{preview}"
@@ -615,11 +620,16 @@ fn the_description_names_every_path() {
     let described = served.ask("/api/v1/openapi.json").json();
     for (path, item) in described["paths"].as_object().unwrap() {
         let url = web.url(HOST, "/");
-        let target = format!("/api/v1{path}?url={url}").replace("{id}", "a.test.crawl");
+        let target = format!("/api/v1{path}?url={url}&pattern=x").replace("{id}", "a.test.crawl");
         if path.ends_with("/events") {
             continue;
         }
-        let expected = if item.get("get").is_some() { 200 } else { 405 };
+        let expected = match item.get("get") {
+            // Only a crawl that runs has a queue to look through.
+            Some(_) if path.ends_with("/exclude") => 409,
+            Some(_) => 200,
+            None => 405,
+        };
         assert_eq!(served.ask(&target).status, expected, "{target}");
     }
     for path in [
