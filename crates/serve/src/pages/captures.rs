@@ -244,7 +244,7 @@ impl MonthPage {
     fn heading(&self, out: &mut String) {
         let (year, month) = self.month;
         let name = MONTHS[(month.clamp(1, 12) - 1) as usize];
-        let arrow = |to: &Option<String>, icon: Icon, word: &str| match to {
+        let arrow = |to: Option<&String>, icon: Icon, word: &str| match to {
             Some(to) => {
                 let path = format!("{}/captures/of", self.frame.base);
                 let target = format!("{}&month={to}", link(&path, "url", &self.url));
@@ -260,8 +260,8 @@ impl MonthPage {
             out,
             format_args!(
                 "<div class=month>{}<h2>{name} {year}</h2>{}</div>",
-                arrow(&self.previous, Icon::Previous, "Previous"),
-                arrow(&self.next, Icon::Next, "Next"),
+                arrow(self.previous.as_ref(), Icon::Previous, "Previous"),
+                arrow(self.next.as_ref(), Icon::Next, "Next"),
             ),
         );
     }

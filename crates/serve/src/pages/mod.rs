@@ -183,6 +183,31 @@ impl JobFrame {
     }
 }
 
+/// The frame of the search page, which knows no more of its job than where its links begin.
+pub(crate) fn search_frame(base: &str) -> String {
+    let links = JobPlace::ALL.map(|(_, _, path)| format!("{base}{path}"));
+    let places = JobPlace::ALL.iter().zip(&links);
+    let places: Vec<FramePlace<'_>> = places
+        .map(|((place, name, _), link)| FramePlace {
+            name,
+            link,
+            number: String::new(),
+            is_current: *place == JobPlace::Search,
+        })
+        .collect();
+    let frame = PageFrame {
+        name: base
+            .rsplit('/')
+            .next()
+            .filter(|name| !name.is_empty())
+            .unwrap_or("Archive"),
+        state: None,
+        home: Some("/"),
+        places: &places,
+    };
+    frame.html()
+}
+
 /// A page that belongs to no job.
 fn outside(title: &str, main: &str) -> String {
     let frame = PageFrame {
