@@ -7,7 +7,7 @@ use clewline_job::look::Icon;
 use clewline_job::report::figures;
 
 use super::element::{empty, link, opening, push, url};
-use super::{JobFrame, JobPlace};
+use super::{JobFrame, JobSection};
 
 /// A URL with captures.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ impl CapturesPage {
         }
         main.push_str("</section>");
         self.frame
-            .document(Some(JobPlace::Captures), "Captures", &main)
+            .document(Some(JobSection::Captures), "Captures", &main)
     }
 
     fn pictures(&self, out: &mut String) {
@@ -160,7 +160,7 @@ pub struct DayCapture {
 
 /// A day with captures.
 #[derive(Debug, Clone)]
-pub struct CalendarDay {
+pub struct CaptureDay {
     /// The day of the month, from 1 on.
     pub day: u32,
     /// Its captures, in order of time.
@@ -179,7 +179,7 @@ pub struct MonthPage {
     /// The year and the month, from 1 on.
     pub month: (u32, u32),
     /// The days with captures, in order.
-    pub days: Vec<CalendarDay>,
+    pub days: Vec<CaptureDay>,
     /// The nearest month before with captures: `2026-09`.
     pub previous: Option<String>,
     /// The nearest month after with captures.
@@ -238,13 +238,13 @@ impl MonthPage {
         self.weeks(&mut main);
         main.push_str("</table></section>");
         self.frame
-            .document(Some(JobPlace::Captures), "Captures", &main)
+            .document(Some(JobSection::Captures), "Captures", &main)
     }
 
     fn heading(&self, out: &mut String) {
         let (year, month) = self.month;
         let name = MONTHS[(month.clamp(1, 12) - 1) as usize];
-        let arrow = |to: &Option<String>, icon: Icon, word: &str| match to {
+        let arrow = |to: Option<&String>, icon: Icon, word: &str| match to {
             Some(to) => {
                 let path = format!("{}/captures/of", self.frame.base);
                 let target = format!("{}&month={to}", link(&path, "url", &self.url));
@@ -260,8 +260,8 @@ impl MonthPage {
             out,
             format_args!(
                 "<div class=month>{}<h2>{name} {year}</h2>{}</div>",
-                arrow(&self.previous, Icon::Previous, "Previous"),
-                arrow(&self.next, Icon::Next, "Next"),
+                arrow(self.previous.as_ref(), Icon::Previous, "Previous"),
+                arrow(self.next.as_ref(), Icon::Next, "Next"),
             ),
         );
     }
@@ -292,7 +292,7 @@ impl MonthPage {
     }
 }
 
-impl CalendarDay {
+impl CaptureDay {
     fn cell(&self, out: &mut String) {
         push(out, format_args!("<td class=has><b>{}</b>", self.day));
         for capture in &self.captures {

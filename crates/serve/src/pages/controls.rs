@@ -22,6 +22,10 @@ pub struct SettingControl {
 
 /// What can be done with a crawl as it stands.
 #[derive(Debug, Clone, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each stands for a button of its own"
+)]
 pub struct JobControls {
     /// It can be started again.
     pub can_start: bool,

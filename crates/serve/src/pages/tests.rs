@@ -190,14 +190,36 @@ fn charts(condition: Condition) -> Vec<TimeChart<'static>> {
     ]
 }
 
-fn overview(condition: Condition) -> String {
+fn site_figures(condition: Condition) -> Vec<Figure> {
     let rows = condition.rows();
+    let pages = figures::count(condition.pages());
+    let running = rows >= 100;
     let figure = |name: &str, value: String, more: &str, tone| Figure {
         name: name.to_owned(),
         value,
         more: condition.text(more),
         tone,
     };
+    vec![
+        figure("Pages", pages, "312 MB over the network", Tone::Plain),
+        figure(
+            "Dead links",
+            (rows / 9).to_string(),
+            "on 9 pages",
+            if rows > 9 { Tone::Bad } else { Tone::Good },
+        ),
+        figure("Hosts", rows.min(14).to_string(), "3 are slow", Tone::Plain),
+        figure(
+            "Waiting",
+            if running { "1,204" } else { "0" }.to_owned(),
+            "12 in flight",
+            Tone::Plain,
+        ),
+    ]
+}
+
+fn overview(condition: Condition) -> String {
+    let rows = condition.rows();
     let pages = figures::count(condition.pages());
     let running = rows >= 100;
     let sentence = match condition {
@@ -214,12 +236,7 @@ fn overview(condition: Condition) -> String {
             Condition::Many => "About 4 min are left. Most URLs wait for example.com (its robots.txt asks for 10 s).".to_owned(),
             _ => condition.text(""),
         },
-        figures: vec![
-            figure("Pages", pages, "312 MB over the network", Tone::Plain),
-            figure("Dead links", (rows / 9).to_string(), "on 9 pages", if rows > 9 { Tone::Bad } else { Tone::Good }),
-            figure("Hosts", rows.min(14).to_string(), "3 are slow", Tone::Plain),
-            figure("Waiting", if running { "1,204" } else { "0" }.to_owned(), "12 in flight", Tone::Plain),
-        ],
+        figures: site_figures(condition),
         waits: (0..rows.min(4))
             .map(|number| WaitShare {
                 cause: condition.text(["the delay that robots.txt asks for", "their turn", "the rate per host", "a name"][number]),
@@ -307,7 +324,7 @@ fn hosts(condition: Condition) -> String {
 }
 
 fn urls(condition: Condition) -> String {
-    let rows = (0..condition.rows()).map(|number| PageRow {
+    let rows = (0..condition.rows()).map(|number| ListedPage {
         url: condition.url(number),
         title: condition.title(number),
         outcome: condition.text(if number % 5 == 4 {
@@ -410,7 +427,7 @@ fn month(condition: Condition) -> String {
         url: condition.url(1),
         month: (2026, 11),
         days: days
-            .map(|day| CalendarDay {
+            .map(|day| CaptureDay {
                 day,
                 captures: (0..day.min(3))
                     .map(|number| DayCapture {

@@ -119,10 +119,8 @@ impl Guide for Replay<'_> {
 pub(super) fn answer(request: &ServerRequest, site: &ReplaySite<'_>) -> ServerAnswer {
     let (path, query) = (request.path(), request.query());
     match path {
-        page::STYLE_PATH => {
-            return ServerAnswer::new(200, AnswerBody::Bytes(page::STYLE.into()))
-                .with("Content-Type", "text/css; charset=utf-8");
-        }
+        page::STYLE_PATH => return sheet(page::style()),
+        page::PAGE_STYLE_PATH => return sheet(page::page_style()),
         "/" => return list(query, site),
         _ => {}
     }
@@ -130,6 +128,11 @@ pub(super) fn answer(request: &ServerRequest, site: &ReplaySite<'_>) -> ServerAn
         Some(wanted) => capture(&wanted, request, site),
         None => astray(request),
     }
+}
+
+fn sheet(style: &str) -> ServerAnswer {
+    ServerAnswer::new(200, AnswerBody::Bytes(style.into()))
+        .with("Content-Type", "text/css; charset=utf-8")
 }
 
 /// A page asked for a path of its own site that nobody could rewrite: its referrer tells which.

@@ -310,10 +310,16 @@ fn captures_are_listed() {
     let all = served.ask("/web/*/https://a.test/", "");
     assert_eq!(all.matches("<tr><td").count(), 2, "{all}");
     assert!(all.contains("<h2>2020-01</h2>"), "{all}");
-    let style = served.ask(page::STYLE_PATH, "");
-    assert_eq!(
-        field(&style, "Content-Type"),
-        Some("text/css; charset=utf-8")
+    for path in [page::STYLE_PATH, page::PAGE_STYLE_PATH] {
+        let style = served.ask(path, "");
+        assert_eq!(
+            field(&style, "Content-Type"),
+            Some("text/css; charset=utf-8")
+        );
+    }
+    assert!(
+        !page::style().contains(":root"),
+        "the bar leaves the page alone"
     );
     let from = format!(
         "Referer: http://{}/web/2020/https://a.test/d/\r\n",
