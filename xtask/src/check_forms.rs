@@ -74,7 +74,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
 }
 
 /// The python of an environment that has the packages.
-fn environment(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn environment(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.target.join("foreign/forms");
     let python = folder.join("bin/python");
     let ready = folder.join("ready");
@@ -131,7 +131,7 @@ fn schema(workspace: &Workspace) -> Result<PathBuf> {
 }
 
 /// Takes a part out of a package.
-fn unpack(folder: &Path, package: &str, part: &str) -> Result<()> {
+pub(crate) fn unpack(folder: &Path, package: &str, part: &str) -> Result<()> {
     run(Command::new("tar")
         .arg("xzf")
         .arg(package)

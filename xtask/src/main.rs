@@ -25,6 +25,7 @@ mod python;
 mod quality;
 mod real_site;
 mod replayweb;
+mod screens;
 mod search_page;
 mod sink;
 mod stage;
@@ -56,6 +57,7 @@ Usage: cargo xtask VERB
   check-race       link checkers over a web whose truth is known; --save keeps the table
   check-forms      findings of a check, read by others' tools
   flat [--help]    whether memory stays flat while a crawl grows
+  screens [PART]   every page at three widths, light and dark, judged by axe-core
   website          the documentation as a website, in target/website/book
   dist [--help]    packages for people: archive, deb, licences, SBOM, sums
   build-cost       what a clean build takes, crate by crate
@@ -97,7 +99,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 15] = [
+const TEST: [Stage; 16] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -156,6 +158,11 @@ const TEST: [Stage; 15] = [
         browser::check,
     ),
     Stage::new(
+        "screens",
+        "every page at three widths, light and dark, judged by axe-core",
+        screens::check,
+    ),
+    Stage::new(
         "website",
         "the documentation as a site, crawled for dead links",
         website::check,
@@ -209,6 +216,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "flat" => return Ok(told(flat::run(&workspace, rest))),
         "fleet" => return Ok(told(fleet::run(&workspace, rest))),
         "quality" => return Ok(told(quality::run(&workspace, rest))),
+        "screens" => return Ok(told(screens::run(&workspace, rest))),
         "website" => return Ok(told(website::run(&workspace, rest))),
         "dist" => return Ok(told(dist::run(&workspace, rest))),
         "build-cost" => return Ok(told(build_cost::run(&workspace, rest))),

@@ -1,9 +1,10 @@
 //! Rules of the house that no compiler checks.
 //!
 //! Owns the tidy rules: who may depend on whom, how long files are, what they begin with, what
-//! types are called, how many names the library shows, and what must not be left over. It reads text, not syntax: it is meant to catch mistakes, not
+//! types are called, how many names the library shows, where colours stand, and what must not be left over. It reads text, not syntax: it is meant to catch mistakes, not
 //! malice. Tests may do what the code beside them may not.
 
+mod colours;
 mod imports;
 mod public_names;
 mod source;
@@ -248,7 +249,7 @@ const MODULES: [(&str, &[&str]); 3] = [
 /// A rule: its name, and what breaks it.
 type Rule = (&'static str, fn(&[Source]) -> Vec<String>);
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     ("the core is pure", impure_core),
     ("crates depend downwards", upward_dependencies),
     ("the product needs no laboratory", laboratory_in_product),
@@ -259,6 +260,7 @@ const RULES: [Rule; 10] = [
     ("type names are unique", type_names::repeated),
     ("the library shows few names", public_names::too_many),
     ("nothing is left over", leftovers),
+    ("colours stand in the tokens", colours::elsewhere),
 ];
 
 /// Checks every rule.

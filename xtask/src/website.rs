@@ -68,6 +68,8 @@ fn build(workspace: &Workspace) -> Result<PathBuf> {
         &theme,
         &mut |_, text| text.to_owned(),
     )?;
+    let tokens = workspace.root.join("crates/job/src/look/tokens.css");
+    fs::copy(tokens, theme.join("tokens.css"))?;
     let book = "book.toml";
     fs::copy(workspace.root.join("website").join(book), folder.join(book))?;
     let status = Command::new(mdbook)

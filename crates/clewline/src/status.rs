@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use clewline_core::frontier::{Frontier, FrontierState, FrontierSummary, Moment};
 use clewline_core::url::host_ip;
+use clewline_job::hosts::{HostPage, HostQuestion};
 pub(crate) use clewline_job::status::{Figures, State, Status};
 
 use crate::clock::unix_millis;
@@ -52,6 +53,48 @@ impl StoredJob {
             Err(JobError::NotRunning(_)) => self.stopped(),
             Err(error) => Err(error),
         }
+    }
+
+    /// Some of the hosts. As [`StoredJob::status`], a crawl that runs is asked.
+    pub fn hosts(&self, question: &HostQuestion) -> Result<HostPage, JobError> {
+        match ask(self, &ControlRequest::Hosts(Box::new(question.clone()))) {
+            Ok(ControlAnswer::Hosts(page)) => return Ok(*page),
+            Ok(_) => return Err(self.nonsense()),
+            Err(JobError::NotRunning(_)) => {}
+            Err(error) => return Err(error),
+        }
+        let (tally, state) = self.stored_tally()?;
+        let Some(state) = state else {
+            return Ok(HostPage::from_parts(question, std::iter::empty(), &tally));
+        };
+        let restored: FrontierState = state.note(FRONTIER_NOTE)?.unwrap_or_default();
+        let frontier = self.frontier(state.store, restored)?;
+        let active = frontier.active_hosts(Moment::ZERO);
+        Ok(HostPage::from_parts(question, active, &tally))
+    }
+
+    /// What is counted of all URLs, by host only if the crawl does not run.
+    pub fn tally(&self) -> Result<Tally, JobError> {
+        match ask(self, &ControlRequest::Tally) {
+            Ok(ControlAnswer::Tally(tally)) => Ok(*tally),
+            Ok(_) => Err(self.nonsense()),
+            Err(JobError::NotRunning(_)) => Ok(self.stored_tally()?.0),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The tally of a crawl that does not run, and its state if that can be opened.
+    fn stored_tally(&self) -> Result<(Tally, Option<OpenState>), JobError> {
+        let state = match OpenState::open(self) {
+            Err(error) if error.is_read_only() => None,
+            opened => opened?,
+        };
+        let Some(state) = state else {
+            return Ok((tally(&self.path, (Tally::default(), 0), None)?, None));
+        };
+        let kept = state.note(TALLY_NOTE)?.unwrap_or_default();
+        let end = state.store.offset(urls::NAME)?.unwrap_or(0);
+        Ok((tally(&self.path, kept, Some(end))?, Some(state)))
     }
 
     pub(crate) fn nonsense(&self) -> JobError {
@@ -128,6 +171,16 @@ impl StoredJob {
     }
 
     fn summary(&self, store: DiskStore, state: FrontierState) -> Result<FrontierSummary, JobError> {
+        let frontier = self.frontier(store, state)?;
+        Ok(frontier.summary(Moment::ZERO, MOST_HOSTS))
+    }
+
+    /// The frontier of a crawl that does not run, to be looked at.
+    fn frontier(
+        &self,
+        store: DiskStore,
+        state: FrontierState,
+    ) -> Result<Frontier<DiskStore>, JobError> {
         let mut rules = self.rules()?;
         rules.epoch = unix_millis();
         let end = store.offset(urls::NAME)?;
@@ -137,7 +190,7 @@ impl StoredJob {
         frontier.restore(state);
         let found_at = |host: &str| found.get(host).copied().flatten();
         frontier.take_stock(stock, &found_at, Moment::ZERO)?;
-        Ok(frontier.summary(Moment::ZERO, MOST_HOSTS))
+        Ok(frontier)
     }
 
     /// Where the hosts of the roots were found, which decides how fast they may be asked: roots

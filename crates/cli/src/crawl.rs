@@ -3,13 +3,15 @@
 //! Owns the order of things around a crawl: notes, signals, progress, report, exit code. It
 //! refuses to know how a crawl works.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use clewline::{Crawl, CrawlError, EngineError, Running, Summary};
 use clewline_job::config::{Config, OutputConfig};
 use clewline_job::report::StoppedBy;
+use clewline_serve::Dashboard;
 
 use crate::Failure;
 use crate::advice;
@@ -21,14 +23,19 @@ use crate::message::{Speaker, shown};
 use crate::paper::{self, Gathered};
 use crate::progress::{LatestSnapshot, ProgressDisplay};
 use crate::resolve::{CommandOptions, FailOn, ResolvedSettings, Talk};
+use crate::serve::dashboard::{DashboardFlags, open_browser};
 use crate::stop::Stop;
 use crate::stream::RecordStream;
 use crate::views;
+
+/// The report in a job folder.
+const REPORT: &str = "report.html";
 
 /// Crawls, reports, and says how it ended.
 pub(crate) fn crawl(
     resolved: ResolvedSettings,
     door: Option<&FleetDoor>,
+    dashboard: &DashboardFlags,
 ) -> Result<ExitStatus, Failure> {
     let ResolvedSettings {
         mut config,
@@ -46,7 +53,8 @@ pub(crate) fn crawl(
     let kept = Gathered::for_list(options, &config);
     let stream = RecordStream::for_options(options);
     let output = config.output.clone();
-    match (watched(&config, options, (&kept, &stream), door)?, door) {
+    let watched = watched(&config, options, (&kept, &stream), door, dashboard)?;
+    match (watched, door) {
         (Ok((ended, _)), Some(door)) => {
             upload_end(door, &ended, &speaker);
             Ok(finish(&ended, options, kept, &speaker)?)
@@ -77,6 +85,9 @@ pub(crate) fn crawl(
                     "the index did not grow with the crawl: {error:#}"
                 )));
             }
+            if let Some(folder) = &ended.report.facts.folder {
+                show(folder, options, dashboard, &speaker);
+            }
             Ok(status)
         }
         (Err(error), _) => {
@@ -84,6 +95,20 @@ pub(crate) fn crawl(
             speaker.error(&anyhow::Error::new(error), &hints);
             Ok(status)
         }
+    }
+}
+
+/// Opens the report, or says how a crawl is opened, where somebody sits in front of it.
+fn show(folder: &Path, options: CommandOptions, dashboard: &DashboardFlags, speaker: &Speaker) {
+    let report = folder.join(REPORT);
+    if dashboard.open && !dashboard.dashboard && report.is_file() {
+        // A browser may start in another folder.
+        let whole = std::path::absolute(&report).unwrap_or(report);
+        open_browser(&whole.to_string_lossy(), speaker);
+    } else if options.talk == Talk::Normal && io::stderr().is_terminal() {
+        let name = folder.to_string_lossy();
+        let note = format!("`clewline serve {name}` shows it in a browser");
+        speaker.note(&shown(&note));
     }
 }
 
@@ -107,7 +132,8 @@ pub(crate) fn for_verb(resolved: ResolvedSettings) -> Result<Result<Summary, Exi
     let speaker = Speaker::new(options.colour);
     let kept = Gathered::for_list(options, &config);
     let stream = RecordStream::for_options(options);
-    match watched(&config, options, (&kept, &stream), None)? {
+    let alone = DashboardFlags::default();
+    match watched(&config, options, (&kept, &stream), None, &alone)? {
         Ok((ended, _)) => Ok(match conclude(&ended, options, &speaker) {
             ExitStatus::Done | ExitStatus::Threshold => Ok(ended),
             status => Err(status),
@@ -141,7 +167,11 @@ fn watched(
     options: CommandOptions,
     (kept, stream): (&Gathered, &RecordStream),
     door: Option<&FleetDoor>,
+    dashboard: &DashboardFlags,
 ) -> Result<Result<Watched, CrawlError>, Failure> {
+    // It ends with the crawl.
+    let shown_board = dashboard.start(config.output.folder.as_deref())?;
+    let address = shown_board.as_ref().map(Dashboard::address);
     let stop = Stop::prepare()?;
     let board = LatestSnapshot::default();
     let progress = ProgressDisplay::start(&board, options);
@@ -168,6 +198,13 @@ fn watched(
         Ok(running) => running,
         Err(error) => return Ok(Err(error)),
     };
+    if let Some(address) = address {
+        let page = format!("http://{address}/");
+        progress.voice().say(&format!("dashboard: {page}"));
+        if dashboard.open {
+            open_browser(&page, &Speaker::new(options.colour));
+        }
+    }
     let feeder = views::feeder(&output).filter(|_| door.is_none());
     let current = Arc::new(Mutex::new(Some(running.control())));
     let (stopped, voice) = (Arc::clone(&current), progress.voice());

@@ -17,6 +17,7 @@ use crate::diff::{DIFF_HELP, DiffArguments};
 use crate::export::{EXPORT_HELP, ExportArguments};
 use crate::fleet::{FLEET_HELP, FleetArguments, FleetFlags};
 use crate::search::{INDEX_HELP, IndexArguments, SEARCH_HELP, SearchArguments};
+use crate::serve::dashboard::DashboardFlags;
 use crate::serve::{SERVE_HELP, ServeArguments};
 use crate::settings::arguments::SettingFlags;
 use crate::settings::{CRAWL, INSPECT, RESUME};
@@ -107,7 +108,8 @@ Orders:
   pause, continue, stop
   rate 5/s, delay 2s, concurrency 50, host-concurrency 4
   max-pages 1000, max-pages-per-host 100, max-bytes 1G, max-time 2h; or `unlimited`
-  add URL: one more root, for a fleet
+  add URL: one more root
+  exclude PATTERN: leave out what matches, found or queued
 
 Orders take effect immediately. Figures are saved to job.toml for later runs; a pause
 ends with the run. rate and delay replace each other.
@@ -236,6 +238,11 @@ pub(crate) struct CrawlArguments {
     pub(crate) fleet: FleetFlags,
     #[command(flatten)]
     pub(crate) sources: SettingSources,
+    #[command(flatten)]
+    pub(crate) dashboard: DashboardFlags,
+    /// Others wrote the roots: nothing private is asked
+    #[arg(long, hide = true)]
+    pub(crate) foreign_roots: bool,
     /// Always on: here only so that wget's habit gets an answer
     #[arg(short, long, hide = true)]
     pub(crate) recursive: bool,
@@ -305,6 +312,8 @@ pub(crate) struct ResumeArguments {
     pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: SettingFlags<RESUME>,
+    #[command(flatten)]
+    pub(crate) dashboard: DashboardFlags,
 }
 
 /// A job to look at.

@@ -156,17 +156,18 @@ fn run_crawl(arguments: CrawlArguments) -> Result<ExitStatus, Failure> {
         let hint = "leave it out; --depth N limits how far it goes";
         return Err(Failure::Usage(vec![problem.with_hint(hint)]));
     }
-    let resolved = resolved(arguments.settings.0, &arguments.sources)?;
+    let mut resolved = resolved(arguments.settings.0, &arguments.sources)?;
     if arguments.sources.show_config {
         return write_out(&show::show(&resolved));
     }
+    resolved.config.scope.foreign_roots |= arguments.foreign_roots;
     if resolved.config.roots.is_empty() {
         let problem = Problem::new("URL", "is missing: nothing to crawl");
         let hint = "clewline example.com, or --input-file with one URL per line";
         return Err(Failure::Usage(vec![problem.with_hint(hint)]));
     }
     let door = FleetDoor::open(&arguments.fleet, &resolved)?;
-    crawl::crawl(resolved, door.as_ref())
+    crawl::crawl(resolved, door.as_ref(), &arguments.dashboard)
 }
 
 fn run_inspect(arguments: InspectArguments) -> Result<ExitStatus, Failure> {

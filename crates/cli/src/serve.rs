@@ -1,16 +1,22 @@
-//! The verb `serve`: an archive shown again, and searched.
+//! The verb `serve`: an archive shown again, and searched; and the app over jobs.
 //!
 //! Owns the flags and what is said on the way. It refuses to know how pages are replayed and
-//! found; the crate `clewline-serve` does.
+//! found, and how jobs are shown; the crate `clewline-serve` does.
+
+mod commands;
+pub(crate) mod dashboard;
 
 use std::io::{Write as _, stdout};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
-use clewline_serve::{Mode, Scripts, ServeConfig, ServeError, ServeNotice};
+use clewline_serve::{
+    AccessToken, AppConfig, Mode, ReadAccess, Scripts, ServeConfig, ServeError, ServeNotice,
+};
 use clewline_warc::Moment;
 
+use self::dashboard::chosen_token;
 use crate::Failure;
 use crate::exit::ExitStatus;
 use crate::message::{Colour, Speaker, shown};
@@ -21,13 +27,18 @@ use crate::stop::Stop;
 const PORT: u16 = 8020;
 
 pub(crate) const SERVE_HELP: &str = "\
-Lists the captures and replays pages as they were. A crawl can also be searched, at /search
-and, as JSON, at /api/search; the index is updated at the start.";
+Replays pages as they were. A crawl can also be searched, at /search and, as JSON, at
+/api/search. Of a folder in which crawls lie every crawl is shown, running or not. For
+programs there are /api/v1 (described at /api/v1/openapi.json) and /metrics.
+
+Without --control nothing can be changed. With it, whoever has the token may start, steer
+and delete crawls. An address that others can reach needs a token in any case: in
+--token-file or in CLEWLINE_TOKEN, with at least 22 characters.";
 
 /// What to serve, and where.
 #[derive(Args)]
 pub(crate) struct ServeArguments {
-    /// The folder of a crawl, folders of WARC files, WARC or WACZ files
+    /// A folder with crawls in it, folders of crawls or of WARC files, WARC or WACZ files
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
     /// Listen on this port; 0 picks a free one [default: 8020]
@@ -45,18 +56,33 @@ pub(crate) struct ServeArguments {
     /// Allow page scripts to run (they may navigate to the live web)
     #[arg(long, conflicts_with = "proxy")]
     scripts: bool,
+    /// Let whoever has the token start, steer and delete crawls
+    #[arg(long, conflicts_with = "proxy")]
+    control: bool,
+    /// Ask for the token in the first line of this file
+    #[arg(long, value_name = "FILE", conflicts_with = "proxy")]
+    token_file: Option<PathBuf>,
+    /// Also answer to this origin, under which a reverse proxy shows the server
+    #[arg(long, value_name = "ORIGIN", conflicts_with = "proxy")]
+    origin: Option<String>,
+    /// Let crawls that are started here ask private addresses
+    #[arg(long, requires = "control")]
+    allow_private: bool,
+    /// Open a browser
+    #[arg(long, conflicts_with = "proxy")]
+    open: bool,
 }
 
 /// An address of this machine, with or without a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Bind {
+pub(crate) struct Bind {
     address: IpAddr,
     port: Option<u16>,
 }
 
 /// Reads `127.0.0.1`, `::1`, `localhost`, and each with a port. Other names lead anywhere, and
 /// the server would not answer to them.
-fn bind(text: &str) -> Result<Bind, String> {
+pub(crate) fn bind(text: &str) -> Result<Bind, String> {
     if let Ok(address) = text.parse() {
         let port = None;
         return Ok(Bind { address, port });
@@ -79,7 +105,36 @@ fn bind(text: &str) -> Result<Bind, String> {
     Ok(Bind { address, port })
 }
 
+impl Bind {
+    /// The address with its own port or the usual one.
+    pub(crate) fn socket(self) -> SocketAddr {
+        SocketAddr::new(self.address, self.port.unwrap_or(PORT))
+    }
+}
+
 impl ServeArguments {
+    /// Who may do what. Without a token of their own, operators get a random one.
+    fn app(&self) -> Result<AppConfig, Failure> {
+        let chosen = chosen_token(self.token_file.as_deref())?;
+        let reading = match chosen {
+            Some(_) => ReadAccess::ByToken,
+            None => ReadAccess::Open,
+        };
+        let token = match chosen {
+            None if self.control => Some(AccessToken::random()?),
+            chosen => chosen,
+        };
+        let commands = self
+            .control
+            .then(|| commands::job_commands(self.allow_private));
+        Ok(AppConfig {
+            token,
+            reading,
+            commands,
+            origin: self.origin.clone(),
+        })
+    }
+
     /// Where to listen. A port may be named in two ways, but not be two.
     fn address(&self) -> Result<SocketAddr, Problem> {
         let port = match (self.bind.port, self.port) {
@@ -119,7 +174,15 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<ExitStatus, Failure> {
         at: arguments.at,
     };
     let speaker = Speaker::new(Colour::Auto);
-    let served = clewline_serve::serve(&arguments.paths, config, &mut |notice| {
+    let app = arguments.app()?;
+    // Whoever chose a token knows it.
+    let is_made = app.reading == ReadAccess::Open;
+    let link = app
+        .token
+        .as_ref()
+        .map(AccessToken::link)
+        .filter(|_| is_made);
+    let served = clewline_serve::serve(&arguments.paths, config, app, &mut |notice| {
         match notice {
             ServeNotice::Damaged(complaint) => speaker.note(&shown(complaint)),
             ServeNotice::Listening {
@@ -127,8 +190,14 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<ExitStatus, Failure> {
                 has_search,
             } => {
                 let mut out = stdout().lock();
-                out.write_all(invitation(address, config.mode, has_search).as_bytes())?;
+                let path = link.as_deref();
+                let said = invitation(address, config.mode, has_search, path);
+                out.write_all(said.as_bytes())?;
                 out.flush()?;
+                if arguments.open {
+                    let url = format!("http://{address}{}", path.unwrap_or("/"));
+                    dashboard::open_browser(&url, &speaker);
+                }
             }
             _ => {}
         }
@@ -142,12 +211,29 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<ExitStatus, Failure> {
             ))
             .into(),
         ServeError::Notice(error) => error.into(),
+        error @ (ServeError::OpenToAll(_) | ServeError::Origin(_)) => refused(&error),
         error => error.into(),
     })
 }
 
+/// What no server is started with.
+pub(crate) fn refused(error: &ServeError) -> Failure {
+    let message = error.to_string();
+    let problem = match error {
+        ServeError::Origin(_) => Problem::new("--origin", message),
+        _ => {
+            let hint = "name a file with --token-file, or set CLEWLINE_TOKEN";
+            Problem::new("--bind", message).with_hint(hint)
+        }
+    };
+    Failure::Usage(vec![problem])
+}
+
 /// The line that says where to look.
-fn invitation(address: SocketAddr, mode: Mode, has_search: bool) -> String {
+fn invitation(address: SocketAddr, mode: Mode, has_search: bool, link: Option<&str>) -> String {
+    if let Some(link) = link {
+        return format!("open http://{address}{link} to steer crawls; Ctrl-C ends it\n");
+    }
     match mode {
         Mode::Proxy => format!("HTTP proxy at {address}; Ctrl-C ends it\n"),
         Mode::Pages if has_search => {

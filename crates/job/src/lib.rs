@@ -14,9 +14,11 @@ pub mod config;
 pub mod csv;
 pub mod durable;
 pub mod escape;
+pub mod exclusion;
 #[doc(hidden)]
 pub mod failpoint;
 pub mod folder;
+pub mod hosts;
 pub mod inspection;
 mod job_file;
 pub mod log;

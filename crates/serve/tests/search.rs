@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
-use clewline_serve::{Mode, Scripts, ServeConfig, ServeNotice, serve};
+use clewline_serve::{AppConfig, Mode, Scripts, ServeConfig, ServeNotice, serve};
 use fieldwork::{HOST, PATIENCE, crawled};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -89,7 +89,7 @@ fn served(place: TempDir, job: &Path) -> Served {
     let paths = [job.to_owned()];
     let (told, listening) = mpsc::channel();
     thread::spawn(move || {
-        serve(&paths, config, &mut |notice| {
+        serve(&paths, config, AppConfig::default(), &mut |notice| {
             if let ServeNotice::Listening {
                 address,
                 has_search,
@@ -318,7 +318,7 @@ fn strangers_are_refused() {
         .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+        assert!(answer.starts_with("HTTP/1.0 403 "), "{answer}");
     }
 }
 

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 /// Folders with sources, below the root.
-const FOLDERS: [&str; 4] = ["crates", "lab", "learn", "xtask"];
+const FOLDERS: [&str; 5] = ["crates", "lab", "learn", "website", "xtask"];
 
 /// A file of the workspace.
 pub(super) struct Source {
@@ -16,7 +16,7 @@ pub(super) struct Source {
     pub(super) text: String,
 }
 
-/// Reads all Rust files and manifests, in the order of their paths.
+/// Reads all Rust files, manifests, style sheets, scripts and pages, in the order of their paths.
 pub(super) fn read(root: &Path) -> io::Result<Vec<Source>> {
     let mut sources = Vec::new();
     let mut folders: Vec<String> = FOLDERS.iter().map(|&name| name.to_owned()).collect();
@@ -28,7 +28,7 @@ pub(super) fn read(root: &Path) -> io::Result<Vec<Source>> {
                 if !path.ends_with("/target") {
                     folders.push(path);
                 }
-            } else if is_rust(&path) || path.ends_with("/Cargo.toml") {
+            } else if is_rust(&path) || is_look(&path) || path.ends_with("/Cargo.toml") {
                 let text = fs::read_to_string(entry.path())?;
                 sources.push(Source { path, text });
             }
@@ -80,6 +80,13 @@ fn is_rust(path: &str) -> bool {
     Path::new(path)
         .extension()
         .is_some_and(|extension| extension == "rs")
+}
+
+/// Whether a browser reads it.
+pub(super) fn is_look(path: &str) -> bool {
+    [".css", ".js", ".html"]
+        .iter()
+        .any(|end| path.ends_with(end))
 }
 
 fn without_comment(line: &str) -> &str {

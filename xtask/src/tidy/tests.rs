@@ -141,3 +141,27 @@ fn tests_do_not_count_as_lines() {
 fn a_missing_manifest_is_not_silence() {
     assert!(!upward_dependencies(&[]).is_empty());
 }
+
+#[test]
+fn colours_stand_in_the_tokens_alone() {
+    let rule: &[&str] = &["colours stand in the tokens"];
+    let rust = |value: &str| format!("//! A.\nconst A: &str = \"{value}\";\n");
+    let sheet = "crates/serve/src/a.css";
+    for (path, text, expected) in [
+        (sheet, "a { color: #fff }".to_owned(), rule),
+        (sheet, "a { border: 1px solid #1F57D680 }".to_owned(), rule),
+        (sheet, "a { color: rgb(0 0 0) }".to_owned(), rule),
+        (sheet, "#main { color: var(--ink) }".to_owned(), &[]),
+        ("website/theme/a.css", "a{color:#123456}".to_owned(), rule),
+        (
+            "crates/job/src/look/tokens.css",
+            "a{color:#123456}".to_owned(),
+            &[],
+        ),
+        ("crates/serve/src/a.rs", rust("a{color:#123456}"), rule),
+        ("crates/serve/src/a.rs", rust("https://a.test/#abc"), &[]),
+        ("crates/serve/src/tests.rs", rust("a{color:#123456}"), &[]),
+    ] {
+        assert_eq!(broken_by(path, &text), expected, "{path}: {text}");
+    }
+}

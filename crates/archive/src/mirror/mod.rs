@@ -25,6 +25,7 @@ use url::Url;
 use crate::output::{ExistingOutput, OutputError};
 use crate::rewrite::{self, Banner, DocumentBody, Guide, Rewritten, Unchanged, Use};
 use clewline_job::archive::{Archive, ArchivedCapture, CaptureContent, ContentError};
+use clewline_job::look::{FRAME_STYLE, PageFrame, TOKENS};
 
 use list::FileList;
 use place::PartialMirror;
@@ -37,6 +38,10 @@ const MOST_LISTED: usize = 10_000;
 const MOST_HOPS: usize = 10;
 /// Links whose ends are remembered.
 const MOST_KNOWN: usize = 100_000;
+/// The style of the list, below the frame's.
+const LIST_STYLE: &str = "main ul { margin: 0; padding: 0; list-style: none } \
+    main li { border-bottom: 1px solid var(--line); overflow-wrap: anywhere } \
+    main li a { display: flex; align-items: center; min-height: 40px; font: 13px var(--code) }";
 /// Loads nothing, and is no error: what a requisite becomes that is not in the archive.
 const NOTHING: &str = "data:,";
 
@@ -203,15 +208,30 @@ impl Mirror<'_> {
     }
 
     fn write_entry(&mut self) -> Result<(), OutputError> {
-        let mut html = "<!doctype html><html lang=en><meta charset=utf-8>\
-            <meta name=viewport content=\"width=device-width\"><title>Mirror</title>\n\
-            <h1>Mirror</h1>\n<ul>\n"
-            .to_owned();
+        let frame = PageFrame {
+            name: "Mirror",
+            state: None,
+            home: None,
+            places: &[],
+        };
+        let count = match self.listed.len() {
+            MOST_LISTED.. => format!("The first {MOST_LISTED} pages"),
+            1 => "One page".to_owned(),
+            count => format!("{count} pages"),
+        };
+        let mut html = format!(
+            "<!doctype html><html lang=en><head><meta charset=utf-8>\
+            <meta name=viewport content=\"width=device-width, initial-scale=1\">\
+            <title>Mirror</title><style>{TOKENS}{FRAME_STYLE}{LIST_STYLE}</style></head><body>\
+            {}<main id=main><section class=open><h1>{count}, as they were.</h1></section>\n\
+            <section><ul>\n",
+            frame.html()
+        );
         for (name, url) in &self.listed {
             let url = escaped_text(url.as_str());
             writeln!(html, "<li><a href=\"{name}\">{url}</a>").expect("a string takes all text");
         }
-        html.push_str("</ul>\n");
+        html.push_str("</ul></section></main></body></html>\n");
         self.write(ENTRY, Contents::Bytes(html.into_bytes()))??;
         Ok(())
     }

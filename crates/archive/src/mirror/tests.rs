@@ -94,6 +94,7 @@ fn links_lead_from_file_to_file() {
     );
     let entry = fs::read_to_string(out.join("index.html")).unwrap();
     assert!(entry.contains("<a href=\"a.test/d/index.html\">https://a.test/d/</a>"));
+    assert_eq!(entry.matches("<h1>").count(), 1);
 }
 
 /// Writes a mirror of these pages over another one.
@@ -256,4 +257,14 @@ fn a_mirror_has_its_names_only_when_it_is_whole() {
     let found = files_below(&out);
     assert!(!found.iter().any(|name| name.contains("part")), "{found:?}");
     assert_eq!(found.len(), 3, "{found:?}");
+}
+
+/// Writes the entry of a mirror to the folder named by `CLEWLINE_SAMPLE_SITES`, to look at it.
+#[test]
+fn samples_can_be_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let entry = mirrored(folder.path()).join("index.html");
+    if let Some(kept) = std::env::var_os("CLEWLINE_SAMPLE_SITES") {
+        fs::copy(entry, Path::new(&kept).join("mirror-few.html")).unwrap();
+    }
 }

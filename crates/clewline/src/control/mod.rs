@@ -21,12 +21,15 @@ use std::time::Duration;
 
 use clewline_core::frontier::{HostSummary, JobId};
 use clewline_core::url::CrawlUrl;
+use clewline_job::exclusion::ExclusionPreview;
+use clewline_job::hosts::{HostPage, HostQuestion};
 pub(crate) use clewline_job::why::RobotsSaying;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::config::{Config, ConfigProblem, Root};
 use crate::engine::{LinkWord, Message};
+use crate::report::Tally;
 use crate::status::Status;
 
 /// How long an answer may take; the engine may be in the middle of a commit.
@@ -141,6 +144,10 @@ impl fmt::Display for Change {
 pub(crate) enum Asked {
     Status(Sender<Status>),
     Look(Box<CrawlUrl>, Sender<Sight>),
+    Hosts(Box<HostQuestion>, Sender<HostPage>),
+    Tally(Sender<Tally>),
+    Preview(String, Sender<Result<ExclusionPreview, ControlError>>),
+    Exclude(String, Sender<Result<(), ControlError>>),
     Pause,
     GoOn,
     Change(Change, Sender<Result<(), ControlError>>),
@@ -206,9 +213,30 @@ impl Control {
         self.ask(|reply| Asked::Add(Box::new(root), reply))?
     }
 
+    /// How many queued URLs a pattern would leave out.
+    pub fn preview_exclusion(&self, pattern: &str) -> Result<ExclusionPreview, ControlError> {
+        self.ask(|reply| Asked::Preview(pattern.to_owned(), reply))?
+    }
+
+    /// Leaves out what matches a pattern, as `--exclude` does, from now on and in later runs: what is
+    /// found, and what is queued already.
+    pub fn exclude(&self, pattern: &str) -> Result<(), ControlError> {
+        self.ask(|reply| Asked::Exclude(pattern.to_owned(), reply))?
+    }
+
     /// How the crawl stands. Waits for the engine's next turn: not for asynchronous code.
     pub fn status(&self) -> Result<Status, ControlError> {
         self.ask(Asked::Status)
+    }
+
+    /// Some of the hosts, in the order that is asked for.
+    pub fn hosts(&self, question: HostQuestion) -> Result<HostPage, ControlError> {
+        self.ask(|reply| Asked::Hosts(Box::new(question), reply))
+    }
+
+    /// What is counted of all URLs, without the numbers by host.
+    pub fn tally(&self) -> Result<Tally, ControlError> {
+        self.ask(Asked::Tally)
     }
 
     pub(crate) fn look(&self, url: CrawlUrl) -> Result<Sight, ControlError> {

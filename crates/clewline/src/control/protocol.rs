@@ -8,10 +8,13 @@ use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use clewline_core::url::CrawlUrl;
+use clewline_job::exclusion::ExclusionPreview;
+use clewline_job::hosts::{HostPage, HostQuestion};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{Change, Sight};
+use crate::report::Tally;
 use crate::status::Status;
 
 /// The longest request: a URL and a little around it.
@@ -26,10 +29,15 @@ pub(crate) const LONGEST_ANSWER: usize = 4 * 1024 * 1024;
 pub(crate) enum ControlRequest {
     Status,
     Look(CrawlUrl),
+    Hosts(Box<HostQuestion>),
+    Tally,
     Pause,
     Continue,
     Stop,
     Change(Change),
+    Add(String),
+    Preview(String),
+    Exclude(String),
 }
 
 /// What is answered.
@@ -38,6 +46,9 @@ pub(crate) enum ControlRequest {
 pub(crate) enum ControlAnswer {
     Status(Box<Status>),
     Sight(Box<Sight>),
+    Hosts(Box<HostPage>),
+    Tally(Box<Tally>),
+    Preview(Box<ExclusionPreview>),
     Done,
     Refused(String),
     Ending,

@@ -137,7 +137,18 @@ fn answer(request: ControlRequest, control: &Control) -> ControlAnswer {
         ControlRequest::Look(url) => control
             .look(url)
             .map(|sight| ControlAnswer::Sight(Box::new(sight))),
+        ControlRequest::Hosts(question) => control
+            .hosts(*question)
+            .map(|page| ControlAnswer::Hosts(Box::new(page))),
+        ControlRequest::Tally => control
+            .tally()
+            .map(|tally| ControlAnswer::Tally(Box::new(tally))),
         ControlRequest::Change(change) => control.change(change).map(|()| ControlAnswer::Done),
+        ControlRequest::Preview(pattern) => control
+            .preview_exclusion(&pattern)
+            .map(|preview| ControlAnswer::Preview(Box::new(preview))),
+        ControlRequest::Exclude(pattern) => control.exclude(&pattern).map(|()| ControlAnswer::Done),
+        ControlRequest::Add(root) => control.add(&root).map(|_| ControlAnswer::Done),
         ControlRequest::Pause => {
             control.pause();
             Ok(ControlAnswer::Done)

@@ -15,6 +15,7 @@ mod ending;
 mod entries;
 mod error;
 mod exchanges;
+mod exclusion;
 mod finishing;
 mod fleet_turn;
 mod log_writer;

@@ -17,6 +17,7 @@ use crate::Failure;
 use crate::crawl;
 use crate::exit::ExitStatus;
 use crate::flags::{self, Verb};
+use crate::serve::dashboard::DashboardFlags;
 use crate::shell;
 
 pub(crate) const DEMO_HELP: &str = "\
@@ -99,7 +100,7 @@ fn crawl(root: &str, folder: &Path, is_kept: bool) -> Result<ExitStatus, Failure
     };
     let mut resolved = crate::resolved(arguments.settings.0, &arguments.sources)?;
     resolved.options.is_fleeting = !is_kept;
-    crawl::crawl(resolved, None)
+    crawl::crawl(resolved, None, &DashboardFlags::default())
 }
 
 /// Runs a command as if the user had typed it.

@@ -20,6 +20,7 @@ use crate::job::ENDING;
 use crate::job::resume::{missing, over_stored};
 use crate::message::{Colour, Speaker, shown};
 use crate::resolve::ResolvedSettings;
+use crate::serve::dashboard::DashboardFlags;
 use crate::settings::layer::Layer;
 use crate::settings::problem::Problem;
 use crate::settings::quantity;
@@ -140,7 +141,7 @@ pub(super) fn join(arguments: JoinArguments) -> Result<ExitStatus, Failure> {
         job,
         upload_to: arguments.upload_to,
     };
-    crawl::crawl(resolved, Some(&door))
+    crawl::crawl(resolved, Some(&door), &DashboardFlags::default())
 }
 
 /// Asks a database, again and again for a while if it does not answer: a worker may start while it

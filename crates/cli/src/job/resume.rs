@@ -59,7 +59,7 @@ pub(crate) fn resume(arguments: ResumeArguments) -> Result<ExitStatus, Failure> 
         return Ok(views::update(&job.path, output, resolved.options));
     }
     missing(&resolved.config).map_err(Failure::Usage)?;
-    crawl::crawl(resolved, None)
+    crawl::crawl(resolved, None, &arguments.dashboard)
 }
 
 /// The stored configuration with the flags over it.

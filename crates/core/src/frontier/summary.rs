@@ -178,6 +178,12 @@ impl<S: Store> Frontier<S> {
         Some(self.host_summary(host, lane, 0, now))
     }
 
+    /// How each active host stands, in no order.
+    pub fn active_hosts(&self, now: Moment) -> impl Iterator<Item = HostSummary> {
+        let lanes = self.lanes.iter();
+        lanes.map(move |(host, lane)| self.host_summary(*host, lane, 0, now))
+    }
+
     fn host_summary(&self, host: HostId, lane: &Lane, more: u64, now: Moment) -> HostSummary {
         let queued = known_queue(lane) + more;
         let (cause, until) = self.cause(host, lane, now);

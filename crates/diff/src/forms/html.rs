@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 
 use clewline_job::escape::html;
-use clewline_job::look::{TOKENS, policy_source};
+use clewline_job::look::{FRAME_STYLE, PageFrame, TOKENS, policy_source};
 use clewline_job::report::figures::{count, plural};
 
 use super::DiffHead;
@@ -16,7 +16,7 @@ use crate::compare::Difference;
 use crate::entry::{DiffEdit, DiffEntry, DiffKind};
 use crate::moves::MoveCertainty;
 
-const STYLE: &str = include_str!("style.css");
+const LIST_STYLE: &str = include_str!("style.css");
 
 /// Entries of a kind that are shown.
 const MOST_SHOWN: usize = 2_000;
@@ -28,35 +28,29 @@ pub(super) fn write(
     head: &DiffHead<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let [old, new] = head.names.map(|name| html(name).into_owned());
-    let style = format!("{TOKENS}{STYLE}");
-    let source = policy_source(&style);
+    let name = format!("{} → {}", head.names[0], head.names[1]);
+    let frame = PageFrame {
+        name: &name,
+        state: None,
+        home: None,
+        places: &[],
+    };
+    let style = format!("{TOKENS}{FRAME_STYLE}{LIST_STYLE}");
     write!(
         out,
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
          <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; \
-         style-src '{source}'; base-uri 'none'; form-action 'none'\">\
+         style-src '{}'; base-uri 'none'; form-action 'none'\">\
          <meta name=viewport content=\"width=device-width, initial-scale=1\">\
          <meta name=referrer content=no-referrer>\
-         <title>{old} → {new}</title><style>{style}</style></head><body>\n\
-         <header><fieldset class=theme><label><input type=radio name=theme id=auto checked>Auto</label>\
-         <label><input type=radio name=theme id=light>Light</label>\
-         <label><input type=radio name=theme id=dark>Dark</label></fieldset>\
-         <p>Clewline diff · {old} → {new}</p><h1>{}</h1>",
+         <title>{}</title><style>{style}</style></head><body>\n{}<main id=main>\
+         <section class=open><h1>{}.</h1></section>",
+        policy_source(&style),
+        html(&name),
+        frame.html(),
         html(&verdict(difference))
     )?;
-    figures(difference, out)?;
-    for note in notes(difference) {
-        write!(out, "<p>{}.</p>", html(&note))?;
-    }
-    navigation(difference, out)?;
-    writeln!(out, "</header><main>")?;
-    for kind in DiffKind::ALL {
-        section(kind, difference, out)?;
-    }
-    if head.shows_noise {
-        noise(difference, out)?;
-    }
+    list(difference, head.shows_noise, out)?;
     writeln!(
         out,
         "</main><footer>{} This page loads nothing.</footer></body></html>",
@@ -64,9 +58,30 @@ pub(super) fn write(
     )
 }
 
+/// What stands below the verdict.
+fn list(difference: &Difference, shows_noise: bool, out: &mut dyn Write) -> io::Result<()> {
+    figures(difference, out)?;
+    let notes = notes(difference);
+    if !notes.is_empty() {
+        write!(out, "<ul class=notes>")?;
+        for note in notes {
+            write!(out, "<li>{}.</li>", html(&note))?;
+        }
+        write!(out, "</ul>")?;
+    }
+    navigation(difference, out)?;
+    for kind in DiffKind::ALL {
+        section(kind, difference, out)?;
+    }
+    if shows_noise {
+        noise(difference, out)?;
+    }
+    Ok(())
+}
+
 fn figures(difference: &Difference, out: &mut dyn Write) -> io::Result<()> {
     let counts = &difference.counts;
-    write!(out, "<dl class=figures>")?;
+    write!(out, "<dl class=cards>")?;
     for (name, number) in [
         ("pages changed", counts.changed),
         ("gone", counts.gone),
@@ -86,7 +101,7 @@ fn of_kind(kind: DiffKind, difference: &Difference) -> impl Iterator<Item = &Dif
 }
 
 fn navigation(difference: &Difference, out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "<nav>")?;
+    write!(out, "<nav class=kinds aria-label=Kinds>")?;
     for kind in DiffKind::ALL {
         let number = of_kind(kind, difference).count();
         if number > 0 {
@@ -109,7 +124,7 @@ fn section(kind: DiffKind, difference: &Difference, out: &mut dyn Write) -> io::
     let is_list = matches!(kind, DiffKind::Gone | DiffKind::New);
     write!(
         out,
-        "<section><h2 id={}>{}</h2>",
+        "<section class=open><h2 id={}>{}</h2>",
         kind.name(),
         heading(kind)
     )?;
@@ -224,7 +239,10 @@ fn side((class, name): (&str, &str), lines: &[&str], out: &mut dyn Write) -> io:
 }
 
 fn noise(difference: &Difference, out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "<section><h2 id=noise>Noise that is masked</h2>")?;
+    write!(
+        out,
+        "<section class=open><h2 id=noise>Noise that is masked</h2>"
+    )?;
     for place in &difference.noise {
         let pages = plural(place.pages, "page");
         write!(

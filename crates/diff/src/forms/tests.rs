@@ -217,3 +217,30 @@ fn nothing_is_told_in_one_sentence() {
         By payload, as --update-from counts: 0 new, 0 changed, 0 unchanged, 0 gone.\n";
     assert_eq!(text, expected);
 }
+
+/// Writes comparisons to the folder named by `CLEWLINE_SAMPLE_SITES`, to look at them.
+#[test]
+fn samples_can_be_looked_at() {
+    let mut hostile = sample();
+    let long = format!("https://a.test/{}<script>", "long-segment-".repeat(23));
+    let mut entry = DiffEntry::about(DiffKind::Changed, &long);
+    let attack = "عنوان الصفحة \u{202e}<script>alert(1)</script> 存在しない";
+    entry.show(vec![edit(attack, &long, attack)]);
+    hostile.entries.push(entry);
+    let empty = Difference {
+        entries: Vec::new(),
+        noise: Vec::new(),
+        moves: Vec::new(),
+        counts: DiffCounts::default(),
+        ..sample()
+    };
+    let folder = std::env::var_os("CLEWLINE_SAMPLE_SITES").map(std::path::PathBuf::from);
+    for (name, difference) in [("few", sample()), ("hostile", hostile), ("empty", empty)] {
+        let page = written(DiffForm::Html, &difference, true);
+        assert!(!page.contains("<script"), "{name}");
+        assert_eq!(page.matches("<h1>").count(), 1, "{name}");
+        if let Some(folder) = &folder {
+            std::fs::write(folder.join(format!("diff-{name}.html")), page).unwrap();
+        }
+    }
+}

@@ -1,8 +1,16 @@
 //! How every page that we make looks.
 //!
-//! Owns the colours and the type of all pages (`tokens.css`), and how a page's policy names its own
-//! script and style sheet. It refuses to know the pages. Invariant: no other style sheet writes a
-//! colour that stands here.
+//! Owns the colours and the type of all pages (`tokens.css`), the frame around them, charts and
+//! icons, and how a page's policy names its own script and style sheet. It refuses to know the
+//! pages. Invariant: no other style sheet writes a colour, which a tidy rule checks.
+
+mod chart;
+mod frame;
+mod icon;
+
+pub use chart::{ChartForm, ChartSeries, TimeChart};
+pub use frame::{FRAME_STYLE, FramePlace, MARK, PageFrame, THEME_SCRIPT, Tone, badge};
+pub use icon::Icon;
 
 use clewline_warc::{Algorithm, Hasher};
 
@@ -10,6 +18,11 @@ use crate::escape::base64;
 
 /// The style sheet with the colours, light and dark; the first in each page.
 pub const TOKENS: &str = include_str!("tokens.css");
+
+/// The tokens below an element of a foreign page, whose own properties they leave alone.
+pub fn tokens_below(element: &str) -> String {
+    TOKENS.replace(":root", element)
+}
 
 /// A text as a source of a policy (CSP level 3, section 2.3.1), without its quotes.
 pub fn policy_source(text: &str) -> String {

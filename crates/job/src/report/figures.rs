@@ -100,7 +100,7 @@ pub fn millis(millis: f64) -> String {
 }
 
 /// A rate beside a gridline, which is a round number.
-pub(super) fn rate_tick(per_second: f64) -> String {
+pub fn rate_tick(per_second: f64) -> String {
     if per_second >= 1000.0 {
         count(per_second.round() as u64)
     } else {
@@ -109,7 +109,7 @@ pub(super) fn rate_tick(per_second: f64) -> String {
 }
 
 /// A time beside a gridline, which is a round number of milliseconds.
-pub(super) fn millis_tick(millis: f64) -> String {
+pub fn millis_tick(millis: f64) -> String {
     if millis >= 1000.0 {
         format!("{} s", rate_tick(millis / 1000.0))
     } else {
@@ -118,7 +118,7 @@ pub(super) fn millis_tick(millis: f64) -> String {
 }
 
 /// A moment on an axis whose ticks are `step` seconds apart.
-pub(super) fn moment(seconds: f64, step: f64) -> String {
+pub(crate) fn moment(seconds: f64, step: f64) -> String {
     let (unit, length) = match step {
         ..15.0 => ("s", 1.0),
         ..60.0 if seconds < 120.0 => ("s", 1.0),

@@ -255,6 +255,34 @@ impl Tally {
         self.series.add(record.body_bytes, first_byte);
     }
 
+    /// The same without numbers by host, which are most of its size.
+    #[must_use]
+    pub fn without_hosts(&self) -> Self {
+        Self {
+            done: self.done,
+            pages: self.pages,
+            outcomes: self.outcomes,
+            statuses: self.statuses.clone(),
+            types: self.types.clone(),
+            other_types: self.other_types,
+            failures: self.failures.clone(),
+            skipped: self.skipped.clone(),
+            refused: self.refused.clone(),
+            broken: self.broken,
+            wire_bytes: self.wire_bytes,
+            body_bytes: self.body_bytes,
+            truncated: self.truncated,
+            html: self.html,
+            other: self.other,
+            error: self.error,
+            links: self.links,
+            guesses: self.guesses,
+            depths: self.depths.clone(),
+            series: self.series.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Whether what is named so is a page; sitemaps and parts of pages are none.
     pub fn counts_as_page(kind: LinkKind) -> bool {
         kind != LinkKind::SitemapFile && !kind.is_requisite()

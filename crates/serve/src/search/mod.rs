@@ -15,9 +15,10 @@ use std::path::Path;
 
 use clewline_search::Results;
 
-use crate::server::{Guest, GuestRequest, GuestResponse};
+use crate::server::{AnswerBody, Guest, GuestRequest, GuestResponse, ServerAnswer, ServerRequest};
 use question::{Question, QuestionError};
-use shelf::{IndexState, Shelf};
+use shelf::IndexState;
+pub(crate) use shelf::Shelf;
 
 /// Where the page is.
 const PATH: &str = "/search";
@@ -30,7 +31,20 @@ const NAME: &str = "Search the pages by their words";
 /// in a thread; as long as there is none, the page says how far it is.
 pub(crate) fn search_of(job: &Path) -> Guest {
     let shelf = Shelf::for_job(job);
-    Guest::new(PATH, NAME, move |asked| answer(asked, &shelf))
+    Guest::new(PATH, NAME, move |asked| reply_to(asked, &shelf))
+}
+
+/// Answers a request for the search of a job whose pages begin with `base`.
+pub(crate) fn answer(request: &ServerRequest, shelf: &Shelf, base: &str) -> ServerAnswer {
+    let reply = reply(request.query(), base, shelf);
+    let shown = if request.path().ends_with(API_PATH) {
+        api::shown(&reply)
+    } else {
+        page::shown(&reply)
+    };
+    ServerAnswer::new(shown.status, AnswerBody::Bytes(shown.body))
+        .with("Content-Type", shown.content_type)
+        .with("Content-Security-Policy", &shown.policy)
 }
 
 /// What a search came to.
@@ -55,17 +69,17 @@ impl Reply {
     }
 }
 
-fn answer(asked: GuestRequest<'_>, shelf: &Shelf) -> Option<GuestResponse> {
+fn reply_to(asked: GuestRequest<'_>, shelf: &Shelf) -> Option<GuestResponse> {
     let show = match asked.path {
         PATH => page::shown,
         API_PATH => api::shown,
         _ => return None,
     };
-    Some(show(&reply(asked.query, shelf)))
+    Some(show(&reply(asked.query, "", shelf)))
 }
 
-fn reply(query: &str, shelf: &Shelf) -> Reply {
-    let question = Question::read(query);
+fn reply(query: &str, base: &str, shelf: &Shelf) -> Reply {
+    let question = Question::read(query).below(base);
     let query = match question.query() {
         Ok(query) => query,
         Err(error) => return Reply::Refused(question, error),

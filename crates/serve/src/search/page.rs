@@ -2,7 +2,7 @@
 //!
 //! Owns its HTML, with `found` for the results. Everything that is shown passes through one
 //! escape, and the whole page is made here: the script asks for this page again and takes over
-//! what is between `<main>` and its end.
+//! the element `found`.
 
 mod found;
 #[cfg(test)]
@@ -16,9 +16,10 @@ use clewline_job::report::figures;
 use clewline_search::LONGEST;
 use clewline_warc::Moment;
 
-use super::policy::{SCRIPT, STYLE, policy};
+use super::policy::{policy, script, style};
 use super::question::Question;
 use super::{PATH, Reply};
+use crate::pages::search_frame;
 use crate::server::{GuestResponse, path_of};
 
 /// Seconds after which a browser looks again for an index that is being made.
@@ -47,6 +48,7 @@ pub(crate) fn shown(reply: &Reply) -> GuestResponse {
 
 fn framed(question: &Question, head: &str, content: &str) -> String {
     let text = html(&question.text);
+    let base = html(&question.base);
     let title = if question.is_blank() {
         "Search".into()
     } else {
@@ -63,22 +65,26 @@ fn framed(question: &Question, head: &str, content: &str) -> String {
         let value = html(value);
         let _ = write!(kept, "<input type=hidden name={name} value=\"{value}\">");
     }
+    let frame = search_frame(&question.base);
     format!(
-        "<!doctype html>\n<html lang=en><meta charset=utf-8>\
-        <meta name=viewport content=\"width=device-width\">{head}\
-        <title>{title}</title><style>{STYLE}</style>\n\
-        <body><header><form action={PATH} role=search>\
+        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
+        <meta name=viewport content=\"width=device-width, initial-scale=1\">{head}\
+        <title>{title}</title><style>{}</style></head>\n\
+        <body>{}<main id=main><h1 class=quiet>Search</h1><form class=ask action=\"{base}{PATH}\" role=search>\
         <input id=q name=q type=search value=\"{text}\" maxlength={LONGEST} \
         aria-label=\"Words to look for\" placeholder=\"Search these pages\" \
         autocomplete=off autocapitalize=off spellcheck=false{focus}>{kept}\
-        <button>Search</button></form><a href=/>All captures</a></header>\n\
-        <main id=found>\n{content}</main>\n\
-        <footer><kbd>/</kbd> to write, <kbd>\u{2193}</kbd> <kbd>\u{2191}</kbd> or <kbd>j</kbd> \
+        <button>Search</button></form>\n\
+        <div id=found>\n{content}</div>\n\
+        <p class=keys><kbd>/</kbd> to write, <kbd>\u{2193}</kbd> <kbd>\u{2191}</kbd> or <kbd>j</kbd> \
         <kbd>k</kbd> to move, <kbd>Enter</kbd> to open, <kbd>Esc</kbd> to clear. \
         <code>\"a phrase\"</code> <code>+must</code> <code>-not</code> <code>begin*</code> \
         <code>near~</code> <code>title:word</code> <code>url:word</code> \
-        <code>after:2026-11-01</code></footer>\n\
-        <script>{SCRIPT}</script>\n"
+        <code>after:2026-11-01</code></main>\n\
+        <script>{}</script></body></html>\n",
+        style(),
+        frame,
+        script()
     )
 }
 

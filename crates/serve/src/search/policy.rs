@@ -5,12 +5,17 @@
 
 use std::sync::LazyLock;
 
-use clewline_job::look::policy_source;
+use clewline_job::look::{FRAME_STYLE, THEME_SCRIPT, TOKENS, policy_source};
 
 /// The page's script.
-pub(crate) const SCRIPT: &str = include_str!("search.js");
+pub(crate) fn script() -> String {
+    format!("{THEME_SCRIPT}{}", include_str!("search.js"))
+}
+
 /// The page's style sheet.
-pub(crate) const STYLE: &str = include_str!("search.css");
+pub(crate) fn style() -> String {
+    format!("{TOKENS}{FRAME_STYLE}{}", include_str!("search.css"))
+}
 
 /// The policy of data that no browser should show.
 pub(crate) const SEALED: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
@@ -21,8 +26,8 @@ pub(crate) fn policy() -> &'static str {
         format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; connect-src 'self'; \
             form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-            policy_source(SCRIPT),
-            policy_source(STYLE)
+            policy_source(&script()),
+            policy_source(&style())
         )
     });
     &POLICY
@@ -34,7 +39,7 @@ mod tests {
 
     #[test]
     fn script_and_style_cannot_end_their_elements() {
-        for text in [SCRIPT, STYLE] {
+        for text in [script(), style()] {
             assert!(!text.contains("</") && !text.contains("<!--"));
         }
     }

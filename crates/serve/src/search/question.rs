@@ -19,6 +19,8 @@ const LONGEST_VALUE: usize = 255;
 /// A question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
+    /// What its links begin with; empty for the only job of a server.
+    pub(crate) base: String,
     /// What is looked for; everything if it is blank.
     pub(crate) text: String,
     /// Narrowings; empty if there is none.
@@ -59,6 +61,7 @@ impl Question {
     /// Reads the parameters of a request.
     pub(crate) fn read(query: &str) -> Self {
         let mut question = Self {
+            base: String::new(),
             text: String::new(),
             host: String::new(),
             language: String::new(),
@@ -80,6 +83,13 @@ impl Question {
             }
         }
         question
+    }
+
+    /// The same, asked of a job whose pages begin so.
+    #[must_use]
+    pub(crate) fn below(mut self, base: &str) -> Self {
+        base.clone_into(&mut self.base);
+        self
     }
 
     /// The query that it stands for.
@@ -181,7 +191,7 @@ impl Question {
         if let Some(page @ 2..) = self.page {
             query.append_pair("page", &page.to_string());
         }
-        format!("{PATH}?{}", query.finish())
+        format!("{}{PATH}?{}", self.base, query.finish())
     }
 }
 

@@ -11,7 +11,7 @@
     return box.form.action + "?" + fields;
   };
 
-  // The server makes the page; what is between <main> and its end is taken over as it is.
+  // The server makes the page; its results are taken over as they are.
   async function ask() {
     clearTimeout(pause);
     asked?.abort();

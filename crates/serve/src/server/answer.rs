@@ -1,21 +1,28 @@
 //! What is answered.
 //!
-//! Owns the framing of an answer and the fields that every answer has. Invariant: a body that
-//! breaks off is not taken for whole by a client that knows chunks.
+//! Owns the fields that every answer has, and how a body comes to its client piece by piece.
+//! Invariant: a body that breaks off is not taken for whole by a client that knows chunks.
 
-use std::fmt::Write as _;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-use super::request::ServerRequest;
-
-const TEXT: &str = "a string takes all text";
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use tokio::sync::{mpsc, oneshot};
 
 /// Bytes that are sent at once.
 const STEP: usize = 64 * 1024;
+/// Pieces of a body that wait for a client.
+const MOST_WAITING: usize = 1;
 
-pub(super) enum AnswerBody {
+pub(crate) enum AnswerBody {
     Bytes(Vec<u8>),
     Stream(Box<dyn Read>),
+    /// What is sent as it comes, from another thread.
+    Events(mpsc::Receiver<io::Result<Bytes>>),
     /// So many bytes of a stream.
     Part {
         stream: Box<dyn Read>,
@@ -23,24 +30,14 @@ pub(super) enum AnswerBody {
     },
 }
 
-/// How the end of the body is told.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Framing {
-    Chunks,
-    Close,
-    HeadOnly,
-}
-
-pub(super) struct ServerAnswer {
-    status: u16,
-    fields: Vec<(&'static str, String)>,
-    body: AnswerBody,
-    framing: Framing,
+pub(crate) struct ServerAnswer {
+    pub(super) status: u16,
+    pub(super) fields: Vec<(&'static str, String)>,
+    pub(super) body: AnswerBody,
 }
 
 /// Fields of every answer: nothing is guessed, nothing is told to others, nothing is kept.
-const ALWAYS: [(&str, &str); 7] = [
-    ("Connection", "close"),
+pub(super) const ALWAYS: [(&str, &str); 6] = [
     ("X-Content-Type-Options", "nosniff"),
     ("Referrer-Policy", "same-origin"),
     ("X-DNS-Prefetch-Control", "off"),
@@ -50,101 +47,138 @@ const ALWAYS: [(&str, &str); 7] = [
 ];
 
 impl ServerAnswer {
-    pub(super) fn new(status: u16, body: AnswerBody) -> Self {
+    pub(crate) fn new(status: u16, body: AnswerBody) -> Self {
         Self {
             status,
             fields: Vec::new(),
             body,
-            framing: Framing::Close,
         }
     }
 
+    /// Its status.
+    #[cfg(test)]
+    pub(crate) const fn status(&self) -> u16 {
+        self.status
+    }
+
     /// Adds a field; whatever could end a line is left out.
-    pub(super) fn with(mut self, name: &'static str, value: &str) -> Self {
+    #[must_use]
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
         let value: String = value.chars().filter(|c| matches!(c, ' '..='~')).collect();
         self.fields.push((name, value));
         self
     }
 
-    /// Frames the answer as the client understands it.
-    pub(super) fn for_request(mut self, request: &ServerRequest) -> Self {
-        self.framing = match (request.method.as_str(), request.is_modern) {
-            ("HEAD", _) => Framing::HeadOnly,
-            (_, true) => Framing::Chunks,
-            _ => Framing::Close,
+    /// The answer with a body that is there already; a stream is left out.
+    pub(super) fn whole(self) -> Response<ReplyBody> {
+        let body = match self.body {
+            AnswerBody::Bytes(bytes) => bytes,
+            _ => Vec::new(),
         };
-        self
+        response(self.status, &self.fields, ReplyBody::Whole(body.into()))
     }
 
-    pub(super) fn write(self, out: &mut impl Write) -> io::Result<()> {
-        let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
-        let always = ALWAYS.iter().map(|&(name, value)| (name, value));
-        let own = self
-            .fields
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()));
-        for (name, value) in always.chain(own) {
-            write!(head, "{name}: {value}\r\n").expect(TEXT);
+    /// Hands the answer over, and stays with its body until the client has it or is gone.
+    pub(super) fn send(self, client: oneshot::Sender<Response<ReplyBody>>) {
+        let (stream, length) = match self.body {
+            AnswerBody::Bytes(_) => {
+                // A client that is gone needs no answer.
+                client.send(self.whole()).ok();
+                return;
+            }
+            AnswerBody::Events(events) => {
+                let body = ReplyBody::Pieces(events, None);
+                client.send(response(self.status, &self.fields, body)).ok();
+                return;
+            }
+            AnswerBody::Stream(stream) => (stream, None),
+            AnswerBody::Part { stream, length } => (stream, Some(length)),
+        };
+        let (pieces, waiting) = mpsc::channel(MOST_WAITING);
+        let body = ReplyBody::Pieces(waiting, length);
+        let sent = client.send(response(self.status, &self.fields, body));
+        if sent.is_ok() {
+            copy(stream.take(length.unwrap_or(u64::MAX)), &pieces);
         }
-        match (&self.body, self.framing) {
-            (AnswerBody::Bytes(bytes), _) => {
-                write!(head, "Content-Length: {}\r\n", bytes.len()).expect(TEXT);
-            }
-            (AnswerBody::Part { length, .. }, _) => {
-                write!(head, "Content-Length: {length}\r\n").expect(TEXT);
-            }
-            (AnswerBody::Stream(_), Framing::Chunks) => {
-                head.push_str("Transfer-Encoding: chunked\r\n");
-            }
-            (AnswerBody::Stream(_), _) => {}
-        }
-        head.push_str("\r\n");
-        out.write_all(head.as_bytes())?;
-        match self.body {
-            _ if self.framing == Framing::HeadOnly => {}
-            AnswerBody::Bytes(bytes) => out.write_all(&bytes)?,
-            AnswerBody::Stream(stream) => copy(stream, self.framing, out)?,
-            AnswerBody::Part { stream, length } => {
-                copy(Box::new(stream.take(length)), Framing::Close, out)?;
-            }
-        }
-        out.flush()
     }
 }
 
-fn copy(mut stream: Box<dyn Read>, framing: Framing, out: &mut impl Write) -> io::Result<()> {
-    let mut buffer = vec![0; STEP];
+fn response(
+    status: u16,
+    fields: &[(&'static str, String)],
+    body: ReplyBody,
+) -> Response<ReplyBody> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    let always = ALWAYS.iter().map(|&(name, value)| (name, value));
+    let own = fields.iter().map(|(name, value)| (*name, value.as_str()));
+    for (name, value) in always.chain(own) {
+        let name = HeaderName::from_bytes(name.as_bytes()).expect("our names are names");
+        let value = HeaderValue::from_str(value).expect("the text holds no control character");
+        response.headers_mut().insert(name, value);
+    }
+    response
+}
+
+/// Sends pieces until the end, the client's or the body's. A body that cannot be read breaks off.
+fn copy(mut stream: impl Read, pieces: &mpsc::Sender<io::Result<Bytes>>) {
     loop {
-        let count = match stream.read(&mut buffer) {
+        let mut buffer = vec![0; STEP];
+        let piece = match stream.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(count) => {
+                buffer.truncate(count);
+                Ok(buffer.into())
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            read => read?,
+            Err(error) => Err(error),
         };
-        if framing == Framing::Chunks {
-            write!(out, "{count:x}\r\n")?;
-        }
-        out.write_all(&buffer[..count])?;
-        if framing == Framing::Chunks {
-            out.write_all(b"\r\n")?;
-        }
-        if count == 0 {
-            return Ok(());
+        let is_broken = piece.is_err();
+        if pieces.blocking_send(piece).is_err() || is_broken {
+            return;
         }
     }
 }
 
-fn reason(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        206 => "Partial Content",
-        301 => "Moved Permanently",
-        302 => "Found",
-        400 => "Bad Request",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        416 => "Range Not Satisfiable",
-        500 => "Internal Server Error",
-        503 => "Service Unavailable",
-        _ => "Archived",
+/// A body on its way to a client.
+#[derive(Debug)]
+pub(super) enum ReplyBody {
+    /// It is there.
+    Whole(Bytes),
+    /// It comes piece by piece; so many bytes of it are missing, if that is known.
+    Pieces(mpsc::Receiver<io::Result<Bytes>>, Option<u64>),
+}
+
+impl Body for ReplyBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Self::Pieces(pieces, missing) => pieces.poll_recv(context).map(|piece| {
+                let piece = piece?;
+                if let (Ok(bytes), Some(missing)) = (&piece, missing) {
+                    *missing = missing.saturating_sub(bytes.len() as u64);
+                }
+                Some(piece.map(Frame::data))
+            }),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(bytes) if bytes.is_empty())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Pieces(_, Some(missing)) => SizeHint::with_exact(*missing),
+            Self::Pieces(_, None) => SizeHint::default(),
+        }
     }
 }

@@ -4,8 +4,10 @@
 //! HTML is ASCII, so that it fits into a page of any encoding.
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use clewline_archive::ArchivedCapture;
+use clewline_job::look::{FRAME_STYLE, MARK, PageFrame, TOKENS, tokens_below};
 use clewline_warc::cdxj::Capture;
 
 use super::answer::{AnswerBody, ServerAnswer};
@@ -13,8 +15,25 @@ use super::replay::{path_of, safe};
 
 /// Where our style sheet is found; no capture's path begins so.
 pub(super) const STYLE_PATH: &str = "/-/style.css";
-/// Our style sheet.
-pub(super) const STYLE: &str = include_str!("style.css");
+/// Our style sheet: the bar's tokens hold below the bar alone, since the page is foreign.
+pub(super) fn style() -> &'static str {
+    static STYLE: LazyLock<String> = LazyLock::new(|| {
+        let (bar, own) = (tokens_below("clewline-banner"), include_str!("style.css"));
+        format!("{bar}{own}")
+    });
+    &STYLE
+}
+
+/// Where the style sheet of our own pages is.
+pub(super) const PAGE_STYLE_PATH: &str = "/-/page.css";
+/// The style sheet of our own pages.
+pub(super) fn page_style() -> &'static str {
+    static STYLE: LazyLock<String> = LazyLock::new(|| {
+        let own = include_str!("page.css");
+        format!("{TOKENS}{FRAME_STYLE}{own}")
+    });
+    &STYLE
+}
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; \
     base-uri 'none'; frame-ancestors 'self'";
@@ -22,11 +41,20 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; 
 /// What an answer with one of our pages looks like.
 fn own(status: u16, title: &str, content: &str) -> ServerAnswer {
     let title = escaped(title);
+    let frame = PageFrame {
+        name: "Archive",
+        state: None,
+        home: Some("/"),
+        places: &[],
+    };
+    let frame = frame.html();
     let html = format!(
-        "<!doctype html><html lang=en><meta charset=utf-8>\
-        <meta name=viewport content=\"width=device-width\"><title>{title}</title>\
-        <link rel=stylesheet href=\"{STYLE_PATH}\"><body class=clewline>\n\
-        <h1>{title}</h1>\n{content}\n"
+        "<!doctype html><html lang=en><head><meta charset=utf-8>\
+        <meta name=viewport content=\"width=device-width, initial-scale=1\">\
+        <title>{title}</title>\
+        <link rel=stylesheet href=\"{PAGE_STYLE_PATH}\"></head><body>\n{frame}\
+        <main id=main><section class=open><h1>{title}</h1></section>\n\
+        <section>{content}</section></main></body></html>\n"
     );
     ServerAnswer::new(status, AnswerBody::Bytes(html.into_bytes()))
         .with("Content-Type", "text/html; charset=utf-8")
@@ -158,20 +186,23 @@ pub(super) fn banner(capture: &Capture, all: &[ArchivedCapture]) -> String {
     let before = all
         .iter()
         .rfind(is_before)
-        .map(|held| link(held, "earlier"));
-    let after = all.iter().find(is_after).map(|held| link(held, "later"));
+        .map(|held| link(held, "&#8249; <span class=word>earlier</span>"));
+    let after = all
+        .iter()
+        .find(is_after)
+        .map(|held| link(held, "<span class=word>later</span> &#8250;"));
     let count = match all.len() {
         1 => "1 capture".to_owned(),
         count => format!("{count} captures"),
     };
     format!(
-        "<link rel=stylesheet href=\"{STYLE_PATH}\"><clewline-banner><span>Archived {}</span>\
-        <span class=url>{}</span>{}{}<a href=\"{}\">{count}</a><a href=\"/\">archive</a>\
-        </clewline-banner>",
-        time(&capture.timestamp),
-        escaped(&safe(&capture.url)),
+        "<link rel=stylesheet href=\"{STYLE_PATH}\"><clewline-banner>\
+        <a href=\"/\">{MARK}<span class=word>archive</span></a>{}<span>{}</span>{}\
+        <span class=url>{}</span><a href=\"{}\">{count}</a></clewline-banner>",
         before.unwrap_or_default(),
+        time(&capture.timestamp),
         after.unwrap_or_default(),
+        escaped(&safe(&capture.url)),
         escaped(&path_of("*", &capture.url)),
     )
 }

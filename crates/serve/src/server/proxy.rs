@@ -10,27 +10,47 @@ use clewline_archive::{Archive, ContentError};
 use clewline_warc::Moment;
 
 use super::page;
+use super::proxy_wire::{self, Unread};
 use super::request::ServerRequest;
 
-pub(super) fn answer(
+/// Answers the one request of a connection.
+pub(super) fn converse(
+    stream: &mut TcpStream,
+    archive: &Archive,
+    at: Option<Moment>,
+) -> io::Result<()> {
+    match proxy_wire::read(stream) {
+        Ok(request) => answer(&request, archive, at, stream),
+        Err(Unread::Gone(error)) => Err(error),
+        Err(Unread::Refused(status, why)) => {
+            proxy_wire::write(page::refusal(status, why), "", stream)
+        }
+    }
+}
+
+fn answer(
     request: &ServerRequest,
     archive: &Archive,
     at: Option<Moment>,
     stream: &mut TcpStream,
 ) -> io::Result<()> {
-    let refuse = |status, why| page::refusal(status, why).for_request(request);
-    match request.method.as_str() {
+    let method = request.method.as_str();
+    match method {
         "GET" | "HEAD" => {}
         "CONNECT" => {
             let why = "this proxy opens no tunnels: ask for the https page with http, \
                 or use clewline serve without --proxy";
-            return refuse(501, why).write(stream);
+            return proxy_wire::write(page::refusal(501, why), method, stream);
         }
-        _ => return refuse(405, "an archive can only be read").write(stream),
+        _ => {
+            let answer = page::refusal(405, "an archive can only be read");
+            return proxy_wire::write(answer, method, stream);
+        }
     }
     let url = &request.target;
     if !url.starts_with("http://") && !url.starts_with("https://") {
-        return refuse(400, "this is a proxy; name it in the settings of a browser").write(stream);
+        let answer = page::refusal(400, "this is a proxy; name it in the settings of a browser");
+        return proxy_wire::write(answer, method, stream);
     }
     match recorded(url, archive, at, request) {
         Ok(Some((head, mut body))) => {
@@ -38,8 +58,8 @@ pub(super) fn answer(
             io::copy(&mut body, stream)?;
             stream.flush()
         }
-        Ok(None) => page::missing(url).for_request(request).write(stream),
-        Err(error) => page::broken(url, &error).for_request(request).write(stream),
+        Ok(None) => proxy_wire::write(page::missing(url), method, stream),
+        Err(error) => proxy_wire::write(page::broken(url, &error), method, stream),
     }
 }
 

@@ -65,8 +65,8 @@ pub(super) fn answer(
     length: impl FnOnce() -> io::Result<u64>,
 ) -> io::Result<ServerAnswer> {
     // Nothing here has a validator, so a condition never holds.
-    let range = request.range.as_deref();
-    let range = range.filter(|_| request.method == "GET" && !request.is_conditional);
+    let range = request.field("range");
+    let range = range.filter(|_| request.method == "GET" && request.field("if-range").is_none());
     let whole = |stream: Box<dyn Read>| {
         ServerAnswer::new(200, AnswerBody::Stream(stream)).with("Accept-Ranges", "bytes")
     };

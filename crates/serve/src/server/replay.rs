@@ -34,8 +34,17 @@ const SCRIPTS: &str = "; script-src 'self' 'unsafe-inline' 'unsafe-eval' data: b
 pub(super) struct ReplaySite<'a> {
     pub(super) archive: &'a Archive,
     pub(super) scripts: Scripts,
+    pub(super) forms: ArchivedForms,
     /// Where a guest's first page is, and its name.
     pub(super) guest: Option<(&'static str, &'static str)>,
+}
+
+/// Whether forms of archived pages are sent. Where the server takes orders, a form of a page that was
+/// crawled could be one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ArchivedForms {
+    Sent,
+    Blocked,
 }
 
 /// A path that names a capture.
@@ -108,15 +117,10 @@ impl Guide for Replay<'_> {
 }
 
 pub(super) fn answer(request: &ServerRequest, site: &ReplaySite<'_>) -> ServerAnswer {
-    let (path, query) = request
-        .target
-        .split_once('?')
-        .map_or((request.target.as_str(), ""), |(path, query)| (path, query));
+    let (path, query) = (request.path(), request.query());
     match path {
-        page::STYLE_PATH => {
-            return ServerAnswer::new(200, AnswerBody::Bytes(page::STYLE.into()))
-                .with("Content-Type", "text/css; charset=utf-8");
-        }
+        page::STYLE_PATH => return sheet(page::style()),
+        page::PAGE_STYLE_PATH => return sheet(page::page_style()),
         "/" => return list(query, site),
         _ => {}
     }
@@ -124,6 +128,11 @@ pub(super) fn answer(request: &ServerRequest, site: &ReplaySite<'_>) -> ServerAn
         Some(wanted) => capture(&wanted, request, site),
         None => astray(request),
     }
+}
+
+fn sheet(style: &str) -> ServerAnswer {
+    ServerAnswer::new(200, AnswerBody::Bytes(style.into()))
+        .with("Content-Type", "text/css; charset=utf-8")
 }
 
 /// A page asked for a path of its own site that nobody could rewrite: its referrer tells which.
@@ -140,7 +149,7 @@ fn astray(request: &ServerRequest) -> ServerAnswer {
 
 /// The capture that a request comes from.
 fn referrer(request: &ServerRequest) -> Option<Wanted<'_>> {
-    let address = request.referer.as_deref()?.strip_prefix("http://")?;
+    let address = request.field("referer")?.strip_prefix("http://")?;
     Wanted::from_target(&address[address.find('/')?..])
 }
 
@@ -205,10 +214,13 @@ fn capture(wanted: &Wanted<'_>, request: &ServerRequest, site: &ReplaySite<'_>) 
         Ok(content) => content,
         Err(error) => return page::broken(url, &error),
     };
-    let policy = match site.scripts {
+    let mut policy = match site.scripts {
         Scripts::Blocked => POLICY.to_owned(),
         Scripts::Allowed => format!("{POLICY}{SCRIPTS}"),
     };
+    if site.forms == ArchivedForms::Blocked {
+        policy = policy.replace("form-action 'self'", "form-action 'none'");
+    }
     let answer = if wanted.is_untouched {
         untouched(content)
     } else {
@@ -273,7 +285,7 @@ fn shown(
         Err(error) => return page::broken(url, &error),
     };
     // Frames need no banner.
-    let destination = request.destination.as_deref();
+    let destination = request.field("sec-fetch-dest");
     let banner = if destination.is_none_or(|to| to == "document") {
         page::banner(&held.capture, all)
     } else {

@@ -1,103 +1,88 @@
 //! What is asked.
 //!
-//! Owns reading the head of a request within bounds of size and time. Bodies are not read: an
-//! archive takes nothing.
+//! Owns a request as whoever answers sees it, and which fields may stand in it once only. Refuses
+//! to know how its bytes arrive. Invariant: a field that proves where a request comes from stands
+//! in it at most once, and is text.
 
-use std::io::{self, Read as _};
-use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use bytes::Bytes;
+use hyper::HeaderMap;
+use hyper::http::request::Parts;
 
-/// The largest head: URLs within URLs are long.
-const LARGEST: usize = 64 * 1024;
-/// The most fields.
-const MOST_FIELDS: usize = 100;
-/// How long a head may take; as long a connection without one holds a place.
-const TIME: Duration = Duration::from_secs(5);
+/// Fields that decide something. Two hosts are one too many, and the first of two origins proves
+/// nothing.
+const SINGLE: [&str; 9] = [
+    "authorization",
+    "content-type",
+    "host",
+    "idempotency-key",
+    "origin",
+    "range",
+    "referer",
+    "sec-fetch-dest",
+    "sec-fetch-site",
+];
 
-/// The head of a request, as far as it matters.
+/// A request, with its body if it came to change something.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct ServerRequest {
-    pub(super) method: String,
-    pub(super) target: String,
-    pub(super) host: Option<String>,
-    pub(super) origin: Option<String>,
-    pub(super) referer: Option<String>,
-    /// What the answer is for, as browsers tell (Fetch Metadata).
-    pub(super) destination: Option<String>,
-    /// The part of a body that is wanted.
-    pub(super) range: Option<String>,
-    /// Whether it is wanted only as long as the body is one that the client knows.
-    pub(super) is_conditional: bool,
-    /// Whether the client knows chunks.
-    pub(super) is_modern: bool,
-}
-
-/// Why there is no request.
-#[derive(Debug)]
-pub(super) enum Unread {
-    Gone(io::Error),
-    Refused(u16, &'static str),
+pub(crate) struct ServerRequest {
+    pub(crate) method: String,
+    /// The path and the query, as they were sent; for a proxy, a URL.
+    pub(crate) target: String,
+    pub(crate) fields: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl ServerRequest {
-    pub(super) fn read(stream: &mut TcpStream) -> Result<Self, Unread> {
-        let end = Instant::now() + TIME;
-        let mut head = Vec::new();
-        let mut buffer = [0; 4096];
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(Unread::Refused(408, "the request took too long"));
-            }
-            stream.set_read_timeout(Some(left)).map_err(Unread::Gone)?;
-            let count = stream.read(&mut buffer).map_err(Unread::Gone)?;
-            if count == 0 {
-                return Err(Unread::Gone(io::ErrorKind::UnexpectedEof.into()));
-            }
-            // The empty line may have begun already.
-            let looked = head.len().saturating_sub(3);
-            head.extend_from_slice(&buffer[..count]);
-            if memchr::memmem::find(&head[looked..], b"\r\n\r\n").is_some() {
-                return Self::parse(&head);
-            }
-            if head.len() > LARGEST {
-                return Err(Unread::Refused(431, "the head of the request is too large"));
-            }
+    /// Takes over the head of a request to a server.
+    pub(super) fn from_parts(head: Parts) -> Result<Self, (u16, &'static str)> {
+        if head.uri.authority().is_some() {
+            return Err((400, "this is no proxy; ask for a path"));
         }
+        let target = head.uri.path_and_query();
+        let target = target.map_or("*", |target| target.as_str()).to_owned();
+        Self::new(head.method.to_string(), target, head.headers)
     }
 
-    fn parse(head: &[u8]) -> Result<Self, Unread> {
-        const BAD: Unread = Unread::Refused(400, "this is no request");
-        let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
-        let mut parsed = httparse::Request::new(&mut fields);
-        if !parsed.parse(head).is_ok_and(|status| status.is_complete()) {
-            return Err(BAD);
-        }
-        let mut request = Self {
-            method: parsed.method.unwrap_or_default().to_owned(),
-            target: parsed.path.unwrap_or_default().to_owned(),
-            is_modern: parsed.version == Some(1),
-            ..Self::default()
-        };
-        for field in parsed.headers.iter() {
-            let place = match field.name.to_ascii_lowercase().as_str() {
-                "host" => &mut request.host,
-                "origin" => &mut request.origin,
-                "referer" => &mut request.referer,
-                "sec-fetch-dest" => &mut request.destination,
-                "range" => &mut request.range,
-                "if-range" => {
-                    request.is_conditional = true;
-                    continue;
-                }
-                _ => continue,
-            };
-            let value = std::str::from_utf8(field.value).map_err(|_| BAD)?;
-            // Two hosts are one too many, and the first of two origins proves nothing.
-            if place.replace(value.trim().to_owned()).is_some() {
-                return Err(BAD);
+    /// A request without a body.
+    pub(super) fn new(
+        method: String,
+        target: String,
+        fields: HeaderMap,
+    ) -> Result<Self, (u16, &'static str)> {
+        for name in SINGLE {
+            let mut values = fields.get_all(name).iter();
+            let is_text =
+                |value: &hyper::header::HeaderValue| std::str::from_utf8(value.as_bytes()).is_ok();
+            if !values.next().is_none_or(is_text) || values.next().is_some() {
+                return Err((400, "a field is no text, or stands there twice"));
             }
         }
-        Ok(request)
+        Ok(Self {
+            method,
+            target,
+            fields,
+            body: Bytes::new(),
+        })
+    }
+
+    /// A field's text, if it is there and is text.
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let value = self.fields.get(name)?;
+        std::str::from_utf8(value.as_bytes()).ok().map(str::trim)
+    }
+
+    /// Whether it only reads.
+    pub(crate) fn is_reading(&self) -> bool {
+        matches!(self.method.as_str(), "GET" | "HEAD")
+    }
+
+    /// The path, as it was sent.
+    pub(crate) fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
+    }
+
+    /// What follows the question mark.
+    pub(crate) fn query(&self) -> &str {
+        self.target.split_once('?').map_or("", |(_, query)| query)
     }
 }

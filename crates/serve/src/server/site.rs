@@ -5,15 +5,16 @@
 
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
+use tokio::sync::oneshot;
+
 use super::answer::{AnswerBody, ServerAnswer};
-use super::connections::{self, Converse};
+use super::listener::{self, Answering, Conversation};
 use super::page;
-use super::request::{ServerRequest, Unread};
+use super::request::ServerRequest;
 
 /// What a site answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +30,8 @@ pub struct SiteAnswer {
 /// A site on a free port of 127.0.0.1, until it is dropped.
 pub struct LocalSite {
     address: SocketAddr,
-    is_over: Arc<AtomicBool>,
+    /// Dropping it ends the loop.
+    alive: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -43,15 +45,17 @@ impl LocalSite {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let answering = site(address);
-        let is_over = Arc::new(AtomicBool::new(false));
-        let converse: Arc<Converse> = Arc::new(move |stream| converse(stream, &answering));
-        let over = Arc::clone(&is_over);
+        let answering: Arc<Answering> = Arc::new(move |request| answer(request, &answering));
+        let (alive, end) = oneshot::channel::<()>();
         let thread = thread::Builder::new()
             .name("site".to_owned())
-            .spawn(move || connections::accept(&listener, &converse, &over))?;
+            .spawn(move || {
+                let end = async { drop(end.await) };
+                listener::serve(listener, Conversation::Http(answering), end).ok();
+            })?;
         Ok(Self {
             address,
-            is_over,
+            alive: Some(alive),
             thread: Some(thread),
         })
     }
@@ -62,32 +66,22 @@ impl LocalSite {
     }
 }
 
-fn converse(stream: &mut TcpStream, answering: &dyn Fn(&str) -> SiteAnswer) -> io::Result<()> {
-    let request = match ServerRequest::read(stream) {
-        Ok(request) => request,
-        Err(Unread::Gone(error)) => return Err(error),
-        Err(Unread::Refused(status, why)) => return page::refusal(status, why).write(stream),
-    };
-    let answer = match request.method.as_str() {
-        "GET" | "HEAD" => {
-            let shown = answering(&request.target);
-            let answer = ServerAnswer::new(shown.status, AnswerBody::Bytes(shown.body));
-            let fields = shown.fields.iter();
-            fields.fold(answer, |answer, (name, value)| answer.with(name, value))
-        }
-        _ => page::refusal(405, "this site can only be read"),
-    };
-    answer.for_request(&request).write(stream)
+fn answer(request: &ServerRequest, answering: &dyn Fn(&str) -> SiteAnswer) -> ServerAnswer {
+    if !request.is_reading() {
+        return page::refusal(405, "this site can only be read");
+    }
+    let shown = answering(&request.target);
+    let answer = ServerAnswer::new(shown.status, AnswerBody::Bytes(shown.body));
+    let fields = shown.fields.iter();
+    fields.fold(answer, |answer, (name, value)| answer.with(name, value))
 }
 
 impl Drop for LocalSite {
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Release);
-        // The loop looks when somebody comes.
-        let woken = TcpStream::connect(self.address).is_ok();
-        if let Some(thread) = self.thread.take().filter(|_| woken) {
+        self.alive = None;
+        if let Some(thread) = self.thread.take() {
             // A panic there was told already.
-            let _ = thread.join();
+            thread.join().ok();
         }
     }
 }
@@ -103,6 +97,7 @@ impl fmt::Debug for LocalSite {
 #[cfg(test)]
 mod tests {
     use std::io::{Read as _, Write as _};
+    use std::net::TcpStream;
 
     use super::*;
 

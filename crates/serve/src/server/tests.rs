@@ -2,12 +2,15 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 
+use clewline_archive::Archive;
 use clewline_warc::{Block, Digest, Effort, Encoder, RecordDraft, RecordId, WarcCompression};
 
 use super::*;
+use crate::app::JobPlaces;
+use crate::app::access::Access;
 
 const HTML: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: a=b\r\n\
     Strict-Transport-Security: max-age=1\r\nContent-Encoding: identity\r\n\r\n";
@@ -93,7 +96,13 @@ impl Served {
             scripts,
             at: Some(moment("2020")),
         };
-        let server = HttpServer::bind(Archive::open(&[path]).unwrap(), config).unwrap();
+        let shelf = ArchiveShelf::fixed(Archive::open(&[path]).unwrap());
+        let app = App::new(
+            Arc::new(JobPlaces::from_paths(&[])),
+            Access::new(None, true, false),
+            None,
+        );
+        let server = HttpServer::bind(shelf, config, app).unwrap();
         let server = server.with_guest(guest());
         let address = server.address();
         std::thread::spawn(|| server.run());
@@ -108,7 +117,10 @@ impl Served {
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
-        String::from_utf8(answer).unwrap()
+        // An old client is answered in its own version.
+        String::from_utf8(answer)
+            .unwrap()
+            .replacen("HTTP/1.0 ", "HTTP/1.1 ", 1)
     }
 
     fn ask(&self, target: &str, fields: &str) -> String {
@@ -235,7 +247,7 @@ fn pages_are_shown_at_their_time() {
     assert!(style.ends_with("@import \"/web/20200101000000/https://a.test/d.css\""));
     let gone = served.ask("/web/20200101000000/https://a.test/gone", "");
     assert!(gone.starts_with("HTTP/1.1 404 ") && gone.contains("<p>gone"));
-    let missing = served.ask("/web/2020/https://a.test/<b>", "");
+    let missing = served.ask("/web/2020/https://a.test/%3Cb%3E", "");
     assert!(
         missing.starts_with("HTTP/1.1 404 ") && missing.contains("no capture"),
         "{missing}"
@@ -298,10 +310,16 @@ fn captures_are_listed() {
     let all = served.ask("/web/*/https://a.test/", "");
     assert_eq!(all.matches("<tr><td").count(), 2, "{all}");
     assert!(all.contains("<h2>2020-01</h2>"), "{all}");
-    let style = served.ask(page::STYLE_PATH, "");
-    assert_eq!(
-        field(&style, "Content-Type"),
-        Some("text/css; charset=utf-8")
+    for path in [page::STYLE_PATH, page::PAGE_STYLE_PATH] {
+        let style = served.ask(path, "");
+        assert_eq!(
+            field(&style, "Content-Type"),
+            Some("text/css; charset=utf-8")
+        );
+    }
+    assert!(
+        !page::style().contains(":root"),
+        "the bar leaves the page alone"
     );
     let from = format!(
         "Referer: http://{}/web/2020/https://a.test/d/\r\n",

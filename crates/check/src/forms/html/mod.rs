@@ -18,15 +18,19 @@ use std::io::{self, Write};
 
 use clewline_core::url::CrawlUrl;
 use clewline_job::escape;
-use clewline_job::look::{TOKENS, policy_source};
+use clewline_job::look::{
+    FRAME_STYLE, FramePlace, PageFrame, THEME_SCRIPT, TOKENS, Tone, policy_source,
+};
 use clewline_job::report::figures::{self, count, plural};
 
 use super::words::{sentence, shortened};
 use crate::report::{CheckOutcome, CheckReport};
 use crate::rule::Severity;
 
-const STYLE: &str = include_str!("report.css");
-const SCRIPT: &str = include_str!("report.js");
+/// The style sheet of the list of issues and of the table of pages, below the frame's.
+pub const LIST_STYLE: &str = include_str!("report.css");
+/// The script that filters the list and draws the table.
+pub const LIST_SCRIPT: &str = include_str!("report.js");
 
 /// The longest URL that is a link; a longer one is only shown.
 const LONGEST_LINK: usize = 2_048;
@@ -99,16 +103,30 @@ pub fn write(report: &CheckReport, site: SiteView<'_>, out: &mut dyn Write) -> i
     issues::write(report, out)?;
     site::write(report, site, out)?;
     let version = escape::html(&report.facts.version);
+    let script = script();
     writeln!(
         out,
         "</main><footer>Made by Clewline {version}. This page loads nothing.</footer>\
-         <script>{SCRIPT}</script></body></html>"
+         <script>{script}</script></body></html>"
     )
+}
+
+/// The issues as a list for a page that somebody else frames, with [`LIST_STYLE`] and
+/// [`LIST_SCRIPT`].
+pub fn list(report: &CheckReport) -> String {
+    let mut out = Vec::new();
+    issues::write(report, &mut out).expect("writing to memory does not fail");
+    String::from_utf8(out).expect("what is escaped is text")
 }
 
 /// The style of the page: the tokens first.
 fn style() -> String {
-    format!("{TOKENS}{STYLE}")
+    format!("{TOKENS}{FRAME_STYLE}{LIST_STYLE}")
+}
+
+/// The script of the page.
+fn script() -> String {
+    format!("{THEME_SCRIPT}{LIST_SCRIPT}")
 }
 
 fn head(report: &CheckReport, out: &mut String) {
@@ -123,40 +141,39 @@ fn head(report: &CheckReport, out: &mut String) {
              <meta name=referrer content=no-referrer>\
              <title>{} – site report</title><style>{style}</style></head><body>",
             policy_source(&style),
-            policy_source(SCRIPT),
+            policy_source(&script()),
             escape::html(&shortened(&report.facts.subject, LONGEST_TEXT)),
         ),
     );
 }
 
-/// One line winding out of a ball of thread.
-const MARK: &str = "<svg class=mark viewBox=\"0 0 16 16\" width=20 height=20 aria-hidden=true>\
-    <circle cx=7 cy=7 r=5 /><path d=\"M3 5.5Q7 3 11 6M2.4 8.5Q7 5.5 11.6 8.5M4 11Q7 8.8 10 10.8\"/>\
-    <path d=\"M11 11Q13 14.5 15.5 12.5\"/></svg>";
-
 fn frame(report: &CheckReport, out: &mut String) {
-    let (class, word) = match report.outcome() {
-        CheckOutcome::Passed => ("good", "passed"),
-        CheckOutcome::Failed => ("bad", "failed"),
-        CheckOutcome::Unfinished => ("warn", "not finished"),
+    let state = match report.outcome() {
+        CheckOutcome::Passed => (Tone::Good, "passed"),
+        CheckOutcome::Failed => (Tone::Bad, "failed"),
+        CheckOutcome::Unfinished => (Tone::Warn, "not finished"),
     };
-    let subject = escape::html(&shortened(&report.facts.subject, LONGEST_TEXT)).into_owned();
     let found: u64 = report.findings.iter().map(|one| one.finding.count).sum();
-    push(
-        out,
-        format_args!(
-            "<a class=jump href=\"#issues\">Skip to the issues</a><header class=frame>\
-             <div class=name>{MARK}<b title=\"{subject}\"><bdi>{subject}</bdi></b>\
-             <span class=\"badge {class}\">{word}</span></div>\
-             <nav aria-label=Report><a href=\"#overview\">Overview</a>\
-             <a href=\"#issues\">Issues <span class=soft>{}</span></a>\
-             <a href=\"#pages\">Pages <span class=soft>{}</span></a>\
-             <a href=\"#redirects\">Redirects</a></nav>\
-             <button type=button id=theme hidden><span class=long>Theme: </span><span>automatic</span></button></header><main>",
-            count(found),
-            count(report.facts.pages),
-        ),
-    );
+    let place = |name, link, number| FramePlace {
+        name,
+        link,
+        number,
+        is_current: false,
+    };
+    let places = [
+        place("Overview", "#main", String::new()),
+        place("Issues", "#issues", count(found)),
+        place("Pages", "#pages", count(report.facts.pages)),
+        place("Redirects", "#redirects", String::new()),
+    ];
+    let frame = PageFrame {
+        name: &report.facts.subject,
+        state: Some(state),
+        home: None,
+        places: &places,
+    };
+    out.push_str(&frame.html());
+    out.push_str("<main id=main>");
 }
 
 fn overview(report: &CheckReport, out: &mut String) {

@@ -43,31 +43,6 @@
     };
   };
 
-  // The theme.
-  const theme = at("theme");
-  const themes = { "": "automatic", light: "light", dark: "dark" };
-  const kept = (value) => {
-    try {
-      if (value === undefined) return localStorage.getItem("clewline-theme") ?? "";
-      localStorage.setItem("clewline-theme", value);
-    } catch { /* A page from a file may have no place to keep it. */ }
-    return value ?? "";
-  };
-  const dress = (name) => {
-    const known = name in themes ? name : "";
-    if (known) document.documentElement.dataset.theme = known;
-    else delete document.documentElement.dataset.theme;
-    theme.lastChild.textContent = themes[known];
-    return known;
-  };
-  let worn = dress(kept());
-  theme.hidden = false;
-  theme.addEventListener("click", () => {
-    const names = Object.keys(themes);
-    worn = dress(names[(names.indexOf(worn) + 1) % names.length]);
-    kept(worn);
-  });
-
   // The issues.
   const RULE = 0, PAGE = 1, ABOUT = 2, EVIDENCE = 3, LINE = 4, TEXT = 5, MEND = 6, COUNT = 7, KNOWN = 8, FILE = 9, SAMPLES = 10;
   const SHAPES = { error: "■", warning: "▲", notice: "●" };

@@ -1,18 +1,18 @@
 //! The report as one HTML page: `report.html`.
 //!
 //! Owns its structure; the style and the script are files beside it. The page loads nothing:
-//! its policy forbids every source but its own style, and the one script by its hash, so that
+//! its policy forbids every source but its own style and script, by their digests, so that
 //! not even a mistake in escaping could run what a crawled page wrote. Without the script the
 //! tables are plain. Invariant: every foreign text passes `escape::html`.
 
-mod chart;
+mod course;
 mod tables;
 
 use std::fmt::{self, Write as _};
 
 use super::{Report, StoppedBy, figures};
 use crate::escape;
-use crate::look::{TOKENS, policy_source};
+use crate::look::{FRAME_STYLE, FramePlace, PageFrame, THEME_SCRIPT, TOKENS, Tone, policy_source};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -29,11 +29,12 @@ pub fn html(report: &Report) -> String {
 
 fn page(report: &Report, out: &mut String) -> fmt::Result {
     head(report, out)?;
-    header(report, out)?;
-    out.push_str("<main>");
+    out.push_str(&frame(report));
+    out.push_str("<main id=main>");
+    opening(report, out)?;
     cards(report, out)?;
     notes(report, out)?;
-    chart::charts(&report.tally.series, report.facts.seconds, out)?;
+    course::charts(&report.tally.series, report.facts.seconds, out);
     tables::shares(report, out)?;
     tables::update(report, out)?;
     tables::broken(report, out)?;
@@ -49,7 +50,7 @@ fn page(report: &Report, out: &mut String) -> fmt::Result {
         out,
         "<footer>Made by Clewline {version}. This page loads nothing.</footer>"
     )?;
-    writeln!(out, "<script>{SCRIPT}</script></body></html>")
+    writeln!(out, "<script>{THEME_SCRIPT}{SCRIPT}</script></body></html>")
 }
 
 fn head(report: &Report, out: &mut String) -> fmt::Result {
@@ -58,52 +59,77 @@ fn head(report: &Report, out: &mut String) -> fmt::Result {
         .roots
         .first()
         .map_or("crawl", |root| root.host());
+    let style = format!("{TOKENS}{FRAME_STYLE}{STYLE}");
     write!(
         out,
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
          <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; script-src '{}'; base-uri 'none'; \
+         style-src '{}'; script-src '{}'; base-uri 'none'; \
          form-action 'none'\">\
          <meta name=viewport content=\"width=device-width, initial-scale=1\">\
          <meta name=referrer content=no-referrer>\
-         <title>{} – crawl report</title><style>{TOKENS}{STYLE}</style></head><body>",
-        policy_source(SCRIPT),
+         <title>{} – crawl report</title><style>{style}</style></head><body>",
+        policy_source(&style),
+        policy_source(&format!("{THEME_SCRIPT}{SCRIPT}")),
         escape::html(root)
     )
 }
 
-fn header(report: &Report, out: &mut String) -> fmt::Result {
+/// Sections of the report that the frame leads to.
+fn frame(report: &Report) -> String {
     let facts = &report.facts;
-    let title = facts
+    let name = facts
         .roots
         .first()
         .map_or("Crawl report", |root| root.as_str());
-    let title = shortened(title, 120);
-    write!(out, "<header><p class=brand>Clewline crawl report</p>")?;
-    write!(out, "<h1>{}", escape::html(&title))?;
-    if let Some(more @ 1..) = facts.roots.len().checked_sub(1) {
-        write!(
-            out,
-            " <small>and {}</small>",
-            figures::plural(more as u64, "more root")
-        )?;
-    }
-    let class = match facts.stopped_by {
-        StoppedBy::Finished => "good",
-        StoppedBy::Error(_) => "bad",
-        _ => "warn",
+    let tone = match facts.stopped_by {
+        StoppedBy::Finished => Tone::Good,
+        StoppedBy::Error(_) => Tone::Bad,
+        _ => Tone::Warn,
     };
-    let stopped = facts.stopped_by.to_string();
-    write!(
-        out,
-        "</h1><div class=sub><span class=\"pill {class}\">{}</span><span>{}</span>\
-         <span>took {}</span></div></header>",
-        escape::html(&stopped),
-        escape::html(&figures::instant(&facts.started_at)),
-        figures::seconds(facts.seconds)
-    )
+    let place = |name, link| FramePlace {
+        name,
+        link,
+        number: String::new(),
+        is_current: false,
+    };
+    let places = [
+        place("Overview", "#main"),
+        place("Broken", "#broken"),
+        place("Hosts", "#hosts"),
+        place("The run", "#run"),
+    ];
+    let frame = PageFrame {
+        name,
+        state: Some((tone, &facts.stopped_by.to_string())),
+        home: None,
+        places: &places,
+    };
+    frame.html()
 }
 
+fn opening(report: &Report, out: &mut String) -> fmt::Result {
+    let facts = &report.facts;
+    let pages = figures::plural(report.tally.pages, "page");
+    let broken = match report.tally.broken {
+        0 => "no URL is broken".to_owned(),
+        1 => "1 URL is broken".to_owned(),
+        number => format!("{} URLs are broken", figures::count(number)),
+    };
+    write!(
+        out,
+        "<section class=open><h1>{pages} fetched; {broken}.</h1><p class=soft>{}, took {}",
+        escape::html(&figures::instant(&facts.started_at)),
+        figures::seconds(facts.seconds)
+    )?;
+    if let Some(more @ 1..) = facts.roots.len().checked_sub(1) {
+        write!(out, ", and {}", figures::plural(more as u64, "more root"))?;
+    }
+    out.push_str("</p></section>");
+    Ok(())
+}
+
+/// At most four figures, all about the site.
 fn cards(report: &Report, out: &mut String) -> fmt::Result {
     let (tally, facts) = (&report.tally, &report.facts);
     let hosts = figures::plural(tally.hosts.len() as u64, "host");
@@ -112,55 +138,39 @@ fn cards(report: &Report, out: &mut String) -> fmt::Result {
     let broken = if tally.broken == 0 { "good" } else { "bad" };
     let failed = figures::count(tally.outcomes.failed);
     let answered = figures::count(tally.broken.saturating_sub(tally.outcomes.failed));
-    let rate = figures::rate(report.pages_per_second());
-    let in_flight = figures::count(facts.peak_in_flight.into());
-    let allowed = figures::count(facts.concurrency.into());
     let skipped = figures::count(tally.outcomes.skipped);
     let cards = [
         (
-            "",
+            "plain",
             figures::count(tally.pages),
-            "pages",
+            "Pages",
             format!("{html} HTML, {hosts}"),
         ),
         (
             broken,
             figures::count(tally.broken),
-            "broken URLs",
+            "Broken URLs",
             format!("{answered} answered with an error, {failed} not at all"),
         ),
         (
-            "",
-            rate,
-            "pages per second",
-            format!("in {}", figures::seconds(facts.seconds)),
-        ),
-        (
-            "",
-            in_flight,
-            "requests in flight",
-            format!("at most, {allowed} allowed"),
-        ),
-        (
-            "",
-            figures::bytes(tally.wire_bytes),
-            "over the network",
-            format!("{decoded} decoded"),
-        ),
-        (
-            "",
+            "plain",
             figures::count(tally.done),
             "URLs done",
             format!("{skipped} skipped, {} to do", figures::count(facts.todo)),
+        ),
+        (
+            "plain",
+            figures::bytes(tally.wire_bytes),
+            "Over the network",
+            format!("{decoded} decoded"),
         ),
     ];
     out.push_str("<dl class=cards>");
     for (class, value, name, more) in cards {
         write!(
             out,
-            "<div class=\"{class}\"><dt>{name}</dt><dd>{value}</dd>"
+            "<div><dt>{name}</dt><dd class={class}>{value}</dd><dd class=soft>{more}</dd></div>"
         )?;
-        write!(out, "<dd class=more>{more}</dd></div>")?;
     }
     out.push_str("</dl>");
     Ok(())
@@ -188,7 +198,9 @@ fn notes(report: &Report, out: &mut String) -> fmt::Result {
 
 fn facts(report: &Report, out: &mut String) -> fmt::Result {
     let (facts, tally) = (&report.facts, &report.tally);
-    out.push_str("<section><h2>The run</h2><dl class=facts><dt>Roots</dt><dd><ul class=plain>");
+    out.push_str(
+        "<section id=run><h2>The run</h2><dl class=facts><dt>Roots</dt><dd><ul class=plain>",
+    );
     for root in facts.roots.iter().take(MOST_NAMES) {
         out.push_str("<li>");
         link(root.as_str(), out)?;
@@ -227,6 +239,19 @@ fn facts(report: &Report, out: &mut String) -> fmt::Result {
             None,
         ),
         ("Cut bodies", figures::count(tally.truncated).into(), None),
+        (
+            "Pages per second",
+            figures::rate(report.pages_per_second()).into(),
+            None,
+        ),
+        (
+            "Requests in flight",
+            format!("{} at most", figures::count(facts.peak_in_flight.into())).into(),
+            Some(format!(
+                "{} allowed",
+                figures::count(facts.concurrency.into())
+            )),
+        ),
     ];
     for (name, value, more) in rows {
         write!(out, "<dt>{name}</dt><dd>{}", escape::html(&value))?;

@@ -119,8 +119,8 @@ fn bars(title: &str, about: &str, rows: &[(String, &str, u64)], out: &mut String
         write!(
             out,
             "<tr><th class=name scope=row title=\"{name}\">{name}</th><td class=n>{}</td>\
-             <td class=track><span><i class=\"{class}\" style=\"width:{percent:.2}%\"></i>\
-             </span></td><td class=\"n soft\">{}</td></tr>",
+             <td class=track><svg aria-hidden=true><rect class=\"{class}\" \
+             width=\"{percent:.2}%\" height=8 rx=4 /></svg></td><td class=\"n soft\">{}</td></tr>",
             figures::count(*count),
             escape::html(&figures::share(*count, whole)),
         )?;
@@ -165,7 +165,7 @@ fn shown(url: &str, out: &mut String) -> fmt::Result {
 
 /// Broken targets with the pages that link to them.
 pub(super) fn broken(report: &Report, out: &mut String) -> fmt::Result {
-    out.push_str("<section><h2>Broken URLs</h2>");
+    out.push_str("<section id=broken><h2>Broken URLs</h2>");
     if report.tally.broken == 0 {
         out.push_str("<p class=empty>None. Every URL that was asked for answered well.</p>");
         out.push_str("</section>");
@@ -362,7 +362,7 @@ pub(super) fn hosts(report: &Report, out: &mut String) -> fmt::Result {
     }
     hosts.sort_by_key(|(_, numbers)| Reverse(numbers.done));
     out.push_str(
-        "<section><h2>Hosts</h2><p>requests count every try; times are to the first byte</p>\
+        "<section id=hosts><h2>Hosts</h2><p>requests count every try; times are to the first byte</p>\
          <div class=\"scroll tall\"><table class=sort><thead><tr><th>Host</th><th class=n>URLs</th>\
          <th class=n>Requests</th><th class=n>Errors</th><th class=n>Failures</th>\
          <th class=n>Mean</th><th class=n>Longest</th><th class=n>Bytes</th></tr></thead><tbody>",

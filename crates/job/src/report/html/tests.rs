@@ -4,12 +4,16 @@ use super::super::{RunFacts, Tally, samples};
 use super::*;
 
 #[test]
-fn the_policy_names_the_script() {
+fn the_policy_names_style_and_script() {
     let page = html(&samples::report());
-    let script = page.split_once("<script>").unwrap().1;
-    let script = script.split_once("</script>").unwrap().0;
-    let source = format!("script-src '{}';", policy_source(script));
-    assert!(page.contains(&source), "{source}");
+    for (name, policy) in [("script", "script-src"), ("style", "style-src")] {
+        let text = page.split_once(&format!("<{name}>")).unwrap().1;
+        let text = text.split_once(&format!("</{name}>")).unwrap().0;
+        let source = format!("{policy} '{}';", policy_source(text));
+        assert!(page.contains(&source), "{source}");
+        assert!(!text.contains("</") && !text.contains("<!--"));
+    }
+    assert!(!page.contains(" style="));
 }
 
 #[test]
@@ -69,15 +73,45 @@ fn an_empty_crawl_has_a_page() {
     let report = Report::build(None, Tally::default(), RunFacts::default()).unwrap();
     let page = html(&report);
     assert!(page.contains("None. Every URL"));
-    assert!(!page.contains("<svg") && !page.contains("NaN") && !page.contains("inf"));
+    assert!(!page.contains("<figure") && !page.contains("NaN") && !page.contains("inf"));
 }
 
-/// Writes the sample to the file named by `CLEWLINE_SAMPLE_REPORT`, to look at it.
+/// A report whose every text is foreign, long, or from right to left.
+fn hostile() -> Report {
+    let attack = "\"'><script>alert(1)</script>\u{202e}عنوان الصفحة 存在しない";
+    let mut tally = Tally::default();
+    for number in 0..60 {
+        let long = "long-segment-".repeat(23);
+        let url = format!("http://host-{}.test/{long}/{number}", number % 40);
+        tally.add(&samples::answer(&url, 404, Some(attack)));
+    }
+    let root = samples::url(&format!("http://a.test/{}", "root-".repeat(60)));
+    let facts = RunFacts {
+        version: "0.1.0".into(),
+        roots: vec![root.clone(), root],
+        joined_hosts: vec![attack.into()],
+        notes: vec![attack.repeat(3)],
+        stopped_by: StoppedBy::Error(attack.into()),
+        ..RunFacts::default()
+    };
+    Report::build(None, tally, facts).unwrap()
+}
+
+/// Writes reports to the folder named by `CLEWLINE_SAMPLE_SITES`, to look at them.
 #[test]
-fn the_sample_can_be_looked_at() {
+fn samples_can_be_looked_at() {
     let page = html(&samples::report());
     assert!(page.contains("<svg") && page.contains("Rate over time"));
-    if let Some(path) = std::env::var_os("CLEWLINE_SAMPLE_REPORT") {
-        std::fs::write(path, page).unwrap();
+    let Some(folder) = std::env::var_os("CLEWLINE_SAMPLE_SITES") else {
+        return;
+    };
+    let empty = Report::build(None, Tally::default(), RunFacts::default()).unwrap();
+    for (name, page) in [
+        ("many", page),
+        ("empty", html(&empty)),
+        ("hostile", html(&hostile())),
+    ] {
+        let file = std::path::Path::new(&folder).join(format!("report-{name}.html"));
+        std::fs::write(file, page).unwrap();
     }
 }

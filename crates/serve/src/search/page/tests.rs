@@ -51,3 +51,22 @@ fn captures_are_found_at_their_second() {
         assert_eq!(capture_of("https://a.test/?b&c#d", seconds), path);
     }
 }
+
+/// Writes pages without results to the folder named by `CLEWLINE_SAMPLE_SITES`, to look at them.
+#[test]
+fn samples_can_be_looked_at() {
+    let folder = std::env::var_os("CLEWLINE_SAMPLE_SITES").map(std::path::PathBuf::from);
+    let refused = Question::read("q=%22open");
+    for (name, reply) in [
+        ("making", Reply::Making(Question::read("q=a"), 1_234_567)),
+        ("refused", Reply::Refused(refused, QuestionError::Page)),
+    ] {
+        let page = text(&reply);
+        assert_eq!(page.matches("<h1").count(), 1, "{name}");
+        if let Some(folder) = &folder {
+            // The sample would look again, and leave the picture.
+            let page = page.replace("<meta http-equiv=refresh", "<meta name=refresh");
+            std::fs::write(folder.join(format!("search-{name}.html")), page).unwrap();
+        }
+    }
+}

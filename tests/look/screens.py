@@ -1,0 +1,107 @@
+"""Looks at every page that we make, as people with and without good eyes do.
+
+    screens.py BROWSER FOLDER AXE [PART]
+
+FOLDER holds sample pages; those whose name has PART in it are looked at, all without it. Each is
+served on loopback and opened at three widths, light and dark. It must be silent, ask nobody else,
+not scroll sideways, and axe-core (the script AXE) must find no violation. The pictures are left in
+FOLDER/shots, and FOLDER/sheet.html shows them all.
+"""
+
+import functools
+import html
+import http.server
+import pathlib
+import sys
+import threading
+
+from playwright.sync_api import sync_playwright
+
+WIDTHS = [(390, 844), (1280, 800), (1920, 1080)]
+SCHEMES = ["light", "dark"]
+# Taller pages are cut in the picture.
+TALLEST = 1600
+AXE = """() => axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.map(
+  one => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(' | ')}`))"""
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def look(context, root, page, axe, shots, judged):
+    """Opens one page in one window; returns what is wrong."""
+    name, size, scheme = judged
+    window = context.new_page()
+    wrong = []
+    window.on("console", lambda message: wrong.append(f"console: {message.text}"))
+    window.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+    window.on(
+        "request",
+        lambda request: request.url.startswith((root, "data:")) or wrong.append(f"asks for {request.url}"),
+    )
+    window.goto(f"{root}/{page.name}", wait_until="load")
+    wide = window.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    if wide > 0:
+        wrong.append(f"scrolls sideways by {wide}")
+    height = window.evaluate("document.documentElement.scrollHeight")
+    clip = {"x": 0, "y": 0, "width": size[0], "height": max(size[1], min(height, TALLEST))}
+    shot = shots / f"{name}-{size[0]}-{scheme}.jpg"
+    window.screenshot(path=shot, clip=clip, full_page=True, type="jpeg", quality=70)
+    if size[0] != 1920:
+        window.evaluate(axe)
+        wrong += [f"axe: {one}" for one in window.evaluate(AXE)]
+    window.close()
+    return wrong
+
+
+def sheet(folder, pages):
+    rows = []
+    for page in pages:
+        shots = "".join(
+            f'<a href="shots/{page.stem}-{width}-{scheme}.jpg">'
+            f'<img src="shots/{page.stem}-{width}-{scheme}.jpg" alt="{width} {scheme}" height=360 loading=lazy></a> '
+            for width, _ in WIDTHS
+            for scheme in SCHEMES
+        )
+        rows.append(f"<h2>{html.escape(page.stem)}</h2><p>{shots}</p>")
+    text = "<!doctype html><html lang=en><meta charset=utf-8><title>Contact sheet</title>" + "\n".join(rows)
+    (folder / "sheet.html").write_text(text, encoding="utf-8")
+
+
+def main(browser, folder, axe, part=""):
+    folder = pathlib.Path(folder).resolve()
+    axe = pathlib.Path(axe).read_text(encoding="utf-8")
+    shots = folder / "shots"
+    shots.mkdir(exist_ok=True)
+    every = sorted(page for page in folder.glob("*.html") if page.name != "sheet.html")
+    pages = [page for page in every if part in page.name]
+    assert pages, f"there is no sample in {folder}"
+    handler = functools.partial(Quiet, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    root = f"http://127.0.0.1:{server.server_port}"
+    bad = 0
+    with sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        for size in WIDTHS:
+            for scheme in SCHEMES:
+                context = chromium.new_context(
+                    viewport={"width": size[0], "height": size[1]}, color_scheme=scheme
+                )
+                context.set_default_timeout(120_000)
+                for page in pages:
+                    for one in look(context, root, page, axe, shots, (page.stem, size, scheme)):
+                        bad += 1
+                        print(f"{page.stem} at {size[0]} {scheme}: {one}", flush=True)
+                context.close()
+        chromium.close()
+    server.shutdown()
+    sheet(folder, every)
+    print(f"{len(pages)} pages, {len(pages) * len(WIDTHS) * len(SCHEMES)} pictures, {bad} complaints")
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
