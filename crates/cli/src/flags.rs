@@ -109,6 +109,7 @@ Orders:
   rate 5/s, delay 2s, concurrency 50, host-concurrency 4
   max-pages 1000, max-pages-per-host 100, max-bytes 1G, max-time 2h; or `unlimited`
   add URL: one more root
+  exclude PATTERN: leave out what matches, found or queued
 
 Orders take effect immediately. Figures are saved to job.toml for later runs; a pause
 ends with the run. rate and delay replace each other.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clewline_serve::{
-    AccessToken, AppConfig, Mode, Reading, Scripts, ServeConfig, ServeError, ServeNotice,
+    AccessToken, AppConfig, Mode, ReadAccess, Scripts, ServeConfig, ServeError, ServeNotice,
 };
 use clewline_warc::Moment;
 
@@ -117,8 +117,8 @@ impl ServeArguments {
     fn app(&self) -> Result<AppConfig, Failure> {
         let chosen = chosen_token(self.token_file.as_deref())?;
         let reading = match chosen {
-            Some(_) => Reading::ByToken,
-            None => Reading::Open,
+            Some(_) => ReadAccess::ByToken,
+            None => ReadAccess::Open,
         };
         let token = match chosen {
             None if self.control => Some(AccessToken::random()?),
@@ -176,7 +176,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<ExitStatus, Failure> {
     let speaker = Speaker::new(Colour::Auto);
     let app = arguments.app()?;
     // Whoever chose a token knows it.
-    let is_made = app.reading == Reading::Open;
+    let is_made = app.reading == ReadAccess::Open;
     let link = app
         .token
         .as_ref()

@@ -115,6 +115,24 @@ impl Scope {
         }
     }
 
+    /// Leaves out what matches one more pattern.
+    pub fn exclude(&mut self, pattern: &str) -> Result<(), PatternError> {
+        let mut all = self.exclude.patterns().to_vec();
+        all.push(pattern.to_owned());
+        self.exclude = patterns(&all)?;
+        Ok(())
+    }
+
+    /// Whether a URL that was let in matches a pattern that leaves it out: one that came later.
+    pub fn leaves_out<Text: Deref<Target = str>>(
+        &self,
+        url: &CrawlUrl<Text>,
+        kind: LinkKind,
+    ) -> bool {
+        let is_judged = !matches!(kind, LinkKind::Root | LinkKind::SitemapFile);
+        is_judged && !self.exclude.is_empty() && self.exclude.is_match(url.as_str())
+    }
+
     /// Whether parts of pages are fetched, too.
     pub const fn takes_requisites(&self) -> bool {
         self.requisites
@@ -204,6 +222,21 @@ fn patterns(patterns: &[String]) -> Result<RegexSet, PatternError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_more_pattern_leaves_out_what_was_let_in() {
+        let mut scope = scope(Reach::Any, &[], &["/old/"]);
+        let url = CrawlUrl::parse("https://a.test/calendar/1").unwrap();
+        assert!(!scope.leaves_out(&url, LinkKind::Anchor));
+        assert!(scope.exclude("(").is_err());
+        scope.exclude("/calendar/").unwrap();
+        assert!(scope.leaves_out(&url, LinkKind::Anchor));
+        assert!(!scope.leaves_out(&url, LinkKind::Root));
+        let judged = scope.judge(&url, LinkKind::Anchor);
+        assert_eq!(judged, Err(SkipReason::Excluded));
+        let old = CrawlUrl::parse("https://a.test/old/1").unwrap();
+        assert!(scope.leaves_out(&old, LinkKind::Anchor));
+    }
 
     fn scope(reach: Reach, include: &[&str], exclude: &[&str]) -> Scope {
         let owned =

@@ -14,6 +14,7 @@ pub mod config;
 pub mod csv;
 pub mod durable;
 pub mod escape;
+pub mod exclusion;
 #[doc(hidden)]
 pub mod failpoint;
 pub mod folder;

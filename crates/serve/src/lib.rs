@@ -105,7 +105,7 @@ pub struct AppConfig {
     /// What gives the right to read and, with commands, to operate.
     pub token: Option<AccessToken>,
     /// Whether reading needs the token, too. It always does where others can reach the server.
-    pub reading: Reading,
+    pub reading: ReadAccess,
     /// What may be done with jobs; without it they can only be looked at.
     pub commands: Option<JobCommands>,
     /// The origin under which a reverse proxy shows the server: `https://crawl.example.com`.
@@ -114,7 +114,7 @@ pub struct AppConfig {
 
 /// Who may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Reading {
+pub enum ReadAccess {
     /// Whoever reaches the server.
     #[default]
     Open,
@@ -128,7 +128,7 @@ impl AppConfig {
         if is_reachable && self.token.is_none() {
             return Err(ServeError::OpenToAll(address));
         }
-        let is_open = !is_reachable && self.reading == Reading::Open && self.origin.is_none();
+        let is_open = !is_reachable && self.reading == ReadAccess::Open && self.origin.is_none();
         let is_open = is_open || self.token.is_none();
         Ok(Access::new(
             self.token.clone(),
@@ -158,14 +158,21 @@ pub fn serve(
     tell: &mut dyn FnMut(ServeNotice<'_>) -> io::Result<()>,
 ) -> Result<Infallible, ServeError> {
     let jobs = Arc::new(JobPlaces::from_paths(paths));
+    let has_jobs = !jobs.all().is_empty();
     let archive = if jobs.is_folder() {
         ArchiveShelf::live(Arc::clone(&jobs))
     } else {
-        let archive = Archive::open(paths)?;
-        for complaint in archive.complaints() {
-            tell(ServeNotice::Damaged(complaint)).map_err(ServeError::Notice)?;
+        match Archive::open(paths) {
+            // A crawl that has just begun has nothing archived yet.
+            Err(OpenError::Empty { .. }) if has_jobs => ArchiveShelf::live(Arc::clone(&jobs)),
+            opened => {
+                let archive = opened?;
+                for complaint in archive.complaints() {
+                    tell(ServeNotice::Damaged(complaint)).map_err(ServeError::Notice)?;
+                }
+                ArchiveShelf::fixed(archive)
+            }
         }
-        ArchiveShelf::fixed(archive)
     };
     let access = match config.mode {
         Mode::Pages => app.access(config.address)?,

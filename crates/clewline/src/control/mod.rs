@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use clewline_core::frontier::{HostSummary, JobId};
 use clewline_core::url::CrawlUrl;
+use clewline_job::exclusion::ExclusionPreview;
 use clewline_job::hosts::{HostPage, HostQuestion};
 pub(crate) use clewline_job::why::RobotsSaying;
 use serde::{Deserialize, Serialize};
@@ -145,6 +146,8 @@ pub(crate) enum Asked {
     Look(Box<CrawlUrl>, Sender<Sight>),
     Hosts(Box<HostQuestion>, Sender<HostPage>),
     Tally(Sender<Tally>),
+    Preview(String, Sender<Result<ExclusionPreview, ControlError>>),
+    Exclude(String, Sender<Result<(), ControlError>>),
     Pause,
     GoOn,
     Change(Change, Sender<Result<(), ControlError>>),
@@ -208,6 +211,17 @@ impl Control {
         };
         let root = Root::parse(root).map_err(|error| refused(error.to_string()))?;
         self.ask(|reply| Asked::Add(Box::new(root), reply))?
+    }
+
+    /// How many queued URLs a pattern would leave out.
+    pub fn preview_exclusion(&self, pattern: &str) -> Result<ExclusionPreview, ControlError> {
+        self.ask(|reply| Asked::Preview(pattern.to_owned(), reply))?
+    }
+
+    /// Leaves out what matches a pattern, as `--exclude` does, from now on and in later runs: what is
+    /// found, and what is queued already.
+    pub fn exclude(&self, pattern: &str) -> Result<(), ControlError> {
+        self.ask(|reply| Asked::Exclude(pattern.to_owned(), reply))?
     }
 
     /// How the crawl stands. Waits for the engine's next turn: not for asynchronous code.

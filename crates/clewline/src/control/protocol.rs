@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use clewline_core::url::CrawlUrl;
+use clewline_job::exclusion::ExclusionPreview;
 use clewline_job::hosts::{HostPage, HostQuestion};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,8 @@ pub(crate) enum ControlRequest {
     Stop,
     Change(Change),
     Add(String),
+    Preview(String),
+    Exclude(String),
 }
 
 /// What is answered.
@@ -45,6 +48,7 @@ pub(crate) enum ControlAnswer {
     Sight(Box<Sight>),
     Hosts(Box<HostPage>),
     Tally(Box<Tally>),
+    Preview(Box<ExclusionPreview>),
     Done,
     Refused(String),
     Ending,

@@ -3,6 +3,8 @@
 //! Owns the public side of the socket: the same words that [`super::Control`] has inside of the
 //! process, for a job folder.
 
+use clewline_job::exclusion::ExclusionPreview;
+
 use super::Change;
 use super::protocol::{ControlAnswer, ControlRequest};
 use super::server::ask;
@@ -32,6 +34,19 @@ impl StoredJob {
     /// The running crawl begins at one more URL, as people type it. One that it knows is no error.
     pub fn add(&self, root: &str) -> Result<(), JobError> {
         self.order(&ControlRequest::Add(root.to_owned()))
+    }
+
+    /// How many queued URLs of the running crawl a pattern would leave out.
+    pub fn preview_exclusion(&self, pattern: &str) -> Result<ExclusionPreview, JobError> {
+        match ask(self, &ControlRequest::Preview(pattern.to_owned()))? {
+            ControlAnswer::Preview(preview) => Ok(*preview),
+            _ => Err(self.nonsense()),
+        }
+    }
+
+    /// The running crawl leaves out what matches a pattern, found or queued, now and in later runs.
+    pub fn exclude(&self, pattern: &str) -> Result<(), JobError> {
+        self.order(&ControlRequest::Exclude(pattern.to_owned()))
     }
 
     fn order(&self, request: &ControlRequest) -> Result<(), JobError> {

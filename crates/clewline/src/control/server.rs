@@ -144,6 +144,10 @@ fn answer(request: ControlRequest, control: &Control) -> ControlAnswer {
             .tally()
             .map(|tally| ControlAnswer::Tally(Box::new(tally))),
         ControlRequest::Change(change) => control.change(change).map(|()| ControlAnswer::Done),
+        ControlRequest::Preview(pattern) => control
+            .preview_exclusion(&pattern)
+            .map(|preview| ControlAnswer::Preview(Box::new(preview))),
+        ControlRequest::Exclude(pattern) => control.exclude(&pattern).map(|()| ControlAnswer::Done),
         ControlRequest::Add(root) => control.add(&root).map(|_| ControlAnswer::Done),
         ControlRequest::Pause => {
             control.pause();

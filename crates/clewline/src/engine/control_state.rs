@@ -85,6 +85,14 @@ impl<S: Store> Engine<S> {
             Asked::Tally(reply) => {
                 reply.send(self.tally.without_hosts()).ok();
             }
+            Asked::Preview(pattern, reply) => {
+                let preview = self.preview(&pattern)?;
+                reply.send(preview).ok();
+            }
+            Asked::Exclude(pattern, reply) => {
+                let excluded = self.exclude(&pattern);
+                reply.send(excluded).ok();
+            }
             Asked::Pause => self.pause(true),
             Asked::GoOn => self.pause(false),
             Asked::Change(change, reply) => {
@@ -157,15 +165,16 @@ impl<S: Store> Engine<S> {
         self.config = config;
         self.control_state.summary = None;
         (self.observer)(Event::Told(&format!("{change} from now on")));
-        let kept = self
-            .control_state
-            .folder
-            .as_ref()
-            .map(|folder| folder.keep(&self.config));
-        Ok(match kept {
+        Ok(self.keep_config())
+    }
+
+    /// Writes the configuration down for later runs.
+    pub(super) fn keep_config(&self) -> Result<(), ControlError> {
+        let folder = self.control_state.folder.as_ref();
+        match folder.map(|folder| folder.keep(&self.config)) {
             Some(Err(error)) => Err(ControlError::NotKept(error.to_string())),
             _ => Ok(()),
-        })
+        }
     }
 
     fn status(&mut self) -> Status {

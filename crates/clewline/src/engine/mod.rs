@@ -14,6 +14,7 @@ mod disk;
 mod ending;
 mod entries;
 mod exchanges;
+mod exclusion;
 mod finishing;
 mod fleet_turn;
 mod log_writer;

@@ -12,6 +12,7 @@ use clewline_core::fleet::{Mail, ShardId, Shards};
 use clewline_core::frontier::{LaneRow, Origin, QueueEntry, Sealed, Span, Store, Waiting};
 use clewline_core::key::{HostId, Key};
 use clewline_core::robots::Robots;
+use clewline_core::url::CrawlUrl;
 
 use super::batch::{FleetBatch, ShardMap};
 use super::committer::{CommitFailure, Committer};
@@ -204,6 +205,14 @@ impl Store for JournalStore {
         is_active: &dyn Fn(HostId) -> bool,
     ) -> Result<Option<HostId>, StoreError> {
         self.inner.next_host(span, is_active)
+    }
+
+    fn look_through(
+        &self,
+        most: usize,
+        see: &mut dyn FnMut(&CrawlUrl),
+    ) -> Result<bool, StoreError> {
+        self.inner.look_through(most, see)
     }
 
     fn rest(&mut self, host: HostId) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use clewline_core::frontier::{Class, LaneRow, Origin, QueueEntry, Span, Store, Ticket, Waiting};
 use clewline_core::key::{HostId, Key};
 use clewline_core::robots::Robots;
+use clewline_core::url::CrawlUrl;
 
 use super::database::{Space, StoreChange, StoreError};
 use super::queue::{Rank, Rest, RowPosition};
@@ -136,6 +137,14 @@ impl Store for DiskStore {
             .iter()
             .find(|(host, queue)| queue.known.keys().any(is_meant) && !is_active(**host));
         Ok(in_memory.map(|(host, _)| *host))
+    }
+
+    fn look_through(
+        &self,
+        most: usize,
+        see: &mut dyn FnMut(&CrawlUrl),
+    ) -> Result<bool, StoreError> {
+        self.look_through_rows(most, see)
     }
 
     fn rest(&mut self, host: HostId) {

@@ -3,7 +3,7 @@
 //! Owns the passes over all rows of them, for whoever looks at a job from outside. It reads
 //! and changes nothing; the pass is bounded in rows, and says whether it saw all of them.
 
-use clewline_core::frontier::{Class, KeyMap};
+use clewline_core::frontier::{Class, KeyMap, QueueEntry};
 use clewline_core::key::HostId;
 use clewline_core::url::CrawlUrl;
 
@@ -54,6 +54,32 @@ impl DiskStore {
         Ok(longest)
     }
 
+    /// Shows queued URLs of durable rows, at most so many; whether those were all.
+    pub(super) fn look_through_rows(
+        &self,
+        most: usize,
+        see: &mut dyn FnMut(&CrawlUrl),
+    ) -> Result<bool, StoreError> {
+        let (mut seen, mut failure) = (0, None);
+        self.database.scan(Space::Queue, |key, bytes| {
+            match self.unsettled(key, bytes) {
+                Ok(found) => {
+                    let entries = found.map(|(_, entries)| entries).unwrap_or_default();
+                    for entry in entries.iter().take(most - seen) {
+                        see(&entry.url);
+                    }
+                    seen += entries.len().min(most - seen);
+                }
+                Err(error) => failure = Some(error),
+            }
+            failure.is_none() && seen < most
+        })?;
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(seen < most && self.open.entries == 0),
+        }
+    }
+
     /// How many entries of a row are not settled, and the first of them. What is withheld does not
     /// wait.
     fn open_entries(
@@ -61,6 +87,20 @@ impl DiskStore {
         key: &[u8],
         bytes: &[u8],
     ) -> Result<Option<(HostId, CrawlUrl, u64)>, StoreError> {
+        let Some((host, entries)) = self.unsettled(key, bytes)? else {
+            return Ok(None);
+        };
+        let count = entries.len() as u64;
+        let first = entries.into_iter().next();
+        Ok(first.map(|entry| (host, entry.url, count)))
+    }
+
+    /// The entries of a row that are not settled; nothing if they are withheld.
+    fn unsettled(
+        &self,
+        key: &[u8],
+        bytes: &[u8],
+    ) -> Result<Option<(HostId, Vec<QueueEntry>)>, StoreError> {
         let damaged = StoreError::damaged("a key of the queue");
         let (host, place) = RowPosition::read(key).ok_or(damaged)?;
         if place.rank.class() == Class::Withheld {
@@ -73,8 +113,6 @@ impl DiskStore {
             rank: place.rank,
         };
         let entries = unpack(bytes, packed, &self.keyer, |place| !row.is_settled(place))?;
-        let mut open = entries.into_iter();
-        let first = open.next();
-        Ok(first.map(|entry| (host, entry.url, 1 + open.count() as u64)))
+        Ok(Some((host, entries)))
     }
 }

@@ -46,6 +46,12 @@ pub(crate) fn order(address: &str, job: Option<&str>, order: &Order) -> Result<S
             format!("{change}, for every worker and those that join later")
         }
         Order::Add(url) => add(&mut server, job, url)?,
+        Order::Exclude(_) => {
+            let message = "exclude works for a crawl of one machine";
+            let hint = "a fleet takes its patterns when the job is made";
+            let problem = Problem::new("ctl", message).with_hint(hint);
+            return Err(Failure::Usage(vec![problem]));
+        }
     };
     Ok(told)
 }

@@ -19,6 +19,8 @@ use crate::{Failure, fleet, write_out};
 const PLAIN: [&str; 3] = ["pause", "continue", "stop"];
 /// What takes a URL.
 const ADD: &str = "add";
+/// What takes a pattern.
+const EXCLUDE: &str = "exclude";
 const FIGURES: [&str; 8] = [
     "rate",
     "delay",
@@ -41,6 +43,8 @@ pub(crate) enum Order {
     Change(Change),
     /// One more root.
     Add(String),
+    /// One more pattern.
+    Exclude(String),
 }
 
 /// Tells the crawl, and says what comes of it.
@@ -75,7 +79,7 @@ fn is_folder(first: &str, rest: &[String]) -> bool {
 }
 
 fn is_word(text: &str) -> bool {
-    PLAIN.contains(&text) || FIGURES.contains(&text) || text == ADD
+    PLAIN.contains(&text) || FIGURES.contains(&text) || [ADD, EXCLUDE].contains(&text)
 }
 
 fn read(words: &[String]) -> Result<Order, Vec<Problem>> {
@@ -105,6 +109,8 @@ fn read(words: &[String]) -> Result<Order, Vec<Problem>> {
         ("continue", None) => Ok(Order::Continue),
         ("stop", None) => Ok(Order::Stop),
         (ADD, Some(url)) => Ok(Order::Add(url.to_owned())),
+        (EXCLUDE, Some(pattern)) => Ok(Order::Exclude(pattern.to_owned())),
+        (EXCLUDE, None) => Err(problem("exclude needs a pattern".into())),
         (ADD, None) => Err(problem("add needs a URL".into())),
         (word, Some(_)) if PLAIN.contains(&word) => Err(problem(format!("{word} takes no value"))),
         (word, None) if known.is_some() => {
@@ -121,7 +127,11 @@ fn read(words: &[String]) -> Result<Order, Vec<Problem>> {
 }
 
 fn all() -> Vec<&'static str> {
-    PLAIN.into_iter().chain(FIGURES).chain([ADD]).collect()
+    PLAIN
+        .into_iter()
+        .chain(FIGURES)
+        .chain([ADD, EXCLUDE])
+        .collect()
 }
 
 /// Reads a value as the flag of the same name does, with its range.
@@ -173,6 +183,10 @@ fn obeyed(order: &Order, job: &StoredJob) -> Result<String, Failure> {
         Order::Change(change) => job
             .change(*change)
             .map(|()| format!("{change}, from now on and in later runs (job.toml)")),
+        Order::Exclude(pattern) => job.exclude(pattern).map(|()| {
+            let pattern = crate::message::shown(pattern);
+            format!("URLs that match {pattern} are left out, now and in later runs (job.toml)")
+        }),
         Order::Add(url) => job
             .add(url)
             .map(|()| format!("{} is queued, for this run", crate::message::shown(url))),

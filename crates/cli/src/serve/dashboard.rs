@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::Args;
-use clewline_serve::{AccessToken, AppConfig, Dashboard, JobCommands, Reading, ServeError};
+use clewline_serve::{AccessToken, AppConfig, Dashboard, JobCommands, ReadAccess, ServeError};
 
 use super::{Bind, bind};
 use crate::Failure;
@@ -54,8 +54,8 @@ impl DashboardFlags {
         };
         let token = chosen_token(self.token_file.as_deref())?;
         let reading = match token {
-            Some(_) => Reading::ByToken,
-            None => Reading::Open,
+            Some(_) => ReadAccess::ByToken,
+            None => ReadAccess::Open,
         };
         let app = AppConfig {
             commands: token.is_some().then(steering_commands),

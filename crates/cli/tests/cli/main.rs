@@ -4,6 +4,8 @@
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
+#[cfg(unix)]
+mod app;
 mod checking;
 mod demo;
 mod diff;

@@ -1,7 +1,7 @@
 //! Ctrl-C and SIGTERM: once and twice.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -26,7 +26,10 @@ pub(crate) struct Running(Child);
 
 impl Running {
     pub(crate) fn start(place: &Place, line: &[&str]) -> Self {
-        let mut command = place.command(line);
+        Self::from_command(place.command(line))
+    }
+
+    pub(crate) fn from_command(mut command: Command) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         Self(command.spawn().unwrap())
     }

@@ -1,6 +1,6 @@
 //! Other rules in the middle of a crawl.
 //!
-//! Owns the change of limits and politeness while lanes are at work. Invariants: a change never
+//! Owns the change of limits, politeness and patterns while lanes are at work. Invariants: a change never
 //! lets a host be asked sooner than the new figures allow, counted from its last request; what a
 //! host taught by trouble and what its robots.txt asks for stay in force.
 
@@ -14,6 +14,7 @@ use super::store::Store;
 use super::summary::crawl_delay;
 use crate::address::{Nearness, nearness};
 use crate::key::HostId;
+use crate::scope::PatternError;
 
 impl<S: Store> Frontier<S> {
     /// Takes over the limits and the politeness of other rules; scope and keys stay.
@@ -29,6 +30,11 @@ impl<S: Store> Frontier<S> {
             self.retune(host, now);
         }
         self.release_held(now)
+    }
+
+    /// Leaves out what matches a pattern, found or already queued, from now on.
+    pub fn exclude(&mut self, pattern: &str) -> Result<(), PatternError> {
+        self.rules.scope.exclude(pattern)
     }
 
     fn retune(&mut self, host: HostId, now: Moment) {

@@ -227,16 +227,22 @@ impl<S: Store> Frontier<S> {
         };
         if fetch.for_lane == host {
             lane.origin(fetch.for_origin).robots = OriginRobots::Unknown;
-            return Ok(self.refuse_address(host, why, now));
+            return Ok(self.refuse_head(host, SkipReason::PrivateAddress, why, now));
         }
         self.robots_unreachable(&fetch, now)?;
         self.reschedule(host, now)?;
         Ok(None)
     }
 
-    fn refuse_address(&mut self, host: HostId, why: Box<str>, now: Moment) -> Option<Next> {
+    fn refuse_head(
+        &mut self,
+        host: HostId,
+        reason: SkipReason,
+        why: Box<str>,
+        now: Moment,
+    ) -> Option<Next> {
         let entry = self.lanes.get_mut(&host)?.take_head(now)?;
-        let outcome = Outcome::Skipped(SkipReason::PrivateAddress);
+        let outcome = Outcome::Skipped(reason);
         Some(Next::Settled(Box::new(self.finish(
             entry,
             outcome,
@@ -254,6 +260,10 @@ impl<S: Store> Frontier<S> {
             return Ok(None);
         };
         let (url, kind, guessed) = (head.url.clone(), head.kind, head.guesses());
+        if self.rules.scope.leaves_out(&url, kind) {
+            let why = "a pattern that came when it was queued".into();
+            return Ok(self.refuse_head(host, SkipReason::Excluded, why, now));
+        }
         if self.waits_for_roots(head) {
             return self.put_off(host, now);
         }
@@ -266,7 +276,9 @@ impl<S: Store> Frontier<S> {
         let address = match self.ready(host, &url, now) {
             Ready::Yes(address) => address,
             Ready::Resolve(next) => return Ok(Some(next)),
-            Ready::Private(why) => return Ok(self.refuse_address(host, why, now)),
+            Ready::Private(why) => {
+                return Ok(self.refuse_head(host, SkipReason::PrivateAddress, why, now));
+            }
             Ready::No => return Ok(None),
         };
         match self.judge_robots(host, &url, now)? {

@@ -20,6 +20,7 @@ use crate::fleet::{Mail, ShardId};
 use crate::key::{HostId, Key};
 use crate::outcome::{FailureClass, SkipReason};
 use crate::robots::Robots;
+use crate::url::CrawlUrl;
 
 /// How far into the queues of a host one looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +152,14 @@ pub trait Store {
         span: Span,
         is_active: &dyn Fn(HostId) -> bool,
     ) -> Result<Option<HostId>, Self::Error>;
+
+    /// Shows URLs that are queued, at most so many; whether those were all. What was queued a moment
+    /// ago, or is in hand, may be missing.
+    fn look_through(
+        &self,
+        most: usize,
+        see: &mut dyn FnMut(&CrawlUrl),
+    ) -> Result<bool, Self::Error>;
 
     /// The host is not active any more; everything taken from its queue is settled.
     fn rest(&mut self, host: HostId);
@@ -378,6 +387,19 @@ impl Store for MemoryStore {
         }
         self.cursor = found.or(self.cursor);
         Ok(found)
+    }
+
+    fn look_through(
+        &self,
+        most: usize,
+        see: &mut dyn FnMut(&CrawlUrl),
+    ) -> Result<bool, Infallible> {
+        let levels = self.queues.values().flat_map(BTreeMap::values);
+        let mut entries = levels.flatten();
+        for entry in entries.by_ref().take(most) {
+            see(&entry.url);
+        }
+        Ok(entries.next().is_none())
     }
 
     fn rest(&mut self, _host: HostId) {}

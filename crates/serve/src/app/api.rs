@@ -123,6 +123,14 @@ fn of_job(
             };
             Ok(ApiReply::json(&urls::listed(path, &newest)?))
         }
+        ["exclude"] => {
+            let pattern = parameter(request, "pattern").unwrap_or_default();
+            if pattern.is_empty() || pattern.len() > LONGEST_URL {
+                return Err(ApiProblem::new(400, "pattern is missing or too long"));
+            }
+            let preview = StoredJob::read(path)?.preview_exclusion(&pattern)?;
+            Ok(ApiReply::json(&preview))
+        }
         ["why"] => why(request, path),
         ["events"] => Ok(ApiReply::events(app.watches.join(path, request)?)),
         _ => Err(ApiProblem::not_found()),

@@ -29,7 +29,7 @@ use self::access::{Access, Right};
 use self::audit::AuditLog;
 use self::events::Watches;
 pub(crate) use self::jobs::JobPlaces;
-use self::orders::SeenKeys;
+use self::orders::RequestKeys;
 use self::reply::ApiProblem;
 pub(crate) use self::show::ArchiveNow;
 use crate::search::{self, Shelf};
@@ -72,8 +72,10 @@ const MOST_SEARCHES: usize = 32;
 /// What paths for programs begin with.
 const PROGRAMS: [&str; 2] = ["/api", "/metrics"];
 /// What paths of pages begin with; `/jobs/NAME` stands before them where there are several jobs.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 13] = [
     "/actions",
+    "/exclude",
+    "/roots",
     "/captures",
     "/delete",
     "/hosts",
@@ -114,7 +116,7 @@ pub(crate) struct App {
     commands: Option<JobCommands>,
     audit: AuditLog,
     watches: Watches,
-    keys: SeenKeys,
+    keys: RequestKeys,
     searches: Mutex<HashMap<PathBuf, Arc<Shelf>>>,
 }
 
@@ -127,7 +129,7 @@ impl App {
             jobs,
             access,
             commands,
-            keys: SeenKeys::default(),
+            keys: RequestKeys::default(),
             searches: Mutex::default(),
         }
     }

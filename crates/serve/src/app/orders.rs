@@ -37,14 +37,16 @@ const LONGEST_KEY: usize = 255;
 const MOST_NAMES: u32 = 1_000;
 /// How a job folder's name ends.
 const ENDING: &str = ".crawl";
+/// The setting that adds a pattern.
+const EXCLUDE: &str = "exclude+";
 /// Values of `action`.
 const ACTIONS: [&str; 4] = ["start", "pause", "continue", "stop"];
 
 /// Requests that started something, by their `Idempotency-Key`.
 #[derive(Debug, Default)]
-pub(super) struct SeenKeys(Mutex<HashMap<String, (Vec<u8>, String)>>);
+pub(super) struct RequestKeys(Mutex<HashMap<String, (Vec<u8>, String)>>);
 
-impl SeenKeys {
+impl RequestKeys {
     /// The job that this request started before.
     fn find(&self, key: &str, body: &[u8]) -> Result<Option<String>, ApiProblem> {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -225,28 +227,32 @@ fn free(place: &Path, host: &str) -> Result<PathBuf, ApiProblem> {
 
 /// The settings of a request as texts, a list as several of them.
 fn settings(given: &serde_json::Map<String, Value>) -> Result<Vec<(String, String)>, ApiProblem> {
-    let mut texts = Vec::new();
+    let mut texts_of = Vec::new();
     for (name, value) in given {
         if !STARTABLE.contains(&name.as_str()) {
             let known = STARTABLE.join(", ");
             let why = format!("`{name}` is none of the settings that a request may name: {known}");
             return Err(ApiProblem::new(422, why));
         }
-        let values = match value {
-            Value::Array(values) if values.len() <= MOST_VALUES => values.as_slice(),
-            Value::Array(_) => {
-                return Err(ApiProblem::new(
-                    422,
-                    format!("{name} has more than {MOST_VALUES} values"),
-                ));
-            }
-            one => std::slice::from_ref(one),
-        };
-        for value in values {
-            texts.push((name.clone(), text(name, value)?));
-        }
+        let values = texts(name, value)?;
+        texts_of.extend(values.into_iter().map(|value| (name.clone(), value)));
     }
-    Ok(texts)
+    Ok(texts_of)
+}
+
+/// One text or several.
+fn texts(name: &str, value: &Value) -> Result<Vec<String>, ApiProblem> {
+    let values = match value {
+        Value::Array(values) if values.len() <= MOST_VALUES => values.as_slice(),
+        Value::Array(_) => {
+            return Err(ApiProblem::new(
+                422,
+                format!("{name} has more than {MOST_VALUES} values"),
+            ));
+        }
+        one => std::slice::from_ref(one),
+    };
+    values.iter().map(|value| text(name, value)).collect()
 }
 
 fn text(name: &str, value: &Value) -> Result<String, ApiProblem> {
@@ -337,18 +343,49 @@ pub(super) fn change(
     }
     // Everything is read before anything is changed.
     let mut changes = Vec::new();
+    let mut patterns = Vec::new();
     for (name, value) in &given {
+        if name == EXCLUDE {
+            patterns = texts(name, value)?;
+            continue;
+        }
         let value = text(name, value)?;
         changes.push(figure(app, name, &value)?);
     }
     for change in &changes {
         apply(app, job, *change)?;
     }
-    let words: Vec<String> = changes.iter().map(Change::to_string).collect();
+    for pattern in &patterns {
+        exclude(app, job, pattern)?;
+    }
+    let mut words: Vec<String> = changes.iter().map(Change::to_string).collect();
+    words.extend(patterns.iter().map(|pattern| format!("exclude {pattern}")));
     let figures = app.jobs.status(job.1)?.figures.clone();
     Ok(ApiReply::json(
         &json!({ "changed": words, "settings": figures }),
     ))
+}
+
+/// Leaves out what matches a pattern.
+pub(super) fn exclude(
+    app: &App,
+    (id, path): (&str, &PathBuf),
+    pattern: &str,
+) -> Result<(), ApiProblem> {
+    commands(app)?;
+    if pattern.is_empty() || pattern.len() > LONGEST_VALUE {
+        return Err(ApiProblem::new(422, "the pattern is missing or too long"));
+    }
+    let line = AuditLine {
+        action: "exclude",
+        job: id,
+        before: None,
+        after: Some(json!(pattern)),
+    };
+    app.audit.write(path, &line)?;
+    StoredJob::read(path)?.exclude(pattern)?;
+    app.jobs.forget(path);
+    Ok(())
 }
 
 /// Reads one figure.
@@ -482,7 +519,7 @@ mod tests {
 
     #[test]
     fn a_key_stands_for_one_request() {
-        let keys = SeenKeys::default();
+        let keys = RequestKeys::default();
         assert_eq!(keys.find("k", b"a"), Ok(None));
         keys.keep("k", b"a", "job");
         assert_eq!(keys.find("k", b"a"), Ok(Some("job".to_owned())));

@@ -7,7 +7,7 @@ use clewline_job::look::Icon;
 use clewline_job::report::figures;
 
 use super::element::{empty, link, opening, push, url};
-use super::{JobFrame, JobPlace};
+use super::{JobFrame, JobSection};
 
 /// A URL with captures.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ impl CapturesPage {
         }
         main.push_str("</section>");
         self.frame
-            .document(Some(JobPlace::Captures), "Captures", &main)
+            .document(Some(JobSection::Captures), "Captures", &main)
     }
 
     fn pictures(&self, out: &mut String) {
@@ -160,7 +160,7 @@ pub struct DayCapture {
 
 /// A day with captures.
 #[derive(Debug, Clone)]
-pub struct CalendarDay {
+pub struct CaptureDay {
     /// The day of the month, from 1 on.
     pub day: u32,
     /// Its captures, in order of time.
@@ -179,7 +179,7 @@ pub struct MonthPage {
     /// The year and the month, from 1 on.
     pub month: (u32, u32),
     /// The days with captures, in order.
-    pub days: Vec<CalendarDay>,
+    pub days: Vec<CaptureDay>,
     /// The nearest month before with captures: `2026-09`.
     pub previous: Option<String>,
     /// The nearest month after with captures.
@@ -238,7 +238,7 @@ impl MonthPage {
         self.weeks(&mut main);
         main.push_str("</table></section>");
         self.frame
-            .document(Some(JobPlace::Captures), "Captures", &main)
+            .document(Some(JobSection::Captures), "Captures", &main)
     }
 
     fn heading(&self, out: &mut String) {
@@ -292,7 +292,7 @@ impl MonthPage {
     }
 }
 
-impl CalendarDay {
+impl CaptureDay {
     fn cell(&self, out: &mut String) {
         push(out, format_args!("<td class=has><b>{}</b>", self.day));
         for capture in &self.captures {

@@ -9,7 +9,7 @@ use clewline_job::report::figures;
 
 use super::element::{empty, link, opening, push};
 use super::list::{ListColumn, ListView};
-use super::{JobFrame, JobPlace};
+use super::{JobFrame, JobSection};
 
 /// A host.
 #[derive(Debug, Clone, Default)]
@@ -89,7 +89,7 @@ impl HostsPage {
         }
         main.push_str(&self.list.pager());
         main.push_str("</section>");
-        self.frame.document(Some(JobPlace::Hosts), "Hosts", &main)
+        self.frame.document(Some(JobSection::Hosts), "Hosts", &main)
     }
 
     fn row(&self, row: &HostRow, out: &mut String) {

@@ -4,7 +4,7 @@
 //! to know findings and edits. Invariant: those lists come escaped.
 
 use super::element::{empty, opening};
-use super::{JobFrame, JobPlace};
+use super::{JobFrame, JobSection};
 
 /// The findings of a check.
 #[derive(Debug, Clone)]
@@ -32,7 +32,8 @@ impl IssuesPage {
         } else {
             format!("{}{}", opening(&self.sentence, &self.when), self.list)
         };
-        self.frame.document(Some(JobPlace::Issues), "Issues", &main)
+        self.frame
+            .document(Some(JobSection::Issues), "Issues", &main)
     }
 }
 

@@ -37,7 +37,7 @@ use clewline_job::look::{
 };
 use clewline_job::report::figures;
 
-pub use captures::{CalendarDay, CapturedUrl, CapturesPage, DayCapture, MonthPage};
+pub use captures::{CaptureDay, CapturedUrl, CapturesPage, DayCapture, MonthPage};
 pub use confirm::{DeletePage, ExcludePage};
 pub use controls::{JobControls, SettingControl};
 pub use hosts::{HostRow, HostsPage};
@@ -48,7 +48,7 @@ pub use message::MessagePage;
 pub use overview::{Figure, OverviewPage, RecentUrl, WaitShare};
 pub use start::{StartField, StartPage};
 pub use trail::{TrailFact, TrailLink, TrailPage, TrailStep};
-pub use urls::{PageRow, PagesPage};
+pub use urls::{ListedPage, PagesPage};
 
 /// Where the style sheet is; no capture's path begins so.
 pub const APP_STYLE_PATH: &str = "/-/app.css";
@@ -116,7 +116,7 @@ pub enum PageRight {
 
 /// A place of a job that the frame leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JobPlace {
+pub enum JobSection {
     /// How it stands.
     Overview,
     /// What a check found.
@@ -131,7 +131,7 @@ pub enum JobPlace {
     Captures,
 }
 
-impl JobPlace {
+impl JobSection {
     const ALL: [(Self, &'static str, &'static str); 6] = [
         (Self::Overview, "Overview", "/"),
         (Self::Issues, "Issues", "/issues"),
@@ -166,19 +166,19 @@ pub struct JobFrame {
 }
 
 impl JobFrame {
-    fn html(&self, current: Option<JobPlace>) -> String {
+    fn html(&self, current: Option<JobSection>) -> String {
         let number = |number: Option<u64>| number.map(figures::count).unwrap_or_default();
-        let links = JobPlace::ALL.map(|(_, _, path)| format!("{}{path}", self.base));
-        let places: Vec<FramePlace<'_>> = JobPlace::ALL
+        let links = JobSection::ALL.map(|(_, _, path)| format!("{}{path}", self.base));
+        let places: Vec<FramePlace<'_>> = JobSection::ALL
             .iter()
             .zip(&links)
             .map(|((place, name, _), link)| FramePlace {
                 name,
                 link,
                 number: match place {
-                    JobPlace::Issues => number(self.issues),
-                    JobPlace::Pages => number(self.pages),
-                    JobPlace::Hosts => number(self.hosts),
+                    JobSection::Issues => number(self.issues),
+                    JobSection::Pages => number(self.pages),
+                    JobSection::Hosts => number(self.hosts),
                     _ => String::new(),
                 },
                 is_current: Some(*place) == current,
@@ -194,7 +194,7 @@ impl JobFrame {
     }
 
     /// The whole document of a page of this job.
-    fn document(&self, current: Option<JobPlace>, title: &str, main: &str) -> String {
+    fn document(&self, current: Option<JobSection>, title: &str, main: &str) -> String {
         let title = format!("{title} · {}", self.name);
         let events = self.events.as_deref().unwrap_or_default();
         document(&title, &self.html(current), events, main)
@@ -203,14 +203,14 @@ impl JobFrame {
 
 /// The frame of the search page, which knows no more of its job than where its links begin.
 pub(crate) fn search_frame(base: &str) -> String {
-    let links = JobPlace::ALL.map(|(_, _, path)| format!("{base}{path}"));
-    let places = JobPlace::ALL.iter().zip(&links);
+    let links = JobSection::ALL.map(|(_, _, path)| format!("{base}{path}"));
+    let places = JobSection::ALL.iter().zip(&links);
     let places: Vec<FramePlace<'_>> = places
         .map(|((place, name, _), link)| FramePlace {
             name,
             link,
             number: String::new(),
-            is_current: *place == JobPlace::Search,
+            is_current: *place == JobSection::Search,
         })
         .collect();
     let frame = PageFrame {

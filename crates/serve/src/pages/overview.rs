@@ -9,7 +9,7 @@ use clewline_job::report::figures;
 
 use super::controls::JobControls;
 use super::element::{empty, link, opening, push, url};
-use super::{JobFrame, JobPlace, PageRight};
+use super::{JobFrame, JobSection, PageRight};
 
 /// Figures that are shown.
 const MOST_FIGURES: usize = 4;
@@ -107,7 +107,7 @@ impl OverviewPage<'_> {
         self.crawler(&mut main);
         main.push_str("</div>");
         self.frame
-            .document(Some(JobPlace::Overview), &self.frame.state, &main)
+            .document(Some(JobSection::Overview), &self.frame.state, &main)
     }
 
     fn cards(&self, out: &mut String) {

@@ -324,7 +324,7 @@ fn hosts(condition: Condition) -> String {
 }
 
 fn urls(condition: Condition) -> String {
-    let rows = (0..condition.rows()).map(|number| PageRow {
+    let rows = (0..condition.rows()).map(|number| ListedPage {
         url: condition.url(number),
         title: condition.title(number),
         outcome: condition.text(if number % 5 == 4 {
@@ -426,7 +426,7 @@ fn month(condition: Condition) -> String {
         url: condition.url(1),
         month: (2026, 11),
         days: days
-            .map(|day| CalendarDay {
+            .map(|day| CaptureDay {
                 day,
                 captures: (0..day.min(3))
                     .map(|number| DayCapture {

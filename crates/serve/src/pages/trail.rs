@@ -7,7 +7,7 @@ use clewline_job::look::Tone;
 use clewline_job::report::figures;
 
 use super::element::{empty, link, opening, push, url};
-use super::{JobFrame, JobPlace};
+use super::{JobFrame, JobSection};
 
 /// A step of the trail, in order of time.
 #[derive(Debug, Clone)]
@@ -99,7 +99,7 @@ impl TrailPage {
                 listed(title, facts, &mut main);
             }
         }
-        self.frame.document(Some(JobPlace::Pages), "Why", &main)
+        self.frame.document(Some(JobSection::Pages), "Why", &main)
     }
 
     fn trail(&self, out: &mut String) {

@@ -8,11 +8,11 @@ use clewline_job::report::figures;
 
 use super::element::{empty, link, opening, push, url};
 use super::list::{ListColumn, ListView};
-use super::{JobFrame, JobPlace};
+use super::{JobFrame, JobSection};
 
 /// A URL with what became of it.
 #[derive(Debug, Clone, Default)]
-pub struct PageRow {
+pub struct ListedPage {
     /// The URL.
     pub url: String,
     /// Its title; empty where it has none.
@@ -42,7 +42,7 @@ pub struct PagesPage {
     /// The server sorts by these columns.
     pub sorts: &'static [&'static str],
     /// The URLs of this piece.
-    pub rows: Vec<PageRow>,
+    pub rows: Vec<ListedPage>,
 }
 
 const COLUMNS: [ListColumn; 6] = [
@@ -72,7 +72,7 @@ impl PagesPage {
         }
         main.push_str(&self.list.pager());
         main.push_str("</section>");
-        self.frame.document(Some(JobPlace::Pages), "Pages", &main)
+        self.frame.document(Some(JobSection::Pages), "Pages", &main)
     }
 
     fn table(&self, out: &mut String) {

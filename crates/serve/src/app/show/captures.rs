@@ -8,7 +8,7 @@ use clewline_archive::{Archive, ArchivedCapture};
 
 use super::{ArchiveNow, ShownJob};
 use crate::app::reply::{ApiProblem, parameter};
-use crate::pages::{CalendarDay, CapturedUrl, CapturesPage, DayCapture, MonthPage};
+use crate::pages::{CaptureDay, CapturedUrl, CapturesPage, DayCapture, MonthPage};
 use crate::server::{ServerRequest, path_of};
 
 /// Captures on one page of the list.
@@ -110,15 +110,15 @@ pub(super) fn month(
     Ok(page.html())
 }
 
-fn days<'a>(captures: impl Iterator<Item = &'a ArchivedCapture>) -> Vec<CalendarDay> {
-    let mut days: Vec<CalendarDay> = Vec::new();
+fn days<'a>(captures: impl Iterator<Item = &'a ArchivedCapture>) -> Vec<CaptureDay> {
+    let mut days: Vec<CaptureDay> = Vec::new();
     let mut digest = None;
     for held in captures {
         let capture = &held.capture;
         let day = capture.timestamp.get(6..8).and_then(|day| day.parse().ok());
         let day = day.unwrap_or(1);
         if days.last().is_none_or(|last| last.day != day) {
-            days.push(CalendarDay {
+            days.push(CaptureDay {
                 day,
                 captures: Vec::new(),
                 more: 0,

@@ -10,8 +10,8 @@ use crate::app::App;
 use crate::app::access::{Right, require_own_page};
 use crate::app::audit::AuditLine;
 use crate::app::orders;
-use crate::app::reply::ApiProblem;
-use crate::pages::{DeletePage, StartField, StartPage};
+use crate::app::reply::{ApiProblem, parameter};
+use crate::pages::{DeletePage, ExcludePage, StartField, StartPage};
 use crate::server::ServerRequest;
 
 /// The longest URL of a form.
@@ -67,6 +67,7 @@ pub(super) fn posted(
             let (name, value) = (field(request, "name"), field(request, "value"));
             orders::apply(app, own, orders::figure(app, &name, &value)?)
         }),
+        "exclude" => changed(&|| orders::exclude(app, own, &field(request, "pattern"))),
         "roots" => changed(&|| add(job, &field(request, "url"))),
         "delete" => delete(job, request, right),
         _ => return None,
@@ -96,6 +97,25 @@ fn delete(job: &ShownJob<'_>, request: &ServerRequest, right: Right) -> Result<S
         }
         Err(problem) => Err(problem),
     }
+}
+
+/// The page that shows what a pattern takes, before anybody says yes.
+pub(super) fn exclusion(job: &ShownJob<'_>, request: &ServerRequest) -> Result<String, ApiProblem> {
+    let pattern = parameter(request, "pattern").unwrap_or_default();
+    if pattern.is_empty() || pattern.len() > LONGEST_URL {
+        return Err(ApiProblem::new(400, "the pattern is missing or too long"));
+    }
+    let preview = clewline::StoredJob::read(&job.path)?.preview_exclusion(&pattern)?;
+    let status = job.status()?;
+    let page = ExcludePage {
+        frame: job.frame_of(&status),
+        pattern,
+        takes: preview.takes,
+        at_least: preview.at_least,
+        queued: status.queued,
+        samples: preview.samples.iter().map(ToString::to_string).collect(),
+    };
+    Ok(page.html())
 }
 
 /// The page that asks whether a job is to be deleted.

@@ -14,7 +14,7 @@ use super::overview::{cause, outcome};
 use crate::app::hosts::{self, HostList};
 use crate::app::reply::{ApiProblem, parameter, word};
 use crate::app::urls::{self, UrlQuestion};
-use crate::pages::{HostRow, HostsPage, ListChoice, ListView, PageRow, PagesPage, SortOrder};
+use crate::pages::{HostRow, HostsPage, ListChoice, ListView, ListedPage, PagesPage, SortOrder};
 use crate::server::ServerRequest;
 
 /// Causes that a host can wait for by itself.
@@ -159,9 +159,9 @@ pub(super) fn urls(job: &ShownJob<'_>, request: &ServerRequest) -> Result<String
     Ok(page.html())
 }
 
-fn url(record: &Record) -> PageRow {
+fn url(record: &Record) -> ListedPage {
     let (outcome, tone) = outcome(record);
-    PageRow {
+    ListedPage {
         url: record.url.to_string(),
         title: record.title.clone().unwrap_or_default(),
         outcome,

@@ -151,6 +151,7 @@ fn of_job(
         "captures" => page(captures::listed(job, request, archive)),
         "captures/of" => page(captures::month(job, request, archive)),
         "delete" => page(forms::deletion(job, "")),
+        "exclude" => page(forms::exclusion(job, request)),
         "search" | "api/search" => Some(Ok(Shown::Search(job.path.clone(), job.base.clone()))),
         _ => None,
     }

@@ -1,0 +1,672 @@
+//! Jobs on loopback, looked at and steered as a browser, a program and a stranger do.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests are tests, but clippy knows only functions"
+)]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use clewline::{Change, Crawl, Running, StoredJob};
+use clewline_serve::{
+    AccessToken, AppConfig, Dashboard, JobCommands, Mode, NewJob, ReadAccess, Scripts, ServeConfig,
+    ServeError, ServeNotice, serve,
+};
+use fieldwork::{HOST, config, crawl};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use terrarium::{LiveWeb, Page, Site, Web, links};
+
+const TOKEN: &str = "a-token-of-enough-characters";
+/// Markup where titles are.
+const EVIL: &str = "<title>&lt;script&gt;alert(1)&lt;/script&gt;\u{202e}\u{1b}[2J</title><p>evil";
+
+fn web() -> LiveWeb {
+    let pages: Vec<String> = (0..30).map(|number| format!("/page{number}")).collect();
+    let others = ["/evil", "/gone", "/\"><script>alert(2)</script>"].map(str::to_owned);
+    let all = pages.iter().cloned().chain(others);
+    let mut site = Site::new()
+        .page("/", Page::html(links(all)))
+        .page("/evil", Page::html(EVIL));
+    for page in &pages {
+        site = site.page(page, Page::html("<title>Page</title><p>words"));
+    }
+    Web::new().site(HOST, site).start()
+}
+
+struct Served {
+    address: SocketAddr,
+}
+
+fn served(paths: &[PathBuf], app: AppConfig) -> Result<Served, ServeError> {
+    let config = ServeConfig {
+        address: "127.0.0.1:0".parse().unwrap(),
+        mode: Mode::Pages,
+        scripts: Scripts::Blocked,
+        at: None,
+    };
+    let paths = paths.to_vec();
+    let (told, listening) = mpsc::channel();
+    let failed = told.clone();
+    thread::spawn(move || {
+        let Err(error) = serve(&paths, config, app, &mut |notice| {
+            if let ServeNotice::Listening { address, .. } = notice {
+                told.send(Ok(address)).unwrap();
+            }
+            Ok(())
+        });
+        failed.send(Err(error)).ok();
+    });
+    let address = listening.recv().unwrap()?;
+    Ok(Served { address })
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+
+    fn field(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+}
+
+impl Served {
+    fn connect(&self, request: &str, fields: &str, body: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        let host = self.address;
+        let length = body.len();
+        let head = format!(
+            "{request} HTTP/1.0\r\nHost: {host}\r\nContent-Length: {length}\r\n{fields}\r\n{body}"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    }
+
+    fn send(&self, request: &str, fields: &str, body: &str) -> Answer {
+        let mut answer = String::new();
+        let mut stream = self.connect(request, fields, body);
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        Answer {
+            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
+            head: head.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+
+    fn ask(&self, target: &str) -> Answer {
+        self.send(&format!("GET {target}"), "", "")
+    }
+
+    /// A change as a program with the token asks for it.
+    fn order(&self, request: &str, body: &Value) -> Answer {
+        let fields = format!("Authorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n");
+        self.send(request, &fields, &body.to_string())
+    }
+}
+
+/// Commands that crawl within this process.
+fn commands(web: &LiveWeb) -> JobCommands {
+    let (root, resolve) = (web.url(HOST, "/"), web.resolve_args());
+    let start = move |new: &NewJob| {
+        let mut config = clewline_job::config::Config {
+            roots: vec![clewline_job::config::Root::parse(&root).unwrap()],
+            ..Default::default()
+        };
+        config.fetch.resolve.clone_from(&resolve);
+        config.politeness.rate = Some(2.0);
+        config.output.folder = Some(new.folder.clone());
+        let running = Crawl::from_config(config)
+            .run()
+            .map_err(|error| error.to_string())?;
+        thread::spawn(move || running.wait());
+        Ok(())
+    };
+    JobCommands {
+        start: Box::new(start),
+        resume: Box::new(|_| Err("not here".to_owned())),
+        figure: Box::new(|name, value| match (name, value.parse()) {
+            ("max-pages", Ok(pages)) => Ok(Change::MaxPages(Some(pages))),
+            _ => Err(format!("{name} is none")),
+        }),
+    }
+}
+
+fn operated(web: &LiveWeb) -> AppConfig {
+    AppConfig {
+        token: Some(AccessToken::new(TOKEN).unwrap()),
+        commands: Some(commands(web)),
+        ..AppConfig::default()
+    }
+}
+
+/// A finished crawl in a folder of crawls.
+fn place(web: &LiveWeb) -> (TempDir, PathBuf) {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("jobs");
+    fs::create_dir(&folder).unwrap();
+    crawl(config(web, &folder.join("a.test.crawl")));
+    (place, folder)
+}
+
+/// A crawl that goes on for a while.
+fn slow(web: &LiveWeb, folder: &Path) -> Running {
+    let mut config = config(web, folder);
+    config.politeness.speed = None;
+    config.politeness.rate = Some(1.0);
+    config.limits.time = None;
+    Crawl::from_config(config).run().unwrap()
+}
+
+const JOB: &str = "/api/v1/jobs/a.test.crawl";
+
+#[test]
+fn programs_read_jobs() {
+    let web = web();
+    let (_place, folder) = place(&web);
+    let stored = StoredJob::read(&folder.join("a.test.crawl")).unwrap();
+    let pages = stored.status().unwrap().pages;
+    assert!(pages > 30);
+    let served = served(&[folder], AppConfig::default()).unwrap();
+    let jobs = served.ask("/api/v1/jobs").json();
+    assert_eq!(
+        (&jobs["total"], &jobs["jobs"][0]["id"]),
+        (&json!(1), &json!("a.test.crawl"))
+    );
+    assert_eq!(jobs["jobs"][0]["running"], false);
+    let status = served.ask(&format!("{JOB}/status")).json();
+    assert_eq!(
+        (&status["state"], &status["pages"]),
+        (&json!("finished"), &json!(pages))
+    );
+    assert!(status.get("folder").is_none(), "{status}");
+    let hosts = served.ask(&format!("{JOB}/hosts?sort=done")).json();
+    let done = status["done"].as_u64();
+    assert_eq!(hosts["matching"], 1);
+    assert_eq!(hosts["rows"][0]["done"].as_u64(), done);
+    let none = served.ask(&format!("{JOB}/hosts?q=other")).json();
+    assert_eq!(none["matching"], 0);
+    let why = web.url(HOST, "/gone");
+    let why = served.ask(&format!("{JOB}/why?url={why}")).json();
+    assert_eq!(
+        (&why["fate"], &why["record"]["status"]),
+        (&json!("recorded"), &json!(404))
+    );
+    assert_eq!(why["referrer_count"], 1);
+    let gone = served.ask(&format!("{JOB}/urls?status=404")).json();
+    assert!(gone["rows"].as_array().unwrap().len() >= 1);
+    for row in gone["rows"].as_array().unwrap() {
+        assert_eq!(row["status"], 404);
+    }
+    let described = served.ask("/api/v1/openapi.json").json();
+    assert_eq!(described["openapi"], "3.1.0");
+    for (target, status) in [
+        ("/api/v1", 404),
+        ("/api/v1/nothing", 404),
+        ("/api/v1/jobs/other", 404),
+        ("/api/v1/jobs/..", 404),
+        ("/api/v1/jobs/%2e%2e", 404),
+        (&format!("{JOB}/hosts?sort=size"), 400),
+        (&format!("{JOB}/hosts?limit=0"), 400),
+        (&format!("{JOB}/hosts?cursor=x"), 400),
+        (&format!("{JOB}/urls?cursor=7"), 400),
+        (&format!("{JOB}/why"), 400),
+    ] {
+        let answer = served.ask(target);
+        assert_eq!(answer.status, status, "{target}");
+        let kind = answer.field("Content-Type");
+        assert_eq!(kind, Some("application/problem+json"), "{target}");
+        assert_eq!(answer.json()["status"], status);
+    }
+}
+
+/// Cursors lead through all URLs, each once, in both directions.
+#[test]
+fn cursors_lead_through_all_urls() {
+    let web = web();
+    let (_place, folder) = place(&web);
+    let served = served(&[folder], AppConfig::default()).unwrap();
+    let walk = |sort: &str| {
+        let mut urls: Vec<String> = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let page = served
+                .ask(&format!("{JOB}/urls?limit=7&sort={sort}{cursor}"))
+                .json();
+            let rows = page["rows"].as_array().unwrap();
+            urls.extend(
+                rows.iter()
+                    .map(|row| row["url"].as_str().unwrap().to_owned()),
+            );
+            match page["cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return urls,
+            }
+        }
+    };
+    let oldest = walk("oldest");
+    let mut newest = walk("newest");
+    newest.reverse();
+    assert!(oldest.len() > 30);
+    assert_eq!(oldest, newest);
+}
+
+#[test]
+fn an_answer_that_is_known_is_not_sent_again() {
+    let web = web();
+    let (_place, folder) = place(&web);
+    let served = served(&[folder], AppConfig::default()).unwrap();
+    let target = format!("GET {JOB}/status");
+    let first = served.send(&target, "", "");
+    let tag = first.field("Etag").unwrap().to_owned();
+    let again = served.send(&target, &format!("If-None-Match: \"x\", {tag}\r\n"), "");
+    assert_eq!((again.status, again.body.as_str()), (304, ""));
+    let other = served.send(&target, "If-None-Match: \"x\"\r\n", "");
+    assert_eq!(other.status, 200);
+}
+
+/// Every page is there, and nothing of a site is code in it.
+#[test]
+fn people_see_pages_and_no_page_is_code() {
+    let web = web();
+    let (_place, folder) = place(&web);
+    let several = served(std::slice::from_ref(&folder), AppConfig::default()).unwrap();
+    let alone = served(&[folder.join("a.test.crawl")], AppConfig::default()).unwrap();
+    let gone = web.url(HOST, "/gone");
+    for (served, base) in [(&several, "/jobs/a.test.crawl"), (&alone, "")] {
+        for page in [
+            "/",
+            "/hosts",
+            "/pages",
+            "/issues",
+            "/captures",
+            "/search",
+            "/pages?is=broken",
+            "/pages?q=%22%3E%3Cscript%3E",
+            "/hosts?q=%3Cscript%3E&sort=host&order=up",
+            &format!("/why?url={gone}"),
+            &format!("/captures/of?url={gone}"),
+        ] {
+            let answer = served.ask(&format!("{base}{page}"));
+            let is_making = page == "/search" && answer.status == 503;
+            assert!(
+                answer.status == 200 || is_making,
+                "{base}{page}: {}",
+                answer.body
+            );
+            let policy = answer.field("Content-Security-Policy").unwrap();
+            assert!(policy.starts_with("default-src 'none'"), "{policy}");
+            assert!(!policy.contains("unsafe"), "{policy}");
+            assert!(!answer.body.contains("<script>alert"), "{page}");
+            assert!(!answer.body.contains("\u{1b}"), "{page}");
+            assert!(!answer.body.contains("method=post"), "{page}");
+        }
+    }
+    let home = several.ask("/");
+    assert!(
+        home.body.contains("href=\"/jobs/a.test.crawl/\""),
+        "{}",
+        home.body
+    );
+    for file in ["/-/app.css", "/-/app.js"] {
+        assert_eq!(alone.ask(file).status, 200, "{file}");
+    }
+    assert_eq!(alone.ask("/start").status, 403);
+}
+
+#[test]
+fn strangers_change_nothing() {
+    let web = web();
+    let (_place, folder) = place(&web);
+    let readable = served(std::slice::from_ref(&folder), AppConfig::default()).unwrap();
+    let body = r#"{"action":"pause"}"#;
+    let json = "Content-Type: application/json\r\n";
+    let target = format!("POST {JOB}/actions");
+    assert_eq!(readable.send(&target, json, body).status, 403);
+    let served = served(std::slice::from_ref(&folder), operated(&web)).unwrap();
+    let bearer = format!("Authorization: Bearer {TOKEN}\r\n");
+    let own = format!("Origin: http://{}\r\n", served.address);
+    let check = |request: &str, fields: &[&str], status: u16| {
+        let answer = served.send(request, &fields.concat(), body);
+        assert_eq!(
+            answer.status, status,
+            "{request} {fields:?}: {}",
+            answer.body
+        );
+    };
+    check(&target, &[json], 401);
+    check(
+        &target,
+        &[json, &bearer, "Origin: http://evil.test\r\n"],
+        403,
+    );
+    check(
+        &target,
+        &[json, &bearer, "Sec-Fetch-Site: cross-site\r\n"],
+        403,
+    );
+    check(
+        &target,
+        &[json, &bearer, "Sec-Fetch-Site: same-site\r\n"],
+        403,
+    );
+    check(&target, &[&bearer], 415);
+    check(&target, &[&bearer, "Content-Type: text/plain\r\n"], 415);
+    check(&target, &[json, &bearer, &bearer], 400);
+    check(&format!("PUT {JOB}/actions"), &[json, &bearer], 405);
+    check("POST /api/v1/version", &[json, &bearer], 405);
+    // A form without the signs of an own page is none.
+    check("POST /jobs/a.test.crawl/actions", &[&bearer], 403);
+    check("POST /jobs/a.test.crawl/actions", &[&own], 401);
+    // Nothing runs, so the word reaches nobody.
+    check(&target, &[json, &bearer, &own], 409);
+    let deep = "[".repeat(100_000);
+    let answer = served.send(&target, &format!("{json}{bearer}"), &deep);
+    assert_eq!(answer.status, 400);
+    let large = format!("{{\"action\":\"{}\"}}", "x".repeat(1024 * 1024));
+    let answer = served.send(&target, &format!("{json}{bearer}"), &large);
+    assert_eq!(answer.status, 413);
+    let settings = json!({"url": "http://a.test/", "settings": {"output": "/tmp/x"}});
+    assert_eq!(served.order("POST /api/v1/jobs", &settings).status, 422);
+    let named = json!({"url": "http://a.test/", "name": "../x"});
+    assert_eq!(served.order("POST /api/v1/jobs", &named).status, 422);
+    assert_eq!(
+        fs::read_dir(&folder).unwrap().count(),
+        2,
+        "the job and audit.log"
+    );
+}
+
+#[test]
+fn addresses_that_others_reach_need_a_token() {
+    let place = tempfile::tempdir().unwrap();
+    let address = "0.0.0.0:0".parse().unwrap();
+    let refused = Dashboard::start(place.path(), address, AppConfig::default());
+    assert!(matches!(refused, Err(ServeError::OpenToAll(_))));
+    let app = AppConfig {
+        token: Some(AccessToken::new(TOKEN).unwrap()),
+        reading: ReadAccess::ByToken,
+        ..AppConfig::default()
+    };
+    let served = served(&[place.path().to_owned()], app).unwrap();
+    for target in ["/", "/api/v1/jobs", "/metrics", "/web/2020/http://a.test/"] {
+        assert_eq!(served.ask(target).status, 401, "{target}");
+    }
+    assert_eq!(served.ask("/healthz").status, 200);
+    // A browser gets a cookie for the token, and is in.
+    let session = served.ask(&format!("/session?token={TOKEN}"));
+    assert_eq!(session.status, 200);
+    let cookie = session.field("Set-Cookie").unwrap();
+    assert!(
+        cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"),
+        "{cookie}"
+    );
+    let cookie = cookie.split(';').next().unwrap();
+    let answer = served.send("GET /api/v1/jobs", &format!("Cookie: {cookie}\r\n"), "");
+    assert_eq!(answer.status, 200);
+    for _ in 0..10 {
+        let wrong = served.send("GET /", "Authorization: Bearer wrong\r\n", "");
+        assert_eq!(wrong.status, 401);
+    }
+    let bearer = format!("Authorization: Bearer {TOKEN}\r\n");
+    assert_eq!(served.send("GET /", &bearer, "").status, 429);
+}
+
+/// Start, watch, pause, go on, change, add, stop, delete: all by requests.
+#[test]
+fn a_crawl_is_started_steered_and_deleted() {
+    let web = web();
+    let (_place, folder) = place(&web);
+    let served = served(std::slice::from_ref(&folder), operated(&web)).unwrap();
+    let order = json!({"url": web.url(HOST, "/"), "settings": {"max-pages": 20}});
+    let fields = format!(
+        "Authorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nIdempotency-Key: k1\r\n"
+    );
+    let started = served.send("POST /api/v1/jobs", &fields, &order.to_string());
+    assert_eq!(started.status, 201, "{}", started.body);
+    let id = started.json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(id, "a.test-2.crawl");
+    assert_eq!(
+        started.field("Location"),
+        Some(&*format!("/api/v1/jobs/{id}"))
+    );
+    let again = served.send("POST /api/v1/jobs", &fields, &order.to_string());
+    assert_eq!((again.status, &again.json()["id"]), (200, &json!(id)));
+    let job = format!("/api/v1/jobs/{id}");
+    let state = || served.ask(&format!("{job}/status")).json()["state"].clone();
+    let act = |word: &str| served.order(&format!("POST {job}/actions"), &json!({"action": word}));
+    for word in ["pause", "pause"] {
+        let answer = act(word);
+        assert_eq!(
+            (answer.status, &answer.json()["state"]),
+            (202, &json!("paused"))
+        );
+    }
+    until(|| state() == "paused");
+    let hosts = served.ask(&format!("{job}/hosts")).json();
+    assert!(
+        hosts["rows"][0]["active"]["queued"].as_u64().is_some(),
+        "{hosts}"
+    );
+    let changed = served.order(&format!("PATCH {job}/settings"), &json!({"max-pages": 25}));
+    assert_eq!(changed.status, 200, "{}", changed.body);
+    assert_eq!(changed.json()["settings"]["max_pages"], 25);
+    let wrong = served.order(&format!("PATCH {job}/settings"), &json!({"proxy": "x"}));
+    assert_eq!(wrong.status, 422);
+    // What the first page brought is looked at when it is durable.
+    let preview = || served.ask(&format!("{job}/exclude?pattern=/page1")).json();
+    until(|| preview()["takes"].as_u64() >= Some(5));
+    let preview = preview();
+    assert!(
+        preview["samples"][0].as_str().unwrap().contains("/page1"),
+        "{preview}"
+    );
+    assert_eq!(served.ask(&format!("{job}/exclude?pattern=(")).status, 422);
+    let excluded = json!({"exclude+": "/page1"});
+    let changed = served.order(&format!("PATCH {job}/settings"), &excluded);
+    assert_eq!(changed.json()["changed"][0], "exclude /page1");
+    assert_eq!(act("continue").json()["state"], "running");
+    // What was queued is left out, too.
+    until(|| {
+        let skipped = served
+            .ask(&format!("{job}/urls?outcome=skipped&q=/page1"))
+            .json();
+        skipped["rows"][0]["reason"] == "excluded"
+    });
+    let metrics = served.ask("/metrics").body;
+    assert!(metrics.contains(&format!(
+        "clewline_job_state{{job=\"{id}\",state=\"running\"}} 1"
+    )));
+    let early = served.order(&format!("DELETE {job}?confirm={id}"), &json!({}));
+    assert_eq!(early.status, 409);
+    // A form of an own page stops it.
+    let page = format!(
+        "Authorization: Bearer {TOKEN}\r\nSec-Fetch-Site: same-origin\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\n"
+    );
+    let stopped = served.send(&format!("POST /jobs/{id}/actions"), &page, "action=stop");
+    assert_eq!(stopped.field("Location"), Some(&*format!("/jobs/{id}/")));
+    until(|| !matches!(state().as_str(), Some("running" | "paused" | "stopping")));
+    let unsure = served.order(&format!("DELETE {job}?confirm=other"), &json!({}));
+    assert_eq!(unsure.status, 422);
+    let deleted = served.order(&format!("DELETE {job}?confirm={id}"), &json!({}));
+    assert_eq!(deleted.status, 200, "{}", deleted.body);
+    assert!(!folder.join(&id).exists());
+    let audit = fs::read_to_string(folder.join("audit.log")).unwrap();
+    for (action, at) in [("start", 0), ("pause", 1)] {
+        let line: Value = serde_json::from_str(audit.lines().nth(at).unwrap()).unwrap();
+        assert_eq!(line["action"], action, "{audit}");
+        assert_eq!(line["job"], json!(id));
+    }
+    assert!(audit.lines().last().unwrap().contains("\"delete\""));
+}
+
+/// Waits for something that happens soon.
+fn until(mut happened: impl FnMut() -> bool) {
+    while !happened() {
+        thread::yield_now();
+    }
+}
+
+/// The next event of a kind: its data.
+fn event(lines: &mut impl Iterator<Item = String>, kind: &str) -> (String, Value) {
+    let named = format!("event: {kind}");
+    lines.find(|line| *line == named).unwrap();
+    let mut id = String::new();
+    loop {
+        let line = lines.next().unwrap();
+        if let Some(text) = line.strip_prefix("id: ") {
+            text.clone_into(&mut id);
+        }
+        if let Some(data) = line.strip_prefix("data: ") {
+            return (id, serde_json::from_str(data).unwrap());
+        }
+    }
+}
+
+fn events(served: &Served, job: &str, fields: &str) -> impl Iterator<Item = String> + use<> {
+    let stream = served.connect(&format!("GET /api/v1/jobs/{job}/events"), fields, "");
+    BufReader::new(stream).lines().map_while(Result::ok)
+}
+
+/// The dashboard of a crawl tells what happens, and goes away with it.
+#[test]
+fn a_crawl_is_watched_in_its_own_process() {
+    let web = web();
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("a.crawl");
+    let address = "127.0.0.1:0".parse().unwrap();
+    let dashboard = Dashboard::start(&folder, address, AppConfig::default()).unwrap();
+    let served = Served {
+        address: dashboard.address(),
+    };
+    let running = slow(&web, &folder);
+    until(|| StoredJob::read(&folder).is_ok_and(|job| job.status().is_ok()));
+    let mut heard = events(&served, "a.crawl", "");
+    let (_, first) = event(&mut heard, "status");
+    assert_eq!(first["state"], "running");
+    assert!(first["figures"].is_object(), "the first one is whole");
+    let (_, url) = event(&mut heard, "url");
+    assert!(url["url"].as_str().unwrap().contains(HOST));
+    running.control().pause();
+    let (id, state) = event(&mut heard, "state");
+    assert_eq!(state["state"], "paused");
+    // Whoever comes back hears what was said meanwhile, and nothing twice.
+    let mut back = events(&served, "a.crawl", &format!("Last-Event-ID: {id}\r\n"));
+    let (_, status) = event(&mut back, "status");
+    assert!(status.get("figures").is_none(), "{status}");
+    assert!(served.ask("/").body.contains("paused"));
+    running.control().stop(Duration::ZERO);
+    running.wait().unwrap();
+    drop(dashboard);
+    assert!(TcpStream::connect(served.address).is_err());
+}
+
+/// A port that is taken means the next one.
+#[test]
+fn a_taken_port_means_the_next_one() {
+    let place = tempfile::tempdir().unwrap();
+    let first = Dashboard::start(
+        place.path(),
+        "127.0.0.1:0".parse().unwrap(),
+        AppConfig::default(),
+    );
+    let first = first.unwrap();
+    let second = Dashboard::start(place.path(), first.address(), AppConfig::default()).unwrap();
+    assert!(second.address().port() > first.address().port());
+}
+
+/// Readers that take nothing cost the others nothing, and end with their connections.
+#[test]
+fn slow_readers_hold_nobody_up() {
+    let web = web();
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("a.crawl");
+    let running = slow(&web, &folder);
+    until(|| StoredJob::read(&folder).is_ok_and(|job| job.status().is_ok()));
+    let served = served(std::slice::from_ref(&folder), AppConfig::default()).unwrap();
+    let slow: Vec<TcpStream> = (0..200)
+        .map(|_| served.connect("GET /api/v1/jobs/a.crawl/events", "", ""))
+        .collect();
+    for _ in 0..20 {
+        assert_eq!(served.ask("/api/v1/jobs/a.crawl/status").status, 200);
+    }
+    drop(slow);
+    let mut heard = events(&served, "a.crawl", "");
+    assert_eq!(event(&mut heard, "status").1["state"], "running");
+    running.control().stop(Duration::ZERO);
+    running.wait().unwrap();
+}
+
+/// Each path of the description is answered, and each that is answered is described.
+#[test]
+fn the_description_names_every_path() {
+    let web = web();
+    let (_place, folder) = place(&web);
+    let served = served(&[folder], AppConfig::default()).unwrap();
+    let described = served.ask("/api/v1/openapi.json").json();
+    for (path, item) in described["paths"].as_object().unwrap() {
+        let url = web.url(HOST, "/");
+        let target = format!("/api/v1{path}?url={url}&pattern=x").replace("{id}", "a.test.crawl");
+        if path.ends_with("/events") {
+            continue;
+        }
+        let expected = match item.get("get") {
+            // Only a crawl that runs has a queue to look through.
+            Some(_) if path.ends_with("/exclude") => 409,
+            Some(_) => 200,
+            None => 405,
+        };
+        assert_eq!(served.ask(&target).status, expected, "{target}");
+    }
+    for path in [
+        "status", "hosts", "urls", "log", "why", "events", "actions", "settings",
+    ] {
+        let known = described["paths"].get(format!("/jobs/{{id}}/{path}"));
+        assert!(known.is_some(), "{path}");
+    }
+}
+
+#[test]
+fn metrics_have_one_family_per_name() {
+    let web = web();
+    let (_place, folder) = place(&web);
+    crawl(config(&web, &folder.join("b.test.crawl")));
+    let served = served(&[folder], AppConfig::default()).unwrap();
+    let answer = served.ask("/metrics");
+    assert_eq!(
+        answer.field("Content-Type"),
+        Some("text/plain; version=0.0.4; charset=utf-8")
+    );
+    let mut families = Vec::new();
+    for line in answer.body.lines() {
+        if let Some(name) = line.strip_prefix("# TYPE ") {
+            let name = name.split(' ').next().unwrap();
+            assert!(!families.contains(&name), "{name} twice");
+            families.push(name);
+        } else if !line.starts_with('#') {
+            let name = line.split(['{', ' ']).next().unwrap();
+            assert_eq!(families.last(), Some(&name), "{line}");
+        }
+    }
+    let fetched = "clewline_urls_total{job=\"b.test.crawl\",outcome=\"fetched\"} ";
+    let count = answer
+        .body
+        .lines()
+        .find_map(|line| line.strip_prefix(fetched))
+        .unwrap();
+    assert!(count.parse::<u64>().unwrap() > 30, "{count}");
+}
