@@ -33,7 +33,7 @@ use std::sync::LazyLock;
 use clewline_check::forms::html::{LIST_SCRIPT, LIST_STYLE};
 use clewline_job::escape;
 use clewline_job::look::{
-    FRAME_STYLE, FramePlace, PageFrame, THEME_SCRIPT, TOKENS, Tone, policy_source,
+    FRAME_STYLE, FramePlace, MARK, PageFrame, THEME_SCRIPT, TOKENS, Tone, policy_source,
 };
 use clewline_job::report::figures;
 
@@ -54,6 +54,24 @@ pub use urls::{ListedPage, PagesPage};
 pub const APP_STYLE_PATH: &str = "/-/app.css";
 /// Where the script is.
 pub const APP_SCRIPT_PATH: &str = "/-/app.js";
+
+/// Where the icon is.
+pub const APP_ICON_PATH: &str = "/-/icon.svg";
+
+/// The mark as a picture of its own, in the colours of the tokens.
+pub fn app_icon() -> &'static str {
+    static ICON: LazyLock<String> = LazyLock::new(|| {
+        let head = "<svg xmlns=\"http://www.w3.org/2000/svg\"";
+        let style = "fill:none;stroke:var(--accent);stroke-width:1.5;stroke-linecap:round";
+        let mark = MARK.replacen("<svg class=mark", head, 1);
+        let mark = mark.replace("cx=7 cy=7 r=5 ", "cx=\"7\" cy=\"7\" r=\"5\" ");
+        let mark = mark.replace("width=20 height=20 aria-hidden=true", "");
+        let at = mark.find('>').map_or(0, |at| at + 1);
+        let (open, drawing) = mark.split_at(at);
+        format!("{open}<style>{TOKENS}circle,path{{{style}}}</style>{drawing}")
+    });
+    &ICON
+}
 
 /// The one style sheet: tokens, frame, and what the app adds.
 pub fn app_style() -> &'static str {
@@ -232,7 +250,7 @@ fn document(title: &str, frame: &str, events: &str, main: &str) -> String {
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
          <meta name=viewport content=\"width=device-width, initial-scale=1\">\
          <meta name=referrer content=same-origin><title>{title}</title>\
-         <link rel=icon href=\"data:,\">\
+         <link rel=icon href=\"{APP_ICON_PATH}\">\
          <link rel=stylesheet href=\"{APP_STYLE_PATH}\" integrity=\"{style}\">\
          <script src=\"{APP_SCRIPT_PATH}\" integrity=\"{script}\" defer></script></head>\
          <body{events}>{frame}<main id=main>{main}</main>\

@@ -45,14 +45,14 @@ impl StartPage {
         let more = "It is polite by default, and goes on if this page or the server ends.";
         let mut main = opening("Start a crawl.", more);
         if !self.problems.is_empty() {
-            main.push_str("<ul class=\"notes bad\" role=alert>");
+            main.push_str("<div role=alert><ul class=\"notes bad\">");
             for problem in &self.problems {
                 push(
                     &mut main,
                     format_args!("<li>{}</li>", escape::html(problem)),
                 );
             }
-            main.push_str("</ul>");
+            main.push_str("</ul></div>");
         }
         push(
             &mut main,

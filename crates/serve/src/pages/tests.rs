@@ -407,8 +407,7 @@ fn captures(condition: Condition) -> String {
         status: condition.text("200"),
         media_type: condition.text("text/html"),
         link: "/web/20261119120304/https://example.com/".to_owned(),
-        thumbnail: (number < 4 && condition == Condition::Hostile)
-            .then(|| condition.text("/thumbnail.png")),
+        thumbnail: (number < 4 && condition == Condition::Many).then(|| "/-/icon.svg".to_owned()),
     });
     let page = CapturesPage {
         frame: condition.frame(),
@@ -565,6 +564,7 @@ fn samples_can_be_looked_at() {
     fs::create_dir_all(folder.join("-")).unwrap();
     fs::write(folder.join("-/app.css"), app_style()).unwrap();
     fs::write(folder.join("-/app.js"), app_script()).unwrap();
+    fs::write(folder.join("-/icon.svg"), app_icon()).unwrap();
     let policy = app_policy().replace("; frame-ancestors 'none'", "");
     let mark = format!("<head><meta http-equiv=Content-Security-Policy content=\"{policy}\">");
     for (condition, name) in Condition::ALL {

@@ -22,8 +22,8 @@ use super::access::Right;
 use super::jobs::is_running;
 use super::reply::{ApiProblem, word};
 use crate::pages::{
-    APP_SCRIPT_PATH, APP_STYLE_PATH, IssuesPage, JobFrame, JobRow, JobsPage, MessagePage,
-    PageRight, app_policy, app_script, app_style,
+    APP_ICON_PATH, APP_SCRIPT_PATH, APP_STYLE_PATH, IssuesPage, JobFrame, JobRow, JobsPage,
+    MessagePage, PageRight, app_icon, app_policy, app_script, app_style,
 };
 use crate::server::{AnswerBody, ServerAnswer, ServerRequest};
 
@@ -60,6 +60,7 @@ pub(super) fn answer(
     let path = request.path();
     match path {
         APP_STYLE_PATH => return Some(file("text/css; charset=utf-8", app_style())),
+        APP_ICON_PATH => return Some(file("image/svg+xml", app_icon())),
         APP_SCRIPT_PATH => return Some(file("text/javascript; charset=utf-8", app_script())),
         _ => {}
     }
