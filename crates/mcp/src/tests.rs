@@ -1,0 +1,1 @@
+//! The tools on a web on loopback.
