@@ -1,6 +1,6 @@
 //! What a tool answers, and how much of it.
 //!
-//! Owns budgets and the form: one JSON object as text, whose first field says whose words these are.
+//! Owns budgets and the form: one JSON object as text, with a field that says whose words these are.
 //! It refuses to know what tools do. Invariant: an answer is never longer than its budget.
 
 use clewline_job::escape;

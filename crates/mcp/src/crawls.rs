@@ -67,6 +67,13 @@ impl RunningCrawls {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn wait_for_all(&mut self) {
+        for crawl in self.running.drain(..) {
+            crawl.thread.join().expect("a crawl ends");
+        }
+    }
+
     /// Why a crawl of this door could not go on.
     pub(crate) fn fault(&self, job: &str) -> Option<String> {
         let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);

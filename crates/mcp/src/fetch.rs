@@ -5,7 +5,7 @@
 //! only after [`FRESH`], so that the parts of an answer are parts of one page.
 
 use std::collections::VecDeque;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -16,7 +16,7 @@ use clewline_job::Job;
 use clewline_job::charset::text_of;
 use clewline_job::config::{Config, Root, Speed};
 use clewline_job::inspection::{Conclusion, Inspection};
-use clewline_job::pages::AnswerError;
+use clewline_job::pages::{AnswerError, PageReader};
 use clewline_warc::Moment;
 
 use crate::answer::ToolAnswer;
@@ -140,7 +140,7 @@ impl AssistantDoor {
         };
         let url = root.url.as_str();
         for job in self.shelf.meant(call.job.as_deref())? {
-            match archived(&job, url, at) {
+            match archive_of(&job).and_then(|reader| archived(&reader, url, at)) {
                 Ok(Some(view)) => return view.answer(&part),
                 Ok(None) => {}
                 Err(error) => {
@@ -167,14 +167,18 @@ pub(crate) fn parsed_root(url: &str) -> Result<Root, ToolAnswer> {
     })
 }
 
-/// The capture of a page in the archive of a job; nothing if there is none.
+/// Opens the archive of a job, and those that it refers to.
+pub(crate) fn archive_of(job: &NamedJob) -> Result<Arc<PageReader>, String> {
+    let opened = Job::open(&job.path).map_err(|error| error.to_string())?;
+    opened.reader().map_err(|error| error.to_string())
+}
+
+/// The capture of a page in an archive; nothing if there is none.
 pub(crate) fn archived(
-    job: &NamedJob,
+    reader: &PageReader,
     url: &str,
     at: Option<Moment>,
 ) -> Result<Option<PageView>, String> {
-    let opened = Job::open(&job.path).map_err(|error| error.to_string())?;
-    let reader = opened.reader().map_err(|error| error.to_string())?;
     let found = match reader.capture(url, at, MOST_BODY, |_| true) {
         Ok(found) => found,
         Err(AnswerError::NoCapture) => return Ok(None),
@@ -183,7 +187,7 @@ pub(crate) fn archived(
     let text = text_of(&found.answer.body, found.charset.as_deref());
     let url = Url::parse(url).map_err(|error| error.to_string())?;
     let mut view = view_of_text(&text, found.media_type(), &url)?;
-    view.provenance = Some(found.provenance.clone());
+    view.provenance = Some(found.provenance);
     Ok(Some(view))
 }
 

@@ -4,15 +4,18 @@
 //! `clewline-content` cuts them. Invariant: every passage is a quote that `clewline warc verify --quote`
 //! accepts, or says that it was cut.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use clewline_content::{PagePassage, Quote, passages};
-use clewline_job::pages::Provenance;
+use clewline_job::pages::{PageReader, Provenance};
 use clewline_search::{Borrowed, Folding, Index, LONGEST, Query};
 use serde_json::{Map, Value, json};
 
 use crate::answer::{AnswerRoom, NOTICE, ToolAnswer};
 use crate::arguments::{SearchCall, cursor};
 use crate::door::AssistantDoor;
-use crate::fetch::archived;
+use crate::fetch::{archive_of, archived};
 use crate::jobs::NamedJob;
 use crate::rank::{Candidate, question_words, ranked};
 
@@ -55,9 +58,16 @@ impl AssistantDoor {
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         hits.truncate(MOST_IN_ALL);
+        let mut readers = HashMap::new();
+        for job in &jobs {
+            match archive_of(job) {
+                Ok(reader) => drop(readers.insert(job.name.clone(), reader)),
+                Err(why) => remarks.push(format!("{}: {why}", job.name)),
+            }
+        }
         let pages: Vec<_> = hits
             .into_iter()
-            .filter_map(|page| with_passages(page, &jobs))
+            .filter_map(|page| with_passages(page, &readers))
             .collect();
         Ok(answer(call, &pages, skipped, (total, remarks)))
     }
@@ -100,9 +110,11 @@ fn found_in(job: &NamedJob, query: &Query) -> Result<(u64, Vec<FoundPage>), Stri
 }
 
 /// Cuts a page; nothing if it cannot be read, which `read` tells about.
-fn with_passages(mut page: FoundPage, jobs: &[NamedJob]) -> Option<FoundPage> {
-    let job = jobs.iter().find(|job| job.name == page.job)?;
-    let view = archived(job, &page.url, None).ok()??;
+fn with_passages(
+    mut page: FoundPage,
+    readers: &HashMap<String, Arc<PageReader>>,
+) -> Option<FoundPage> {
+    let view = archived(readers.get(&page.job)?, &page.url, None).ok()??;
     page.provenance = view.provenance;
     let end = view.markdown.floor_char_boundary(MOST_OF_PAGE);
     page.passages = passages(&view.markdown[..end]);

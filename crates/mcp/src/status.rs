@@ -2,7 +2,7 @@
 //!
 //! Owns which figures are told. It refuses to know how they are found; the library tells.
 
-use clewline::StoredJob;
+use clewline::{JobError, StoredJob};
 use clewline_job::{JobFile, JobStanding};
 use serde_json::{Map, Value, json};
 
@@ -34,11 +34,19 @@ impl AssistantDoor {
     }
 
     fn of_job(&self, job: &NamedJob) -> Result<ToolAnswer, ToolAnswer> {
-        let status = StoredJob::read(&job.path).and_then(|stored| stored.status());
-        let status = status
-            .map_err(|error| ToolAnswer::refused(error.to_string(), "ask again in a moment"))?;
         let mut fields = Map::new();
         fields.insert("job".to_owned(), json!(job.name));
+        let status = match StoredJob::read(&job.path).and_then(|stored| stored.status()) {
+            Ok(status) => status,
+            Err(JobError::Ending(_)) => {
+                fields.insert("state".to_owned(), json!("ending"));
+                return Ok(ToolAnswer::from_fields(&fields));
+            }
+            Err(error) => {
+                let why = error.to_string();
+                return Err(ToolAnswer::refused(why, "ask again in a moment"));
+            }
+        };
         let hosts = status.summary.hosts.iter().take(MOST_HOSTS).map(
             |host| json!({ "host": host.host, "queued": host.queued, "in_flight": host.in_flight }),
         );
