@@ -5,6 +5,7 @@
 //! rule that is checked; each is timed, and the summary at the end says what became of all of
 //! them. Invariant: a stage that could not run is never silent, and in CI it is a failure.
 
+mod assistants;
 mod bench;
 mod browser;
 mod build_cost;
@@ -141,6 +142,11 @@ const TEST: [Stage; 16] = [
         "known-items",
         "pages, found by their own words",
         known_items::check,
+    ),
+    Stage::new(
+        "assistants",
+        "the tools for assistants, called by the official client",
+        assistants::check,
     ),
     Stage::new(
         "foreign-tools",

@@ -48,7 +48,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 20] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 21] = [
     (
         "core",
         "dependencies",
@@ -186,6 +186,11 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 20] = [
         &["clewline-archive", "clewline-serve", "clewline-cli"],
     ),
     ("serve", "", &["clewline-core", "clewline-cli", "tantivy"]),
+    (
+        "mcp",
+        "",
+        &["clewline-cli", "clewline-export", "clewline-serve", "clap"],
+    ),
     (
         "upload",
         "",

@@ -90,6 +90,9 @@ pub(crate) struct ExportArguments {
     /// Extract items with the rules in this file, for jsonl and parquet
     #[arg(long, value_name = "FILE")]
     rules: Option<PathBuf>,
+    /// For chunks: only what came and went since the crawl that --update-from named
+    #[arg(long)]
+    delta: bool,
     /// Replace an existing file or folder
     #[arg(long)]
     overwrite: bool,
@@ -113,6 +116,10 @@ fn export_data(
     form: data::Form,
     existing: ExistingOutput,
 ) -> Result<ExitStatus, Failure> {
+    if arguments.delta && form != data::Form::Chunks {
+        let problem = Problem::new("--delta", format!("means nothing to {form}"));
+        return Err(Failure::Usage(vec![problem.with_hint("--to chunks")]));
+    }
     let options = options(arguments).map_err(|problem| Failure::Usage(vec![problem]))?;
     let named = match arguments.paths.as_slice() {
         [] => None,
@@ -154,6 +161,7 @@ fn options(arguments: &ExportArguments) -> Result<Options, Problem> {
         } else {
             Fold::Together
         },
+        delta: arguments.delta,
         ..Options::default()
     };
     for filter in &arguments.filters {
@@ -173,6 +181,9 @@ fn options(arguments: &ExportArguments) -> Result<Options, Problem> {
 pub(crate) fn failure(error: ExportError) -> Failure {
     match error {
         ExportError::Job(error) => Failure::Job(error.into()),
+        error @ ExportError::NoEarlier(_) => {
+            Failure::Usage(vec![Problem::new("--delta", error.to_string())])
+        }
         ExportError::Occupied(_) | ExportError::Foreign(_) | ExportError::NotAStream(_) => {
             let problem = Problem::new("--output", error.to_string());
             Failure::Usage(vec![problem])
@@ -183,7 +194,11 @@ pub(crate) fn failure(error: ExportError) -> Failure {
 
 /// What came of an export, in a line.
 pub(crate) fn told(form: data::Form, done: &Exported) -> String {
-    let mut parts = vec![format!("{form}: {}", figures::plural(done.rows, "page"))];
+    let what = match form {
+        data::Form::Chunks => "chunk",
+        _ => "page",
+    };
+    let mut parts = vec![format!("{form}: {}", figures::plural(done.rows, what))];
     let mut part = |count: u64, what: &str| {
         if count > 0 {
             parts.push(format!("{} {what}", figures::count(count)));
@@ -222,6 +237,7 @@ fn refuse_what_is_for_pages(arguments: &ExportArguments) -> Result<(), Failure> 
         ("--where", !arguments.filters.is_empty()),
         ("--no-fold", arguments.no_fold),
         ("--rules", arguments.rules.is_some()),
+        ("--delta", arguments.delta),
     ] {
         if is_given {
             let message = "means nothing to mirror and wacz, which hold all of an archive";

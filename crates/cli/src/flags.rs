@@ -16,6 +16,7 @@ use crate::demo::{DEMO_HELP, DemoArguments};
 use crate::diff::{DIFF_HELP, DiffArguments};
 use crate::export::{EXPORT_HELP, ExportArguments};
 use crate::fleet::{FLEET_HELP, FleetArguments, FleetFlags};
+use crate::mcp::{MCP_HELP, McpArguments};
 use crate::search::{INDEX_HELP, IndexArguments, SEARCH_HELP, SearchArguments};
 use crate::serve::dashboard::DashboardFlags;
 use crate::serve::{SERVE_HELP, ServeArguments};
@@ -200,7 +201,10 @@ pub(crate) enum Verb {
     /// Replay an archive in the browser, or as a proxy with the exact bytes
     #[command(max_term_width = 100, after_help = SERVE_HELP)]
     Serve(ServeArguments),
-    /// Export a crawl as tables, Markdown, a local copy or a WACZ file
+    /// Serve crawls to an assistant: fetch, search, read, crawl, status and check as tools
+    #[command(max_term_width = 100, after_help = MCP_HELP)]
+    Mcp(McpArguments),
+    /// Export a crawl as tables, Markdown, passages, a local copy or a WACZ file
     #[command(max_term_width = 100, after_help = EXPORT_HELP)]
     Export(ExportArguments),
     /// Compare two crawls: one edit is one entry, noise is none

@@ -19,6 +19,7 @@ mod inspect;
 mod job;
 pub mod keywords;
 mod manual;
+mod mcp;
 mod message;
 mod nearest;
 mod paper;
@@ -136,6 +137,7 @@ fn run(verb: Verb) -> Result<ExitStatus, Failure> {
         Verb::Index(arguments) => search::index(&arguments),
         Verb::Warc(arguments) => warc::warc(&arguments),
         Verb::Serve(arguments) => serve::serve(&arguments),
+        Verb::Mcp(arguments) => mcp::mcp(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
         Verb::Diff(arguments) => diff::diff(&arguments),
         Verb::Fleet(arguments) => fleet::fleet(arguments),

@@ -6,6 +6,7 @@
 mod arguments;
 mod find;
 mod list;
+mod quotes;
 mod rebuild;
 mod screen;
 
@@ -43,7 +44,10 @@ pub(crate) fn warc(arguments: &WarcArguments) -> Result<ExitStatus, Failure> {
         WarcVerb::Ls(arguments) => list::list(&files(&arguments.paths)?, arguments.form()),
         WarcVerb::Get(arguments) => return get(arguments),
         WarcVerb::Cat(arguments) => cat(arguments),
-        WarcVerb::Verify(arguments) => verify(arguments),
+        WarcVerb::Verify(arguments) => match &arguments.quote {
+            Some(file) => return quotes::verify(&arguments.paths, file),
+            None => verify(arguments),
+        },
         WarcVerb::Rebuild(arguments) => rebuild::rebuild(arguments),
     };
     Ok(done?)

@@ -8,6 +8,7 @@ use serde::Serialize;
 use url::Url;
 
 use crate::fingerprint::Fingerprint;
+use crate::hidden::{HiddenText, seen};
 use crate::language::code_of;
 use crate::limits::{ContentLimits, Deadline, Refusal};
 use crate::markdown;
@@ -65,6 +66,8 @@ pub struct MainContent {
     pub markdown: String,
     /// Whether the Markdown was cut, because it became much longer than the page.
     pub truncated: bool,
+    /// What was left out of the page because people do not see it.
+    pub hidden: HiddenText,
 }
 
 impl Content {
@@ -133,11 +136,16 @@ impl MainContent {
             ReadingSpeed::Whole => markdown::write(tree, &Selection::whole(tree), base, length),
             _ => markdown::write(tree, &main, base, length),
         };
+        let mut hidden = main.hidden;
+        let (markdown, invisible) = seen(&written.text);
+        hidden.invisible = invisible;
+        let text = seen(&text).0.into_owned();
         Self {
             words: words(&text).count(),
             text,
-            markdown: written.text,
+            markdown: markdown.into_owned(),
             truncated: written.truncated,
+            hidden,
         }
     }
 }

@@ -6,7 +6,10 @@
 
 use url::Url;
 
-use crate::{Content, ContentLimits, ItemRules, ReadingSpeed, normalised_date, page_links, words};
+use crate::{
+    Content, ContentLimits, ItemRules, LONGEST_WHOLE, MOST_PASSAGE, Quote, QuotedPage,
+    ReadingSpeed, normalised_date, page_links, words,
+};
 
 /// Pages at every speed, and rules on them.
 pub fn content(data: &[u8]) {
@@ -49,6 +52,66 @@ pub fn content(data: &[u8]) {
     let _ = rules.items(&html, &url, &limits);
 }
 
+/// Longer words may be cut, in a heading or a passage.
+const LONGEST_WORD: usize = 100;
+
+/// Passages: together they are the page, none is too long, and each is a quote that stands in it.
+pub fn passages(data: &[u8]) {
+    let markdown = String::from_utf8_lossy(data);
+    let page = QuotedPage::new(&markdown, None);
+    let mut end = 0;
+    let is_left_out = |text: &str| {
+        text.lines()
+            .all(|line| line.trim().is_empty() || line.starts_with('#'))
+    };
+    // Where a long word was cut, its halves are no words of the page.
+    let is_cut = markdown
+        .split_whitespace()
+        .any(|word| word.len() > LONGEST_WORD);
+    for passage in crate::passages(&markdown) {
+        assert_eq!(markdown[passage.range.clone()], passage.words);
+        assert!(passage.range.start >= end, "passages overlap");
+        assert!(
+            is_left_out(&markdown[end..passage.range.start]),
+            "words are lost"
+        );
+        let length = passage.words.chars().count();
+        let is_whole = passage.words.contains(['|', '`', '~']);
+        assert!(
+            length
+                <= if is_whole {
+                    LONGEST_WHOLE
+                } else {
+                    MOST_PASSAGE
+                }
+        );
+        end = passage.range.end;
+        let quote = Quote::from_passage("https://example.com/", &passage);
+        let has_words = passage.words.split_whitespace().next().is_some();
+        let is_seen = crate::seen(&passage.text()).1 == 0;
+        assert!(
+            page.holds(&quote) || !has_words || is_cut || !is_seen,
+            "{quote:?}"
+        );
+    }
+    assert!(is_left_out(&markdown[end..]), "the end is lost");
+}
+
+/// Quotes: what is read is written as it was.
+pub fn quotes(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let Ok(quotes) = Quote::read_all(&text) else {
+        return;
+    };
+    let page = QuotedPage::new(&text, None);
+    for quote in quotes {
+        let line = serde_json::to_string(&quote).expect("it is text");
+        assert_eq!(Quote::read_all(&line), Ok(vec![quote.clone()]));
+        // Whether it stands there or not is an answer.
+        let _ = page.holds(&quote);
+    }
+}
+
 /// Dates: what comes out is a date and stays as it is.
 pub fn date(data: &[u8]) {
     if let Some(date) = normalised_date(&String::from_utf8_lossy(data)) {
@@ -71,6 +134,16 @@ mod tests {
     #[test]
     fn pages() {
         TRIAL.run("content", super::content);
+    }
+
+    #[test]
+    fn passages() {
+        TRIAL.run("passages", super::passages);
+    }
+
+    #[test]
+    fn quotes() {
+        TRIAL.run("quotes", super::quotes);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 use clewline_html::TagAttributes;
 
+use crate::hidden::{self, HiddenText};
 use crate::math;
 use crate::tag::NodeKind;
 use crate::token::any_word;
@@ -112,6 +113,8 @@ pub(crate) struct Selection {
     pub(crate) root: NodeId,
     dropped: Vec<bool>,
     holds: Vec<Holds>,
+    /// What people do not see, of the whole page.
+    pub(crate) hidden: HiddenText,
 }
 
 impl Selection {
@@ -120,20 +123,22 @@ impl Selection {
         let marks = marks(tree);
         Self {
             root: NodeId::ROOT,
-            dropped: spread(tree, |id| marks[id.index()] == Mark::Unread),
+            dropped: spread(tree, |id| marks[id.index()].is_unread()),
             holds: holds(tree),
+            hidden: hidden_text(tree, &marks),
         }
     }
 
     /// The main content, or the whole page where none stands out.
     pub(crate) fn main(tree: &Tree<'_>) -> Self {
         let marks = marks(tree);
-        let unread = spread(tree, |id| marks[id.index()] == Mark::Unread);
+        let unread = spread(tree, |id| marks[id.index()].is_unread());
+        let hidden = hidden_text(tree, &marks);
         let all = Weights::for_tree(tree, &unread);
         let total = all.text[0];
         let holds = holds(tree);
         let is_machinery = |id: NodeId| match marks[id.index()] {
-            Mark::Unread => true,
+            Mark::Unread | Mark::Hidden => true,
             Mark::Machinery => !all.is_share(id, CONTENT_PERCENT),
             // A header with a title is content, of a page as of a section.
             Mark::Header => !holds[id.index()].heading,
@@ -147,6 +152,7 @@ impl Selection {
                 root: NodeId::ROOT,
                 dropped: unread,
                 holds,
+                hidden,
             };
         }
         let start = declared(tree, &marks, &dropped, &good);
@@ -154,6 +160,7 @@ impl Selection {
             root: around_table(tree, descend(tree, &good, &holds, start)),
             dropped,
             holds,
+            hidden,
         }
     }
 
@@ -175,6 +182,43 @@ enum Mark {
     Header,
     Machinery,
     Unread,
+    /// Its attributes hide it from people.
+    Hidden,
+}
+
+impl Mark {
+    fn is_unread(self) -> bool {
+        matches!(self, Self::Unread | Self::Hidden)
+    }
+}
+
+/// What the marks hide. What is read by nobody, such as scripts, hides no text.
+fn hidden_text(tree: &Tree<'_>, marks: &[Mark]) -> HiddenText {
+    let mut found = HiddenText::default();
+    // For each node what covers it: nothing, or the element that hides it, or a part that is no text.
+    let mut covers = vec![None; tree.len()];
+    let mut is_counted = vec![false; tree.len()];
+    for id in tree.ids().skip(1) {
+        let above: Option<(Mark, NodeId)> = covers[tree.node(id).parent.index()];
+        let own = marks[id.index()];
+        covers[id.index()] = match above {
+            Some((Mark::Unread, _)) => above,
+            _ if own == Mark::Unread => Some((own, id)),
+            None if own == Mark::Hidden => Some((own, id)),
+            above => above,
+        };
+        let Some((Mark::Hidden, by)) = covers[id.index()] else {
+            continue;
+        };
+        let solid = tree.node(id).text.chars().filter(|c| !c.is_whitespace());
+        let count = solid.count() as u64;
+        found.characters += count;
+        if count > 0 && !is_counted[by.index()] {
+            is_counted[by.index()] = true;
+            found.elements += 1;
+        }
+    }
+    found
 }
 
 fn marks(tree: &Tree<'_>) -> Vec<Mark> {
@@ -239,12 +283,12 @@ fn by_attributes(tag: NodeKind, attributes: TagAttributes<'_>) -> Mark {
             }
         } else if is("itemprop") && value.eq_ignore_ascii_case("articleBody") {
             mark = Mark::Declared;
-        } else if is("hidden")
-            || (is("aria-hidden") && value == "true")
-            || (is("style") && hides(value))
-        {
+        } else if is("aria-hidden") && value == "true" {
             return Mark::Unread;
         }
+    }
+    if hidden::hides(attributes) {
+        return Mark::Hidden;
     }
     // The id of a section or a term is an anchor, made of its words: it may be about menus.
     let is_named = matches!(
@@ -255,15 +299,6 @@ fn by_attributes(tag: NodeKind, attributes: TagAttributes<'_>) -> Mark {
         Mark::Content if by_id && is_named => Mark::Machinery,
         mark => mark,
     }
-}
-
-fn hides(style: &str) -> bool {
-    let Some(display) = style.find("display") else {
-        return false;
-    };
-    let value = style[display + "display".len()..].trim_start();
-    let value = value.strip_prefix(':').unwrap_or_default();
-    value.trim_start().starts_with("none")
 }
 
 fn names_machinery(names: &str) -> bool {

@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
+use clewline_content::PagePassage;
 use clewline_core::url::CrawlUrl;
+use clewline_job::pages::Provenance;
 
 use crate::anchors::Said;
 use crate::filter::outcome_name;
@@ -271,6 +273,71 @@ pub(crate) const ITEMS: [Column<ItemRow>; 5] = [
     column!("schema_version", Integer, Always, |_| SCHEMA),
 ];
 
+/// A row of the table of chunks.
+pub(crate) struct ChunkRow {
+    pub(crate) url: String,
+    pub(crate) id: String,
+    /// What happened to it since the earlier crawl, if that is asked for.
+    pub(crate) change: Option<&'static str>,
+    /// What it says; nothing of one that is gone.
+    pub(crate) words: Option<ChunkWords>,
+}
+
+/// What a chunk says, and where that stands.
+pub(crate) struct ChunkWords {
+    pub(crate) title: Option<String>,
+    pub(crate) number: i32,
+    pub(crate) provenance: Option<Provenance>,
+    pub(crate) passage: PagePassage,
+}
+
+impl ChunkRow {
+    fn provenance(&self) -> Option<&Provenance> {
+        self.words.as_ref()?.provenance.as_ref()
+    }
+}
+
+/// The table of chunks: one row for each passage of a page. Its rows are quotes as well.
+pub(crate) const CHUNKS: [Column<ChunkRow>; 13] = [
+    column!("id", Text, Always, |row| text(&row.id)),
+    column!("url", Text, Always, |row| text(&row.url)),
+    column!("change", Text, Maybe, |row| maybe(row.change)),
+    column!("title", Text, Maybe, |row| {
+        maybe(row.words.as_ref().and_then(|words| words.title.as_deref()))
+    }),
+    column!("number", Integer, Maybe, |row| {
+        let words = row.words.as_ref();
+        words.map_or(Cell::Empty, |words| Cell::Integer(words.number))
+    }),
+    column!("headings", Text, Maybe, |row| {
+        let headings = row.words.as_ref().map(|words| &words.passage.headings);
+        let json = headings.and_then(|headings| serde_json::to_string(headings).ok());
+        json.map_or(Cell::Empty, Cell::Json)
+    }),
+    column!("text", Text, Maybe, |row| {
+        let text = row.words.as_ref().map(|words| words.passage.text());
+        text.map_or(Cell::Empty, |text| Cell::Text(Cow::Owned(text)))
+    }),
+    column!("characters", Integer, Maybe, |row| {
+        let text = row.words.as_ref().map(|words| words.passage.text());
+        integer(text.map(|text| text.chars().count() as u32))
+    }),
+    column!("captured", Text, Maybe, |row| {
+        maybe(row.provenance().map(|found| found.captured.as_str()))
+    }),
+    column!("digest", Text, Maybe, |row| {
+        maybe(row.provenance().map(|found| found.digest.as_str()))
+    }),
+    column!("file", Text, Maybe, |row| {
+        maybe(row.provenance().map(|found| found.file.as_str()))
+    }),
+    column!("offset", Long, Maybe, |row| {
+        let offset = row.provenance().map(|found| found.offset);
+        offset.map_or(Cell::Empty, long)
+    }),
+    column!("schema_version", Integer, Always, |_| SCHEMA),
+];
+
 const SCHEMA: Cell<'static> = Cell::Integer(SCHEMA_VERSION);
 
 /// The title that the page says, or the one that the crawl saw.
@@ -352,6 +419,7 @@ mod tests {
         check(&PAGES);
         check(&LINKS);
         check(&ITEMS);
+        check(&CHUNKS);
         assert_eq!(PAGES[PLAIN - 1].name, "schema_version");
     }
 }

@@ -63,6 +63,12 @@ pub enum ExportError {
     /// The form is a folder, and a stream was asked for.
     #[error("{0} makes several files and cannot be written to a stream; name a folder with -o")]
     NotAStream(Form),
+    /// A delta was asked for, and there is nothing to compare with.
+    #[error(
+        "{} updates no earlier crawl that is still there; crawl with --update-from, or leave --delta out",
+        .0.display()
+    )]
+    NoEarlier(PathBuf),
 }
 
 impl From<PagesError> for ExportError {

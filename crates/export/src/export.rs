@@ -39,6 +39,8 @@ pub struct Options {
     pub fold: Fold,
     /// Rules that make items of pages, for `jsonl` and `parquet`.
     pub rules: Option<ItemRules>,
+    /// For chunks: only what came and went since the crawl that this one updates.
+    pub delta: bool,
     /// Threads that read pages; without it as many as there are cores. What is written is the same.
     pub threads: Option<NonZero<usize>>,
 }
@@ -122,9 +124,9 @@ pub fn export(
 /// What forms share while they work.
 pub(crate) struct ExportContext<'a> {
     pub(crate) job: &'a Job,
-    form: Form,
+    pub(crate) form: Form,
     pub(crate) options: &'a Options,
-    tell: &'a mut dyn FnMut(ExportProgress),
+    pub(crate) tell: &'a mut dyn FnMut(ExportProgress),
     pub(crate) done: Exported,
 }
 

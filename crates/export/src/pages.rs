@@ -10,7 +10,7 @@ use clewline_content::{Content, ContentLimits, ItemRules, Items, ReadingSpeed, R
 use clewline_job::Job;
 use clewline_job::charset::text_of;
 use clewline_job::log::Offset;
-use clewline_job::pages::{JobPage, JobPages, PageNeeds, PagesOnThreads, threads};
+use clewline_job::pages::{JobPage, JobPages, PageNeeds, PagesOnThreads, Provenance, threads};
 use clewline_job::record::Record;
 
 use crate::error::ExportError;
@@ -52,6 +52,8 @@ pub(crate) struct ExportedPage {
     pub(crate) place: Offset,
     pub(crate) found: ReadContent,
     pub(crate) items: Option<Items>,
+    /// Where its capture stands, if it was read.
+    pub(crate) provenance: Option<Provenance>,
 }
 
 impl ExportedPage {
@@ -61,6 +63,7 @@ impl ExportedPage {
             place,
             found: ReadContent::Nothing,
             items: None,
+            provenance: None,
         }
     }
 
@@ -150,9 +153,13 @@ struct WordsReader {
 impl WordsReader {
     fn read(&self, read: JobPage) -> ExportedPage {
         let mut page = ExportedPage::new(read.offset, read.record);
-        let (Some(media), Some(answer)) = (BodyKind::from_record(&page.record), read.answer) else {
+        let (Some(media), Some(mut answer)) = (BodyKind::from_record(&page.record), read.answer)
+        else {
             return page;
         };
+        if let Ok(answer) = &mut answer {
+            page.provenance = answer.provenance.take();
+        }
         page.found = match (answer, self.speed) {
             (Err(why), _) => ReadContent::Unreadable(why.to_string()),
             (Ok(answer), None) => ReadContent::Body(answer.body),

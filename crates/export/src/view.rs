@@ -70,6 +70,7 @@ pub fn view_path(job: &Path, form: Form) -> PathBuf {
         Form::Csv => "pages.csv",
         Form::Sitemap => "sitemap.xml",
         Form::Duplicates => "duplicates.csv",
+        Form::Chunks => "chunks.jsonl",
         folder => folder.name(),
     };
     job.join(FOLDER).join(name)

@@ -3,7 +3,7 @@
 //! Owns which media types have words, how bytes become text, and how plain text is treated like
 //! a page. It refuses to know where bodies lie.
 
-use clewline_content::{Content, Fingerprint, words};
+use clewline_content::{Content, Fingerprint, fenced, seen, words};
 use clewline_job::record::{OutcomeKind, Record};
 
 /// What is written for a page.
@@ -85,8 +85,8 @@ impl PageWords {
             published: metadata.published,
             modified: metadata.modified,
             headings: headings.collect::<Vec<_>>().join("\n"),
-            text: printable(text),
-            markdown: printable(markdown),
+            text: seen(&text).0.into_owned(),
+            markdown,
             count,
             all: content.words,
             exact: content.fingerprint.exact,
@@ -97,7 +97,7 @@ impl PageWords {
     /// Of a text without markup, or with Markdown's.
     pub(crate) fn from_text(text: &str, media: BodyKind) -> Self {
         let fingerprint = Fingerprint::from_text(text);
-        let text = printable(text.to_owned());
+        let text = seen(text).0.into_owned();
         let count = words(&text).count();
         Self {
             markdown: match media {
@@ -112,24 +112,6 @@ impl PageWords {
             ..Self::default()
         }
     }
-}
-
-/// Text without controls other than lines and tabs: files are looked at in terminals, too.
-fn printable(mut text: String) -> String {
-    text.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
-    text
-}
-
-/// Plain text as a block that Markdown leaves alone.
-fn fenced(text: &str) -> String {
-    let longest = text
-        .split(|c| c != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default();
-    let fence = "`".repeat(longest.max(2) + 1);
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    format!("{fence}\n{text}{end}{fence}\n")
 }
 
 #[cfg(test)]

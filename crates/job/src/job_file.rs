@@ -171,6 +171,12 @@ impl JobFile {
         found
     }
 
+    /// The crawl that this one brings up to date, if it is still there.
+    pub fn updated_from(&self) -> Option<PathBuf> {
+        let folder = self.settings.output.archive.update_from.clone()?;
+        folder.is_dir().then_some(folder)
+    }
+
     /// Makes the keys of this job's logs.
     pub fn keyer(&self) -> Keyer {
         self.settings.keyer(self.seed)

@@ -87,7 +87,7 @@ impl<'a> Visit<'a> {
         runner.wants_verdicts = true;
         Ok(Self {
             config,
-            trusted: Trusted::new(&config.roots),
+            trusted: Trusted::for_roots(config),
             runner,
             frontier,
             jar: load_cookies(config)?,

@@ -129,6 +129,10 @@ pub(super) struct CatArguments {
 pub(super) struct VerifyArguments {
     #[arg(value_name = "PATH", required = true, help = PATHS)]
     pub(super) paths: Vec<PathBuf>,
+    /// Say whether the quotes in this file stand in their captures: JSON lines as assistants and
+    /// `export --to chunks` carry them, or a URL and below it the text; `-` reads standard input
+    #[arg(long, value_name = "FILE")]
+    pub(super) quote: Option<PathBuf>,
 }
 
 #[derive(Args)]

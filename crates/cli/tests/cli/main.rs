@@ -23,6 +23,7 @@ mod index_kills;
 mod jobs;
 mod merged;
 mod place;
+mod quotes;
 mod replay;
 mod report;
 mod safety;

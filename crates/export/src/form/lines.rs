@@ -8,7 +8,7 @@ use std::io;
 use clewline_content::ReadingSpeed;
 use clewline_job::escape;
 
-use crate::columns::{Cell, PAGES, PageRow};
+use crate::columns::{Cell, Column, PAGES};
 use crate::error::ExportError;
 use crate::export::{ExportContext, Output, Rows, Sink};
 use crate::form::duplicates::NearDuplicates;
@@ -28,16 +28,17 @@ pub(super) fn write(work: &mut ExportContext<'_>, output: Output<'_>) -> Result<
             near.take(&row.page);
         }
         line.clear();
-        object(&row, &mut line).map_err(ExportError::output(work.job.path()))?;
+        object(&PAGES, &row, &mut line).map_err(ExportError::output(work.job.path()))?;
         sink.write(&line)?;
     }
     work.done.near = Some(near.count());
     sink.finish()
 }
 
-fn object(row: &PageRow, line: &mut Vec<u8>) -> io::Result<()> {
+/// Appends a row as an object.
+pub(super) fn object<R>(columns: &[Column<R>], row: &R, line: &mut Vec<u8>) -> io::Result<()> {
     let mut json = String::from("{");
-    for column in &PAGES {
+    for column in columns {
         let value = match (column.value)(row) {
             Cell::Empty => continue,
             Cell::Text(text) => serde_json::to_string(&text)?,

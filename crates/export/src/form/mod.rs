@@ -2,6 +2,7 @@
 //!
 //! Owns their names and which of them are folders.
 
+mod chunks;
 pub(crate) mod csv;
 mod documents;
 pub(crate) mod duplicates;
@@ -41,11 +42,13 @@ pub enum Form {
     Graph,
     /// The pages that are the same or nearly the same, as CSV.
     Duplicates,
+    /// The passages of pages, for indexes and models: JSON lines, or Parquet by the ending.
+    Chunks,
 }
 
 impl Form {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Jsonl,
         Self::Csv,
         Self::Parquet,
@@ -55,6 +58,7 @@ impl Form {
         Self::Sitemap,
         Self::Graph,
         Self::Duplicates,
+        Self::Chunks,
     ];
 
     /// The name that it is asked for with.
@@ -69,6 +73,7 @@ impl Form {
             Self::Sitemap => "sitemap",
             Self::Graph => "graph",
             Self::Duplicates => "duplicates",
+            Self::Chunks => "chunks",
         }
     }
 
@@ -84,6 +89,7 @@ impl Form {
             Self::Sitemap => "A sitemap; an index of several above 50,000 URLs",
             Self::Graph => "A folder with the pages and links as tables and as a graph, with ranks",
             Self::Duplicates => "The pages that are the same or nearly the same, as CSV",
+            Self::Chunks => "Passages of pages with their headings, for indexes and models",
         }
     }
 
@@ -113,6 +119,7 @@ impl Form {
             Self::Sitemap => sitemap::write(work, output),
             Self::Graph => graph::write(work, output),
             Self::Duplicates => duplicates::write(work, output),
+            Self::Chunks => chunks::write(work, output),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Parquet: the tables of pages, links and items.
+//! Parquet: the tables of pages, links, items and chunks.
 //!
 //! Owns the way from rows to column chunks, and is the only module that knows the crate
 //! `parquet`. Invariant: at most [`MOST_HELD`] bytes of a table wait for their row group.
@@ -41,7 +41,7 @@ const MOST_ROWS: usize = 100_000;
 /// Columns of long texts, of which neither dictionaries nor extremes are worth their room.
 const LONG_TEXTS: [&str; 4] = ["text", "markdown", "headings", "item"];
 /// A file with this ending is the table of pages alone.
-const ENDING: &str = "parquet";
+pub(super) const ENDING: &str = "parquet";
 
 pub(super) fn write(
     work: &mut ExportContext<'_>,
@@ -130,7 +130,7 @@ fn write_links(work: &mut ExportContext<'_>, mut table: Table<LinkRow>) -> Resul
 }
 
 /// A table that is being written.
-struct Table<R: 'static> {
+pub(super) struct Table<R: 'static> {
     columns: &'static [Column<R>],
     held: Vec<Values>,
     rows: usize,
@@ -154,7 +154,7 @@ enum Data {
 }
 
 impl<R> Table<R> {
-    fn new(
+    pub(super) fn new(
         file: DraftFile,
         path: &Path,
         columns: &'static [Column<R>],
@@ -175,7 +175,7 @@ impl<R> Table<R> {
         })
     }
 
-    fn push(&mut self, row: &R) -> Result<(), ExportError> {
+    pub(super) fn push(&mut self, row: &R) -> Result<(), ExportError> {
         for (column, values) in self.columns.iter().zip(&mut self.held) {
             self.bytes += values.push((column.value)(row));
         }
@@ -204,7 +204,7 @@ impl<R> Table<R> {
         Ok(())
     }
 
-    fn close(mut self) -> Result<(), ExportError> {
+    pub(super) fn close(mut self) -> Result<(), ExportError> {
         if self.rows > 0 {
             self.flush()?;
         }

@@ -32,7 +32,7 @@ pub use files::{ArchiveFile, CommittedArchive};
 pub use job::{CommittedRecords, Job, JobSource};
 pub use ordered::{Ordered, threads};
 pub use pages_of_job::{JobPages, PagesOnThreads};
-pub use reader::{AnswerError, PageAnswer, PageReader};
+pub use reader::{AnswerError, FoundCapture, PageAnswer, PageReader, Provenance};
 pub use walk::{ArchiveWalk, WalkedCapture, WalkedPage};
 
 /// What is wanted of a page beside its record.

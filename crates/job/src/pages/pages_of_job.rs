@@ -181,7 +181,11 @@ fn walked(
     let answer = capture.map(|mut capture| {
         let head = std::mem::take(&mut capture.head);
         let (body, _) = walk.body(capture, || None);
-        PageAnswer { head, body }
+        PageAnswer {
+            head,
+            body,
+            provenance: None,
+        }
     });
     let is_wanted = is_read && needs.body.is_some();
     JobPage {

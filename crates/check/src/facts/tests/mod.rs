@@ -32,6 +32,7 @@ pub(super) fn facts_with(head: &str, body: &str) -> FactRow {
     let answer = PageAnswer {
         head: format!("HTTP/1.1 200 OK\r\n{head}\r\n").into_bytes(),
         body: body.as_bytes().to_vec(),
+        ..PageAnswer::default()
     };
     let (keyer, record) = (Keyer::default(), record(PAGE));
     read_page(&PageInput::new(&keyer, &record, &answer, BodyUse::Html))

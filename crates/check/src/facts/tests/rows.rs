@@ -78,6 +78,7 @@ fn page(url: &str, body: &str) -> (Record, FactRow) {
     let answer = PageAnswer {
         head: b"HTTP/1.1 200 OK\r\n\r\n".to_vec(),
         body: body.as_bytes().to_vec(),
+        ..PageAnswer::default()
     };
     let keyer = Keyer::default();
     let facts = read_page(&PageInput::new(&keyer, &record, &answer, BodyUse::Html));

@@ -260,6 +260,7 @@ impl TestAnswer {
         let answer = PageAnswer {
             head: head.into_bytes(),
             body: self.body.clone(),
+            ..PageAnswer::default()
         };
         facts_of_answer(keyer, &self.record, &answer)
     }

@@ -1,0 +1,4 @@
+//! Quotes.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| clewline_content::fuzzing::quotes(data));
