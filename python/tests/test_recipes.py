@@ -21,7 +21,7 @@ BLOCKS = [
 ]
 LONGEST = 15
 #: What a block prints about the small site.
-SHOWS = ["Apples", "Boats", "cellar", "200", "missing", "anchor", "Apples", "Apples", "Apples"]
+SHOWS = ["Apples", "Boats", "links/broken", "cellar", "200", "missing", "anchor", "Apples", "Apples", "Apples"]
 #: The same for the READMEs.
 SHOWS += ["/a/below", "Apples"]
 

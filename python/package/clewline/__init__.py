@@ -20,12 +20,15 @@ from clewline._native import (
     open,
     settings,
 )
+from clewline.checking import CheckResult, Finding, check
 from clewline.errors import ClewlineError, JobError, QueryError, SettingsError, UnreachedError
 
 __all__ = [
+    "CheckResult",
     "ClewlineError",
     "Crawl",
     "Element",
+    "Finding",
     "Hit",
     "Job",
     "JobError",
@@ -34,6 +37,7 @@ __all__ = [
     "SettingsError",
     "UnreachedError",
     "__version__",
+    "check",
     "crawl",
     "open",
     "settings",

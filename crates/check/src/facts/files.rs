@@ -22,7 +22,7 @@ use super::row::RowParts;
 use crate::site::UrlRow;
 
 /// The first bytes of the file; the last of them is the version of the format.
-pub(super) const HEADER: [u8; 8] = *b"CLEWFCT\x01";
+pub(super) const HEADER: [u8; 8] = *b"CLEWFCT\x02";
 /// Length and check sum of a row.
 const FRAME: usize = 8;
 /// No row is longer; a longer one is damage.

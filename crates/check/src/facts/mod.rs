@@ -92,6 +92,10 @@ pub struct FactsSummary {
     pub exact: u64,
     /// `SimHash` of the words; 0 where there are none.
     pub near: u64,
+    /// Bytes of the body after decoding, as far as they were read.
+    pub body_bytes: u64,
+    /// Bytes of the body as it was sent.
+    pub sent_bytes: u64,
 }
 
 /// What is known of a page beside its record.
@@ -101,6 +105,11 @@ pub struct FactRow {
     pub is_cut: bool,
     /// There should be facts of a body, but the archive has none or the reader broke on it.
     pub is_unread: bool,
+    /// Bytes of its body after decoding. The record of a page that did not change has those of the
+    /// answer that says so, which has no body.
+    pub body_bytes: u64,
+    /// Bytes of its body as it was sent.
+    pub sent_bytes: u64,
     /// What its head says.
     pub head: HeadFacts,
     /// What its body says, if it is HTML that could be read.
@@ -120,7 +129,11 @@ pub struct HeadFacts {
 impl FactRow {
     /// What the table takes of it. `url` is that of the page.
     pub fn summary(&self, url: &CrawlUrl) -> FactsSummary {
-        let mut summary = FactsSummary::default();
+        let mut summary = FactsSummary {
+            body_bytes: self.body_bytes,
+            sent_bytes: self.sent_bytes,
+            ..FactsSummary::default()
+        };
         summary.flags.put(RowFlags::CUT, self.is_cut);
         summary.flags.put(RowFlags::UNREAD, self.is_unread);
         let tags = self.head.all("x-robots-tag");

@@ -72,7 +72,20 @@ pub(super) fn read_page(input: &PageInput<'_>) -> FactRow {
     let mut facts = pass.finish(resolver, is_html);
     facts.is_cut |= record.truncated || input.answer.body.len() as u64 >= MOST_BODY;
     facts.head = head_facts(&input.answer.head);
+    (facts.body_bytes, facts.sent_bytes) = sizes(input.answer);
     facts
+}
+
+/// Bytes of a body after decoding and as it was sent. A body that was not read has what its head says.
+fn sizes(answer: &PageAnswer) -> (u64, u64) {
+    let head = HttpHead::parse(&answer.head);
+    let length = head.all("content-length").next().map(field_text);
+    let said: Option<u64> = length.and_then(|text| text.trim().parse().ok());
+    let read = answer.body.len() as u64;
+    if read == 0 {
+        return (said.unwrap_or(0), said.unwrap_or(0));
+    }
+    (read, said.unwrap_or(read))
 }
 
 /// The facts of an HTML text that came without an answer, such as a file; its keys are made with this

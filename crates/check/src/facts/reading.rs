@@ -18,6 +18,9 @@ use super::{FactRow, FactsSummary};
 
 /// Bytes of a body that are read.
 pub(super) const MOST_BODY: u64 = 32 << 20;
+/// The status that nearly every page had before it was answered with 304; for any other the page is
+/// read again.
+const UNCHANGED: u16 = 200;
 
 /// A row that was made or taken over.
 #[derive(Debug)]
@@ -183,7 +186,12 @@ fn hash_body(record: &Record, hash: &mut Xxh3) {
         hash.update(text.unwrap_or_default().as_bytes());
         hash.update(b"\n");
     }
-    hash.update(&record.status.unwrap_or(0).to_le_bytes());
+    // A page that did not change is the one that was sent before.
+    let status = match record.outcome {
+        OutcomeKind::Unmodified => Some(UNCHANGED),
+        _ => record.status,
+    };
+    hash.update(&status.unwrap_or(0).to_le_bytes());
     hash.update(&[record.truncated.into()]);
 }
 

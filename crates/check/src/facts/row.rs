@@ -60,6 +60,8 @@ pub(crate) fn encode(origin: RowOrigin, url: &CrawlUrl, facts: &FactRow, out: &m
     ] {
         push_hash(hash, out);
     }
+    push_varint(summary.body_bytes, out);
+    push_varint(summary.sent_bytes, out);
     let ids = facts.html.as_ref().map_or(&[][..], |html| &html.ids);
     push_varint(ids.len() as u64, out);
     for id in ids {
@@ -106,6 +108,8 @@ impl<'a> RowParts<'a> {
             description: cursor.hash()?,
             exact: cursor.hash()?,
             near: cursor.hash()?,
+            body_bytes: cursor.number()?,
+            sent_bytes: cursor.number()?,
         };
         let count = cursor.count()?;
         Some(Self {
@@ -158,6 +162,8 @@ impl<'a> RowParts<'a> {
         Some(FactRow {
             is_cut: flags.has(RowFlags::CUT),
             is_unread: flags.has(RowFlags::UNREAD),
+            body_bytes: self.summary.body_bytes,
+            sent_bytes: self.summary.sent_bytes,
             head: decode_head(self.head)?,
             html,
             references: self.references()?,

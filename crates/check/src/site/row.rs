@@ -41,9 +41,9 @@ pub struct UrlRow {
     pub links_out: u32,
     /// Milliseconds to the first byte; 0 where none came.
     pub first_byte: u32,
-    /// Bytes of the body after decoding.
+    /// Bytes of the body after decoding; of a page that did not change those that it had before.
     pub body_bytes: u64,
-    /// Bytes read from the network.
+    /// Bytes read from the network, now or when it last changed.
     pub wire_bytes: u64,
     /// Hash of its first title; 0 where there is none.
     pub title: u64,
@@ -62,6 +62,10 @@ impl UrlRow {
         flags.put(RowFlags::NOINDEX, record.noindex);
         flags.put(RowFlags::LISTED, record.kind == LinkKind::Sitemap);
         flags.put(RowFlags::CUT, record.truncated);
+        let (body_bytes, wire_bytes) = match record.outcome {
+            OutcomeKind::Unmodified => (summary.body_bytes, summary.sent_bytes),
+            _ => (record.body_bytes, record.wire_bytes),
+        };
         Self {
             key: record.key,
             redirect,
@@ -77,8 +81,8 @@ impl UrlRow {
             links_in: 0,
             links_out: 0,
             first_byte: record.timings.first_byte.unwrap_or(0.0).ceil() as u32,
-            body_bytes: record.body_bytes,
-            wire_bytes: record.wire_bytes,
+            body_bytes,
+            wire_bytes,
             title: summary.title,
             description: summary.description,
             exact: summary.exact,

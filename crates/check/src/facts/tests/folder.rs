@@ -5,8 +5,10 @@ use std::path::Path;
 
 use clewline_job::Job;
 use clewline_job::log::UrlsLog;
+use clewline_job::record::OutcomeKind;
 use clewline_warc::{
-    Block, Digest, Effort, Encoder, Moment, RecordDraft, RecordId, WarcCompression,
+    Block, Digest, Effort, Encoder, Moment, Profile, RecordDraft, RecordId, RevisitOriginal,
+    WarcCompression,
 };
 
 use super::*;
@@ -40,6 +42,37 @@ fn write_job(folder: &Path, pages: &[(&str, &str)], at: &str) {
         let mut record = record(url);
         record.digest = Some(format!("xxh3:{body}"));
         record.fetched_at = at.to_owned();
+        log.add(&record).unwrap();
+    }
+    log.sync().unwrap();
+}
+
+/// The same job after an update in which every page was answered with 304.
+fn write_unchanged(folder: &Path, pages: &[(&str, &str)]) {
+    let path = folder.join("archive/a-1-00002.warc.gz");
+    let mut file = File::create(path).unwrap();
+    let mut encoder = Encoder::new(WarcCompression::default());
+    let date = Moment::from_timestamp("2026").unwrap();
+    fs::remove_file(folder.join("urls.jsonl")).unwrap();
+    let mut log = UrlsLog::open(folder).unwrap();
+    for (number, (url, body)) in pages.iter().enumerate() {
+        let id = RecordId::numbered([8; 16], number as u64);
+        let head = b"HTTP/1.1 304 Not Modified\r\nServer: x\r\n\r\n";
+        let (profile, block) = (Profile::ServerNotModified, Block::message(head));
+        let original = RevisitOriginal {
+            id: None,
+            target: url,
+            date,
+        };
+        let draft = RecordDraft::revisit(id, date, url, profile, block).refers_to(original);
+        let draft = draft.payload_digest(Digest::sha1(body.as_bytes()));
+        encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
+        let mut record = record(url);
+        record.outcome = OutcomeKind::Unmodified;
+        record.status = Some(304);
+        record.body_bytes = 0;
+        record.digest = Some(format!("xxh3:{body}"));
+        record.fetched_at = "2026-03-03T00:00:00.000Z".to_owned();
         log.add(&record).unwrap();
     }
     log.sync().unwrap();
@@ -93,6 +126,27 @@ fn what_did_not_change_is_not_read_again() {
     let later = gathered(place.path());
     assert_eq!((later.progress.urls, later.progress.made), (4, 0));
     assert_eq!(said(&later), facts);
+}
+
+#[test]
+fn a_page_that_is_answered_with_304_is_what_it_was() {
+    let place = tempfile::tempdir().unwrap();
+    write_job(place.path(), &PAGES, "2026-01-01T00:00:00.000Z");
+    let first = said(&gathered(place.path()));
+    write_unchanged(place.path(), &PAGES);
+    let updated = gathered(place.path());
+    assert_eq!((updated.progress.urls, updated.progress.made), (4, 0));
+    let facts = |said: Vec<(String, FactRow, u32)>| said.into_iter().map(|(_, facts, _)| facts);
+    assert!(facts(first).eq(facts(said(&updated))));
+    for (row, (_, body)) in updated.site.rows().iter().zip(PAGES) {
+        let bytes = body.len() as u64;
+        assert_eq!((row.body_bytes, row.wire_bytes), (bytes, bytes));
+    }
+    // Without what an earlier check left, the same is said.
+    fs::remove_file(place.path().join(FILE)).unwrap();
+    let whole = gathered(place.path());
+    assert_eq!(whole.progress.made, 4);
+    assert_eq!(said(&whole), said(&updated));
 }
 
 /// Whatever changed, the result is that of a check from the beginning.

@@ -1,17 +1,17 @@
 //! Pages that are the same, or say so.
 //!
 //! Owns the grouping of equal titles, descriptions and texts. It refuses to decide which page is the
-//! original: the one that the crawl saw first stands for all. Invariant: memory grows by a few words
-//! for each page, and a group is one finding.
+//! original: the one with the least URL stands for all. Invariants: memory grows by a few words for each
+//! page, and by the URLs of one group at a time; a group is one finding; the order of the crawl changes nothing.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io;
 
 use clewline_content::clusters;
 
-use super::{finding_on, url_of};
+use super::url_of;
 use crate::facts::HtmlFacts;
-use crate::finding::MOST_SAMPLES;
+use crate::finding::{CheckFinding, MOST_SAMPLES};
 use crate::rule::CheckRule;
 use crate::rules::bag::FindingBag;
 use crate::rules::link_ends::LinkEnds;
@@ -51,13 +51,15 @@ pub(super) fn judge_texts(
     bag: &mut FindingBag,
 ) -> io::Result<()> {
     let exact = texts.iter().map(|(exact, _, place)| (*exact, *place));
+    // Of pages that say the same, one takes part in what follows.
+    let mut first_of = HashMap::new();
     for group in groups(exact.collect()) {
-        report(ends, &rules::DUPLICATE, (&group, &|_| None), bag)?;
+        let first = report(ends, &rules::DUPLICATE, (&group, &|_| None), bag)?;
+        first_of.extend(group.into_iter().map(|place| (place, first)));
     }
-    // Of pages that say the same, one takes part.
-    let mut seen = HashSet::new();
+    let is_first = |place: &u32| first_of.get(place).is_none_or(|first| first == place);
     let mut distinct = texts;
-    distinct.retain(|(exact, near, _)| *near != 0 && seen.insert(*exact));
+    distinct.retain(|(_, near, place)| *near != 0 && is_first(place));
     let near: Vec<u64> = distinct.iter().map(|(_, near, _)| *near).collect();
     let members = clusters(&near, NEAR_BITS).into_iter().zip(&distinct);
     let by_cluster = members.map(|(cluster, (_, _, place))| (cluster as u64, *place));
@@ -81,28 +83,31 @@ fn groups(mut hashes: Vec<(u64, u32)>) -> Vec<Vec<u32>> {
 
 type TextOf<'a> = &'a dyn Fn(&HtmlFacts) -> Option<Box<str>>;
 
+/// Reports a group, and answers with the place of the page that stands for all.
 fn report(
     ends: &LinkEnds<'_>,
     rule: &'static CheckRule,
     (group, text): (&[u32], TextOf<'_>),
     bag: &mut FindingBag,
-) -> io::Result<()> {
+) -> io::Result<u32> {
     let site = ends.site;
-    let row = |place: u32| &site.rows()[place as usize];
-    let [first, others @ ..] = group else {
-        return Ok(());
-    };
-    let facts = site.facts(row(*first).key)?;
+    let key = |place: u32| site.rows()[place as usize].key;
+    let mut urls = Vec::with_capacity(group.len());
+    for place in group {
+        urls.push((url_of(site, key(*place))?, *place));
+    }
+    urls.sort_unstable();
+    let mut urls = urls.into_iter();
+    let (url, first) = urls.next().expect("a group has pages");
+    let facts = site.facts(key(first))?;
     let text = facts.and_then(|facts| text(facts.html.as_ref()?));
     let evidence = match &text {
         Some(text) => format!("{} pages: {text}", group.len()),
         None => format!("{} pages", group.len()),
     };
-    let mut finding = finding_on(site, row(*first), rule, evidence)?;
+    let mut finding = CheckFinding::new(rule, url, evidence);
     finding.count = group.len() as u64;
-    for place in others.iter().take(MOST_SAMPLES) {
-        finding.samples.push(url_of(site, row(*place).key)?);
-    }
+    finding.samples = urls.take(MOST_SAMPLES).map(|(url, _)| url).collect();
     bag.list(finding);
-    Ok(())
+    Ok(first)
 }

@@ -67,6 +67,9 @@ fn a_site_is_checked_again_and_again_in_its_own_job() {
         assert_eq!(place.names("."), [job.as_str()]);
     }
     assert!(web.log().count("/a") > asked, "it was asked again");
+    let (_, updated) = check(&place, &[&root]);
+    let (_, whole) = check(&place, &[&root, "--output", "whole.crawl"]);
+    assert_eq!(updated, whole, "an update finds what a whole crawl finds");
 }
 
 #[test]
