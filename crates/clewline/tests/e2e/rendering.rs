@@ -20,7 +20,7 @@ use clewline_render::{
 use clewline_warc::RecordKind;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use terrarium::{LiveWeb, Page, Site, Web};
+use terrarium::{LiveWeb, Page, Site, Web, numbered_links};
 
 use super::archive::{Found, records};
 use super::support::{Crawled, check_gaps, config, millis, run_as};
@@ -247,9 +247,7 @@ fn parts_that_serve_many_pages_are_asked_for_once() {
 
 #[test]
 fn a_template_whose_rendering_brings_nothing_is_left_alone() {
-    let links: String = (0..30)
-        .map(|page| format!("<a href=/doc/p{page}>x</a>"))
-        .collect();
+    let links = numbered_links("/doc/p", 30);
     let web = live(site().page("/", text(&links)).under("/doc/", |_| {
         text("<script>\nshow <p>same\n</script>").into()
     }));
