@@ -47,7 +47,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 20] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 21] = [
     (
         "core",
         "dependencies",
@@ -194,6 +194,17 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 20] = [
             "clewline-archive",
             "clewline-search",
             "clewline-serve",
+            "clewline-cli",
+            "terrarium",
+        ],
+    ),
+    (
+        "render",
+        "",
+        &[
+            "clewline",
+            "clewline-core",
+            "clewline-job",
             "clewline-cli",
             "terrarium",
         ],

@@ -63,9 +63,12 @@ const FLAGS: [&str; 23] = [
     "--mute-audio",
     "--no-pings",
     "--window-size=1280,1024",
-    // Frames of other sites share the page's process; service workers do not fetch past their sessions.
+    // Frames of other sites share the page's process; service workers do not fetch past their sessions;
+    // whoever fetches judges addresses, and Chromium does not know the one of a page that it was given.
     "--disable-features=IsolateOrigins,site-per-process,ServiceWorkerAutoPreload,Translate,\
-     OptimizationHints,MediaRouter,DialMediaRouteProvider",
+     OptimizationHints,MediaRouter,DialMediaRouteProvider,LocalNetworkAccessChecks,\
+     LocalNetworkAccessChecksWebSockets,LocalNetworkAccessChecksWebTransport,\
+     LocalNetworkAccessChecksWebRTC",
 ];
 
 /// How browsers are started on this machine.

@@ -78,11 +78,13 @@ fn attacks_cost_one_rendering() {
 
 #[test]
 fn pages_that_are_too_large_are_cut() {
-    let Some(pool) = pool(narrow()) else {
+    let mut options = narrow();
+    options.bounds.memory = RenderBounds::default().memory;
+    let Some(pool) = pool(options) else {
         return;
     };
-    let large = "<body><script>document.body.innerHTML = '<p>text</p>'.repeat(200000)</script>";
-    let deep = "<body><script>let e = document.body; for (let i = 0; i < 20000; i++)
+    let large = "<body><script>document.body.innerHTML = '<p>text</p>'.repeat(100000)</script>";
+    let deep = "<body><script>let e = document.body; for (let i = 0; i < 2000; i++)
                 e = e.appendChild(document.createElement('b')); e.append('the end')</script>";
     let rendering = attack(&pool, large).unwrap();
     assert!(rendering.is_truncated && rendering.is_incomplete());
@@ -171,18 +173,46 @@ fn kill(process: u32) {
     let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
 }
 
+/// Says to a test that it runs in a process of its own.
+const ALONE: &str = "CLEWLINE_RENDERING_ALONE";
+
+/// The command that runs one test in a process of its own.
+fn alone(test: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", test, "--nocapture"])
+        .env(ALONE, "1");
+    command
+}
+
+fn is_alone() -> bool {
+    std::env::var_os(ALONE).is_some()
+}
+
 #[test]
 fn browsers_killed_at_random_moments_cost_one_rendering_each() {
+    if is_alone() {
+        kill_browsers_at_random_moments();
+        return;
+    }
+    // The kills would meet the browsers of other tests.
+    let name = "faults::browsers_killed_at_random_moments_cost_one_rendering_each";
+    assert!(alone(name).status().unwrap().success());
+}
+
+fn kill_browsers_at_random_moments() {
     let Some(pool) = pool(BrowserOptions::default()) else {
         return;
     };
-    let pool = Arc::new(pool);
     let body = "<body><script>let n = 0; setInterval(() => document.body.append(n++), 50);
-                for (let i = 0; i < 5e6; i++);</script>";
+                fetch('/late').catch(() => 0);</script>";
     let mut lost = 0;
     for round in 0..50_u64 {
         run(async {
-            let web = Arc::new(Web::default());
+            let web = Arc::new(Web::slow(
+                "http://site.test/late",
+                Duration::from_millis(300),
+            ));
             let one = render(&pool, body, &web);
             let killer = tokio::task::spawn_blocking(move || {
                 // From the first moment to beyond the usual end.
@@ -207,27 +237,26 @@ fn browsers_killed_at_random_moments_cost_one_rendering_each() {
     assert!(lost > 0, "no kill met a rendering");
 }
 
-/// Not a test by itself: the process that the next test kills.
-#[test]
-#[ignore = "another test starts this one as a process of its own"]
-fn a_crawler_that_renders_for_ever() {
+/// What the crawler does that is killed.
+fn render_for_ever() {
     let pool = pool(BrowserOptions::default()).unwrap();
     run(async {
         let web = Arc::new(Web::default());
-        let body = "<body><script>for (;;);</script>";
         eprintln!("rendering");
-        let _ = render(&pool, body, &web).await;
+        let endless = render(&pool, "<body><script>for (;;);</script>", &web).await;
+        panic!("nobody killed this: {endless:?}");
     });
 }
 
 #[test]
 fn no_browser_outlives_a_killed_crawler() {
+    if is_alone() {
+        render_for_ever();
+    }
     if pool(BrowserOptions::default()).is_none() {
         return;
     }
-    let mut crawler = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "faults::a_crawler_that_renders_for_ever"])
-        .args(["--ignored", "--nocapture"])
+    let mut crawler = alone("faults::no_browser_outlives_a_killed_crawler")
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()

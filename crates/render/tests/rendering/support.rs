@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::env;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use clewline_render::{
@@ -25,7 +26,8 @@ pub(crate) struct Web {
     answers: HashMap<String, (&'static str, Vec<u8>)>,
     pub(crate) redirects: HashMap<String, String>,
     pub(crate) refusals: HashMap<String, PartRefusal>,
-    pub(crate) asked: Mutex<Vec<PartRequest>>,
+    asked: Mutex<Vec<PartRequest>>,
+    slow: Option<(String, Duration)>,
 }
 
 impl Web {
@@ -35,6 +37,14 @@ impl Web {
             .map(|(url, kind, body)| ((*url).to_owned(), (*kind, body.as_bytes().to_vec())));
         Self {
             answers: answers.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// A web that lacks everything, and says so late for one URL.
+    pub(crate) fn slow(url: &str, delay: Duration) -> Self {
+        Self {
+            slow: Some((url.to_owned(), delay)),
             ..Self::default()
         }
     }
@@ -69,8 +79,15 @@ impl Web {
 impl PartFetcher for Web {
     fn fetch(&self, request: PartRequest) -> BoxFuture<'_, PartAnswer> {
         let answer = self.answer(&request);
+        let slow = self.slow.iter().find(|(url, _)| *url == request.url);
+        let delay = slow.map(|(_, delay)| *delay);
         self.asked.lock().unwrap().push(request);
-        Box::pin(async move { answer })
+        Box::pin(async move {
+            if let Some(delay) = delay {
+                tokio::time::sleep(delay).await;
+            }
+            answer
+        })
     }
 }
 

@@ -47,14 +47,17 @@
         text = '<' + name;
         for (const attribute of item.attributes) text += ` ${attribute.name}="${inAttribute(attribute.value)}"`;
         text += '>';
-        const within = [];
-        if (!VOID.has(name)) {
-          within.push(...takeWhole(children(item)));
-          within.push(`</${name}>`);
-        }
+        // What is pushed last is written first.
         const body = (name === 'iframe' || name === 'frame') && frameBody(item);
-        if (body) within.push('<div>', ...takeWhole(body.childNodes), '</div>');
-        for (let at = within.length - 1; at >= 0; at--) stack.push(within[at]);
+        if (body) {
+          stack.push('</div>');
+          pushAll(stack, body.childNodes);
+          stack.push('<div>');
+        }
+        if (!VOID.has(name)) {
+          stack.push(`</${name}>`);
+          pushAll(stack, children(item));
+        }
       }
       length += text.length;
       if (length > limit) return { html: out.join(''), truncated: true };
@@ -63,9 +66,9 @@
     return { html: out.join(''), truncated: false };
   };
 
-  // A spread of a longer list would need a larger stack than there is.
-  const MOST_CHILDREN = 50000;
-  const takeWhole = nodes => Array.prototype.slice.call(nodes, 0, MOST_CHILDREN);
+  const pushAll = (stack, nodes) => {
+    for (const node of Array.prototype.slice.call(nodes).reverse()) stack.push(node);
+  };
 
   const elements = function* (root) {
     const stack = [root];
