@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 
 use crate::Workspace;
-use crate::foreign;
 use crate::stage::{Counts, Ending, say};
+use crate::{foreign, rendering};
 
 /// The start of the line that ends each test program.
 const RESULT: &str = "test result: ";
@@ -75,6 +75,7 @@ pub(crate) fn test(workspace: &Workspace, targets: &[&str]) -> Result<Ending> {
         .args(what)
         .args(targets)
         .env(foreign::KEPT, foreign::kept(workspace))
+        .envs(rendering::promise())
         .stdout(Stdio::piped())
         .spawn()
         .context("cargo does not start")?;

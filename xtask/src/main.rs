@@ -25,6 +25,7 @@ mod passage;
 mod python;
 mod quality;
 mod real_site;
+mod rendering;
 mod replayweb;
 mod screens;
 mod search_page;
@@ -121,6 +122,9 @@ const TEST: [Stage; 17] = [
         // Uploads are tried against a server that speaks S3; without it that test says so.
         if let Err(error) = tools::from_pypi(workspace, "moto", "moto[server]") {
             stage::say(&format!("SKIPPED: uploads to S3: {error:#}"));
+        }
+        if let Err(error) = rendering::prepare() {
+            stage::say(&format!("SKIPPED: rendering in a browser: {error:#}"));
         }
         if let Err(error) = tools::database() {
             stage::say(&format!("SKIPPED: fleets on PostgreSQL: {error:#}"));

@@ -205,6 +205,17 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 21] = [
         ],
     ),
     (
+        "render",
+        "",
+        &[
+            "clewline",
+            "clewline-core",
+            "clewline-job",
+            "clewline-cli",
+            "terrarium",
+        ],
+    ),
+    (
         "postgres",
         "dependencies",
         &[

@@ -46,7 +46,7 @@ fn options(config: &Config) -> BrowserOptions {
         tabs: tabs(render),
         no_sandbox: render.no_sandbox,
         user_agent: Some(config.fetch.agent()),
-        behaviors: render.behaviors.iter().map(behavior).collect(),
+        behaviors: render.behaviors.iter().copied().map(behavior).collect(),
         clicks: render.clicks.clone(),
         screenshot: render.screenshot.map(|area| match area {
             PictureArea::Window => ScreenshotArea::Viewport,
@@ -60,7 +60,7 @@ fn options(config: &Config) -> BrowserOptions {
     }
 }
 
-const fn behavior(behavior: &PageBehavior) -> Behavior {
+const fn behavior(behavior: PageBehavior) -> Behavior {
     match behavior {
         PageBehavior::Autoscroll => Behavior::Autoscroll,
         PageBehavior::Autoclick => Behavior::Autoclick,

@@ -21,6 +21,7 @@ use crate::search::{INDEX_HELP, IndexArguments, SEARCH_HELP, SearchArguments};
 use crate::serve::dashboard::DashboardFlags;
 use crate::serve::{SERVE_HELP, ServeArguments};
 use crate::settings::arguments::SettingFlags;
+use crate::settings::registry::{RENDER_WORDS, SCREENSHOT_WORDS};
 use crate::settings::{CRAWL, INSPECT, RESUME};
 use crate::warc::WarcArguments;
 
@@ -396,20 +397,18 @@ pub(crate) fn verbs() -> &'static [String] {
 
 /// Reads the command line.
 pub(crate) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let matches = command().try_get_matches_from(join_ranges(arguments))?;
+    let matches = command().try_get_matches_from(join_values(arguments))?;
     Cli::from_arg_matches(&matches)
 }
 
-/// `--allow-private` takes a range or nothing. What follows is its range only if it is one;
-/// the grammar alone would need an equals sign or swallow a URL.
-fn join_ranges(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+/// Some flags take a value or nothing. What follows is their value only if it looks like one; the
+/// grammar alone would need an equals sign or swallow a URL.
+fn join_values(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::new();
     for argument in arguments {
-        let is_range = argument
-            .to_str()
-            .is_some_and(|text| text.parse::<Cidr>().is_ok());
+        let text = argument.to_str().unwrap_or_default();
         match joined.last_mut() {
-            Some(last) if is_range && last == "--allow-private" => {
+            Some(last) if last.to_str().is_some_and(|flag| is_value_of(flag, text)) => {
                 last.push("=");
                 last.push(argument);
             }
@@ -417,6 +416,16 @@ fn join_ranges(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
         }
     }
     joined
+}
+
+/// Whether a text can only be the value of a flag that may stand without one.
+fn is_value_of(flag: &str, text: &str) -> bool {
+    match flag {
+        "--allow-private" => text.parse::<Cidr>().is_ok(),
+        "--render" => RENDER_WORDS.iter().any(|(word, _)| *word == text),
+        "--screenshot" => SCREENSHOT_WORDS.iter().any(|(word, _)| *word == text),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -451,6 +460,37 @@ mod tests {
             &["a.com"],
         );
         check("clewline a.com", &[], &["a.com"]);
+    }
+
+    #[test]
+    fn words_of_rendering_are_optional_without_an_equals_sign() {
+        let check = |line: &str, words: [&[&str]; 2], urls: &[&str]| {
+            let settings = parsed(line).crawl.settings.0;
+            let found = ["render", "screenshot"].map(|name| settings.texts(name));
+            assert_eq!(found, words, "{line}");
+            assert_eq!(settings.texts("url"), urls, "{line}");
+        };
+        check("clewline --render a.com", [&["auto"], &[]], &["a.com"]);
+        check(
+            "clewline --render always a.com",
+            [&["always"], &[]],
+            &["a.com"],
+        );
+        check(
+            "clewline --render=never a.com",
+            [&["never"], &[]],
+            &["a.com"],
+        );
+        check(
+            "clewline a.com --screenshot --render",
+            [&["auto"], &["window"]],
+            &["a.com"],
+        );
+        check(
+            "clewline --screenshot full a.com",
+            [&[], &["full"]],
+            &["a.com"],
+        );
     }
 
     #[test]

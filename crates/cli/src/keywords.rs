@@ -16,12 +16,12 @@ use crate::job;
 use crate::message::{shown, with_causes};
 use crate::nearest::nearest;
 use crate::resolve::{Environment, resolve};
-use crate::settings::SettingMark::{Positional, ValueOptional};
+use crate::settings::SettingMark::Positional;
 use crate::settings::binding::{SettingValue, ValueKind};
 use crate::settings::file::FileSettings;
 use crate::settings::layer::{Layer, SettingOrigin};
 use crate::settings::problem::Problem;
-use crate::settings::registry::{ALL_PRIVATE, SECTIONS};
+use crate::settings::registry::SECTIONS;
 use crate::settings::{Effective, Setting};
 
 /// Settings that tell the command what to print or to make afterwards; a script does that itself.
@@ -175,11 +175,16 @@ fn setting_value(name: &str, value: KeywordValue) -> Result<(&'static str, Setti
         return Err(problem);
     };
     let kind = setting.describe(&mut Effective::default()).kind;
+    let missing = setting.missing_value();
     let refused = |what: &str| Err(Problem::new(keyword(setting.name), what));
     let value = match (kind, value) {
         (ValueKind::Switch, KeywordValue::Switch(on)) => SettingValue::Switch(on),
-        (ValueKind::Texts, KeywordValue::Switch(all)) if setting.is(ValueOptional) => {
-            SettingValue::Texts(all.then(|| ALL_PRIVATE.to_owned()).into_iter().collect())
+        (ValueKind::Texts, KeywordValue::Switch(on)) if missing.is_some() => {
+            let text = missing.filter(|_| on).map(str::to_owned);
+            SettingValue::Texts(text.into_iter().collect())
+        }
+        (ValueKind::Text, KeywordValue::Switch(true)) if missing.is_some() => {
+            SettingValue::Text(missing.unwrap_or_default().to_owned())
         }
         (ValueKind::Texts, KeywordValue::Texts(texts)) => SettingValue::Texts(texts),
         (ValueKind::Texts, KeywordValue::Text(text)) => SettingValue::Texts(vec![text]),

@@ -33,6 +33,11 @@ impl Delivery {
         }
     }
 
+    /// Whether there is somebody who wants pages.
+    pub(super) const fn has_reader(&self) -> bool {
+        self.reader.is_some()
+    }
+
     /// Whether a page waits for its reader.
     pub(super) fn is_behind(&self) -> bool {
         !self.waiting.is_empty()

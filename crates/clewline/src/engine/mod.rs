@@ -188,8 +188,6 @@ pub(crate) struct Engine<S> {
     delivery: Delivery,
     turns: ReaderTurns,
     renderings: Option<Renderings>,
-    /// Whether the user of the library sees pages.
-    hands_pages: bool,
     room: Room,
     stop_at: Option<Moment>,
     observer: Observer,
@@ -220,8 +218,7 @@ impl<S: Store> Engine<S> {
             pausing.pauses.bind(lease);
         }
         let mut runner = JobRunner::new(&config, &parts.frontier, parts.fetcher, parts.extractor);
-        let hands_pages = parts.pages.is_some();
-        runner.keeps_whole = hands_pages;
+        runner.keeps_whole = parts.pages.is_some();
         runner.renders = parts.render.is_some();
         runner.spool.clone_from(&parts.spool);
         runner.past = parts.past;
@@ -260,7 +257,6 @@ impl<S: Store> Engine<S> {
             delivery: Delivery::new(parts.pages),
             turns: ReaderTurns::new(parts.holds_links && !is_member),
             renderings,
-            hands_pages,
             room,
             stop_at: None,
             observer: parts.observer,

@@ -73,6 +73,7 @@ impl ShellWatch {
 }
 
 /// What the rule looks at.
+#[expect(clippy::struct_excessive_bools, reason = "each is a sign of its own")]
 #[derive(Debug, Default)]
 struct Marks {
     text: usize,
@@ -239,7 +240,7 @@ mod tests {
         watch.note(b"", 0);
         assert!(!watch.finish());
         let mut watch = ShellWatch::default();
-        watch.note(&[b' '; MARKUP + 1], 0);
+        watch.note(&vec![b' '; MARKUP + 1], 0);
         assert_eq!(watch.held(), 0);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The browser here is a script in the page itself: each line of it is an order.
 
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -10,7 +11,7 @@ use std::time::Duration;
 use clewline::{Crawl, CrawlError};
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
-use clewline_job::config::{Config, RenderUse};
+use clewline_job::config::{Config, RenderUse, Root, Speed};
 use clewline_job::record::{OutcomeKind, Record};
 use clewline_job::report::StoppedBy;
 use clewline_render::{
@@ -20,10 +21,10 @@ use clewline_render::{
 use clewline_warc::RecordKind;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use terrarium::{LiveWeb, Page, Site, Web};
+use terrarium::{LiveWeb, Page, Site, Web, numbered_links};
 
 use super::archive::{Found, records};
-use super::support::{Crawled, check_gaps, config, millis, run_as};
+use super::support::{Crawled, PATIENCE, check_gaps, config, millis, place_of, records_in, run_as};
 
 type Browser = Arc<
     dyn Fn(RenderInput, Arc<dyn PartFetcher>) -> BoxFuture<'static, Result<Rendering, RenderError>>
@@ -247,9 +248,7 @@ fn parts_that_serve_many_pages_are_asked_for_once() {
 
 #[test]
 fn a_template_whose_rendering_brings_nothing_is_left_alone() {
-    let links: String = (0..30)
-        .map(|page| format!("<a href=/doc/p{page}>x</a>"))
-        .collect();
+    let links = numbered_links("/doc/p", 30);
     let web = live(site().page("/", text(&links)).under("/doc/", |_| {
         text("<script>\nshow <p>same\n</script>").into()
     }));
@@ -384,4 +383,88 @@ fn a_real_browser_sees_what_scripts_build_and_asks_only_what_it_may() {
     assert_eq!(crawled.count("/private/x"), 0);
     assert_eq!(web.log().count("/api/list"), 2, "once in each crawl");
     assert!(web.log().len() > asked_before);
+}
+
+/// What the process that is killed needs to know: folder, root and names.
+const KILLED: [&str; 3] = [
+    "CLEWLINE_KILLED_FOLDER",
+    "CLEWLINE_KILLED_ROOT",
+    "CLEWLINE_KILLED_NAMES",
+];
+
+/// Never comes to an end with a page that asks for data.
+fn endless() -> Browser {
+    Arc::new(|page, parts| {
+        async move {
+            let asks = String::from_utf8_lossy(&page.body).contains("data ");
+            let rendering = render(page, parts).await;
+            if asks {
+                std::future::pending::<()>().await;
+            }
+            rendering
+        }
+        .boxed()
+    })
+}
+
+/// Alone this does nothing: the next test starts it as a process of its own, and kills it.
+#[test]
+fn crawls_until_it_is_killed() {
+    let [Ok(folder), Ok(root), Ok(names)] = KILLED.map(std::env::var) else {
+        return;
+    };
+    let mut config = Config {
+        roots: vec![Root::parse(&root).unwrap()],
+        ..Config::default()
+    };
+    config.fetch.resolve = names.split(',').map(str::to_owned).collect();
+    config.politeness.speed = Some(Speed::Max);
+    config.render.when = RenderUse::Auto;
+    let crawl = Crawl::from_config(config).folder(folder);
+    let running = crawl.rendered_by(endless()).run().unwrap();
+    running.wait().unwrap();
+}
+
+#[test]
+fn a_kill_in_the_middle_of_a_rendering_loses_nothing_and_brings_nothing_twice() {
+    let web = live(
+        site()
+            .page("/", text("<a href=/app>app</a><a href=/x>x</a>"))
+            .page("/app", shell("data /list"))
+            .page("/list", Page::html("<a href=/y>y</a>"))
+            .page("/x", text(""))
+            .page("/y", text("")),
+    );
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("job");
+    let values = [
+        folder.to_string_lossy().into_owned(),
+        web.url("a.test", "/"),
+        web.resolve_args().join(","),
+    ];
+    for kills in 1..=4 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "rendering::crawls_until_it_is_killed"])
+            .envs(KILLED.iter().zip(&values))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let is_asked = web.wait_for(|log| log.count("/list") >= kills, PATIENCE);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(is_asked, "kill {kills}: {:?}", web.log());
+    }
+    let config = rendering(&web, RenderUse::Auto);
+    let crawl = Crawl::from_config(config).folder(&folder);
+    let running = crawl.rendered_by(browser()).run().unwrap();
+    let report = running.wait().unwrap().report;
+    assert_eq!(report.facts.stopped_by, StoppedBy::Finished);
+    assert_eq!(report.check(), Ok(()));
+    assert_eq!((report.tally.pages, report.facts.todo), (4, 0));
+    let records = records_in(&folder);
+    let mut places: Vec<String> = records.iter().map(|record| place_of(&record.url)).collect();
+    places.retain(|place| !place.ends_with("sitemap.xml"));
+    places.sort_unstable();
+    assert_eq!(places, ["a.test/", "a.test/app", "a.test/x", "a.test/y"]);
+    assert_eq!(web.log().count("/app"), 5, "each run asked once");
 }

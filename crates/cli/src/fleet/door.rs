@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clewline_core::fleet::{Bus as _, BusError, FleetJob, FleetPlace, KnownView};
-use clewline_job::config::Config;
+use clewline_job::config::{Config, RenderUse};
 use clewline_postgres::{FleetCreation, FleetServer};
 
 use super::flags::{FleetFlags, JoinArguments};
@@ -216,6 +216,12 @@ fn refuse_what_cannot_be_shared(config: &Config) -> Result<(), Failure> {
             "--dedup-from",
             "cannot be used with --fleet: the earlier crawl is on one machine only",
         ),
+        (
+            config.render.when != RenderUse::Never,
+            "--render",
+            "cannot be used with --fleet: a page's parts belong to hosts of other workers, and each \
+             worker asks only its own",
+        ),
     ];
     match refused.iter().find(|(is_set, _, _)| *is_set) {
         Some((_, flag, why)) => Err(usage(flag, why)),
@@ -241,4 +247,21 @@ fn usage(place: &str, message: &str) -> Failure {
 /// The seed of a new job's keys.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rendering_is_refused_with_the_reason() {
+        let mut config = Config::default();
+        config.output.folder = Some("a.crawl".into());
+        assert!(refuse_what_cannot_be_shared(&config).is_ok());
+        config.render.when = RenderUse::Auto;
+        let Err(Failure::Usage(problems)) = refuse_what_cannot_be_shared(&config) else {
+            panic!("--render is not refused");
+        };
+        assert!(format!("{problems:?}").contains("hosts of other workers"));
+    }
 }

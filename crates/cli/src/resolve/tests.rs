@@ -4,7 +4,9 @@ use std::time::Duration;
 use clewline_core::address::Cidr;
 use clewline_core::limits::Limits;
 use clewline_core::politeness::Speed;
-use clewline_job::config::{ScopeConfig, Secret};
+use clewline_job::config::{
+    PageBehavior, PictureArea, RenderConfig, RenderUse, ScopeConfig, Secret,
+};
 
 use std::path::PathBuf;
 
@@ -127,6 +129,39 @@ fn politeness_arrives() {
     );
     assert_eq!((host.ignore_robots, host.max_pages), (Some(false), Some(4)));
     assert_eq!(host.ignore_crawl_delay, None);
+}
+
+#[test]
+fn rendering_arrives() {
+    let render = config(
+        "a.com --render always --render-limit 5 --render-timeout 20s --render-tabs 3 --screenshot full \
+         --behaviors autoscroll,autoclick --click #accept --click .more --no-browser-sandbox",
+        "",
+    )
+    .render;
+    let expected = RenderConfig {
+        when: RenderUse::Always,
+        limit: Some(5),
+        timeout: Duration::from_secs(20),
+        tabs: Some(3),
+        screenshot: Some(PictureArea::Full),
+        behaviors: vec![PageBehavior::Autoscroll, PageBehavior::Autoclick],
+        clicks: vec!["#accept".into(), ".more".into()],
+        browser: None,
+        no_sandbox: true,
+    };
+    assert_eq!(render, expected);
+    let render = config("--render a.com --screenshot", "").render;
+    assert_eq!(
+        (render.when, render.screenshot),
+        (RenderUse::Auto, Some(PictureArea::Window))
+    );
+    let render = config("a.com", "render = true\nscreenshot = \"full\"\n").render;
+    assert_eq!(
+        (render.when, render.screenshot),
+        (RenderUse::Auto, Some(PictureArea::Full))
+    );
+    assert_eq!(config("a.com", "").render, RenderConfig::default());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use clewline_core::address::Cidr;
 use clewline_core::url::CrawlUrl;
-use clewline_job::config::Secret;
+use clewline_job::config::{PageBehavior, Secret};
 
 use crate::settings::registry::ALL_PRIVATE;
 
@@ -199,6 +199,28 @@ pub(crate) fn private_range(text: &str) -> Result<Vec<Cidr>, String> {
     text.parse()
         .map(|range| vec![range])
         .map_err(|error: clewline_core::address::CidrError| error.to_string())
+}
+
+/// A word for what is done with a rendered page, as Browsertrix writes it.
+pub(crate) fn behavior(text: &str) -> Read<PageBehavior> {
+    match text {
+        "autoscroll" => Ok(PageBehavior::Autoscroll),
+        "autoclick" => Ok(PageBehavior::Autoclick),
+        "autoplay" => Err("is not done: rendered pages load no audio and video; -p fetches it"),
+        "autofetch" => Err("is not done: -p fetches all images that a page names"),
+        "siteSpecific" | "sitespecific" => {
+            Err("is not done: there are no scripts for single sites; autoclick needs none")
+        }
+        _ => Err("is not one of autoscroll, autoclick"),
+    }
+}
+
+/// A CSS selector; the browser alone knows whether it is sound.
+pub(crate) fn selector(text: &str) -> Read<String> {
+    match text.trim() {
+        "" => Err("is empty; write a CSS selector such as #accept"),
+        text => Ok(text.to_owned()),
+    }
 }
 
 /// A regular expression over URLs.

@@ -9,12 +9,10 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-use super::SettingMark::{
-    NewCrawl, NotInInspect, Positional, Usual, UsualInInspect, ValueOptional,
-};
+use super::SettingMark::{NewCrawl, NotInInspect, Positional, Usual, UsualInInspect};
 use super::binding::{Description, SettingValue, ValueKind};
 use super::layer::{Layer, SettingOrigin};
-use super::registry::{ALL_PRIVATE, SECTIONS};
+use super::registry::SECTIONS;
 use super::{Effective, INSPECT, RESUME, Setting};
 
 /// The settings that a verb takes as flags, and what was given of them.
@@ -101,9 +99,9 @@ fn argument(setting: &Setting<Effective>, description: &Description) -> Arg {
     let arg = arg.value_name(setting.value_name);
     let arg = arg.value_parser(Choice(description.choices.clone()));
     let arg = arg.hide_possible_values(true);
-    if setting.is(ValueOptional) {
+    if let Some(missing) = setting.missing_value() {
         let arg = arg.num_args(0..=1).require_equals(true);
-        return arg.default_missing_value(ALL_PRIVATE);
+        return arg.default_missing_value(missing);
     }
     arg
 }

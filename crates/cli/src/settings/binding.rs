@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clewline_core::address::Cidr;
-use clewline_job::config::{Root, Secret};
+use clewline_job::config::{PageBehavior, Root, Secret};
 
 use super::quantity;
 use crate::message::shown;
@@ -137,6 +137,10 @@ as_text! {
     Secret: |_| SECRET.to_owned();
     (String, Secret): |(name, _)| format!("{name}: {SECRET}");
     Root: |root| root.url.as_str().to_owned();
+    PageBehavior: |behavior| match behavior {
+        PageBehavior::Autoscroll => "autoscroll".to_owned(),
+        PageBehavior::Autoclick => "autoclick".to_owned(),
+    };
 }
 
 /// One look at a field, which reads a value into it if there is one.

@@ -11,12 +11,10 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::SettingMark::ValueOptional;
 use super::binding::{SettingValue, ValueKind};
 use super::hosts::HOST_SETTINGS;
 use super::layer::{Layer, SettingOrigin};
 use super::problem::Problem;
-use super::registry::ALL_PRIVATE;
 use super::{Setting, all};
 use crate::message::shown;
 use crate::nearest::nearest;
@@ -166,7 +164,7 @@ impl Reader<'_> {
             return;
         };
         let kind = setting.describe(&mut T::default()).kind;
-        match convert(kind, setting.is(ValueOptional), value.get_ref()) {
+        match convert(kind, setting.missing_value(), value.get_ref()) {
             Some(value) => layer.insert(setting.name, value, origin),
             None => self.problems.push(Problem::new(place, expected(kind))),
         }
@@ -198,17 +196,24 @@ impl Reader<'_> {
     }
 }
 
-fn convert(kind: ValueKind, is_optional: bool, value: &DeValue<'_>) -> Option<SettingValue> {
+fn convert(
+    kind: ValueKind,
+    missing: Option<&'static str>,
+    value: &DeValue<'_>,
+) -> Option<SettingValue> {
     match (kind, value) {
         (ValueKind::Switch, DeValue::Boolean(on)) => Some(SettingValue::Switch(*on)),
         (ValueKind::Level, DeValue::Integer(number)) => {
             let level: u8 = number.as_str().parse().ok()?;
             (level <= 3).then_some(SettingValue::Level(level))
         }
+        (ValueKind::Text, DeValue::Boolean(true)) if missing.is_some() => {
+            missing.map(|text| SettingValue::Text(text.to_owned()))
+        }
         (ValueKind::Number | ValueKind::Text, value) => scalar(value).map(SettingValue::Text),
-        (ValueKind::Texts, DeValue::Boolean(all)) if is_optional => {
-            let all = all.then(|| ALL_PRIVATE.to_owned());
-            Some(SettingValue::Texts(all.into_iter().collect()))
+        (ValueKind::Texts, DeValue::Boolean(on)) if missing.is_some() => {
+            let text = missing.filter(|_| *on).map(str::to_owned);
+            Some(SettingValue::Texts(text.into_iter().collect()))
         }
         (ValueKind::Texts, DeValue::Array(items)) => {
             let texts = items.iter().map(|item| scalar(item.get_ref()));
@@ -273,7 +278,7 @@ mod tests {
         assert_eq!(layer.value("list"), Some(&SettingValue::Switch(true)));
         assert_eq!(layer.value("verbose"), Some(&SettingValue::Level(2)));
         assert_eq!(layer.texts("include"), ["a", "b"]);
-        assert_eq!(layer.texts("allow-private"), [ALL_PRIVATE]);
+        assert_eq!(layer.texts("allow-private"), ["all"]);
     }
 
     #[test]

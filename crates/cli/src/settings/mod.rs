@@ -155,8 +155,8 @@ pub(crate) enum SettingMark {
     OneRun,
     /// Its value never shows.
     Secret,
-    /// The flag may stand without its value.
-    ValueOptional,
+    /// The flag may stand without its value, and means this one then.
+    ValueOptional(&'static str),
     /// It is given without a flag.
     Positional,
 }
@@ -224,6 +224,14 @@ impl<T> Setting<T> {
 
     pub(crate) fn is(&self, mark: SettingMark) -> bool {
         self.marks.contains(&mark)
+    }
+
+    /// What the flag means without a value, if it may stand so.
+    pub(crate) fn missing_value(&self) -> Option<&'static str> {
+        self.marks.iter().find_map(|mark| match mark {
+            SettingMark::ValueOptional(value) => Some(*value),
+            _ => None,
+        })
     }
 
     /// What the field says, and what kind of value it takes.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::SettingMark::{Positional, ValueOptional};
+use super::SettingMark::Positional;
 use super::binding::{Description, ValueKind};
 use super::hosts::HOST_SETTINGS;
 use super::registry::SECTIONS;
@@ -68,7 +68,7 @@ fn flag(setting: &Setting<Effective>, description: &Description) -> String {
     let short = setting.short.map(|short| format!("-{short}, "));
     let value = match description.kind {
         ValueKind::Switch | ValueKind::Level => String::new(),
-        _ if setting.is(ValueOptional) => format!(" [{}]", setting.value_name),
+        _ if setting.missing_value().is_some() => format!(" [{}]", setting.value_name),
         _ => format!(" {}", setting.value_name),
     };
     format!("`{}--{}{value}`", short.unwrap_or_default(), setting.name)

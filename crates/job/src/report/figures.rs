@@ -47,20 +47,20 @@ pub(super) fn rendering(tally: &Tally) -> Option<String> {
             1 => ("1 page".to_owned(), "looks"),
             many => (plural(many, "page"), "look"),
         };
-        return Some(format!("{pages} {look} empty without JavaScript: try --render"));
+        return Some(format!(
+            "{pages} {look} empty without JavaScript: try --render"
+        ));
     }
     let pages = plural(rendered.done, "page");
     let links = plural(rendered.new_links, "link");
-    let mut words = format!("{pages} rendered, {links} found by that");
-    for (number, what) in [
+    let counted = [
         (rendered.failed, "failed"),
         (rendered.incomplete, "incomplete"),
-    ] {
-        if number > 0 {
-            words.push_str(&format!(", {} {what}", count(number)));
-        }
-    }
-    Some(words)
+    ];
+    let troubles = counted.into_iter().filter(|(number, _)| *number > 0);
+    let troubles = troubles.map(|(number, what)| format!(", {} {what}", count(number)));
+    let troubles: String = troubles.collect();
+    Some(format!("{pages} rendered, {links} found by that{troubles}"))
 }
 
 /// `12.3 s`, `4 min 05 s`, `3 h 12 min`.

@@ -208,10 +208,12 @@ impl Renderings {
 }
 
 fn fields(headers: &Headers) -> Vec<(String, Vec<u8>)> {
-    let fields = headers.iter().filter(|(name, _)| {
-        let is_of_transfer = |other: &&str| other.eq_ignore_ascii_case(name);
-        !OF_TRANSFER.iter().any(|other| is_of_transfer(&other))
-    });
+    let is_of_transfer = |name: &str| {
+        OF_TRANSFER
+            .iter()
+            .any(|other| other.eq_ignore_ascii_case(name))
+    };
+    let fields = headers.iter().filter(|(name, _)| !is_of_transfer(name));
     let fields = fields.map(|(name, value)| (name.to_owned(), value.to_vec()));
     fields.collect()
 }
@@ -274,7 +276,7 @@ impl<S: Store> Engine<S> {
                 return Ok(None);
             }
         }
-        if !self.hands_pages {
+        if !self.delivery.has_reader() {
             result.whole = None;
         }
         Ok(Some(result))
@@ -295,7 +297,7 @@ impl<S: Store> Engine<S> {
         if let (Some(gain), Some(url)) = (gain, &result.url) {
             renderings.sampling.learn(ended.host, url, gain);
         }
-        if !self.hands_pages {
+        if !self.delivery.has_reader() {
             result.whole = None;
         }
         self.settle_shown(result)

@@ -25,6 +25,10 @@ use crate::headers::Headers;
 use crate::record::RenderedPage;
 
 /// The end of a job and all that it brought to light.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about the answer"
+)]
 #[derive(Debug)]
 pub(crate) struct JobResult {
     /// What the frontier hears of; it takes of that what it keeps.

@@ -7,7 +7,10 @@ use clewline_core::frontier::ROBOTS_RETRY;
 use clewline_core::politeness::Politeness;
 use clewline_job::config::Http2Use;
 
-use super::{IN_FLIGHT, LONGEST_PERIOD, MOST_IN_FLIGHT, PERIODS, RATES, SHORTEST_TIMEOUT, SPEEDS};
+use super::{
+    ALL_PRIVATE, IN_FLIGHT, LONGEST_PERIOD, MOST_IN_FLIGHT, PERIODS, RATES, SHORTEST_TIMEOUT,
+    SPEEDS,
+};
 use crate::resolve::{folder, wire};
 use crate::settings::Effective;
 use crate::settings::SettingMark::{
@@ -112,7 +115,7 @@ settings! { pub(super) NETWORK for Effective:
     "dns" "ADDRESS" => one(config.fetch.dns, wire::dns).default("the system's");
     /// Allow private addresses, all of them or a range
     "allow-private" "CIDR" => lists(config.fetch.allow_private, wire::private_range)
-        .default("only what the roots themselves use").marked(&[ValueOptional]);
+        .default("only what the roots themselves use").marked(&[ValueOptional(ALL_PRIVATE)]);
     /// Maximum number of idle connections to keep
     "idle-connections" "N" => count(config.fetch.idle_connections, 0..=MOST_IN_FLIGHT as usize)
         .marked(&[NotInInspect]);

@@ -7,6 +7,7 @@
 
 mod fetch;
 mod output;
+mod render;
 mod scope;
 
 use std::ops::RangeInclusive;
@@ -16,6 +17,8 @@ use clewline_job::config::Speed;
 
 use self::fetch::{NETWORK, POLITENESS, REQUESTS};
 use self::output::{MESSAGES, OUTPUT};
+use self::render::RENDERING;
+pub(crate) use self::render::{RENDER_WORDS, SCREENSHOT_WORDS};
 use self::scope::{BUDGET, ROOTS, SCOPE};
 use super::{CHECK, CRAWL, HelpSection, INSPECT, RESUME};
 
@@ -41,13 +44,14 @@ pub(crate) const IN_FLIGHT: RangeInclusive<u32> = 1..=MOST_IN_FLIGHT;
 pub(crate) const ALL_PRIVATE: &str = "all";
 
 /// All settings, in the order of the help.
-pub(crate) static SECTIONS: [HelpSection; 8] = [
+pub(crate) static SECTIONS: [HelpSection; 9] = [
     HelpSection::new("Roots", CRAWL, ROOTS),
     HelpSection::new("Scope", CRAWL | INSPECT | RESUME | CHECK, SCOPE),
     HelpSection::new("Budgets", CRAWL | RESUME | CHECK, BUDGET),
     HelpSection::new("Politeness", CRAWL | RESUME | CHECK, POLITENESS),
     HelpSection::new("Requests", CRAWL | INSPECT | RESUME | CHECK, REQUESTS),
     HelpSection::new("Network", CRAWL | INSPECT | RESUME | CHECK, NETWORK),
+    HelpSection::new("Rendering", CRAWL | RESUME | CHECK, RENDERING),
     HelpSection::new("Output", CRAWL | RESUME, OUTPUT),
     HelpSection::new("Messages", CRAWL | INSPECT | RESUME | CHECK, MESSAGES),
 ];

@@ -186,7 +186,7 @@ impl Drive {
                 ttl: Duration::from_hours(1),
                 trusted: false,
             },
-            Work::Robots { .. } => self.answered(404),
+            Work::Robots { .. } | Work::Errand { .. } => self.answered(404),
         };
         let mut settlement = Settlement {
             job: job.id,
