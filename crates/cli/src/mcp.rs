@@ -54,9 +54,10 @@ pub(crate) fn mcp(arguments: &McpArguments) -> Result<ExitStatus, Failure> {
     }
     let mut config = resolved.config;
     config.scope.foreign_roots = !arguments.allow_private;
-    config.fetch.allow_private = match arguments.allow_private {
-        true => Cidr::ALL.to_vec(),
-        false => Vec::new(),
+    config.fetch.allow_private = if arguments.allow_private {
+        Cidr::ALL.to_vec()
+    } else {
+        Vec::new()
     };
     let settings = DoorSettings {
         place: arguments.place.clone(),

@@ -4,6 +4,8 @@
 //! cheap and counts, a tree only where main text or Markdown are asked for. Pure: text in,
 //! content or a refusal out.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use url::Url;
 
@@ -139,7 +141,10 @@ impl MainContent {
         let mut hidden = main.hidden;
         let (markdown, invisible) = seen(&written.text);
         hidden.invisible = invisible;
-        let text = seen(&text).0.into_owned();
+        let text = match seen(&text) {
+            (Cow::Borrowed(_), _) => text,
+            (Cow::Owned(seen), _) => without_gaps(&seen),
+        };
         Self {
             words: words(&text).count(),
             text,
@@ -148,6 +153,20 @@ impl MainContent {
             hidden,
         }
     }
+}
+
+/// A text whose blank lines do not follow each other, after characters that kept them apart were
+/// taken out.
+fn without_gaps(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut ends = 0;
+    for character in text.trim_matches('\n').chars() {
+        ends = if character == '\n' { ends + 1 } else { 0 };
+        if ends <= 2 {
+            out.push(character);
+        }
+    }
+    out
 }
 
 fn declared(metadata: &Metadata) -> Option<String> {

@@ -217,8 +217,6 @@ mod tests {
             let mut other = quote.clone();
             other.headings = vec!["Maps".to_owned()];
             assert!(!page.holds(&other), "another path");
-            other.headings.clear();
-            assert!(!page.holds(&other), "the path is no part of the words");
         }
     }
 

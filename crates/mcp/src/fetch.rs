@@ -24,7 +24,7 @@ use crate::arguments::{FetchCall, PagePart, ReadCall};
 use crate::door::AssistantDoor;
 use crate::jobs::NamedJob;
 use crate::pace::{HostTurns, LONGEST_WAIT, USUAL_GAP};
-use crate::page::PageView;
+use crate::page::AnsweredPage;
 
 /// Pages that are kept for their next part.
 const MOST_KEPT: usize = 8;
@@ -40,20 +40,21 @@ const LONGEST_GAP: Duration = Duration::from_hours(1);
 /// The pages that were fetched last, and when hosts may be asked again.
 #[derive(Debug, Default)]
 pub(crate) struct FetchedPages {
-    kept: VecDeque<(Instant, String, PageView)>,
+    kept: VecDeque<(Instant, String, AnsweredPage)>,
     turns: HostTurns,
 }
 
 impl FetchedPages {
-    fn find(&self, url: &str) -> Option<PageView> {
-        let is_it = |kept: &&(Instant, String, PageView)| kept.1 == url && kept.0.elapsed() < FRESH;
+    fn find(&self, url: &str) -> Option<AnsweredPage> {
+        let is_it =
+            |kept: &&(Instant, String, AnsweredPage)| kept.1 == url && kept.0.elapsed() < FRESH;
         self.kept
             .iter()
             .find(is_it)
             .map(|(_, _, view)| view.clone())
     }
 
-    fn keep(&mut self, url: &str, view: &PageView) {
+    fn keep(&mut self, url: &str, view: &AnsweredPage) {
         self.kept
             .retain(|(at, kept, _)| kept != url && at.elapsed() < FRESH);
         if view.markdown.len() > LARGEST_KEPT {
@@ -178,7 +179,7 @@ pub(crate) fn archived(
     reader: &PageReader,
     url: &str,
     at: Option<Moment>,
-) -> Result<Option<PageView>, String> {
+) -> Result<Option<AnsweredPage>, String> {
     let found = match reader.capture(url, at, MOST_BODY, |_| true) {
         Ok(found) => found,
         Err(AnswerError::NoCapture) => return Ok(None),
@@ -192,7 +193,7 @@ pub(crate) fn archived(
 }
 
 /// A body as a page, if it has words.
-fn view_of_text(text: &str, media_type: &str, url: &Url) -> Result<PageView, String> {
+fn view_of_text(text: &str, media_type: &str, url: &Url) -> Result<AnsweredPage, String> {
     if !ReadPage::has_words(media_type) {
         return Err(format!("it is {media_type}, which has no words to read"));
     }
@@ -202,7 +203,7 @@ fn view_of_text(text: &str, media_type: &str, url: &Url) -> Result<PageView, Str
     if page.is_truncated {
         remarks.push("the end of the page is missing: it became much longer as text".to_owned());
     }
-    Ok(PageView {
+    Ok(AnsweredPage {
         url: url.as_str().to_owned(),
         title: page.title().map(ToOwned::to_owned),
         provenance: None,
@@ -214,7 +215,7 @@ fn view_of_text(text: &str, media_type: &str, url: &Url) -> Result<PageView, Str
 }
 
 /// What an inspection brought, or why it brought nothing.
-fn view_of(inspection: &Inspection) -> Result<PageView, ToolAnswer> {
+fn view_of(inspection: &Inspection) -> Result<AnsweredPage, ToolAnswer> {
     let url = inspection.url.as_str();
     let why = match &inspection.conclusion {
         Conclusion::Fetched => None,
@@ -265,9 +266,10 @@ fn gap_after(inspection: &Inspection, config: &Config) -> Duration {
     };
     let asked = inspection.robots.iter().filter_map(|file| file.crawl_delay);
     let asked = asked.fold(0.0, f64::max);
-    let asked = match config.politeness.ignore_crawl_delay {
-        true => Duration::ZERO,
-        false => Duration::try_from_secs_f64(asked).unwrap_or(LONGEST_GAP),
+    let asked = if config.politeness.ignore_crawl_delay {
+        Duration::ZERO
+    } else {
+        Duration::try_from_secs_f64(asked).unwrap_or(LONGEST_GAP)
     };
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)

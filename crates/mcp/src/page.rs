@@ -18,7 +18,7 @@ const LONGEST_TITLE: usize = 300;
 
 /// A page that was read.
 #[derive(Debug, Clone)]
-pub(crate) struct PageView {
+pub(crate) struct AnsweredPage {
     pub(crate) url: String,
     pub(crate) title: Option<String>,
     pub(crate) provenance: Option<Provenance>,
@@ -30,7 +30,7 @@ pub(crate) struct PageView {
     pub(crate) remarks: Vec<String>,
 }
 
-impl PageView {
+impl AnsweredPage {
     /// The part that is wanted, as long as the budget.
     pub(crate) fn answer(&self, part: &PagePart) -> Result<ToolAnswer, ToolAnswer> {
         let entries = outline(&self.markdown);

@@ -22,7 +22,7 @@ const PER_WORD: f64 = 1.0;
 
 /// A passage that may be an answer.
 #[derive(Debug)]
-pub(crate) struct Candidate<'t> {
+pub(crate) struct PassageCandidate<'t> {
     /// The headings above it and the title of its page.
     pub(crate) path: &'t str,
     pub(crate) words: &'t str,
@@ -39,7 +39,7 @@ pub(crate) fn question_words(question: &str) -> Vec<String> {
 }
 
 /// The numbers of the candidates that hold a word of the question, the best first.
-pub(crate) fn ranked(question: &[String], candidates: &[Candidate<'_>]) -> Vec<usize> {
+pub(crate) fn ranked(question: &[String], candidates: &[PassageCandidate<'_>]) -> Vec<usize> {
     let counted: Vec<_> = candidates.iter().map(|one| counts(question, one)).collect();
     let mean = counted.iter().map(|one| one.length).sum::<f64>() / counted.len().max(1) as f64;
     let rarity: Vec<f64> = (0..question.len())
@@ -85,7 +85,7 @@ struct Counts {
     length: f64,
 }
 
-fn counts(question: &[String], candidate: &Candidate<'_>) -> Counts {
+fn counts(question: &[String], candidate: &PassageCandidate<'_>) -> Counts {
     let numbers: HashMap<&str, usize> = question.iter().map(String::as_str).zip(0..).collect();
     let mut found = Counts {
         of_word: vec![0.0; question.len()],
@@ -108,12 +108,12 @@ mod tests {
 
     #[test]
     fn rare_words_headings_and_whole_questions_come_first() {
-        let candidate = |path, words| Candidate {
+        let candidate = |path, words| PassageCandidate {
             path,
             words,
             page: 0,
         };
-        let order = |question: &str, candidates: &[Candidate<'_>]| {
+        let order = |question: &str, candidates: &[PassageCandidate<'_>]| {
             ranked(&question_words(question), candidates)
         };
         let found = [

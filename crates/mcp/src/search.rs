@@ -17,12 +17,12 @@ use crate::arguments::{SearchCall, cursor};
 use crate::door::AssistantDoor;
 use crate::fetch::{archive_of, archived};
 use crate::jobs::NamedJob;
-use crate::rank::{Candidate, question_words, ranked};
+use crate::rank::{PassageCandidate, question_words, ranked};
 
 /// Pages of one job whose passages are weighed.
-const MOST_PAGES: usize = 16;
+const MOST_PAGES: usize = 32;
 /// Pages of all jobs together.
-const MOST_IN_ALL: usize = 48;
+const MOST_IN_ALL: usize = 64;
 /// Characters of passages that are weighed of one page.
 const MOST_OF_PAGE: usize = 2_000_000;
 
@@ -143,7 +143,7 @@ fn answer(
                 place += 1;
             }
             last = Some(page);
-            Candidate {
+            PassageCandidate {
                 path,
                 words: &passage.words,
                 page: place,

@@ -64,7 +64,9 @@ fn chunks(place: &Place, job: &str, more: &[&str]) -> Vec<Value> {
 }
 
 fn written(place: &Place, name: &str, quotes: &[Value]) {
-    let lines: String = quotes.iter().map(|quote| format!("{quote}\n")).collect();
+    let lines = quotes.iter().fold(String::new(), |lines, quote| {
+        lines + &quote.to_string() + "\n"
+    });
     fs::write(place.path(name), lines).unwrap();
 }
 
@@ -79,7 +81,7 @@ fn altered(quote: &Value, number: usize) -> Value {
         1 => text.replacen("**not** more", "more", 1),
         2 => text.replacen("costs", "cost", 1),
         3 => text.replacen("Line 3 ", "line 3 ", 1),
-        4 => format!("{} And pay at once.", text),
+        4 => format!("{text} And pay at once."),
         5 => text.replacen("less. Line 9", "less. … Line 9", 1),
         6 => {
             let digit = text[..at]

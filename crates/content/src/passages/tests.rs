@@ -12,7 +12,8 @@ fn shown(markdown: &str) -> Vec<(String, String)> {
 }
 
 fn prose(words: usize) -> String {
-    (0..words).map(|n| format!("word{n} ")).collect::<String>() + "end."
+    let words: Vec<_> = (0..words).map(|n| format!("word{n}")).collect();
+    words.join(" ") + " end."
 }
 
 #[test]
@@ -93,13 +94,11 @@ fn ids_depend_on_url_path_and_words() {
 fn a_change_leaves_other_passages_as_they_were() {
     let page = |word: &str| {
         let sections = (0..9).map(|n| {
-            format!(
-                "## S{n}\n\n{} {}\n\n",
-                prose(170),
-                if n == 4 { word } else { "same" }
-            )
+            let last = if n == 4 { word } else { "same" };
+            format!("## S{n}\n\n{} {last}", prose(170))
         });
-        format!("# Page\n\n{}", sections.collect::<String>())
+        let sections: Vec<_> = sections.collect();
+        format!("# Page\n\n{}\n", sections.join("\n\n"))
     };
     let ids = |markdown: &str| {
         passages(markdown)

@@ -25,9 +25,10 @@ use crate::urls::Urls;
 const MOST_EARLIER_PASSAGES: usize = 20_000_000;
 
 pub(super) fn write(work: &mut ExportContext<'_>, output: Output<'_>) -> Result<(), ExportError> {
-    let earlier = match work.options.delta {
-        true => Some(EarlierPassages::read(work)?),
-        false => None,
+    let earlier = if work.options.delta {
+        Some(EarlierPassages::read(work)?)
+    } else {
+        None
     };
     match output {
         Output::Path(path, existing) if path.extension().is_some_and(|it| it == ENDING) => {
