@@ -276,7 +276,7 @@ impl MonthPage {
         }
         let length = days_of(year, month);
         for day in 1..=length {
-            if day > 1 && (before + day - 1) % 7 == 0 {
+            if day > 1 && (before + day - 1).is_multiple_of(7) {
                 out.push_str("<tr>");
             }
             match days.next_if(|one| one.day == day) {
