@@ -123,24 +123,32 @@ impl TimeChart<'_> {
             series.push(sum(&rest));
         }
         let length = series.iter().map(|one| one.values.len()).max().unwrap_or(0);
-        let mut below = vec![0.0; length.min(MOST_POINTS)];
+        let known = |at: usize| {
+            let mut values = series.iter().filter_map(|one| *one.values.get(at)?);
+            values.next().map(|_| 0.0)
+        };
+        // Where no series has a value, nothing happened, and the stack is broken.
+        let happened = joined(&(0..length).map(known).collect::<Vec<_>>());
+        let mut below = vec![0.0; happened.len()];
         let bands = series.into_iter().enumerate().map(|(at, one)| {
             let mut values = one.values;
             values.resize(length, None);
             let values = joined(&values);
-            let points = values.iter().zip(&mut below).map(|(value, below)| {
+            let places = values.iter().zip(&happened).zip(&mut below);
+            let points = places.map(|((value, happened), below)| {
                 let value = value.filter(|value| value.is_finite() && *value >= 0.0);
                 if self.form == ChartForm::Lines {
                     return value.map(|value| (0.0, value));
                 }
                 let bottom = *below;
                 *below += value.unwrap_or(0.0);
-                Some((bottom, *below))
+                happened.map(|_| (bottom, *below))
             });
+            let points = points.collect();
             Band {
                 name: one.name,
                 class: at.min(MOST_SERIES) + 1,
-                points: points.collect(),
+                points,
                 values,
             }
         });
@@ -416,6 +424,12 @@ mod tests {
         let both = vec![series("a", &[1.0, 2.0]), series("b", &[3.0, 2.0])];
         let bands = chart(both.clone(), ChartForm::Stacked).bands();
         assert_eq!(bands[1].points, [Some((1.0, 4.0)), Some((2.0, 4.0))]);
+        let mut broken = both.clone();
+        for one in &mut broken {
+            one.values.insert(1, None);
+        }
+        let bands = chart(broken, ChartForm::Stacked).bands();
+        assert_eq!(bands[0].points[1], None, "nothing happened");
         let bands = chart(both, ChartForm::Lines).bands();
         assert_eq!(bands[1].points, [Some((0.0, 3.0)), Some((0.0, 2.0))]);
     }

@@ -91,7 +91,7 @@ impl DeletePage {
         push(
             &mut main,
             format_args!(
-                "<form method=post action=\"{base}/delete\"><label>Type <code><bdi>{}</bdi></code> \
+                "<form class=confirm method=post action=\"{base}/delete\"><label>Type <code><bdi>{}</bdi></code> \
                  to delete it <input name=name required autocomplete=off autocapitalize=off \
                  spellcheck=false></label><p class=buttons>{}\
                  <a class=button href=\"{base}/\">Keep it</a></p></form></section>",

@@ -118,10 +118,13 @@ fn opening(report: &Report, out: &mut String) -> fmt::Result {
     };
     write!(
         out,
-        "<section class=open><h1>{pages} fetched; {broken}.</h1><p class=soft>{}, took {}",
-        escape::html(&figures::instant(&facts.started_at)),
+        "<section class=open><h1>{pages} fetched; {broken}.</h1><p class=soft>Took {}",
         figures::seconds(facts.seconds)
     )?;
+    if !facts.started_at.is_empty() {
+        let began = figures::instant(&facts.started_at);
+        write!(out, ", from {} on", escape::html(&began))?;
+    }
     if let Some(more @ 1..) = facts.roots.len().checked_sub(1) {
         write!(out, ", and {}", figures::plural(more as u64, "more root"))?;
     }
