@@ -266,6 +266,7 @@ fn chosen(names: &[String]) -> Result<Vec<Stage>> {
     let needs_binary = [
         "real-site",
         "known-items",
+        "assistants",
         "foreign-tools",
         "browser",
         "website",

@@ -63,7 +63,7 @@ pub(crate) fn mcp(arguments: &McpArguments) -> Result<ExitStatus, Failure> {
         place: arguments.place.clone(),
         config,
     };
-    serve(Arc::new(AssistantDoor::new(settings)))?;
+    serve(&Arc::new(AssistantDoor::new(settings)))?;
     Ok(ExitStatus::Done)
 }
 

@@ -51,13 +51,11 @@ impl AssistantDoor {
         // A bug that one page finds must not close the door. What calls share is a cache, the turns of
         // hosts and the list of crawls, each of which is sound after every step.
         let called = catch_unwind(AssertUnwindSafe(|| self.answer(tool, arguments)));
-        match called {
-            Ok(Ok(answer) | Err(answer)) => answer,
-            Err(_) => {
-                let hint = "try another page; please report this one";
-                ToolAnswer::refused(format!("{tool} broke on this call, which is a bug"), hint)
-            }
+        if let Ok(Ok(answer) | Err(answer)) = called {
+            return answer;
         }
+        let hint = "try another page; please report this one";
+        ToolAnswer::refused(format!("{tool} broke on this call, which is a bug"), hint)
     }
 
     fn answer(&self, tool: &str, given: &Map<String, Value>) -> Result<ToolAnswer, ToolAnswer> {

@@ -40,7 +40,7 @@ impl AnsweredPage {
         room.put(&mut fields, "notice", json!(NOTICE));
         self.put_facts(&mut room, &mut fields);
         if part.cursor.is_none() && part.section.is_none() {
-            self.put_outline(&mut room, &mut fields, &entries);
+            put_outline(&mut room, &mut fields, &entries);
         }
         let length = self.markdown.chars().count();
         room.put(&mut fields, "characters_in_all", json!(length));
@@ -76,26 +76,6 @@ impl AnsweredPage {
         }
     }
 
-    fn put_outline(
-        &self,
-        room: &mut AnswerRoom,
-        fields: &mut Map<String, Value>,
-        entries: &[OutlineEntry],
-    ) {
-        let mut share = room.share(OUTLINE_PERCENT);
-        let lines = entries.iter().enumerate().map(|(index, entry)| {
-            let indent = "  ".repeat(usize::from(entry.level.saturating_sub(1)));
-            format!("{indent}{} {}", index + 1, entry.words)
-        });
-        let shown: Vec<_> = lines.take_while(|line| share.take(line)).collect();
-        if shown.len() < entries.len() {
-            room.put(fields, "headings_in_all", json!(entries.len()));
-        }
-        if !shown.is_empty() {
-            room.put(fields, "outline", json!(shown));
-        }
-    }
-
     /// Where the wanted part begins and ends.
     fn stretch(
         &self,
@@ -115,6 +95,22 @@ impl AnsweredPage {
             whole.0 = at;
         }
         Ok(whole)
+    }
+}
+
+/// Adds the headings, as many as the outline may take.
+fn put_outline(room: &mut AnswerRoom, fields: &mut Map<String, Value>, entries: &[OutlineEntry]) {
+    let mut share = room.share(OUTLINE_PERCENT);
+    let lines = entries.iter().enumerate().map(|(index, entry)| {
+        let indent = "  ".repeat(usize::from(entry.level.saturating_sub(1)));
+        format!("{indent}{} {}", index + 1, entry.words)
+    });
+    let shown: Vec<_> = lines.take_while(|line| share.take(line)).collect();
+    if shown.len() < entries.len() {
+        room.put(fields, "headings_in_all", json!(entries.len()));
+    }
+    if !shown.is_empty() {
+        room.put(fields, "outline", json!(shown));
     }
 }
 

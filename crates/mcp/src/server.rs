@@ -4,7 +4,6 @@
 //! It refuses to know what tools do. Invariant: standard output holds messages of the protocol and
 //! nothing else; a call never blocks the messages that follow it.
 
-use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
@@ -39,7 +38,7 @@ pub enum DoorError {
 }
 
 /// Serves a client on standard input and output until it leaves.
-pub fn serve(door: Arc<AssistantDoor>) -> Result<(), DoorError> {
+pub fn serve(door: &Arc<AssistantDoor>) -> Result<(), DoorError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .max_blocking_threads(MOST_CALLS + STREAM_THREADS)
@@ -47,7 +46,7 @@ pub fn serve(door: Arc<AssistantDoor>) -> Result<(), DoorError> {
         .build()?;
     let served = runtime.block_on(async {
         let service = ProtocolService {
-            door: Arc::clone(&door),
+            door: Arc::clone(door),
             calls: Arc::new(tokio::sync::Semaphore::new(MOST_CALLS)),
         };
         let running = service.serve(transport::stdio()).await;
@@ -119,6 +118,5 @@ fn tool(sheet: &ToolSheet) -> Tool {
         .read_only(sheet.is_reading)
         .destructive(false)
         .open_world(sheet.is_open_world);
-    let description: Cow<'static, str> = sheet.description.clone().into();
-    Tool::new(sheet.name, description, Arc::new(sheet.schema())).annotate(marks)
+    Tool::new(sheet.name, sheet.description, Arc::new(sheet.schema())).annotate(marks)
 }

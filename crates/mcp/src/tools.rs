@@ -13,9 +13,9 @@ use crate::crawls::{MOST_PAGES, USUAL_PAGES};
 #[derive(Debug)]
 pub(crate) struct ToolSheet {
     pub(crate) name: &'static str,
-    pub(crate) description: String,
+    pub(crate) description: &'static str,
     /// Its arguments: name, type, description; those that must be given come first.
-    arguments: Vec<(&'static str, &'static str, String)>,
+    arguments: Vec<ArgumentSheet>,
     required: usize,
     /// It changes nothing.
     pub(crate) is_reading: bool,
@@ -55,144 +55,111 @@ impl ToolSheet {
     }
 }
 
+/// The name, the type and the meaning of an argument.
+type ArgumentSheet = (&'static str, &'static str, String);
+
 /// All tools.
 pub(crate) fn sheets() -> Vec<ToolSheet> {
-    let url = || ("url", "string", "The URL of the page".to_owned());
-    let job = || {
-        (
-            "job",
-            "string",
-            "A job as `status` lists it; all of them without".to_owned(),
-        )
-    };
+    let [fetch, read] = of_pages();
+    let [crawl, status] = of_crawls();
+    vec![fetch, search(), read, crawl, status, check()]
+}
+
+fn of_pages() -> [ToolSheet; 2] {
     let part = || {
-        [
-            (
-                "section",
-                "string",
-                "Only this section: its number in the outline, or its heading".to_owned(),
-            ),
-            cursor(),
-            budget(),
-        ]
+        let section = "Only this section: its number in the outline, or its heading";
+        [argument("section", section), cursor(), budget()]
     };
-    vec![
-        ToolSheet {
-            name: "fetch",
-            description:
-                "One web page, live: its main content as Markdown, with an outline. Obeys \
-                robots.txt and the pace that hosts ask for."
-                    .to_owned(),
-            arguments: [url()].into_iter().chain(part()).collect(),
-            required: 1,
-            is_reading: true,
-            is_open_world: true,
-        },
-        ToolSheet {
-            name: "search",
-            description:
-                "Passages of crawled pages that answer a question, with where they stand. \
-                Words, \"phrases\", -without, host:, title:."
-                    .to_owned(),
-            arguments: vec![
-                ("query", "string", "Words to look for".to_owned()),
-                job(),
-                cursor(),
-                budget(),
-            ],
-            required: 1,
-            is_reading: true,
-            is_open_world: false,
-        },
-        ToolSheet {
-            name: "read",
-            description:
-                "One crawled page out of the archive, as `fetch` shows it, without asking \
-                the web."
-                    .to_owned(),
-            arguments: [
-                url(),
-                job(),
-                (
-                    "at",
-                    "string",
-                    "The capture closest to this time, such as 2026-11-15".to_owned(),
-                ),
-            ]
-            .into_iter()
-            .chain(part())
-            .collect(),
-            required: 1,
-            is_reading: true,
-            is_open_world: false,
-        },
-        ToolSheet {
-            name: "crawl",
-            description:
-                "Starts to crawl a site into a new job, politely, and answers at once with \
-                its name. Ask `status` how it goes."
-                    .to_owned(),
-            arguments: vec![
-                ("url", "string", "Where to begin".to_owned()),
-                (
-                    "max_pages",
-                    "integer",
-                    format!(
-                        "Pages at the most; {USUAL_PAGES} without, never more than {MOST_PAGES}"
-                    ),
-                ),
-                (
-                    "depth",
-                    "integer",
-                    "Links away from the first page; unlimited without".to_owned(),
-                ),
-            ],
-            required: 1,
-            is_reading: false,
-            is_open_world: true,
-        },
-        ToolSheet {
-            name: "status",
-            description: "How a job stands: pages, failures, what is queued. Without a job, which \
-                jobs there are."
-                .to_owned(),
-            arguments: vec![job()],
-            required: 0,
-            is_reading: true,
-            is_open_world: false,
-        },
-        ToolSheet {
-            name: "check",
-            description:
-                "What is wrong with a crawled site: dead links, redirects, titles and more, \
-                the worst first."
-                    .to_owned(),
-            arguments: vec![
-                job(),
-                (
-                    "rule",
-                    "string",
-                    "Only findings of this rule, such as link/broken".to_owned(),
-                ),
-                cursor(),
-                budget(),
-            ],
-            required: 0,
-            is_reading: true,
-            is_open_world: false,
-        },
-    ]
+    let at = "The capture closest to this time, such as 2026-11-15";
+    let url = || argument("url", "The URL of the page");
+    let fetch = ToolSheet {
+        name: "fetch",
+        description: "One web page, live: its main content as Markdown, with an outline. Obeys \
+            robots.txt and the pace that hosts ask for.",
+        arguments: [url()].into_iter().chain(part()).collect(),
+        required: 1,
+        is_reading: true,
+        is_open_world: true,
+    };
+    let arguments = [url(), job(), argument("at", at)];
+    let read = ToolSheet {
+        name: "read",
+        description: "One crawled page out of the archive, as `fetch` shows it, without asking \
+            the web.",
+        arguments: arguments.into_iter().chain(part()).collect(),
+        is_open_world: false,
+        ..fetch
+    };
+    [fetch, read]
 }
 
-fn cursor() -> (&'static str, &'static str, String) {
-    (
-        "cursor",
-        "string",
-        "Of the answer before, for what comes next".to_owned(),
-    )
+fn search() -> ToolSheet {
+    let query = argument("query", "Words to look for");
+    ToolSheet {
+        name: "search",
+        description: "Passages of crawled pages that answer a question, with where they stand. \
+            Words, \"phrases\", -without, host:, title:.",
+        arguments: vec![query, job(), cursor(), budget()],
+        required: 1,
+        is_reading: true,
+        is_open_world: false,
+    }
 }
 
-fn budget() -> (&'static str, &'static str, String) {
+fn of_crawls() -> [ToolSheet; 2] {
+    let pages = format!("Pages at the most; {USUAL_PAGES} without, never more than {MOST_PAGES}");
+    let depth = "Links away from the first page; unlimited without".to_owned();
+    let crawl = ToolSheet {
+        name: "crawl",
+        description: "Starts to crawl a site into a new job, politely, and answers at once with \
+            its name. Ask `status` how it goes.",
+        arguments: vec![
+            argument("url", "Where to begin"),
+            ("max_pages", "integer", pages),
+            ("depth", "integer", depth),
+        ],
+        required: 1,
+        is_reading: false,
+        is_open_world: true,
+    };
+    let status = ToolSheet {
+        name: "status",
+        description: "How a job stands: pages, failures, what is queued. Without a job, which \
+            jobs there are.",
+        arguments: vec![job()],
+        required: 0,
+        is_reading: true,
+        is_open_world: false,
+    };
+    [crawl, status]
+}
+
+fn check() -> ToolSheet {
+    let rule = argument("rule", "Only findings of this rule, such as links/broken");
+    ToolSheet {
+        name: "check",
+        description: "What is wrong with a crawled site: dead links, redirects, titles and more, \
+            the worst first.",
+        arguments: vec![job(), rule, cursor(), budget()],
+        required: 0,
+        is_reading: true,
+        is_open_world: false,
+    }
+}
+
+fn argument(name: &'static str, about: &str) -> ArgumentSheet {
+    (name, "string", about.to_owned())
+}
+
+fn job() -> ArgumentSheet {
+    argument("job", "A job as `status` lists it; all of them without")
+}
+
+fn cursor() -> ArgumentSheet {
+    argument("cursor", "Of the answer before, for what comes next")
+}
+
+fn budget() -> ArgumentSheet {
     let about =
         format!("Length of the answer; {USUAL_TOKENS} without, never more than {MOST_TOKENS}");
     ("max_tokens", "integer", about)

@@ -37,17 +37,14 @@ pub(super) fn blocks(markdown: &str) -> Vec<MarkdownBlock> {
         let range = at..at + line.len();
         at = range.end;
         let inner = unprefixed(line.trim_end());
-        let (shape, begins) = match fence {
-            Some(open) => {
-                if closes(inner, open) {
-                    fence = None;
-                }
-                (BlockShape::Code, false)
+        let (shape, begins) = if let Some(open) = fence {
+            if closes(inner, open) {
+                fence = None;
             }
-            None => {
-                fence = fence_of(inner);
-                (shape_of(line.trim_end(), inner, fence), fence.is_some())
-            }
+            (BlockShape::Code, false)
+        } else {
+            fence = fence_of(inner);
+            (shape_of(line.trim_end(), inner, fence), fence.is_some())
         };
         match blocks.last_mut() {
             Some(last)
