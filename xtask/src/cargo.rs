@@ -75,7 +75,7 @@ pub(crate) fn test(workspace: &Workspace, targets: &[&str]) -> Result<Ending> {
         .args(what)
         .args(targets)
         .env(foreign::KEPT, foreign::kept(workspace))
-        .envs(rendering::promise())
+        .envs(rendering::promises(workspace))
         .stdout(Stdio::piped())
         .spawn()
         .context("cargo does not start")?;

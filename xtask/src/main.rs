@@ -120,7 +120,7 @@ const TEST: [Stage; 15] = [
         if let Err(error) = tools::from_pypi(workspace, "moto", "moto[server]") {
             stage::say(&format!("SKIPPED: uploads to S3: {error:#}"));
         }
-        if let Err(error) = rendering::prepare() {
+        if let Err(error) = rendering::prepare(workspace) {
             stage::say(&format!("SKIPPED: rendering in a browser: {error:#}"));
         }
         if let Err(error) = tools::database() {
