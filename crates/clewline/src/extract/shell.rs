@@ -1,8 +1,8 @@
 //! Pages that look empty without JavaScript.
 //!
-//! Owns the rule by which an HTML page is a shell: it has a script, and little text and an element
-//! that waits to be filled; or it has no links to speak of, and hardly any text, or little text and a
-//! `noscript`. Text is what stands outside of scripts, styles, templates, `noscript` and titles. It
+//! Owns the rule by which an HTML page is a shell: it has a script and hardly any text, and no links to
+//! speak of or an element that waits to be filled; without links, little text is as good as none where
+//! there is such an element or a `noscript`. Text is what stands outside of scripts, styles, templates, `noscript` and titles. It
 //! refuses to know what follows from that. Invariants: at most [`MARKUP`] bytes of a page are kept and
 //! read a second time, and none of a page that has many links; a page that redirects is no shell.
 
@@ -11,10 +11,10 @@ use std::borrow::Cow;
 use clewline_html::{MarkupToken, Name, TagAttributes, Tokens};
 
 /// Markup that is looked at. A page with more says something without scripts.
-const MARKUP: usize = 24 * 1024;
+const MARKUP: usize = 16 * 1024;
 
 /// A page with more references than this says something without scripts.
-const MOST_REFERENCES: usize = 60;
+const MOST_REFERENCES: usize = 30;
 
 /// A page with a script and less text than this is empty, …
 const HARDLY_ANY: usize = 200;
@@ -39,6 +39,10 @@ const ROOTS: [&str; 12] = [
     "q-app",
     "mount",
 ];
+
+const TEMPLATE: Name = Name::new(b"template");
+/// What Angular fills.
+const APP_ROOT: Name = Name::new(b"app-root");
 
 /// The markup of a page as it streams by, as long as it may be a shell.
 #[derive(Debug, Default)]
@@ -93,7 +97,12 @@ pub(crate) fn is_shell(html: &str) -> bool {
         HARDLY_ANY
     };
     let says_nothing = marks.links < SOME_LINKS && marks.text < most;
-    let waits = marks.has_root && marks.text < LITTLE;
+    let most_beside_root = if marks.links < SOME_LINKS {
+        LITTLE
+    } else {
+        HARDLY_ANY
+    };
+    let waits = marks.has_root && marks.text < most_beside_root;
     marks.has_script && !marks.redirects && (waits || says_nothing)
 }
 
@@ -131,7 +140,9 @@ impl Marks {
                     marks.has_root |= root.take() == Some(name);
                 }
             }
-            if marks.text >= enough {
+            // A page with links and some text does not wait for scripts any more.
+            let is_static = marks.links >= SOME_LINKS && marks.text >= HARDLY_ANY;
+            if marks.text >= enough || (is_static && enough == LITTLE) {
                 break;
             }
         }
@@ -158,16 +169,17 @@ impl Marks {
 
 /// Whether the text in an element is not shown.
 fn is_hidden(name: Name) -> bool {
-    name == Name::NOSCRIPT || name == Name::new(b"template")
+    name == Name::NOSCRIPT || name == TEMPLATE
 }
 
 /// Whether scripts fill this element.
 fn fills(name: Name, attributes: TagAttributes<'_>) -> bool {
-    let is_known = |id: Cow<'_, str>| ROOTS.contains(&&*id);
-    name == Name::new(b"app-root")
-        || attributes.value("id").is_some_and(is_known)
-        || attributes.value("ng-app").is_some()
-        || attributes.value("data-reactroot").is_some()
+    name == APP_ROOT
+        || attributes.iter().any(|(key, value)| match key.len() {
+            2 => key.eq_ignore_ascii_case("id") && ROOTS.contains(&value),
+            6 => key.eq_ignore_ascii_case("ng-app"),
+            _ => false,
+        })
 }
 
 fn size(text: &str) -> usize {

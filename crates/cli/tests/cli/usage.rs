@@ -80,7 +80,9 @@ fn help_names_every_setting() {
     assert!(keys.len() > 50, "{keys:?}");
     for key in keys.iter().filter(|key| *key != "url") {
         let named = |word: &str| {
-            word.trim_end_matches("[=<CIDR>]").trim_end_matches("...") == format!("--{key}")
+            // A value that may be missing stands in brackets.
+            let flag = word.split("[=").next().unwrap_or_default();
+            flag.trim_end_matches("...") == format!("--{key}")
         };
         let lines = ran
             .out

@@ -15,7 +15,7 @@ use crate::support::{Web, pool, render, run};
 fn narrow() -> BrowserOptions {
     BrowserOptions {
         bounds: RenderBounds {
-            wall: Duration::from_secs(60),
+            wall: Duration::from_mins(1),
             cpu: Duration::from_secs(6),
             memory: 500 * 1024 * 1024,
             dom: 1024 * 1024,
@@ -84,7 +84,7 @@ fn pages_that_are_too_large_are_cut() {
         return;
     };
     let large = "<body><script>document.body.innerHTML = '<p>text</p>'.repeat(100000)</script>";
-    let deep = "<body><script>let e = document.body; for (let i = 0; i < 2000; i++)
+    let deep = "<body><script>let e = document.body; for (let i = 0; i < 500; i++)
                 e = e.appendChild(document.createElement('b')); e.append('the end')</script>";
     let rendering = attack(&pool, large).unwrap();
     assert!(rendering.is_truncated && rendering.is_incomplete());
@@ -283,7 +283,7 @@ fn no_browser_outlives_a_killed_crawler() {
             .iter()
             .filter(|process| is_running(**process))
             .collect();
-        let patience = Duration::from_secs(60);
+        let patience = Duration::from_mins(1);
         assert!(killed.elapsed() < patience, "{left:?} still run");
         std::thread::sleep(Duration::from_millis(10));
     }

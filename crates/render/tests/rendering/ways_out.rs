@@ -199,7 +199,7 @@ fn arrivals(nets: BrowserNets) -> Option<Arrivals> {
         no_sandbox: matches!(nets, BrowserNets::FlagsAlone | BrowserNets::Nothing),
         bounds: RenderBounds {
             wall: Duration::from_secs(40),
-            cpu: Duration::from_secs(120),
+            cpu: Duration::from_mins(2),
             ..RenderBounds::default()
         },
         ..BrowserOptions::default()
