@@ -48,7 +48,7 @@ const LEFTOVERS: [&str; 6] = [
 const EMPTY_NAMES: [&str; 6] = ["utils", "common", "helpers", "types", "manager", "prelude"];
 
 /// Crates, and what their manifests must not name in a section.
-const DEPENDENCIES: [(&str, &str, &[&str]); 21] = [
+const DEPENDENCIES: [(&str, &str, &[&str]); 22] = [
     (
         "core",
         "dependencies",
