@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc as starts};
 use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -146,20 +146,19 @@ impl BrowserLauncher {
         };
         let folder = profile.as_ref().map_or(Path::new("/tmp"), TempDir::path);
         let words: Vec<OsString> = self.sandbox.words(&self.program, &self.flags, folder);
-        let mut child = Command::new("/bin/sh")
+        let mut command = Command::new("/bin/sh");
+        command
             .args(["-c", MOVE_PIPE, "sh"])
             .args(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()?;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(to), Some(from), Some(errors)) = pipes else {
-            unreachable!("all three were asked for");
-        };
+            .process_group(0);
         let complaint = Arc::default();
-        listen(errors, &complaint)?;
+        let mut child = start_and_listen(command, &complaint)?;
+        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+            unreachable!("both were asked for");
+        };
         let (devtools, events) = DevTools::connect(to, from)?;
         Ok(Browser {
             child,
@@ -211,19 +210,32 @@ impl Drop for Browser {
     }
 }
 
-/// Keeps the first bytes that a browser says, and reads the rest so that it never waits.
-fn listen(mut errors: ChildStderr, complaint: &Arc<Mutex<Vec<u8>>>) -> io::Result<()> {
+/// Starts a browser on a thread that lives as long as it does. Bubblewrap ends with its parent, and for
+/// the kernel that is the thread which started it, not the process (prctl(2), `PR_SET_PDEATHSIG`).
+fn start_and_listen(mut command: Command, complaint: &Arc<Mutex<Vec<u8>>>) -> io::Result<Child> {
     let complaint = Arc::clone(complaint);
+    let (sender, started) = starts::channel();
     let thread = thread::Builder::new().name("browser-errors".into());
     thread.spawn(move || {
-        let mut bytes = [0; 1024];
-        while let Ok(count @ 1..) = errors.read(&mut bytes) {
-            let mut kept = complaint.lock().unwrap_or_else(PoisonError::into_inner);
-            let room = LONGEST_COMPLAINT.saturating_sub(kept.len());
-            kept.extend_from_slice(&bytes[..count.min(room)]);
+        let mut child = command.spawn();
+        let errors = child.as_mut().ok().and_then(|child| child.stderr.take());
+        let is_wanted = sender.send(child).is_ok();
+        if let Some(errors) = errors.filter(|_| is_wanted) {
+            listen(errors, &complaint);
         }
     })?;
-    Ok(())
+    let started = started.recv();
+    started.unwrap_or_else(|_| Err(io::Error::other("its thread ended")))
+}
+
+/// Keeps the first bytes that a browser says, and reads the rest so that it never waits.
+fn listen(mut errors: ChildStderr, complaint: &Mutex<Vec<u8>>) {
+    let mut bytes = [0; 1024];
+    while let Ok(count @ 1..) = errors.read(&mut bytes) {
+        let mut kept = complaint.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = LONGEST_COMPLAINT.saturating_sub(kept.len());
+        kept.extend_from_slice(&bytes[..count.min(room)]);
+    }
 }
 
 /// Why no page can be rendered on this machine.

@@ -106,7 +106,7 @@ fn crash_urls_and_floods_are_survived() {
         "<body><script>location = 'chrome://crash'; document.body.append('still here')</script>",
         "<body><iframe src='chrome://kill'></iframe><script>document.body.append('still here')</script>",
         "<body><script>window.open('chrome://inducebrowsercrashforrealz'); document.body.append('still here')</script>",
-        "<body><script>for (let i = 0; i < 50; i++) window.open('/w' + i); document.body.append('still here')</script>",
+        "<body><script>for (let i = 0; i < 20; i++) window.open('/w' + i); document.body.append('still here')</script>",
         "<body><script>for (let i = 0; i < 50; i++) new Worker(URL.createObjectURL(new Blob(['postMessage(1)'])));
          document.body.append('still here')</script>",
         "<body><script>for (let i = 0; i < 3000; i++) fetch('/f' + i).catch(() => 0);
@@ -292,4 +292,24 @@ fn no_browser_outlives_a_killed_crawler() {
         browsers.len(),
         killed.elapsed()
     );
+}
+
+#[test]
+fn a_browser_outlives_the_thread_that_started_it() {
+    if !is_alone() {
+        // Other tests' browsers would be taken for this one's.
+        let name = "faults::a_browser_outlives_the_thread_that_started_it";
+        assert!(alone(name).status().unwrap().success());
+        return;
+    }
+    let starter = std::thread::spawn(|| pool(BrowserOptions::default()));
+    let Some(pool) = starter.join().unwrap() else {
+        return;
+    };
+    let first = browsers_of(std::process::id());
+    let web = Arc::new(Web::default());
+    let rendering = run(render(&pool, "<body>fine", &web)).unwrap();
+    assert!(rendering.html.contains("fine"));
+    let now = browsers_of(std::process::id());
+    assert!(first.is_subset(&now), "{first:?} became {now:?}");
 }
