@@ -37,6 +37,10 @@ and delete crawls. An address that others can reach needs a token in any case: i
 
 /// What to serve, and where.
 #[derive(Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags of a command are switches"
+)]
 pub(crate) struct ServeArguments {
     /// A folder with crawls in it, folders of crawls or of WARC files, WARC or WACZ files
     #[arg(value_name = "PATH", default_value = ".")]
@@ -219,12 +223,11 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<ExitStatus, Failure> {
 /// What no server is started with.
 pub(crate) fn refused(error: &ServeError) -> Failure {
     let message = error.to_string();
-    let problem = match error {
-        ServeError::Origin(_) => Problem::new("--origin", message),
-        _ => {
-            let hint = "name a file with --token-file, or set CLEWLINE_TOKEN";
-            Problem::new("--bind", message).with_hint(hint)
-        }
+    let problem = if matches!(error, ServeError::Origin(_)) {
+        Problem::new("--origin", message)
+    } else {
+        let hint = "name a file with --token-file, or set CLEWLINE_TOKEN";
+        Problem::new("--bind", message).with_hint(hint)
     };
     Failure::Usage(vec![problem])
 }

@@ -7,7 +7,8 @@ use std::net::IpAddr;
 
 use clewline_core::key::Key;
 use clewline_core::link::LinkKind;
-use clewline_core::outcome::{FailureClass, SkipReason};
+/// Why a URL failed or was skipped, as a record names it.
+pub use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
 use serde::{Deserialize, Serialize};
 

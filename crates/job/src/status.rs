@@ -6,6 +6,8 @@
 
 use std::path::PathBuf;
 
+/// What a URL waits for, as a status names it.
+pub use clewline_core::frontier::Cause;
 use clewline_core::frontier::FrontierSummary;
 use serde::{Deserialize, Serialize};
 

@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ pub(super) fn job_commands(allow_private: bool) -> JobCommands {
     JobCommands {
         start: Box::new(move |new| start(new, allow_private)),
         resume: Box::new(resume),
-        figure: Box::new(|name, value| ctl::change(name, value)),
+        figure: Box::new(ctl::change),
     }
 }
 
@@ -118,10 +118,10 @@ fn run(arguments: &[OsString], folder: &Path, messages: &Path) -> Result<(), Str
         command.process_group(0);
     }
     let child = command.spawn().map_err(told)?;
-    await_work(child, folder, messages.to_owned())
+    await_work(child, folder, messages)
 }
 
-fn await_work(mut child: Child, folder: &Path, messages: PathBuf) -> Result<(), String> {
+fn await_work(mut child: Child, folder: &Path, messages: &Path) -> Result<(), String> {
     let end = Instant::now() + PATIENCE;
     loop {
         if let Ok(Some(status)) = child.try_wait() {
@@ -129,8 +129,8 @@ fn await_work(mut child: Child, folder: &Path, messages: PathBuf) -> Result<(), 
             if status.success() || StoredJob::read(folder).is_ok() {
                 return Ok(());
             }
-            let said = last_words(&messages);
-            fs::remove_file(&messages).ok();
+            let said = last_words(messages);
+            fs::remove_file(messages).ok();
             return Err(said.unwrap_or_else(|| format!("the crawl ended with {status}")));
         }
         let works = StoredJob::read(folder).is_ok_and(|job| matches!(job.owner(), Ok(Some(_))));

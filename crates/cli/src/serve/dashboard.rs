@@ -77,7 +77,7 @@ fn steering_commands() -> JobCommands {
     JobCommands {
         start: Box::new(move |_| Err(no.to_owned())),
         resume: Box::new(move |_| Err(no.to_owned())),
-        figure: Box::new(|name, value| ctl::change(name, value)),
+        figure: Box::new(ctl::change),
     }
 }
 

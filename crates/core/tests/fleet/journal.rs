@@ -11,6 +11,7 @@ use clewline_core::frontier::{
     LaneRow, MemoryStore, QueueEntry, Sealed, ShardCounts, Span, Store, Waiting,
 };
 use clewline_core::key::{HostId, Key, Keyer};
+use clewline_core::url::CrawlUrl;
 
 /// One change of a shard.
 #[derive(Debug, Clone)]
@@ -269,6 +270,26 @@ impl Store for JournalStore {
             }
         }
         Ok(None)
+    }
+
+    fn look_through(
+        &self,
+        most: usize,
+        see: &mut dyn FnMut(&CrawlUrl),
+    ) -> Result<bool, Infallible> {
+        let mut left = most;
+        for store in self.own.values() {
+            let mut count = 0;
+            let seen_all = store.look_through(left, &mut |url| {
+                count += 1;
+                see(url);
+            })?;
+            left -= count;
+            if !seen_all {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn rest(&mut self, _host: HostId) {}

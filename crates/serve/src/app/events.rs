@@ -146,13 +146,11 @@ impl Watch {
             if self.readers.is_empty() {
                 let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
                 // Whoever joined at the last moment begins the next watch.
-                match joined.try_recv() {
-                    Ok(joining) => self.admit(joining),
-                    Err(_) => {
-                        all.remove(&self.path);
-                        return;
-                    }
-                }
+                let Ok(joining) = joined.try_recv() else {
+                    all.remove(&self.path);
+                    return;
+                };
+                self.admit(joining);
             }
         }
     }

@@ -3,8 +3,8 @@
 //! Owns how a question is read from a request and how a cursor is written. Refuses to know how hosts
 //! are ordered and cut; `clewline_job::hosts` does.
 
-use clewline_core::frontier::Cause;
 use clewline_job::hosts::{HostCursor, HostPage, HostQuestion, HostSort, MOST_ROWS};
+use clewline_job::status::Cause;
 use serde::Serialize;
 
 use super::reply::{ApiProblem, parameter, wanted};

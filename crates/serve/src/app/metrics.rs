@@ -6,8 +6,7 @@
 
 use std::fmt::Write as _;
 
-use clewline::JobError;
-use clewline_core::outcome::{FailureClass, SkipReason};
+use clewline_job::record::{FailureClass, SkipReason};
 use clewline_job::report::Tally;
 use clewline_job::status::{State, Status};
 
@@ -28,7 +27,7 @@ struct Scraped {
 type Sample = (Vec<(&'static str, String)>, f64);
 
 /// The metrics of all jobs.
-pub(super) fn scraped(jobs: &JobPlaces) -> Result<ApiReply, JobError> {
+pub(super) fn scraped(jobs: &JobPlaces) -> ApiReply {
     let mut found = Vec::new();
     for (name, path) in jobs.all() {
         // A job that cannot be read now is one that is told of later.
@@ -46,10 +45,7 @@ pub(super) fn scraped(jobs: &JobPlaces) -> Result<ApiReply, JobError> {
     counted(&found, &mut text);
     standing(&found, &mut text);
     process(&mut text);
-    Ok(ApiReply::text(
-        "text/plain; version=0.0.4; charset=utf-8",
-        text,
-    ))
+    ApiReply::text("text/plain; version=0.0.4; charset=utf-8", text)
 }
 
 /// What only grows.

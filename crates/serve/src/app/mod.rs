@@ -30,7 +30,6 @@ use self::audit::AuditLog;
 use self::events::Watches;
 pub(crate) use self::jobs::JobPlaces;
 use self::orders::RequestKeys;
-use self::reply::ApiProblem;
 pub(crate) use self::show::ArchiveNow;
 use crate::search::{self, Shelf};
 use crate::server::{ServerAnswer, ServerRequest};
@@ -150,13 +149,12 @@ impl App {
 
     /// Whether a path is the app's, whatever is asked of it.
     pub(crate) fn owns(&self, path: &str) -> bool {
-        let is_first = |first: &&str| {
+        let is_first = |first: &str| {
             let rest = path.strip_prefix(first);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        let is_page =
-            self.has_jobs() && (path == "/" || PAGES.iter().any(|first| is_first(&first)));
-        is_page || PROGRAMS.iter().any(|first| is_first(&first))
+        let is_page = self.has_jobs() && (path == "/" || PAGES.iter().any(|first| is_first(first)));
+        is_page || PROGRAMS.iter().any(|first| is_first(first))
     }
 
     /// The only job, whose pages lie at the root.
@@ -178,12 +176,12 @@ impl App {
         if searches.len() >= MOST_SEARCHES && !searches.contains_key(job) {
             searches.clear();
         }
-        let shelf = searches
+        let index = searches
             .entry(job.to_owned())
             .or_insert_with(|| Arc::new(Shelf::for_job(job)));
-        let shelf = Arc::clone(shelf);
+        let index = Arc::clone(index);
         drop(searches);
-        search::answer(request, &shelf, base)
+        search::answer(request, &index, base)
     }
 
     /// Answers what is the app's to answer.
@@ -195,7 +193,7 @@ impl App {
     ) -> Option<ServerAnswer> {
         let path = request.path();
         let reply = match path {
-            "/metrics" => metrics::scraped(&self.jobs).map_err(ApiProblem::from),
+            "/metrics" => Ok(metrics::scraped(&self.jobs)),
             _ => match path.strip_prefix("/api/v1") {
                 Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                     api::answer(self, request, rest, right)

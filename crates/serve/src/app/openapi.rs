@@ -1,6 +1,6 @@
 //! What the API is, for programs.
 //!
-//! Owns `/api/v1/openapi.json` (OpenAPI 3.1). Invariant: it names every path that the API answers; a
+//! Owns `/api/v1/openapi.json` (`OpenAPI` 3.1). Invariant: it names every path that the API answers; a
 //! test compares.
 
 use super::reply::ApiReply;

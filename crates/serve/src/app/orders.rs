@@ -308,12 +308,12 @@ pub(super) fn tell(
     app.audit.write(path, &line)?;
     let stored = StoredJob::read(path)?;
     let state = match (action, is_running(before)) {
-        ("start", true) => before,
         ("start", false) => {
             (commands.resume)(path).map_err(|why| ApiProblem::new(409, why))?;
             State::Running
         }
-        ("stop", false) => before,
+        // It is so already.
+        ("start", true) | ("stop", false) => before,
         ("stop", true) => {
             stored.stop()?;
             State::Stopping

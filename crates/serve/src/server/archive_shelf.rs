@@ -70,12 +70,12 @@ impl ArchiveShelf {
             .into_iter()
             .filter_map(|(_, path)| Some((path.clone(), size(&path)?)))
             .collect();
-        let archive = match held.as_ref().filter(|held| held.sizes == sizes) {
-            Some(held) => Arc::clone(&held.archive),
-            None => {
-                let paths: Vec<PathBuf> = sizes.iter().map(|(path, _)| path.clone()).collect();
-                Arc::new(Archive::open(&paths)?)
-            }
+        let known = held.as_ref().filter(|held| held.sizes == sizes);
+        let archive = if let Some(known) = known {
+            Arc::clone(&known.archive)
+        } else {
+            let paths: Vec<PathBuf> = sizes.iter().map(|(path, _)| path.clone()).collect();
+            Arc::new(Archive::open(&paths)?)
         };
         *held = Some(HeldArchive {
             archive: Arc::clone(&archive),

@@ -67,7 +67,7 @@ pub(super) enum Conversation {
 /// Accepts and serves connections until the end.
 pub(super) fn serve(
     listener: TcpListener,
-    conversation: Conversation,
+    conversation: &Conversation,
     end: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -80,7 +80,7 @@ pub(super) fn serve(
     listener.set_nonblocking(true)?;
     let served = runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        accept(&listener, &conversation, end).await;
+        accept(&listener, conversation, end).await;
         Ok(())
     });
     // Threads that still answer somebody are nobody's concern any more.
@@ -179,14 +179,12 @@ async fn reply(
     };
     let (told, answer) = oneshot::channel();
     let answered = tokio::task::spawn_blocking(move || answering(&asked).send(told));
-    Ok(match answer.await {
-        Ok(answer) => answer,
-        // Whoever answered panicked, which the process has told already.
-        Err(_) => {
-            answered.await.ok();
-            page::refusal(500, "the server failed; its own output says how").whole()
-        }
-    })
+    if let Ok(answer) = answer.await {
+        return Ok(answer);
+    }
+    // Whoever answered panicked, which the process has told already.
+    answered.await.ok();
+    Ok(page::refusal(500, "the server failed; its own output says how").whole())
 }
 
 async fn with_body(

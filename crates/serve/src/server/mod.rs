@@ -189,7 +189,7 @@ impl HttpServer {
                 Conversation::Http(answering)
             }
         };
-        listener::serve(self.listener, conversation, end)
+        listener::serve(self.listener, &conversation, end)
     }
 }
 

@@ -51,7 +51,8 @@ impl LocalSite {
             .name("site".to_owned())
             .spawn(move || {
                 let end = async { drop(end.await) };
-                listener::serve(listener, Conversation::Http(answering), end).ok();
+                let conversation = Conversation::Http(answering);
+                listener::serve(listener, &conversation, end).ok();
             })?;
         Ok(Self {
             address,

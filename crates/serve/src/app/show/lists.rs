@@ -3,11 +3,11 @@
 //! Owns what of a row is shown, and the choices of the filters. Refuses to know how rows are found.
 
 use clewline::StoredJob;
-use clewline_core::frontier::Cause;
 use clewline_job::hosts::{CrawledHost, HostSort};
 use clewline_job::look::Tone;
 use clewline_job::record::Record;
 use clewline_job::report::figures;
+use clewline_job::status::Cause;
 
 use super::ShownJob;
 use super::overview::{cause, outcome};

@@ -110,16 +110,13 @@ fn told(problem: &ApiProblem) -> ServerAnswer {
 
 /// The job that a path is about, and what follows it.
 fn found<'a, 'b>(app: &'a App, path: &'b str, right: PageRight) -> Option<(ShownJob<'a>, &'b str)> {
-    let (id, place, base, rest) = match path.strip_prefix("/jobs/") {
-        Some(rest) => {
-            let (id, rest) = rest.split_once('/').unwrap_or((rest, ""));
-            let place = app.jobs.find(id)?;
-            (id.to_owned(), place, format!("/jobs/{id}"), rest)
-        }
-        None => {
-            let (id, place) = app.only()?;
-            (id, place, String::new(), path.trim_start_matches('/'))
-        }
+    let (id, place, base, rest) = if let Some(rest) = path.strip_prefix("/jobs/") {
+        let (id, rest) = rest.split_once('/').unwrap_or((rest, ""));
+        let place = app.jobs.find(id)?;
+        (id.to_owned(), place, format!("/jobs/{id}"), rest)
+    } else {
+        let (id, place) = app.only()?;
+        (id, place, String::new(), path.trim_start_matches('/'))
     };
     let job = ShownJob {
         app,

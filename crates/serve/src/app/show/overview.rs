@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use clewline_core::frontier::Cause;
 use clewline_job::look::{ChartForm, ChartSeries, TimeChart, Tone};
 use clewline_job::record::{OutcomeKind, Record};
 use clewline_job::report::figures;
 use clewline_job::report::{Series, SeriesPoint};
+use clewline_job::status::Cause;
 use clewline_job::status::{State, Status};
 
 use super::ShownJob;
