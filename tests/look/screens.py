@@ -26,6 +26,13 @@ AXE = """() => axe.run(document, {resultTypes: ['violations']}).then(found => fo
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
+    def do_GET(self):
+        # Browsers ask for it where a page names no icon.
+        if self.path == "/favicon.ico":
+            self.send_response(204)
+            return self.end_headers()
+        super().do_GET()
+
     def log_message(self, *_):
         pass
 
