@@ -237,6 +237,7 @@ mod tests {
 
     fn linked(folder: &Path, licence: &str) -> Linked {
         Linked {
+            is_macro: false,
             id: "a".to_owned(),
             name: "a".to_owned(),
             version: "1.0.0".to_owned(),

@@ -68,6 +68,7 @@ mod tests {
     #[test]
     fn crates_and_their_needs_are_named() {
         let linked = |name: &str, needs: &[&str]| Linked {
+            is_macro: false,
             id: name.to_owned(),
             name: name.to_owned(),
             version: "1.0.0".to_owned(),

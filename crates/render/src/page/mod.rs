@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use self::events::PageEvents;
-use self::steps::{PageSteps, ReadPage};
+use self::steps::{PageEnd, PageSteps};
 use crate::launch::Browser;
 use crate::options::{BrowserOptions, RenderBounds};
 use crate::part::PartFetcher;
@@ -91,7 +91,7 @@ pub(crate) async fn render(
     Ok(rendering)
 }
 
-fn finish(events: PageEvents<'_>, read: ReadPage, cpu: Duration, wall: Duration) -> Rendering {
+fn finish(events: PageEvents<'_>, read: PageEnd, cpu: Duration, wall: Duration) -> Rendering {
     let notes = events.into_notes();
     Rendering {
         html: read.html,

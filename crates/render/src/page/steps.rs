@@ -51,7 +51,7 @@ const PICTURE_QUALITY: u32 = 70;
 
 /// What was read of a page.
 #[derive(Debug, Default)]
-pub(super) struct ReadPage {
+pub(super) struct PageEnd {
     pub(super) html: String,
     pub(super) title: Option<String>,
     pub(super) passing_links: Vec<String>,
@@ -113,7 +113,7 @@ impl<'a> PageSteps<'a> {
     }
 
     /// All steps.
-    pub(super) async fn run(mut self) -> Result<ReadPage, RenderError> {
+    pub(super) async fn run(mut self) -> Result<PageEnd, RenderError> {
         let about = json!({
             "url": "about:blank", "browserContextId": self.context, "width": WIDTH, "height": HEIGHT,
         });
@@ -352,7 +352,7 @@ impl<'a> PageSteps<'a> {
         }
     }
 
-    async fn read(&self, page: OpenPage<'_>, world: i64) -> Result<ReadPage, RenderError> {
+    async fn read(&self, page: OpenPage<'_>, world: i64) -> Result<PageEnd, RenderError> {
         let limit = self.options.bounds.dom;
         let from = self.input.url.split('#').next().unwrap_or_default();
         let script = format!("clewline.read({limit}, {})", Value::from(from));
@@ -362,12 +362,12 @@ impl<'a> PageSteps<'a> {
         };
         let passing = read["passing"].as_array().into_iter().flatten();
         let passing = passing.filter_map(|link| link.as_str().map(str::to_owned));
-        Ok(ReadPage {
+        Ok(PageEnd {
             html,
             title: read["title"].as_str().map(str::to_owned),
             passing_links: passing.take(self.options.bounds.noted).collect(),
             is_truncated: read["truncated"].as_bool() == Some(true),
-            ..ReadPage::default()
+            ..PageEnd::default()
         })
     }
 
