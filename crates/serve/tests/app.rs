@@ -448,6 +448,8 @@ fn a_crawl_is_started_steered_and_deleted() {
     let job = format!("/api/v1/jobs/{id}");
     let state = || served.ask(&format!("{job}/status")).json()["state"].clone();
     let act = |word: &str| served.order(&format!("POST {job}/actions"), &json!({"action": word}));
+    // A crawl that is paused before its first page has nothing queued.
+    until(|| served.ask(&format!("{job}/status")).json()["queued"].as_u64() >= Some(20));
     for word in ["pause", "pause"] {
         let answer = act(word);
         assert_eq!(

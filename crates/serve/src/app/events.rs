@@ -37,7 +37,7 @@ const MOST_URLS: usize = 10;
 /// Bytes of the log that the sample is taken from.
 const SAMPLED: u64 = 64 * 1024;
 /// Readers of one job.
-const MOST_READERS: usize = 200;
+const MOST_READERS: usize = 256;
 
 type Reader = mpsc::Sender<io::Result<Bytes>>;
 
@@ -157,6 +157,7 @@ impl Watch {
 
     /// Whoever was here before hears what was said meanwhile; others hear everything as it stands.
     fn admit(&mut self, joining: Joining) {
+        self.readers.retain(|reader| !reader.events.is_closed());
         if self.readers.len() >= MOST_READERS {
             let full = message(
                 "note",
