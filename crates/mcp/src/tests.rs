@@ -260,7 +260,7 @@ fn rules_of_the_crawler_hold_for_calls() {
     }
     let closed = Opened::new(|config| config.fetch.allow_private.clear());
     for url in [
-        closed.url("/map"),
+        closed.url("/map").replace(HOST, "127.0.0.1"),
         "http://127.0.0.1:1/".to_owned(),
         "http://[::1]/".to_owned(),
         "file:///etc/passwd".to_owned(),

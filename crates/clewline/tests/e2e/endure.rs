@@ -18,7 +18,7 @@ use clewline_job::config::{Config, Memory, Reach, Root, Speed};
 use clewline_job::log::{records, urls};
 use clewline_job::record::{OutcomeKind, Record};
 use futures_util::future::BoxFuture;
-use terrarium::{LiveWeb, Page, Site, Web};
+use terrarium::{LiveWeb, Page, Reply, Site, Web};
 
 use crate::support::{PATIENCE, config};
 
@@ -264,9 +264,13 @@ fn large_bodies_stay_within_the_memory() {
     const BODY: usize = 2 << 20;
     const MEMORY: u64 = 32 << 20;
     let pages = 40;
-    let list: Vec<String> = (0..pages).map(|page| format!("/{page}")).collect();
+    let list = (0..pages).map(|page| format!("/{page}"));
+    let list: Vec<String> = list.chain(["/late".to_owned()]).collect();
+    // The last page comes when the bodies were read, so that progress is told of them.
+    let late = Reply::from(Page::html("late")).delay(Duration::from_millis(400));
     let site = Site::new()
         .page("/", Page::html(terrarium::links(list)))
+        .page("/late", late)
         .handler(|_| Page::bytes("application/octet-stream", vec![7; BODY]).into());
     let web = Web::new().site("a.test", site).start();
     let mut config = config(&web, &["a.test/"]);

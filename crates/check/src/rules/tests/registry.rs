@@ -6,12 +6,13 @@ use crate::rule::Severity;
 use crate::rules::{all, find, matching};
 
 /// What fails a run, and nothing else.
-const ERRORS: [&str; 10] = [
+const ERRORS: [&str; 11] = [
     "http/server-error",
     "index/noindex-sitewide",
     "links/broken",
     "links/broken-external",
     "links/broken-part",
+    "links/empty-root",
     "links/fragment",
     "links/malformed",
     "links/private",
