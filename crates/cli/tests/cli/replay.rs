@@ -141,7 +141,7 @@ fn every_link_of_a_replayed_site_leads_to_a_capture() {
     }
     let proxy = Serving::new(&place, &["--proxy", "job"]);
     let (head, body) = proxy.ask(&format!("{home}t.css"));
-    assert!(head.starts_with("HTTP/1.0 200 "), "{head}");
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
     assert_eq!(body, b"p { color: red }");
 }
 
