@@ -501,7 +501,7 @@ fn a_crawl_is_started_steered_and_deleted() {
     );
     let stopped = served.send(&format!("POST /jobs/{id}/actions"), &page, "action=stop");
     assert_eq!(stopped.field("Location"), Some(&*format!("/jobs/{id}/")));
-    until(|| !matches!(state().as_str(), Some("running" | "paused" | "stopping")));
+    until(|| matches!(state().as_str(), Some("unfinished" | "finished")));
     let unsure = served.order(&format!("DELETE {job}?confirm=other"), &json!({}));
     assert_eq!(unsure.status, 422);
     let deleted = served.order(&format!("DELETE {job}?confirm={id}"), &json!({}));

@@ -134,7 +134,7 @@ fn every_link_of_a_replayed_site_leads_to_a_capture() {
             assert!(shown(ending), "{ending} in {statuses:#?}");
         }
         let (head, body) = serving.ask("/");
-        assert!(head.starts_with("HTTP/1.1 200 ") && !body.is_empty());
+        assert!(head.starts_with("HTTP/1.0 200 ") && !body.is_empty());
         // Only a crawl has an index.
         let body = String::from_utf8_lossy(&body);
         assert_eq!(body.contains("href=\"/search\""), source == "job", "{body}");

@@ -232,7 +232,7 @@ fn check_replay(fleet: &Fleet) {
         } else {
             "<title>same"
         };
-        assert!(head.starts_with("HTTP/1.1 200"), "{url}: {head}");
+        assert!(head.starts_with("HTTP/1.0 200"), "{url}: {head}");
         assert!(body.contains(title), "{url}: {body}");
     }
 }
