@@ -99,6 +99,7 @@ impl<'a> PageEvents<'a> {
             "Target.targetCrashed" if params["targetId"].as_str() == Some(&self.frame) => {
                 return Err(RenderError::Crashed);
             }
+            "Target.detachedFromTarget" => return self.detach(params),
             _ => {}
         }
         // What earlier pages of this browser left behind is of no interest.
@@ -132,7 +133,10 @@ impl<'a> PageEvents<'a> {
                 self.devtools
                     .send(Some(session), "Page.handleJavaScriptDialog", choice);
             }
-            "Inspector.targetCrashed" if is_main => return Err(RenderError::Crashed),
+            // Without its zygote, Chromium can't tell that a page crashed, and says that its process is gone.
+            "Inspector.targetCrashed" | "Inspector.detached" if is_main => {
+                return Err(RenderError::Crashed);
+            }
             _ => {}
         }
         Ok(())
@@ -193,6 +197,16 @@ impl<'a> PageEvents<'a> {
         }
         send("Page.enable", json!({}));
         send("Runtime.runIfWaitingForDebugger", json!({}));
+    }
+
+    /// Forgets the session of a target that is gone. Nothing follows about a page that is.
+    fn detach(&mut self, params: &Value) -> Result<(), RenderError> {
+        let gone = params["sessionId"].as_str().unwrap_or_default();
+        self.sessions.remove(gone);
+        if self.progress.borrow().session.as_deref() == Some(gone) {
+            return Err(RenderError::Crashed);
+        }
+        Ok(())
     }
 
     fn close(&self, target: &str) {
