@@ -1,12 +1,11 @@
 //! Commands to a browser, and what it answers and tells.
 //!
 //! Owns the numbers of commands, who waits for which answer, and the threads at the pipe. It refuses to
-//! know what commands mean. Invariants: no command is waited for without a limit in time; only fields
-//! that somebody reads are decoded; when the browser ends, everybody who waits learns it.
+//! know what commands mean. Invariants: no command is waited for without a limit in time; what waits for the browser
+//! or for its reader has a bound; when the browser ends, everybody who waits learns it.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::process::{ChildStdin, ChildStdout};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc as blocking};
 use std::thread;
@@ -16,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::frames::MessageBuffer;
+use crate::message::{BrowserEvent, BrowserMessage};
 use crate::rendering::RenderError;
 
 /// The longest that an answer to a command may take.
@@ -23,6 +23,12 @@ pub(crate) const LONGEST_COMMAND: Duration = Duration::from_secs(20);
 
 /// Events that wait for whoever reads them; the browser waits when they are so many.
 const MOST_EVENTS: usize = 1024;
+
+/// Commands that wait for a browser to read them; one that reads none is told nothing more.
+const MOST_COMMANDS: usize = 16 * 1024;
+
+/// Characters that are kept of what a browser says about a command that failed.
+const LONGEST_REASON: usize = 200;
 
 /// How often a browser that starts is looked at.
 const GREETING_INTERVAL: Duration = Duration::from_millis(5);
@@ -34,20 +40,10 @@ pub(crate) fn attach_to_all() -> Value {
     json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true })
 }
 
-/// What a browser tells without being asked.
-#[derive(Debug)]
-pub(crate) struct BrowserEvent {
-    /// The session that it is about; none is the browser.
-    pub(crate) session: Option<String>,
-    pub(crate) method: String,
-    pub(crate) params: Value,
-}
-
 /// A connection to one browser.
 #[derive(Debug)]
 pub(crate) struct DevTools {
-    /// Only what we answer waits here, and that is bounded by the parts of a page.
-    outbox: blocking::Sender<Vec<u8>>,
+    outbox: blocking::SyncSender<Vec<u8>>,
     waiting: Arc<Answers>,
     last: AtomicU64,
 }
@@ -57,10 +53,10 @@ type Answers = Mutex<Option<HashMap<u64, oneshot::Sender<Value>>>>;
 impl DevTools {
     /// Starts the threads that read and write; they end with the browser.
     pub(crate) fn connect(
-        to: ChildStdin,
-        from: ChildStdout,
+        to: impl Write + Send + 'static,
+        from: impl Read + Send + 'static,
     ) -> std::io::Result<(Self, mpsc::Receiver<BrowserEvent>)> {
-        let (outbox, messages) = blocking::channel();
+        let (outbox, messages) = blocking::sync_channel(MOST_COMMANDS);
         let (events, inbox) = mpsc::channel(MOST_EVENTS);
         let waiting: Arc<Answers> = Arc::new(Mutex::new(Some(HashMap::new())));
         let answers = Arc::clone(&waiting);
@@ -145,22 +141,23 @@ impl DevTools {
         }
         let mut bytes = message.to_string().into_bytes();
         bytes.push(0);
-        // A browser that ended is found out by whoever reads.
-        let _ = self.outbox.send(bytes);
+        // A browser that ended is found out by whoever reads, and one that does not read by who waits.
+        let _ = self.outbox.try_send(bytes);
     }
 }
 
-fn result(method: &str, mut answer: Value) -> Result<Value, RenderError> {
+pub(crate) fn result(method: &str, mut answer: Value) -> Result<Value, RenderError> {
     match answer.get("error") {
         Some(error) => {
             let reason = error["message"].as_str().unwrap_or("no reason");
+            let reason: String = reason.chars().take(LONGEST_REASON).collect();
             Err(RenderError::Protocol(format!("{method}: {reason}")))
         }
         None => Ok(answer["result"].take()),
     }
 }
 
-fn write(mut to: ChildStdin, messages: &blocking::Receiver<Vec<u8>>) {
+fn write(mut to: impl Write, messages: &blocking::Receiver<Vec<u8>>) {
     while let Ok(message) = messages.recv() {
         if to.write_all(&message).is_err() {
             return;
@@ -168,7 +165,7 @@ fn write(mut to: ChildStdin, messages: &blocking::Receiver<Vec<u8>>) {
     }
 }
 
-fn read(mut from: ChildStdout, answers: &Answers, events: &mpsc::Sender<BrowserEvent>) {
+fn read(mut from: impl Read, answers: &Answers, events: &mpsc::Sender<BrowserEvent>) {
     let mut buffer = MessageBuffer::default();
     let mut bytes = vec![0; READ_SIZE];
     loop {
@@ -180,7 +177,7 @@ fn read(mut from: ChildStdout, answers: &Answers, events: &mpsc::Sender<BrowserE
         };
         for message in messages {
             // What is no message is none of those that anybody waits for.
-            let Ok(message) = serde_json::from_slice(&message) else {
+            let Some(message) = BrowserMessage::decode(message) else {
                 continue;
             };
             if !deliver(message, answers, events) {
@@ -191,22 +188,19 @@ fn read(mut from: ChildStdout, answers: &Answers, events: &mpsc::Sender<BrowserE
 }
 
 /// Hands a message to whoever waits for it; false if nobody reads events any more.
-fn deliver(mut message: Value, answers: &Answers, events: &mpsc::Sender<BrowserEvent>) -> bool {
-    if let Some(id) = message["id"].as_u64() {
-        let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(waiting) = answers.as_mut().and_then(|answers| answers.remove(&id)) {
-            // Whoever gave up waiting does not read it.
-            let _ = waiting.send(message);
-        }
-        return true;
+fn deliver(
+    message: BrowserMessage,
+    answers: &Answers,
+    events: &mpsc::Sender<BrowserEvent>,
+) -> bool {
+    let (id, answer) = match message {
+        BrowserMessage::Answer(id, answer) => (id, answer),
+        BrowserMessage::Event(event) => return events.blocking_send(event).is_ok(),
+    };
+    let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(waiting) = answers.as_mut().and_then(|answers| answers.remove(&id)) {
+        // Whoever gave up waiting does not read it.
+        let _ = waiting.send(answer);
     }
-    let Some(method) = message["method"].as_str() else {
-        return true;
-    };
-    let event = BrowserEvent {
-        method: method.to_owned(),
-        session: message["sessionId"].as_str().map(str::to_owned),
-        params: message["params"].take(),
-    };
-    events.blocking_send(event).is_ok()
+    true
 }

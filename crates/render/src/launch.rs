@@ -18,7 +18,8 @@ use tempfile::TempDir;
 use thiserror::Error;
 use tokio::sync::mpsc;
 
-use crate::devtools::{BrowserEvent, DevTools};
+use crate::devtools::DevTools;
+use crate::message::BrowserEvent;
 use crate::options::BrowserOptions;
 use crate::sandbox::{BrowserSandbox, on_path};
 

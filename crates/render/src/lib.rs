@@ -8,7 +8,10 @@
 
 mod devtools;
 mod frames;
+#[doc(hidden)]
+pub mod fuzzing;
 mod launch;
+mod message;
 mod options;
 mod page;
 mod part;

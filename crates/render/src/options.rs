@@ -111,20 +111,27 @@ pub struct RenderBounds {
     pub pages_per_browser: u32,
 }
 
+/// Bytes of a mebibyte.
+const MEBIBYTE: u64 = 1024 * 1024;
+
+impl RenderBounds {
+    /// What holds unless somebody says otherwise.
+    pub(crate) const STANDARD: Self = Self {
+        wall: Duration::from_mins(1),
+        cpu: Duration::from_secs(20),
+        memory: 1024 * MEBIBYTE,
+        processes: 40,
+        dom: 16 * 1024 * 1024,
+        parts: 100,
+        part_bytes: 64 * MEBIBYTE,
+        workers: 16,
+        noted: 1000,
+        pages_per_browser: 200,
+    };
+}
+
 impl Default for RenderBounds {
     fn default() -> Self {
-        const MEBIBYTE: u64 = 1024 * 1024;
-        Self {
-            wall: Duration::from_mins(1),
-            cpu: Duration::from_secs(20),
-            memory: 1024 * MEBIBYTE,
-            processes: 40,
-            dom: 16 * 1024 * 1024,
-            parts: 100,
-            part_bytes: 64 * MEBIBYTE,
-            workers: 16,
-            noted: 1000,
-            pages_per_browser: 200,
-        }
+        Self::STANDARD
     }
 }

@@ -15,13 +15,20 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::notes::PageNotes;
+use super::notes::{LONGEST_URL, PageNotes};
 use super::request::{PausedRequest, RequestPlan, RequestRules};
 use super::{PageProgress, answer};
-use crate::devtools::{BrowserEvent, DevTools, attach_to_all};
+use crate::devtools::{DevTools, attach_to_all};
+use crate::message::BrowserEvent;
 use crate::options::BrowserOptions;
 use crate::part::{PartAnswer, PartFetcher, PartRequest};
 use crate::rendering::{RenderError, RenderInput, RequestFate, RequestedUrl};
+
+/// Targets of a page, its workers included; further ones are closed.
+pub(super) const MOST_SESSIONS: usize = 64;
+
+/// Bytes of the name of a session or a target; Chromium's have 32.
+const LONGEST_NAME: usize = 256;
 
 /// The page's requests and whatever else its browser tells.
 pub(super) struct PageEvents<'a> {
@@ -71,6 +78,11 @@ impl<'a> PageEvents<'a> {
         self.notes
     }
 
+    /// Targets that are heard.
+    pub(super) fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
     /// The next answer to a request of the page; none while it asks for nothing.
     pub(super) fn answers(
         &mut self,
@@ -99,6 +111,7 @@ impl<'a> PageEvents<'a> {
             "Target.targetCrashed" if params["targetId"].as_str() == Some(&self.frame) => {
                 return Err(RenderError::Crashed);
             }
+            "Target.detachedFromTarget" => return self.detach(params),
             _ => {}
         }
         // What earlier pages of this browser left behind is of no interest.
@@ -132,7 +145,10 @@ impl<'a> PageEvents<'a> {
                 self.devtools
                     .send(Some(session), "Page.handleJavaScriptDialog", choice);
             }
-            "Inspector.targetCrashed" if is_main => return Err(RenderError::Crashed),
+            // Without its zygote, Chromium can't tell that a page crashed, and says that its process is gone.
+            "Inspector.targetCrashed" | "Inspector.detached" if is_main => {
+                return Err(RenderError::Crashed);
+            }
             _ => {}
         }
         Ok(())
@@ -175,6 +191,11 @@ impl<'a> PageEvents<'a> {
                 return;
             }
         }
+        let is_named = session.len().max(target.len()) <= LONGEST_NAME;
+        if self.sessions.len() >= MOST_SESSIONS || !is_named {
+            self.close(target);
+            return;
+        }
         self.sessions.insert(session.to_owned());
         let send = |method: &str, params| self.devtools.send(Some(session), method, params);
         send("Target.setAutoAttach", attach_to_all());
@@ -193,6 +214,16 @@ impl<'a> PageEvents<'a> {
         }
         send("Page.enable", json!({}));
         send("Runtime.runIfWaitingForDebugger", json!({}));
+    }
+
+    /// Forgets the session of a target that is gone. Nothing follows about a page that is.
+    fn detach(&mut self, params: &Value) -> Result<(), RenderError> {
+        let gone = params["sessionId"].as_str().unwrap_or_default();
+        self.sessions.remove(gone);
+        if self.progress.borrow().session.as_deref() == Some(gone) {
+            return Err(RenderError::Crashed);
+        }
+        Ok(())
     }
 
     fn close(&self, target: &str) {
@@ -256,7 +287,8 @@ impl<'a> PageEvents<'a> {
 
     fn fetch(&mut self, request: PausedRequest, part: PartRequest) {
         let bounds = &self.options.bounds;
-        if self.fetched >= bounds.parts || self.bytes >= bounds.part_bytes {
+        let is_too_long = part.url.len() > LONGEST_URL;
+        if is_too_long || self.fetched >= bounds.parts || self.bytes >= bounds.part_bytes {
             self.notes.over_limit += 1;
             self.refuse(&request, RequestFate::Refused);
             return;
@@ -333,5 +365,72 @@ impl<'a> PageEvents<'a> {
     fn reply(&self, request: &PausedRequest, method: &str, params: Value) {
         self.devtools
             .send(request.session.as_deref(), method, params);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use bytes::Bytes;
+    use futures_util::future::ready;
+
+    use super::*;
+
+    struct NoParts;
+
+    impl PartFetcher for NoParts {
+        fn fetch(&self, _: PartRequest) -> BoxFuture<'_, PartAnswer> {
+            Box::pin(ready(PartAnswer::Failed("nobody answers".to_owned())))
+        }
+    }
+
+    fn event(session: Option<&str>, method: &str, params: Value) -> BrowserEvent {
+        BrowserEvent {
+            session: session.map(str::to_owned),
+            method: method.to_owned(),
+            params,
+        }
+    }
+
+    fn attached(session: &str, target: &str, kind: &str) -> BrowserEvent {
+        let info = json!({ "targetId": target, "type": kind, "browserContextId": "context" });
+        let params = json!({ "sessionId": session, "targetInfo": info });
+        event(None, "Target.attachedToTarget", params)
+    }
+
+    /// What comes of a page with a worker when its browser tells this.
+    fn told(last: &BrowserEvent) -> Result<(), RenderError> {
+        let (devtools, _) = DevTools::connect(io::sink(), io::empty()).unwrap();
+        let options = BrowserOptions::default();
+        let input = RenderInput {
+            url: "http://a.test/".to_owned(),
+            status: 200,
+            headers: Vec::new(),
+            body: Bytes::new(),
+        };
+        let (progress, _seen) = watch::channel(PageProgress::default());
+        let about = ("context", progress, Arc::new(NoParts) as Arc<_>);
+        let mut events = PageEvents::new(&devtools, &options, &input, about);
+        events.take(&attached("page", "frame", "page")).unwrap();
+        events.take(&attached("work", "worker", "worker")).unwrap();
+        events.take(last)
+    }
+
+    #[test]
+    fn a_page_that_is_gone_ends_its_rendering() {
+        let gone = |session: &str| {
+            let params = json!({ "sessionId": session });
+            event(None, "Target.detachedFromTarget", params)
+        };
+        let reason = json!({ "reason": "Render process gone." });
+        let detached = |session: &str| event(Some(session), "Inspector.detached", reason.clone());
+        let crashed = |session: &str| event(Some(session), "Inspector.targetCrashed", json!({}));
+        for of in [&gone as &dyn Fn(&str) -> BrowserEvent, &detached, &crashed] {
+            let page = of("page");
+            assert_eq!(told(&page), Err(RenderError::Crashed), "{page:?}");
+            let worker = of("work");
+            assert_eq!(told(&worker), Ok(()), "{worker:?}");
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod answer;
 mod events;
+pub(crate) mod fuzzing;
 mod notes;
 mod request;
 mod steps;
@@ -18,7 +19,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use self::events::PageEvents;
-use self::steps::{PageEnd, PageSteps};
+use self::steps::{PageReading, PageSteps};
 use crate::launch::Browser;
 use crate::options::{BrowserOptions, RenderBounds};
 use crate::part::PartFetcher;
@@ -91,7 +92,7 @@ pub(crate) async fn render(
     Ok(rendering)
 }
 
-fn finish(events: PageEvents<'_>, read: PageEnd, cpu: Duration, wall: Duration) -> Rendering {
+fn finish(events: PageEvents<'_>, read: PageReading, cpu: Duration, wall: Duration) -> Rendering {
     let notes = events.into_notes();
     Rendering {
         html: read.html,

@@ -8,8 +8,11 @@ use std::collections::{HashMap, HashSet};
 use crate::part::{PartAnswer, PartRefusal};
 use crate::rendering::{RequestFate, RequestedUrl};
 
-/// URLs longer than this are not noted; no crawl would ask for them.
-const LONGEST_URL: usize = 4096;
+/// URLs longer than this are neither noted nor fetched; no crawl would ask for them.
+pub(super) const LONGEST_URL: usize = 4096;
+
+/// Requests whose method is longer than this are not noted; no standard has such a method.
+pub(super) const LONGEST_METHOD: usize = 64;
 
 /// What a page asked for and where it wanted to go.
 #[derive(Debug)]
@@ -51,13 +54,16 @@ impl PageNotes {
 
     /// The page asked for this. An answer that was given stays, whatever a later request met.
     pub(super) fn request(&mut self, request: RequestedUrl) {
+        if request.url.len() > LONGEST_URL || request.method.len() > LONGEST_METHOD {
+            return;
+        }
         let key = (request.method.clone(), request.url.clone());
         match self.places.get(&key) {
             Some(&at) if request.fate == RequestFate::Answered => {
                 self.requested[at].fate = RequestFate::Answered;
             }
             Some(_) => {}
-            None if request.url.len() > LONGEST_URL || self.requested.len() >= self.most => {}
+            None if self.requested.len() >= self.most => {}
             None => {
                 self.places.insert(key, self.requested.len());
                 self.requested.push(request);

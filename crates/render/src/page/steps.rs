@@ -13,8 +13,9 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::PageProgress;
+use super::notes::LONGEST_URL;
 use crate::devtools::{DevTools, attach_to_all};
-use crate::options::{Behavior, BrowserOptions, ScreenshotArea};
+use crate::options::{Behavior, BrowserOptions, RenderBounds, ScreenshotArea};
 use crate::rendering::{RenderError, RenderInput};
 
 const READ_SCRIPT: &str = include_str!("scripts/read.js");
@@ -43,6 +44,9 @@ const LONGEST_DRAWING: Duration = Duration::from_secs(2);
 /// How often a script of ours is tried that was stopped together with the page's.
 const MOST_STOPS: usize = 3;
 
+/// Bytes of a title; the rest of it is cut.
+pub(super) const LONGEST_TITLE: usize = 64 * 1024;
+
 /// The tallest picture, in pixels.
 const TALLEST_PICTURE: u64 = 16_384;
 const WIDTH: u64 = 1280;
@@ -51,13 +55,36 @@ const PICTURE_QUALITY: u32 = 70;
 
 /// What was read of a page.
 #[derive(Debug, Default)]
-pub(super) struct PageEnd {
+pub(super) struct PageReading {
     pub(super) html: String,
     pub(super) title: Option<String>,
     pub(super) passing_links: Vec<String>,
     pub(super) screenshot: Option<Vec<u8>>,
     pub(super) is_truncated: bool,
     pub(super) is_unready: bool,
+}
+
+impl PageReading {
+    /// Takes what our script says, within the bounds: the process of a page may say what it likes.
+    pub(super) fn from_answer(mut read: Value, bounds: &RenderBounds) -> Result<Self, RenderError> {
+        let Value::String(mut html) = read["html"].take() else {
+            return Err(RenderError::Protocol("the page can't be read".into()));
+        };
+        let is_too_large = html.len() > bounds.dom;
+        html.truncate(html.floor_char_boundary(bounds.dom));
+        let title = read["title"].as_str();
+        let title = title.map(|title| &title[..title.floor_char_boundary(LONGEST_TITLE)]);
+        let passing = read["passing"].as_array().into_iter().flatten();
+        let passing = passing.filter_map(Value::as_str);
+        let passing = passing.filter(|link| link.len() <= LONGEST_URL);
+        Ok(Self {
+            html,
+            title: title.map(str::to_owned),
+            passing_links: passing.take(bounds.noted).map(str::to_owned).collect(),
+            is_truncated: is_too_large || read["truncated"].as_bool() == Some(true),
+            ..Self::default()
+        })
+    }
 }
 
 /// Why a page is read before it is ready.
@@ -113,7 +140,7 @@ impl<'a> PageSteps<'a> {
     }
 
     /// All steps.
-    pub(super) async fn run(mut self) -> Result<PageEnd, RenderError> {
+    pub(super) async fn run(mut self) -> Result<PageReading, RenderError> {
         let about = json!({
             "url": "about:blank", "browserContextId": self.context, "width": WIDTH, "height": HEIGHT,
         });
@@ -352,23 +379,12 @@ impl<'a> PageSteps<'a> {
         }
     }
 
-    async fn read(&self, page: OpenPage<'_>, world: i64) -> Result<PageEnd, RenderError> {
+    async fn read(&self, page: OpenPage<'_>, world: i64) -> Result<PageReading, RenderError> {
         let limit = self.options.bounds.dom;
         let from = self.input.url.split('#').next().unwrap_or_default();
         let script = format!("clewline.read({limit}, {})", Value::from(from));
-        let mut read = self.evaluate(page, Some(world), &script).await?;
-        let Value::String(html) = read["html"].take() else {
-            return Err(RenderError::Protocol("the page can't be read".into()));
-        };
-        let passing = read["passing"].as_array().into_iter().flatten();
-        let passing = passing.filter_map(|link| link.as_str().map(str::to_owned));
-        Ok(PageEnd {
-            html,
-            title: read["title"].as_str().map(str::to_owned),
-            passing_links: passing.take(self.options.bounds.noted).collect(),
-            is_truncated: read["truncated"].as_bool() == Some(true),
-            ..PageEnd::default()
-        })
+        let read = self.evaluate(page, Some(world), &script).await?;
+        PageReading::from_answer(read, &self.options.bounds)
     }
 
     async fn picture(

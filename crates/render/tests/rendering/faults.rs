@@ -64,6 +64,9 @@ fn attacks_cost_one_rendering() {
         "<body><script>const go = () => Promise.resolve().then(go); go()</script>",
         // An endless DOM.
         "<body><script>for (;;) document.body.append(document.createElement('p'))</script>",
+        // A DOM that is deeper than the browser's stack.
+        "<body><script>let e = document.body; for (let i = 0; i < 20000; i++)
+         e = e.appendChild(document.createElement('b'))</script>",
     ] {
         let ended = attack(&pool, body);
         assert!(
@@ -84,7 +87,8 @@ fn pages_that_are_too_large_are_cut() {
         return;
     };
     let large = "<body><script>document.body.innerHTML = '<p>text</p>'.repeat(100000)</script>";
-    let deep = "<body><script>let e = document.body; for (let i = 0; i < 500; i++)
+    // Chromium lays out elements by recursion: its stack holds 7,000 levels and not 10,000, without us too.
+    let deep = "<body><script>let e = document.body; for (let i = 0; i < 5000; i++)
                 e = e.appendChild(document.createElement('b')); e.append('the end')</script>";
     let rendering = attack(&pool, large).unwrap();
     assert!(rendering.is_truncated && rendering.is_incomplete());
@@ -106,12 +110,16 @@ fn crash_urls_and_floods_are_survived() {
         "<body><script>location = 'chrome://crash'; document.body.append('still here')</script>",
         "<body><iframe src='chrome://kill'></iframe><script>document.body.append('still here')</script>",
         "<body><script>window.open('chrome://inducebrowsercrashforrealz'); document.body.append('still here')</script>",
-        "<body><script>for (let i = 0; i < 20; i++) window.open('/w' + i); document.body.append('still here')</script>",
+        "<body><script>for (let i = 0; i < 50; i++) window.open('/w' + i); document.body.append('still here')</script>",
         "<body><script>for (let i = 0; i < 50; i++) new Worker(URL.createObjectURL(new Blob(['postMessage(1)'])));
          document.body.append('still here')</script>",
         "<body><script>for (let i = 0; i < 3000; i++) fetch('/f' + i).catch(() => 0);
          document.body.append('still here')</script>",
         "<body><script>for (let i = 0; i < 3000; i++) history.pushState({}, '', '/p' + i)</script>still here",
+        "<body>still here<script>close()</script>",
+        "<body>still here<script>document.body.append('\\ud800')</script>",
+        "<body>still here<script>alert('\\ud800')</script>",
+        "<body>still here<script>document.title = '\\udc00'</script>",
         "<body><script>onbeforeunload = () => 'x'; for (let i = 0; i < 20; i++) alert(i)</script>still here",
     ] {
         let rendering = attack(&pool, body).unwrap_or_else(|error| panic!("{body}: {error}"));
