@@ -26,7 +26,8 @@ PAGES = {
     "failure": STRING, "error": STRING, "wire_bytes": LONG, "body_bytes": LONG, "truncated": pa.bool_(),
     "links": INT, "new_links": INT, "tries": INT, "milliseconds": pa.float64(), "address": STRING,
     "digest": STRING, "lastmod": STRING, "noindex": pa.bool_(), "fetched_at": pa.timestamp("ms", tz="UTC"),
-    "canonical": STRING, "duplicate_of": STRING, "html_title": STRING, "title": STRING, "schema_version": INT,
+    "canonical": STRING, "duplicate_of": STRING, "rendered": pa.bool_(), "html_title": STRING, "title": STRING,
+    "schema_version": INT,
     "h1": STRING, "html_lang": STRING, "language": STRING, "description": STRING,
     "author": STRING, "published": STRING, "modified": STRING, "headings": STRING, "words": INT,
     "text_hash": STRING, "simhash": STRING, "text": STRING, "markdown": STRING, "unreadable": STRING, "items": STRING,
@@ -38,7 +39,7 @@ LINKS = {
 ITEMS = {"url": STRING, "rule": STRING, "number": INT, "item": STRING, "schema_version": INT}
 NEVER_EMPTY = {
     "url", "key", "host", "outcome", "depth", "kind", "wire_bytes", "body_bytes", "truncated", "links",
-    "new_links", "tries", "noindex", "schema_version",
+    "new_links", "tries", "noindex", "rendered", "schema_version",
 }
 DUCKDB = {STRING: "VARCHAR", INT: "INTEGER", LONG: "BIGINT", pa.bool_(): "BOOLEAN", pa.float64(): "DOUBLE"}
 

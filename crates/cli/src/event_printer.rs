@@ -96,6 +96,7 @@ impl EventPrinter {
             memory_bytes: clewline_platform::process::resident_bytes().unwrap_or_default(),
             failed: progress.failed,
             broken: progress.broken,
+            empty_pages: progress.empty_pages,
             eta: progress.time_left,
             fleet: progress.fleet.map(fleet),
             waiting: if progress.paused {

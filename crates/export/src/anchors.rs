@@ -43,17 +43,24 @@ impl Anchors {
         if !is_page {
             return None;
         }
-        let answer = reader.answer(record, MOST_BODY).ok()?;
-        let text = text_of(&answer.body, record.charset.as_deref());
-        let found = page_links(&text, &record.url.to_url(), &ContentLimits::default());
-        let mut links: HashMap<_, Said> = HashMap::new();
-        for link in found.ok()? {
+        let answer = reader.rendered_answer(record, MOST_BODY).ok()?;
+        let charset = record.charset.as_deref();
+        let mut anchors = Self::default();
+        anchors.add_page(&text_of(&answer.body, charset), keyer, record);
+        if answer.rendered.is_some() {
+            anchors.add_page(&answer.text(charset), keyer, record);
+        }
+        Some(anchors)
+    }
+
+    fn add_page(&mut self, text: &str, keyer: &Keyer, record: &Record) {
+        let found = page_links(text, &record.url.to_url(), &ContentLimits::default());
+        for link in found.into_iter().flatten() {
             if let Some(url) = without_fragment(&link) {
                 let key = keyer.key(&url);
-                links.entry((key, link.element)).or_default().add(link);
+                self.0.entry((key, link.element)).or_default().add(link);
             }
         }
-        Some(Self(links))
     }
 
     /// What the page says about a link of it.
@@ -82,7 +89,7 @@ fn without_fragment(link: &PageLink) -> Option<CrawlUrl> {
 /// The element that names links of a kind; others have no words.
 const fn element_of(kind: LinkKind) -> Option<LinkElement> {
     match kind {
-        LinkKind::Anchor => Some(LinkElement::Anchor),
+        LinkKind::Anchor | LinkKind::Rendered => Some(LinkElement::Anchor),
         LinkKind::Area => Some(LinkElement::Area),
         LinkKind::Frame => Some(LinkElement::Frame),
         LinkKind::Image => Some(LinkElement::Image),

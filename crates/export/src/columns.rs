@@ -65,7 +65,7 @@ pub(crate) struct PageRow {
 }
 
 /// How many columns of [`PAGES`], from the first on, do without words.
-pub(crate) const PLAIN: usize = 31;
+pub(crate) const PLAIN: usize = 32;
 
 /// The version of the tables, which every row names. It is raised when a column goes, or changes
 /// its name, its type or its meaning; docs/formats.md lists the versions.
@@ -86,7 +86,7 @@ macro_rules! column {
 }
 
 /// The table of pages: one row for each URL.
-pub(crate) const PAGES: [Column<PageRow>; 46] = [
+pub(crate) const PAGES: [Column<PageRow>; 47] = [
     column!("url", Text, Always, |row| text(
         row.page.record.url.as_str()
     )),
@@ -168,6 +168,9 @@ pub(crate) const PAGES: [Column<PageRow>; 46] = [
     column!("duplicate_of", Text, Maybe, |row| {
         maybe(row.duplicate_of.as_deref())
     }),
+    column!("rendered", Flag, Always, |row| Cell::Flag(
+        row.page.record.is_rendered()
+    )),
     column!("html_title", Text, Maybe, |row| maybe(html_title(row))),
     column!("title", Text, Maybe, |row| maybe(title(row))),
     column!("schema_version", Integer, Always, |_| SCHEMA),

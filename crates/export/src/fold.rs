@@ -112,7 +112,9 @@ impl Candidate {
         let hash = |text: &str| xxh3_64(text.as_bytes());
         let title = record.title.as_deref().map(str::trim);
         // Bytes that were read tell nothing of a page that did not change.
-        let digest = record.digest.as_deref().filter(|digest| *digest != EMPTY);
+        // Pages of an application are often the same bytes, and differ by what scripts show.
+        let digest = record.digest.as_deref().filter(|_| !record.is_rendered());
+        let digest = digest.filter(|digest| *digest != EMPTY);
         Self {
             place,
             url: hash(record.url.as_str()),

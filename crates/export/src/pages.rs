@@ -8,9 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use clewline_content::{Content, ContentLimits, ItemRules, Items, ReadingSpeed, Refusal};
 use clewline_job::Job;
-use clewline_job::charset::text_of;
 use clewline_job::log::Offset;
-use clewline_job::pages::{JobPage, JobPages, PageNeeds, PagesOnThreads, Provenance, threads};
+use clewline_job::pages::{
+    JobPage, JobPages, PageAnswer, PageNeeds, PagesOnThreads, Provenance, threads,
+};
 use clewline_job::record::Record;
 
 use crate::error::ExportError;
@@ -107,6 +108,7 @@ impl<'a> ExportPages<'a> {
         };
         let needs = PageNeeds {
             body: Some(MOST_BODY),
+            rendered: speed.is_some(),
             links: false,
         };
         let pages = filtered(work.job, &options.filters, needs)?;
@@ -163,7 +165,7 @@ impl WordsReader {
         page.found = match (answer, self.speed) {
             (Err(why), _) => ReadContent::Unreadable(why.to_string()),
             (Ok(answer), None) => ReadContent::Body(answer.body),
-            (Ok(answer), Some(speed)) => self.words(&mut page, &answer.body, media, speed),
+            (Ok(answer), Some(speed)) => self.words(&mut page, &answer, media, speed),
         };
         page
     }
@@ -171,11 +173,11 @@ impl WordsReader {
     fn words(
         &self,
         page: &mut ExportedPage,
-        body: &[u8],
+        answer: &PageAnswer,
         media: BodyKind,
         speed: ReadingSpeed,
     ) -> ReadContent {
-        let text = text_of(body, page.record.charset.as_deref());
+        let text = answer.text(page.record.charset.as_deref());
         if media != BodyKind::Html {
             return ReadContent::Words(Box::new(PageWords::from_text(&text, media)));
         }

@@ -119,6 +119,14 @@ pub struct Record {
     pub fetched_at: String,
 }
 
+impl Record {
+    /// Whether a browser made a DOM of the page. The archive has it beside the answer.
+    pub fn is_rendered(&self) -> bool {
+        let rendered = self.rendered.as_ref();
+        rendered.is_some_and(|rendered| rendered.error.is_none())
+    }
+}
+
 /// What a browser made of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenderedPage {

@@ -13,7 +13,6 @@ use clewline::Crawl;
 use clewline_content::{ContentLimits, ReadPage, Url};
 use clewline_core::retry_after;
 use clewline_job::Job;
-use clewline_job::charset::text_of;
 use clewline_job::config::{Config, Root, Speed};
 use clewline_job::inspection::{Conclusion, Inspection};
 use clewline_job::pages::{AnswerError, PageReader};
@@ -185,7 +184,7 @@ pub(crate) fn archived(
         Err(AnswerError::NoCapture) => return Ok(None),
         Err(error) => return Err(error.to_string()),
     };
-    let text = text_of(&found.answer.body, found.charset.as_deref());
+    let text = found.answer.text(found.charset.as_deref());
     let url = Url::parse(url).map_err(|error| error.to_string())?;
     let mut view = view_of_text(&text, found.media_type(), &url)?;
     view.provenance = Some(found.provenance);

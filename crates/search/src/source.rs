@@ -10,6 +10,7 @@ use clewline_job::pages::{ArchiveWalk, CommittedArchive, PageNeeds, WalkedCaptur
 use clewline_job::rebuild::ReadAnswer;
 use clewline_job::record::{OutcomeKind, Record};
 use clewline_warc::Moment;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::document::Document;
 use crate::error::SearchError;
@@ -19,6 +20,8 @@ use crate::rank::folded;
 
 /// Bytes of a body that are decoded; what follows is not read.
 const MOST_DECODED: u64 = 8 * 1024 * 1024;
+/// The media type of a rendered DOM, and of answers that name none.
+const HTML: &str = "text/html";
 /// The digest of what has none.
 const UNKNOWN: u64 = 0;
 
@@ -64,6 +67,7 @@ impl<'a> PageSource<'a> {
     ) -> Self {
         let needs = PageNeeds {
             body: Some(MOST_DECODED),
+            rendered: true,
             links: false,
         };
         Self {
@@ -89,16 +93,22 @@ impl<'a> PageSource<'a> {
         let WalkedPage {
             record,
             capture,
+            rendered,
             position,
             ..
         } = page;
         Ok(Some(SourceStep {
-            change: self.change(&record, capture),
+            change: self.change(&record, capture, rendered.as_deref()),
             position: position.offset().0,
         }))
     }
 
-    fn change(&self, record: &Record, capture: Option<WalkedCapture>) -> IndexChange {
+    fn change(
+        &self,
+        record: &Record,
+        capture: Option<WalkedCapture>,
+        rendered: Option<&[u8]>,
+    ) -> IndexChange {
         let is_page = match record.outcome {
             OutcomeKind::Fetched => record
                 .status
@@ -108,7 +118,7 @@ impl<'a> PageSource<'a> {
             OutcomeKind::Redirected => false,
             OutcomeKind::Skipped | OutcomeKind::Failed => return IndexChange::Keep,
         };
-        let media_type = record.content_type.as_deref().unwrap_or("text/html");
+        let media_type = record.content_type.as_deref().unwrap_or(HTML);
         let Some(capture) = capture.filter(|_| is_page && PageText::has_words(media_type)) else {
             return remove(record);
         };
@@ -121,12 +131,13 @@ impl<'a> PageSource<'a> {
             place.map(|place| Position::new(Offset(place)))
         };
         let (body, place) = self.walk.body(capture, known);
-        let page = PageText::read(
-            &body,
-            media_type,
-            record.charset.as_deref(),
-            &record.url.to_url(),
-        );
+        let url = record.url.to_url();
+        let page = match rendered {
+            Some(dom) => PageText::read(dom, HTML, None, &url),
+            None => PageText::read(&body, media_type, record.charset.as_deref(), &url),
+        };
+        // Pages of an application are often the same bytes, and differ by what scripts show.
+        let digest = rendered.map_or(digest, xxh3_64);
         let fetched_at = Moment::parse(&record.fetched_at).or(date);
         let title = record.title.clone().filter(|_| page.title.is_empty());
         IndexChange::Put(Box::new(Document {

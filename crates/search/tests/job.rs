@@ -14,7 +14,7 @@ use clewline_search::{
     FOLDER, Freshness, Index, Query, Results, SearchError, Updated, open_updated, rebuild, update,
 };
 use clewline_warc::{Block, Effort, Encoder, Moment, RecordDraft, RecordId, WarcCompression};
-use fieldwork::{HOST, config, crawl, crawled};
+use fieldwork::{HOST, config, crawl, crawl_rendered, crawled};
 use terrarium::{LiveWeb, Page, Reply, Request, Site, Web, links};
 
 fn web() -> LiveWeb {
@@ -366,4 +366,31 @@ fn files_of_others_are_indexed_by_their_answers() {
     assert_eq!(updated(place.path()).seen, 0, "nothing is new");
     let one = search(place.path(), "first");
     assert_eq!(one.hits[0].title, "One");
+}
+
+/// Two pages of an application are the same bytes, and are found by what a browser shows.
+#[test]
+fn rendered_pages_are_found_by_what_a_browser_shows() {
+    let shell = || Page::html("<title>App</title><div id=root></div><script>run()</script>");
+    let site = Site::new()
+        .page("/", shell())
+        .page("/one", shell())
+        .page("/two", shell())
+        .page("/robots.txt", Page::empty(404))
+        .page("/sitemap.xml", Page::empty(404));
+    let web = Web::new().site(HOST, site).start();
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("a.crawl");
+    crawl_rendered(config(&web, &folder), |url| {
+        let body = match url.rsplit('/').next() {
+            Some("") => links(["/one", "/two"]),
+            name => format!("<title>Page {name:?}</title><p>caf\u{e9} words, all of them shared"),
+        };
+        format!("<div id=root>{body}</div>")
+    });
+    updated(&folder);
+    assert_eq!(paths(&folder, "caf\u{e9}"), ["/one", "/two"]);
+    let found = search(&folder, "shared");
+    assert!(found.hits[0].title.starts_with("Page "), "{:?}", found.hits);
+    assert!(found.hits[0].snippet.text.contains("shared"));
 }

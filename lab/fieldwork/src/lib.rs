@@ -18,10 +18,12 @@ pub mod s3;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clewline::Crawl;
-use clewline_job::config::{Config, Root, Speed};
+use clewline_job::config::{Config, RenderUse, Root, Speed};
+use clewline_render::Rendering;
 use tempfile::TempDir;
 use terrarium::LiveWeb;
 
@@ -46,7 +48,24 @@ pub fn config(web: &LiveWeb, folder: &Path) -> Config {
 
 /// Crawls to the end.
 pub fn crawl(config: Config) {
-    let summary = Crawl::from_config(config).run().unwrap().wait().unwrap();
+    finish(Crawl::from_config(config));
+}
+
+/// Crawls to the end with a browser that shows this for a URL.
+pub fn crawl_rendered(mut config: Config, shown: fn(&str) -> String) {
+    config.render.when = RenderUse::Auto;
+    let crawl = Crawl::from_config(config);
+    finish(crawl.rendered_by(Arc::new(move |page, _| {
+        let rendering = Rendering {
+            html: shown(&page.url),
+            ..Rendering::default()
+        };
+        Box::pin(async { Ok(rendering) })
+    })));
+}
+
+fn finish(crawl: Crawl) {
+    let summary = crawl.run().unwrap().wait().unwrap();
     assert!(summary.error.is_none(), "{:?}", summary.error);
 }
 

@@ -398,7 +398,7 @@ mod tests {
         let job = Job::open(&package).unwrap();
         let needs = PageNeeds {
             body: Some(100),
-            links: false,
+            ..PageNeeds::default()
         };
         let pages = job.pages(needs).unwrap().reading_answers(read);
         let mut seen = Vec::new();

@@ -144,7 +144,7 @@ fn gather_archive(
     let keyer = Keyer::new(0, &[]);
     let needs = PageNeeds {
         body: Some(MOST_BODY),
-        links: false,
+        ..PageNeeds::default()
     };
     let mut pages = job.pages(needs)?;
     if let Some(read_answer) = options.read_answer {

@@ -64,6 +64,8 @@ pub struct Progress {
     pub failed: u64,
     /// URLs that answered with an error status.
     pub broken: u64,
+    /// Pages that look empty without JavaScript, as long as no page was rendered.
+    pub empty_pages: u64,
     /// Hosts met.
     pub hosts: u64,
     /// Bytes that answers under way hold of the memory.
@@ -140,6 +142,10 @@ impl Meter {
             bytes_per_second: rate(counts.wire - wire),
             failed: tally.outcomes.failed,
             broken: tally.broken,
+            empty_pages: match tally.rendered.done {
+                0 => tally.shells,
+                _ => 0,
+            },
             hosts: counts.hosts,
             bytes_in_flight: 0,
             peak_bytes_in_flight: 0,

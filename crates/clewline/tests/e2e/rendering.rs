@@ -2,16 +2,18 @@
 //!
 //! The browser here is a script in the page itself: each line of it is an order.
 
+use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use clewline::{Crawl, CrawlError};
+use clewline::{Crawl, CrawlError, Event};
 use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
 use clewline_job::config::{Config, RenderUse, Root, Speed};
+use clewline_job::pages::{Job, PageNeeds};
 use clewline_job::record::{OutcomeKind, Record};
 use clewline_job::report::StoppedBy;
 use clewline_render::{
@@ -288,6 +290,82 @@ fn the_archive_keeps_the_answer_what_it_asked_for_and_the_dom() {
     assert!(of(RecordKind::Response, &list).ends_with("listed"));
     let dom = of(RecordKind::Resource, &format!("urn:rendered:{root}"));
     assert_eq!(dom, "listed<i>done</i>");
+}
+
+#[test]
+fn whoever_reads_the_pages_gets_what_the_browser_made_beside_the_answers() {
+    let web = live(
+        site()
+            .page("/", shell("show <a href=/x>x</a>\nshow <a href=/y>y</a>"))
+            .page("/x", shell("crash"))
+            .page("/y", Page::text("no page of HTML")),
+    );
+    let mut config = rendering(&web, RenderUse::Auto);
+    config.output.archive.write = true;
+    let crawled = run_as(&web, config, |crawl| crawl.rendered_by(browser()));
+    let needs = PageNeeds {
+        body: Some(1000),
+        rendered: true,
+        links: false,
+    };
+    let folder = Job::open(crawled.folder()).unwrap();
+    let archive = Job::open(&crawled.folder().join("archive")).unwrap();
+    for job in [folder, archive] {
+        let mut seen = BTreeMap::new();
+        for page in job.pages(needs).unwrap().map(Result::unwrap) {
+            let answer = page.answer.unwrap();
+            seen.insert(place_of(&page.record.url), answer.ok());
+        }
+        let dom = |place: &str| seen[place].as_ref().and_then(|it| it.rendered.clone());
+        let shown = b"<a href=/x>x</a><a href=/y>y</a>".to_vec();
+        assert_eq!(dom("a.test/"), Some(shown), "{:?}", job.source());
+        assert_eq!((dom("a.test/x"), dom("a.test/y")), (None, None));
+        let root = seen["a.test/"].as_ref().unwrap();
+        assert!(root.body.starts_with(b"<div id=root>"), "the answer stays");
+    }
+}
+
+#[test]
+fn pages_that_look_empty_are_told_of_while_the_crawl_runs() {
+    const PAGES: u64 = 3;
+    let web = live(site().handler(|_| {
+        let next = next_number();
+        Page::html(format!(
+            "<a href=/p/{next}>on</a><div id=root></div><script></script>"
+        ))
+        .into()
+    }));
+    for when in [RenderUse::Never, RenderUse::Auto] {
+        let (tell, told) = channel();
+        let mut config = rendering(&web, when);
+        config.roots = self::config(&web, &["a.test/p/first"]).roots;
+        config.scope.sitemaps = false;
+        let mut crawl = Crawl::from_config(config).observe(move |event| {
+            if let Event::Progress(progress) = event
+                && progress.done >= PAGES
+            {
+                let _ = tell.send(progress.empty_pages);
+            }
+        });
+        if when == RenderUse::Auto {
+            crawl = crawl.rendered_by(browser());
+        }
+        let place = tempfile::tempdir().unwrap();
+        let running = crawl.folder(place.path().join("job")).run().unwrap();
+        let empty = told.recv_timeout(PATIENCE).unwrap();
+        running.control().stop(Duration::ZERO);
+        running.wait().unwrap();
+        match when {
+            RenderUse::Never => assert!(empty >= PAGES, "{empty}"),
+            _ => assert_eq!(empty, 0, "what a browser showed is not empty"),
+        }
+    }
+}
+
+/// Another number each time.
+fn next_number() -> usize {
+    static LAST: AtomicUsize = AtomicUsize::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Tells when a page begins to be rendered, which never ends.

@@ -40,6 +40,8 @@ pub(crate) struct Snapshot {
     pub(crate) failed: u64,
     /// Those, and URLs that answered with an error.
     pub(crate) broken: u64,
+    /// Pages that look empty without JavaScript, as long as no page was rendered.
+    pub(crate) empty_pages: u64,
     /// Time left, where it can be told.
     pub(crate) eta: Option<Duration>,
     /// What it waits for, "held to 10/s by politeness; your own site? --speed fast".

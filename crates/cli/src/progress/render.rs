@@ -43,6 +43,9 @@ pub(super) fn render(snapshot: &Snapshot, width: usize, in_colour: bool) -> Vec<
     if let Some(fleet) = &snapshot.fleet {
         lines.push(new_line().part(Ink::Plain, fleet).finish());
     }
+    if let Some(hint) = figures::empty_pages(snapshot.empty_pages) {
+        lines.push(new_line().part(Ink::Warn, &hint).finish());
+    }
     if let Some(url) = &snapshot.last_url {
         lines.push(new_line().part(Ink::Faint, &shown(url)).finish());
     }
@@ -107,6 +110,7 @@ pub(super) fn json_line(snapshot: &Snapshot) -> String {
         "queued": snapshot.queued,
         "in_flight": snapshot.in_flight,
         "failed": snapshot.failed,
+        "empty_pages": snapshot.empty_pages,
         "pages_per_second": snapshot.pages_per_second,
     });
     line.to_string()
@@ -121,6 +125,7 @@ pub(super) fn line(snapshot: &Snapshot) -> String {
         speed(snapshot),
         format!("{}/s", amount(snapshot.bytes_per_second)),
         problems(snapshot),
+        figures::empty_pages(snapshot.empty_pages).unwrap_or_default(),
         left(snapshot.eta),
         snapshot.fleet.clone().unwrap_or_default(),
         snapshot

@@ -13,6 +13,7 @@ fn busy() -> Snapshot {
         memory_bytes: 123_456_789,
         failed: 12,
         broken: 15,
+        empty_pages: 0,
         eta: Some(Duration::from_mins(125)),
         waiting: Some("held to 10/s by politeness; your own site? --speed fast".to_owned()),
         hosts_active: 2,
@@ -83,6 +84,25 @@ fn colour_changes_no_width_and_no_line_is_too_wide() {
         }
         assert!(coloured.concat().contains("\x1b[1m"));
     }
+}
+
+#[test]
+fn pages_that_look_empty_without_a_browser_are_told_while_the_crawl_runs() {
+    for (empty_pages, told) in [
+        (1, "1 page looks empty without JavaScript: try --render"),
+        (
+            1200,
+            "1,200 pages look empty without JavaScript: try --render",
+        ),
+    ] {
+        let snapshot = Snapshot {
+            empty_pages,
+            ..busy()
+        };
+        assert_eq!(render(&snapshot, 80, false)[3], told);
+        assert!(line(&snapshot).contains(told), "{}", line(&snapshot));
+    }
+    assert!(!line(&busy()).contains("JavaScript"));
 }
 
 #[test]

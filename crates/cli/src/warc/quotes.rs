@@ -118,7 +118,7 @@ fn read(file: &Path) -> anyhow::Result<String> {
 /// Compares quotes; those of one page mostly follow each other.
 struct QuoteVerifier {
     readers: Vec<Arc<PageReader>>,
-    last: Option<(String, Provenance, Rc<QuotedPage>)>,
+    last: Option<(String, Provenance, Rc<[QuotedPage]>)>,
 }
 
 impl QuoteVerifier {
@@ -133,14 +133,14 @@ impl QuoteVerifier {
             }
             _ => self.open(quote, at)?,
         };
-        if page.holds(quote) {
+        if page.iter().any(|page| page.holds(quote)) {
             Ok(())
         } else {
             Err(QuoteFault::Absent)
         }
     }
 
-    fn open(&mut self, quote: &Quote, at: Option<Moment>) -> Result<Rc<QuotedPage>, QuoteFault> {
+    fn open(&mut self, quote: &Quote, at: Option<Moment>) -> Result<Rc<[QuotedPage]>, QuoteFault> {
         let mut fault = QuoteFault::NoCapture;
         for reader in &self.readers {
             match reader.capture(&quote.url, at, MOST_BODY, |place| fits(quote, place)) {
@@ -150,7 +150,7 @@ impl QuoteVerifier {
                         fault = QuoteFault::Damaged;
                         continue;
                     }
-                    let page = Rc::new(quoted(&quote.url, &found)?);
+                    let page = quoted(&quote.url, &found)?;
                     let place = found.provenance;
                     self.last = Some((quote.url.clone(), place, Rc::clone(&page)));
                     return Ok(page);
@@ -172,12 +172,21 @@ fn fits(quote: &Quote, place: &Provenance) -> bool {
         && quote.offset.is_none_or(|offset| offset == place.offset)
 }
 
-fn quoted(url: &str, found: &FoundCapture) -> Result<QuotedPage, QuoteFault> {
+/// What may be quoted of a page: its answer and what a browser made of it.
+fn quoted(url: &str, found: &FoundCapture) -> Result<Rc<[QuotedPage]>, QuoteFault> {
     let unreadable = |why: String| QuoteFault::Unreadable(why);
     let url = CrawlUrl::parse(url).map_err(|error| unreadable(error.to_string()))?;
-    let text = text_of(&found.answer.body, found.charset.as_deref());
-    let limits = ContentLimits::default();
-    let page = ReadPage::from_body(&text, found.media_type(), &url.to_url(), &limits);
-    page.map(|page| page.quoted())
-        .map_err(|refusal| unreadable(refusal.to_string()))
+    let read = |text: &str| {
+        let limits = ContentLimits::default();
+        let page = ReadPage::from_body(text, found.media_type(), &url.to_url(), &limits);
+        page.map(|page| page.quoted())
+            .map_err(|refusal| unreadable(refusal.to_string()))
+    };
+    let charset = found.charset.as_deref();
+    let answer = read(&text_of(&found.answer.body, charset));
+    if found.answer.rendered.is_none() {
+        return Ok(Rc::new([answer?]));
+    }
+    let rendered = read(&found.answer.text(charset))?;
+    Ok(answer.into_iter().chain([rendered]).collect())
 }

@@ -246,3 +246,31 @@ fn a_delta_makes_the_earlier_passages_those_of_the_new_crawl() {
             .starts_with(b"PAR1")
     );
 }
+
+/// A passage of a rendered page stands in what a browser showed, and the answer may be quoted as well.
+#[test]
+fn quotes_of_rendered_pages_are_accepted() {
+    let site = Site::new().page(
+        "/",
+        Page::html("<h1>Sent</h1><div id=root></div><script>run()</script>"),
+    );
+    let (place, web) = (Place::new(), web_of(site));
+    let config = fieldwork::config(&web, &place.path("a.crawl"));
+    fieldwork::crawl_rendered(config, |_| {
+        "<h1>Shown</h1><p>What only a browser shows.</p>".to_owned()
+    });
+    let shown = chunks(&place, "a.crawl", &["--where", "depth=0"]);
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    let text = shown[0]["text"].as_str().unwrap();
+    assert!(text.contains("only a browser"), "{text}");
+    let (mut sent, mut neither) = (shown[0].clone(), shown[0].clone());
+    for (quote, words) in [(&mut sent, "Sent"), (&mut neither, "Unsaid")] {
+        quote["text"] = words.into();
+        quote.as_object_mut().unwrap().remove("headings");
+    }
+    for (quote, code) in [(&shown[0], 0), (&sent, 0), (&neither, 1)] {
+        written(&place, "quotes", std::slice::from_ref(quote));
+        let ran = place.run(&["warc", "verify", "a.crawl", "--quote", "quotes"]);
+        assert_eq!(ran.code, code, "{quote}: {} {}", ran.out, ran.talk);
+    }
+}

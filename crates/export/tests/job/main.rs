@@ -7,6 +7,7 @@
 mod earlier;
 mod links;
 mod owners;
+mod rendered;
 mod tables;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -144,6 +144,7 @@ fn plain_columns(record: &Value, original: Option<&String>) -> Map<String, Value
     for flag in ["truncated", "noindex"] {
         row.entry(flag).or_insert(json!(false));
     }
+    row.insert("rendered".into(), json!(false));
     row.insert("host".into(), json!(HOST));
     row.insert("schema_version".into(), json!(2));
     if let Some(total) = record["timings"].get("total") {

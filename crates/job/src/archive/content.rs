@@ -8,17 +8,18 @@ use std::io::{self, BufReader, Read};
 
 use clewline_warc::cdxj::Capture;
 use clewline_warc::http::{self, HttpHead};
-use clewline_warc::read::{ReadError, WarcReader};
+use clewline_warc::read::{Header, ReadError, WarcReader};
 use clewline_warc::{MediaType, Moment, RecordKind};
 
+use super::RENDERED;
 use super::open::{Archive, ArchivedCapture};
 use super::section::Section;
 
 /// The most that a body may decode to.
 pub const LARGEST: u64 = 4 << 30;
 
-/// Records behind a capture among which its metadata record stands: request, metadata.
-const BEHIND: usize = 2;
+/// Records behind a capture that belong to it: request, metadata, rendered DOM.
+const BEHIND: usize = 3;
 /// Bytes that are read of a metadata record.
 const MOST_NOTED: u64 = 64 << 20;
 
@@ -99,6 +100,30 @@ impl Archive {
     /// The block of the metadata record that a crawl wrote behind a capture, if there is one;
     /// the capture itself is not read.
     pub fn notes(&self, held: &ArchivedCapture) -> Result<Option<Vec<u8>>, ContentError> {
+        let is_it = |record: &Header| {
+            let is_of_it = record.target() == Some(held.capture.url.as_str());
+            record.kind() == RecordKind::Metadata && is_of_it
+        };
+        self.behind(held, MOST_NOTED, is_it)
+    }
+
+    /// So many bytes at the most of the DOM that a browser made of the page of a capture, which is
+    /// UTF-8; nothing if there is none behind it.
+    pub fn rendered(
+        &self,
+        held: &ArchivedCapture,
+        most: u64,
+    ) -> Result<Option<Vec<u8>>, ContentError> {
+        self.behind(held, most, |record| is_rendered(record, &held.capture.url))
+    }
+
+    /// The beginning of the block of one of the records that a crawl wrote behind a capture.
+    fn behind(
+        &self,
+        held: &ArchivedCapture,
+        most: u64,
+        is_it: impl Fn(&Header) -> bool,
+    ) -> Result<Option<Vec<u8>>, ContentError> {
         let capture = &held.capture;
         let Some(place) = self.places().get(held.place) else {
             return Ok(None);
@@ -112,11 +137,13 @@ impl Archive {
             let Some(record) = reader.next_record().transpose()? else {
                 return Ok(None);
             };
-            let is_of_it = record.target() == Some(capture.url.as_str());
-            if record.kind() == RecordKind::Metadata && is_of_it {
+            if is_it(&record) {
                 let mut block = Vec::new();
-                reader.block().take(MOST_NOTED).read_to_end(&mut block)?;
+                reader.block().take(most).read_to_end(&mut block)?;
                 return Ok(Some(block));
+            }
+            if matches!(record.kind(), RecordKind::Response | RecordKind::Revisit) {
+                break;
             }
         }
         Ok(None)
@@ -207,6 +234,14 @@ impl CaptureContent {
         let codings = self.head().content_codings();
         http::decoded(&codings, self.payload(), LARGEST)
     }
+}
+
+/// Whether a record holds the DOM that a browser made of the page of a URL.
+pub(crate) fn is_rendered(record: &Header, url: &str) -> bool {
+    let page = record
+        .target()
+        .and_then(|target| target.strip_prefix(RENDERED));
+    record.kind() == RecordKind::Resource && page == Some(url)
 }
 
 /// A record's block that owns its reader.

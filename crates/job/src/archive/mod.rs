@@ -21,6 +21,7 @@ use clewline_warc::cdxj::{self, Capture};
 use crate::escape;
 use crate::log::Offset;
 
+pub(crate) use content::is_rendered;
 pub use content::{CaptureContent, ContentError, LARGEST};
 pub use open::{
     Archive, ArchivedCapture, OpenError, WarcLocation, archive_in, is_archive, warcs_in,
@@ -41,6 +42,8 @@ pub const OPEN: &str = ".open";
 pub const LINE_FIELD: &str = "urls-jsonl";
 /// The fields of a metadata record that hold links.
 pub const OUTLINK_FIELD: &str = "outlink";
+/// What the DOM that a browser made of a page is called in front of the page's URL.
+pub const RENDERED: &str = "urn:rendered:";
 /// The field of a warcinfo record with what the keys of the crawl are seeded with, in hexadecimal.
 /// Without it the keys of links could not be made again from the archive.
 pub const KEY_SEED: &str = "key-seed";

@@ -40,6 +40,8 @@ pub use walk::{ArchiveWalk, WalkedCapture, WalkedPage};
 pub struct PageNeeds {
     /// Bytes of its decoded body at the most; without it heads and bodies are not read.
     pub body: Option<u64>,
+    /// The DOM that a browser made of it, where there is one, bounded as the body, and beside it.
+    pub rendered: bool,
     /// Its links.
     pub links: bool,
 }

@@ -178,12 +178,14 @@ fn walked(
 ) -> JobPage {
     let (is_read, position) = (is_read(&page.record), page.position);
     let capture = page.capture.filter(|_| is_read && needs.body.is_some());
+    let rendered = page.rendered;
     let answer = capture.map(|mut capture| {
         let head = std::mem::take(&mut capture.head);
         let (body, _) = walk.body(capture, || None);
         PageAnswer {
             head,
             body,
+            rendered,
             provenance: None,
         }
     });

@@ -3,6 +3,7 @@
 //! Owns which capture is that of a record, how much of it is read, and where its links stand. It
 //! is asked on any thread. Invariant: of a body no more is held than was asked for.
 
+use std::borrow::Cow;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,7 @@ use super::{JobPage, PageNeeds};
 use crate::archive::{
     Archive, ArchivedCapture, CaptureContent, ContentError, OpenError, is_archive,
 };
+use crate::charset::text_of;
 use crate::metadata;
 use crate::record::Record;
 
@@ -37,8 +39,20 @@ pub struct PageAnswer {
     pub head: Vec<u8>,
     /// The body as the server meant it.
     pub body: Vec<u8>,
+    /// The DOM that a browser made of it, in UTF-8, if that is wanted and there.
+    pub rendered: Option<Vec<u8>>,
     /// Where the archive has it; nothing if it was read in passing.
     pub provenance: Option<Provenance>,
+}
+
+impl PageAnswer {
+    /// The text of the page: that of the DOM that a browser made of it, else that of the body.
+    pub fn text(&self, charset: Option<&str>) -> Cow<'_, str> {
+        match &self.rendered {
+            Some(dom) => String::from_utf8_lossy(dom),
+            None => text_of(&self.body, charset),
+        }
+    }
 }
 
 /// Where a capture stands, so that others can look.
@@ -98,6 +112,13 @@ impl PageReader {
 
     /// The answer that a record tells of, with so many bytes of its body at the most.
     pub fn answer(&self, record: &Record, most: u64) -> Result<PageAnswer, AnswerError> {
+        let found = self.find_settled(record)?;
+        let content = self.archive.read(&found)?;
+        self.read(&found, content, most)
+    }
+
+    /// The capture that a record tells of.
+    fn find_settled(&self, record: &Record) -> Result<ArchivedCapture, AnswerError> {
         let url = record.url.as_str();
         let status = record.status.map(|status| status.to_string());
         let is_it = |capture: &Capture| {
@@ -106,9 +127,22 @@ impl PageReader {
         };
         let found = self.archive.best(url, None, is_it);
         let found = found.map_err(ContentError::from)?;
-        let found = found.ok_or(AnswerError::NoCapture)?;
+        found.ok_or(AnswerError::NoCapture)
+    }
+
+    /// The answer that a record tells of, and the DOM that a browser made of it, where there is one.
+    pub fn rendered_answer(&self, record: &Record, most: u64) -> Result<PageAnswer, AnswerError> {
+        let found = self.find_settled(record)?;
         let content = self.archive.read(&found)?;
-        self.read(&found, content, most)
+        let mut answer = self.read(&found, content, most)?;
+        answer.rendered = self.dom(&found, Some(record), most);
+        Ok(answer)
+    }
+
+    /// The DOM that a browser made of a captured page; one that is damaged is as good as none.
+    fn dom(&self, found: &ArchivedCapture, record: Option<&Record>, most: u64) -> Option<Vec<u8>> {
+        record.filter(|record| record.is_rendered())?;
+        self.archive.rendered(found, most).ok()?
     }
 
     fn read(
@@ -126,6 +160,7 @@ impl PageReader {
             _ => Ok(PageAnswer {
                 head,
                 body,
+                rendered: None,
                 provenance: Some(self.provenance(found)),
             }),
         }
@@ -143,7 +178,7 @@ impl PageReader {
     }
 
     /// The capture of a URL that is closest to a time, the latest without one, among those that fit;
-    /// with so many bytes of its body at the most.
+    /// with so many bytes of its body, and of the DOM that a browser made of it, at the most.
     pub fn capture(
         &self,
         url: &str,
@@ -163,7 +198,8 @@ impl PageReader {
                 .charset()
                 .map(|label| String::from_utf8_lossy(label).into_owned())
         });
-        let answer = self.read(&found, content, most)?;
+        let mut answer = self.read(&found, content, most)?;
+        answer.rendered = self.dom(&found, record.as_ref(), most);
         Ok(FoundCapture {
             named_type: media.essence().unwrap_or_default(),
             charset,
@@ -220,7 +256,10 @@ impl PageReader {
 
     /// Adds what is wanted to a page of which there is the record.
     pub(super) fn fill(&self, page: &mut JobPage, needs: PageNeeds) {
-        page.answer = needs.body.map(|most| self.answer(&page.record, most));
+        page.answer = needs.body.map(|most| match needs.rendered {
+            true => self.rendered_answer(&page.record, most),
+            false => self.answer(&page.record, most),
+        });
         if needs.links {
             page.links = self.links(&page.record.url);
         }

@@ -14,9 +14,10 @@ use clewline_warc::{
 };
 
 use super::*;
-use crate::archive::{LINE_FIELD, Position};
+use crate::archive::{LINE_FIELD, Position, RENDERED};
 use crate::metadata::outlinks;
 use crate::rebuild::Derived;
+use crate::record::RenderedPage;
 use crate::report::samples;
 
 pub(crate) const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
@@ -83,11 +84,36 @@ impl Writing {
     }
 
     pub(crate) fn line(&mut self, url: &str, of: RecordId, links: &[Link]) {
-        let line = serde_json::to_string(&samples::record(url)).unwrap();
+        self.line_of(&samples::record(url), of, links);
+    }
+
+    fn line_of(&mut self, record: &Record, of: RecordId, links: &[Link]) {
+        let url = record.url.as_str();
+        let line = serde_json::to_string(record).unwrap();
         let mut block = format!("{LINE_FIELD}: {line}\r\n").into_bytes();
         block.extend(outlinks(&links.iter().cloned().collect(), false));
         let (id, block) = (self.id(), Block::plain(&block));
         self.put(&RecordDraft::metadata(id, date(), url, block).concurrent_to(of));
+    }
+}
+
+/// What a crawl writes of a page that a browser rendered: all of it, or all but the DOM.
+fn write_rendered(writing: &mut Writing, url: &str, dom: Option<&[u8]>) {
+    let id = writing.answer(url);
+    writing.line_of(&rendered(url), id, &[]);
+    if let Some(dom) = dom {
+        let (dom_id, block) = (writing.id(), Block::plain(dom));
+        let target = format!("{RENDERED}{url}");
+        let draft = RecordDraft::resource(dom_id, date(), &target, block);
+        writing.put(&draft.content_type("text/html").concurrent_to(id));
+    }
+}
+
+fn rendered(url: &str) -> Record {
+    Record {
+        rendered: Some(RenderedPage::default()),
+        charset: Some("windows-1252".into()),
+        ..samples::record(url)
     }
 }
 
@@ -101,6 +127,7 @@ pub(crate) fn no_answer(_: &Keyer, _: &Header, _: &mut dyn BufRead) -> Option<De
 
 const ALL: PageNeeds = PageNeeds {
     body: Some(9),
+    rendered: true,
     links: true,
 };
 
@@ -318,4 +345,130 @@ fn a_warc_file_of_others_has_the_pages_that_somebody_can_read() {
     let pages = job.pages(ALL).unwrap().reading_answers(&read);
     let seen: Vec<_> = pages.map(|page| summary(&page.unwrap())).collect();
     assert_eq!(seen, [(url.to_owned(), Some(9), 0)]);
+}
+
+/// A DOM in UTF-8, whatever the answer was in.
+const DOM: &str = "<p>\u{e9}t\u{e9} rendered";
+
+/// A job of four pages: rendered, rendered without its DOM, plain, and rendered as the last one.
+fn job_of_rendered(place: &Path) -> [&'static str; 4] {
+    let urls = [
+        "http://a.test/1",
+        "http://a.test/2",
+        "http://a.test/3",
+        "http://a.test/4",
+    ];
+    let archive = place.join("archive");
+    fs::create_dir(&archive).unwrap();
+    let mut writing = Writing::begin(&archive.join("a-1-00001.warc.gz"), "clewline/1");
+    write_rendered(&mut writing, urls[0], Some(DOM.as_bytes()));
+    write_rendered(&mut writing, urls[1], None);
+    let id = writing.answer(urls[2]);
+    writing.line(urls[2], id, &[]);
+    write_rendered(&mut writing, urls[3], Some(DOM.as_bytes()));
+    let mut log = crate::log::UrlsLog::open(place).unwrap();
+    for url in urls {
+        let record = if url == urls[2] {
+            samples::record(url)
+        } else {
+            rendered(url)
+        };
+        log.add(&record).unwrap();
+    }
+    log.sync().unwrap();
+    urls
+}
+
+const RENDERED_ONES: PageNeeds = PageNeeds {
+    body: Some(100),
+    rendered: true,
+    links: false,
+};
+
+#[test]
+fn a_rendered_page_comes_with_its_dom_beside_its_body() {
+    let place = tempfile::tempdir().unwrap();
+    let urls = job_of_rendered(place.path());
+    let folder = Job::open(place.path()).unwrap();
+    let file = Job::open(&place.path().join("archive/a-1-00001.warc.gz")).unwrap();
+    let said = |needs: PageNeeds, job: &Job| {
+        let pages = job.pages(needs).unwrap().map(Result::unwrap);
+        let said = pages.map(|page| {
+            let answer = page.answer.unwrap().unwrap();
+            assert_eq!(answer.body, BODY, "the raw bytes stay");
+            let text = answer.text(page.record.charset.as_deref()).into_owned();
+            (page.record.url.as_str().to_owned(), text)
+        });
+        said.collect::<Vec<_>>()
+    };
+    let raw = str::from_utf8(BODY).unwrap();
+    let row = |url: &str, text: &str| (url.to_owned(), text.to_owned());
+    for job in [&folder, &file] {
+        let texts = [DOM, raw, raw, DOM];
+        let expected: Vec<_> = std::iter::zip(urls, texts)
+            .map(|(a, b)| row(a, b))
+            .collect();
+        assert_eq!(said(RENDERED_ONES, job), expected, "{:?}", job.source());
+        let unasked = PageNeeds {
+            rendered: false,
+            ..RENDERED_ONES
+        };
+        let expected = urls.map(|url| row(url, raw));
+        assert_eq!(said(unasked, job), expected, "{:?}", job.source());
+        let pages = job.pages(ALL).unwrap().map(Result::unwrap);
+        let first = pages.take(1).next().unwrap().answer.unwrap().unwrap();
+        let most = &DOM.as_bytes()[..9];
+        assert_eq!(first.rendered.as_deref(), Some(most), "it is bounded");
+        let threads = std::num::NonZero::new(2).unwrap();
+        let work = |page: JobPage| page.answer.unwrap().unwrap().rendered.is_some();
+        let made = job.pages(ALL).unwrap().on_threads(threads, work).unwrap();
+        let made: Vec<_> = made.map(Result::unwrap).collect();
+        assert_eq!(made, [true, false, false, true]);
+    }
+    let reader = folder.reader().unwrap();
+    let found = reader.capture(urls[0], None, 100, |_| true).unwrap();
+    assert_eq!(found.answer.text(None), DOM);
+    let found = reader.capture(urls[1], None, 100, |_| true).unwrap();
+    assert_eq!(found.answer.text(None), raw);
+}
+
+#[test]
+fn a_walk_goes_on_behind_each_rendered_page() {
+    let place = tempfile::tempdir().unwrap();
+    let urls = job_of_rendered(place.path());
+    let archive = CommittedArchive::open(&place.path().join("archive")).unwrap();
+    let walk = |from| ArchiveWalk::new(&archive, from, RENDERED_ONES, &no_answer);
+    let whole: Vec<_> = walk(Position::default()).map(Result::unwrap).collect();
+    let of = |page: &WalkedPage| (page.record.url.as_str().to_owned(), page.rendered.clone());
+    assert_eq!(whole.len(), urls.len());
+    assert_eq!(whole[3].position, archive.end());
+    for (at, page) in whole.iter().enumerate() {
+        let rest: Vec<_> = walk(page.position).map(|page| of(&page.unwrap())).collect();
+        let expected: Vec<_> = whole[at + 1..].iter().map(of).collect();
+        assert_eq!(rest, expected, "behind {}", urls[at]);
+    }
+}
+
+#[test]
+fn a_damaged_dom_leaves_the_page_as_it_was_answered() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a-1-00001.warc.gz");
+    let mut writing = Writing::begin(&path, "clewline/1");
+    write_rendered(&mut writing, "http://a.test/1", Some(DOM.as_bytes()));
+    let end = fs::metadata(&path).unwrap().len();
+    write_rendered(&mut writing, "http://a.test/2", Some(DOM.as_bytes()));
+    drop(writing);
+    let sound = fs::read(&path).unwrap();
+    // The checksum, the DOM, the head of its record.
+    for before in [7, 25, 60] {
+        let mut bytes = sound.clone();
+        bytes[end as usize - before] ^= 0xff;
+        fs::write(&path, bytes).unwrap();
+        let archive = CommittedArchive::open(place.path()).unwrap();
+        let mut walk = ArchiveWalk::new(&archive, Position::default(), RENDERED_ONES, &no_answer);
+        let doms: Vec<_> = walk.by_ref().map(|page| page.unwrap().rendered).collect();
+        let expected = [None, Some(DOM.as_bytes().to_vec())];
+        assert_eq!(doms, expected, "{before}");
+        assert!(walk.damaged() > 0);
+    }
 }

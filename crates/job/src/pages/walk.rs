@@ -17,7 +17,7 @@ use clewline_warc::{Digest, Moment, RecordKind};
 use super::earlier::Referred;
 use super::files::{ArchiveFile, CommittedArchive};
 use super::{PageNeeds, PagesError};
-use crate::archive::{FileRecords, Position, Section};
+use crate::archive::{FileRecords, Position, Section, is_rendered};
 use crate::metadata;
 use crate::rebuild::{ReadAnswer, is_ours};
 use crate::record::Record;
@@ -36,6 +36,8 @@ pub struct WalkedPage {
     pub capture: Option<WalkedCapture>,
     /// Where it points, if that is wanted.
     pub links: Vec<Link>,
+    /// The DOM that a browser made of it, if that is wanted and there.
+    pub rendered: Option<Vec<u8>>,
     /// The place after it.
     pub position: Position,
 }
@@ -80,6 +82,10 @@ pub struct ArchiveWalk<'a> {
     records: Option<FileRecords<Section>>,
     at: Position,
     capture: Option<WalkedCapture>,
+    /// A rendered page, whose DOM may stand behind it.
+    waiting: Option<WalkedPage>,
+    /// The page behind one that waited.
+    next: Option<WalkedPage>,
     /// Where payloads were captured, also those of answers that are no pages, such as a
     /// robots.txt: a page may refer to any of them.
     places: HashMap<Digest, Position>,
@@ -108,6 +114,8 @@ impl<'a> ArchiveWalk<'a> {
             records: None,
             at: from,
             capture: None,
+            waiting: None,
+            next: None,
             places: HashMap::new(),
             is_ours: true,
             damaged: 0,
@@ -181,6 +189,10 @@ impl<'a> ArchiveWalk<'a> {
     }
 
     fn step(&mut self) -> Result<Option<WalkedPage>, PagesError> {
+        let next = self.next.take();
+        if let Some(page) = self.completed(next, None) {
+            return Ok(Some(page));
+        }
         while let Some(file) = self.archive.files.get(self.file) {
             if self.records.is_none() {
                 self.open(file)?;
@@ -189,6 +201,9 @@ impl<'a> ArchiveWalk<'a> {
                 if let Some(page) = self.record(&header, file)? {
                     return Ok(Some(page));
                 }
+            }
+            if let Some(page) = self.waiting.take() {
+                return Ok(Some(page));
             }
             // The place stays in this file as long as none follows it: it may grow.
             self.records = None;
@@ -229,7 +244,7 @@ impl<'a> ArchiveWalk<'a> {
         }
     }
 
-    /// Takes a record in; a metadata record completes a page.
+    /// Takes a record in; a metadata record completes a page, of a rendered one the DOM behind it.
     fn record(
         &mut self,
         header: &Header,
@@ -238,24 +253,58 @@ impl<'a> ArchiveWalk<'a> {
         let Some(mut records) = self.records.take() else {
             return Ok(None);
         };
+        let dom = self.dom(header, &mut records);
         let found = self.take_in(header, file, &mut records);
         let ending = records.end().map_err(|error| failed(file, error))?;
         self.records = Some(records);
         let Ok(ending) = ending else {
             self.damaged += 1;
-            return Ok(None);
+            return Ok(self.waiting.take());
         };
         self.at = Position {
             serial: file.serial,
             offset: ending.offset + ending.length,
         };
         let position = self.at;
-        Ok(found.map(|(record, links, capture)| WalkedPage {
+        let page = found.map(|(record, links, capture)| WalkedPage {
             record,
             capture,
             links,
+            rendered: None,
             position,
-        }))
+        });
+        Ok(self.completed(page, dom))
+    }
+
+    /// The DOM of the page that waits, if a record holds it.
+    fn dom(&self, header: &Header, records: &mut FileRecords<Section>) -> Option<Vec<u8>> {
+        let page = self.waiting.as_ref()?;
+        if !is_rendered(header, page.record.url.as_str()) {
+            return None;
+        }
+        let mut dom = Vec::new();
+        let mut block = records.block().take(self.needs.body.unwrap_or(0));
+        block.read_to_end(&mut dom).ok()?;
+        Some(dom)
+    }
+
+    /// Which page is complete when one was read, or the DOM of the one that waits.
+    fn completed(&mut self, page: Option<WalkedPage>, dom: Option<Vec<u8>>) -> Option<WalkedPage> {
+        if let Some(mut waiting) = self.waiting.take() {
+            if dom.is_some() {
+                waiting.position = self.at;
+                waiting.rendered = dom;
+            }
+            self.next = page;
+            return Some(waiting);
+        }
+        let page = page?;
+        let needs = self.needs;
+        if needs.rendered && needs.body.is_some() && page.record.is_rendered() {
+            self.waiting = Some(page);
+            return None;
+        }
+        Some(page)
     }
 
     fn take_in(

@@ -42,14 +42,7 @@ pub(super) fn guesses(guesses: Guesses) -> String {
 pub(super) fn rendering(tally: &Tally) -> Option<String> {
     let rendered = tally.rendered;
     if rendered.done == 0 {
-        let (pages, look) = match tally.shells {
-            0 => return None,
-            1 => ("1 page".to_owned(), "looks"),
-            many => (plural(many, "page"), "look"),
-        };
-        return Some(format!(
-            "{pages} {look} empty without JavaScript: try --render"
-        ));
+        return empty_pages(tally.shells);
     }
     let pages = plural(rendered.done, "page");
     let links = plural(rendered.new_links, "link");
@@ -61,6 +54,18 @@ pub(super) fn rendering(tally: &Tally) -> Option<String> {
     let troubles = troubles.map(|(number, what)| format!(", {} {what}", count(number)));
     let troubles: String = troubles.collect();
     Some(format!("{pages} rendered, {links} found by that{troubles}"))
+}
+
+/// How many pages look empty without a browser, if any do.
+pub fn empty_pages(shells: u64) -> Option<String> {
+    let (pages, look) = match shells {
+        0 => return None,
+        1 => ("1 page".to_owned(), "looks"),
+        many => (plural(many, "page"), "look"),
+    };
+    Some(format!(
+        "{pages} {look} empty without JavaScript: try --render"
+    ))
 }
 
 /// `12.3 s`, `4 min 05 s`, `3 h 12 min`.

@@ -11,7 +11,7 @@ use clewline_job::look::{FRAME_STYLE, MARK, PageFrame, TOKENS, tokens_below};
 use clewline_warc::cdxj::Capture;
 
 use super::answer::{AnswerBody, ServerAnswer};
-use super::replay::{path_of, safe};
+use super::replay::{CaptureView, path_of, safe};
 
 /// Where our style sheet is found; no capture's path begins so.
 pub(super) const STYLE_PATH: &str = "/-/style.css";
@@ -175,8 +175,13 @@ fn table<'a>(captures: impl Iterator<Item = &'a Capture>) -> String {
     html
 }
 
-/// What stands over a page: its time and URL, and the way to its other captures.
-pub(super) fn banner(capture: &Capture, all: &[ArchivedCapture]) -> String {
+/// What stands over a page: its time and URL, and the way to its other captures; if there are two
+/// views of this one, the way from the one that is shown to the other one.
+pub(super) fn banner(
+    capture: &Capture,
+    all: &[ArchivedCapture],
+    view: Option<CaptureView>,
+) -> String {
     let is_before = |held: &&ArchivedCapture| held.capture.timestamp < capture.timestamp;
     let is_after = |held: &&ArchivedCapture| held.capture.timestamp > capture.timestamp;
     let link = |held: &ArchivedCapture, text: &str| {
@@ -191,6 +196,14 @@ pub(super) fn banner(capture: &Capture, all: &[ArchivedCapture]) -> String {
         .iter()
         .find(is_after)
         .map(|held| link(held, "<span class=word>later</span> &#8250;"));
+    let other = view.map(|view| {
+        let (view, text) = match view {
+            CaptureView::Rendered => (CaptureView::Shown, "as sent"),
+            _ => (CaptureView::Rendered, "rendered"),
+        };
+        let path = view.path_of(&capture.timestamp, &capture.url);
+        format!("<a href=\"{}\">{text}</a>", escaped(&path))
+    });
     let count = match all.len() {
         1 => "1 capture".to_owned(),
         count => format!("{count} captures"),
@@ -198,11 +211,12 @@ pub(super) fn banner(capture: &Capture, all: &[ArchivedCapture]) -> String {
     format!(
         "<link rel=stylesheet href=\"{STYLE_PATH}\"><clewline-banner>\
         <a href=\"/\">{MARK}<span class=word>archive</span></a>{}<span>{}</span>{}\
-        <span class=url>{}</span><a href=\"{}\">{count}</a></clewline-banner>",
+        <span class=url>{}</span>{}<a href=\"{}\">{count}</a></clewline-banner>",
         before.unwrap_or_default(),
         time(&capture.timestamp),
         after.unwrap_or_default(),
         escaped(&safe(&capture.url)),
+        other.unwrap_or_default(),
         escaped(&path_of("*", &capture.url)),
     )
 }

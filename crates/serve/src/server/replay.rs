@@ -1,6 +1,7 @@
 //! Pages at their time.
 //!
 //! Owns the paths (`/web/<time>/<url>`, `/web/<time>id_/<url>` for the untouched payload,
+//! `/web/<time>dom_/<url>` for what a browser made of the page,
 //! `/web/*/<url>` for all captures of a URL), what of a recorded head is shown again, and the
 //! policy under which a page is shown. Invariants: a page can ask this server only; cookies and
 //! other orders to the browser that were recorded are not repeated.
@@ -19,6 +20,10 @@ use super::page::{self, CaptureListing};
 use super::range;
 use super::request::ServerRequest;
 
+/// The most that is shown of what a browser made of a page.
+const MOST_DOM: u64 = 64 << 20;
+/// The media type of that.
+const DOM_TYPE: &str = "text/html; charset=utf-8";
 /// Captures on one page of the list.
 const PAGE: usize = 100;
 
@@ -47,12 +52,46 @@ pub(super) enum ArchivedForms {
     Blocked,
 }
 
+/// What of a capture is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CaptureView {
+    /// The answer, with its references led to the archive.
+    Shown,
+    /// The payload as it was sent.
+    Untouched,
+    /// What a browser made of the page, shown as the answer is.
+    Rendered,
+}
+
+impl CaptureView {
+    fn from_modifier(modifier: &str) -> Self {
+        match modifier {
+            "id_" => Self::Untouched,
+            "dom_" => Self::Rendered,
+            _ => Self::Shown,
+        }
+    }
+
+    const fn modifier(self) -> &'static str {
+        match self {
+            Self::Shown => "",
+            Self::Untouched => "id_",
+            Self::Rendered => "dom_",
+        }
+    }
+
+    /// The path of this view of the capture of a URL that is closest to a time.
+    pub(super) fn path_of(self, time: &str, url: &str) -> String {
+        path_of(&format!("{time}{}", self.modifier()), url)
+    }
+}
+
 /// A path that names a capture.
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted<'a> {
     /// Digits, `*`, or nothing for the latest.
     time: &'a str,
-    is_untouched: bool,
+    view: CaptureView,
     url: String,
 }
 
@@ -79,7 +118,7 @@ impl<'a> Wanted<'a> {
         };
         Some(Self {
             time,
-            is_untouched: modifier == "id_",
+            view: CaptureView::from_modifier(modifier),
             url,
         })
     }
@@ -104,15 +143,20 @@ pub(super) fn safe(url: &str) -> String {
     text
 }
 
-/// Leads references to the captures closest to a time.
+/// Leads references to the captures closest to a time. Whoever looks at what a browser made goes on so.
 struct Replay<'a> {
     time: &'a str,
+    view: CaptureView,
 }
 
 impl Guide for Replay<'_> {
-    fn lead(&self, url: &Url, _: Use) -> String {
+    fn lead(&self, url: &Url, purpose: Use) -> String {
         let fragment = url.fragment().map(|fragment| format!("#{fragment}"));
-        path_of(self.time, url.as_str()) + &fragment.unwrap_or_default()
+        let view = match purpose {
+            Use::Navigation => self.view,
+            Use::Requisite => CaptureView::Shown,
+        };
+        view.path_of(self.time, url.as_str()) + &fragment.unwrap_or_default()
     }
 }
 
@@ -206,27 +250,86 @@ fn capture(wanted: &Wanted<'_>, request: &ServerRequest, site: &ReplaySite<'_>) 
     };
     let is_exact = held.capture.timestamp == wanted.time && safe(&held.capture.url) == safe(url);
     if !is_exact {
-        let modifier = if wanted.is_untouched { "id_" } else { "" };
-        let time = format!("{}{modifier}", held.capture.timestamp);
-        return found_at(&path_of(&time, &held.capture.url));
+        let path = wanted
+            .view
+            .path_of(&held.capture.timestamp, &held.capture.url);
+        return found_at(&path);
+    }
+    if wanted.view == CaptureView::Rendered {
+        return rendered(&held, &all, request, site);
     }
     let content = match archive.read(&held) {
         Ok(content) => content,
         Err(error) => return page::broken(url, &error),
     };
-    let mut policy = match site.scripts {
-        Scripts::Blocked => POLICY.to_owned(),
-        Scripts::Allowed => format!("{POLICY}{SCRIPTS}"),
-    };
-    if site.forms == ArchivedForms::Blocked {
-        policy = policy.replace("form-action 'self'", "form-action 'none'");
-    }
-    let answer = if wanted.is_untouched {
+    let answer = if wanted.view == CaptureView::Untouched {
         untouched(content)
     } else {
         shown(content, &held, &all, request, archive)
     };
-    answer.with("Content-Security-Policy", &policy)
+    answer.with("Content-Security-Policy", &policy(site.scripts, site.forms))
+}
+
+fn policy(scripts: Scripts, forms: ArchivedForms) -> String {
+    let policy = match scripts {
+        Scripts::Blocked => POLICY.to_owned(),
+        Scripts::Allowed => format!("{POLICY}{SCRIPTS}"),
+    };
+    match forms {
+        ArchivedForms::Sent => policy,
+        ArchivedForms::Blocked => policy.replace("form-action 'self'", "form-action 'none'"),
+    }
+}
+
+/// What a browser made of a page; its answer where there is no such thing. The scripts have run, and
+/// do not run again.
+fn rendered(
+    held: &ArchivedCapture,
+    all: &[ArchivedCapture],
+    request: &ServerRequest,
+    site: &ReplaySite<'_>,
+) -> ServerAnswer {
+    let (time, url) = (&held.capture.timestamp, &held.capture.url);
+    let dom = match site.archive.rendered(held, MOST_DOM) {
+        Ok(Some(dom)) => dom,
+        Ok(None) => return found_at(&path_of(time, url)),
+        Err(error) => return page::broken(url, &error),
+    };
+    let Ok(page) = Url::parse(url) else {
+        return found_at(&path_of(time, url));
+    };
+    let view = CaptureView::Rendered;
+    let banner = banner(held, all, request, Some(view));
+    let body = DocumentBody::read(Box::new(io::Cursor::new(dom)), Some(DOM_TYPE.to_owned()));
+    let body = match body {
+        Ok(body) => body.rewritten(&page, Banner(&banner), &Replay { time, view }),
+        Err(error) => return page::broken(url, &error),
+    };
+    let (body, kind) = match body {
+        Ok(Rewritten { kind, bytes }) => (AnswerBody::Bytes(bytes), kind),
+        Err(Unchanged { kind, stream }) => (AnswerBody::Stream(stream), kind),
+    };
+    ServerAnswer::new(200, body)
+        .with("Content-Type", &kind)
+        .with(
+            "Content-Security-Policy",
+            &policy(Scripts::Blocked, site.forms),
+        )
+}
+
+/// What stands over a page; frames need no banner. Where there are two views of the capture, it leads
+/// from the one that is shown to the other one.
+fn banner(
+    held: &ArchivedCapture,
+    all: &[ArchivedCapture],
+    request: &ServerRequest,
+    view: Option<CaptureView>,
+) -> String {
+    let destination = request.field("sec-fetch-dest");
+    if destination.is_some_and(|to| to != "document") {
+        return String::new();
+    }
+    page::banner(&held.capture, all, view)
 }
 
 /// The payload in its content coding, for whoever wants what was sent.
@@ -265,6 +368,7 @@ fn shown(
     };
     let guide = Replay {
         time: &held.capture.timestamp,
+        view: CaptureView::Shown,
     };
     let status = content.status();
     if let (300..=399, Some(location)) = (status, content.head().text("location"))
@@ -284,13 +388,9 @@ fn shown(
         Ok(body) => body,
         Err(error) => return page::broken(url, &error),
     };
-    // Frames need no banner.
-    let destination = request.field("sec-fetch-dest");
-    let banner = if destination.is_none_or(|to| to == "document") {
-        page::banner(&held.capture, all)
-    } else {
-        String::new()
-    };
+    let is_rendered = archive.rendered(held, 0).is_ok_and(|dom| dom.is_some());
+    let view = is_rendered.then_some(CaptureView::Shown);
+    let banner = banner(held, all, request, view);
     let (answer, kind) = match body.rewritten(&page, Banner(&banner), &guide) {
         Ok(Rewritten { kind, bytes }) => {
             (ServerAnswer::new(status, AnswerBody::Bytes(bytes)), kind)

@@ -42,6 +42,22 @@ fn write(path: &Path, messages: &[(&str, &str, &[u8], &[u8])]) {
     }
 }
 
+/// Behind an answer: its request would stand between, and what a browser made of the page.
+fn write_rendered(path: &Path, url: &str, dom: &str) {
+    let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
+    let mut encoder = Encoder::new(WarcCompression::default());
+    let id = |number| RecordId::numbered([8; 16], number);
+    let block = Block::message(HTML).bytes(b"<div id=root></div><script>run()</script>");
+    let answer = RecordDraft::response(id(0), moment("2020"), url, block);
+    let request = Block::plain(b"GET / HTTP/1.1\r\n\r\n");
+    let request = RecordDraft::request(id(1), moment("2020"), url, request);
+    let target = format!("urn:rendered:{url}");
+    let dom = RecordDraft::resource(id(2), moment("2020"), &target, Block::plain(dom.as_bytes()));
+    for draft in [answer, request, dom.content_type("text/html")] {
+        encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
+    }
+}
+
 struct Served {
     address: SocketAddr,
     _folder: tempfile::TempDir,
@@ -90,6 +106,8 @@ impl Served {
                 ("https://a.test/r", "2020", REFRESHED, b"<p>soon"),
             ],
         );
+        let dom = "<body><a href=/old>caf\u{e9}</a><img src=/i.png><script>again()</script>";
+        write_rendered(&path, "https://a.test/app", dom);
         let config = ServeConfig {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
             mode,
@@ -256,6 +274,38 @@ fn pages_are_shown_at_their_time() {
 }
 
 #[test]
+fn what_a_browser_made_is_shown_on_request() {
+    for scripts in [Scripts::Blocked, Scripts::Allowed] {
+        let served = Served::with(Mode::Pages, scripts);
+        let sent = served.ask("/web/20200101000000/https://a.test/app", "");
+        let way = "<a href=\"/web/20200101000000dom_/https://a.test/app\">rendered</a>";
+        assert!(
+            sent.contains("<div id=root>") && sent.contains(way),
+            "{sent}"
+        );
+        let near = served.ask("/web/2021dom_/https://a.test/app", "");
+        let path = "/web/20200101000000dom_/https://a.test/app";
+        assert_eq!(field(&near, "Location"), Some(path));
+        let page = served.ask(path, "");
+        assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
+        let policy = field(&page, "Content-Security-Policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'") && !policy.contains("script-src"));
+        let link = "<a href=\"/web/20200101000000dom_/https://a.test/old\">caf\u{e9}</a>";
+        assert!(page.contains(link), "who follows links goes on so: {page}");
+        assert!(page.contains("<img src=\"/web/20200101000000/https://a.test/i.png\">"));
+        let back = "<a href=\"/web/20200101000000/https://a.test/app\">as sent</a>";
+        assert!(page.contains(back), "{page}");
+        let framed = served.ask(path, "Sec-Fetch-Dest: iframe\r\n");
+        assert!(framed.contains("caf\u{e9}") && !framed.contains("clewline-banner"));
+        // Others are shown as they were sent, and lead nowhere else.
+        let plain = served.ask("/web/20200101000000dom_/https://a.test/", "");
+        let there = "/web/20200101000000/https://a.test/";
+        assert_eq!(field(&plain, "Location"), Some(there));
+        assert!(!served.ask(there, "").contains("dom_"));
+    }
+}
+
+#[test]
 fn parts_of_media_are_served() {
     let served = Served::new(Mode::Pages);
     for name in ["m", "n"] {
@@ -299,7 +349,7 @@ fn parts_of_media_are_served() {
 fn captures_are_listed() {
     let served = Served::new(Mode::Pages);
     let list = served.ask("/", "");
-    assert_eq!(list.matches("<tr><td").count(), 10, "{list}");
+    assert_eq!(list.matches("<tr><td").count(), 11, "{list}");
     let some = served.ask("/?url=https%3A%2F%2Fa.test%2Fold", "");
     assert_eq!(some.matches("<tr><td").count(), 1, "{some}");
     let none = served.ask("/?url=%22%3Cscript%3E", "");

@@ -153,7 +153,7 @@ async fn render(job: &RenderJob) -> Result<Rendering, RenderError> {
 fn views(rendering: &mut Rendering) -> Vec<ArchivedView> {
     let html = std::mem::take(&mut rendering.html);
     let dom = ArchivedView {
-        prefix: "urn:rendered:",
+        prefix: clewline_job::archive::RENDERED,
         media_type: "text/html; charset=utf-8",
         bytes: html.into(),
     };
