@@ -308,7 +308,7 @@ fn whoever_reads_the_pages_gets_what_the_browser_made_beside_the_answers() {
         rendered: true,
         links: false,
     };
-    let folder = Job::open(crawled.folder()).unwrap();
+    let folder = Job::open(&crawled.folder()).unwrap();
     let archive = Job::open(&crawled.folder().join("archive")).unwrap();
     for job in [folder, archive] {
         let mut seen = BTreeMap::new();
@@ -331,7 +331,7 @@ fn pages_that_look_empty_are_told_of_while_the_crawl_runs() {
     let web = live(site().handler(|_| {
         let next = next_number();
         Page::html(format!(
-            "<a href=/p/{next}>on</a><div id=root></div><script></script>"
+            "<a href=/p/{next}>on</a><div id=root></div><script>run()</script>"
         ))
         .into()
     }));

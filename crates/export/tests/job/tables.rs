@@ -302,7 +302,7 @@ fn every_column_of_pages_is_the_field_of_its_record() {
             row
         })
         .collect();
-    check_columns(&expected, &["host", "schema_version"]);
+    check_columns(&expected, &["host", "rendered", "schema_version"]);
     let columns: BTreeSet<String> = expected
         .iter()
         .flat_map(|row| row.keys().cloned())
@@ -371,7 +371,7 @@ fn every_column_of_csv_is_the_field_of_its_record() {
     for row in &mut table {
         row.remove("title");
     }
-    check_columns(&table, &["host", "schema_version"]);
+    check_columns(&table, &["host", "rendered", "schema_version"]);
 }
 
 #[test]
