@@ -120,6 +120,7 @@ fn read(job: &Job, to: &SyncSender<Read>) {
     let needs = PageNeeds {
         body: Some(LARGEST_BODY),
         links: true,
+        rendered: false,
     };
     let pages = match job.pages(needs) {
         Ok(pages) => pages.only(|record| {
