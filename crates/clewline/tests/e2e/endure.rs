@@ -18,7 +18,7 @@ use clewline_job::config::{Config, Memory, Reach, Root, Speed};
 use clewline_job::log::{records, urls};
 use clewline_job::record::{OutcomeKind, Record};
 use futures_util::future::BoxFuture;
-use terrarium::{LiveWeb, Page, Reply, Site, Web};
+use terrarium::{LiveWeb, Page, Site, Web};
 
 use crate::support::{PATIENCE, config};
 
@@ -267,7 +267,7 @@ fn large_bodies_stay_within_the_memory() {
     let list = (0..pages).map(|page| format!("/{page}"));
     let list: Vec<String> = list.chain(["/late".to_owned()]).collect();
     // The last page comes when the bodies were read, so that progress is told of them.
-    let late = Reply::from(Page::html("late")).delay(Duration::from_millis(400));
+    let late = Page::html("late").delay(Duration::from_millis(400));
     let site = Site::new()
         .page("/", Page::html(terrarium::links(list)))
         .page("/late", late)
