@@ -119,6 +119,7 @@ type Read = Result<Box<Page>, PagesError>;
 fn read(job: &Job, to: &SyncSender<Read>) {
     let needs = PageNeeds {
         body: Some(LARGEST_BODY),
+        rendered: false,
         links: true,
         rendered: false,
     };

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use serde_json::Value;
-use terrarium::{LiveWeb, Page, Site, links};
+use terrarium::{LiveWeb, Page, Site, Web, links};
 
 use crate::place::{HOST, Place, web_of};
 
@@ -254,7 +254,8 @@ fn quotes_of_rendered_pages_are_accepted() {
         "/",
         Page::html("<h1>Sent</h1><div id=root></div><script>run()</script>"),
     );
-    let (place, web) = (Place::new(), web_of(site));
+    let web = Web::new().site(fieldwork::HOST, site).start();
+    let place = Place::new();
     let config = fieldwork::config(&web, &place.path("a.crawl"));
     fieldwork::crawl_rendered(config, |_| {
         "<h1>Shown</h1><p>What only a browser shows.</p>".to_owned()
