@@ -121,7 +121,6 @@ fn read(job: &Job, to: &SyncSender<Read>) {
         body: Some(LARGEST_BODY),
         rendered: false,
         links: true,
-        rendered: false,
     };
     let pages = match job.pages(needs) {
         Ok(pages) => pages.only(|record| {
