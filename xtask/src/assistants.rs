@@ -11,8 +11,10 @@ use crate::{Workspace, skipped, tools};
 
 /// The client, by its name on `PyPI`.
 const CLIENT: &str = "mcp";
+/// How many questions are asked. The client asks a thousand if nobody says how many.
+const QUESTIONS: &str = "300";
 /// The longest that all calls may take, in seconds.
-const LONGEST: &str = "1800";
+const LONGEST: &str = "900";
 
 /// Calls every tool, and looks for passages by their own words.
 pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
@@ -28,6 +30,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
         .arg(workspace.root.join("tests/assistants/client.py"))
         .arg(workspace.target.join("ci/clewline"))
         .arg(site.job)
+        .arg(QUESTIONS)
         .status()
         .context("python does not start")?;
     if !status.success() {
