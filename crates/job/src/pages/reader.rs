@@ -256,9 +256,12 @@ impl PageReader {
 
     /// Adds what is wanted to a page of which there is the record.
     pub(super) fn fill(&self, page: &mut JobPage, needs: PageNeeds) {
-        page.answer = needs.body.map(|most| match needs.rendered {
-            true => self.rendered_answer(&page.record, most),
-            false => self.answer(&page.record, most),
+        page.answer = needs.body.map(|most| {
+            if needs.rendered {
+                self.rendered_answer(&page.record, most)
+            } else {
+                self.answer(&page.record, most)
+            }
         });
         if needs.links {
             page.links = self.links(&page.record.url);
