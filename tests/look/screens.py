@@ -1,11 +1,11 @@
 """Looks at every page that we make, as people with and without good eyes do.
 
-    screens.py BROWSER FOLDER AXE [PART]
+    screens.py BROWSER FOLDER AXE all|few [PART]
 
 FOLDER holds sample pages; those whose name has PART in it are looked at, all without it. Each is
-served on loopback and opened at three widths, light and dark. It must be silent, ask nobody else,
-not scroll sideways, and axe-core (the script AXE) must find no violation. The pictures are left in
-FOLDER/shots, and FOLDER/sheet.html shows them all.
+served on loopback and opened at three widths, light and dark, or in a few of these windows. It must
+be silent, ask nobody else, not scroll sideways, and axe-core (the script AXE) must find no violation.
+The pictures are left in FOLDER/shots, and FOLDER/sheet.html shows them all.
 """
 
 import functools
@@ -18,7 +18,9 @@ import threading
 from playwright.sync_api import sync_playwright
 
 WIDTHS = [(390, 844), (1280, 800), (1920, 1080)]
-SCHEMES = ["light", "dark"]
+ALL = [(size, scheme) for size in WIDTHS for scheme in ("light", "dark")]
+# Each width that axe-core judges, and each scheme, once.
+FEW = [(WIDTHS[0], "light"), (WIDTHS[1], "dark")]
 # Taller pages are cut in the picture.
 TALLEST = 1600
 AXE = """() => axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.map(
@@ -63,21 +65,21 @@ def look(context, root, page, axe, shots, judged):
     return wrong
 
 
-def sheet(folder, pages):
+def sheet(folder, pages, windows):
     rows = []
     for page in pages:
         shots = "".join(
             f'<a href="shots/{page.stem}-{width}-{scheme}.jpg">'
             f'<img src="shots/{page.stem}-{width}-{scheme}.jpg" alt="{width} {scheme}" height=360 loading=lazy></a> '
-            for width, _ in WIDTHS
-            for scheme in SCHEMES
+            for (width, _), scheme in windows
         )
         rows.append(f"<h2>{html.escape(page.stem)}</h2><p>{shots}</p>")
     text = "<!doctype html><html lang=en><meta charset=utf-8><title>Contact sheet</title>" + "\n".join(rows)
     (folder / "sheet.html").write_text(text, encoding="utf-8")
 
 
-def main(browser, folder, axe, part=""):
+def main(browser, folder, axe, windows, part=""):
+    windows = {"all": ALL, "few": FEW}[windows]
     folder = pathlib.Path(folder).resolve()
     axe = pathlib.Path(axe).read_text(encoding="utf-8")
     shots = folder / "shots"
@@ -92,21 +94,19 @@ def main(browser, folder, axe, part=""):
     bad = 0
     with sync_playwright() as play:
         chromium = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        for size in WIDTHS:
-            for scheme in SCHEMES:
-                context = chromium.new_context(
-                    viewport={"width": size[0], "height": size[1]}, color_scheme=scheme
-                )
-                context.set_default_timeout(120_000)
-                for page in pages:
-                    for one in look(context, root, page, axe, shots, (page.stem, size, scheme)):
-                        bad += 1
-                        print(f"{page.stem} at {size[0]} {scheme}: {one}", flush=True)
-                context.close()
+        for size, scheme in windows:
+            viewport = {"width": size[0], "height": size[1]}
+            context = chromium.new_context(viewport=viewport, color_scheme=scheme)
+            context.set_default_timeout(120_000)
+            for page in pages:
+                for one in look(context, root, page, axe, shots, (page.stem, size, scheme)):
+                    bad += 1
+                    print(f"{page.stem} at {size[0]} {scheme}: {one}", flush=True)
+            context.close()
         chromium.close()
     server.shutdown()
-    sheet(folder, every)
-    print(f"{len(pages)} pages, {len(pages) * len(WIDTHS) * len(SCHEMES)} pictures, {bad} complaints")
+    sheet(folder, every, windows)
+    print(f"{len(pages)} pages, {len(pages) * len(windows)} pictures, {bad} complaints")
     sys.exit(bad > 0)
 
 

@@ -169,7 +169,7 @@ const TEST: [Stage; 17] = [
     ),
     Stage::new(
         "screens",
-        "every page at three widths, light and dark, judged by axe-core",
+        "every page, narrow and wide, judged by axe-core",
         screens::check,
     ),
     Stage::new(

@@ -32,18 +32,19 @@ const KEPT: &str = "CLEWLINE_SAMPLE_SITES";
 pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
     ensure!(words.len() <= 1, "screens takes one word at most");
     let part = words.first().map_or("", String::as_str);
-    match look(workspace, part)? {
+    match look(workspace, ["all", part])? {
         Ending::Ran(_) => Ok(()),
         Ending::Skipped(why) => anyhow::bail!("{why}"),
     }
 }
 
-/// The stage of the tests.
+/// The stage of the tests: every page in a few windows.
 pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
-    look(workspace, "")
+    look(workspace, ["few", ""])
 }
 
-fn look(workspace: &Workspace, part: &str) -> Result<Ending> {
+/// Looks in these windows at the pages of this part.
+fn look(workspace: &Workspace, [windows, part]: [&str; 2]) -> Result<Ending> {
     let found = environment(workspace).and_then(|python| {
         let browser = tools::installed(&BROWSERS, &INSTALLED)?;
         Ok((python, browser, axe(workspace)?))
@@ -71,7 +72,7 @@ fn look(workspace: &Workspace, part: &str) -> Result<Ending> {
             .arg("-B")
             .arg(workspace.root.join("tests/look/screens.py"))
             .args([browser.as_path(), folder.as_path(), axe.as_path()])
-            .arg(part),
+            .args([windows, part]),
     )?;
     say(&format!("look at {}", folder.join("sheet.html").display()));
     Ok(Ending::Ran(Counts::PASSED))
