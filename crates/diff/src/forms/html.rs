@@ -44,7 +44,7 @@ pub(super) fn write(
          <meta name=viewport content=\"width=device-width, initial-scale=1\">\
          <meta name=referrer content=no-referrer>\
          <title>{}</title><style>{style}</style></head><body>\n{}<main id=main>\
-         <section class=open><h1>{}.</h1></section>",
+         <section class=open><h1>{}</h1></section>",
         policy_source(&style),
         html(&name),
         frame.html(),
