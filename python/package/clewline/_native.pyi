@@ -83,6 +83,15 @@ class _Settings(TypedDict, total=False):
     dns: str | os.PathLike[str] | None
     allow_private: str | bool | Iterable[str] | None
     idle_connections: int | float | str | None
+    render: str | bool | Iterable[str] | None
+    render_limit: int | float | str | None
+    render_timeout: str | os.PathLike[str] | None
+    render_tabs: int | float | str | None
+    screenshot: str | bool | Iterable[str] | None
+    behaviors: str | Iterable[str] | None
+    click: str | Iterable[str] | None
+    browser: str | os.PathLike[str] | None
+    no_browser_sandbox: bool | None
     output: str | os.PathLike[str] | None
     overwrite: bool | None
     in_memory: bool | None
