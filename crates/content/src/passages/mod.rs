@@ -82,7 +82,7 @@ struct MarkdownSection {
 /// ```
 /// use clewline_content::passages;
 /// let found = passages("# Maps\n\n## Put\n\nAdds a key.\n");
-/// assert_eq!(found[0].text(), "Maps > Put\n\nAdds a key.");
+/// assert_eq!(found[0].text(), "Maps\n\n## Put\n\nAdds a key.");
 /// ```
 pub fn passages(markdown: &str) -> Vec<PagePassage> {
     let mut cutter = Cutter {

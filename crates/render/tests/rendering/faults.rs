@@ -69,11 +69,15 @@ fn attacks_cost_one_rendering() {
          e = e.appendChild(document.createElement('b'))</script>",
     ] {
         let ended = attack(&pool, body);
+        // On a busy machine the time may end before the bound on CPU time; then the page is read as it is.
         assert!(
-            matches!(
-                ended,
-                Err(Crashed | TimedOut(_) | TooMuchCpu(_) | TooMuchMemory(_))
-            ),
+            match &ended {
+                Ok(read) => read.is_unready,
+                Err(error) => matches!(
+                    error,
+                    Crashed | TimedOut(_) | TooMuchCpu(_) | TooMuchMemory(_)
+                ),
+            },
             "{body}: {ended:?}"
         );
     }
