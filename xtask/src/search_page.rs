@@ -58,10 +58,7 @@ pub(crate) fn check(browser: &Browser, clewline: &Path, job: &Path) -> Result<()
 
 fn wait_for_index(replay: &Replay) -> Result<()> {
     let began = Instant::now();
-    while !replay
-        .answer("/api/search?q=a")?
-        .starts_with("HTTP/1.1 200 ")
-    {
+    while replay.answer("/api/search?q=a")?.split(' ').nth(1) != Some("200") {
         if began.elapsed() > INDEXING {
             bail!("there is no index: {}", replay.answer("/api/search?q=a")?);
         }
