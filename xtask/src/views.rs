@@ -21,7 +21,7 @@ const WINDOW: (u32, u32) = (1280, 900);
 const PAGES: [(&str, &str); 2] = [("", "home"), ("lang_select.html", "inner")];
 
 /// What the server says of what was not captured.
-const MISSING: &str = "<title>Not in the archive";
+const MISSING: &str = "<title>Not in the archive</title>";
 
 /// Opens pages of a crawl in both views.
 pub(crate) fn check(browser: &Browser, clewline: &Path, job: &Path, root: &str) -> Result<()> {
