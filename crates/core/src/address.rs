@@ -116,8 +116,8 @@ impl AddressPolicy {
     /// Whether it may be connected to.
     pub fn permits(&self, address: IpAddr) -> bool {
         is_public(address)
-            || self.of_roots.contains(&address.to_canonical())
             || self.allowed.iter().any(|range| range.contains(address))
+            || self.of_roots.contains(&address.to_canonical())
     }
 }
 

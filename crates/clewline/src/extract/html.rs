@@ -16,6 +16,7 @@ use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
 use super::collect::{Reference, TextEnding};
 use super::element::{Attributes, Findings, SCRIPT_BYTES, STYLE_BYTES, TITLE_BYTES};
 use super::recent_links::RecentLinks;
+use super::shell::Signs;
 
 /// The pieces in which bytes are decoded.
 const PIECE: usize = 16 * 1024;
@@ -29,6 +30,7 @@ pub(super) struct HtmlPass {
     encoding: &'static Encoding,
     text: Vec<u8>,
     lately: RecentLinks,
+    signs: Signs,
 }
 
 impl HtmlPass {
@@ -42,7 +44,13 @@ impl HtmlPass {
             encoding,
             text: Vec::new(),
             lately: RecentLinks::default(),
+            signs: Signs::default(),
         }
+    }
+
+    /// What was seen so far that tells whether the document is a shell.
+    pub(super) const fn signs(&self) -> Signs {
+        self.signs
     }
 
     /// The next bytes of the document.
@@ -58,6 +66,7 @@ impl HtmlPass {
             encoding: self.encoding,
             text: &mut self.text,
             lately: &mut self.lately,
+            signs: &mut self.signs,
         };
         self.tokenizer.finish(&mut reading);
     }
@@ -68,6 +77,7 @@ impl HtmlPass {
             encoding: self.encoding,
             text: &mut self.text,
             lately: &mut self.lately,
+            signs: &mut self.signs,
         };
         let Some(decoder) = &mut self.decoder else {
             self.tokenizer.feed(bytes, &mut reading);
@@ -99,6 +109,7 @@ struct Reading<'a> {
     encoding: &'static Encoding,
     text: &'a mut Vec<u8>,
     lately: &'a mut RecentLinks,
+    signs: &'a mut Signs,
 }
 
 impl Reading<'_> {
@@ -110,6 +121,7 @@ impl Reading<'_> {
 
     /// An anchor that has nothing but its reference: if it was met lately, it says nothing new.
     fn plain_anchor(&mut self, tag: &StartTag<'_>, reference: &[u8]) {
+        self.signs.anchors += 1;
         let mark = RecentLinks::mark(reference, self.findings.collector.seed());
         if self.lately.holds(mark) {
             return;
@@ -134,6 +146,7 @@ impl TagSink for Reading<'_> {
         if tag.is_cut() {
             self.findings.problem.get_or_insert(TOO_LONG);
         }
+        self.signs.has_script |= tag.name() == Name::SCRIPT;
         if tag.is_bare() {
             return;
         }

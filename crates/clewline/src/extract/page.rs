@@ -176,7 +176,7 @@ impl Extraction for PageExtraction {
                 State::Idle => return,
                 State::Html(pass, watch) => {
                     pass.write(chunk, &mut self.findings);
-                    return watch.note(chunk, self.findings.collector.len());
+                    return watch.note(chunk, pass.signs(), self.findings.collector.len());
                 }
                 State::Whole(body, _) => return body.push(chunk),
                 State::Holding(held) => {
@@ -219,8 +219,9 @@ impl Extraction for PageExtraction {
         match std::mem::replace(&mut self.state, State::Idle) {
             State::Idle | State::Holding(_) => {}
             State::Html(pass, watch) => {
+                let signs = pass.signs();
                 pass.finish(&mut self.findings);
-                self.findings.is_shell = watch.finish();
+                self.findings.is_shell = watch.finish(signs);
             }
             State::Whole(body, format) => self.read_whole(body, format),
         }

@@ -44,6 +44,15 @@ const TEMPLATE: Name = Name::new(b"template");
 /// What Angular fills.
 const APP_ROOT: Name = Name::new(b"app-root");
 
+/// What the reader of links sees anyway, and what rules out most pages without a second look.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Signs {
+    /// Anchors with nothing but a reference, each as often as it was met.
+    pub(super) anchors: usize,
+    /// A script element began.
+    pub(super) has_script: bool,
+}
+
 /// The markup of a page as it streams by, as long as it may be a shell.
 #[derive(Debug, Default)]
 pub(super) struct ShellWatch {
@@ -52,11 +61,12 @@ pub(super) struct ShellWatch {
 }
 
 impl ShellWatch {
-    /// A piece of the page was read, which now has so many references.
-    pub(super) fn note(&mut self, piece: &[u8], references: usize) {
+    /// A piece of the page was read, which now has these signs and so many different references.
+    pub(super) fn note(&mut self, piece: &[u8], signs: Signs, references: usize) {
         if self.is_over {
             return;
         }
+        let references = references.max(signs.anchors);
         if references > MOST_REFERENCES || self.kept.len() + piece.len() > MARKUP {
             self.is_over = true;
             self.kept = Vec::new();
@@ -71,8 +81,8 @@ impl ShellWatch {
     }
 
     /// Whether the page was a shell.
-    pub(super) fn finish(self) -> bool {
-        !self.is_over && is_shell(&String::from_utf8_lossy(&self.kept))
+    pub(super) fn finish(self, signs: Signs) -> bool {
+        signs.has_script && !self.is_over && is_shell(&String::from_utf8_lossy(&self.kept))
     }
 }
 
@@ -244,15 +254,38 @@ mod tests {
 
     #[test]
     fn a_page_with_many_links_or_much_markup_is_not_kept() {
+        let signs = Signs {
+            anchors: 0,
+            has_script: true,
+        };
+        let repeats = Signs {
+            anchors: MOST_REFERENCES + 1,
+            ..signs
+        };
+        let begun = || {
+            let mut watch = ShellWatch::default();
+            watch.note(b"<script src=x></script>", signs, 1);
+            assert!(watch.held() > 0);
+            watch
+        };
+        assert!(begun().finish(signs));
+        for (signs, references) in [(signs, MOST_REFERENCES + 1), (repeats, 1)] {
+            let mut watch = begun();
+            watch.note(b"<a href=x>", signs, references);
+            assert_eq!(watch.held(), 0);
+            watch.note(b"", signs, 0);
+            assert!(!watch.finish(signs));
+        }
         let mut watch = ShellWatch::default();
-        watch.note(b"<script src=x></script>", 1);
-        assert!(watch.held() > 0);
-        watch.note(b"<a href=x>", MOST_REFERENCES + 1);
+        watch.note(&vec![b' '; MARKUP + 1], signs, 0);
         assert_eq!(watch.held(), 0);
-        watch.note(b"", 0);
-        assert!(!watch.finish());
+    }
+
+    #[test]
+    fn a_page_without_script_elements_is_not_looked_at() {
         let mut watch = ShellWatch::default();
-        watch.note(&vec![b' '; MARKUP + 1], 0);
-        assert_eq!(watch.held(), 0);
+        let signs = Signs::default();
+        watch.note(b"<script src=x></script>", signs, 0);
+        assert!(!watch.finish(signs));
     }
 }

@@ -300,14 +300,16 @@ impl<S: Store> Frontier<S> {
         }
         let entry = self.take_head(host, now);
         self.guard(entry.key);
+        let closely = self.asks_closely(host, &entry)?;
+        let pace = &self.lane(host).pace;
         let work = Work::Page {
-            closely: self.asks_closely(host, &entry)?,
+            closely,
             url,
             address,
             kind,
             guessed,
-            spaced: self.lane(host).pace.is_one_at_a_time(),
-            streams: self.lane(host).pace.in_flight_limit(),
+            spaced: pace.is_one_at_a_time(),
+            streams: pace.in_flight_limit(),
         };
         if counts_as_page(kind) {
             self.page_budget.started();
@@ -513,7 +515,11 @@ pub(super) fn permitted(policy: &AddressPolicy, addresses: &[IpAddr], turn: usiz
         return Ready::Yes(None);
     };
     let permitted = || addresses.iter().filter(|address| policy.permits(**address));
-    let count = permitted().count().max(1);
+    // Most hosts have one address, which need not be judged twice.
+    let count = match addresses.len() {
+        1 => 1,
+        _ => permitted().count().max(1),
+    };
     match permitted().nth(turn % count) {
         Some(address) => Ready::Yes(Some(*address)),
         None => Ready::Private(format!("{first} is not a public address").into()),
