@@ -59,7 +59,7 @@ Usage: cargo xtask VERB
   traps [NAME]     how much a crawl finds beside traps, and of sites that look like one
   check-race       link checkers over a web whose truth is known; --save keeps the table
   check-forms      findings of a check, read by others' tools
-  rendering [--help] browsers killed, a rendered web watched, and what a page costs
+  rendering        kill browsers, watch a rendered web, tell what a page costs; --help
   http2 [--help]   what HTTP/2 costs beside HTTP/1.1, against nginx
   flat [--help]    whether memory stays flat while a crawl grows
   screens [PART]   every page at three widths, light and dark, judged by axe-core

@@ -143,8 +143,8 @@ fn ours(workspace: &Workspace, server: &Server) -> Command {
 fn scrapy(workspace: &Workspace) -> Result<Command> {
     let python = tools::installed(&["python3"], &["python3", "python3-venv"])?;
     let wanted = ["scrapy", "scrapy-playwright"];
-    let python = tools::python_environment(workspace, "scrapy-playwright", &python, &wanted)?;
-    let mut command = tools::within(LONGEST, &python);
+    let programs = tools::python_environment(workspace, "scrapy-playwright", &python, &wanted)?;
+    let mut command = tools::within(LONGEST, &programs.join("python"));
     command.arg(workspace.root.join("tests/render-rivals/scrapy_app.py"));
     Ok(command)
 }

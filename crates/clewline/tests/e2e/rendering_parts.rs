@@ -206,3 +206,16 @@ fn small_pictures_are_archived_and_stand_in_the_report() {
         "{report}"
     );
 }
+
+#[test]
+fn references_of_the_dom_are_resolved_in_the_encoding_of_the_page() {
+    let script = "<div id=root></div><script>\nshow <a href='/s?q=&#1089;'>x</a>\n</script>";
+    let web = live(
+        site()
+            .page("/", Page::charset("windows-1251", script))
+            .under("/s", |_| text("").into()),
+    );
+    let config = rendering(&web, RenderUse::Auto);
+    let crawled = run_as(&web, config, |crawl| crawl.rendered_by(browser()));
+    crawled.check_requested(&["a.test/", "a.test/s?q=%F1"]);
+}
