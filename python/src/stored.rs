@@ -114,12 +114,15 @@ impl PythonJob {
 }
 
 /// What a thread read, or why it could not go on.
-type Read = Result<Box<Page>, PagesError>;
+type Read = Result<Box<StoredPage>, PagesError>;
+
+/// A page, and what a browser made of it.
+type StoredPage = (Page, Option<Box<Page>>);
 
 fn read(job: &Job, to: &SyncSender<Read>) {
     let needs = PageNeeds {
         body: Some(LARGEST_BODY),
-        rendered: false,
+        rendered: true,
         links: true,
     };
     let pages = match job.pages(needs) {
@@ -143,7 +146,7 @@ fn read(job: &Job, to: &SyncSender<Read>) {
 }
 
 /// A stored page in the form of a fetched one; a body that is not in the archive is empty.
-fn whole(stored: JobPage) -> Page {
+fn whole(stored: JobPage) -> StoredPage {
     let answer = stored.answer.and_then(Result::ok).unwrap_or_default();
     let mut headers = Headers::default();
     for line in answer.head.split(|byte| *byte == b'\n').skip(1) {
@@ -152,12 +155,19 @@ fn whole(stored: JobPage) -> Page {
             headers.push(&String::from_utf8_lossy(name), value.trim_ascii());
         }
     }
-    Page {
+    let page = Page {
         record: stored.record,
         headers,
         body: answer.body.into(),
         links: stored.links,
-    }
+    };
+    let rendered = answer.rendered.map(|dom| {
+        let mut rendered = page.clone();
+        rendered.body = dom.into();
+        rendered.record.charset = Some("utf-8".to_owned());
+        Box::new(rendered)
+    });
+    (page, rendered)
 }
 
 /// An iterator over stored pages.
@@ -177,7 +187,10 @@ impl StoredPages {
                 receiver.recv_timeout(SIGNALS_EVERY)
             });
             match next {
-                Ok(Ok(page)) => return Ok(PythonPage::stored(*page)),
+                Ok(Ok(read)) => {
+                    let (page, rendered) = *read;
+                    return Ok(PythonPage::stored(page, rendered));
+                }
                 Ok(Err(error)) => return Err(refused(py, error)),
                 Err(RecvTimeoutError::Timeout) => py.check_signals()?,
                 Err(RecvTimeoutError::Disconnected) => return Err(PyStopIteration::new_err(())),

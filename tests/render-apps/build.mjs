@@ -19,6 +19,7 @@ const svelte = {
 };
 
 for (const [name, entry] of [
+  ['angular', 'angular.ts'],
   ['preact', 'preact.jsx'],
   ['react', 'react.jsx'],
   ['svelte', 'svelte.js'],
@@ -37,6 +38,7 @@ for (const [name, entry] of [
       __VUE_PROD_DEVTOOLS__: 'false',
       __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: 'false',
     },
+    tsconfigRaw: { compilerOptions: { experimentalDecorators: true, useDefineForClassFields: false } },
     alias: { vue: 'vue/dist/vue.esm-bundler.js' },
     ...(name === 'preact' ? { jsxFactory: 'h', jsxFragment: 'Fragment' } : { jsx: 'automatic' }),
     plugins: [svelte],

@@ -17,6 +17,7 @@ mod driver;
 mod flat;
 mod fleet;
 mod foreign;
+mod http2;
 mod known_items;
 mod ladder;
 mod packages;
@@ -58,6 +59,8 @@ Usage: cargo xtask VERB
   traps [NAME]     how much a crawl finds beside traps, and of sites that look like one
   check-race       link checkers over a web whose truth is known; --save keeps the table
   check-forms      findings of a check, read by others' tools
+  rendering        kill browsers, watch a rendered web, tell what a page costs; --help
+  http2 [--help]   what HTTP/2 costs beside HTTP/1.1, against nginx
   flat [--help]    whether memory stays flat while a crawl grows
   screens [PART]   every page at three widths, light and dark, judged by axe-core
   website          the documentation as a website, in target/website/book
@@ -221,6 +224,8 @@ fn run(arguments: &[String]) -> Result<bool> {
         }
         "bench" => return Ok(told(bench::run(&workspace, rest))),
         "torture" => return Ok(told(torture::run(&workspace, rest))),
+        "rendering" => return Ok(told(rendering::run(&workspace, rest))),
+        "http2" => return Ok(told(http2::run(&workspace, rest))),
         "traps" => return Ok(told(traps::run(&workspace, rest))),
         "check-race" => return Ok(told(check_race::run(&workspace, rest))),
         "flat" => return Ok(told(flat::run(&workspace, rest))),

@@ -119,6 +119,15 @@ pub(crate) struct Server {
 impl Server {
     /// Starts nginx with all of its files in one folder, which is emptied.
     pub(crate) fn start(files: &Files, folder: &Path) -> Result<Self> {
+        Self::start_as(files, folder, &configuration)
+    }
+
+    /// The same by another configuration, of the pages and a port.
+    pub(crate) fn start_as(
+        files: &Files,
+        folder: &Path,
+        configuration: &dyn Fn(&Path, u16) -> String,
+    ) -> Result<Self> {
         if folder.exists() {
             fs::remove_dir_all(folder)?;
         }
@@ -161,6 +170,10 @@ impl Server {
             thread::sleep(LOOK);
         }
         Ok(false)
+    }
+
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
     }
 
     /// Where a crawl begins.

@@ -35,7 +35,7 @@ use crate::job;
 use crate::log::{Log, Offset};
 use crate::previous::{self, Extent, PreviousCrawl};
 use crate::render::{self, RenderPage};
-use crate::report::{Report, StoppedBy, html};
+use crate::report::{Report, StoppedBy, html, pictures};
 use crate::running::{Pages, Running, Summary};
 use crate::stored::StoredJob;
 
@@ -524,6 +524,9 @@ fn conclude(outcome: CrawlOutcome, folder: Option<&JobFolder>) -> Result<Summary
     let mut report = Report::build(path, tally, facts).map_err(at)?;
     if let (Some(path), Some(past)) = (path, earlier_crawls(&config)?) {
         report.update = Some(previous::compare(&past, path, extent).map_err(at)?);
+    }
+    if let Some(path) = path.filter(|_| config.render.screenshot.is_some()) {
+        report.pictures = pictures(path);
     }
     drop(closing);
     let is_empty = standing == FolderState::Unreached && report.tally.statuses.is_empty();

@@ -7,6 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use bytes::BytesMut;
 use clewline_core::url::CrawlUrl;
 use clewline_job::archive;
 pub(crate) use clewline_job::previous::Extent;
@@ -17,6 +18,7 @@ use crate::config::ConfigProblem;
 use crate::exchange::Unmodified;
 use crate::extract::{Extracted, Extractor};
 use crate::fetch::Condition;
+use crate::headers::Headers;
 use crate::report::Update;
 use crate::warc_metadata;
 
@@ -42,6 +44,16 @@ pub(crate) struct UnchangedPage {
     pub(crate) digest: Option<String>,
     pub(crate) content_type: Option<String>,
     pub(crate) charset: Option<String>,
+    /// The answer itself, if its body was read.
+    pub(crate) answer: Option<PastAnswer>,
+}
+
+/// An answer of the earlier crawl, decoded.
+#[derive(Debug)]
+pub(crate) struct PastAnswer {
+    pub(crate) status: u16,
+    pub(crate) headers: Headers,
+    pub(crate) body: BytesMut,
 }
 
 impl PreviousCrawl {
@@ -110,14 +122,15 @@ pub(crate) fn compare(past: &PreviousCrawl, folder: &Path, extent: Extent) -> io
 
 impl Held {
     /// What was on the page: read from its body again, or as the earlier crawl noted it where
-    /// the body lies elsewhere. Nothing if neither can be read.
+    /// the body lies elsewhere. Nothing if neither can be read. The body is kept in what is given
+    /// for it.
     pub(crate) fn known(
         &self,
         url: &CrawlUrl,
         extractor: &dyn Extractor,
-        limit: u64,
+        (limit, body): (u64, Option<BytesMut>),
     ) -> Option<UnchangedPage> {
-        self.read_body(url, extractor, limit)
+        self.read_body(url, extractor, (limit, body))
             .or_else(|| self.read_notes(url))
     }
 
@@ -125,13 +138,24 @@ impl Held {
         &self,
         url: &CrawlUrl,
         extractor: &dyn Extractor,
-        limit: u64,
+        (limit, mut body): (u64, Option<BytesMut>),
     ) -> Option<UnchangedPage> {
         let found = self.capture.read_payload(|block| {
-            let answer = warc_metadata::answer(url, block, extractor, limit);
+            let mut keep = |piece: &[u8]| {
+                if let Some(body) = &mut body {
+                    body.extend_from_slice(piece);
+                }
+            };
+            let answer = warc_metadata::answer_told(url, block, extractor, (limit, &mut keep));
             answer.ok().flatten()
         })?;
+        let answer = body.filter(|_| !found.truncated).map(|body| PastAnswer {
+            status: found.status,
+            headers: found.headers.clone(),
+            body,
+        });
         Some(UnchangedPage {
+            answer,
             digest: Some(format!("xxh3:{:032x}", found.digest)),
             content_type: found.headers.media_type(),
             charset: found.extracted.charset.map(str::to_owned),
@@ -152,6 +176,7 @@ impl Held {
             digest: noted.record.digest,
             content_type: noted.record.content_type,
             charset: noted.record.charset,
+            answer: None,
         })
     }
 }

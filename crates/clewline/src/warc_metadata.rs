@@ -38,6 +38,16 @@ pub(crate) fn answer(
     extractor: &dyn Extractor,
     limit: u64,
 ) -> io::Result<Option<Captured>> {
+    answer_told(url, block, extractor, (limit, &mut |_| {}))
+}
+
+/// The same; whoever wants the body gets it decoded, piece by piece.
+pub(crate) fn answer_told(
+    url: &CrawlUrl,
+    block: impl BufRead,
+    extractor: &dyn Extractor,
+    (limit, tell): (u64, &mut dyn FnMut(&[u8])),
+) -> io::Result<Option<Captured>> {
     let (head, body) = http::split(block)?;
     let head = HttpHead::parse(&head);
     let Some(status) = head.status() else {
@@ -63,6 +73,7 @@ pub(crate) fn answer(
             Ok(Ok(count)) => {
                 decoded += count as u64;
                 digest.update(&piece[..count]);
+                tell(&piece[..count]);
                 if let Some(extraction) = &mut extraction {
                     extraction.feed(&piece[..count]);
                 }

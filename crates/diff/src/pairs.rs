@@ -78,8 +78,9 @@ impl Pairs {
     fn there(&mut self, (old, new): RowPair) {
         self.counts.compared += 1;
         let is_same = old.digest == new.digest && old.digest != 0;
+        let is_rendered = old.is_rendered || new.is_rendered;
         // What was not sent again is what it was.
-        if is_same || (new.status == 304 && new.digest == 0) {
+        if !is_rendered && (is_same || (new.status == 304 && new.digest == 0)) {
             self.counts.same += 1;
             self.same.push(new.template);
         } else if old.form == BodyForm::Other || new.form == BodyForm::Other {

@@ -83,6 +83,8 @@ pub(crate) struct SideRow {
     pub(crate) key: u128,
     /// The digest of its body; 0 if there is none.
     pub(crate) digest: u64,
+    /// A browser made something of it, which the digest does not tell.
+    pub(crate) is_rendered: bool,
     pub(crate) place: SpoolPlace,
     /// The shape of its path.
     pub(crate) template: u32,
@@ -125,6 +127,7 @@ impl Side {
                 key: key_of(&mapped),
                 template: template_of(&mapped),
                 digest: digest_of(&record),
+                is_rendered: record.is_rendered(),
                 place: writer.push(&record)?,
                 state: PageState::from_record(&record),
                 form: BodyForm::from_record(&record),

@@ -39,6 +39,8 @@ pub struct Rendering {
     pub passing_links: Vec<String>,
     /// The picture that was asked for, as PNG, or as JPEG if it shows the full page.
     pub screenshot: Option<Vec<u8>>,
+    /// A small one as JPEG, of what a window shows.
+    pub thumbnail: Option<Vec<u8>>,
     /// Requests that are not GET or HEAD: noted, never sent.
     pub unsent: u32,
     /// Parts that robots.txt or a check of addresses refused.

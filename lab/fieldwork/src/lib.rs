@@ -1,7 +1,8 @@
 //! Small webs crawled into job folders, for tests of what is made from them.
 //!
 //! Owns how such a crawl is set up, the comparison of folders by what lies in them, a private
-//! database ([`postgres`]), a private object store ([`s3`]) and ways to do harm ([`faults`]). Refuses to know what is made of a job;
+//! database ([`postgres`]), a private object store ([`s3`]), ways to do harm ([`faults`]) and
+//! processes ([`processes`]). Refuses to know what is made of a job;
 //! only tests depend on it. Invariant: a crawl that fails, or does not end by itself, is a failure of
 //! the test.
 #![warn(missing_docs)]
@@ -13,6 +14,7 @@
 
 pub mod faults;
 pub mod postgres;
+pub mod processes;
 pub mod s3;
 
 use std::collections::BTreeMap;

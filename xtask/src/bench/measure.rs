@@ -169,7 +169,7 @@ fn seconds(text: &str) -> Result<[f64; 3]> {
 }
 
 /// The processes below one. They come and go while one looks.
-fn below(parent: u32) -> Vec<u32> {
+pub(crate) fn below(parent: u32) -> Vec<u32> {
     let list = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
     let children = list.unwrap_or_default();
     let children = children

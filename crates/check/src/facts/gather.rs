@@ -144,6 +144,7 @@ fn gather_archive(
     let keyer = Keyer::new(0, &[]);
     let needs = PageNeeds {
         body: Some(MOST_BODY),
+        rendered: true,
         ..PageNeeds::default()
     };
     let mut pages = job.pages(needs)?;

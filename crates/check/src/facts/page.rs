@@ -55,8 +55,13 @@ impl<'a> PageInput<'a> {
 /// Reads a page.
 pub(super) fn read_page(input: &PageInput<'_>) -> FactRow {
     let record = input.record;
+    // What a browser made of a page is what its visitors see.
+    let (body, charset) = match &input.answer.rendered {
+        Some(dom) => (dom, Some("utf-8")),
+        None => (&input.answer.body, record.charset.as_deref()),
+    };
     let text = match input.wanted {
-        BodyUse::Html | BodyUse::Sheet => text_of(&input.answer.body, record.charset.as_deref()),
+        BodyUse::Html | BodyUse::Sheet => text_of(body, charset),
         BodyUse::Head | BodyUse::Nothing => "".into(),
     };
     let mut pass = PagePass::default();
@@ -68,9 +73,9 @@ pub(super) fn read_page(input: &PageInput<'_>) -> FactRow {
         links::add_sheet(&text, 0, false, &mut pass.references);
     }
     let resolver = Resolver::new(input.keyer, &record.url, record.key);
-    let resolver = resolver.with_encoding(named(record.charset.as_deref()));
+    let resolver = resolver.with_encoding(named(charset));
     let mut facts = pass.finish(resolver, is_html);
-    facts.is_cut |= record.truncated || input.answer.body.len() as u64 >= MOST_BODY;
+    facts.is_cut |= record.truncated || body.len() as u64 >= MOST_BODY;
     facts.head = head_facts(&input.answer.head);
     (facts.body_bytes, facts.sent_bytes) = sizes(input.answer);
     facts

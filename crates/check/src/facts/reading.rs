@@ -99,6 +99,9 @@ impl PageTask {
         }
         let answer = match wanted {
             BodyUse::Nothing => None,
+            _ if record.is_rendered() => {
+                reader.and_then(|reader| reader.rendered_answer(&record, wanted.most()).ok())
+            }
             _ => answer(wanted.most()),
         };
         let made = made(keyer, &record, answer.as_ref());
@@ -164,9 +167,9 @@ pub(super) fn record_hash(record: &Record) -> u64 {
 }
 
 /// The hash of a body, of how it is read, and of the head that came with it. A body without a digest
-/// is like no other.
+/// is like no other, and so is a page that a browser may have made something else of.
 fn body_hash(record: &Record, head: &[u8]) -> u64 {
-    if record.digest.is_none() {
+    if record.digest.is_none() || record.is_rendered() {
         return 0;
     }
     let mut hash = Xxh3::new();

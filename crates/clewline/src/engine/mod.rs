@@ -426,6 +426,11 @@ impl<S: Store> Engine<S> {
         if let Some(member) = &mut self.member {
             member.started(&job.work, self.clock.now());
         }
+        if let (Some(renderings), Work::Page { url, kind, .. }) = (&self.renderings, &job.work)
+            && kind.is_requisite()
+        {
+            extras.given = renderings.given(url);
+        }
         if let Some(board) = &mut self.leases
             && let Some(key) = self.frontier.leased(job.id)
         {

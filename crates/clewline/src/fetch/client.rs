@@ -21,9 +21,7 @@ use super::connect::{Connector, OpenFailure, Opened, OpenedConnection, ProtocolO
 use super::dns::{Dns, QUESTION_SEATS, Unresolved};
 use super::fields::FieldPlan;
 use super::flow::{FirstByte, Flow, MinimumRate};
-use super::http1::{
-    BodyReader, HeadLimits, Method, RequestHead, ResponseHead, Target, write_request,
-};
+use super::http1::{BodyReader, HeadLimits, RequestHead, ResponseHead, Target, write_request};
 use super::http2::{HostProtocol, Http2Stream, SharedConnections};
 use super::overrides::Overrides;
 use super::pool::{Pool, Route};
@@ -409,7 +407,8 @@ impl HttpFetcher {
             }
             return Err(flow.failure(FailureClass::Proxy, "the proxy wants other credentials"));
         }
-        let reader = BodyReader::new(Method::Get, &head).map_err(|error| flow.misframed(error))?;
+        let reader =
+            BodyReader::new(request.method(), &head).map_err(|error| flow.misframed(error))?;
         let home = Home {
             pool: self.pool.clone(),
             route: self.route(request, proxied)?,
@@ -476,7 +475,7 @@ impl HttpFetcher {
             self.fields.conceal(&mut fields);
         }
         let head = RequestHead {
-            method: Method::Get,
+            method: request.method(),
             target,
             fields: &fields,
         };

@@ -34,6 +34,7 @@ use clewline_core::outcome::FailureClass;
 use clewline_core::url::CrawlUrl;
 use futures_util::future::BoxFuture;
 
+use self::http1::Method;
 use crate::exchange::Recording;
 use crate::headers::Headers;
 
@@ -62,6 +63,8 @@ pub(crate) const GUESS_PATIENCE: Duration = Duration::from_secs(3);
 pub struct Request {
     /// What to ask for.
     pub url: CrawlUrl,
+    /// HEAD instead of GET: the answer has no body.
+    pub is_head: bool,
     /// The address that was checked and is to be connected to; none through a proxy.
     pub address: Option<IpAddr>,
     /// The Cookie header, if there is one.
@@ -92,6 +95,15 @@ pub struct Request {
 }
 
 impl Request {
+    /// The method that it is sent with.
+    pub(crate) const fn method(&self) -> Method {
+        if self.is_head {
+            Method::Head
+        } else {
+            Method::Get
+        }
+    }
+
     /// Whether it may be sent now. To be asked last: what comes between is time in which the
     /// host may ask for a pause.
     pub fn may_leave(&self) -> Result<(), FetchFailure> {

@@ -15,6 +15,7 @@ mod politeness;
 mod rebuild;
 mod redirects;
 mod rendering;
+mod rendering_parts;
 mod results;
 mod resume;
 mod robots;

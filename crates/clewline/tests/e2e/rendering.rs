@@ -28,14 +28,14 @@ use terrarium::{LiveWeb, Page, Site, Web, numbered_links};
 use super::archive::{Found, records};
 use super::support::{Crawled, PATIENCE, check_gaps, config, millis, place_of, records_in, run_as};
 
-type Browser = Arc<
+pub(crate) type Browser = Arc<
     dyn Fn(RenderInput, Arc<dyn PartFetcher>) -> BoxFuture<'static, Result<Rendering, RenderError>>
         + Send
         + Sync,
 >;
 
 /// Does what the script of a page says, line by line.
-fn browser() -> Browser {
+pub(crate) fn browser() -> Browser {
     Arc::new(|page, parts| render(page, parts).boxed())
 }
 
@@ -55,14 +55,15 @@ async fn render(page: RenderInput, parts: Arc<dyn PartFetcher>) -> Result<Render
                 continue;
             }
             "data" => PartKind::Fetch,
-            "script" => PartKind::Script,
+            "script" | "head" => PartKind::Script,
+            "style" => PartKind::Style,
             _ => continue,
         };
         let url = base.join(rest).unwrap().to_string();
         let request = PartRequest {
             url: url.clone(),
             kind,
-            is_head: false,
+            is_head: order == "head",
         };
         let fate = match parts.fetch(request).await {
             PartAnswer::Response { body, .. } => {
@@ -90,28 +91,28 @@ async fn render(page: RenderInput, parts: Arc<dyn PartFetcher>) -> Result<Render
 }
 
 /// A page that is empty without its script.
-fn shell(script: &str) -> Page {
+pub(crate) fn shell(script: &str) -> Page {
     Page::html(format!("<div id=root></div><script>\n{script}\n</script>"))
 }
 
-fn text(links: &str) -> Page {
+pub(crate) fn text(links: &str) -> Page {
     Page::html(format!(
         "<p>{}</p>{links}",
         "A page with words. ".repeat(60)
     ))
 }
 
-fn site() -> Site {
+pub(crate) fn site() -> Site {
     Site::new()
         .page("/robots.txt", Page::empty(404))
         .page("/sitemap.xml", Page::empty(404))
 }
 
-fn live(site: Site) -> LiveWeb {
+pub(crate) fn live(site: Site) -> LiveWeb {
     Web::new().site("a.test", site).start()
 }
 
-fn rendering(web: &LiveWeb, when: RenderUse) -> Config {
+pub(crate) fn rendering(web: &LiveWeb, when: RenderUse) -> Config {
     let mut config = config(web, &["a.test/"]);
     config.render.when = when;
     config
@@ -123,7 +124,7 @@ fn crawl(web: &LiveWeb, when: RenderUse) -> Crawled {
     })
 }
 
-fn rendered(record: &Record) -> &clewline_job::record::RenderedPage {
+pub(crate) fn rendered(record: &Record) -> &clewline_job::record::RenderedPage {
     record.rendered.as_ref().unwrap()
 }
 

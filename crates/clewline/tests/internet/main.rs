@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use clewline::{Crawl, Summary};
 use clewline_core::address::Cidr;
-use clewline_job::config::{Config, Reach, Root, Speed};
+use clewline_job::config::{Config, Reach, RenderUse, Root, Speed};
 use clewline_job::log::{records, urls};
 use clewline_job::record::OutcomeKind;
+use clewline_render::{BrowserOptions, BrowserPool};
 use terrarium::{
     Comparison, Internet, InternetConfig, Limit, LiveInternet, OracleRules, Profile, RefereeRules,
     Seen,
@@ -89,6 +90,7 @@ fn check(internet: InternetConfig, rules: &RefereeRules, tune: impl FnOnce(&mut 
     };
     let findings = internet.referee(&rules);
     assert_eq!(findings.violation_count, 0, "{what}: {findings}");
+    eprintln!("{what}: {findings}");
 }
 
 fn of(profile: Profile, hosts: u32, seed: u64) -> InternetConfig {
@@ -140,17 +142,15 @@ fn bubing() {
     });
 }
 
-/// One request at a time to a host and never sooner than the delay; per domain and address as
-/// `polite` says.
-#[test]
-fn real_politely() {
-    let delay = Duration::from_millis(100);
+/// One request at a time to a host and never sooner than this; per domain and address as `polite`
+/// says.
+fn spaced(delay: Duration) -> RefereeRules {
     let group = Limit {
         rate: Some(30),
         in_flight: Some(8),
         ..Limit::default()
     };
-    let rules = RefereeRules {
+    RefereeRules {
         host: Limit {
             gap: Some(delay),
             in_flight: Some(1),
@@ -160,16 +160,61 @@ fn real_politely() {
         address: group,
         tolerance: Duration::from_millis(30),
         ..RefereeRules::default()
-    };
+    }
+}
+
+const DELAY: Duration = Duration::from_millis(100);
+
+#[test]
+fn real_politely() {
     let real = InternetConfig {
         pages: Some(3),
         addresses: Some(100),
         latency: 0.02,
         ..of(Profile::Real, 80, 1)
     };
-    check(real, &rules, |config| {
+    check(real, &spaced(DELAY), |config| {
         config.politeness.speed = Some(Speed::Polite);
-        config.politeness.delay = Some(delay);
+        config.politeness.delay = Some(DELAY);
+    });
+}
+
+/// Whether pages can be rendered on this machine, which the test command promises where it can.
+fn has_browser() -> bool {
+    let launched = BrowserPool::launch(BrowserOptions::default());
+    let is_promised = std::env::var_os("CLEWLINE_BROWSER_TESTS").is_some();
+    match launched {
+        Ok(_) => true,
+        Err(error) if is_promised => panic!("{error}"),
+        Err(error) => {
+            eprintln!("SKIPPED, although it matters: {error}");
+            false
+        }
+    }
+}
+
+/// Every page is empty before its script has asked for its links: what a browser asks for, of the
+/// page's host and of others, obeys the rules that hold for pages, and nothing is missed.
+#[test]
+fn rendered_politely() {
+    if !has_browser() {
+        return;
+    }
+    let hosts = std::env::var("CLEWLINE_RENDERED_HOSTS");
+    let hosts = hosts.map_or(8, |hosts| hosts.parse().unwrap());
+    let scripted = InternetConfig {
+        pages: Some(4),
+        latency: 0.02,
+        mishaps: 0.0,
+        scripted: true,
+        ..of(Profile::Real, hosts, 5)
+    };
+    check(scripted, &spaced(DELAY), |config| {
+        config.render.when = RenderUse::Auto;
+        // A machine with other work may be slow; a page that is read too soon lacks its links.
+        config.render.timeout = Duration::from_mins(10);
+        config.politeness.speed = Some(Speed::Polite);
+        config.politeness.delay = Some(DELAY);
     });
 }
 

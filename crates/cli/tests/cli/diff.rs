@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
-use terrarium::{LiveWeb, Page, Request, Site, links};
+use terrarium::{LiveWeb, Page, Request, Site, Web, links};
 
 use crate::place::{HOST, Place, Ran, web_of};
 
@@ -246,5 +246,30 @@ fn archives_and_folders_of_them_are_compared_and_wrong_flags_are_told() {
         missing.code != 0 && missing.talk.contains("none.crawl"),
         "{}",
         missing.talk
+    );
+}
+
+/// Pages of an application are the same bytes for ever; a browser shows what changed.
+#[test]
+fn what_changed_on_rendered_pages_is_what_a_browser_shows() {
+    let app = "<title>App</title><div id=root></div><script>run()</script>";
+    let site = Site::new().page("/", Page::html(app));
+    let web = Web::new().site(fieldwork::HOST, site).start();
+    let place = Place::new();
+    let crawl = |name: &str, shown: fn(&str) -> String| {
+        fieldwork::crawl_rendered(fieldwork::config(&web, &place.path(name)), shown);
+    };
+    crawl("old.crawl", |_| {
+        "<title>App</title><p>Open from nine to five</p>".to_owned()
+    });
+    crawl("new.crawl", |_| {
+        "<title>App</title><p>Open from ten to five</p>".to_owned()
+    });
+    let ran = place.run(&["diff", "old.crawl", "new.crawl"]);
+    assert!(
+        ran.out.contains("nine") && ran.out.contains("ten"),
+        "{}{}",
+        ran.out,
+        ran.talk
     );
 }

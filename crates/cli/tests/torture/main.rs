@@ -10,6 +10,7 @@
 )]
 
 mod archive;
+mod browsers;
 mod flips;
 mod graph;
 mod large;

@@ -31,6 +31,8 @@ pub struct Errand {
     pub number: u64,
     /// What is requested.
     pub url: CrawlUrl,
+    /// HEAD instead of GET.
+    pub is_head: bool,
     /// When it was handed out last.
     pub(super) asked_at: Moment,
     /// A try was cut short, which does not count; the next one has its full time.
@@ -44,8 +46,18 @@ impl Errand {
             page,
             number,
             url,
+            is_head: false,
             asked_at: Moment::ZERO,
             was_cut: false,
+        }
+    }
+
+    /// The same for the head of the answer alone.
+    #[must_use]
+    pub fn for_head(self) -> Self {
+        Self {
+            is_head: true,
+            ..self
         }
     }
 }
@@ -215,6 +227,7 @@ impl<S: Store> Frontier<S> {
         let work = Work::Errand {
             url,
             address,
+            is_head: errand.is_head,
             spaced: lane.pace.is_one_at_a_time(),
             streams: lane.pace.in_flight_limit(),
         };

@@ -90,6 +90,8 @@ pub enum Work {
         url: CrawlUrl,
         /// The address to connect to; none through a proxy.
         address: Option<IpAddr>,
+        /// HEAD instead of GET.
+        is_head: bool,
         /// As for a page.
         spaced: bool,
         /// As for a page.

@@ -55,7 +55,8 @@ impl<S: Store> Frontier<S> {
     fn is_whole_page(&self, settlement: &Settlement) -> bool {
         let is_page = |flight: &Flight| matches!(&flight.kind, JobKind::Page(entry) if counts_as_page(entry.kind));
         let is_whole = |answer: &Answer| {
-            matches!(answer.status, 200..=299) && answer.unread.is_none() && !answer.unmodified
+            let is_sound = matches!(answer.status, 200..=299) || answer.unmodified;
+            is_sound && answer.unread.is_none()
         };
         self.flights.get(settlement.job).is_some_and(is_page)
             && matches!(&settlement.ending, Ending::Answered(answer) if is_whole(answer))

@@ -62,8 +62,12 @@ impl PageWork {
 
     /// The text of a page, if it was captured and has one.
     fn text(&self, side: WhichSide, record: &Record) -> Option<String> {
-        let answer = self.readers[side as usize].answer(record, MOST_BODY).ok()?;
-        Some(text_of(&answer.body, record.charset.as_deref()))
+        let reader = &self.readers[side as usize];
+        let answer = reader.rendered_answer(record, MOST_BODY).ok()?;
+        Some(match &answer.rendered {
+            Some(dom) => text_of(dom, Some("utf-8")),
+            None => text_of(&answer.body, record.charset.as_deref()),
+        })
     }
 
     fn sketch(&self, side: WhichSide, record: &Record) -> PageSketch {

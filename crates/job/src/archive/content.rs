@@ -11,15 +11,19 @@ use clewline_warc::http::{self, HttpHead};
 use clewline_warc::read::{Header, ReadError, WarcReader};
 use clewline_warc::{MediaType, Moment, RecordKind};
 
-use super::RENDERED;
 use super::open::{Archive, ArchivedCapture};
 use super::section::Section;
+use super::{PICTURED, RENDERED, THUMBNAIL};
 
 /// The most that a body may decode to.
 pub const LARGEST: u64 = 4 << 30;
 
-/// Records behind a capture that belong to it: request, metadata, rendered DOM.
-const BEHIND: usize = 3;
+/// Records behind a capture that belong to it: request, metadata, rendered DOM, two pictures.
+const BEHIND: usize = 5;
+/// Bytes of a thumbnail; a browser's are smaller.
+const LARGEST_THUMBNAIL: u64 = 64 * 1024;
+/// How a JPEG begins.
+const JPEG: &[u8] = b"\xff\xd8\xff";
 /// Bytes that are read of a metadata record.
 const MOST_NOTED: u64 = 64 << 20;
 
@@ -115,6 +119,13 @@ impl Archive {
         most: u64,
     ) -> Result<Option<Vec<u8>>, ContentError> {
         self.behind(held, most, |record| is_rendered(record, &held.capture.url))
+    }
+
+    /// The small picture that a browser took of the page of a capture, as JPEG, if there is one.
+    pub fn thumbnail(&self, held: &ArchivedCapture) -> Result<Option<Vec<u8>>, ContentError> {
+        let is_it = |record: &Header| is_view(record, THUMBNAIL, &held.capture.url);
+        let found = self.behind(held, LARGEST_THUMBNAIL, is_it)?;
+        Ok(found.filter(|bytes| bytes.starts_with(JPEG)))
     }
 
     /// The beginning of the block of one of the records that a crawl wrote behind a capture.
@@ -236,11 +247,24 @@ impl CaptureContent {
     }
 }
 
+/// Whether an index names a record, if it names its kind: what a browser made of a page lies behind the
+/// page's capture and is found there.
+pub fn is_indexed(record: &Header) -> bool {
+    let target = record.target().unwrap_or_default();
+    let is_view = [RENDERED, PICTURED, THUMBNAIL]
+        .iter()
+        .any(|name| target.starts_with(name));
+    record.kind() != RecordKind::Resource || !is_view
+}
+
 /// Whether a record holds the DOM that a browser made of the page of a URL.
 pub(crate) fn is_rendered(record: &Header, url: &str) -> bool {
-    let page = record
-        .target()
-        .and_then(|target| target.strip_prefix(RENDERED));
+    is_view(record, RENDERED, url)
+}
+
+fn is_view(record: &Header, name: &str, url: &str) -> bool {
+    let target = record.target();
+    let page = target.and_then(|target| target.strip_prefix(name));
     record.kind() == RecordKind::Resource && page == Some(url)
 }
 

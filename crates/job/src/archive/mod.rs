@@ -22,7 +22,7 @@ use crate::escape;
 use crate::log::Offset;
 
 pub(crate) use content::is_rendered;
-pub use content::{CaptureContent, ContentError, LARGEST};
+pub use content::{CaptureContent, ContentError, LARGEST, is_indexed};
 pub use open::{
     Archive, ArchivedCapture, OpenError, WarcLocation, archive_in, is_archive, warcs_in,
 };
@@ -44,6 +44,10 @@ pub const LINE_FIELD: &str = "urls-jsonl";
 pub const OUTLINK_FIELD: &str = "outlink";
 /// What the DOM that a browser made of a page is called in front of the page's URL.
 pub const RENDERED: &str = "urn:rendered:";
+/// The same of the picture that it took.
+pub const PICTURED: &str = "urn:view:";
+/// The same of a small one.
+pub const THUMBNAIL: &str = "urn:thumbnail:";
 /// The field of a warcinfo record with what the keys of the crawl are seeded with, in hexadecimal.
 /// Without it the keys of links could not be made again from the archive.
 pub const KEY_SEED: &str = "key-seed";

@@ -14,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use clewline_warc::cdxj::{self, Capture, CdxjIndex, INDEX};
 use clewline_warc::{Moment, surt};
 
+use super::content::is_indexed;
 use super::package::{self, PackageError};
 use super::records::FileRecords;
 use super::section::Section;
@@ -254,7 +255,7 @@ impl Archive {
             source,
         };
         let mut records = FileRecords::whole(input);
-        while let Some(read) = records.next_capture("", |_| true).map_err(failed)? {
+        while let Some(read) = records.next_capture("", is_indexed).map_err(failed)? {
             match read {
                 Ok(None) => {}
                 Ok(Some(capture)) => take(capture)?,

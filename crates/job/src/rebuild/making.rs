@@ -18,7 +18,7 @@ use clewline_warc::{Moment, RecordKind};
 use tempfile::TempDir;
 
 use super::{Existing, ReadAnswer, RebuildError, Rebuilt, at, is_ours};
-use crate::archive::{FOLDER, FileRecords, KEY_SEED, SORTED, write_index_line};
+use crate::archive::{FOLDER, FileRecords, KEY_SEED, SORTED, is_indexed, write_index_line};
 use crate::job_file::KeptSettings;
 use crate::log::{LinksLog, links, urls};
 use crate::record::Record;
@@ -252,7 +252,7 @@ impl<'a> Making<'a> {
             Ok(capture) => capture,
             Err(error) => return Ok(Err(error)),
         };
-        if let Some(capture) = capture {
+        if let Some(capture) = capture.filter(|_| is_indexed(header)) {
             let mut line = Vec::new();
             write_index_line(&capture, &mut line);
             let place = self.scratch.path();

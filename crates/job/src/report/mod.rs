@@ -11,6 +11,7 @@ pub mod figures;
 mod html;
 mod ink;
 mod list;
+mod pictures;
 mod rendered;
 #[cfg(test)]
 pub(crate) mod samples;
@@ -33,6 +34,7 @@ pub use facts::{RunFacts, StoppedBy};
 pub use html::html;
 pub use ink::Ink;
 pub use list::list;
+pub use pictures::{PagePicture, pictures};
 pub use rendered::RenderedPages;
 pub use series::{MOST_POINTS, Series, SeriesPoint};
 pub use tally::{Bodies, Guesses, HostTally, MOST_DEPTHS, MOST_HOSTS, Outcomes, Tally};
@@ -61,6 +63,9 @@ pub struct Report {
     /// How it compares with an earlier crawl, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub update: Option<Update>,
+    /// What some of its pages look like, for people.
+    #[serde(skip)]
+    pub pictures: Vec<PagePicture>,
 }
 
 /// A host in the list of the slowest.
@@ -129,6 +134,7 @@ impl Report {
             tally,
             broken,
             update: None,
+            pictures: Vec::new(),
         })
     }
 

@@ -101,6 +101,7 @@ fn finish(events: PageEvents<'_>, read: PageReading, cpu: Duration, wall: Durati
         navigated: notes.navigated,
         passing_links: read.passing_links,
         screenshot: read.screenshot,
+        thumbnail: read.thumbnail,
         unsent: notes.unsent,
         refused: notes.refused,
         over_limit: notes.over_limit,

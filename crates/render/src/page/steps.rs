@@ -52,6 +52,11 @@ const TALLEST_PICTURE: u64 = 16_384;
 const WIDTH: u64 = 1280;
 const HEIGHT: u64 = 1024;
 const PICTURE_QUALITY: u32 = 70;
+/// A thumbnail has 320 by 256 pixels.
+const THUMBNAIL_SCALE: f64 = 0.25;
+const THUMBNAIL_QUALITY: u32 = 60;
+/// Bytes of a thumbnail; a larger one is none.
+const LARGEST_THUMBNAIL: usize = 64 * 1024;
 
 /// What was read of a page.
 #[derive(Debug, Default)]
@@ -60,6 +65,7 @@ pub(super) struct PageReading {
     pub(super) title: Option<String>,
     pub(super) passing_links: Vec<String>,
     pub(super) screenshot: Option<Vec<u8>>,
+    pub(super) thumbnail: Option<Vec<u8>>,
     pub(super) is_truncated: bool,
     pub(super) is_unready: bool,
 }
@@ -180,6 +186,7 @@ impl<'a> PageSteps<'a> {
         read.is_unready = is_unready;
         if let Some(area) = self.options.screenshot {
             read.screenshot = self.picture(page, world, area).await?;
+            read.thumbnail = self.thumbnail(page).await?;
         }
         Ok(read)
     }
@@ -406,6 +413,24 @@ impl<'a> PageSteps<'a> {
                 })
             }
         };
+        self.captured(page, about).await
+    }
+
+    /// The same as a window shows, made small by the browser, so that nobody else decodes pictures.
+    async fn thumbnail(&self, page: OpenPage<'_>) -> Result<Option<Vec<u8>>, RenderError> {
+        let about = json!({
+            "format": "jpeg", "quality": THUMBNAIL_QUALITY,
+            "clip": { "x": 0, "y": 0, "width": WIDTH, "height": HEIGHT, "scale": THUMBNAIL_SCALE },
+        });
+        let picture = self.captured(page, about).await?;
+        Ok(picture.filter(|bytes| bytes.len() <= LARGEST_THUMBNAIL))
+    }
+
+    async fn captured(
+        &self,
+        page: OpenPage<'_>,
+        about: Value,
+    ) -> Result<Option<Vec<u8>>, RenderError> {
         let picture = self.command(page, "Page.captureScreenshot", about).await?;
         let picture = picture["data"].as_str().unwrap_or_default();
         Ok(STANDARD

@@ -12,7 +12,10 @@ use clewline_render::{Behavior, BrowserOptions, BrowserPool, PartFetcher, Render
 
 use crate::support::{Web, html, pool, run};
 
-const ORIGIN: &str = "http://app.test";
+pub(crate) const ORIGIN: &str = "http://app.test";
+/// Every page of an application, before its script ran.
+pub(crate) const SHELL: &str =
+    "<!DOCTYPE html><body><div id=root></div><script src=/app.js></script>";
 const ITEMS: usize = 20;
 const TAGS: usize = 5;
 
@@ -27,7 +30,7 @@ fn routes() -> BTreeSet<String> {
     fixed.into_iter().chain(items).chain(tags).collect()
 }
 
-fn web(script: &str) -> Web {
+pub(crate) fn web(script: &str) -> Web {
     let ids: Vec<String> = (0..ITEMS).map(|id| id.to_string()).collect();
     let mut answers = vec![
         (
@@ -73,9 +76,8 @@ async fn crawl(pool: &BrowserPool, web: &Arc<Web>) -> BTreeSet<String> {
     while let Some(path) = queue.pop_front() {
         rendered += 1;
         assert!(rendered <= MOST_PAGES, "{known:?}");
-        let shell = "<!DOCTYPE html><body><div id=root></div><script src=/app.js></script>";
         let parts: Arc<dyn PartFetcher> = web.clone();
-        let page = html(&format!("{ORIGIN}{path}"), shell);
+        let page = html(&format!("{ORIGIN}{path}"), SHELL);
         let rendering = pool.render(page, parts).await.unwrap();
         for path in paths(&rendering) {
             if known.insert(path.clone()) {
@@ -100,7 +102,7 @@ fn applications_show_their_routes() {
         return;
     };
     let expected = routes();
-    for name in ["preact", "react", "svelte", "vue"] {
+    for name in ["angular", "preact", "react", "svelte", "vue"] {
         let script = Path::new(&folder).join(format!("{name}.js"));
         let script = std::fs::read_to_string(script).unwrap();
         let found = run(crawl(&pool, &Arc::new(web(&script))));

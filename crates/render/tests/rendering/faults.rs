@@ -1,13 +1,12 @@
 //! Pages that attack their browser, and browsers that die.
 
-use std::collections::BTreeSet;
-use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clewline_render::{BrowserOptions, BrowserPool, RenderBounds, RenderError, Rendering};
+use fieldwork::processes::{browsers_of, is_running, kill};
 
 use crate::support::{Web, pool, render, run};
 
@@ -132,59 +131,6 @@ fn crash_urls_and_floods_are_survived() {
         assert!(rendering.html.contains("still here"), "{rendering:?}");
         assert!(rendering.requested.len() <= 1000 && rendering.navigated.len() <= 1000);
     }
-}
-
-/// Processes that descend from this one and whose command line names a browser.
-fn browsers_of(root: u32) -> BTreeSet<u32> {
-    let mut tree = BTreeSet::from([root]);
-    let mut all = Vec::new();
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let Ok(process) = entry.file_name().to_string_lossy().parse::<u32>() else {
-            continue;
-        };
-        let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else {
-            continue;
-        };
-        let fields = stat.rsplit_once(')').unwrap().1;
-        let parent = fields
-            .split_whitespace()
-            .nth(1)
-            .unwrap()
-            .parse::<u32>()
-            .unwrap();
-        all.push((process, parent));
-    }
-    loop {
-        let more: Vec<u32> = all
-            .iter()
-            .filter(|(process, parent)| tree.contains(parent) && !tree.contains(process))
-            .map(|(process, _)| *process)
-            .collect();
-        if more.is_empty() {
-            break;
-        }
-        tree.extend(more);
-    }
-    let is_browser = |process: &u32| {
-        let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&words).contains("chrom")
-    };
-    tree.into_iter().filter(is_browser).collect()
-}
-
-/// Whether a process runs; one that nobody has buried yet does not.
-fn is_running(process: u32) -> bool {
-    fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|stat| {
-        let fields = stat.rsplit_once(')').unwrap().1;
-        !fields.trim_start().starts_with(['Z', 'X'])
-    })
-}
-
-fn kill(process: u32) {
-    let process = i32::try_from(process).unwrap();
-    let process = rustix::process::Pid::from_raw(process).unwrap();
-    // It may have ended by itself.
-    let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
 }
 
 /// Says to a test that it runs in a process of its own.

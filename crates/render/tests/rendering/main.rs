@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
 mod apps;
+mod costs;
 mod faults;
 mod pages;
 mod support;

@@ -98,6 +98,15 @@ const SCRIPTED: &[Case] = &[
         links: &["module", "worker"],
     },
     Case {
+        name: "names that hide what a document can do",
+        body: "<body><form name=querySelector></form><form name=getElementsByTagName></form>
+               <form name=documentElement></form><form name=querySelectorAll></form><img name=body>
+               <form name=baseURI></form><form><input name=childNodes><input name=attributes>
+               <input name=localName><input name=nodeType><a href=in-form>x</a></form>
+               <script>history.pushState({}, '', '/dir/renamed'); document.write('<a href=hidden>x</a>')</script>",
+        links: &["hidden", "in-form", "renamed"],
+    },
+    Case {
         name: "dialogs",
         body: "<body><script>alert(1); confirm(2); prompt(3); document.body.innerHTML =
                '<a href=behind-dialogs>x</a>'</script>",
@@ -137,6 +146,13 @@ const INTERACTIVE: &[Case] = &[
         body: "<body><button id=b>x</button><script>
                b.onclick = () => { b.onclick = () => location = 'second-click' }</script>",
         links: &["second-click"],
+    },
+    Case {
+        name: "names that hide what a form can do",
+        body: "<body><form name=querySelectorAll></form><form id=f action=found><input name=click><input name=matches>
+               <input name=localName><input name=dispatchEvent><button id=b type=button>x</button></form><script>
+               b.onclick = () => location = 'by-button'; f.addEventListener('click', () => 0)</script>",
+        links: &["by-button"],
     },
     Case {
         name: "a form by script",

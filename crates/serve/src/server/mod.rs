@@ -30,8 +30,8 @@ pub(crate) use answer::{AnswerBody, ServerAnswer};
 pub(crate) use archive_shelf::ArchiveShelf;
 pub(crate) use guest::{Guest, GuestRequest, GuestResponse};
 use listener::{Answering, Conversation, Converse};
-pub(crate) use replay::path_of;
 use replay::{ArchivedForms, ReplaySite};
+pub(crate) use replay::{path_of, thumbnail_path_of};
 pub(crate) use request::ServerRequest;
 pub use site::{LocalSite, SiteAnswer};
 

@@ -1,7 +1,7 @@
 //! Pages at their time.
 //!
 //! Owns the paths (`/web/<time>/<url>`, `/web/<time>id_/<url>` for the untouched payload,
-//! `/web/<time>dom_/<url>` for what a browser made of the page,
+//! `/web/<time>dom_/<url>` for what a browser made of the page, `/web/<time>thumb_/<url>` for its small picture,
 //! `/web/*/<url>` for all captures of a URL), what of a recorded head is shown again, and the
 //! policy under which a page is shown. Invariants: a page can ask this server only; cookies and
 //! other orders to the browser that were recorded are not repeated.
@@ -12,6 +12,7 @@ use std::io;
 use clewline_archive::rewrite::{self, Banner, DocumentBody, Guide, Rewritten, Unchanged, Use};
 use clewline_archive::{Archive, ArchivedCapture, CaptureContent};
 use clewline_warc::Moment;
+use clewline_warc::cdxj::Capture;
 use url::Url;
 
 use super::Scripts;
@@ -61,6 +62,8 @@ pub(super) enum CaptureView {
     Untouched,
     /// What a browser made of the page, shown as the answer is.
     Rendered,
+    /// The small picture that the browser took.
+    Thumbnail,
 }
 
 impl CaptureView {
@@ -68,6 +71,7 @@ impl CaptureView {
         match modifier {
             "id_" => Self::Untouched,
             "dom_" => Self::Rendered,
+            "thumb_" => Self::Thumbnail,
             _ => Self::Shown,
         }
     }
@@ -77,6 +81,7 @@ impl CaptureView {
             Self::Shown => "",
             Self::Untouched => "id_",
             Self::Rendered => "dom_",
+            Self::Thumbnail => "thumb_",
         }
     }
 
@@ -127,6 +132,11 @@ impl<'a> Wanted<'a> {
 /// The path of the capture of a URL that is closest to a time (of up to fourteen digits).
 pub(crate) fn path_of(time: &str, url: &str) -> String {
     format!("/web/{time}/{}", safe(url))
+}
+
+/// The path of the small picture of a capture.
+pub(crate) fn thumbnail_path_of(capture: &Capture) -> String {
+    CaptureView::Thumbnail.path_of(&capture.timestamp, &capture.url)
 }
 
 /// A URL that fits into a path and a header field, without its fragment.
@@ -257,6 +267,15 @@ fn capture(wanted: &Wanted<'_>, request: &ServerRequest, site: &ReplaySite<'_>) 
     }
     if wanted.view == CaptureView::Rendered {
         return rendered(&held, &all, request, site);
+    }
+    if wanted.view == CaptureView::Thumbnail {
+        return match archive.thumbnail(&held) {
+            Ok(Some(jpeg)) => ServerAnswer::new(200, AnswerBody::Bytes(jpeg))
+                .with("Content-Type", "image/jpeg")
+                .with("Content-Security-Policy", POLICY),
+            Ok(None) => page::missing(url),
+            Err(error) => page::broken(url, &error),
+        };
     }
     let content = match archive.read(&held) {
         Ok(content) => content,

@@ -42,6 +42,9 @@ fn write(path: &Path, messages: &[(&str, &str, &[u8], &[u8])]) {
     }
 }
 
+/// A small picture, as far as anybody here looks at it.
+const SMALL: &[u8] = b"\xff\xd8\xff and so on";
+
 /// Behind an answer: its request would stand between, and what a browser made of the page.
 fn write_rendered(path: &Path, url: &str, dom: &str) {
     let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
@@ -53,7 +56,13 @@ fn write_rendered(path: &Path, url: &str, dom: &str) {
     let request = RecordDraft::request(id(1), moment("2020"), url, request);
     let target = format!("urn:rendered:{url}");
     let dom = RecordDraft::resource(id(2), moment("2020"), &target, Block::plain(dom.as_bytes()));
-    for draft in [answer, request, dom.content_type("text/html")] {
+    let target = format!("urn:thumbnail:{url}");
+    let small = RecordDraft::resource(id(3), moment("2020"), &target, Block::plain(SMALL));
+    let views = [
+        dom.content_type("text/html"),
+        small.content_type("image/jpeg"),
+    ];
+    for draft in [answer, request].into_iter().chain(views) {
         encoder.encode(&draft, Effort::Usual, &mut file).unwrap();
     }
 }
@@ -306,6 +315,17 @@ fn what_a_browser_made_is_shown_on_request() {
 }
 
 #[test]
+fn the_small_picture_of_a_page_is_shown() {
+    let served = Served::new(Mode::Pages);
+    let shown = served.ask("/web/20200101000000thumb_/https://a.test/app", "");
+    assert!(shown.starts_with("HTTP/1.1 200 OK\r\n"), "{shown}");
+    assert_eq!(field(&shown, "Content-Type"), Some("image/jpeg"));
+    assert!(shown.ends_with(" and so on"), "{shown}");
+    let none = served.ask("/web/20200101000000thumb_/https://a.test/", "");
+    assert!(none.starts_with("HTTP/1.1 404 "), "{none}");
+}
+
+#[test]
 fn parts_of_media_are_served() {
     let served = Served::new(Mode::Pages);
     for name in ["m", "n"] {
@@ -349,8 +369,8 @@ fn parts_of_media_are_served() {
 fn captures_are_listed() {
     let served = Served::new(Mode::Pages);
     let list = served.ask("/", "");
-    // Where no index of a crawl says what captures are, the DOM is one.
-    assert_eq!(list.matches("<tr><td").count(), 12, "{list}");
+    // The DOM of a page is no capture of its own.
+    assert_eq!(list.matches("<tr><td").count(), 11, "{list}");
     let some = served.ask("/?url=https%3A%2F%2Fa.test%2Fold", "");
     assert_eq!(some.matches("<tr><td").count(), 1, "{some}");
     let none = served.ask("/?url=%22%3Cscript%3E", "");

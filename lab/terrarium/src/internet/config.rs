@@ -127,6 +127,9 @@ pub struct InternetConfig {
     /// Factor for the share of hosts that cannot be reached or read; 0 is none. A polite crawler
     /// waits long for some of them.
     pub mishaps: f64,
+    /// Pages are empty until their script has asked for their links, at their own host, at another
+    /// one, and where robots.txt may forbid it.
+    pub scripted: bool,
     /// The product token of the crawler that is tested, which some robots.txt name.
     pub agent: String,
     /// How clients come in.
@@ -150,6 +153,7 @@ impl Default for InternetConfig {
             secure: None,
             body: 1.0,
             mishaps: 1.0,
+            scripted: false,
             agent: "clewline".to_owned(),
             way: Way::Sockets,
         }

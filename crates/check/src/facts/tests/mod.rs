@@ -38,6 +38,22 @@ pub(super) fn facts_with(head: &str, body: &str) -> FactRow {
     read_page(&PageInput::new(&keyer, &record, &answer, BodyUse::Html))
 }
 
+/// What a browser made of a page counts, in whatever encoding its answer was.
+#[test]
+fn facts_of_a_rendered_page_are_those_of_its_dom() {
+    let answer = PageAnswer {
+        head: b"HTTP/1.1 200 OK\r\n\r\n".to_vec(),
+        body: b"<title>Sent</title><div id=root></div><a href=y>sent</a>".to_vec(),
+        rendered: Some("<title>Gezeigt \u{fc}ber</title><a href=x>shown</a>".into()),
+        ..PageAnswer::default()
+    };
+    let (keyer, mut record) = (Keyer::default(), record(PAGE));
+    record.charset = Some("windows-1252".into());
+    let facts = read_page(&PageInput::new(&keyer, &record, &answer, BodyUse::Html));
+    assert_eq!(told(&facts), ["anchor /d/x"]);
+    assert_eq!(*facts.html.unwrap().titles[0], *"Gezeigt \u{fc}ber");
+}
+
 pub(super) fn facts(body: &str) -> FactRow {
     facts_with("", body)
 }

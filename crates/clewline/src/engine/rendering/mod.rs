@@ -18,13 +18,14 @@ use clewline_core::frontier::{
     Ending, Errand, ErrandRefusal, Frontier, Handout, JobId, Moment, RefusedErrand, Settled, Store,
 };
 use clewline_core::key::HostId;
+use clewline_core::link::LinkKind;
 use clewline_core::outcome::SkipReason;
 use clewline_core::url::CrawlUrl;
 use clewline_render::{PartAnswer, PartKind, PartRefusal, RenderInput};
 use tokio::sync::oneshot;
 
 use super::memory_budget::Share;
-use super::runner::RenderJob;
+use super::runner::{GivenAnswer, RenderJob};
 use super::{Engine, EngineError, JobResult, Message, state};
 use crate::config::{RenderConfig, RenderUse};
 use crate::headers::Headers;
@@ -75,6 +76,7 @@ struct WaitingPart {
     page: JobId,
     url: String,
     kind: PartKind,
+    is_head: bool,
     reply: oneshot::Sender<PartAnswer>,
 }
 
@@ -118,11 +120,7 @@ impl Renderings {
             }
     }
 
-    fn begin(
-        &mut self,
-        result: &JobResult,
-        of: (HostId, clewline_core::link::LinkKind),
-    ) -> Option<RenderJob> {
+    fn begin(&mut self, result: &JobResult, of: (HostId, LinkKind)) -> Option<RenderJob> {
         let page = result.settlement.job;
         let whole = result.whole.as_ref()?;
         let url = result.url.clone()?;
@@ -166,10 +164,16 @@ impl Renderings {
             page,
             url: request.url,
             kind: request.kind,
+            is_head: request.is_head,
             reply,
         };
         self.waiting.insert(self.last, part);
-        Some(Errand::new(page, self.last, url))
+        let errand = Errand::new(page, self.last, url);
+        Some(if request.is_head {
+            errand.for_head()
+        } else {
+            errand
+        })
     }
 
     /// What is to be asked for, or the answer that is known without asking.
@@ -178,7 +182,7 @@ impl Renderings {
             return Err(PartAnswer::Refused(PartRefusal::Stopping));
         };
         if let Some(kept) = self.cache.find(url) {
-            return Err(kept);
+            return Err(kept.answer());
         }
         let url = CrawlUrl::parse(url).map_err(|error| PartAnswer::Failed(error.to_string()))?;
         if now.parts >= MOST_PARTS {
@@ -191,8 +195,32 @@ impl Renderings {
     fn answer(&mut self, number: u64, answer: PartAnswer) {
         // Its page may have ended before.
         if let Some(part) = self.waiting.remove(&number) {
-            self.cache.keep(&part.url, part.kind, &answer);
             part.reply.send(answer).ok();
+        }
+    }
+
+    /// Keeps what an errand brought, if others of the crawl may need it.
+    fn keep(&mut self, number: u64, result: &JobResult) {
+        let part = self.waiting.get(&number).filter(|part| !part.is_head);
+        if let (Some(part), Some(answer)) = (part, GivenAnswer::of(result)) {
+            self.cache.keep(&part.url, part.kind, answer);
+        }
+    }
+
+    /// The answer to a part of pages that a rendering asked for already, or that came as such.
+    pub(super) fn given(&self, url: &CrawlUrl) -> Option<Box<GivenAnswer>> {
+        self.cache.find(url.as_str()).cloned().map(Box::new)
+    }
+
+    /// Keeps a style sheet or a script that came by itself.
+    fn keep_requisite(&mut self, kind: LinkKind, result: &JobResult) {
+        let kind = match kind {
+            LinkKind::Style => PartKind::Style,
+            LinkKind::Script => PartKind::Script,
+            _ => return,
+        };
+        if let (Some(url), Some(answer)) = (&result.url, GivenAnswer::of(result)) {
+            self.cache.keep(url.as_str(), kind, answer);
         }
     }
 
@@ -216,6 +244,16 @@ fn fields(headers: &Headers) -> Vec<(String, Vec<u8>)> {
     let fields = headers.iter().filter(|(name, _)| !is_of_transfer(name));
     let fields = fields.map(|(name, value)| (name.to_owned(), value.to_vec()));
     fields.collect()
+}
+
+impl GivenAnswer {
+    fn answer(&self) -> PartAnswer {
+        PartAnswer::Response {
+            status: self.status,
+            headers: fields(&self.headers),
+            body: self.body.clone(),
+        }
+    }
 }
 
 /// What a browser hears of the end of an errand.
@@ -260,6 +298,7 @@ impl<S: Store> Engine<S> {
         let Some((host, kind)) = page.map(|entry| (entry.key.host(), entry.kind)) else {
             return Ok(Some(result));
         };
+        renderings.keep_requisite(kind, &result);
         if self.stop_at.is_none()
             && result.whole.is_some()
             && renderings.wants(host, &result)
@@ -320,6 +359,7 @@ impl<S: Store> Engine<S> {
     pub(super) fn errand_ended(&mut self, number: u64, mut result: JobResult) {
         self.exchanges.add(result.exchange.take());
         if let Some(renderings) = &mut self.renderings {
+            renderings.keep(number, &result);
             renderings.answer(number, part_answer(&mut result));
         }
     }

@@ -6,9 +6,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use clewline_render::{PartAnswer, PartKind};
+use clewline_render::PartKind;
 
 use super::super::memory_budget::Share;
+use super::super::runner::GivenAnswer;
 
 /// Parts that are kept at the most.
 const MOST: usize = 1024;
@@ -18,7 +19,7 @@ const SHARE: u64 = 8;
 /// The kept answers by URL, the oldest first.
 #[derive(Debug)]
 pub(super) struct PartCache {
-    kept: HashMap<String, PartAnswer>,
+    kept: HashMap<String, GivenAnswer>,
     order: VecDeque<String>,
     bytes: u64,
     most: u64,
@@ -37,14 +38,14 @@ impl PartCache {
         }
     }
 
-    pub(super) fn find(&self, url: &str) -> Option<PartAnswer> {
-        self.kept.get(url).cloned()
+    pub(super) fn find(&self, url: &str) -> Option<&GivenAnswer> {
+        self.kept.get(url)
     }
 
     /// Keeps an answer, if it may be kept and is likely to be asked for again.
-    pub(super) fn keep(&mut self, url: &str, kind: PartKind, answer: &PartAnswer) {
-        let size = weight(url, answer);
-        if !may_be_kept(kind, answer) || size > self.most / 4 || self.kept.contains_key(url) {
+    pub(super) fn keep(&mut self, url: &str, kind: PartKind, answer: GivenAnswer) {
+        let size = weight(url, &answer);
+        if !may_be_kept(kind, &answer) || size > self.most / 4 || self.kept.contains_key(url) {
             return;
         }
         while self.bytes + size > self.most || self.order.len() >= MOST {
@@ -57,7 +58,7 @@ impl PartCache {
         }
         self.bytes += size;
         self.order.push_back(url.to_owned());
-        self.kept.insert(url.to_owned(), answer.clone());
+        self.kept.insert(url.to_owned(), answer);
         // Where others need the memory, they go first.
         if self.share.hold(self.bytes).is_err() {
             self.kept.clear();
@@ -68,29 +69,21 @@ impl PartCache {
     }
 }
 
-fn weight(url: &str, answer: &PartAnswer) -> u64 {
-    let PartAnswer::Response { headers, body, .. } = answer else {
-        return 0;
-    };
-    let fields = headers.iter().map(|(name, value)| name.len() + value.len());
-    (url.len() + fields.sum::<usize>() + body.len()) as u64
+fn weight(url: &str, answer: &GivenAnswer) -> u64 {
+    let fields = answer.headers.iter();
+    let fields = fields.map(|(name, value)| name.len() + value.len());
+    (url.len() + fields.sum::<usize>() + answer.body.len()) as u64
 }
 
 /// Whether an answer serves other pages as well (RFC 9111). Scripts, styles and the like belong to a
 /// version of the site; what else is there must say for how long it holds.
-fn may_be_kept(kind: PartKind, answer: &PartAnswer) -> bool {
-    let PartAnswer::Response {
-        status: 200,
-        headers,
-        ..
-    } = answer
-    else {
+fn may_be_kept(kind: PartKind, answer: &GivenAnswer) -> bool {
+    if answer.status != 200 {
         return false;
-    };
+    }
     let named = |wanted: &'static str| {
-        let fields = headers.iter();
-        let fields = fields.filter(move |(name, _)| name.eq_ignore_ascii_case(wanted));
-        fields.map(|(_, value)| String::from_utf8_lossy(value).to_ascii_lowercase())
+        let fields = answer.headers.all(wanted);
+        fields.map(|value| String::from_utf8_lossy(value).to_ascii_lowercase())
     };
     let rules: Vec<String> = named("cache-control").collect();
     let says = |word: &str| {
@@ -114,12 +107,16 @@ mod tests {
 
     use super::super::super::memory_budget::MemoryBudget;
     use super::*;
+    use crate::headers::Headers;
 
-    fn answer(control: &str, size: usize) -> PartAnswer {
-        PartAnswer::Response {
+    fn answer(control: &str, size: usize) -> GivenAnswer {
+        let mut headers = Headers::default();
+        headers.push("Cache-Control", control.as_bytes());
+        GivenAnswer {
             status: 200,
-            headers: vec![("Cache-Control".to_owned(), control.as_bytes().to_vec())],
+            headers,
             body: Bytes::from(vec![b'x'; size]),
+            ..GivenAnswer::default()
         }
     }
 
@@ -140,8 +137,11 @@ mod tests {
                 "{kind:?} {control}"
             );
         }
-        let failed = PartAnswer::Failed("gone".to_owned());
-        assert!(!may_be_kept(PartKind::Script, &failed));
+        let gone = GivenAnswer {
+            status: 410,
+            ..answer("", 1)
+        };
+        assert!(!may_be_kept(PartKind::Script, &gone));
     }
 
     #[test]
@@ -151,14 +151,14 @@ mod tests {
         let size = cache.most as usize / 5;
         for number in 0..8 {
             let url = format!("http://a.test/{number}.js");
-            cache.keep(&url, PartKind::Script, &answer("", size));
+            cache.keep(&url, PartKind::Script, answer("", size));
         }
         assert!(cache.find("http://a.test/0.js").is_none());
-        assert_eq!(cache.find("http://a.test/7.js"), Some(answer("", size)));
+        assert_eq!(cache.find("http://a.test/7.js"), Some(&answer("", size)));
         assert!(cache.bytes <= cache.most);
         assert_eq!(budget.bytes(), cache.bytes);
         let whole = answer("", cache.most as usize);
-        cache.keep("http://a.test/large.js", PartKind::Script, &whole);
+        cache.keep("http://a.test/large.js", PartKind::Script, whole);
         assert!(cache.find("http://a.test/large.js").is_none());
     }
 }

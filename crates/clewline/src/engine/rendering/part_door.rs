@@ -56,7 +56,7 @@ impl PartFetcher for PartDoor {
     }
 }
 
-/// The answer to HEAD, made of that to GET: what is fetched is fetched in one way.
+/// The answer to HEAD. One that is kept of a GET serves as well (RFC 9111, section 4).
 fn without_body(mut answer: PartAnswer) -> PartAnswer {
     if let PartAnswer::Response { body, .. } = &mut answer {
         *body = Bytes::new();

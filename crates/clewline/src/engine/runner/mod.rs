@@ -6,6 +6,7 @@
 //! who waits for it. Invariants: a runner shares nothing but immutable parts; whatever happens on
 //! the network is a result.
 
+mod given;
 mod page_links;
 mod pausing;
 mod reading;
@@ -35,6 +36,7 @@ use crate::leases::Lease;
 use crate::previous::{self, PreviousCrawl};
 use crate::robots_file::{self, RulesReader};
 
+pub(in crate::engine) use given::GivenAnswer;
 pub(super) use pausing::Pausing;
 use pausing::pause_asked;
 use reading::{read_body, read_part, short_of_memory};
@@ -93,6 +95,8 @@ pub(crate) struct RequestExtras {
     first_byte: Option<Duration>,
     /// Who waits for the slot, where the job gives way.
     slots: Option<SlotDemand>,
+    /// The answer, if it is here already.
+    pub(super) given: Option<Box<GivenAnswer>>,
 }
 
 impl RequestExtras {
@@ -122,6 +126,8 @@ struct Target<'a> {
     kind: Option<LinkKind>,
     /// A page that is being rendered asked for it.
     is_errand: bool,
+    /// It asked for the head of the answer alone.
+    is_head: bool,
     /// Its text is looked at closely.
     closely: bool,
     /// Longest time for a connection, where that is less than usual.
@@ -164,6 +170,7 @@ impl<'a> Target<'a> {
             address,
             kind,
             is_errand: matches!(work, Work::Errand { .. }),
+            is_head: matches!(work, Work::Errand { is_head: true, .. }),
             closely,
             patience: work.is_guess().then_some(GUESS_PATIENCE),
             spaced: work.is_spaced(),
@@ -262,6 +269,9 @@ impl JobRunner {
 
     async fn fetch(&self, target: &Target<'_>, extras: &mut RequestExtras) -> JobResult {
         let started = Instant::now();
+        if let Some(given) = extras.given.take() {
+            return Box::pin(self.read(target, given.response(), started, None)).await;
+        }
         let earlier = unchanged::held(self, target).await;
         let mut request = self.request(target, extras);
         request.condition = earlier.as_ref().map(|earlier| earlier.condition.clone());
@@ -290,6 +300,7 @@ impl JobRunner {
         let pausing = self.pausing.as_ref();
         Request {
             url: target.url.clone(),
+            is_head: target.is_head,
             address: target.address,
             cookie: extras.cookie.take(),
             credentials: extras.credentials,
@@ -298,7 +309,8 @@ impl JobRunner {
             timeout: self.timeout,
             patience: target.patience,
             spaced: target.spaced,
-            recording: extras.recording.take(),
+            // An index finds captures by their URL: an answer without its body would hide the page.
+            recording: extras.recording.take().filter(|_| !target.is_head),
             pauses: pausing.map(|pausing| pausing.pauses.clone()),
             slots: extras.slots.take(),
             first_byte: extras.first_byte,
@@ -335,7 +347,9 @@ impl JobRunner {
             }
         }
         result.total = Some(started.elapsed());
-        if self.keeps_whole || result.whole.is_some() {
+        // What stands for an answer that did not change has its own head.
+        let is_past = result.unmodified.is_some() && result.whole.is_some();
+        if (self.keeps_whole || result.whole.is_some()) && !is_past {
             let whole = result.whole.get_or_insert_default();
             whole.status = response.status;
             whole.headers = std::mem::take(&mut response.headers);

@@ -42,7 +42,8 @@ pub(super) async fn read_body(
     });
     let mut look = (reads_links && target.closely).then(|| look::LookReader::new(target.url));
     let mut digest = Xxh3::new();
-    let keeps = runner.keeps_whole || (runner.renders && reads_links && has_markup(response));
+    let keeps = runner.keeps_whole
+        || (runner.renders && reads_links && (has_markup(response) || is_shared_part(target)));
     let mut kept = keeps.then(BytesMut::new);
     let mut share = runner.held.share();
     let (mut size, mut turn) = (0, 0);
@@ -120,7 +121,12 @@ pub(super) async fn read_part(
     Ok(())
 }
 
-fn whole(body: BytesMut, extracted: &Extracted) -> WholeAnswer {
+/// Whether rendered pages may need the same.
+fn is_shared_part(target: &Target<'_>) -> bool {
+    matches!(target.kind, Some(LinkKind::Style | LinkKind::Script))
+}
+
+pub(super) fn whole(body: BytesMut, extracted: &Extracted) -> WholeAnswer {
     WholeAnswer {
         body: body.freeze(),
         links: extracted.links.to_vec(),

@@ -12,7 +12,9 @@ use clewline_core::url::CrawlUrl;
 use clewline_render::{
     PartFetcher, PartKind, RenderError, RenderInput, Rendering, RequestFate, RequestedUrl,
 };
+use encoding_rs::{Encoding, UTF_8};
 
+use super::super::look::LookReader;
 use super::super::rendering::Gain;
 use super::page_links::{self, PageLinks};
 use super::reading::{TURN, finish_apart};
@@ -61,7 +63,7 @@ impl JobRunner {
                 return None;
             }
         };
-        let extracted = self.read_dom(&job.url, &rendering.html).await;
+        let extracted = self.read_dom(&job.url, &rendering.html, result).await;
         let before = shell::text_size(&String::from_utf8_lossy(&job.page.body));
         let after = shell::text_size(&rendering.html);
         let has_more_text = after > before + MORE_TEXT.max(before / PARTS_MORE);
@@ -77,17 +79,23 @@ impl JobRunner {
         })
     }
 
-    /// Reads the DOM as if a server had sent it.
-    async fn read_dom(&self, url: &CrawlUrl, html: &str) -> Extracted {
+    /// Reads the DOM as if a server had sent it, in the encoding of the page: references to a query are
+    /// resolved in that (HTML standard, "encoding-parsing a URL").
+    async fn read_dom(&self, url: &CrawlUrl, html: &str, page: &JobResult) -> Extracted {
+        let label = page.charset.as_deref().unwrap_or("utf-8");
+        let encoding = Encoding::for_label(label.as_bytes()).unwrap_or(UTF_8);
+        // What the encoding lacks becomes a character reference.
+        let (html, encoding, _) = encoding.output_encoding().encode(html);
         let mut headers = Headers::default();
-        headers.push("Content-Type", b"text/html; charset=utf-8");
+        let kind = format!("text/html; charset={}", encoding.name());
+        headers.push("Content-Type", kind.as_bytes());
         let mut extraction = self.extractor.begin(PageHead {
             url,
             status: 200,
             headers: &headers,
             sitemap: false,
         });
-        for piece in html.as_bytes().chunks(TURN) {
+        for piece in html.chunks(TURN) {
             extraction.feed(piece);
             tokio::task::yield_now().await;
         }
@@ -123,6 +131,14 @@ impl JobRunner {
             .or(extracted.title)
             .or_else(|| result.title.take());
         result.noindex |= extracted.noindex;
+        // Pages that their scripts build look alike before.
+        if let Some(answer) = result.answer_mut()
+            && answer.look.is_some()
+        {
+            let mut look = LookReader::new(&job.url);
+            look.feed(rendering.html.as_bytes());
+            answer.look = Some(Box::new(look.finish()));
+        }
         let nofollow = result.answer().is_some_and(|answer| answer.nofollow);
         let page_links = PageLinks::of_rendering(
             job.kind,
@@ -149,7 +165,7 @@ async fn render(job: &RenderJob) -> Result<Rendering, RenderError> {
     }
 }
 
-/// The DOM, and the picture if one was taken.
+/// The DOM, and the pictures if some were taken.
 fn views(rendering: &mut Rendering) -> Vec<ArchivedView> {
     let html = std::mem::take(&mut rendering.html);
     let dom = ArchivedView {
@@ -158,7 +174,7 @@ fn views(rendering: &mut Rendering) -> Vec<ArchivedView> {
         bytes: html.into(),
     };
     let picture = rendering.screenshot.take().map(|bytes| ArchivedView {
-        prefix: "urn:view:",
+        prefix: clewline_job::archive::PICTURED,
         media_type: if bytes.starts_with(PNG) {
             "image/png"
         } else {
@@ -166,7 +182,13 @@ fn views(rendering: &mut Rendering) -> Vec<ArchivedView> {
         },
         bytes: bytes.into(),
     });
-    std::iter::once(dom).chain(picture).collect()
+    let thumbnail = rendering.thumbnail.take().map(|bytes| ArchivedView {
+        prefix: clewline_job::archive::THUMBNAIL,
+        media_type: "image/jpeg",
+        bytes: bytes.into(),
+    });
+    let all = std::iter::once(dom).chain(picture).chain(thumbnail);
+    all.collect()
 }
 
 fn facts(rendering: &Rendering, new_links: u32) -> RenderedPage {

@@ -5,11 +5,14 @@
 
 use std::sync::Arc;
 
+use bytes::BytesMut;
 use clewline_core::link::LinkKind;
 
 use super::page_links::{self, PageLinks};
-use super::{JobResult, JobRunner, Target};
-use crate::previous::{Held, UnchangedPage};
+use super::reading::whole;
+use super::{JobResult, JobRunner, Target, WholeAnswer};
+use crate::extract::Extracted;
+use crate::previous::{Held, PastAnswer, UnchangedPage};
 
 /// What an earlier crawl holds of a URL. What cannot be read is asked for as if it were new, and
 /// so are sitemaps: how they were announced is not in an archive.
@@ -35,8 +38,8 @@ pub(super) async fn take(
     }
     result.unmodified = Some(held.original.clone());
     let (url, extractor) = (target.url.clone(), Arc::clone(&runner.extractor));
-    let limit = runner.max_body;
-    let read = tokio::task::spawn_blocking(move || held.known(&url, &*extractor, limit));
+    let room = (runner.max_body, runner.renders.then(BytesMut::new));
+    let read = tokio::task::spawn_blocking(move || held.known(&url, &*extractor, room));
     let Some(known) = read.await.ok().flatten() else {
         let problem = "it has not changed, but the earlier crawl does not say where it links to";
         result.problem = Some(problem.to_owned());
@@ -47,6 +50,7 @@ pub(super) async fn take(
         digest,
         content_type,
         charset,
+        answer,
     } = known;
     // What could not be read of it then is no problem of now.
     extracted.problem = None;
@@ -54,5 +58,24 @@ pub(super) async fn take(
     result.digest = digest;
     result.content_type = content_type;
     result.charset = charset.map(Into::into);
+    // What its scripts ask for may have changed all the same.
+    result.whole = answer.and_then(|answer| past(runner, answer, &extracted, result));
     page_links::take(runner, &PageLinks::new(target, extracted), result);
+}
+
+/// The page as it was, for a browser; nothing where memory is short.
+fn past(
+    runner: &JobRunner,
+    answer: PastAnswer,
+    extracted: &Extracted,
+    result: &mut JobResult,
+) -> Option<Box<WholeAnswer>> {
+    let mut share = runner.held.share();
+    share.hold(answer.body.len() as u64).ok()?;
+    result.share = Some(share);
+    Some(Box::new(WholeAnswer {
+        status: answer.status,
+        headers: answer.headers,
+        ..whole(answer.body, extracted)
+    }))
 }

@@ -9,7 +9,9 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use clewline_job::archive::{FileRecords, Position, SORTED, WarcName, write_index_line};
+use clewline_job::archive::{
+    FileRecords, Position, SORTED, WarcName, is_indexed, write_index_line,
+};
 use clewline_warc::cdxj::{self, Capture};
 use clewline_warc::{Digest, Moment};
 
@@ -82,7 +84,7 @@ impl CaptureIndex {
         let at = |error| named(&path, &error);
         let input = BufReader::new(File::open(&path).map_err(at)?);
         let mut records = FileRecords::between(input, start, u64::MAX).map_err(at)?;
-        while let Some(read) = records.next_capture(name, |_| true).map_err(at)? {
+        while let Some(read) = records.next_capture(name, is_indexed).map_err(at)? {
             let capture = read.map_err(|error| damage(&path, &error.to_string()))?;
             if let Some(capture) = capture {
                 let mut line = Vec::new();

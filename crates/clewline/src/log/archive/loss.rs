@@ -11,7 +11,9 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use clewline_job::archive::{FileRecords, Position, SORTED, WarcName, write_index_line};
+use clewline_job::archive::{
+    FileRecords, Position, SORTED, WarcName, is_indexed, write_index_line,
+};
 use clewline_warc::cdxj::{self, Capture};
 
 use super::files::{Tails, list, remove_later, shorten};
@@ -218,7 +220,7 @@ impl Survey {
         let mut records = FileRecords::between(input, 0, limit).map_err(at)?;
         let sound = self.sound.entry(file.name.clone()).or_default();
         let (mut is_damaged, mut trailing) = (false, None);
-        while let Some(read) = records.next_capture(&file.name, |_| true).map_err(at)? {
+        while let Some(read) = records.next_capture(&file.name, is_indexed).map_err(at)? {
             match read {
                 Ok(Some(capture)) => {
                     let mut line = Vec::new();

@@ -10,6 +10,8 @@ mod tables;
 
 use std::fmt::{self, Write as _};
 
+use data_encoding::BASE64;
+
 use super::{Report, StoppedBy, figures};
 use crate::escape;
 use crate::look::{FRAME_STYLE, FramePlace, PageFrame, THEME_SCRIPT, TOKENS, Tone, policy_source};
@@ -42,6 +44,7 @@ fn page(report: &Report, out: &mut String) -> fmt::Result {
     tables::traps(report, out)?;
     tables::guesses(report, out)?;
     tables::rendering(report, out)?;
+    pictures(report, out)?;
     tables::hosts(report, out)?;
     facts(report, out)?;
     out.push_str("</main>");
@@ -60,11 +63,16 @@ fn head(report: &Report, out: &mut String) -> fmt::Result {
         .first()
         .map_or("crawl", |root| root.host());
     let style = format!("{TOKENS}{FRAME_STYLE}{STYLE}");
+    // Pictures stand in the page itself.
+    let images = match report.pictures.is_empty() {
+        true => "",
+        false => "img-src data:; ",
+    };
     write!(
         out,
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
          <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; \
-         style-src '{}'; script-src '{}'; base-uri 'none'; \
+         {images}style-src '{}'; script-src '{}'; base-uri 'none'; \
          form-action 'none'\">\
          <meta name=viewport content=\"width=device-width, initial-scale=1\">\
          <meta name=referrer content=no-referrer>\
@@ -129,6 +137,24 @@ fn opening(report: &Report, out: &mut String) -> fmt::Result {
         write!(out, ", and {}", figures::plural(more as u64, "more root"))?;
     }
     out.push_str("</p></section>");
+    Ok(())
+}
+
+/// What some of its pages look like.
+fn pictures(report: &Report, out: &mut String) -> fmt::Result {
+    if report.pictures.is_empty() {
+        return Ok(());
+    }
+    out.push_str("<section id=pictures><h2>What pages look like</h2><ul class=pictures>");
+    for picture in &report.pictures {
+        let url = escape::html(&picture.url);
+        write!(
+            out,
+            "<li><img src=\"data:image/jpeg;base64,{}\" alt=\"\" width=320 height=256><bdi>{url}</bdi>",
+            BASE64.encode(&picture.jpeg)
+        )?;
+    }
+    out.push_str("</ul></section>");
     Ok(())
 }
 

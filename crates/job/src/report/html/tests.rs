@@ -117,3 +117,17 @@ fn samples_can_be_looked_at() {
         std::fs::write(file, page).unwrap();
     }
 }
+
+#[test]
+fn pictures_stand_in_the_page_itself() {
+    let mut report = samples::report();
+    assert!(!html(&report).contains("img-src"));
+    report.pictures = vec![crate::report::PagePicture {
+        url: "https://example.com/?a=\"><script>".into(),
+        jpeg: b"\xff\xd8\xff".to_vec(),
+    }];
+    let page = html(&report);
+    assert!(page.contains("img-src data:; style-src"), "{page}");
+    assert!(page.contains("<img src=\"data:image/jpeg;base64,/9j/\""));
+    assert!(page.contains("?a=&quot;&gt;&lt;script&gt;</bdi>"));
+}

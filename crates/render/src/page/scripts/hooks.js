@@ -10,6 +10,31 @@
   };
   if (!CLICKS) return;
 
+  // A form with a name, or a field in a form, hides what its document or form is asked by that name. The
+  // prototypes know no names.
+  const getter = (owner, name) => {
+    const get = Object.getOwnPropertyDescriptor(owner.prototype, name).get;
+    return object => get.call(object);
+  };
+  const method = (owner, name) => {
+    const own = owner.prototype[name];
+    return (object, ...values) => own.apply(object, values);
+  };
+  const nodeType = getter(Node, 'nodeType');
+  const localName = getter(Element, 'localName');
+  const shadowRoot = getter(Element, 'shadowRoot');
+  const matches = method(Element, 'matches');
+  const attribute = method(Element, 'getAttribute');
+  const click = method(HTMLElement, 'click');
+  const dispatch = method(EventTarget, 'dispatchEvent');
+  const target = getter(HTMLAnchorElement, 'href');
+  const onclick = getter(HTMLElement, 'onclick');
+  const onmousedown = getter(HTMLElement, 'onmousedown');
+  const inner = { iframe: getter(HTMLIFrameElement, 'contentWindow'), frame: getter(HTMLFrameElement, 'contentWindow') };
+  const finders = { 1: method(Element, 'querySelectorAll'), 9: method(Document, 'querySelectorAll'),
+    11: method(DocumentFragment, 'querySelectorAll') };
+  const look = getComputedStyle;
+  const send = method(HTMLFormElement, 'requestSubmit');
   const TYPES = new Set(['click', 'mousedown', 'mouseup', 'pointerdown', 'pointerup', 'mouseover', 'mouseenter',
     'touchstart', 'touchend', 'dblclick', 'keydown', 'keyup', 'focus', 'change', 'input']);
   const MOST_ELEMENTS = 5000;
@@ -30,23 +55,25 @@
   const SELECTOR = 'button,summary,[onclick],[onmousedown],[onmouseover],[role=button],[role=link],[role=tab],' +
     '[role=menuitem],[role=option],input[type=button],input[type=submit],input[type=image],a:not([href]),' +
     'a[href^="#"],a[href^="javascript:" i],a[href=""]';
-  const leads = element => element.localName === 'a' && /^https?:/.test(element.href) &&
-    element.href.split('#')[0] !== location.href.split('#')[0];
+  const leads = element => element instanceof HTMLAnchorElement && /^https?:/.test(target(element)) &&
+    target(element).split('#')[0] !== location.href.split('#')[0];
   const isClickable = element => {
     if (leads(element) || element === document.body || element === document.documentElement) return false;
-    return element.matches(SELECTOR) || listening.has(element) || typeof element.onclick === 'function' ||
-      typeof element.__click === 'function' || typeof element.onmousedown === 'function';
+    if (matches(element, SELECTOR) || listening.has(element) || typeof element.__click === 'function') return true;
+    return element instanceof HTMLElement &&
+      (typeof onclick(element) === 'function' || typeof onmousedown(element) === 'function');
   };
   const isShown = element => {
-    const style = getComputedStyle(element);
+    const style = look(element);
     return style.display !== 'none' && style.visibility !== 'hidden';
   };
   const all = function* (root) {
     const stack = [root];
     while (stack.length > 0) {
-      for (const element of stack.pop().querySelectorAll('*')) {
+      const node = stack.pop();
+      for (const element of finders[nodeType(node)](node, '*')) {
         yield element;
-        if (element.shadowRoot) stack.push(element.shadowRoot);
+        if (shadowRoot(element)) stack.push(shadowRoot(element));
       }
     }
   };
@@ -63,7 +90,8 @@
         born.set(element, round);
       }
       const count = clicks.get(element) || 0;
-      if (count > 1 || element.disabled || !isShown(element)) continue;
+      const isDisabled = attribute(element, 'disabled') !== null;
+      if (count > 1 || isDisabled || !isShown(element)) continue;
       const rank = [count, -born.get(element)];
       if (!best || rank[0] < best.rank[0] || (rank[0] === best.rank[0] && rank[1] < best.rank[1])) {
         best = { element, rank };
@@ -77,7 +105,7 @@
   const fill = () => {
     for (const field of all(document)) {
       if (filled.size >= MOST_FIELDS) return;
-      if (!['input', 'textarea', 'select'].includes(field.localName) || filled.has(field)) continue;
+      if (!['input', 'textarea', 'select'].includes(localName(field)) || filled.has(field)) continue;
       filled.add(field);
       if (field.disabled || field.readOnly) continue;
       if (field.localName === 'select') {
@@ -97,20 +125,20 @@
   const press = element => {
     const about = { bubbles: true, cancelable: true, composed: true, view: window };
     for (const type of ['pointerover', 'pointerdown', 'pointerup']) {
-      if (type === 'pointerover') element.dispatchEvent(new MouseEvent('mouseover', about));
-      element.dispatchEvent(new PointerEvent(type, about));
-      if (type === 'pointerdown') element.dispatchEvent(new MouseEvent('mousedown', about));
-      if (type === 'pointerup') element.dispatchEvent(new MouseEvent('mouseup', about));
+      if (type === 'pointerover') dispatch(element, new MouseEvent('mouseover', about));
+      dispatch(element, new PointerEvent(type, about));
+      if (type === 'pointerdown') dispatch(element, new MouseEvent('mousedown', about));
+      if (type === 'pointerup') dispatch(element, new MouseEvent('mouseup', about));
     }
-    if (element.click) element.click();
-    else element.dispatchEvent(new MouseEvent('click', about));
+    if (element instanceof HTMLElement) click(element);
+    else dispatch(element, new MouseEvent('click', about));
   };
 
   const submit = () => {
     for (const form of all(document)) {
-      if (form.localName !== 'form' || submitted.has(form) || submitted.size >= MOST_FIELDS) continue;
+      if (!(form instanceof HTMLFormElement) || submitted.has(form) || submitted.size >= MOST_FIELDS) continue;
       submitted.add(form);
-      HTMLFormElement.prototype.requestSubmit.call(form);
+      send(form);
       return true;
     }
     return false;
@@ -125,9 +153,10 @@
       press(element);
       return true;
     }
-    for (const frame of document.querySelectorAll('iframe, frame')) {
+    for (const frame of finders[9](document, 'iframe, frame')) {
       try {
-        if (frame.contentWindow[NAME] && frame.contentWindow[NAME].step()) return true;
+        const window = inner[localName(frame)](frame);
+        if (window[NAME] && window[NAME].step()) return true;
       } catch {
         // A frame of somebody else.
       }

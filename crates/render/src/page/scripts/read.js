@@ -5,25 +5,64 @@
   const RAW = new Set(['script', 'style', 'xmp', 'plaintext']);
   const MOST_LINKS = 5000;
   const LONGEST_LINK = 4096;
+  const HTML = 'http://www.w3.org/1999/xhtml';
   const seen = new Set();
 
+  // A form with a name, or a field in a form, hides what its document or form is asked by that name. The
+  // prototypes know no names.
+  const getter = (owner, name) => {
+    const get = Object.getOwnPropertyDescriptor(owner.prototype, name).get;
+    return object => get.call(object);
+  };
+  const method = (owner, name) => {
+    const own = owner.prototype[name];
+    return (object, ...values) => own.apply(object, values);
+  };
+  const nodeType = getter(Node, 'nodeType');
+  const childNodes = getter(Node, 'childNodes');
+  const parentNode = getter(Node, 'parentNode');
+  const baseURI = getter(Node, 'baseURI');
+  const data = getter(CharacterData, 'data');
+  const localName = getter(Element, 'localName');
+  const namespace = getter(Element, 'namespaceURI');
+  const attributes = getter(Element, 'attributes');
+  const shadowRoot = getter(Element, 'shadowRoot');
+  const scrollHeight = getter(Element, 'scrollHeight');
+  const clientHeight = getter(Element, 'clientHeight');
+  const scroll = method(Element, 'scrollTo');
+  const click = method(HTMLElement, 'click');
+  const assignedNodes = method(HTMLSlotElement, 'assignedNodes');
+  const content = getter(HTMLTemplateElement, 'content');
+  const body = getter(Document, 'body');
+  const title = getter(Document, 'title');
+  const rootElement = getter(Document, 'documentElement');
+  const elementsByName = method(Document, 'getElementsByTagName');
+  const first = method(Document, 'querySelector');
+  const targets = { a: getter(HTMLAnchorElement, 'href'), area: getter(HTMLAreaElement, 'href') };
+  const documents = { iframe: getter(HTMLIFrameElement, 'contentDocument'),
+    frame: getter(HTMLFrameElement, 'contentDocument') };
+  const finders = { 1: method(Element, 'querySelectorAll'), 9: method(Document, 'querySelectorAll'),
+    11: method(DocumentFragment, 'querySelectorAll') };
+  // What SVG calls by the same name is something else.
+  const htmlName = element => namespace(element) === HTML ? localName(element) : '';
+
   const frameBody = element => {
-    try {
-      return element.contentDocument && element.contentDocument.body;
-    } catch {
-      return null;
-    }
+    const inner = documents[htmlName(element)];
+    const document = inner && inner(element);
+    return document && body(document);
   };
 
   // Children as they are shown: shadow roots replace them, slots show what was put into them.
   const children = node => {
-    if (node.shadowRoot) return node.shadowRoot.childNodes;
-    if (node.localName === 'template' && node.content) return node.content.childNodes;
-    if (node.localName === 'slot' && node.assignedNodes) {
-      const assigned = node.assignedNodes();
+    const shadow = shadowRoot(node);
+    if (shadow) return childNodes(shadow);
+    const name = htmlName(node);
+    if (name === 'template') return childNodes(content(node));
+    if (name === 'slot') {
+      const assigned = assignedNodes(node);
       if (assigned.length > 0) return assigned;
     }
-    return node.childNodes;
+    return childNodes(node);
   };
 
   const inText = text => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
@@ -39,19 +78,20 @@
       let text = '';
       if (typeof item === 'string') {
         text = item;
-      } else if (item.nodeType === 3) {
-        const parent = item.parentNode && item.parentNode.localName;
-        text = RAW.has(parent) ? item.data : inText(item.data);
-      } else if (item.nodeType === 1 && item.localName !== 'noscript') {
-        const name = item.localName;
+      } else if (nodeType(item) === 3) {
+        const parent = parentNode(item);
+        const isRaw = parent && nodeType(parent) === 1 && RAW.has(localName(parent));
+        text = isRaw ? data(item) : inText(data(item));
+      } else if (nodeType(item) === 1 && localName(item) !== 'noscript') {
+        const name = localName(item);
         text = '<' + name;
-        for (const attribute of item.attributes) text += ` ${attribute.name}="${inAttribute(attribute.value)}"`;
+        for (const attribute of attributes(item)) text += ` ${attribute.name}="${inAttribute(attribute.value)}"`;
         text += '>';
         // What is pushed last is written first.
-        const body = (name === 'iframe' || name === 'frame') && frameBody(item);
-        if (body) {
+        const inner = frameBody(item);
+        if (inner) {
           stack.push('</div>');
-          pushAll(stack, body.childNodes);
+          pushAll(stack, childNodes(inner));
           stack.push('<div>');
         }
         if (!VOID.has(name)) {
@@ -74,11 +114,10 @@
     const stack = [root];
     while (stack.length > 0) {
       const node = stack.pop();
-      for (const element of node.querySelectorAll('*')) {
+      for (const element of finders[nodeType(node)](node, '*')) {
         yield element;
-        if (element.shadowRoot) stack.push(element.shadowRoot);
-        const body = (element.localName === 'iframe' || element.localName === 'frame') && frameBody(element);
-        if (body) stack.push(body);
+        const inner = shadowRoot(element) || frameBody(element);
+        if (inner) stack.push(inner);
       }
     }
   };
@@ -86,45 +125,46 @@
   const links = () => {
     const found = new Set();
     for (const element of elements(document)) {
-      if (element.localName !== 'a' && element.localName !== 'area') continue;
-      const target = element.href;
-      if (typeof target === 'string' && /^https?:/.test(target) && target.length <= LONGEST_LINK) found.add(target);
+      const targetOf = targets[htmlName(element)];
+      const target = targetOf && targetOf(element);
+      if (target && /^https?:/.test(target) && target.length <= LONGEST_LINK) found.add(target);
     }
     return found;
   };
 
   globalThis.clewline = {
-    size: () => document.getElementsByTagName('*').length,
+    size: () => elementsByName(document, '*').length,
     note: () => {
       for (const link of links()) if (seen.size < MOST_LINKS) seen.add(link);
     },
     scroll: () => {
-      const height = document.documentElement ? document.documentElement.scrollHeight : 0;
+      const root = rootElement(document);
+      const height = root ? scrollHeight(root) : 0;
       window.scrollTo(0, height);
       for (const element of elements(document)) {
-        if (element.scrollHeight > element.clientHeight + 50 && element.clientHeight > 100) {
-          element.scrollTop = element.scrollHeight;
+        if (scrollHeight(element) > clientHeight(element) + 50 && clientHeight(element) > 100) {
+          scroll(element, 0, scrollHeight(element));
         }
       }
-      return height * 1000 + document.getElementsByTagName('*').length;
+      return height * 1000 + elementsByName(document, '*').length;
     },
     top: () => window.scrollTo(0, 0),
     click: selector => {
-      const element = document.querySelector(selector);
-      if (element) element.click();
+      const element = first(document, selector);
+      if (element) click(element);
       return Boolean(element);
     },
-    height: () => document.documentElement.scrollHeight,
+    height: () => scrollHeight(rootElement(document)),
     // `from` is where the page came from: its links are relative to where scripts took it since.
     read: (limit, from) => {
       const now = links();
       const passing = [...seen].filter(link => !now.has(link));
-      const root = document.documentElement;
+      const root = rootElement(document);
       const { html, truncated } = root ? write(root, limit) : { html: '', truncated: false };
-      const isMoved = document.baseURI.split('#')[0] !== from && !document.querySelector('base[href]');
-      const base = isMoved ? `<base href="${inAttribute(document.baseURI)}">` : '';
+      const isMoved = baseURI(document).split('#')[0] !== from && !first(document, 'base[href]');
+      const base = isMoved ? `<base href="${inAttribute(baseURI(document))}">` : '';
       const based = base ? html.replace(/<head[^>]*>/, head => head + base) : html;
-      return { html: '<!DOCTYPE html>\n' + based, truncated, title: document.title || null, passing };
+      return { html: '<!DOCTYPE html>\n' + based, truncated, title: title(document) || null, passing };
     },
   };
 })();

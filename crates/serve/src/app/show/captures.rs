@@ -9,10 +9,12 @@ use clewline_archive::{Archive, ArchivedCapture};
 use super::{ArchiveNow, ShownJob};
 use crate::app::reply::{ApiProblem, parameter};
 use crate::pages::{CaptureDay, CapturedUrl, CapturesPage, DayCapture, MonthPage};
-use crate::server::{ServerRequest, path_of};
+use crate::server::{ServerRequest, path_of, thumbnail_path_of};
 
 /// Captures on one page of the list.
 const MOST_LISTED: usize = 100;
+/// Pages of the list that are searched for a picture.
+const MOST_LOOKED_AT: usize = 24;
 /// Captures of one day that are shown.
 const MOST_OF_DAY: usize = 24;
 
@@ -38,11 +40,34 @@ pub(super) fn listed(
     let page = CapturesPage {
         frame: job.frame()?,
         prefix,
-        rows: rows.iter().map(|(_, held)| row(held)).collect(),
+        rows: pictured(rows.iter().map(|(_, held)| held), archive),
         next: next.filter(|next| *next != from),
         files,
     };
     Ok(page.html())
+}
+
+/// The rows; the first pages of which there are pictures show them.
+fn pictured<'a>(
+    captures: impl Iterator<Item = &'a ArchivedCapture>,
+    archive: &ArchiveNow<'_>,
+) -> Vec<CapturedUrl> {
+    let archive = opened(archive).ok();
+    let mut looked_at = 0;
+    let row = |held: &ArchivedCapture| {
+        let mut row = row(held);
+        let is_page = held.capture.mime.contains("html");
+        if let Some(archive) = archive
+            .as_ref()
+            .filter(|_| is_page && looked_at < MOST_LOOKED_AT)
+        {
+            looked_at += 1;
+            let has_picture = matches!(archive.thumbnail(held), Ok(Some(_)));
+            row.thumbnail = has_picture.then(|| thumbnail_path_of(&held.capture));
+        }
+        row
+    };
+    captures.map(row).collect()
 }
 
 fn row(held: &ArchivedCapture) -> CapturedUrl {

@@ -10,6 +10,7 @@ mod html;
 mod opening;
 mod prose;
 mod reference;
+mod script;
 
 use std::sync::Arc;
 
@@ -119,6 +120,14 @@ impl Painter {
             Resource::Robots | Resource::RobotsElsewhere => robots(world, &host, spot, sheet),
             Resource::Sitemap(_) if status == 200 => self.sitemap(world, &host, spot, sheet),
             Resource::Asset => simple(sheet, 200, "text/css", b"body { margin: 0 }\n"),
+            Resource::Part(number) => {
+                world.links(&host, Resource::Page(number), &mut self.links);
+                script::data(world, &self.links, sheet);
+            }
+            Resource::Beside(..) => simple(sheet, 200, "text/plain", b"beside\n"),
+            Resource::Page(number) if status == 200 && world.shape.scripted => {
+                script::shell(world, &host, number, sheet);
+            }
             _ if status == 200 => self.page(world, &host, order, sheet),
             _ => simple(
                 sheet,

@@ -131,7 +131,8 @@ impl World {
         }
         match (draw.bits() ^ u64::from(turn)) % 40 {
             0 => How::Area,
-            1 => How::Frame,
+            // A browser asks for the frames of a page itself.
+            1 if !self.shape.scripted => How::Frame,
             2 => How::Next,
             3 => How::Alternate,
             4 if self.is_wild() => How::Refresh,

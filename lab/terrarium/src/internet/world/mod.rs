@@ -178,6 +178,13 @@ impl World {
         String::from_utf8(url).expect("URLs of this web are ASCII")
     }
 
+    /// The next host of the same scheme, whose data a page may show as well.
+    pub(crate) fn beside(&self, host: HostId) -> Option<HostId> {
+        let others = (host.0 + 1..self.hosts).chain(0..host.0).map(HostId);
+        let mut open = others.filter(|other| self.fate(*other) == Fate::Open);
+        open.find(|other| self.is_secure(*other) == self.is_secure(host))
+    }
+
     /// The home page of a host, over the scheme that the host prefers.
     pub(crate) fn home(&self, host: HostId) -> Spot {
         Spot {

@@ -30,6 +30,9 @@ const PRIVATE: [&str; 6] = [
     "/files/paper.pdf",
     "/files/paper.pdf?download=1",
 ];
+/// Folders of what scripts ask for.
+const PART: &[u8] = b"/part/";
+const BESIDE: &[u8] = b"/beside/";
 /// Statuses of redirects, about as often as they occur.
 const MOVES: [u16; 10] = [301, 301, 301, 301, 301, 302, 302, 307, 308, 303];
 /// Redirects per thousand that lead to another host.
@@ -71,6 +74,10 @@ pub(crate) enum Resource {
     Ailing,
     /// Something that a page is made of.
     Asset,
+    /// The links of a page, which its script asks for.
+    Part(u32),
+    /// What the script of a page of another host asks for: host and page.
+    Beside(u32, u32),
     Missing,
 }
 
@@ -123,6 +130,16 @@ impl World {
             }
             Resource::Ailing => out.extend_from_slice(b"/ailing"),
             Resource::Asset => out.extend_from_slice(b"/asset/a.css"),
+            Resource::Part(number) => {
+                out.extend_from_slice(PART);
+                push_number(out, u64::from(number));
+            }
+            Resource::Beside(host, number) => {
+                out.extend_from_slice(BESIDE);
+                push_number(out, u64::from(host));
+                out.push(b'/');
+                push_number(out, u64::from(number));
+            }
             Resource::Missing => out.extend_from_slice(b"/missing"),
         }
     }
@@ -168,6 +185,11 @@ impl World {
         }
         if let Some(page) = self.locate_page(host, target) {
             return Resource::Page(page);
+        }
+        if self.shape.scripted
+            && let Some(part) = locate_part(target)
+        {
+            return part;
         }
         if !self.shape.furnished {
             return Resource::Missing;
@@ -316,6 +338,18 @@ impl World {
     pub(crate) fn is_wild(&self) -> bool {
         self.shape.markup == Markup::Wild
     }
+}
+
+/// What the script of a page asks for.
+fn locate_part(target: &[u8]) -> Option<Resource> {
+    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse().ok();
+    if let Some(page) = target.strip_prefix(PART) {
+        return Some(Resource::Part(number(page)?));
+    }
+    let asker = target.strip_prefix(BESIDE)?;
+    let slash = memchr::memchr(b'/', asker)?;
+    let (host, page) = (number(&asker[..slash])?, number(&asker[slash + 1..])?);
+    Some(Resource::Beside(host, page))
 }
 
 /// Folders, files, a query, letters beyond ASCII, and deep folders, in turn.

@@ -4,6 +4,10 @@
 //! work: with it, a test that cannot start a browser fails instead of being skipped. Invariant: where
 //! namespaces are forbidden, that is said aloud and nothing is promised.
 
+mod documentation;
+mod rivals;
+mod verb;
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -12,6 +16,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Result, bail};
 
 use crate::{Workspace, tools};
+
+pub(crate) use verb::run;
 
 /// Read by `crates/render/tests`.
 const PROMISE: &str = "CLEWLINE_BROWSER_TESTS";
@@ -44,13 +50,17 @@ pub(crate) fn prepare(workspace: &Workspace) -> Result<()> {
 fn bundle(workspace: &Workspace) -> Result<()> {
     let folder = workspace.target.join(APPLICATIONS);
     let bundles = folder.join("bundles");
-    if bundles.is_dir() {
+    let sources = workspace.root.join("tests/render-apps");
+    if bundles.is_dir() && has_all(&folder, &sources)? {
         return Ok(());
     }
     let npm = tools::installed(&["npm"], &["npm"])?;
     let node = tools::installed(&["node"], &["nodejs"])?;
     fs::create_dir_all(&folder)?;
-    for file in fs::read_dir(workspace.root.join("tests/render-apps"))? {
+    if bundles.is_dir() {
+        fs::remove_dir_all(&bundles)?;
+    }
+    for file in fs::read_dir(sources)? {
         let file = file?;
         fs::copy(file.path(), folder.join(file.file_name()))?;
     }
@@ -66,6 +76,18 @@ fn bundle(workspace: &Workspace) -> Result<()> {
     // Only whole bundles get their name.
     fs::rename(fresh, bundles)?;
     Ok(())
+}
+
+/// Whether a folder has all files of another one as they are there.
+fn has_all(folder: &Path, sources: &Path) -> Result<bool> {
+    for file in fs::read_dir(sources)? {
+        let file = file?;
+        let is_same = fs::read(folder.join(file.file_name())).ok() == Some(fs::read(file.path())?);
+        if !is_same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The variables that make the promise, where it can be kept, and name the applications.
