@@ -248,3 +248,18 @@ fn archives_and_folders_of_them_are_compared_and_wrong_flags_are_told() {
         missing.talk
     );
 }
+
+#[test]
+fn the_comparison_opens_in_the_browser() {
+    let town = Town::changed();
+    let place = town.place.with_browser();
+    let line = ["diff", "a.crawl", "b.crawl", "--open"];
+    let ran = Ran::from(place.command_with_browser(&line).output().unwrap());
+    assert_eq!(ran.code, 0, "{}", ran.talk);
+    let made = place.opened();
+    let page = fs::read_to_string(&made).unwrap();
+    assert!(page.contains("<html") && page.contains("a.crawl"), "{made}");
+    let named = [&line[..], &["--report", "html=diff.html"]].concat();
+    place.command_with_browser(&named).output().unwrap();
+    assert_eq!(place.opened(), place.path("diff.html").to_string_lossy());
+}
