@@ -9,7 +9,7 @@ mod arena;
 pub(crate) mod ground;
 mod instructions;
 pub(crate) mod machine;
-mod measure;
+pub(crate) mod measure;
 mod options;
 mod profile;
 mod race;
