@@ -16,7 +16,7 @@ use crate::{Workspace, tools};
 
 /// The start of a line of the table.
 const LINE: &str = "check-race: ";
-/// Pages, links and hosts of the web.
+/// Pages, links and hosts of the web, unless `--size` says otherwise.
 const SIZE: &str = "2000,20000,3000";
 /// Where the table is saved.
 const SAVED: &str = "docs/benchmarks/check-race.txt";
@@ -25,11 +25,18 @@ const INSTALLING: &str = "300";
 
 /// Races all checkers that can be had.
 pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
-    let is_saved = match words {
-        [] => false,
-        [word] if word == "--save" => true,
-        _ => bail!("check-race takes --save at most"),
-    };
+    let (mut is_saved, mut size) = (false, SIZE.to_owned());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--save" => is_saved = true,
+            "--size" => {
+                let given = words.next();
+                size.clone_from(given.context("--size needs PAGES,LINKS,HOSTS")?);
+            }
+            _ => bail!("check-race takes --save and --size PAGES,LINKS,HOSTS"),
+        }
+    }
     let rivals: Vec<String> = [
         ("linkinator", linkinator(workspace)),
         ("linkchecker", linkchecker(workspace)),
@@ -43,21 +50,26 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
         }
     })
     .collect();
-    let rows = race(workspace, &rivals.join(","))?;
+    let rows = race(workspace, &size, &rivals.join(","))?;
     if is_saved {
         let path = workspace.root.join(SAVED);
-        let text = rows.join("\n") + "\n";
+        let numbers: Vec<&str> = size.split(',').collect();
+        let [pages, links, hosts] = numbers[..] else {
+            bail!("--size is PAGES,LINKS,HOSTS");
+        };
+        let head = format!("{links} links to {hosts} hosts on {pages} pages");
+        let text = format!("{head}\n\n{}\n", rows.join("\n"));
         fs::write(&path, text).with_context(|| path.display().to_string())?;
     }
     Ok(())
 }
 
-fn race(workspace: &Workspace, rivals: &str) -> Result<Vec<String>> {
+fn race(workspace: &Workspace, size: &str, rivals: &str) -> Result<Vec<String>> {
     let mut child = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .current_dir(&workspace.root)
         .args(["test", "--profile", "ci", "--workspace", "--test", "cli"])
         .args(["--", "checking::race", "--nocapture"])
-        .env("CLEWLINE_RACE_SIZE", SIZE)
+        .env("CLEWLINE_RACE_SIZE", size)
         .env("CLEWLINE_RACE_RIVALS", rivals)
         .stdout(Stdio::piped())
         .spawn()

@@ -10,6 +10,7 @@ mod bench;
 mod browser;
 mod build_cost;
 mod cargo;
+mod check_flat;
 mod check_forms;
 mod check_race;
 mod dist;
@@ -57,6 +58,7 @@ Usage: cargo xtask VERB
   fleet            a large fleet on PostgreSQL, killed again and again
   torture [--help] hundreds of kills, and what came of them
   traps [NAME]     how much a crawl finds beside traps, and of sites that look like one
+  check-flat       what a check of a million pages takes; --help
   check-race       link checkers over a web whose truth is known; --save keeps the table
   check-forms      findings of a check, read by others' tools
   rendering        kill browsers, watch a rendered web, tell what a page costs; --help
@@ -104,7 +106,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 17] = [
+const TEST: [Stage; 18] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -175,6 +177,7 @@ const TEST: [Stage; 17] = [
         "every page, narrow and wide, judged by axe-core",
         screens::check,
     ),
+    CHECK_FORMS,
     Stage::new(
         "website",
         "the documentation as a site, crawled for dead links",
@@ -227,6 +230,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "rendering" => return Ok(told(rendering::run(&workspace, rest))),
         "http2" => return Ok(told(http2::run(&workspace, rest))),
         "traps" => return Ok(told(traps::run(&workspace, rest))),
+        "check-flat" => return Ok(told(check_flat::run(&workspace, rest))),
         "check-race" => return Ok(told(check_race::run(&workspace, rest))),
         "flat" => return Ok(told(flat::run(&workspace, rest))),
         "fleet" => return Ok(told(fleet::run(&workspace, rest))),

@@ -5,6 +5,7 @@
 //! if two askings, apart in time, said so, or if it failed for days and in several runs; a guess
 //! never makes it more than unsure.
 
+mod hosts;
 mod impossible;
 mod not_found;
 
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::verdict::{CheckVerdict, JudgedAnswer};
 
+pub use hosts::HostSigns;
 pub use impossible::{ImpossibleAnswer, impossible_place};
 pub use not_found::says_not_found;
 
@@ -213,6 +215,11 @@ impl ProbeRow {
         self
     }
 
+    /// Whether nobody asked, because its host failed or refused too often.
+    fn is_left_out(&self) -> bool {
+        self.skip == Some(SkipReason::HostUnreachable)
+    }
+
     /// Says which of the ids that links want are there. All slices are sorted.
     pub fn note_ids(&mut self, wanted: &[u64], found: &[u64]) {
         let search = |id: &u64| (*id, found.binary_search(id).is_ok());
@@ -298,8 +305,7 @@ impl ProbeTable {
             }
         }
         for (url, row) in &mut self.rows {
-            let is_left = row.skip == Some(SkipReason::HostUnreachable);
-            if !is_left || answered.contains(url.origin()) {
+            if !row.is_left_out() || answered.contains(url.origin()) {
                 continue;
             }
             if let Some((judged, askings)) = dead.get(url.origin()) {

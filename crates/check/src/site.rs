@@ -6,6 +6,7 @@
 //! bytes of ids.
 
 mod ids;
+mod places;
 mod row;
 
 use std::collections::{HashMap, HashSet};
@@ -18,8 +19,9 @@ use clewline_core::outcome::SkipReason;
 use clewline_core::url::CrawlUrl;
 use clewline_job::record::{OutcomeKind, Record};
 
-use crate::facts::{FactRow, FactsSummary, SiteFiles};
+use crate::facts::{FactRow, FactsSummary, Fragment, SiteFiles};
 use ids::IdCache;
+use places::KeyPlaces;
 
 pub use ids::MOST_CACHED;
 pub use row::{RowFlags, UrlRow};
@@ -32,8 +34,7 @@ pub const MOST_HOPS: usize = 20;
 pub struct SiteTable {
     keyer: Keyer,
     rows: Vec<UrlRow>,
-    /// The places of the rows, in the order of their keys.
-    by_key: Vec<u32>,
+    places: KeyPlaces,
     hosts: Vec<SiteHost>,
     host_places: HashMap<HostId, usize>,
     files: SiteFiles,
@@ -91,7 +92,7 @@ impl SiteTable {
 
     /// The place of a URL in the order of the crawl.
     pub fn place(&self, key: Key) -> Option<usize> {
-        place_of(&self.by_key, &self.rows, key)
+        self.places.find(&self.rows, key)
     }
 
     /// The row of a URL by its text.
@@ -168,6 +169,28 @@ impl SiteTable {
         Ok(Some(facts))
     }
 
+    /// Hands on every reference of the site's own pages to another host, in the order of the crawl,
+    /// but for those that a page wants left out.
+    pub fn foreign(&self, mut each: impl FnMut(CrawlUrl, Option<Fragment>)) -> io::Result<()> {
+        let mut pages = self.files.pages()?;
+        for row in self.rows.iter().filter(|row| self.has_host(row.key.host())) {
+            pages.foreign(row, |url, fragment| {
+                let url = CrawlUrl::parse(url).ok().filter(|url| !self.is_own(url));
+                if let Some(url) = url {
+                    each(url, fragment);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Every row with its record, in the order of the crawl.
+    pub fn records(&self) -> io::Result<impl Iterator<Item = io::Result<(&UrlRow, Record)>>> {
+        let records = self.files.records()?;
+        let rows = self.rows.iter().zip(records);
+        Ok(rows.map(|(row, record)| record.map(|record| (row, record))))
+    }
+
     /// Every record with its facts, in the order of the crawl.
     pub fn pages(&self) -> io::Result<impl Iterator<Item = io::Result<(Record, FactRow)>>> {
         let mut pages = self.files.pages()?;
@@ -180,12 +203,6 @@ impl SiteTable {
             }))
         }))
     }
-}
-
-fn place_of(by_key: &[u32], rows: &[UrlRow], key: Key) -> Option<usize> {
-    let find = |place: &u32| rows[*place as usize].key.cmp(&key);
-    let found = by_key.binary_search_by(find).ok()?;
-    Some(by_key[found] as usize)
 }
 
 /// Gathers the rows of a table.
@@ -240,19 +257,17 @@ impl TableDraft {
 
     /// Counts the links and is done. `listed` are URLs that a sitemap lists.
     pub(crate) fn finish(mut self, files: SiteFiles, listed: &[Key]) -> io::Result<SiteTable> {
-        let mut by_key: Vec<u32> = (0..self.rows.len() as u32).collect();
-        by_key.sort_unstable_by_key(|place| (self.rows[*place as usize].key, *place));
-        by_key.dedup_by_key(|place| self.rows[*place as usize].key);
+        let places = KeyPlaces::new(&self.rows);
         for key in listed {
-            if let Some(place) = place_of(&by_key, &self.rows, *key) {
+            if let Some(place) = places.find(&self.rows, *key) {
                 self.rows[place].flags.put(RowFlags::LISTED, true);
             }
         }
-        self.count_links(&by_key, &files)?;
+        self.count_links(&places, &files)?;
         Ok(SiteTable {
             keyer: self.keyer,
             rows: self.rows,
-            by_key,
+            places,
             hosts: self.hosts,
             host_places: self.host_places,
             files,
@@ -261,7 +276,7 @@ impl TableDraft {
     }
 
     /// Counts for every row what it links to and which pages link to it.
-    fn count_links(&mut self, by_key: &[u32], files: &SiteFiles) -> io::Result<()> {
+    fn count_links(&mut self, places: &KeyPlaces, files: &SiteFiles) -> io::Result<()> {
         let (rows, keyer) = (&mut self.rows, &self.keyer);
         let hosts: HashSet<&str> = self.hosts.iter().map(|host| host.first.host()).collect();
         let mut pages = files.pages()?;
@@ -287,7 +302,7 @@ impl TableDraft {
             let mut before = None;
             for (key, kind) in &targets {
                 rows[source].links_out += u32::from(before.replace(*key) != Some(*key));
-                let Some(place) = place_of(by_key, rows, *key) else {
+                let Some(place) = places.find(rows, *key) else {
                     continue;
                 };
                 if place == source {

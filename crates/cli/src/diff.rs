@@ -19,9 +19,10 @@ use clewline_job::previous::IndexedArchive;
 use clewline_job::report::figures;
 use regex::Regex;
 
+use crate::browser_page::open_page;
 use crate::exit::ExitStatus;
 use crate::job::resume::{missing, over_stored};
-use crate::message::Colour;
+use crate::message::{Colour, Speaker};
 use crate::progress::PassingLine;
 use crate::settings::layer::Layer;
 use crate::settings::problem::Problem;
@@ -89,6 +90,9 @@ pub(crate) struct DiffArguments {
     /// file or any
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     fail_on: Vec<String>,
+    /// Open the comparison in a browser
+    #[arg(long)]
+    open: bool,
 }
 
 /// A form, and the file that it goes to; standard output without one.
@@ -137,6 +141,9 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Result<ExitStatus, Failure> {
         in_colour: Colour::Auto.decide(stdout().is_terminal()),
     };
     plan.write(&difference, head)?;
+    if arguments.open {
+        plan.show(&difference, head)?;
+    }
     Ok(plan.status(&difference))
 }
 
@@ -191,6 +198,19 @@ impl DiffPlan {
             to_place(None, |out| self.form.write(difference, &head, out))?;
         }
         Ok(())
+    }
+
+    /// Shows the page that was written, or one that is made for it.
+    fn show(&self, difference: &Difference, head: DiffHead<'_>) -> Result<(), Failure> {
+        let mut reports = self.reports.iter();
+        let page = reports.find(|(form, _)| *form == DiffForm::Html);
+        let make = || {
+            let mut page = Vec::new();
+            DiffForm::Html.write(difference, &head, &mut page)?;
+            Ok(page)
+        };
+        let page = page.and_then(|(_, path)| path.as_deref());
+        Ok(open_page(page, make, &Speaker::new(Colour::Auto))?)
     }
 
     fn status(&self, difference: &Difference) -> ExitStatus {

@@ -5,6 +5,7 @@
 //! settings of a crawl to other languages. It refuses to know who calls.
 
 mod advice;
+mod browser_page;
 mod check;
 mod crawl;
 mod demo;

@@ -1,11 +1,14 @@
 //! The file of facts and the records beside it.
 //!
-//! Owns the frame of the file: a header with the version, and rows with their length and check sum.
-//! It refuses to know what the rows say. Invariants: a row is read whole and checked, or not at all;
-//! damage is named by its place; the file has its name only when it is whole.
+//! Owns the frame of the file: a header with the version and the hash of the records that the rows
+//! belong to, and rows with their length and check sum. It refuses to know what the rows say.
+//! Invariants: a row is read whole and checked, or not at all; damage is named by its place; the file
+//! has its name only when it is whole.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{
+    self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _,
+};
 use std::path::{Path, PathBuf};
 
 use clewline_core::key::Key;
@@ -15,14 +18,16 @@ use clewline_job::log::appender::{damage, named};
 use clewline_job::log::urls::{Records, records_from};
 use clewline_job::record::Record;
 use clewline_platform::file::read_exact_at;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::FactRow;
 use super::row::RowParts;
+use super::{FactRow, Fragment};
 use crate::site::UrlRow;
 
 /// The first bytes of the file; the last of them is the version of the format.
-pub(super) const HEADER: [u8; 8] = *b"CLEWFCT\x02";
+const MAGIC: [u8; 8] = *b"CLEWFCT\x03";
+/// Bytes before the first row: those, and the hash of the records.
+pub(super) const HEADER: usize = MAGIC.len() + size_of::<u64>();
 /// Length and check sum of a row.
 const FRAME: usize = 8;
 /// No row is longer; a longer one is damage.
@@ -76,6 +81,11 @@ impl SiteFiles {
         records.next().unwrap_or_else(|| Err(missing()))
     }
 
+    /// Reads the records alone, in the order of the crawl.
+    pub(crate) fn records(&self) -> io::Result<Records> {
+        records_from(&self.records, Offset(0))
+    }
+
     /// Reads records and facts in the order of the crawl.
     pub(crate) fn pages(&self) -> io::Result<FilePages> {
         Ok(FilePages {
@@ -86,23 +96,44 @@ impl SiteFiles {
     }
 
     fn row(&self, at: u64) -> io::Result<Vec<u8>> {
-        let mut frame = [0; FRAME];
-        let named = |error| named(&self.facts, &error);
-        read_exact_at(&self.open, &mut frame, at).map_err(named)?;
-        let (length, sum) = frame_of(frame);
-        if length > LONGEST_ROW {
-            return Err(self.unreadable(at));
-        }
-        let mut row = vec![0; length];
-        read_exact_at(&self.open, &mut row, at + FRAME as u64).map_err(named)?;
-        if check_sum(&row) != sum {
-            return Err(self.unreadable(at));
-        }
-        Ok(row)
+        row_at(&self.open, &self.facts, at)
     }
 
     fn unreadable(&self, at: u64) -> io::Error {
         unreadable(&self.facts, at)
+    }
+}
+
+/// The row at a place of a file.
+fn row_at(file: &File, path: &Path, at: u64) -> io::Result<Vec<u8>> {
+    let mut frame = [0; FRAME];
+    let named = |error| named(path, &error);
+    read_exact_at(file, &mut frame, at).map_err(named)?;
+    let (length, sum) = frame_of(frame);
+    if length > LONGEST_ROW {
+        return Err(unreadable(path, at));
+    }
+    let mut row = vec![0; length];
+    read_exact_at(file, &mut row, at + FRAME as u64).map_err(named)?;
+    if check_sum(&row) != sum {
+        return Err(unreadable(path, at));
+    }
+    Ok(row)
+}
+
+/// The hash of the records of a crawl, as far as they count, by which rows name it.
+pub(super) fn records_hash(path: &Path, end: Offset) -> io::Result<u64> {
+    let file = File::open(path).map_err(|error| named(path, &error))?;
+    let mut records = BufReader::with_capacity(BUFFER, file).take(end.0);
+    let mut hash = Xxh3::new();
+    loop {
+        let read = records.fill_buf().map_err(|error| named(path, &error))?;
+        if read.is_empty() {
+            return Ok(hash.digest());
+        }
+        hash.update(read);
+        let count = read.len();
+        records.consume(count);
     }
 }
 
@@ -152,6 +183,17 @@ impl FilePages {
         told.ok_or_else(|| self.rows.missing())
     }
 
+    /// What a page refers to on other hosts.
+    pub(crate) fn foreign(
+        &mut self,
+        row: &UrlRow,
+        each: impl FnMut(&str, Option<Fragment>),
+    ) -> io::Result<()> {
+        self.read(row)?;
+        let told = RowParts::new(&self.row).and_then(|parts| parts.foreign(each));
+        told.ok_or_else(|| self.rows.missing())
+    }
+
     fn read(&mut self, row: &UrlRow) -> io::Result<()> {
         self.rows.seek(row.facts_at)?;
         if !self.rows.next_row(&mut self.row)? {
@@ -167,6 +209,7 @@ pub(super) struct RowReader {
     input: BufReader<File>,
     path: PathBuf,
     at: u64,
+    records: u64,
 }
 
 impl RowReader {
@@ -174,17 +217,29 @@ impl RowReader {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path).map_err(|error| named(path, &error))?;
         let mut input = BufReader::with_capacity(BUFFER, file);
-        let mut header = [0; HEADER.len()];
+        let mut header = [0; HEADER];
         let read = input.read_exact(&mut header);
         read.map_err(|error| named(path, &error))?;
-        if header != HEADER {
+        let hash = header.strip_prefix(&MAGIC).and_then(<[u8]>::first_chunk);
+        let Some(hash) = hash else {
             return Err(damage(path, "it holds no facts of this version"));
-        }
+        };
         Ok(Self {
+            records: u64::from_le_bytes(*hash),
             input,
             path: path.to_owned(),
-            at: HEADER.len() as u64,
+            at: HEADER as u64,
         })
+    }
+
+    /// The [hash](records_hash) of the records that the rows belong to.
+    pub(super) const fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// The row at a place; where the next row is read does not change.
+    pub(super) fn row_at(&self, at: u64) -> io::Result<Vec<u8>> {
+        row_at(self.input.get_ref(), &self.path, at)
     }
 
     /// Where the next row begins.
@@ -235,14 +290,16 @@ pub(super) struct RowWriter {
 }
 
 impl RowWriter {
-    pub(super) fn create(path: PathBuf) -> io::Result<Self> {
+    /// Begins a file with the rows of records of this [hash](records_hash).
+    pub(super) fn create(path: PathBuf, records: u64) -> io::Result<Self> {
         let file = File::create(&path).map_err(|error| named(&path, &error))?;
         let mut writer = Self {
             output: BufWriter::with_capacity(BUFFER, file),
             path,
-            at: HEADER.len() as u64,
+            at: HEADER as u64,
         };
-        writer.output.write_all(&HEADER)?;
+        writer.output.write_all(&MAGIC)?;
+        writer.output.write_all(&records.to_le_bytes())?;
         Ok(writer)
     }
 
@@ -261,7 +318,7 @@ impl RowWriter {
 
     /// Takes the rows of another file over, which begin behind its header.
     pub(super) fn copy(&mut self, mut rows: impl io::Read, length: u64) -> io::Result<()> {
-        rows.read_exact(&mut [0; HEADER.len()])?;
+        rows.read_exact(&mut [0; HEADER])?;
         let copied = io::copy(&mut rows, &mut self.output)?;
         if copied != length {
             return Err(damage(&self.path, "the earlier file became shorter"));

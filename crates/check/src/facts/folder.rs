@@ -5,21 +5,21 @@
 //! rows of the old one wherever they hold. It refuses to know how a row is made. Invariant: the file
 //! in the folder is replaced whole, or stays as it was.
 
-use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::PathBuf;
 
 use clewline_core::key::{Key, Keyer};
-use clewline_job::Job;
 use clewline_job::durable::{make_folder, parent};
 use clewline_job::log::Offset;
+use clewline_job::log::urls;
 use clewline_job::pages::{CommittedRecords, Ordered, PagesError, threads};
 use clewline_job::record::Record;
+use clewline_job::{Job, JobFile};
 
-use super::files::{HEADER, RowReader, RowWriter, SiteFiles};
+use super::files::{HEADER, RowReader, RowWriter, SiteFiles, records_hash};
 use super::gather::{FILE, GatherOptions, GatherProgress, GatheredFacts, at};
-use super::reading::{MadeRow, PageTask, record_hash};
+use super::reading::{MadeRow, PageTask, RowAge, record_hash};
 use super::row::RowParts;
 use crate::site::TableDraft;
 
@@ -135,6 +135,7 @@ impl<'a> FolderWork<'a> {
             return Ok(());
         }
         let mut output = self.begin_output()?;
+        let age = self.age_of_rows();
         let places = self.places_of_rest();
         let reader = self.job.reader().ok();
         let keyer = self.table.keyer().clone();
@@ -145,8 +146,9 @@ impl<'a> FolderWork<'a> {
             while made.has_room()
                 && let Some((offset, record)) = self.next_record()?
             {
-                let old = self.row_at(places.get(&record.key).copied());
-                made.push((offset, PageTask { record, old }));
+                let found = places.binary_search_by_key(&record.key, |(key, _)| *key);
+                let old = found.ok().and_then(|found| self.row_at(places[found].1));
+                made.push((offset, PageTask { record, old, age }));
             }
             let Some(done) = made.next() else { break };
             let (offset, (record, row)) = done.map_err(at(self.job.path()))?;
@@ -178,31 +180,44 @@ impl<'a> FolderWork<'a> {
         }
     }
 
-    fn row_at(&mut self, place: Option<u64>) -> Option<Vec<u8>> {
-        let old = self.old.as_mut()?;
-        let mut row = Vec::new();
-        old.seek(place?).ok()?;
-        old.next_row(&mut row)
-            .is_ok_and(|is_there| is_there)
-            .then_some(row)
+    fn row_at(&self, place: u64) -> Option<Vec<u8>> {
+        self.old.as_ref()?.row_at(place).ok()
     }
 
-    /// Where in the old file the rows are that were not taken over.
-    fn places_of_rest(&mut self) -> HashMap<Key, u64> {
-        let mut places = HashMap::new();
+    /// Whether the old rows are those of the crawl that this one brings up to date. That is seen by
+    /// its records: a check may have been left out between the two.
+    fn age_of_rows(&self) -> RowAge {
+        let Some(old) = &self.old else {
+            return RowAge::Unknown;
+        };
+        let last = JobFile::read(self.job.path()).ok();
+        let last = last.and_then(|job| job.updated_from());
+        let hash = last.map(|last| records_hash(&last.join(urls::FILE), Offset(u64::MAX)));
+        match hash {
+            Some(Ok(hash)) if hash == old.records() => RowAge::Last,
+            _ => RowAge::Unknown,
+        }
+    }
+
+    /// Where in the old file the rows are that were not taken over, in the order of their keys.
+    fn places_of_rest(&mut self) -> Vec<(Key, u64)> {
+        let mut places = Vec::new();
         let mut row = Vec::new();
         while let Some(row_at) = self.old_row(&mut row) {
             if let Some(parts) = RowParts::new(&row) {
-                places.insert(parts.origin.key, row_at);
+                places.push((parts.origin.key, row_at));
             }
         }
+        places.sort_unstable();
         places
     }
 
     /// Begins a new file with the rows that were taken over.
     fn begin_output(&mut self) -> Result<FolderOutput, PagesError> {
         let path = self.job.path().join(FILE).with_extension("new");
-        let in_folder = make_folder(parent(&path)).and_then(|()| RowWriter::create(path));
+        let records = records_hash(&self.job.urls_path(), self.job.urls_end());
+        let records = records.map_err(at(&self.job.urls_path()))?;
+        let in_folder = make_folder(parent(&path)).and_then(|()| RowWriter::create(path, records));
         let mut output = match in_folder {
             Ok(rows) => FolderOutput {
                 rows,
@@ -211,10 +226,10 @@ impl<'a> FolderWork<'a> {
             Err(error) if error.kind() == io::ErrorKind::StorageFull => {
                 return Err(at(self.job.path())(error));
             }
-            Err(_) => temporary_output().map_err(at(self.job.path()))?,
+            Err(_) => temporary_output(records).map_err(at(self.job.path()))?,
         };
         let end = self.old.as_ref().map_or(0, RowReader::at);
-        let taken = end.saturating_sub(HEADER.len() as u64);
+        let taken = end.saturating_sub(HEADER as u64);
         if self.progress.urls > 0 {
             let path = self.job.path().join(FILE);
             let copied = File::open(&path).and_then(|old| output.rows.copy(old.take(end), taken));
@@ -240,9 +255,9 @@ impl<'a> FolderWork<'a> {
     }
 }
 
-fn temporary_output() -> io::Result<FolderOutput> {
+fn temporary_output(records: u64) -> io::Result<FolderOutput> {
     let folder = tempfile::tempdir()?;
-    let rows = RowWriter::create(folder.path().join("facts"))?;
+    let rows = RowWriter::create(folder.path().join("facts"), records)?;
     Ok(FolderOutput {
         rows,
         temporary: Some(folder),

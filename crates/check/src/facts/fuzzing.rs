@@ -36,6 +36,7 @@ pub(crate) fn page(keyer: &Keyer, data: &[u8]) {
         key: keyer.key(&url),
         record: 0,
         body: 0,
+        head: 0,
     };
     let mut row = Vec::new();
     encode(origin, &url, &facts, &mut row);

@@ -85,7 +85,7 @@ pub fn from_pages(
 ) -> io::Result<SiteTable> {
     let mut draft = TemporaryDraft::new(keyer)?;
     for (record, facts) in pages {
-        let made = make_row(&record, 0, &facts);
+        let made = make_row(&record, (0, 0), &facts);
         draft.push(&record, &made)?;
     }
     draft.finish()
@@ -106,7 +106,7 @@ impl TemporaryDraft {
         let folder = tempfile::tempdir()?;
         Ok(Self {
             table: TableDraft::new(keyer),
-            rows: RowWriter::create(folder.path().join("facts"))?,
+            rows: RowWriter::create(folder.path().join("facts"), 0)?,
             records: Vec::new(),
             written: io::BufWriter::new(fs::File::create(folder.path().join("records"))?),
             at: 0,

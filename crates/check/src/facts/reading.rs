@@ -35,6 +35,16 @@ pub(super) struct MadeRow {
 pub(super) struct PageTask {
     pub(super) record: Record,
     pub(super) old: Option<Vec<u8>>,
+    pub(super) age: RowAge,
+}
+
+/// Which crawl the old rows tell of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowAge {
+    /// The one that this crawl brings up to date: what did not change since is as they say.
+    Last,
+    /// Any.
+    Unknown,
 }
 
 /// What is read of an answer.
@@ -88,9 +98,12 @@ impl PageTask {
             return (record, taken_over(self.old.unwrap_or_default(), summary));
         }
         let answer = |most| reader.and_then(|reader| reader.answer(&record, most).ok());
-        if let Some(old) = old.filter(|old| old.origin.body != 0)
-            && let Some(answer) = answer(0)
-            && old.origin.body == body_hash(&record, &answer.head)
+        let is_unmodified = record.outcome == OutcomeKind::Unmodified && self.age == RowAge::Last;
+        let old = old.filter(|old| old.origin.body != 0);
+        if let Some(old) = old.filter(|old| old.origin.body == body_hash(&record))
+            // What a 304 repeats is the answer that the row was made of, head and all.
+            && (is_unmodified
+                || answer(0).is_some_and(|answer| old.origin.head == head_hash(&answer.head)))
         {
             let summary = old.summary;
             let row = self.old.unwrap_or_default();
@@ -137,16 +150,19 @@ fn made(keyer: &Keyer, record: &Record, answer: Option<&PageAnswer>) -> MadeRow 
         is_unread: true,
         ..FactRow::default()
     });
-    let body = answer.map_or(0, |answer| body_hash(record, &answer.head));
-    make_row(record, body, &facts)
+    let hashes = answer.map_or((0, 0), |answer| {
+        (body_hash(record), head_hash(&answer.head))
+    });
+    make_row(record, hashes, &facts)
 }
 
-/// The row of facts that were made.
-pub(super) fn make_row(record: &Record, body: u64, facts: &FactRow) -> MadeRow {
+/// The row of facts that were made of a body and a head with these hashes.
+pub(super) fn make_row(record: &Record, (body, head): (u64, u64), facts: &FactRow) -> MadeRow {
     let origin = RowOrigin {
         key: record.key,
         record: record_hash(record),
         body,
+        head,
     };
     let mut row = Vec::new();
     encode(origin, &record.url, facts, &mut row);
@@ -166,16 +182,20 @@ pub(super) fn record_hash(record: &Record) -> u64 {
     hash.digest()
 }
 
-/// The hash of a body, of how it is read, and of the head that came with it. A body without a digest
-/// is like no other, and so is a page that a browser may have made something else of.
-fn body_hash(record: &Record, head: &[u8]) -> u64 {
+/// The hash of a body and of how it is read. A body without a digest is like no other, and so is a
+/// page that a browser may have made something else of.
+fn body_hash(record: &Record) -> u64 {
     if record.digest.is_none() || record.is_rendered() {
         return 0;
     }
     let mut hash = Xxh3::new();
     hash_body(record, &mut hash);
-    hash.update(&xxh3_64(&head::significant(head)).to_le_bytes());
     hash.digest() | 1
+}
+
+/// The hash of what is kept of a head.
+fn head_hash(head: &[u8]) -> u64 {
+    xxh3_64(&head::significant(head))
 }
 
 fn hash_body(record: &Record, hash: &mut Xxh3) {

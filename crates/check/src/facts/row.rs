@@ -23,8 +23,11 @@ pub(crate) struct RowOrigin {
     pub(crate) key: Key,
     /// Hash of the record: with the same record nothing need be read at all.
     pub(crate) record: u64,
-    /// Hash of what the body is and how it is read: with the same body the head alone is read.
+    /// Hash of what the body is and how it is read: with the same body the head alone is read. 0
+    /// where no answer was read.
     pub(crate) body: u64,
+    /// Hash of what is kept of the head that came with it.
+    pub(crate) head: u64,
 }
 
 /// Bytes of a key.
@@ -50,6 +53,7 @@ pub(crate) fn encode(origin: RowOrigin, url: &CrawlUrl, facts: &FactRow, out: &m
     out.extend_from_slice(origin.key.as_bytes());
     push_hash(origin.record, out);
     push_hash(origin.body, out);
+    push_hash(origin.head, out);
     let summary = facts.summary(url);
     out.push(summary.flags.bits());
     for hash in [
@@ -101,6 +105,7 @@ impl<'a> RowParts<'a> {
             key: key(&mut cursor)?,
             record: cursor.hash()?,
             body: cursor.hash()?,
+            head: cursor.hash()?,
         };
         let summary = FactsSummary {
             flags: RowFlags::from_bits(cursor.byte()?),
@@ -152,6 +157,28 @@ impl<'a> RowParts<'a> {
         Some(())
     }
 
+    /// Hands on the references to other hosts that nobody asked to leave out.
+    pub(crate) fn foreign(&self, mut each: impl FnMut(&str, Option<Fragment>)) -> Option<()> {
+        let mut cursor = self.references;
+        let mut byte = 0;
+        while !cursor.0.is_empty() {
+            let (_, tags) = (cursor.byte()?, cursor.byte()?);
+            let _ = offset(&mut cursor, &mut byte)?;
+            let foreign = match tags & TARGET {
+                OWN => cursor.take(KEY - HOST).map(|_| None)?,
+                ELSEWHERE => cursor.take(KEY).map(|_| None)?,
+                FOREIGN => Some(cursor.text()?),
+                ITSELF => None,
+                _ => cursor.part().map(|_| None)?,
+            };
+            match foreign.filter(|_| tags & IGNORED == 0) {
+                Some(url) => each(url, fragment(tags, &mut cursor)?),
+                None => pass_fragment(tags, &mut cursor)?,
+            }
+        }
+        Some(())
+    }
+
     /// All facts.
     pub(crate) fn facts(&self) -> Option<FactRow> {
         let flags = self.summary.flags;
@@ -194,25 +221,32 @@ impl<'a> RowParts<'a> {
                 MALFORMED => ReferenceTarget::Malformed(cursor.owned()?),
                 _ => return None,
             };
-            let fragment = match tags & FRAGMENT {
-                ONE_ID => {
-                    let id = cursor.hash()?;
-                    Some(Fragment::Id(id, id))
-                }
-                TWO_IDS => Some(Fragment::Id(cursor.hash()?, cursor.hash()?)),
-                OTHER => Some(Fragment::Other),
-                _ => None,
-            };
             references.push(PageReference {
                 kind: LinkKind::from_number(kind)?,
                 target,
-                fragment,
+                fragment: fragment(tags, &mut cursor)?,
                 byte,
                 ignored: tags & IGNORED != 0,
             });
         }
         Some(references)
     }
+}
+
+#[expect(
+    clippy::option_option,
+    reason = "the outer says whether the bytes can be read"
+)]
+fn fragment(tags: u8, cursor: &mut RowCursor<'_>) -> Option<Option<Fragment>> {
+    Some(match tags & FRAGMENT {
+        ONE_ID => {
+            let id = cursor.hash()?;
+            Some(Fragment::Id(id, id))
+        }
+        TWO_IDS => Some(Fragment::Id(cursor.hash()?, cursor.hash()?)),
+        OTHER => Some(Fragment::Other),
+        _ => None,
+    })
 }
 
 fn pass_fragment(tags: u8, cursor: &mut RowCursor<'_>) -> Option<()> {

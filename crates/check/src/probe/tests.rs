@@ -163,6 +163,46 @@ fn a_dead_host_is_dead_for_all_its_urls() {
 }
 
 #[test]
+fn a_link_that_nobody_asked_fails_only_with_its_whole_host() {
+    let skip = SkipReason::HostUnreachable;
+    let unasked = || {
+        let answer = LinkAnswer {
+            skip: Some(skip),
+            ..LinkAnswer::default()
+        };
+        ProbeRow::for_unasked(judge_answer(&answer, &[]), skip)
+    };
+    let patience = FailurePatience {
+        runs: 3,
+        span: Duration::ZERO,
+    };
+    let page = url("https://h.example/left-out");
+    let check = |asked: &[u16], expected: CheckVerdict, runs: u32| {
+        let rows = asked.iter().zip(0..).map(|(status, number)| {
+            let url = url(&format!("https://h.example/{number}"));
+            (url, row(*status).asked_again(row(*status)))
+        });
+        let rows: Vec<_> = rows.collect();
+        let mut known: Option<ProbeRow> = None;
+        for now in 0..3 {
+            let asked = rows.iter().map(|(url, row)| (url, row));
+            let unasked = unasked();
+            let signs = HostSigns::new(asked.chain([(&page, &unasked)]));
+            known = Some(signs.settle((&page, unasked.clone()), known.as_ref(), now, &patience));
+        }
+        let known = known.unwrap();
+        assert_eq!(known.verdict(), expected, "{asked:?}");
+        assert_eq!(known.failing.runs, runs, "{asked:?}");
+    };
+    check(&[500, 503], V::Broken, 3);
+    check(&[], V::Broken, 3);
+    check(&[500, 200], V::Unsure, 0);
+    check(&[500, 404], V::Unsure, 0);
+    check(&[503, 429], V::Blocked, 0);
+    check(&[200, 999], V::Blocked, 0);
+}
+
+#[test]
 fn rows_are_kept_as_they_are() {
     let mut kept = row(503).asked_again(row(503));
     kept = kept.after(None, 7, &FailurePatience::default());

@@ -21,10 +21,8 @@ use crate::settings::AcceptedStatus;
 use crate::site::{ChainEnd, SiteTable, UrlRow};
 use crate::verdict::{CheckVerdict, LinkAnswer, judge_answer, status_words};
 
-/// Verdicts that are remembered.
+/// Verdicts that are remembered, and URLs, and whether scripts make a page.
 const MOST_REMEMBERED: usize = 50_000;
-/// Pages of which it is remembered whether scripts make them.
-const MOST_SCRIPTED: usize = 50_000;
 /// Words below which a page with scripts is thought to be made by them.
 const WORDS_OF_SHELL: u32 = 50;
 
@@ -153,6 +151,7 @@ pub(crate) struct LinkEnds<'a> {
     accept: &'a [AcceptedStatus],
     is_plain: bool,
     remembered: RefCell<HashMap<Key, Rc<OwnVerdict>>>,
+    urls: RefCell<HashMap<Key, Option<CrawlUrl>>>,
     scripted: RefCell<HashMap<Key, bool>>,
 }
 
@@ -168,6 +167,7 @@ impl<'a> LinkEnds<'a> {
             accept,
             is_plain: accept.is_empty(),
             remembered: RefCell::default(),
+            urls: RefCell::default(),
             scripted: RefCell::default(),
         }
     }
@@ -183,11 +183,7 @@ impl<'a> LinkEnds<'a> {
             return Ok(Rc::clone(known));
         }
         let judged = Rc::new(own_verdict(self.site, self.probes, self.accept, key)?);
-        let mut remembered = self.remembered.borrow_mut();
-        if remembered.len() >= MOST_REMEMBERED {
-            remembered.clear();
-        }
-        remembered.insert(key, Rc::clone(&judged));
+        remember(&self.remembered, key, Rc::clone(&judged));
         Ok(judged)
     }
 
@@ -218,7 +214,12 @@ impl<'a> LinkEnds<'a> {
 
     /// The URL of a key of the site.
     pub(crate) fn url(&self, key: Key) -> io::Result<Option<CrawlUrl>> {
-        self.site.url(key)
+        if let Some(known) = self.urls.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let url = self.site.url(key)?;
+        remember(&self.urls, key, url.clone());
+        Ok(url)
     }
 
     /// Whether scripts make what a page of the site shows.
@@ -231,11 +232,7 @@ impl<'a> LinkEnds<'a> {
         let is_scripted = facts
             .zip(row)
             .is_some_and(|(facts, row)| is_made_by_scripts(&facts, row.body_bytes));
-        let mut scripted = self.scripted.borrow_mut();
-        if scripted.len() >= MOST_SCRIPTED {
-            scripted.clear();
-        }
-        scripted.insert(key, is_scripted);
+        remember(&self.scripted, key, is_scripted);
         Ok(is_scripted)
     }
 
@@ -245,6 +242,15 @@ impl<'a> LinkEnds<'a> {
         let status = status.and_then(|row| row.status).unwrap_or_default();
         status_words(status)
     }
+}
+
+/// Remembers something of a URL, and forgets the rest when it is too much.
+fn remember<T>(known: &RefCell<HashMap<Key, T>>, key: Key, value: T) {
+    let mut known = known.borrow_mut();
+    if known.len() >= MOST_REMEMBERED {
+        known.clear();
+    }
+    known.insert(key, value);
 }
 
 /// Whether scripts make what a page shows: it has few words and scripts, or is half script.

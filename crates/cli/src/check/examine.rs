@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use clewline::AnswerReader;
-use clewline_check::facts::{Fragment, GatherOptions, ReferenceTarget, gather, locate};
+use clewline_check::facts::{Fragment, GatherOptions, gather, locate};
 use clewline_check::report::CheckFacts;
 use clewline_check::rules::{self, JudgeOptions, own_verdict};
 use clewline_check::settings::AcceptedStatus;
@@ -84,36 +84,27 @@ type StandIns = BTreeMap<CrawlUrl, CrawlUrl>;
 fn wishes_of(site: &SiteTable, plan: &CheckPlan) -> std::io::Result<(ProbeWishes, StandIns)> {
     let mut wishes = ProbeWishes::new();
     let mut stand_ins = StandIns::new();
-    for page in site.pages()? {
-        let (record, facts) = page?;
-        if !site.has_host(record.key.host()) {
-            continue;
+    site.foreign(|mut url, fragment| {
+        if !plan.asks(url.as_str()) {
+            return;
         }
-        for reference in facts.references {
-            let ReferenceTarget::Foreign(mut url) = reference.target else {
-                continue;
-            };
-            if reference.ignored || !plan.asks(url.as_str()) {
-                continue;
+        if let Some(other) = plan.remapped(&url) {
+            let is_own = site.is_own(&other);
+            stand_ins.insert(url, other.clone());
+            if is_own {
+                return;
             }
-            if let Some(other) = plan.remapped(&url) {
-                let is_own = site.is_own(&other);
-                stand_ins.insert(url, other.clone());
-                if is_own {
-                    continue;
-                }
-                url = other;
-            }
-            let key = url.as_str().to_owned();
-            let (_, wish) = wishes.entry(key).or_insert((url, ProbeWish::default()));
-            if let Some(Fragment::Id(written, decoded)) = reference.fragment
-                && plan.wants_foreign_ids()
-            {
-                wish.ids.insert(written);
-                wish.ids.insert(decoded);
-            }
+            url = other;
         }
-    }
+        let key = url.as_str().to_owned();
+        let (_, wish) = wishes.entry(key).or_insert((url, ProbeWish::default()));
+        if let Some(Fragment::Id(written, decoded)) = fragment
+            && plan.wants_foreign_ids()
+        {
+            wish.ids.insert(written);
+            wish.ids.insert(decoded);
+        }
+    })?;
     Ok((wishes, stand_ins))
 }
 

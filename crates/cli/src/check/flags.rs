@@ -134,4 +134,7 @@ pub(crate) struct FindingFlags {
     /// Leave nothing on disk but reports
     #[arg(long)]
     pub(crate) no_output: bool,
+    /// Open the report in a browser
+    #[arg(long)]
+    pub(crate) open: bool,
 }

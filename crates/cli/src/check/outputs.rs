@@ -4,7 +4,7 @@
 //! form and nothing else.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, IsTerminal, Write, stdout};
+use std::io::{self, BufWriter, IsTerminal, Write, stdout};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -13,12 +13,14 @@ use clewline_check::baseline::FINDINGS;
 use clewline_check::forms::html::{SitePage, SiteRedirect, SiteView};
 use clewline_check::forms::{self, CheckForm, FormContext, github_summary, html};
 use clewline_check::report::CheckPointers;
-use clewline_check::site::{RowFlags, SiteTable};
+use clewline_check::site::{RowFlags, SiteTable, UrlRow};
 use clewline_job::durable;
 use clewline_job::record::OutcomeKind;
 use clewline_job::report::TextStyle;
 
 use super::plan::CheckPlan;
+use crate::browser_page::open_page;
+use crate::message::Speaker;
 use crate::resolve::CommandOptions;
 
 /// Columns where stdout is no terminal.
@@ -60,13 +62,21 @@ pub(crate) fn tell(
             .and_then(|()| durable::write(path, &bytes))
             .with_context(|| format!("{} cannot be written", path.display()))?;
     }
-    let bytes = written(plan.form, report, site, &context)?;
-    let mut out = out.lock();
-    match out.write_all(&bytes).and_then(|()| out.flush()) {
+    let mut out = BufWriter::new(out.lock());
+    let printed = write_form(plan.form, report, site, &context, &mut out);
+    match printed.and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-        other => other.context("the findings cannot be printed")?,
+        other => other.with_context(|| format!("the form {} cannot be printed", plan.form))?,
     }
     drop(out);
+    if plan.opens {
+        let kept = folder.map(|folder| folder.join(REPORT));
+        let mut reports = plan.reports.iter();
+        let page = reports.find(|(form, _)| *form == CheckForm::Html);
+        let page = kept.or_else(|| page.map(|(_, path)| path.clone()));
+        let make = || written(CheckForm::Html, report, site, &context);
+        open_page(page.as_deref(), make, &Speaker::new(options.colour))?;
+    }
     on_github(report, plan, &context)
 }
 
@@ -102,25 +112,32 @@ fn written(
     context: &FormContext,
 ) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let made = match (form, site) {
-        (CheckForm::Html, Some(site)) => {
-            view(site).and_then(|view| html::write(report, view, &mut bytes))
-        }
-        _ => forms::write(form, report, context, &mut bytes),
-    };
+    let made = write_form(form, report, site, context, &mut bytes);
     made.with_context(|| format!("the form {form} cannot be made"))?;
     Ok(bytes)
 }
 
+fn write_form(
+    form: CheckForm,
+    report: &CheckReport,
+    site: Option<&SiteTable>,
+    context: &FormContext,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match (form, site) {
+        (CheckForm::Html, Some(site)) => html::write(report, view(site)?, out),
+        _ => forms::write(form, report, context, out),
+    }
+}
+
 /// What the page shows beside findings.
 fn view(site: &SiteTable) -> io::Result<SiteView<'_>> {
-    let is_page = |place: &usize| site.rows()[*place].is(RowFlags::HTML);
-    let pages = site.pages()?.enumerate().filter_map(move |(place, page)| {
-        if page.is_ok() && !is_page(&place) {
-            return None;
-        }
-        let row = &site.rows()[place];
-        Some(page.map(|(record, _)| SitePage {
+    let is_page = |page: &io::Result<(&UrlRow, _)>| {
+        let row = page.as_ref();
+        row.map_or(true, |(row, _)| row.is(RowFlags::HTML))
+    };
+    let pages = site.records()?.filter(is_page).map(|page| {
+        page.map(|(row, record)| SitePage {
             status: record.status,
             title: record.title.unwrap_or_default(),
             depth: row.depth,
@@ -129,7 +146,7 @@ fn view(site: &SiteTable) -> io::Result<SiteView<'_>> {
             links_in: u64::from(row.links_in),
             links_out: u64::from(row.links_out),
             url: record.url,
-        }))
+        })
     });
     let mut redirects = Vec::new();
     for row in site.rows() {

@@ -35,6 +35,8 @@ pub(crate) struct CheckPlan {
     pub(crate) remarks: Vec<String>,
     pub(crate) updates_baseline: bool,
     pub(crate) location: Option<String>,
+    /// The report is opened in a browser.
+    pub(crate) opens: bool,
 }
 
 impl CheckPlan {
@@ -72,6 +74,7 @@ impl CheckPlan {
                 .location
                 .as_ref()
                 .map(|path| path.to_string_lossy().into_owned()),
+            opens: arguments.findings.open,
         })
     }
 

@@ -1,6 +1,5 @@
 //! The app of the command: crawls that outlive their server, the dashboard, and who is refused.
 
-use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
@@ -141,21 +140,7 @@ fn a_crawl_that_a_request_starts_asks_nothing_private() {
 
 #[test]
 fn a_dashboard_is_shown_by_the_crawl_itself() {
-    let (web, place) = (web_of(endless()), Place::new());
-    let opened = place.path("opened");
-    let script = format!(
-        "#!/bin/sh\necho \"$1\" > {}.part\nmv {}.part {}\n",
-        opened.display(),
-        opened.display(),
-        opened.display()
-    );
-    let place = place.with_file("browser", &script);
-    let browser = place.path("browser");
-    fs::set_permissions(
-        &browser,
-        std::os::unix::fs::PermissionsExt::from_mode(0o755),
-    )
-    .unwrap();
+    let (web, place) = (web_of(endless()), Place::new().with_browser());
     let root = web.url(HOST, "/");
     let line = [
         "--dashboard",
@@ -167,20 +152,9 @@ fn a_dashboard_is_shown_by_the_crawl_itself() {
         "a.crawl",
         &root,
     ];
-    let mut command = place.command(&line);
-    command
-        .env("BROWSER", &browser)
-        .env("PATH", "/usr/bin:/bin");
-    let running = Running::from_command(command);
-    while !opened.exists() {
-        std::thread::yield_now();
-    }
-    let page = fs::read_to_string(&opened).unwrap();
-    let address = page
-        .trim()
-        .strip_prefix("http://")
-        .unwrap()
-        .trim_end_matches('/');
+    let running = Running::from_command(place.command_with_browser(&line));
+    let page = place.opened();
+    let address = page.strip_prefix("http://").unwrap().trim_end_matches('/');
     wait_for_requests(&web, 2);
     let mut stream = TcpStream::connect(address).unwrap();
     let target = "/api/v1/jobs/a.crawl/status";

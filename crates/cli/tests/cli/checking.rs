@@ -2,6 +2,7 @@
 
 mod inputs;
 mod race;
+mod updates;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

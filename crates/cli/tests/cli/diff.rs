@@ -273,3 +273,18 @@ fn what_changed_on_rendered_pages_is_what_a_browser_shows() {
         ran.talk
     );
 }
+
+#[test]
+fn the_comparison_opens_in_the_browser() {
+    let town = Town::changed();
+    let place = town.place.with_browser();
+    let line = ["diff", "a.crawl", "b.crawl", "--open"];
+    let ran = Ran::from(place.command_with_browser(&line).output().unwrap());
+    assert_eq!(ran.code, 0, "{}", ran.talk);
+    let made = place.opened();
+    let page = fs::read_to_string(&made).unwrap();
+    assert!(page.contains("<html") && page.contains("a.crawl"), "{made}");
+    let named = [&line[..], &["--report", "html=diff.html"]].concat();
+    place.command_with_browser(&named).output().unwrap();
+    assert_eq!(place.opened(), place.path("diff.html").to_string_lossy());
+}

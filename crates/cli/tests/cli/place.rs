@@ -8,6 +8,10 @@ use clewline_job::log::{records, urls};
 use clewline_job::record::Record;
 use terrarium::{LiveWeb, Page, Site, Web};
 
+/// The program that stands for a browser, and the file in which it notes its page.
+const BROWSER: &str = "browser";
+const OPENED: &str = "opened";
+
 /// A folder of its own for each test, so that no configuration lies around.
 pub(crate) struct Place {
     folder: tempfile::TempDir,
@@ -23,6 +27,38 @@ impl Place {
     pub(crate) fn with_file(self, name: &str, text: &str) -> Self {
         fs::write(self.path(name), text).unwrap();
         self
+    }
+
+    /// With a browser that notes which page it was given.
+    pub(crate) fn with_browser(self) -> Self {
+        let opened = self.path(OPENED);
+        let opened = opened.display();
+        let script = format!("#!/bin/sh\necho \"$1\" > {opened}.part\nmv {opened}.part {opened}\n");
+        let place = self.with_file(BROWSER, &script);
+        let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(place.path(BROWSER), may_run).unwrap();
+        place
+    }
+
+    /// A command that finds that browser.
+    pub(crate) fn command_with_browser(&self, line: &[&str]) -> Command {
+        let mut command = self.command(line);
+        command
+            .env("BROWSER", self.path(BROWSER))
+            .env("TMPDIR", self.path("."))
+            .env("PATH", "/usr/bin:/bin");
+        command
+    }
+
+    /// The page that the browser was given; waits for it, and forgets it.
+    pub(crate) fn opened(&self) -> String {
+        let opened = self.path(OPENED);
+        while !opened.exists() {
+            std::thread::yield_now();
+        }
+        let page = fs::read_to_string(&opened).unwrap();
+        fs::remove_file(opened).unwrap();
+        page.trim().to_owned()
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

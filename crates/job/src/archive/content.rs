@@ -15,6 +15,8 @@ use super::open::{Archive, ArchivedCapture};
 use super::section::Section;
 use super::{PICTURED, RENDERED, THUMBNAIL};
 
+/// The status of an answer that says that nothing changed (RFC 9110 section 15.4.5).
+const NOT_MODIFIED: u16 = 304;
 /// The most that a body may decode to.
 pub const LARGEST: u64 = 4 << 30;
 
@@ -71,10 +73,36 @@ impl Archive {
         if !held.capture.is_revisit() {
             return Ok(content);
         }
-        let original = self.original(&held.capture)?;
+        if content.head().status() == Some(NOT_MODIFIED)
+            && let Some(last) = self.last_answer(&held.capture)?
+        {
+            let content = self.read_record(&last)?;
+            return self.with_payload(content, &last.capture);
+        }
+        self.with_payload(content, &held.capture)
+    }
+
+    /// The answer that a 304 repeats, where that is a revisit, too: same body, but its own head.
+    fn last_answer(&self, revisit: &Capture) -> Result<Option<ArchivedCapture>, ContentError> {
+        let at = Moment::from_timestamp(&revisit.timestamp);
+        let is_before = |other: &Capture| {
+            let is_answer = other.status != NOT_MODIFIED.to_string();
+            is_answer && other.digest == revisit.digest && other.timestamp <= revisit.timestamp
+        };
+        let found = self.best(&revisit.url, at, is_before)?;
+        Ok(found.filter(|found| found.capture.is_revisit()))
+    }
+
+    /// What a revisit says, with the body that it repeats.
+    fn with_payload(
+        &self,
+        content: CaptureContent,
+        revisit: &Capture,
+    ) -> Result<CaptureContent, ContentError> {
+        let original = self.original(revisit)?;
         let with_body = self.read_record(&original)?;
         // Writers may leave the head of a revisit out, and a 304 is no head of this body.
-        if matches!(content.head().status(), None | Some(304)) {
+        if matches!(content.head().status(), None | Some(NOT_MODIFIED)) {
             return Ok(with_body);
         }
         Ok(CaptureContent {

@@ -11,6 +11,7 @@ fn origin() -> RowOrigin {
         key: Keyer::default().key(&CrawlUrl::parse(URL).unwrap()),
         record: 7,
         body: 8,
+        head: 9,
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Owns the grouping of equal titles, descriptions and texts. It refuses to decide which page is the
 //! original: the one with the least URL stands for all. Invariants: memory grows by a few words for each
-//! page, and by the URLs of one group at a time; a group is one finding; the order of the crawl changes nothing.
+//! page; a group is one finding; the order of the crawl changes nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 
 use clewline_content::clusters;
@@ -92,11 +92,13 @@ fn report(
 ) -> io::Result<u32> {
     let site = ends.site;
     let key = |place: u32| site.rows()[place as usize].key;
-    let mut urls = Vec::with_capacity(group.len());
+    let mut urls = BTreeSet::new();
     for place in group {
-        urls.push((url_of(site, key(*place))?, *place));
+        urls.insert((url_of(site, key(*place))?, *place));
+        if urls.len() > MOST_SAMPLES + 1 {
+            urls.pop_last();
+        }
     }
-    urls.sort_unstable();
     let mut urls = urls.into_iter();
     let (url, first) = urls.next().expect("a group has pages");
     let facts = site.facts(key(first))?;
@@ -107,7 +109,7 @@ fn report(
     };
     let mut finding = CheckFinding::new(rule, url, evidence);
     finding.count = group.len() as u64;
-    finding.samples = urls.take(MOST_SAMPLES).map(|(url, _)| url).collect();
+    finding.samples = urls.map(|(url, _)| url).collect();
     bag.list(finding);
     Ok(first)
 }

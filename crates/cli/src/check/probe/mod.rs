@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clewline::CrawlUrl;
-use clewline_check::probe::FailurePatience;
+use clewline_check::probe::{FailurePatience, HostSigns};
 use clewline_check::settings::AcceptedStatus;
 use clewline_check::{ProbeRow, ProbeTable};
 use clewline_job::config::{Config, OutputConfig, PolitenessConfig, Reach, Root, ScopeConfig};
@@ -35,7 +35,10 @@ const LARGEST_PAGE: u64 = 512 * 1024;
 /// Media types of which the body is read.
 const PAGES: [&str; 2] = ["text/html", "application/xhtml+xml"];
 /// Tries of each of the two crawls, with the host's pause between.
-const TRIES: u32 = 4;
+const TRIES: u32 = 3;
+/// Times in a row that a host may fail, or refuse to answer now, before the rest of its links is left
+/// for another run. A crawl of a site has more patience: its pauses double up to ten minutes.
+const HOST_FAILURES: u32 = 4;
 /// Wait between the tries for a robots.txt that cannot be read. A check is not the place to wait for
 /// minutes; a host that cannot say what it allows is not asked.
 const ROBOTS_WAIT: Duration = Duration::from_secs(5);
@@ -133,12 +136,16 @@ fn keep(
 ) -> anyhow::Result<()> {
     let now = verdict::now();
     let seconds = u64::try_from(now.seconds()).unwrap_or(0);
+    let asked = rows
+        .iter()
+        .filter_map(|(text, row)| Some((&wishes.get(text)?.0, row)));
+    let hosts = HostSigns::new(asked);
     for (text, row) in rows {
         let Some((url, wish)) = wishes.get(&text) else {
             continue;
         };
         let earlier = cache.of(url).map(|earlier| &earlier.row);
-        let row = row.after(earlier, seconds, &settings.patience);
+        let row = hosts.settle((url, row), earlier, seconds, &settings.patience);
         cache.put(CachedProbe::new(url.clone(), row.clone(), wish, now));
         table.insert(url.clone(), row);
     }
@@ -272,6 +279,7 @@ fn config_of_probes(site: &Config) -> Config {
     config.limits.redirects = site.limits.redirects;
     config.limits.depth = Some(0);
     config.limits.tries = TRIES;
+    config.limits.host_failures = HOST_FAILURES;
     config.limits.repeated_segments = MOST_REPEATS;
     let fetch = &mut config.fetch;
     fetch.headers = Vec::new();

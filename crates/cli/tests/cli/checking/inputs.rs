@@ -8,7 +8,7 @@ use terrarium::{LiveWeb, Page, Site};
 use crate::place::{HOST, Place, Ran, garden, web_of};
 
 /// Runs a check that prints findings as lines.
-fn check(place: &Place, words: &[&str]) -> (Ran, Vec<Value>) {
+pub(super) fn check(place: &Place, words: &[&str]) -> (Ran, Vec<Value>) {
     let mut line = vec!["check"];
     line.extend(words);
     line.extend([
@@ -32,7 +32,7 @@ fn of<'a>(findings: &'a [Value], rule: &str) -> Vec<&'a Value> {
 }
 
 /// The name under which a check keeps the job of a web.
-fn job_of(web: &LiveWeb) -> String {
+pub(super) fn job_of(web: &LiveWeb) -> String {
     format!("{HOST}-{}.crawl", web.addr(HOST).port())
 }
 
@@ -218,4 +218,29 @@ fn workflows_of_github_get_annotations_and_a_summary() {
     assert!(!ran.out.contains("::error"), "{}", ran.out);
     let summary = fs::read_to_string(place.path("summary.md")).unwrap();
     assert!(summary.contains("links/broken"), "{summary}");
+}
+
+#[test]
+fn the_report_opens_in_the_browser() {
+    let web = web_of(garden());
+    let place = Place::new().with_browser();
+    let root = web.url(HOST, "/");
+    let run = |words: &[&str]| {
+        let line = ["check", &root, "--no-external", "--open"];
+        let mut command = place.command_with_browser(&[&line[..], words].concat());
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!(ran.code, 1, "{}", ran.talk);
+        place.opened()
+    };
+    let report = place.path(&job_of(&web)).join("report.html");
+    assert_eq!(run(&[]), report.to_string_lossy());
+    assert!(report.is_file());
+    let named = place.path("mine.html");
+    assert_eq!(
+        run(&["--no-output", "--report", "html=mine.html"]),
+        named.to_string_lossy()
+    );
+    let made = run(&["--no-output"]);
+    let page = fs::read_to_string(&made).unwrap();
+    assert!(page.contains(&web.url(HOST, "/gone")), "{made}");
 }

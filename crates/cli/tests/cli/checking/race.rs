@@ -23,7 +23,7 @@ const SIZE: &str = "CLEWLINE_RACE_SIZE";
 /// Programs of others, `NAME=PATH` with commas between.
 const RIVALS: &str = "CLEWLINE_RACE_RIVALS";
 /// The longest that another checker may take, in seconds.
-const LONGEST: &str = "1800";
+const LONGEST: &str = "900";
 
 /// What a checker said.
 struct Answers {

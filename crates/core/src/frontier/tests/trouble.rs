@@ -1,6 +1,8 @@
 //! Pages and hosts in trouble, in virtual time: what it costs, and whom.
 
 use super::*;
+use crate::limits::Limits;
+use crate::politeness::HostPace;
 
 /// One host with pages that a root lists, and a function that says how each is answered.
 struct Site<'a> {
@@ -8,6 +10,7 @@ struct Site<'a> {
     /// The answer to a page, by its number, how often it was asked before and when.
     answer: &'a dyn Fn(u64, u32, Moment) -> Ending,
     politeness: Politeness,
+    limits: Limits,
 }
 
 /// What a crawl of a site looked like.
@@ -39,7 +42,8 @@ fn status_after(number: u16, retry_after: Duration) -> Ending {
 
 impl Site<'_> {
     fn crawl(&self) -> Seen {
-        let rules = with_politeness(rules(), self.politeness.clone());
+        let mut rules = with_politeness(rules(), self.politeness.clone());
+        rules.limits = self.limits.clone();
         let mut frontier = Frontier::new(rules, MemoryStore::default());
         let root = CrawlUrl::parse("http://a.test/").unwrap();
         frontier.admit_root(root, false, Moment::ZERO).unwrap();
@@ -143,6 +147,7 @@ fn crawl(politeness: &Politeness, pages: u64, answer: &dyn Fn(u64, u32, Moment) 
         pages,
         answer,
         politeness: politeness.clone(),
+        limits: rules().limits,
     }
     .crawl()
 }
@@ -459,5 +464,69 @@ fn a_pause_outlives_two_restarts() {
             "restart {restart}"
         );
         row = lane.row(|moment| moment.as_millis() as u64);
+    }
+}
+
+/// Links to one host, asked as a check of links asks: one request at a time, and a few tries.
+fn ask_links(
+    links: u64,
+    (tries, host_failures): (u32, u32),
+    answer: &dyn Fn(u64, u32, Moment) -> Ending,
+) -> Seen {
+    let mut politeness = Politeness::for_speed(Speed::Max);
+    politeness.host = HostPace::steady(1, None);
+    politeness.longest_retry_after = Duration::from_mins(2);
+    let limits = Limits {
+        tries,
+        host_failures,
+        ..rules().limits
+    };
+    Site {
+        pages: links,
+        answer,
+        politeness,
+        limits,
+    }
+    .crawl()
+}
+
+/// A crawl waits for such hosts in pauses that double up to ten minutes, each host for itself. A check of
+/// links has less patience, and the other hosts wait for nobody.
+#[test]
+fn links_to_hosts_that_refuse_end_soon_for_a_check_and_late_for_a_crawl() {
+    const OF_CRAWL: (u32, u32) = (4, 12);
+    const OF_CHECK: (u32, u32) = (3, 4);
+    let refusing = |_: u64, _: u32, _: Moment| status(503);
+    let resetting = |_: u64, _: u32, _: Moment| failure(FailureClass::Reset);
+    let limiting = || {
+        let last = std::cell::Cell::new(None::<Moment>);
+        move |_: u64, _: u32, now: Moment| {
+            let pause = Duration::from_secs(1);
+            if last.get().is_some_and(|last| now - last < pause) {
+                return status_after(429, pause);
+            }
+            last.set(Some(now));
+            status(200)
+        }
+    };
+    for links in [7, 16, 25] {
+        let check = |answer: &dyn Fn(u64, u32, Moment) -> Ending, crawl: u64, check: u64| {
+            let long = ask_links(links, OF_CRAWL, answer);
+            assert!(long.end >= Duration::from_secs(crawl), "{:?}", long.end);
+            let short = ask_links(links, OF_CHECK, answer);
+            assert!(short.end <= Duration::from_secs(check), "{:?}", short.end);
+            assert!(short.requests() <= 4, "{}", short.requests());
+        };
+        check(&refusing, 30 * 60, 15);
+        check(&resetting, 5 * 60, 8);
+        let limited = ask_links(links, OF_CHECK, &limiting());
+        let is_good = |(outcome, _): &&(Outcome, u32)| *outcome == Outcome::Fetched;
+        let good = limited.finished.values().filter(is_good).count();
+        assert_eq!(good as u64, links, "who waits as told is answered");
+        assert!(
+            limited.end <= Duration::from_secs(2 * links),
+            "{:?}",
+            limited.end
+        );
     }
 }
