@@ -5,6 +5,9 @@
 //! rule that is checked; each is timed, and the summary at the end says what became of all of
 //! them. Invariant: a stage that could not run is never silent, and in CI it is a failure.
 
+mod api;
+mod app_costs;
+mod app_page;
 mod assistants;
 mod bench;
 mod browser;
@@ -56,6 +59,7 @@ Usage: cargo xtask VERB
   fleet            a large fleet on PostgreSQL, killed again and again
   torture [--help] hundreds of kills, and what came of them
   traps [NAME]     how much a crawl finds beside traps, and of sites that look like one
+  app-costs        what the app costs a crawl and its machine; --save keeps the table
   check-race       link checkers over a web whose truth is known; --save keeps the table
   check-forms      findings of a check, read by others' tools
   flat [--help]    whether memory stays flat while a crawl grows
@@ -101,7 +105,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 17] = [
+const TEST: [Stage; 18] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
@@ -152,6 +156,7 @@ const TEST: [Stage; 17] = [
         "the tools for assistants, called by the official client",
         assistants::check,
     ),
+    Stage::new("api", "the app for programs, judged by others", api::check),
     Stage::new(
         "foreign-tools",
         "archives, read by others' tools and ours",
@@ -164,7 +169,7 @@ const TEST: [Stage; 17] = [
     ),
     Stage::new(
         "browser",
-        "report, replay, mirror and search as a browser sees them",
+        "report, replay, mirror, search and the app as a browser sees them",
         browser::check,
     ),
     Stage::new(
@@ -221,6 +226,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         }
         "bench" => return Ok(told(bench::run(&workspace, rest))),
         "torture" => return Ok(told(torture::run(&workspace, rest))),
+        "app-costs" => return Ok(told(app_costs::run(&workspace, rest))),
         "traps" => return Ok(told(traps::run(&workspace, rest))),
         "check-race" => return Ok(told(check_race::run(&workspace, rest))),
         "flat" => return Ok(told(flat::run(&workspace, rest))),
@@ -267,6 +273,7 @@ fn chosen(names: &[String]) -> Result<Vec<Stage>> {
         "real-site",
         "known-items",
         "assistants",
+        "api",
         "foreign-tools",
         "browser",
         "website",
