@@ -1,9 +1,10 @@
 """Uses the app in Chromium as people do: start a crawl, watch, steer, search, replay, stop, delete.
 
-    app.py BROWSER CLEWLINE FOLDER
+    app.py BROWSER CLEWLINE FOLDER AXE
 
-A slow site on loopback is crawled. Jobs lie in FOLDER, and pictures beside them. No page may write
-to the console, break its policy, or ask anybody but the server.
+A slow site on loopback is crawled. Jobs lie in FOLDER/jobs, and pictures beside them. No page may write
+to the console, break its policy, ask anybody but the server, or give axe-core (the script AXE) anything
+to complain of.
 """
 
 import http.server
@@ -19,6 +20,10 @@ from playwright.sync_api import sync_playwright
 
 PAGES = 400
 PAUSE = 0.05
+# The longest that anything may take, in milliseconds.
+LONGEST = 30_000
+JUDGED = """() => axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.map(
+  one => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map(node => node.html.slice(0, 160)).join(' | ')}`))"""
 
 
 class Site(http.server.BaseHTTPRequestHandler):
@@ -31,7 +36,8 @@ class Site(http.server.BaseHTTPRequestHandler):
         targets = [f"/page/{number * 2 + 1}", f"/page/{number * 2 + 2}", f"/calendar/{number + 1}"]
         links = "".join(f'<a href="{one}">next</a> ' for one in targets if int(one.split("/")[-1]) < PAGES)
         title = f"Page {number} about orchids <script>alert(1)</script>".replace("<", "&lt;")
-        self.answer(200, f"<title>{title}</title><h1>Orchids</h1><p>Words about orchid {number}.</p>{links}")
+        words = f"<h1>Orchids</h1><p>Words about orchid {number}.</p>{links}"
+        self.answer(200, f"<title>{title}</title><link rel=icon href=data:,><main>{words}</main>")
 
     def answer(self, status, text):
         body = ("<!doctype html><html lang=en><meta charset=utf-8>" + text).encode()
@@ -45,14 +51,17 @@ class Site(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def main(browser, clewline, folder):
+def main(browser, clewline, folder, axe):
     folder = pathlib.Path(folder).resolve()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
     threading.Thread(target=site.serve_forever, daemon=True).start()
     root = f"http://127.0.0.1:{site.server_port}/"
-    command = [clewline, "serve", str(folder), "--control", "--allow-private", "--port", "0"]
+    axe = pathlib.Path(axe).read_text(encoding="utf-8")
+    jobs = folder / "jobs"
+    jobs.mkdir()
+    command = [clewline, "serve", str(jobs), "--control", "--allow-private", "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         address = next(re.search(r"http://\S+", line)[0] for line in server.stdout if "http://" in line)
@@ -60,7 +69,12 @@ def main(browser, clewline, folder):
         with sync_playwright() as play:
             chromium = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
             context = chromium.new_context(viewport={"width": 1280, "height": 800})
-            use(context, address, root, folder)
+            context.set_default_timeout(LONGEST)
+            try:
+                use(context, (address, root), folder, axe)
+            except Exception:
+                print(context.pages[0].url, context.pages[0].inner_text("body")[:2000], file=sys.stderr)
+                raise
             chromium.close()
     finally:
         server.terminate()
@@ -68,19 +82,29 @@ def main(browser, clewline, folder):
         site.shutdown()
 
 
-def use(context, address, root, folder):
+def use(context, places, folder, axe):
+    address, root = places
     page = context.new_page()
     origin = re.match(r"http://[^/]+", address)[0]
     wrong = []
-    page.on("console", lambda message: wrong.append(message.text))
+    page.on("console", lambda message: wrong.append(f"{message.text} {message.location['url']}"))
     page.on("pageerror", lambda error: wrong.append(str(error)))
     context.on(
         "request",
         lambda request: request.url.startswith((origin, "data:")) or wrong.append(f"asks for {request.url}"),
     )
 
+    def until(happened):
+        """Asks the page from outside: its policy lets no text become a script within it."""
+        end = time.monotonic() + LONGEST / 1000
+        while not page.evaluate(happened):
+            assert time.monotonic() < end, f"not so: {happened}"
+            page.wait_for_timeout(50)
+
     def step(name):
         page.screenshot(path=folder / f"{name}.png")
+        page.evaluate(axe)
+        wrong.extend(f"{name}: axe: {one}" for one in page.evaluate(JUDGED))
         print(f"{name}: ok", flush=True)
 
     page.goto(address)
@@ -91,37 +115,37 @@ def use(context, address, root, folder):
     step("start")
     page.click("button:has-text('Start')")
     page.wait_for_url(re.compile(r"/jobs/orchids/$"))
-    page.wait_for_function("document.querySelector('.badge').textContent === 'running'")
+    until("document.querySelector('.badge')?.textContent === 'running'")
     number = "Number(document.querySelector('.cards dd').textContent.replace(/\\D/g, ''))"
     before = page.evaluate(number)
-    page.wait_for_function(f"before => {number} > before", arg=before)
+    until(f"{number} > {before}")
     step("watch")
     page.click("button:has-text('Pause')")
-    page.wait_for_function("document.querySelector('.badge').textContent === 'paused'")
+    until("document.querySelector('.badge')?.textContent === 'paused'")
     step("pause")
     page.fill("[name=pattern]", "/calendar/")
     page.click("button:has-text('See how many')")
-    page.wait_for_function("/queued URL/.test(document.querySelector('h1').textContent)")
+    until("/queued URL/.test(document.querySelector('h1').textContent)")
     step("exclude")
     page.click("button:has-text('Leave them out')")
     page.wait_for_url(re.compile(r"/jobs/orchids/$"))
     page.click("button:has-text('Continue')")
-    page.wait_for_function("document.querySelector('.badge').textContent === 'running'")
+    until("document.querySelector('.badge')?.textContent === 'running'")
     step("continue")
     for place in ["Issues", "Pages", "Hosts", "Captures"]:
         page.click(f".frame nav a:has-text('{place}')")
-        page.wait_for_function("place => document.querySelector('[aria-current]').textContent.startsWith(place)", arg=place)
+        until(f"document.querySelector('[aria-current]')?.textContent.startsWith('{place}')")
         step(place.lower())
     page.click(".rows tbody th a")
-    page.wait_for_function("document.querySelector('clewline-banner') !== null")
+    until("document.querySelector('clewline-banner') !== null")
     step("replay")
     page.goto(f"{origin}/jobs/orchids/pages")
     page.click(".rows tbody th a")
-    page.wait_for_function("document.querySelector('.trail') !== null")
+    until("document.querySelector('.trail') !== null")
     step("why")
     page.goto(f"{origin}/jobs/orchids/")
     page.click("button:has-text('Stop')")
-    page.wait_for_function("!['running', 'stopping'].includes(document.querySelector('.badge').textContent)")
+    until("!['running', 'stopping'].includes(document.querySelector('.badge')?.textContent)")
     step("stop")
     page.goto(f"{origin}/jobs/orchids/search?q=orchid")
     for _ in range(200):
@@ -137,10 +161,10 @@ def use(context, address, root, folder):
     page.click("a:has-text('Delete')")
     page.fill("[name=name]", "orchid")
     page.click("button:has-text('Delete')")
-    page.wait_for_function("document.querySelector('[role=alert]') !== null")
+    until("document.querySelector('[role=alert]') !== null")
     page.fill("[name=name]", "orchids")
     page.click("button:has-text('Delete')")
-    page.wait_for_function("/no crawl/.test(document.querySelector('h1').textContent)")
+    until("/no crawl/.test(document.querySelector('h1').textContent)")
     step("delete")
     # A refused form is an error to the console, too.
     wrong[:] = [one for one in wrong if "422" not in one]

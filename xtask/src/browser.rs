@@ -15,7 +15,7 @@ use crate::driver::{Driver, LISTEN, PIPED};
 use crate::real_site::{self, Files, Server};
 use crate::sink::Sink;
 use crate::stage::{Counts, Ending, say};
-use crate::{Workspace, replayweb, search_page, skipped, tools, views};
+use crate::{Workspace, app_page, replayweb, search_page, skipped, tools, views};
 
 const PROBE: &str = include_str!("probe.html");
 
@@ -88,6 +88,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
     views::check(&browser, &clewline, &job, &root)?;
     search_page::check(&browser, &clewline, &job)?;
     replayweb::check(workspace, &browser.program, &job)?;
+    app_page::check(workspace, &browser.program)?;
     Ok(Ending::Ran(Counts::PASSED))
 }
 

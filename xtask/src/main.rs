@@ -5,6 +5,9 @@
 //! rule that is checked; each is timed, and the summary at the end says what became of all of
 //! them. Invariant: a stage that could not run is never silent, and in CI it is a failure.
 
+mod api;
+mod app_costs;
+mod app_page;
 mod assistants;
 mod bench;
 mod browser;
@@ -59,6 +62,7 @@ Usage: cargo xtask VERB
   torture [--help] hundreds of kills, and what came of them
   traps [NAME]     how much a crawl finds beside traps, and of sites that look like one
   check-flat       what a check of a million pages takes; --help
+  app-costs        what the app costs a crawl and its machine; --save keeps the table
   check-race       link checkers over a web whose truth is known; --save keeps the table
   check-forms      findings of a check, read by others' tools
   rendering        kill browsers, watch a rendered web, tell what a page costs; --help
@@ -157,6 +161,7 @@ const TEST: [Stage; 18] = [
         "the tools for assistants, called by the official client",
         assistants::check,
     ),
+    Stage::new("api", "the app for programs, judged by others", api::check),
     Stage::new(
         "foreign-tools",
         "archives, read by others' tools and ours",
@@ -169,7 +174,7 @@ const TEST: [Stage; 18] = [
     ),
     Stage::new(
         "browser",
-        "report, replay, mirror and search as a browser sees them",
+        "report, replay, mirror, search and the app as a browser sees them",
         browser::check,
     ),
     Stage::new(
@@ -229,6 +234,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "torture" => return Ok(told(torture::run(&workspace, rest))),
         "rendering" => return Ok(told(rendering::run(&workspace, rest))),
         "http2" => return Ok(told(http2::run(&workspace, rest))),
+        "app-costs" => return Ok(told(app_costs::run(&workspace, rest))),
         "traps" => return Ok(told(traps::run(&workspace, rest))),
         "check-flat" => return Ok(told(check_flat::run(&workspace, rest))),
         "check-race" => return Ok(told(check_race::run(&workspace, rest))),
@@ -276,6 +282,7 @@ fn chosen(names: &[String]) -> Result<Vec<Stage>> {
         "real-site",
         "known-items",
         "assistants",
+        "api",
         "foreign-tools",
         "browser",
         "website",

@@ -79,7 +79,7 @@ fn look(workspace: &Workspace, [windows, part]: [&str; 2]) -> Result<Ending> {
 }
 
 /// The script of the judge.
-fn axe(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn axe(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.target.join("packages/axe-core");
     let script = folder.join(AXE_SCRIPT);
     if script.is_file() {

@@ -30,7 +30,7 @@ pub(crate) fn check(browser: &Browser, clewline: &Path, job: &Path, root: &str) 
         let url = format!("http://{}/web/{root}{page}", replay.address);
         let only = format!("{LOOPBACK_TOO};{}", replay.address);
         let dom = picture(browser, &url, &format!("replay-{name}"), vec![only])?;
-        ensure!(dom.contains("<clewline-banner>"), "{url} has no banner");
+        ensure!(dom.contains("<clewline-banner "), "{url} has no banner");
         let links = references(&dom, "/web/");
         let own = links.iter().filter(|link| link.contains(root));
         let mut count = 0;

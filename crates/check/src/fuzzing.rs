@@ -15,3 +15,8 @@ pub fn facts(data: &[u8]) {
 pub fn page(data: &[u8]) {
     fuzzing::page(&Keyer::default(), data);
 }
+
+/// Bytes as the findings of a job folder: nothing breaks, and what can be read is written the same again.
+pub fn kept(data: &[u8]) {
+    crate::kept::fuzz(data);
+}

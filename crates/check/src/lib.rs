@@ -11,6 +11,7 @@
 //! [`CheckFinding`]s. `settings` decide which of them count, and `forms` write them.
 #![warn(missing_docs)]
 
+mod alone;
 pub mod baseline;
 pub mod facts;
 pub mod finding;
@@ -18,6 +19,7 @@ pub mod forms;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod ignores;
+pub mod kept;
 pub mod probe;
 pub mod report;
 pub mod rule;
@@ -26,7 +28,9 @@ pub mod settings;
 pub mod site;
 pub mod verdict;
 
+pub use alone::check_alone;
 pub use finding::{CheckFinding, FindingPlace};
+pub use kept::KeptFindings;
 pub use probe::{ProbeRow, ProbeTable};
 pub use report::{CheckOutcome, CheckReport};
 pub use rule::{CheckRule, Severity};

@@ -69,6 +69,11 @@ pub(crate) fn room_for(requests: usize) -> usize {
     MOST.load(Ordering::Relaxed).clamp(1, requests.max(1))
 }
 
+/// How many seats are taken.
+pub(crate) fn taken() -> usize {
+    TAKEN.load(Ordering::Relaxed)
+}
+
 /// How many tables a store may keep open.
 pub(crate) fn tables() -> usize {
     TABLES.load(Ordering::Relaxed)

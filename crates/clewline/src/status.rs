@@ -166,6 +166,8 @@ impl StoredJob {
             bytes_per_second: 0.0,
             time_left: None,
             figures: Figures::from_config(&self.config),
+            machine: None,
+            notes: Vec::new(),
             summary: FrontierSummary::default(),
         }
     }

@@ -6,12 +6,12 @@
 use std::time::Duration;
 
 use clewline::{Event, Progress};
-use clewline_core::address::Nearness;
 use clewline_core::domain::without_www;
 use clewline_core::fleet::FleetTotals;
-use clewline_core::frontier::{Hold, HoldKind, Note};
+use clewline_core::frontier::{Hold, HoldKind};
 use clewline_core::politeness::Politeness;
 use clewline_job::config::{Config, Reach};
+use clewline_job::notes::note_line;
 use clewline_job::record::{OutcomeKind, Record};
 use clewline_job::report::figures;
 
@@ -185,46 +185,6 @@ fn rate_line(rate: f64, host: &str, speed: &SpeedTip) -> String {
         format!("{host} is held to {rate:.digits$}/s by politeness")
     } else {
         format!("held to {rate:.digits$}/s by politeness")
-    }
-}
-
-fn note_line(note: &Note) -> String {
-    match note {
-        Note::SchemeFellBack { url } => format!("https does not answer; trying {url}"),
-        Note::HostJoined { host } => format!("redirected to {host}, which is crawled too"),
-        Note::Near {
-            host,
-            nearness: Nearness::Loopback,
-        } => {
-            format!("{host} is this machine: no rate limit (as --speed max)")
-        }
-        Note::Near { host, .. } => {
-            format!("{host} is in a private network: 8 requests at once, 50 a second")
-        }
-        Note::Parked { host, why, .. } => format!("{host} is left alone for a while: {why}"),
-        Note::HostEnded { host, why } => format!("{host} is given up: {why}"),
-        Note::Trap {
-            host,
-            template,
-            alike,
-        } => {
-            let alike = figures::plural(u64::from(*alike), "page");
-            format!("given up as a trap on {host}: {template}, {alike} alike")
-        }
-        Note::NetworkAway { hosts } => format!(
-            "paused: {hosts} hosts failed at once, so the network seems to be away; \
-             the crawl continues when it is back"
-        ),
-        Note::NetworkBack { after } => {
-            format!(
-                "the crawl continues after a pause of {:.0} s",
-                after.as_secs_f64()
-            )
-        }
-        Note::Stopped { stopped } => format!(
-            "this process was stopped for {:.0} s; what failed meanwhile is tried again",
-            stopped.as_secs_f64()
-        ),
     }
 }
 

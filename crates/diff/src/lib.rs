@@ -27,7 +27,7 @@ mod side;
 pub use compare::{Difference, compare};
 pub use edit::NoisePlace;
 pub use entry::{DiffCounts, DiffEdit, DiffEntry, DiffKind, DiffLayer, PayloadCounts};
-pub use forms::{DiffForm, DiffHead};
+pub use forms::{CHANGES_STYLE, DiffForm, DiffHead, changes_html, verdict};
 pub use moves::{MoveCertainty, MoveReason, PageMove};
 pub use options::{DiffError, DiffOptions, DiffProgress, DiffStage, UrlMap, UrlMapError};
 pub use redirects::RedirectForm;

@@ -26,6 +26,7 @@ pub mod look;
 pub mod lookup;
 pub mod merge;
 pub mod metadata;
+pub mod notes;
 pub mod pages;
 pub mod previous;
 pub mod rebuild;

@@ -78,9 +78,44 @@ pub struct Status {
     pub time_left: Option<f64>,
     /// The figures in force that can be changed while it runs.
     pub figures: Figures,
+    /// What it uses of its machine; only a crawl that runs can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineUse>,
+    /// The last things that a person may want to know, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<StatusNote>,
     /// What waits where and for what, and how long that takes at the least.
     #[serde(flatten)]
     pub summary: FrontierSummary,
+}
+
+/// Notes of a status.
+pub const MOST_NOTES: usize = 20;
+
+/// What a crawl uses of its machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineUse {
+    /// The share of the time since the last status in which its engine was busy, from 0 to 1.
+    pub engine_busy: f64,
+    /// Connections that are open, and other descriptors that come and go with requests.
+    pub open_descriptors: u64,
+    /// Bytes that answers under way hold.
+    pub held_bytes: u64,
+    /// Bytes that the crawl may use.
+    pub memory_limit: u64,
+    /// Resident memory of the process, where the system tells.
+    pub resident_bytes: Option<u64>,
+    /// Bytes that are free where the job folder lies.
+    pub disk_free_bytes: Option<u64>,
+}
+
+/// Something that a person may want to know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusNote {
+    /// Its number in this run, from 1.
+    pub number: u64,
+    /// What happened, as a line.
+    pub text: String,
 }
 
 /// Figures that can be changed while a crawl runs; none is by the speed, or unlimited.

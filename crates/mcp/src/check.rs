@@ -7,9 +7,7 @@
 use std::collections::BTreeMap;
 
 use clewline::AnswerReader;
-use clewline_check::facts::{GatherOptions, gather};
-use clewline_check::rules::{self, JudgeOptions};
-use clewline_check::{CheckFinding, ProbeTable};
+use clewline_check::{CheckFinding, check_alone, rules};
 use clewline_job::{Job, JobFile, JobStanding};
 use serde_json::{Map, Value, json};
 
@@ -34,7 +32,6 @@ impl AssistantDoor {
                 "`status` says how the job stands",
             )
         })?;
-        findings.retain(|finding| finding.rule.severity.is_some());
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         for finding in &findings {
             *counts.entry(finding.rule.id).or_default() += 1;
@@ -77,18 +74,12 @@ fn judged(job: &NamedJob) -> Result<(Vec<CheckFinding>, bool), String> {
         JobFile::read(&job.path).is_ok_and(|file| file.standing == JobStanding::Finished);
     let opened = Job::open(&job.path).map_err(|error| error.to_string())?;
     let answers = AnswerReader::default();
-    let read_answer = answers.reader();
-    let options = GatherOptions {
-        read_answer: Some(&read_answer),
-        ..GatherOptions::default()
-    };
-    let gathered = gather(&opened, &options, &mut |_| {}).map_err(|error| error.to_string())?;
-    let options = JudgeOptions {
+    let report = check_alone(&opened, &answers.reader(), is_complete, None);
+    let found = report.map_err(|error| error.to_string())?.findings;
+    Ok((
+        found.into_iter().map(|one| one.finding).collect(),
         is_complete,
-        accept: Vec::new(),
-    };
-    let findings = rules::judge(&gathered.site, &ProbeTable::default(), &options);
-    Ok((findings.map_err(|error| error.to_string())?, is_complete))
+    ))
 }
 
 fn row(finding: &CheckFinding) -> Value {

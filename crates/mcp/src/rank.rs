@@ -2,8 +2,9 @@
 //!
 //! Owns the weighing: rare words count more than frequent ones, a word that occurs often counts little
 //! more than one that occurs once, long passages count less (Okapi BM25), and a heading counts like
-//! three words. It refuses to know where the passages come from. Invariant: the order depends on
-//! nothing but the question and the passages.
+//! three words. Of each page the best passages come first, and what else it holds behind those of all
+//! pages: a short answer would else be one long page. It refuses to know where the passages come from.
+//! Invariant: the order depends on nothing but the question and the passages.
 
 use std::collections::HashMap;
 
@@ -12,13 +13,19 @@ use clewline_content::words;
 /// How soon more of the same word stops to count.
 const SATURATION: f64 = 1.2;
 /// How much the length counts.
-const LENGTH: f64 = 0.6;
+const LENGTH: f64 = 0.9;
 /// Words that one in the path counts for.
 const PATH_WEIGHT: f64 = 3.0;
 /// How much the place of its page among the results counts: the last of many pages keeps this share.
 const LAST_PAGE: f64 = 0.7;
-/// What a passage gets for each word of the question that it holds.
+/// What a passage gets for each word of the question that it holds, and what for one that its text holds.
 const PER_WORD: f64 = 1.0;
+const IN_TEXT: f64 = 1.0;
+/// How much more rare words count. All candidates come from pages that the question was found in, so what
+/// is rare among them says little.
+const RARITY: f64 = 0.3;
+/// Passages of one page that come before the best of others.
+const MOST_OF_PAGE: usize = 1;
 
 /// A passage that may be an answer.
 #[derive(Debug)]
@@ -46,7 +53,9 @@ pub(crate) fn ranked(question: &[String], candidates: &[PassageCandidate<'_>]) -
         .map(|word| {
             let spread = counted.iter().filter(|one| one.of_word[word] > 0.0).count() as f64;
             let all = counted.len() as f64;
-            (1.0 + (all - spread + 0.5) / (spread + 0.5)).ln()
+            (1.0 + (all - spread + 0.5) / (spread + 0.5))
+                .ln()
+                .powf(RARITY)
         })
         .collect();
     let pages = candidates
@@ -69,6 +78,7 @@ pub(crate) fn ranked(question: &[String], candidates: &[PassageCandidate<'_>]) -
                 (weight + PER_WORD) * rarity
             })
             .sum();
+        let sum = sum + IN_TEXT * one.in_text as f64;
         sum * (1.0 - (1.0 - LAST_PAGE) * candidates[number].page as f64 / pages)
     };
     let mut scores: Vec<_> = (0..candidates.len())
@@ -76,13 +86,28 @@ pub(crate) fn ranked(question: &[String], candidates: &[PassageCandidate<'_>]) -
         .filter(|(score, _)| *score > 0.0)
         .collect();
     scores.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    scores.into_iter().map(|(_, number)| number).collect()
+    let order = scores.into_iter().map(|(_, number)| number);
+    spread(order, candidates)
+}
+
+/// The same, with the best passages of each page before the rest of any.
+fn spread(order: impl Iterator<Item = usize>, candidates: &[PassageCandidate<'_>]) -> Vec<usize> {
+    let mut taken: HashMap<usize, usize> = HashMap::new();
+    let (mut first, rest): (Vec<usize>, Vec<usize>) = order.partition(|number| {
+        let of_page = taken.entry(candidates[*number].page).or_default();
+        *of_page += 1;
+        *of_page <= MOST_OF_PAGE
+    });
+    first.extend(rest);
+    first
 }
 
 /// How often the words of the question occur.
 struct Counts {
     of_word: Vec<f64>,
     length: f64,
+    /// Words of the question that the text itself holds.
+    in_text: usize,
 }
 
 fn counts(question: &[String], candidate: &PassageCandidate<'_>) -> Counts {
@@ -90,13 +115,18 @@ fn counts(question: &[String], candidate: &PassageCandidate<'_>) -> Counts {
     let mut found = Counts {
         of_word: vec![0.0; question.len()],
         length: 0.0,
+        in_text: 0,
     };
+    // The text comes first, so that what it holds alone can be counted.
     for (text, weight) in [(candidate.words, 1.0), (candidate.path, PATH_WEIGHT)] {
         for word in words(text) {
             found.length += 1.0;
             if let Some(number) = numbers.get(word.to_lowercase().as_str()) {
                 found.of_word[*number] += weight;
             }
+        }
+        if weight < PATH_WEIGHT {
+            found.in_text = found.of_word.iter().filter(|count| **count > 0.0).count();
         }
     }
     found
@@ -131,5 +161,24 @@ mod tests {
         assert!(order("absent", &found).is_empty());
         assert!(order("", &found).is_empty());
         assert!(order("map", &[]).is_empty());
+    }
+
+    #[test]
+    fn one_page_does_not_hide_the_others() {
+        let candidate = |page, words| PassageCandidate {
+            path: "",
+            words,
+            page,
+        };
+        let found = [
+            candidate(0, "weak map"),
+            candidate(0, "weak map weak map"),
+            candidate(0, "weak map of weak map"),
+            candidate(1, "a map that is large and holds many words beside"),
+        ];
+        let mut order = ranked(&question_words("weak map"), &found);
+        assert_eq!(order[1], 3, "{order:?}");
+        order.sort_unstable();
+        assert_eq!(order, [0, 1, 2, 3]);
     }
 }

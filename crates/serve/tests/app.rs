@@ -221,9 +221,14 @@ fn programs_read_jobs() {
         ("/api/v1/jobs/%2e%2e", 404),
         (&format!("{JOB}/hosts?sort=size"), 400),
         (&format!("{JOB}/hosts?limit=0"), 400),
-        (&format!("{JOB}/hosts?cursor=x"), 400),
-        (&format!("{JOB}/urls?cursor=7"), 400),
+        (&format!("{JOB}/hosts?cursor=x"), 404),
+        (&format!("{JOB}/urls?cursor=7"), 404),
+        (&format!("{JOB}/urls?sort=depth&cursor=0-7x"), 404),
+        (&format!("{JOB}/urls?sort=size"), 400),
         (&format!("{JOB}/why"), 400),
+        (&format!("{JOB}/why?url=%07"), 422),
+        (&format!("{JOB}/urls?broken=null"), 400),
+        (&format!("{JOB}/urls?status=099"), 400),
     ] {
         let answer = served.ask(target);
         assert_eq!(answer.status, status, "{target}");
@@ -264,6 +269,46 @@ fn cursors_lead_through_all_urls() {
     assert_eq!(oldest, newest);
 }
 
+/// In every order each URL comes once, and the order is that of the column.
+#[test]
+fn urls_are_sorted_on_the_server() {
+    let web = web();
+    let (_place, folder) = place(&web);
+    let served = served(&[folder], AppConfig::default()).unwrap();
+    let all = served.ask(&format!("{JOB}/urls?limit=1000")).json();
+    let all = all["rows"].as_array().unwrap().len();
+    for (sort, place) in [
+        ("url", "/url"),
+        ("depth", "/depth"),
+        ("bytes", "/body_bytes"),
+        ("millis", "/timings/first_byte"),
+    ] {
+        for order in ["up", "down"] {
+            let target = format!("{JOB}/urls?limit=7&sort={sort}&order={order}");
+            let mut rows = rows(&served, &target);
+            assert_eq!(rows.len(), all, "{target}");
+            if order == "down" {
+                rows.reverse();
+            }
+            let number = |row: &Value| row.pointer(place).and_then(Value::as_f64).unwrap_or(0.0);
+            let text = |row: &Value| {
+                row.pointer(place)
+                    .and_then(Value::as_str)
+                    .map(str::to_owned)
+            };
+            for pair in rows.windows(2) {
+                let [one, other] = [&pair[0], &pair[1]];
+                assert!(number(one) <= number(other), "{target}: {one} {other}");
+                assert!(text(one) <= text(other), "{target}: {one} {other}");
+            }
+        }
+    }
+    let broken = rows(&served, &format!("{JOB}/urls?broken=true&sort=url"));
+    assert!(!broken.is_empty() && broken.len() < all);
+    let page = served.ask("/jobs/a.test.crawl/pages?sort=bytes&order=down&q=page");
+    assert!(page.body.contains("aria-sort=descending"), "{}", page.body);
+}
+
 #[test]
 fn an_answer_that_is_known_is_not_sent_again() {
     let web = web();
@@ -292,6 +337,7 @@ fn people_see_pages_and_no_page_is_code() {
             "/hosts",
             "/pages",
             "/issues",
+            "/changes",
             "/captures",
             "/search",
             "/pages?is=broken",
@@ -618,6 +664,27 @@ fn slow_readers_hold_nobody_up() {
     running.wait().unwrap();
 }
 
+/// The state of a job that does not run is opened to look into it, and many may look at once.
+#[test]
+fn many_look_into_a_job_at_once() {
+    let web = web();
+    let (_place, folder) = place(&web);
+    let served = served(&[folder], AppConfig::default()).unwrap();
+    let gone = web.url(HOST, "/gone");
+    let targets = [
+        "/jobs/a.test.crawl/hosts".to_owned(),
+        format!("{JOB}/hosts"),
+        format!("{JOB}/status"),
+        format!("{JOB}/why?url={gone}"),
+    ];
+    thread::scope(|scope| {
+        for turn in 0..16 {
+            let (served, target) = (&served, &targets[turn % targets.len()]);
+            scope.spawn(move || assert_eq!(served.ask(target).status, 200, "{target}"));
+        }
+    });
+}
+
 /// Each path of the description is answered, and each that is answered is described.
 #[test]
 fn the_description_names_every_path() {
@@ -627,7 +694,8 @@ fn the_description_names_every_path() {
     let described = served.ask("/api/v1/openapi.json").json();
     for (path, item) in described["paths"].as_object().unwrap() {
         let url = web.url(HOST, "/");
-        let target = format!("/api/v1{path}?url={url}&pattern=x").replace("{id}", "a.test.crawl");
+        let target = format!("/api/v1{path}?url={url}&pattern=x&with=a.test.crawl")
+            .replace("{id}", "a.test.crawl");
         if path.ends_with("/events") {
             continue;
         }
@@ -637,10 +705,12 @@ fn the_description_names_every_path() {
             Some(_) => 200,
             None => 405,
         };
+        until(|| served.ask(&target).status != 202);
         assert_eq!(served.ask(&target).status, expected, "{target}");
     }
     for path in [
-        "status", "hosts", "urls", "log", "why", "events", "actions", "settings",
+        "status", "hosts", "urls", "log", "why", "events", "actions", "settings", "findings",
+        "changes",
     ] {
         let known = described["paths"].get(format!("/jobs/{{id}}/{path}"));
         assert!(known.is_some(), "{path}");
@@ -666,7 +736,10 @@ fn metrics_have_one_family_per_name() {
             families.push(name);
         } else if !line.starts_with('#') {
             let name = line.split(['{', ' ']).next().unwrap();
-            assert_eq!(families.last(), Some(&name), "{line}");
+            let family = families.last().unwrap();
+            let part = name.strip_prefix(family);
+            let parts = [Some(""), Some("_bucket"), Some("_sum"), Some("_count")];
+            assert!(parts.contains(&part), "{line}");
         }
     }
     let fetched = "clewline_urls_total{job=\"b.test.crawl\",outcome=\"fetched\"} ";
@@ -676,4 +749,126 @@ fn metrics_have_one_family_per_name() {
         .find_map(|line| line.strip_prefix(fetched))
         .unwrap();
     assert!(count.parse::<u64>().unwrap() > 30, "{count}");
+    // Every fetched URL has a total, and all buckets up to the last are sums.
+    let total = "clewline_request_duration_seconds_bucket{job=\"b.test.crawl\",phase=\"total\",le=";
+    let lines = answer
+        .body
+        .lines()
+        .filter_map(|line| line.strip_prefix(total));
+    let counts: Vec<u64> = lines
+        .map(|line| line.rsplit(' ').next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(counts.len(), 16, "{}", answer.body);
+    assert!(counts.is_sorted() && counts[15] > 30, "{counts:?}");
+}
+
+/// What is made while somebody waits.
+fn made(served: &Served, target: &str) -> Answer {
+    until(|| served.ask(target).status != 202);
+    served.ask(target)
+}
+
+/// All rows of a list that has cursors.
+fn rows(served: &Served, target: &str) -> Vec<Value> {
+    let mut rows = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let page = made(served, &format!("{target}{cursor}")).json();
+        rows.extend(page["rows"].as_array().unwrap().iter().cloned());
+        match page["cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => {
+                assert_eq!(page["total"], json!(rows.len()));
+                return rows;
+            }
+        }
+    }
+}
+
+/// A crawl that nobody checked is checked by what it holds; the findings of a check win.
+#[test]
+fn findings_are_those_of_the_last_check() {
+    let web = web();
+    let (_place, folder) = place(&web);
+    let served = served(std::slice::from_ref(&folder), AppConfig::default()).unwrap();
+    let findings = format!("{JOB}/findings");
+    let all = rows(&served, &format!("{findings}?limit=2"));
+    let gone = web.url(HOST, "/gone");
+    let is_gone = |row: &&Value| row["rule"] == "links/broken" && row["target"] == json!(gone);
+    assert_eq!(all.iter().filter(is_gone).count(), 1, "{all:?}");
+    let errors = rows(&served, &format!("{findings}?severity=error"));
+    assert!(!errors.is_empty() && errors.len() < all.len());
+    assert!(errors.iter().all(|row| row["severity"] == "error"));
+    for (query, status) in [
+        ("rule=links/none", 404),
+        ("severity=bad", 400),
+        ("cursor=1-2", 404),
+    ] {
+        assert_eq!(made(&served, &format!("{findings}?{query}")).status, status);
+    }
+    let page = served.ask("/jobs/a.test.crawl/issues");
+    assert!(page.body.contains("links to other sites were not asked"));
+    assert!(page.body.contains("href=\"http"), "{}", page.body);
+    // A check keeps what it found: here one of the rows, under another severity.
+    let mut kept = errors[0].clone();
+    kept["severity"] = json!("notice");
+    kept["count"] = json!(7);
+    let check = folder.join("a.test.crawl/check");
+    fs::create_dir_all(&check).unwrap();
+    fs::write(check.join("findings.jsonl"), format!("{kept}\nnot one\n")).unwrap();
+    let known = rows(&served, &format!("{findings}?limit=9"));
+    assert_eq!(known, [kept]);
+    let page = served.ask("/jobs/a.test.crawl/issues").body;
+    assert!(page.contains("Checked on 20"), "{page}");
+    assert!(page.contains("1 finding of rules that this version does not know"));
+    assert!(served.ask("/").body.contains("data-name=Issues>7"));
+}
+
+/// Two crawls of a site that changed between them are compared, one by the name of the other or as
+/// the one that it updates.
+#[test]
+fn changes_are_those_between_two_crawls() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("jobs");
+    fs::create_dir(&folder).unwrap();
+    let page = |about: &str| Page::html(format!("<title>{about}</title><p>{about} is here"));
+    let site = Site::new()
+        .page("/", Page::html(links(["/same", "/before"])))
+        .page("/same", page("same"))
+        .page("/before", page("The first"));
+    let web = Web::new().site(HOST, site).start();
+    crawl(config(&web, &folder.join("one.crawl")));
+    web.put(HOST, "/", Page::html(links(["/same", "/before", "/after"])));
+    web.put(HOST, "/before", Page::html("gone").status(404));
+    web.put(HOST, "/after", page("Another one of other words"));
+    let mut later = config(&web, &folder.join("two.crawl"));
+    later.output.archive.update_from = Some(folder.join("one.crawl"));
+    crawl(later);
+    let served = served(std::slice::from_ref(&folder), AppConfig::default()).unwrap();
+    let changes = "/api/v1/jobs/two.crawl/changes";
+    for query in ["?limit=1", "?with=one.crawl&limit=1"] {
+        let all = rows(&served, &format!("{changes}{query}"));
+        let urls = |kind: &str| -> Vec<String> {
+            let of_kind = all.iter().filter(|row| row["kind"] == kind);
+            let urls = of_kind.map(|row| row["urls"][0].as_str().unwrap().to_owned());
+            urls.collect()
+        };
+        assert!(urls("gone")[0].ends_with("/before"), "{all:?}");
+        assert!(urls("new")[0].ends_with("/after"), "{all:?}");
+    }
+    let new = rows(&served, &format!("{changes}?kind=new"));
+    assert_eq!(new.len(), 1);
+    for (target, status) in [
+        (format!("{changes}?kind=none"), 400),
+        (format!("{changes}?with=other.crawl"), 404),
+        (format!("{changes}?with=../one.crawl"), 404),
+        ("/api/v1/jobs/one.crawl/changes".to_owned(), 409),
+    ] {
+        assert_eq!(made(&served, &target).status, status, "{target}");
+    }
+    let page = served.ask("/jobs/two.crawl/changes").body;
+    assert!(page.contains("/after</span>"), "{page}");
+    assert!(page.contains("From one.crawl to two.crawl."));
+    let page = served.ask("/jobs/one.crawl/changes").body;
+    assert!(page.contains("Choose an earlier crawl."), "{page}");
 }

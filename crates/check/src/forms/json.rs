@@ -94,10 +94,21 @@ pub(super) fn write_lines(report: &CheckReport, out: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
+/// A finding as a value of JSON.
+pub fn finding_row(one: &JudgedFinding) -> serde_json::Value {
+    serde_json::to_value(line_of(one)).expect("keys are strings, numbers are finite")
+}
+
 fn finding(one: &JudgedFinding, out: &mut dyn Write) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    json_text(&serde_json::to_string(&line_of(one))?, &mut buffer);
+    out.write_all(&buffer)
+}
+
+fn line_of(one: &JudgedFinding) -> FindingLine<'_> {
     let finding = &one.finding;
     let samples = finding.samples.iter();
-    let line = FindingLine {
+    FindingLine {
         rule: finding.rule.id,
         severity: one.severity,
         page: finding.page.as_str(),
@@ -111,10 +122,7 @@ fn finding(one: &JudgedFinding, out: &mut dyn Write) -> io::Result<()> {
         samples: samples.map(CrawlUrl::as_str).collect(),
         known: one.known,
         fingerprint: fingerprint(finding),
-    };
-    let mut buffer = Vec::new();
-    json_text(&serde_json::to_string(&line)?, &mut buffer);
-    out.write_all(&buffer)
+    }
 }
 
 const fn outcome(outcome: CheckOutcome) -> &'static str {

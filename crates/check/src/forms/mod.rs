@@ -32,6 +32,7 @@ use crate::baseline::FINDINGS;
 use crate::report::{CheckPointers, CheckReport};
 
 pub use github::summary as github_summary;
+pub use json::finding_row;
 pub use words::sentence;
 
 /// A form of the findings.

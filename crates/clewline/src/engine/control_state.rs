@@ -4,6 +4,7 @@
 //! from memory; the summary of all lanes is made anew only after a time that grows with their
 //! number, so that asking cannot hold the crawl up.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,9 @@ use clewline_core::frontier::{Admission, FrontierSummary, Hold, Moment, Origin, 
 use clewline_core::key::HostId;
 use clewline_core::url::CrawlUrl;
 use clewline_job::hosts::HostPage;
+use clewline_job::status::{MOST_NOTES, MachineUse, StatusNote};
+use clewline_platform::free_bytes;
+use clewline_platform::process::{resident_bytes, thread_time};
 
 use super::{Engine, EngineError, Event, Progress, Room, state};
 use crate::config::{ConfigProblem, Root};
@@ -33,6 +37,10 @@ pub(super) struct ControlState {
     summary: Option<(Moment, FrontierSummary)>,
     ends: Vec<(&'static str, u64)>,
     folder: Option<Arc<JobFolder>>,
+    notes: VecDeque<StatusNote>,
+    noted: u64,
+    /// When a status was made last, and how much time this thread had used.
+    looked: (Moment, Duration),
 }
 
 impl ControlState {
@@ -44,7 +52,33 @@ impl ControlState {
             summary: None,
             ends: Vec::new(),
             folder,
+            notes: VecDeque::new(),
+            noted: 0,
+            looked: (Moment::ZERO, Duration::ZERO),
         }
+    }
+
+    /// Keeps a note for whoever asks.
+    pub(super) fn keep_note(&mut self, text: String) {
+        if self.notes.len() == MOST_NOTES {
+            self.notes.pop_front();
+        }
+        self.noted += 1;
+        self.notes.push_back(StatusNote {
+            number: self.noted,
+            text,
+        });
+    }
+
+    /// The share of the time since the last question in which this thread was busy.
+    fn busy_share(&mut self, now: Moment) -> f64 {
+        let used = thread_time();
+        let (since, before) = std::mem::replace(&mut self.looked, (now, used));
+        let time = now.saturating_sub(since).as_secs_f64();
+        if time <= 0.0 {
+            return 0.0;
+        }
+        (used.saturating_sub(before).as_secs_f64() / time).min(1.0)
     }
 
     /// Whether nothing is to be handed out until somebody says so.
@@ -211,7 +245,22 @@ impl<S: Store> Engine<S> {
                 .time_left(now, pages_per_second)
                 .map(|left| left.as_secs_f64()),
             figures: Figures::from_config(&self.config),
+            machine: Some(self.machine(now)),
+            notes: self.control_state.notes.iter().cloned().collect(),
             summary: self.summary(now).clone(),
+        }
+    }
+
+    /// What the crawl uses of its machine; found out when somebody asks.
+    fn machine(&mut self, now: Moment) -> MachineUse {
+        let folder = self.config.output.folder.as_deref();
+        MachineUse {
+            engine_busy: self.control_state.busy_share(now),
+            open_descriptors: descriptors::taken() as u64,
+            held_bytes: self.held.bytes(),
+            memory_limit: self.config.output.memory.0,
+            resident_bytes: resident_bytes(),
+            disk_free_bytes: folder.and_then(free_bytes),
         }
     }
 

@@ -40,6 +40,7 @@ use clewline_core::frontier::{
     End, Ending, Excuse, FetchJob, Frontier, JobId, Moment, Next, Note, Settled, Store, Work,
 };
 use clewline_core::url::CrawlUrl;
+use clewline_job::notes::note_line;
 use clewline_platform::process::slept;
 use tokio::sync::mpsc as pages_channel;
 
@@ -538,6 +539,7 @@ impl<S: Store> Engine<S> {
             if let Note::HostJoined { host } = note {
                 self.joined_hosts.push(host.to_string());
             }
+            self.control_state.keep_note(note_line(note));
             (self.observer)(Event::Note(note));
         }
     }

@@ -10,9 +10,9 @@ use anyhow::Context as _;
 use clewline::AnswerReader;
 use clewline_check::facts::{Fragment, GatherOptions, gather, locate};
 use clewline_check::report::CheckFacts;
-use clewline_check::rules::{self, JudgeOptions, own_verdict};
+use clewline_check::rules::{self, JudgeOptions};
 use clewline_check::settings::AcceptedStatus;
-use clewline_check::site::{RowFlags, SiteTable};
+use clewline_check::site::SiteTable;
 use clewline_check::verdict::{LinkAnswer, judge_answer};
 use clewline_check::{CheckFinding, CheckVerdict, FindingPlace, ProbeRow};
 use clewline_core::url::CrawlUrl;
@@ -168,29 +168,14 @@ fn facts_of(
     probed: &Probes,
     accept: &[AcceptedStatus],
 ) -> std::io::Result<CheckFacts> {
-    let mut facts = CheckFacts {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        urls: site.rows().len() as u64,
-        hosts: site.hosts().len() as u64,
-        external: wishes.len() as u64,
-        ..CheckFacts::default()
-    };
+    let mut facts = CheckFacts::from_site(site, &probed.table, accept)?;
+    facts.external = wishes.len() as u64;
     let mut count = |verdict: CheckVerdict, number: u64| {
         *facts.verdicts.entry(verdict).or_default() += number;
     };
-    for row in site.rows() {
-        let own = own_verdict(site, &probed.table, accept, row.key)?;
-        count(own.verdict, 1);
-    }
     for (_, row) in probed.table.rows() {
         count(row.verdict(), 1);
     }
     count(CheckVerdict::Unchecked, probed.unchecked as u64);
-    for row in site.rows() {
-        facts.pages += u64::from(row.is_good() && row.is(RowFlags::HTML));
-        if let Some(reason) = row.skipped {
-            *facts.skipped.entry(reason.about().to_owned()).or_default() += 1;
-        }
-    }
     Ok(facts)
 }

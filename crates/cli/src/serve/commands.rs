@@ -100,7 +100,7 @@ fn judge(arguments: &[OsString]) -> Result<(), String> {
     }
 }
 
-/// Starts the program and waits until it works in the folder, or has ended.
+/// Starts the program and waits until it works in the folder and answers, or has ended.
 fn run(arguments: &[OsString], folder: &Path, messages: &Path) -> Result<(), String> {
     let told = |error: io::Error| format!("the crawl cannot be started: {error}");
     let mut command = Command::new(std::env::current_exe().map_err(told)?);
@@ -133,7 +133,9 @@ fn await_work(mut child: Child, folder: &Path, messages: &Path) -> Result<(), St
             fs::remove_file(messages).ok();
             return Err(said.unwrap_or_else(|| format!("the crawl ended with {status}")));
         }
-        let works = StoredJob::read(folder).is_ok_and(|job| matches!(job.owner(), Ok(Some(_))));
+        // It works as soon as it can be asked; its lock is there a little earlier.
+        let works = StoredJob::read(folder)
+            .is_ok_and(|job| matches!(job.owner(), Ok(Some(_))) && job.status().is_ok());
         if works || Instant::now() >= end {
             break;
         }

@@ -71,6 +71,12 @@ impl Drop for AppServer {
     }
 }
 
+/// How often the server is killed: a few times, or as often as this variable says.
+fn kills() -> usize {
+    let asked = std::env::var("CLEWLINE_SERVER_KILLS").ok();
+    asked.map_or(10, |number| number.parse().unwrap())
+}
+
 /// The server is killed without a word, again and again, and the crawl goes on.
 #[test]
 fn a_crawl_outlives_the_server_that_started_it() {
@@ -79,13 +85,13 @@ fn a_crawl_outlives_the_server_that_started_it() {
     let order = json!({
         "url": web.url(HOST, "/"),
         "name": "mine",
-        "settings": {"rate": "20/s", "max-time": "2m", "no-sitemaps": true},
+        "settings": {"rate": "20/s", "max-time": "30m", "no-sitemaps": true},
     });
     let (status, started) = server.ask("POST /api/v1/jobs", &order);
     assert_eq!((status, &started["id"]), (201, &json!("mine")), "{started}");
     wait_for_requests(&web, 3);
     drop(server);
-    for _ in 0..10 {
+    for _ in 0..kills() {
         let before = web.log().len();
         let server = AppServer::start(&place, &[]);
         let found = server.read("/api/v1/jobs");

@@ -16,7 +16,8 @@ use crate::compare::Difference;
 use crate::entry::{DiffEdit, DiffEntry, DiffKind};
 use crate::moves::MoveCertainty;
 
-const LIST_STYLE: &str = include_str!("style.css");
+/// The style of what [`changes_html`] makes, and of the page.
+pub const CHANGES_STYLE: &str = include_str!("style.css");
 
 /// Entries of a kind that are shown.
 const MOST_SHOWN: usize = 2_000;
@@ -35,7 +36,7 @@ pub(super) fn write(
         home: None,
         places: &[],
     };
-    let style = format!("{TOKENS}{FRAME_STYLE}{LIST_STYLE}");
+    let style = format!("{TOKENS}{FRAME_STYLE}{CHANGES_STYLE}");
     write!(
         out,
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
@@ -58,8 +59,16 @@ pub(super) fn write(
     )
 }
 
+/// The changes for a page that somebody else frames, with [`CHANGES_STYLE`].
+pub fn changes_html(difference: &Difference) -> String {
+    let mut out = Vec::new();
+    list(difference, false, &mut out).expect("writing to memory does not fail");
+    String::from_utf8(out).expect("what is escaped is text")
+}
+
 /// What stands below the verdict.
 fn list(difference: &Difference, shows_noise: bool, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "<div class=changes>")?;
     figures(difference, out)?;
     let notes = notes(difference);
     if !notes.is_empty() {
@@ -76,7 +85,7 @@ fn list(difference: &Difference, shows_noise: bool, out: &mut dyn Write) -> io::
     if shows_noise {
         noise(difference, out)?;
     }
-    Ok(())
+    write!(out, "</div>")
 }
 
 fn figures(difference: &Difference, out: &mut dyn Write) -> io::Result<()> {

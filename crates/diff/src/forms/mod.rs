@@ -13,6 +13,9 @@ use std::io::{self, Write};
 
 use crate::compare::Difference;
 
+pub use html::{CHANGES_STYLE, changes_html};
+pub use words::verdict;
+
 /// A form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DiffForm {

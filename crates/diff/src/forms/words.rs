@@ -8,8 +8,8 @@ use crate::compare::Difference;
 use crate::entry::{DiffEdit, DiffEntry, DiffKind};
 use crate::moves::MoveCertainty;
 
-/// The sentence that everything begins with.
-pub(super) fn verdict(difference: &Difference) -> String {
+/// The sentence that everything begins with: `3 pages changed; 40 pages compared.`
+pub fn verdict(difference: &Difference) -> String {
     let counts = &difference.counts;
     let mut parts = Vec::new();
     let mut part = |number: u64, one: &str, many: &str| {

@@ -20,6 +20,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod text;
+mod times;
 mod update;
 
 use std::io;
@@ -39,6 +40,7 @@ pub use rendered::RenderedPages;
 pub use series::{MOST_POINTS, Series, SeriesPoint};
 pub use tally::{Bodies, Guesses, HostTally, MOST_DEPTHS, MOST_HOSTS, Outcomes, Tally};
 pub use text::{TextStyle, text};
+pub use times::{PhaseTimes, TIME_BOUNDS, TimeHistogram};
 pub use update::{Listed, MOST_LISTED, Update};
 
 /// The version of the JSON form of a report.

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::broken::Broken;
 use super::rendered::RenderedPages;
 use super::series::Series;
+use super::times::PhaseTimes;
 use crate::record::{OutcomeKind, Record};
 
 /// Hosts with numbers of their own; the rest is summed in [`Tally::other_hosts`].
@@ -85,6 +86,12 @@ pub struct Tally {
     pub hosts: BTreeMap<String, HostTally>,
     /// The sum over the hosts beyond [`MOST_HOSTS`].
     pub other_hosts: HostTally,
+    /// How long the last tries took.
+    pub times: PhaseTimes,
+    /// Tries after which there was another one, by the status that they were answered with.
+    pub retried_statuses: BTreeMap<u16, u64>,
+    /// Tries after which there was another one, by why they failed.
+    pub retried_failures: BTreeMap<FailureClass, u64>,
     /// The crawl over time.
     pub series: Series,
     /// What was met since the tally was begun or restored.
@@ -252,6 +259,8 @@ impl Tally {
         self.shells += u64::from(record.shell);
         self.rendered.add(record);
         self.add_broken(record);
+        self.times.add(&record.timings);
+        self.add_retries(record);
         self.series.add(record.body_bytes, first_byte);
     }
 
@@ -278,6 +287,9 @@ impl Tally {
             links: self.links,
             guesses: self.guesses,
             depths: self.depths.clone(),
+            times: self.times,
+            retried_statuses: self.retried_statuses.clone(),
+            retried_failures: self.retried_failures.clone(),
             series: self.series.clone(),
             ..Self::default()
         }
@@ -311,6 +323,16 @@ impl Tally {
         }
         if let (OutcomeKind::Skipped, Some(reason)) = (record.outcome, record.reason) {
             *self.skipped.entry(reason).or_default() += 1;
+        }
+    }
+
+    fn add_retries(&mut self, record: &Record) {
+        for tried in &record.earlier {
+            if let Some(class) = tried.failure {
+                *self.retried_failures.entry(class).or_default() += 1;
+            } else if let Some(status) = tried.status {
+                *self.retried_statuses.entry(status).or_default() += 1;
+            }
         }
     }
 
@@ -369,7 +391,7 @@ impl Tally {
 
 /// Whole microseconds, so that sums are exact and survive being stored. A time that is none
 /// is left out; a day is longer than any time-out.
-fn micros(millis: f64) -> Option<u64> {
+pub(super) fn micros(millis: f64) -> Option<u64> {
     const DAY: f64 = 86_400_000.0;
     let is_time = (0.0..=DAY).contains(&millis);
     is_time.then(|| (millis * 1000.0).round() as u64)

@@ -5,7 +5,6 @@
 
 use std::path::{Path, PathBuf};
 
-use clewline::StoredJob;
 use clewline_job::config::Root;
 use clewline_job::status::Status;
 use serde::Serialize;
@@ -14,7 +13,9 @@ use serde_json::json;
 use super::access::{Right, require_own_origin};
 use super::jobs::is_running;
 use super::reply::{ApiProblem, ApiReply, parameter, wanted};
-use super::{App, hosts, openapi, orders, urls};
+use super::sorted::UrlSort;
+use super::workbench::Asked;
+use super::{App, changes, findings, hosts, openapi, orders, sorted, urls};
 use crate::server::ServerRequest;
 
 /// Jobs on a page unless somebody wants more or less, and at most.
@@ -108,12 +109,20 @@ fn of_job(
     reading(request, || match rest {
         ["status"] => Ok(ApiReply::json(&public(&*app.jobs.status(path)?))),
         ["hosts"] => {
-            let page = StoredJob::read(path)?.hosts(&hosts::question(request)?)?;
+            let question = hosts::question(request)?;
+            let page = app.jobs.ask(path, |job| job.hosts(&question))?;
             Ok(ApiReply::json(&hosts::HostList::new(page)))
         }
         ["urls"] => {
             let question = urls::UrlQuestion::read(request)?;
-            Ok(ApiReply::json(&urls::listed(path, &question)?))
+            if question.sort == UrlSort::Time {
+                return Ok(ApiReply::json(&urls::listed(path, &question)?));
+            }
+            match sorted::listed(&app.sorted, path, &question)? {
+                Asked::Made(list) => Ok(ApiReply::json(&*list)),
+                Asked::Making => Ok(ApiReply::making()),
+                Asked::Failed(why) => Err(ApiProblem::new(500, why)),
+            }
         }
         ["log"] => {
             let newest = urls::UrlQuestion {
@@ -128,20 +137,26 @@ fn of_job(
             if pattern.is_empty() || pattern.len() > LONGEST_URL {
                 return Err(ApiProblem::new(400, "pattern is missing or too long"));
             }
-            let preview = StoredJob::read(path)?.preview_exclusion(&pattern)?;
+            let preview = app.jobs.ask(path, |job| job.preview_exclusion(&pattern))?;
             Ok(ApiReply::json(&preview))
         }
-        ["why"] => why(request, path),
+        ["why"] => why(app, request, path),
+        ["findings"] => {
+            let status = app.jobs.status(path)?;
+            findings::answer(&app.findings, request, (path, &status))
+        }
+        ["changes"] => changes::answer(app, request, path),
         ["events"] => Ok(ApiReply::events(app.watches.join(path, request)?)),
         _ => Err(ApiProblem::not_found()),
     })
 }
 
-fn why(request: &ServerRequest, path: &Path) -> Result<ApiReply, ApiProblem> {
+fn why(app: &App, request: &ServerRequest, path: &Path) -> Result<ApiReply, ApiProblem> {
     let url = parameter(request, "url").filter(|url| url.len() <= LONGEST_URL);
     let url = url.ok_or_else(|| ApiProblem::new(400, "url is missing or too long"))?;
-    let root = Root::parse(&url).map_err(|error| ApiProblem::new(400, format!("url {error}")))?;
-    Ok(ApiReply::json(&StoredJob::read(path)?.why(&root.url)?))
+    let root = Root::parse(&url).map_err(|error| ApiProblem::new(422, format!("url {error}")))?;
+    let trail = app.jobs.ask(path, |job| job.why(&root.url))?;
+    Ok(ApiReply::json(&trail))
 }
 
 /// A status without what only concerns the machine.

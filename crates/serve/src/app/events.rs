@@ -104,6 +104,8 @@ struct Watch {
     ring: VecDeque<(u64, Bytes)>,
     number: u64,
     told: Map<String, Value>,
+    /// The number of the last note that was told.
+    noted: u64,
     log_end: Option<u64>,
     spoken_at: Instant,
 }
@@ -124,6 +126,7 @@ impl Watch {
             ring: VecDeque::new(),
             number: 0,
             told: Map::new(),
+            noted: 0,
             log_end: None,
             spoken_at: Instant::now(),
         }
@@ -209,6 +212,9 @@ impl Watch {
     fn compare(&mut self, status: &Status) {
         let mut shown = status.clone();
         shown.folder = None;
+        // It differs at each look; `/metrics` and `status` have it.
+        shown.machine = None;
+        let notes = std::mem::take(&mut shown.notes);
         let Ok(Value::Object(now)) = serde_json::to_value(&shown) else {
             return;
         };
@@ -220,6 +226,16 @@ impl Watch {
         // A field that went away is told as nothing.
         let gone = self.told.keys().filter(|name| !now.contains_key(*name));
         changed.extend(gone.map(|name| (name.clone(), Value::Null)));
+        let last = notes.last().map_or(0, |note| note.number);
+        if last < self.noted {
+            // The crawl was started again, and counts from 1.
+            self.noted = 0;
+        }
+        let told = self.noted;
+        for note in notes.iter().filter(|note| note.number > told) {
+            self.event("note", &json!({ "text": note.text }));
+        }
+        self.noted = last;
         if changed.is_empty() {
             return;
         }

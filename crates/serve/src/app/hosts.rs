@@ -62,9 +62,7 @@ pub(super) fn question(request: &ServerRequest) -> Result<HostQuestion, ApiProbl
     }
     let after = match parameter(request, "cursor").or_else(|| parameter(request, "from")) {
         None => None,
-        Some(text) => {
-            Some(read(&text).ok_or_else(|| ApiProblem::new(400, "the cursor is none of ours"))?)
-        }
+        Some(text) => Some(read(&text).ok_or_else(ApiProblem::cursor)?),
     };
     let ascending = match parameter(request, "order").as_deref() {
         None | Some("") => sort == HostSort::Host,

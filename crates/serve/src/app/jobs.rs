@@ -38,6 +38,9 @@ enum Place {
 pub(crate) struct JobPlaces {
     place: Place,
     kept: Mutex<HashMap<PathBuf, Kept>>,
+    /// Whoever looks into a job holds its gate: the state of a job that does not run is opened for
+    /// that, and can be opened once only.
+    gates: Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>,
 }
 
 /// The files of a job when its state was looked at.
@@ -80,6 +83,7 @@ impl JobPlaces {
         Self {
             place,
             kept: Mutex::default(),
+            gates: Mutex::default(),
         }
     }
 
@@ -88,6 +92,7 @@ impl JobPlaces {
         Self {
             place: Place::Named(vec![(name_of(path), path.to_owned())]),
             kept: Mutex::default(),
+            gates: Mutex::default(),
         }
     }
 
@@ -136,23 +141,69 @@ impl JobPlaces {
         if let Some(kept) = self.kept(path) {
             return Ok(kept.status);
         }
-        let stamp = stamp(path);
-        let status = Arc::new(StoredJob::read(path)?.status()?);
-        self.keep(path, stamp, Arc::clone(&status), None);
-        Ok(status)
+        self.at_gate(path, || {
+            // Somebody else may have looked meanwhile.
+            if let Some(kept) = self.kept(path) {
+                return Ok(kept.status);
+            }
+            let stamp = stamp(path);
+            let status = match StoredJob::read(path)?.status() {
+                // A crawl that is about to end answers nobody; it stands as it stood a moment ago.
+                Err(error @ JobError::Ending(_)) => return self.ending(path).ok_or(error),
+                status => Arc::new(status?),
+            };
+            self.keep(path, stamp, Arc::clone(&status), None);
+            Ok(status)
+        })
+    }
+
+    /// How a job stood last, if that is known, as one that ends.
+    fn ending(&self, path: &Path) -> Option<Arc<Status>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = &kept.get(path)?.status;
+        Some(Arc::new(Status {
+            state: State::Stopping,
+            ..Status::clone(last)
+        }))
     }
 
     /// What is counted of a job.
     pub(crate) fn tally(&self, path: &Path) -> Result<Arc<Tally>, JobError> {
-        if let Some(tally) = self.kept(path).and_then(|kept| kept.tally) {
+        let status = self.status(path)?;
+        let counted = || self.kept(path).and_then(|kept| kept.tally);
+        if let Some(tally) = counted() {
             return Ok(tally);
         }
-        let stamp = stamp(path);
-        let job = StoredJob::read(path)?;
-        let tally = Arc::new(job.tally()?.without_hosts());
-        let status = self.status(path)?;
-        self.keep(path, stamp, status, Some(Arc::clone(&tally)));
-        Ok(tally)
+        self.at_gate(path, || {
+            if let Some(tally) = counted() {
+                return Ok(tally);
+            }
+            let stamp = stamp(path);
+            let tally = Arc::new(StoredJob::read(path)?.tally()?.without_hosts());
+            self.keep(path, stamp, status, Some(Arc::clone(&tally)));
+            Ok(tally)
+        })
+    }
+
+    /// Asks a job something else.
+    pub(crate) fn ask<T>(
+        &self,
+        path: &Path,
+        question: impl FnOnce(&StoredJob) -> Result<T, JobError>,
+    ) -> Result<T, JobError> {
+        self.at_gate(path, || question(&StoredJob::read(path)?))
+    }
+
+    /// Does something while nobody else of this server looks into a job.
+    pub(crate) fn at_gate<T>(&self, path: &Path, look: impl FnOnce() -> T) -> T {
+        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        if gates.len() >= MOST_JOBS {
+            gates.retain(|_, gate| Arc::strong_count(gate) > 1);
+        }
+        let gate = Arc::clone(gates.entry(path.to_owned()).or_default());
+        drop(gates);
+        let _turn = gate.lock().unwrap_or_else(PoisonError::into_inner);
+        look()
     }
 
     fn kept(&self, path: &Path) -> Option<Kept> {

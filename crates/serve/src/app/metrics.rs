@@ -7,8 +7,8 @@
 use std::fmt::Write as _;
 
 use clewline_job::record::{FailureClass, SkipReason};
-use clewline_job::report::Tally;
-use clewline_job::status::{State, Status};
+use clewline_job::report::{TIME_BOUNDS, Tally};
+use clewline_job::status::{MachineUse, State, Status};
 
 use super::jobs::{JobPlaces, is_running};
 use super::reply::{ApiReply, word};
@@ -43,7 +43,9 @@ pub(super) fn scraped(jobs: &JobPlaces) -> ApiReply {
     found.truncate(MOST_JOBS);
     let mut text = String::new();
     counted(&found, &mut text);
+    durations(&found, &mut text);
     standing(&found, &mut text);
+    machine(&found, &mut text);
     process(&mut text);
     ApiReply::text("text/plain; version=0.0.4; charset=utf-8", text)
 }
@@ -115,9 +117,88 @@ fn counted(jobs: &[Scraped], out: &mut String) {
         },
     );
     counter(
+        "clewline_retries_total",
+        "Tries that were made again, by why.",
+        &|job| {
+            let statuses = job.tally.retried_statuses.iter();
+            let statuses = statuses.map(|(code, count)| (code.to_string(), *count));
+            let failures = job.tally.retried_failures.iter();
+            let failures = failures.map(|(class, count)| (class.name().to_owned(), *count));
+            let all = statuses.chain(failures);
+            all.map(|(cause, count)| labelled("cause", &cause, count))
+                .collect()
+        },
+    );
+    counter(
         "clewline_crawl_seconds_total",
         "Time spent in all runs.",
         &|job| one(job.status.seconds),
+    );
+}
+
+/// How long requests took.
+fn durations(jobs: &[Scraped], out: &mut String) {
+    const NAME: &str = "clewline_request_duration_seconds";
+    let help = "How long the phases of the last tries took.";
+    writeln!(out, "# HELP {NAME} {help}\n# TYPE {NAME} histogram")
+        .expect("a string takes all text");
+    for job in jobs {
+        for (phase, times) in job.tally.times.rows() {
+            let labels = format!("job=\"{}\",phase=\"{phase}\"", job.name);
+            let counts = times.cumulated();
+            let bounds = TIME_BOUNDS.iter().map(f64::to_string);
+            for (bound, count) in bounds.chain(["+Inf".to_owned()]).zip(counts) {
+                writeln!(out, "{NAME}_bucket{{{labels},le=\"{bound}\"}} {count}")
+                    .expect("a string takes all text");
+            }
+            let (sum, count) = (times.micros as f64 / 1e6, counts[TIME_BOUNDS.len()]);
+            writeln!(
+                out,
+                "{NAME}_sum{{{labels}}} {sum}\n{NAME}_count{{{labels}}} {count}"
+            )
+            .expect("a string takes all text");
+        }
+    }
+}
+
+/// What crawls that run use of their machine.
+fn machine(jobs: &[Scraped], out: &mut String) {
+    let mut gauge = |name, help, value: &dyn Fn(&MachineUse) -> Vec<Sample>| {
+        family(out, (name, "gauge", help), jobs, &|job| {
+            let machine = job.status.machine.as_ref();
+            machine.map(value).unwrap_or_default()
+        });
+    };
+    gauge(
+        "clewline_engine_busy_ratio",
+        "The share of the time in which the engine of a crawl was busy.",
+        &|machine| one(machine.engine_busy),
+    );
+    gauge(
+        "clewline_open_descriptors",
+        "Connections and other descriptors that come and go with requests.",
+        &|machine| one(machine.open_descriptors as f64),
+    );
+    gauge(
+        "clewline_memory_bytes",
+        "Memory: what answers under way hold, what the process has, and what it may use.",
+        &|machine| {
+            let mut parts = vec![
+                labelled("part", "answers", machine.held_bytes),
+                labelled("part", "limit", machine.memory_limit),
+            ];
+            let resident = machine.resident_bytes;
+            parts.extend(resident.map(|bytes| labelled("part", "resident", bytes)));
+            parts
+        },
+    );
+    gauge(
+        "clewline_disk_free_bytes",
+        "What is free where the job folder lies.",
+        &|machine| {
+            let free = machine.disk_free_bytes;
+            free.map(|free| one(free as f64)).unwrap_or_default()
+        },
     );
 }
 

@@ -9,7 +9,9 @@
 pub(crate) mod access;
 mod api;
 mod audit;
+mod changes;
 mod events;
+mod findings;
 mod hosts;
 mod jobs;
 mod metrics;
@@ -17,7 +19,9 @@ mod openapi;
 mod orders;
 mod reply;
 mod show;
+mod sorted;
 mod urls;
+mod workbench;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -27,10 +31,13 @@ use clewline::Change;
 
 use self::access::{Access, Right};
 use self::audit::AuditLog;
+use self::changes::ChangesBench;
 use self::events::Watches;
+use self::findings::FindingsShelf;
 pub(crate) use self::jobs::JobPlaces;
 use self::orders::RequestKeys;
 pub(crate) use self::show::ArchiveNow;
+use self::sorted::SortBench;
 use crate::search::{self, Shelf};
 use crate::server::{ServerAnswer, ServerRequest};
 
@@ -71,8 +78,9 @@ const MOST_SEARCHES: usize = 32;
 /// What paths for programs begin with.
 const PROGRAMS: [&str; 2] = ["/api", "/metrics"];
 /// What paths of pages begin with; `/jobs/NAME` stands before them where there are several jobs.
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 14] = [
     "/actions",
+    "/changes",
     "/exclude",
     "/roots",
     "/captures",
@@ -117,6 +125,9 @@ pub(crate) struct App {
     watches: Watches,
     keys: RequestKeys,
     searches: Mutex<HashMap<PathBuf, Arc<Shelf>>>,
+    findings: FindingsShelf,
+    changes: ChangesBench,
+    sorted: SortBench,
 }
 
 impl App {
@@ -130,6 +141,9 @@ impl App {
             commands,
             keys: RequestKeys::default(),
             searches: Mutex::default(),
+            findings: FindingsShelf::default(),
+            changes: ChangesBench::new("compare"),
+            sorted: SortBench::new("sort"),
         }
     }
 

@@ -309,7 +309,8 @@ pub(super) fn tell(
     let stored = StoredJob::read(path)?;
     let state = match (action, is_running(before)) {
         ("start", false) => {
-            (commands.resume)(path).map_err(|why| ApiProblem::new(409, why))?;
+            let resumed = app.jobs.at_gate(path, || (commands.resume)(path));
+            resumed.map_err(|why| ApiProblem::new(409, why))?;
             State::Running
         }
         // It is so already.
@@ -442,7 +443,7 @@ pub(super) fn remove(
             "type the name of the job (?confirm=NAME) to delete it",
         ));
     }
-    if StoredJob::read(path)?.owner()?.is_some() {
+    if app.jobs.ask(path, StoredJob::owner)?.is_some() {
         return Err(ApiProblem::new(
             409,
             "somebody works in this job; stop it first",

@@ -23,6 +23,8 @@ pub(super) struct ApiReply {
     content_type: &'static str,
     body: ReplyContent,
     location: Option<String>,
+    /// In how many seconds to ask again.
+    again: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -41,6 +43,7 @@ impl ApiReply {
             content_type: "application/json",
             body: ReplyContent::Bytes(body),
             location: None,
+            again: None,
         }
     }
 
@@ -51,6 +54,15 @@ impl ApiReply {
             content_type,
             body: ReplyContent::Bytes(text.into()),
             location: None,
+            again: None,
+        }
+    }
+
+    /// What is asked for is being made.
+    pub(super) fn making() -> Self {
+        Self {
+            again: Some(1),
+            ..Self::json(&json!({ "making": true })).with_status(202)
         }
     }
 
@@ -61,6 +73,7 @@ impl ApiReply {
             content_type: "text/event-stream",
             body: ReplyContent::Events(events),
             location: None,
+            again: None,
         }
     }
 
@@ -99,6 +112,9 @@ impl ApiReply {
         if let Some(tag) = tag {
             answer = answer.with("ETag", &tag).with("Cache-Control", "no-cache");
         }
+        if let Some(again) = self.again {
+            answer = answer.with("Retry-After", &again.to_string());
+        }
         match self.location {
             Some(location) => answer.with("Location", &location),
             None => answer,
@@ -135,6 +151,11 @@ impl ApiProblem {
             404,
             "there is nothing at this path; /api/v1/openapi.json lists all",
         )
+    }
+
+    /// A cursor leads nowhere, or not any more.
+    pub(super) fn cursor() -> Self {
+        Self::new(404, "the cursor is none of this list; begin without one")
     }
 
     pub(super) const fn status(&self) -> u16 {
@@ -221,6 +242,30 @@ pub(super) fn parameter(request: &ServerRequest, name: &str) -> Option<String> {
     let pairs = url::form_urlencoded::parse(request.query().as_bytes());
     let values = pairs.filter(|(found, _)| found == name);
     values.last().map(|(_, value)| value.into_owned())
+}
+
+/// Cursors into lists that are made once: the edition of the list, and a place in it.
+pub(super) struct Numbered;
+
+impl Numbered {
+    /// Where a request goes on in a list of this edition.
+    pub(super) fn read(request: &ServerRequest, edition: &str) -> Result<usize, ApiProblem> {
+        let Some(text) = parameter(request, "cursor") else {
+            return Ok(0);
+        };
+        Self::place(&text, edition).ok_or_else(ApiProblem::cursor)
+    }
+
+    /// The place that a cursor means in a list of this edition.
+    pub(super) fn place(cursor: &str, edition: &str) -> Option<usize> {
+        let rest = cursor.strip_prefix(edition)?;
+        rest.strip_prefix('-')?.parse().ok()
+    }
+
+    /// The cursor that leads on; nothing at the end.
+    pub(super) fn written(edition: &str, next: usize, total: usize) -> Option<String> {
+        (next < total).then(|| format!("{edition}-{next}"))
+    }
 }
 
 /// How many rows are wanted.

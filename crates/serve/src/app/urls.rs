@@ -1,7 +1,7 @@
 //! The URLs of a job, page by page.
 //!
 //! Owns how a question is read from a request, and the walk through `urls.jsonl` from a cursor on,
-//! forwards or backwards. Refuses to know what becomes of the rows. Invariants: only committed records
+//! forwards or backwards; other orders are in `sorted`. Refuses to know what becomes of the rows. Invariants: only committed records
 //! are shown; one request looks at [`MOST_LOOKED`] bytes at most, however few rows fit, and its cursor
 //! leads on from there; memory does not grow with the log.
 
@@ -17,6 +17,7 @@ use clewline_job::record::{OutcomeKind, Record};
 use serde::{Deserialize, Serialize};
 
 use super::reply::{ApiProblem, parameter, wanted};
+use super::sorted::UrlSort;
 use crate::server::ServerRequest;
 
 /// Rows of one page at most.
@@ -31,9 +32,10 @@ const STEP: u64 = 64 * 1024;
 const LONGEST_PART: usize = 2_048;
 
 /// Which URLs are asked for.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct UrlQuestion {
-    /// The last ones first.
+    pub(super) sort: UrlSort,
+    /// The last ones first; in another order than that of time, the greatest.
     pub(super) is_newest_first: bool,
     /// Statuses from and to.
     pub(super) statuses: Option<(u16, u16)>,
@@ -42,8 +44,8 @@ pub(super) struct UrlQuestion {
     pub(super) is_broken: bool,
     pub(super) contains: String,
     pub(super) content_type: String,
-    /// Where the page begins, or ends if the last come first.
-    pub(super) cursor: Option<u64>,
+    /// Where the last page ended.
+    pub(super) cursor: Option<String>,
     pub(super) most: usize,
 }
 
@@ -52,6 +54,9 @@ pub(super) struct UrlQuestion {
 pub(super) struct UrlList {
     /// Their records, as `urls.jsonl` has them.
     pub(super) rows: Vec<Record>,
+    /// Those that match in all, where they were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) total: Option<u64>,
     /// Where to go on; nothing at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cursor: Option<String>,
@@ -76,7 +81,7 @@ impl UrlQuestion {
     pub(super) fn read(request: &ServerRequest) -> Result<Self, ApiProblem> {
         let wrong = |what: &str| ApiProblem::new(400, what);
         let statuses = match parameter(request, "status").as_deref() {
-            None | Some("") => None,
+            None => None,
             Some(text) => {
                 let what = "status is a number such as 404, or a class such as 4xx";
                 Some(statuses(text).ok_or_else(|| wrong(what))?)
@@ -84,39 +89,29 @@ impl UrlQuestion {
         };
         let outcome = match parameter(request, "outcome") {
             None => None,
-            Some(name) if name.is_empty() => None,
             Some(name) => {
                 let read = serde_json::from_value(serde_json::Value::String(name));
                 let what = "outcome is fetched, redirected, unmodified, skipped or failed";
                 Some(read.map_err(|_| wrong(what))?)
             }
         };
-        let order = parameter(request, "order");
-        let is_newest_first = match (parameter(request, "sort").as_deref(), order.as_deref()) {
-            (None | Some("" | "newest" | "time"), None | Some("" | "down")) => true,
-            (Some("oldest"), None) | (Some("" | "time") | None, Some("up")) => false,
-            _ => return Err(wrong("sort is newest or oldest")),
-        };
+        let (sort, is_newest_first) = order(request)?;
         let cursor = parameter(request, "cursor").or_else(|| parameter(request, "from"));
-        let cursor = match cursor {
-            None => None,
-            Some(text) => {
-                let read = text
-                    .parse()
-                    .map_err(|_| wrong("the cursor is none of ours"));
-                Some(read?)
-            }
-        };
         let contains = parameter(request, "q").unwrap_or_default();
         let content_type = parameter(request, "type").unwrap_or_default();
         if contains.len().max(content_type.len()) > LONGEST_PART {
             return Err(wrong("q and type have at most 2,048 bytes"));
         }
         Ok(Self {
+            sort,
             is_newest_first,
             statuses,
             outcome,
-            is_broken: parameter(request, "broken").is_some_and(|value| value == "true"),
+            is_broken: match parameter(request, "broken").as_deref() {
+                None | Some("false") => false,
+                Some("true") => true,
+                Some(_) => return Err(wrong("broken is true or false")),
+            },
             contains,
             content_type,
             cursor,
@@ -124,7 +119,8 @@ impl UrlQuestion {
         })
     }
 
-    fn fits(&self, line: &[u8]) -> io::Result<bool> {
+    /// Whether a line is wanted.
+    pub(super) fn fits(&self, line: &[u8]) -> io::Result<bool> {
         let glance: UrlGlance<'_> = serde_json::from_slice(line)?;
         let fits_status = self.statuses.is_none_or(|(from, to)| {
             let status = glance.status;
@@ -141,12 +137,35 @@ impl UrlQuestion {
     }
 }
 
+/// What the rows are ordered by, and whether the greatest comes first.
+fn order(request: &ServerRequest) -> Result<(UrlSort, bool), ApiProblem> {
+    let wish = parameter(request, "sort").unwrap_or_default();
+    let is_down = match parameter(request, "order").as_deref() {
+        None | Some("") => None,
+        Some("down") => Some(true),
+        Some("up") => Some(false),
+        Some(_) => return Err(ApiProblem::new(400, "order is up or down")),
+    };
+    let known = UrlSort::NAMES.iter().find(|(name, _)| *name == wish);
+    match (wish.as_str(), known) {
+        ("" | "newest", _) => Ok((UrlSort::Time, is_down.unwrap_or(true))),
+        ("oldest", _) => Ok((UrlSort::Time, is_down.unwrap_or(false))),
+        (_, Some((_, sort))) => Ok((*sort, is_down.unwrap_or(*sort != UrlSort::Url))),
+        _ => {
+            let names = UrlSort::NAMES.map(|(name, _)| name).join(", ");
+            let why = format!("sort is newest, oldest, {names}");
+            Err(ApiProblem::new(400, why))
+        }
+    }
+}
+
 fn statuses(text: &str) -> Option<(u16, u16)> {
     if let Some(class) = text.strip_suffix("xx") {
         let class: u16 = class.parse().ok().filter(|class| (1..=5).contains(class))?;
         return Some((class * 100, class * 100 + 99));
     }
-    let status = text.parse().ok()?;
+    let status = text.parse().ok();
+    let status = status.filter(|status| text.len() == 3 && (100..600).contains(status))?;
     Some((status, status))
 }
 
@@ -154,10 +173,11 @@ fn statuses(text: &str) -> Option<(u16, u16)> {
 pub(super) fn listed(job: &Path, question: &UrlQuestion) -> Result<UrlList, ApiProblem> {
     let opened = Job::open(job).map_err(|_| ApiProblem::new(404, "the job has no records yet"))?;
     let (path, end) = (opened.urls_path(), opened.urls_end().0);
-    let cursor = match question.cursor {
+    let cursor = question.cursor.as_deref().map(|text| text.parse().ok());
+    let cursor = match cursor {
         None => None,
-        Some(at) if is_boundary(&path, at, end)? => Some(at),
-        Some(_) => return Err(ApiProblem::new(400, "the cursor is none of ours")),
+        Some(Some(at)) if is_boundary(&path, at, end)? => Some(at),
+        Some(_) => return Err(ApiProblem::cursor()),
     };
     let walked = if question.is_newest_first {
         backwards(&path, cursor.unwrap_or(end), question)
@@ -168,7 +188,7 @@ pub(super) fn listed(job: &Path, question: &UrlQuestion) -> Result<UrlList, ApiP
 }
 
 /// Whether a line begins at an offset.
-fn is_boundary(path: &Path, at: u64, end: u64) -> io::Result<bool> {
+pub(super) fn is_boundary(path: &Path, at: u64, end: u64) -> io::Result<bool> {
     if at == 0 || at > end {
         return Ok(at == 0);
     }
@@ -301,6 +321,8 @@ mod tests {
             ("9xx", None),
             ("xx", None),
             ("-1", None),
+            ("+40", None),
+            ("099", None),
             ("99999", None),
         ] {
             assert_eq!(statuses(text), expected, "{text}");

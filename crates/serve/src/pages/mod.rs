@@ -31,6 +31,7 @@ mod urls;
 use std::sync::LazyLock;
 
 use clewline_check::forms::html::{LIST_SCRIPT, LIST_STYLE};
+use clewline_diff::CHANGES_STYLE;
 use clewline_job::escape;
 use clewline_job::look::{
     FRAME_STYLE, FramePlace, MARK, PageFrame, THEME_SCRIPT, TOKENS, Tone, policy_source,
@@ -77,7 +78,7 @@ pub fn app_icon() -> &'static str {
 pub fn app_style() -> &'static str {
     static STYLE: LazyLock<String> = LazyLock::new(|| {
         let own = include_str!("app.css");
-        format!("{TOKENS}{FRAME_STYLE}{LIST_STYLE}{own}")
+        format!("{TOKENS}{FRAME_STYLE}{LIST_STYLE}{CHANGES_STYLE}{own}")
     });
     &STYLE
 }

@@ -106,6 +106,7 @@ impl OverviewPage<'_> {
         self.recent(&mut main);
         self.crawler(&mut main);
         main.push_str("</div>");
+        self.more(&mut main);
         self.frame
             .document(Some(JobSection::Overview), &self.frame.state, &main)
     }
@@ -206,5 +207,16 @@ impl OverviewPage<'_> {
             );
         }
         out.push_str("</dl></details></section>");
+    }
+
+    /// The way to what has no place in the frame.
+    fn more(&self, out: &mut String) {
+        push(
+            out,
+            format_args!(
+                "<p><a class=button href=\"{}/changes\">What changed since an earlier crawl</a></p>",
+                escape::html(&self.frame.base)
+            ),
+        );
     }
 }

@@ -345,7 +345,7 @@ fn urls(condition: Condition) -> String {
     let page = PagesPage {
         frame: condition.frame(),
         list: condition.list("pages", "Outcome"),
-        sorts: &["url", "bytes"],
+        is_sorting: false,
         rows: rows.collect(),
     };
     page.html()
@@ -524,10 +524,14 @@ fn forms(condition: Condition) -> [(&'static str, String); 6] {
         when: String::new(),
         list: String::new(),
     };
+    let others =
+        (0..condition.rows().min(5)).map(|number| condition.text(&format!("{number}.crawl")));
     let changes = ChangesPage {
         frame: condition.frame(),
         sentence: String::new(),
         when: String::new(),
+        others: others.collect(),
+        with: String::new(),
         list: String::new(),
     };
     [

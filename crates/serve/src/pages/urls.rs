@@ -31,16 +31,15 @@ pub struct ListedPage {
     pub time: String,
 }
 
-/// The URLs. Columns sort by `url`, `depth`, `bytes`, `millis`, `time`; leave `sort` empty where
-/// the order is that of the log.
+/// The URLs. Columns sort by `url`, `depth`, `bytes`, `millis`, `time`.
 #[derive(Debug, Clone)]
 pub struct PagesPage {
     /// The frame of the job.
     pub frame: JobFrame,
     /// How the list is asked for; `is` narrows it to an outcome.
     pub list: ListView,
-    /// The server sorts by these columns.
-    pub sorts: &'static [&'static str],
+    /// The rows are on their way: they are being sorted.
+    pub is_sorting: bool,
     /// The URLs of this piece.
     pub rows: Vec<ListedPage>,
 }
@@ -58,6 +57,7 @@ impl PagesPage {
     /// The document.
     pub fn html(&self) -> String {
         let sentence = match (self.list.total, self.rows.first()) {
+            (_, None) if self.is_sorting => "The URLs are being sorted.".to_owned(),
             (_, None) => "No page matches.".to_owned(),
             (Some(total), _) => format!("{}.", figures::plural(total, "URL")),
             (None, _) => "Pages.".to_owned(),
@@ -65,7 +65,9 @@ impl PagesPage {
         let mut main = opening(&sentence, "");
         main.push_str("<section class=list>");
         main.push_str(&self.list.tools("URL", self.rows.len()));
-        if self.rows.is_empty() {
+        if self.is_sorting {
+            main.push_str(&empty("They appear here.", ""));
+        } else if self.rows.is_empty() {
             main.push_str(&empty("Nothing was fetched that matches.", ""));
         } else {
             self.table(&mut main);
@@ -76,19 +78,12 @@ impl PagesPage {
     }
 
     fn table(&self, out: &mut String) {
-        let columns = COLUMNS.map(|column| {
-            let sorts = self.sorts.contains(&column.sort);
-            ListColumn {
-                sort: if sorts { column.sort } else { "" },
-                ..column
-            }
-        });
         push(
             out,
             format_args!(
                 "<div class=rows tabindex=0 role=region aria-label=Pages>\
                  <table class=fixed>{}<tbody>",
-                self.list.heads(&columns)
+                self.list.heads(&COLUMNS)
             ),
         );
         let why = format!("{}/why", self.frame.base);

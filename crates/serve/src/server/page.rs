@@ -209,7 +209,7 @@ pub(super) fn banner(
         count => format!("{count} captures"),
     };
     format!(
-        "<link rel=stylesheet href=\"{STYLE_PATH}\"><clewline-banner>\
+        "<link rel=stylesheet href=\"{STYLE_PATH}\"><clewline-banner role=region aria-label=Archive>\
         <a href=\"/\">{MARK}<span class=word>archive</span></a>{}<span>{}</span>{}\
         <span class=url>{}</span>{}<a href=\"{}\">{count}</a></clewline-banner>",
         before.unwrap_or_default(),

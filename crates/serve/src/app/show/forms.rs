@@ -105,7 +105,10 @@ pub(super) fn exclusion(job: &ShownJob<'_>, request: &ServerRequest) -> Result<S
     if pattern.is_empty() || pattern.len() > LONGEST_URL {
         return Err(ApiProblem::new(400, "the pattern is missing or too long"));
     }
-    let preview = clewline::StoredJob::read(&job.path)?.preview_exclusion(&pattern)?;
+    let preview = job
+        .app
+        .jobs
+        .ask(&job.path, |job| job.preview_exclusion(&pattern))?;
     let status = job.status()?;
     let page = ExcludePage {
         frame: job.frame_of(&status),

@@ -2,18 +2,21 @@
 //!
 //! Owns what of a row is shown, and the choices of the filters. Refuses to know how rows are found.
 
-use clewline::StoredJob;
+use std::sync::Arc;
+
 use clewline_job::hosts::{CrawledHost, HostSort};
 use clewline_job::look::Tone;
 use clewline_job::record::Record;
 use clewline_job::report::figures;
 use clewline_job::status::Cause;
 
-use super::ShownJob;
 use super::overview::{cause, outcome};
+use super::{Shown, ShownJob};
 use crate::app::hosts::{self, HostList};
 use crate::app::reply::{ApiProblem, parameter, word};
+use crate::app::sorted::{self, UrlSort};
 use crate::app::urls::{self, UrlQuestion};
+use crate::app::workbench::Asked;
 use crate::pages::{HostRow, HostsPage, ListChoice, ListView, ListedPage, PagesPage, SortOrder};
 use crate::server::ServerRequest;
 
@@ -40,7 +43,8 @@ fn choice(value: impl Into<String>, name: &str) -> ListChoice {
 
 pub(super) fn hosts(job: &ShownJob<'_>, request: &ServerRequest) -> Result<String, ApiProblem> {
     let question = hosts::question(request)?;
-    let list = HostList::new(StoredJob::read(&job.path)?.hosts(&question)?);
+    let page = job.app.jobs.ask(&job.path, |job| job.hosts(&question))?;
+    let list = HostList::new(page);
     let sort = HostSort::NAMES
         .iter()
         .find(|(_, sort)| *sort == question.sort);
@@ -114,7 +118,7 @@ fn host(row: &CrawledHost) -> HostRow {
     }
 }
 
-pub(super) fn urls(job: &ShownJob<'_>, request: &ServerRequest) -> Result<String, ApiProblem> {
+pub(super) fn urls(job: &ShownJob<'_>, request: &ServerRequest) -> Result<Shown, ApiProblem> {
     let chosen = parameter(request, "is").unwrap_or_default();
     let mut question = UrlQuestion::read(request)?;
     match chosen.as_str() {
@@ -128,10 +132,22 @@ pub(super) fn urls(job: &ShownJob<'_>, request: &ServerRequest) -> Result<String
     }
     let is_later = question.cursor.is_some();
     // A job without records has an empty list.
-    let list = match urls::listed(&job.path, &question) {
-        Err(problem) if problem.status() == 404 => urls::UrlList::default(),
-        listed => listed?,
+    let listed = if question.sort == UrlSort::Time {
+        urls::listed(&job.path, &question).map(|list| Asked::Made(Arc::new(list)))
+    } else {
+        sorted::listed(&job.app.sorted, &job.path, &question)
     };
+    let (list, is_making) = match listed {
+        Err(problem) if problem.status() == 404 && !is_later => (Arc::default(), false),
+        listed => match listed? {
+            Asked::Made(list) => (list, false),
+            Asked::Making => (Arc::default(), true),
+            Asked::Failed(why) => return Err(ApiProblem::new(500, why)),
+        },
+    };
+    let sort = UrlSort::NAMES
+        .iter()
+        .find(|(_, sort)| *sort == question.sort);
     let mut choices = vec![choice("broken", "broken")];
     choices.extend(OUTCOMES.map(|name| choice(name, name)));
     let view = ListView {
@@ -140,23 +156,28 @@ pub(super) fn urls(job: &ShownJob<'_>, request: &ServerRequest) -> Result<String
         choice_name: "Outcome",
         choices,
         chosen,
-        sort: "time".to_owned(),
+        sort: sort.map(|(name, _)| (*name).to_owned()).unwrap_or_default(),
         order: if question.is_newest_first {
             SortOrder::Descending
         } else {
             SortOrder::Ascending
         },
-        total: None,
-        next: list.cursor,
+        total: list.total,
+        next: list.cursor.clone(),
         is_later,
     };
     let page = PagesPage {
         frame: job.frame()?,
         list: view,
-        sorts: &["time"],
+        is_sorting: is_making,
         rows: list.rows.iter().map(url).collect(),
     };
-    Ok(page.html())
+    let show = if is_making {
+        Shown::Making
+    } else {
+        Shown::Page
+    };
+    Ok(show(page.html()))
 }
 
 fn url(record: &Record) -> ListedPage {

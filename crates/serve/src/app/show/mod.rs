@@ -5,6 +5,7 @@
 //! origin, and is answered with the way back; a page tells an error as a page.
 
 mod captures;
+mod compared;
 mod forms;
 mod lists;
 mod overview;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use clewline_archive::Archive;
 use clewline_job::look::Tone;
+use clewline_job::report::figures;
 use clewline_job::status::{State, Status};
 
 use super::App;
@@ -22,8 +24,8 @@ use super::access::Right;
 use super::jobs::is_running;
 use super::reply::{ApiProblem, word};
 use crate::pages::{
-    APP_ICON_PATH, APP_SCRIPT_PATH, APP_STYLE_PATH, IssuesPage, JobFrame, JobRow, JobsPage,
-    MessagePage, PageRight, app_icon, app_policy, app_script, app_style,
+    APP_ICON_PATH, APP_SCRIPT_PATH, APP_STYLE_PATH, JobFrame, JobRow, JobsPage, MessagePage,
+    PageRight, app_icon, app_policy, app_script, app_style,
 };
 use crate::server::{AnswerBody, ServerAnswer, ServerRequest};
 
@@ -42,6 +44,8 @@ struct ShownJob<'a> {
 /// A page, or the way to another one.
 enum Shown {
     Page(String),
+    /// A page that is asked for again until what it shows is made.
+    Making(String),
     Elsewhere(String),
     /// The search has pages of its own.
     Search(PathBuf, String),
@@ -78,6 +82,7 @@ pub(super) fn answer(
     };
     Some(match shown {
         Ok(Shown::Page(html)) => page(200, html),
+        Ok(Shown::Making(html)) => page(200, html).with("Refresh", "2"),
         Ok(Shown::Elsewhere(path)) => {
             ServerAnswer::new(303, AnswerBody::Bytes(Vec::new())).with("Location", &path)
         }
@@ -105,7 +110,12 @@ fn told(problem: &ApiProblem) -> ServerAnswer {
         subject: String::new(),
         next: Some(("All crawls".to_owned(), "/".to_owned())),
     };
-    page(problem.status(), message.html())
+    let told = page(problem.status(), message.html());
+    match problem.status() {
+        // A crawl that begins or ends may be silent for a moment.
+        503 => told.with("Refresh", "2"),
+        _ => told,
+    }
 }
 
 /// The job that a path is about, and what follows it.
@@ -142,9 +152,10 @@ fn of_job(
     match rest {
         "" => page(overview::shown(job)),
         "hosts" => page(lists::hosts(job, request)),
-        "pages" => page(lists::urls(job, request)),
+        "pages" => Some(lists::urls(job, request)),
         "why" => page(trail::shown(job, request, archive)),
-        "issues" => page(issues(job)),
+        "issues" => Some(compared::issues(job)),
+        "changes" => Some(compared::changes(job, request)),
         "captures" => page(captures::listed(job, request, archive)),
         "captures/of" => page(captures::month(job, request, archive)),
         "delete" => page(forms::deletion(job, "")),
@@ -152,17 +163,6 @@ fn of_job(
         "search" | "api/search" => Some(Ok(Shown::Search(job.path.clone(), job.base.clone()))),
         _ => None,
     }
-}
-
-fn issues(job: &ShownJob<'_>) -> Result<String, ApiProblem> {
-    let frame = job.frame()?;
-    let page = IssuesPage {
-        frame,
-        sentence: String::new(),
-        when: String::new(),
-        list: String::new(),
-    };
-    Ok(page.html())
 }
 
 /// Whether a state is good news.
@@ -191,7 +191,7 @@ impl ShownJob<'_> {
             name: self.id.clone(),
             tone: tone(status.state),
             state: word(&status.state),
-            issues: None,
+            issues: self.app.findings.count(&self.path),
             pages: Some(status.pages),
             hosts: Some(status.hosts_met),
             events: is_running(status.state).then_some(events),
@@ -230,14 +230,12 @@ fn row(app: &App, id: &str, path: &std::path::Path) -> JobRow {
         Ok(status) => JobRow {
             tone: tone(status.state),
             state: word(&status.state),
-            reason: status
-                .held
-                .clone()
-                .or_else(|| status.ended.clone())
-                .unwrap_or_default(),
+            reason: reason_beside(status.state, status.held.as_ref(), status.ended.as_ref()),
             pages: status.pages,
             queued: status.queued,
             rate: is_running(status.state).then_some(status.pages_per_second),
+            issues: app.findings.count(path),
+            last_run: last_run(path),
             ..row
         },
         Err(_) => JobRow {
@@ -246,4 +244,23 @@ fn row(app: &App, id: &str, path: &std::path::Path) -> JobRow {
             ..row
         },
     }
+}
+
+/// Why a job is in its state; nothing where the word of the state says it already.
+fn reason_beside(state: State, held: Option<&String>, ended: Option<&String>) -> String {
+    let reason = held.or(ended).cloned().unwrap_or_default();
+    if reason == word(&state) {
+        return String::new();
+    }
+    reason
+}
+
+/// When a record of a job was written last, as people read it.
+fn last_run(path: &std::path::Path) -> String {
+    let records = std::fs::metadata(path.join(clewline_job::log::urls::FILE));
+    let changed = records.and_then(|facts| facts.modified());
+    changed.map_or_else(
+        |_| String::new(),
+        |at| figures::instant(&humantime::format_rfc3339_seconds(at).to_string()),
+    )
 }

@@ -41,7 +41,7 @@ pub(super) fn shown(job: &ShownJob<'_>) -> Result<String, ApiProblem> {
         waits: waits(&status),
         charts: charts(&tally.series),
         recent: recent.rows.iter().map(row).collect(),
-        notes: status.held.iter().cloned().collect(),
+        notes: notes(&status),
         controls: controls(job, &status),
         crawler: about_crawler(&status),
     };
@@ -67,6 +67,12 @@ fn reason(status: &Status) -> String {
     let left = status.time_left.map(figures::seconds);
     left.map(|left| format!("About {left} left."))
         .unwrap_or_default()
+}
+
+/// What holds the crawl, and what it noted, the newest first.
+fn notes(status: &Status) -> Vec<String> {
+    let noted = status.notes.iter().rev().map(|note| &note.text);
+    status.held.iter().chain(noted).cloned().collect()
 }
 
 fn first_figures(status: &Status) -> Vec<Figure> {

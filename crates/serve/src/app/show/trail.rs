@@ -2,7 +2,6 @@
 //!
 //! Owns the order of its steps and their words. Refuses to know how the trail is found; `why` does.
 
-use clewline::StoredJob;
 use clewline_job::config::Root;
 use clewline_job::look::Tone;
 use clewline_job::record::Record;
@@ -23,7 +22,7 @@ pub(super) fn shown(
     let text = parameter(request, "url").unwrap_or_default();
     let root =
         Root::parse(&text).map_err(|error| ApiProblem::new(400, format!("the URL {error}")))?;
-    let why = StoredJob::read(&job.path)?.why(&root.url)?;
+    let why = job.app.jobs.ask(&job.path, |job| job.why(&root.url))?;
     let url = why.url.to_string();
     // Without an archive there is no capture.
     let capture = archive()
