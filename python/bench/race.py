@@ -3,7 +3,7 @@
 The pages of Debian's openjdk-17-doc are served by nginx on loopback. Each side fetches every page, reads
 its title and its links, follows them, and keeps nothing. Usage, with the wheel and Scrapy installed:
 
-    python race.py [--folder FOLDER] [--rounds 5] [--pages N] [--library PROGRAM]
+    python race.py [--folder FOLDER] [--rounds 5] [--pages N] [--scrapy-pages N] [--library PROGRAM]
 
 FOLDER is the root of the site. PROGRAM does the same with the Rust library: `library_pages` of
 `cargo build --release -p bench-client`. The last line is the result as JSON; `cargo xtask python-race`
@@ -87,6 +87,7 @@ def main() -> None:
     parser.add_argument("--folder", default=DOCS)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pages", default="1000000")
+    parser.add_argument("--scrapy-pages", help="how many of the pages Scrapy fetches [default: all]")
     parser.add_argument("--library", help="a program that does the same with the Rust library")
     options = parser.parse_args()
     with serving(f"root {options.folder};") as root:
@@ -100,7 +101,8 @@ def main() -> None:
             for name, command in sides.items():
                 runs[name].append(run(name, command))
         # Scrapy takes minutes, and once is enough to see a factor of twenty.
-        runs["Scrapy"] = [run("Scrapy", [sys.executable, "-c", SCRAPY, url, options.pages])]
+        most = options.scrapy_pages or options.pages
+        runs["Scrapy"] = [run("Scrapy", [sys.executable, "-c", SCRAPY, url, most])]
     rows = [
         {
             "name": name,
