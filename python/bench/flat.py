@@ -6,11 +6,12 @@ The site has one page for each number of five digits, with 20 KB of text, and ng
     python flat.py
 
 It prints what the process holds after each tenth, and fails if the last three tenths hold more than the
-three after the first, and a sixteenth.
+three after the first, and a sixteenth. The last line is the result as JSON.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import statistics
@@ -52,6 +53,7 @@ def main() -> None:
     print(f"{after / before:.3f} of what the second to the fourth tenth held")
     if after > before * 17 / 16:
         sys.exit("memory grows")
+    print("result:", json.dumps({"pages": count, "held": held}))
 
 
 if __name__ == "__main__":

@@ -3,15 +3,17 @@
 The pages of Debian's openjdk-17-doc are served by nginx on loopback. Each side fetches every page, reads
 its title and its links, follows them, and keeps nothing. Usage, with the wheel and Scrapy installed:
 
-    python race.py [--folder FOLDER] [--rounds 3] [--pages N] [--library PROGRAM]
+    python race.py [--folder FOLDER] [--rounds 5] [--pages N] [--scrapy-pages N] [--library PROGRAM]
 
 FOLDER is the root of the site. PROGRAM does the same with the Rust library: `library_pages` of
-`cargo build --profile dist -p bench-client`.
+`cargo build --release -p bench-client`. The last line is the result as JSON; `cargo xtask python-race`
+builds what is raced, and reads that line.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import statistics
 import subprocess
@@ -69,22 +71,23 @@ def measure(command: list[str]) -> tuple[int, float, float]:
     return pages, took, processor_seconds() - used
 
 
-def run(name: str, command: list[str]) -> tuple[float, float]:
-    """Pages per second of the clock and of a processor; the second holds on a busy machine, too."""
+def run(name: str, command: list[str]) -> tuple[int, float, float]:
+    """Pages, and pages per second of the clock and of a processor; the last holds on a busy machine, too."""
     pages, took, used = measure(command)
     print(
         f"{name:<24} {pages:>7} pages {pages / took:>9.0f} pages/s"
         f" {used / pages * 1e6:>9.0f} µs of processor time a page",
         flush=True,
     )
-    return pages / took, pages / used
+    return pages, pages / took, pages / used
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", default=DOCS)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pages", default="1000000")
+    parser.add_argument("--scrapy-pages", help="how many of the pages Scrapy fetches [default: all]")
     parser.add_argument("--library", help="a program that does the same with the Rust library")
     options = parser.parse_args()
     with serving(f"root {options.folder};") as root:
@@ -92,19 +95,24 @@ def main() -> None:
         sides = {"clewline (Python)": [sys.executable, "-c", CLEWLINE, url, options.pages]}
         if options.library:
             sides["clewline (Rust library)"] = [options.library, url, options.pages]
-        rates: dict[str, list[float]] = {name: [] for name in sides}
+        runs: dict[str, list[tuple[int, float, float]]] = {name: [] for name in sides}
         # In turn, so that whatever else the machine does meets all of them.
         for _ in range(options.rounds):
             for name, command in sides.items():
-                rates[name].append(run(name, command))
+                runs[name].append(run(name, command))
         # Scrapy takes minutes, and once is enough to see a factor of twenty.
-        rates["Scrapy"] = [run("Scrapy", [sys.executable, "-c", SCRAPY, url, options.pages])]
-        for what in (0, 1):
-            own = statistics.median(rate[what] for rate in rates["clewline (Python)"])
-            for name, others in list(rates.items())[1:]:
-                other = statistics.median(rate[what] for rate in others)
-                by = ["the clock", "processor time"][what]
-                print(f"Python against {name}, by {by}: {own / other:.2f}")
+        most = options.scrapy_pages or options.pages
+        runs["Scrapy"] = [run("Scrapy", [sys.executable, "-c", SCRAPY, url, most])]
+    rows = [
+        {
+            "name": name,
+            "pages": statistics.median(pages for pages, _, _ in of),
+            "per_second": statistics.median(clock for _, clock, _ in of),
+            "per_processor_second": statistics.median(processor for _, _, processor in of),
+        }
+        for name, of in runs.items()
+    ]
+    print("result:", json.dumps({"rounds": options.rounds, "rows": rows}))
 
 
 if __name__ == "__main__":

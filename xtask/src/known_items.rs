@@ -12,9 +12,9 @@ use crate::real_site::{self, Files, Server};
 use crate::stage::{Counts, Ending};
 use crate::{Workspace, skipped, tools};
 
-const PACKAGE: &str = "openjdk-17-doc";
+pub(crate) const PACKAGE: &str = "openjdk-17-doc";
 /// Where its pages lie.
-const PAGES: &str = "usr/share/doc/openjdk-17-jre-headless/api";
+pub(crate) const PAGES: &str = "usr/share/doc/openjdk-17-jre-headless/api";
 /// The longest that indexing and asking may take, in seconds.
 const LONGEST: &str = "900";
 

@@ -28,6 +28,7 @@ mod packages;
 mod pages;
 mod passage;
 mod python;
+mod python_race;
 mod quality;
 mod real_site;
 mod rendering;
@@ -71,6 +72,7 @@ Usage: cargo xtask VERB
   screens [PART]   every page at three widths, light and dark, judged by axe-core
   website          the documentation as a website, in target/website/book
   dist [--help]    packages for people: archive, deb, licences, SBOM, sums
+  python-race      Python beside the Rust library and Scrapy, its memory, a thousand starts; --save
   build-cost       what a clean build takes, crate by crate
   ladder [--help]  why asynchronous: every rung measured on this machine
   quality [--save] main text and Markdown against the pages' own sources
@@ -244,6 +246,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "screens" => return Ok(told(screens::run(&workspace, rest))),
         "website" => return Ok(told(website::run(&workspace, rest))),
         "dist" => return Ok(told(dist::run(&workspace, rest))),
+        "python-race" => return Ok(told(python_race::run(&workspace, rest))),
         "build-cost" => return Ok(told(build_cost::run(&workspace, rest))),
         "ladder" => return Ok(told(ladder::run(&workspace, rest))),
         "check" => vec![format, lints, DOC, TIDY, DEPENDENCIES],

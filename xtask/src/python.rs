@@ -31,6 +31,8 @@ const TOOLS: [&str; 9] = [
 const FEW_TOOLS: [&str; 1] = ["pytest"];
 /// The longest that all tests of one version may take, in seconds.
 const TEST_SECONDS: &str = "900";
+/// The profile of the wheel that is tested.
+const TESTED: &str = "ci";
 
 /// Builds the wheel, installs it and runs its tests, on two versions of Python if they are there.
 pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
@@ -38,18 +40,20 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
     let [first, others @ ..] = &pythons[..] else {
         return Ok(skipped(&anyhow::anyhow!("there is no Python 3.9 or newer")));
     };
-    // Together with the tests it has their features, so that no foreign crate is built twice.
+    // With a test it has the features of tests, so that no foreign crate is built twice; one test will
+    // do for that, and a small one spares a run of this stage alone the making of all others.
     let what = [
         "build",
         "--profile",
         "ci",
         "--workspace",
         "--lib",
-        "--tests",
+        "--test",
+        "round_trip",
     ];
     cargo::run(workspace, &what)?;
     let mut counts = Counts::default();
-    let environment = match Fresh::new(workspace, first, &TOOLS) {
+    let environment = match Fresh::new(workspace, first, &TOOLS, TESTED) {
         Ok(environment) => environment,
         Err(error) => return Ok(skipped(&error)),
     };
@@ -61,13 +65,20 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ending> {
         counts += environment.passes(workspace, arguments)?;
     }
     match others.last() {
-        Some(other) => match Fresh::new(workspace, other, &FEW_TOOLS) {
+        Some(other) => match Fresh::new(workspace, other, &FEW_TOOLS, TESTED) {
             Ok(second) => counts += second.pytest(workspace)?,
             Err(error) => say(&format!("SKIPPED: Python {}: {error:#}", other.version)),
         },
         None => say("SKIPPED: there is only one version of Python here"),
     }
     Ok(Ending::Ran(counts))
+}
+
+/// The wheel of a profile in an environment of the usual Python, with everything that tests need.
+pub(crate) fn environment(workspace: &Workspace, profile: &str) -> Result<Fresh> {
+    let pythons = interpreters()?;
+    let usual = pythons.first().context("there is no Python 3.9 or newer")?;
+    Fresh::new(workspace, usual, &TOOLS, profile)
 }
 
 /// A Python of this machine.
@@ -115,12 +126,17 @@ fn minor_version(program: &Path) -> Option<u32> {
 }
 
 /// An environment with the wheel alone, which sees the tools of another one.
-struct Fresh {
-    python: PathBuf,
+pub(crate) struct Fresh {
+    pub(crate) python: PathBuf,
 }
 
 impl Fresh {
-    fn new(workspace: &Workspace, base: &Interpreter, packages: &[&str]) -> Result<Self> {
+    fn new(
+        workspace: &Workspace,
+        base: &Interpreter,
+        packages: &[&str],
+        profile: &str,
+    ) -> Result<Self> {
         let name = format!("python-{}", base.version);
         let kept = tools::python_environment(workspace, &name, &base.program, packages)?;
         let folder = workspace.target.join("python").join(&base.version);
@@ -130,7 +146,7 @@ impl Fresh {
                 .arg(&folder),
         )?;
         let python = folder.join("bin/python");
-        let wheel = wheel(workspace, &python)?;
+        let wheel = wheel(workspace, &python, profile)?;
         let alone = ["-m", "pip", "install", "--quiet", "--no-index"];
         tools::quiet(Command::new(&python).args(alone).arg(wheel))?;
         let packages = |of: &Path| of.join(format!("lib/python{}/site-packages", base.version));
@@ -173,9 +189,9 @@ impl Fresh {
     }
 }
 
-/// Packs what the workspace built.
-fn wheel(workspace: &Workspace, python: &Path) -> Result<PathBuf> {
-    let extension = workspace.target.join("ci/libclewline_python.so");
+/// Packs what the workspace built in a profile.
+fn wheel(workspace: &Workspace, python: &Path, profile: &str) -> Result<PathBuf> {
+    let extension = workspace.target.join(profile).join("libclewline_python.so");
     let output = Command::new(python)
         .arg(workspace.root.join("python/wheel.py"))
         .arg(extension)
