@@ -112,7 +112,7 @@ const TIDY: Stage = Stage::new("tidy", "what the compiler cannot see", tidy::tid
 
 /// What `test` runs, in this order. Everything is built first, in one go and with the features
 /// of the whole workspace, so that no heavy crate is built twice.
-const TEST: [Stage; 18] = [
+const TEST: [Stage; 19] = [
     TIDY,
     Stage::vital("build", "everything, tests included", |workspace| {
         cargo::run(
