@@ -19,6 +19,7 @@ mod fleet;
 mod foreign;
 mod known_items;
 mod ladder;
+mod mutants;
 mod packages;
 mod pages;
 mod passage;
@@ -64,6 +65,7 @@ Usage: cargo xtask VERB
   dist [--help]    packages for people: archive, deb, licences, SBOM, sums
   build-cost       what a clean build takes, crate by crate
   ladder [--help]  why asynchronous: every rung measured on this machine
+  mutants [PART…]  which mistakes in the code no test would notice; --save keeps the list
   quality [--save] main text and Markdown against the pages' own sources
 ";
 
@@ -225,6 +227,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "check-race" => return Ok(told(check_race::run(&workspace, rest))),
         "flat" => return Ok(told(flat::run(&workspace, rest))),
         "fleet" => return Ok(told(fleet::run(&workspace, rest))),
+        "mutants" => return Ok(told(mutants::run(&workspace, rest))),
         "quality" => return Ok(told(quality::run(&workspace, rest))),
         "screens" => return Ok(told(screens::run(&workspace, rest))),
         "website" => return Ok(told(website::run(&workspace, rest))),
