@@ -24,6 +24,7 @@ mod foreign;
 mod http2;
 mod known_items;
 mod ladder;
+mod mutants;
 mod packages;
 mod pages;
 mod passage;
@@ -75,6 +76,7 @@ Usage: cargo xtask VERB
   python-race      Python beside the Rust library and Scrapy, its memory, a thousand starts; --save
   build-cost       what a clean build takes, crate by crate
   ladder [--help]  why asynchronous: every rung measured on this machine
+  mutants [PART…]  which mistakes in the code no test would notice; --save keeps the list
   quality [--save] main text and Markdown against the pages' own sources
 ";
 
@@ -242,6 +244,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         "check-race" => return Ok(told(check_race::run(&workspace, rest))),
         "flat" => return Ok(told(flat::run(&workspace, rest))),
         "fleet" => return Ok(told(fleet::run(&workspace, rest))),
+        "mutants" => return Ok(told(mutants::run(&workspace, rest))),
         "quality" => return Ok(told(quality::run(&workspace, rest))),
         "screens" => return Ok(told(screens::run(&workspace, rest))),
         "website" => return Ok(told(website::run(&workspace, rest))),

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use clewline_core::frontier::{Frontier, FrontierState, Rules};
+use clewline_core::key::Keyer;
 use clewline_core::url::CrawlUrl;
 
 use crate::crawl::Crawl;
@@ -29,6 +30,13 @@ pub fn look_at<'a>(url: &CrawlUrl, pieces: impl Iterator<Item = &'a [u8]>) -> u6
     let mut reader = LookReader::new(url);
     pieces.for_each(|piece| reader.feed(piece));
     reader.finish().text
+}
+
+/// How many links and questions about robots.txt a row of a fleet's mail holds; nothing if it
+/// cannot be read.
+pub fn links_in_mail(row: &[u8]) -> Option<usize> {
+    let mail = crate::fleet::read_mail(row, &Keyer::new(0, &[])).ok()?;
+    Some(mail.len())
 }
 
 /// The frontier over the state in a folder, where the last durable batch left it; `memory` is

@@ -77,7 +77,46 @@ pub(super) fn scaling(machine: &Value, figures: &Value) -> String {
             per(row, "commit_us", "rows"),
         )
     }));
+    text.extend(split(rows).map(|(row, letter)| {
+        let sampled = |name| rows.iter().map(|row| number(&row[name])).sum::<f64>();
+        let links = sampled("sampled_links") / sampled("sampled_letters").max(1.0);
+        let link = if links > 0.0 {
+            format!(
+                "{:.1} µs a link, of which {links:.1} are in a letter",
+                letter / links
+            )
+        } else {
+            "links were not counted".to_owned()
+        };
+        format!(
+            "\nOf the statement's time, {row:.0} µs go with each row of a shard and {letter:.0} µs with \
+             each letter ({link}): the line that fits all measurements best.\n"
+        )
+    }));
     text
+}
+
+/// The time of the statement of a commit, split among rows of shards and letters by least squares
+/// over all measurements, in µs of each; nothing where they do not tell the two apart.
+fn split(rows: &[Value]) -> Option<(f64, f64)> {
+    let of_commit = |row: &Value, name: &str| number(&row[name]) / number(&row["commits"]).max(1.0);
+    let mut sums = [0.0; 5];
+    for row in rows {
+        let (shards, letters) = (of_commit(row, "rows"), of_commit(row, "letters"));
+        let time = of_commit(row, "commit_us");
+        let terms = [
+            shards * shards,
+            shards * letters,
+            letters * letters,
+            shards * time,
+            letters * time,
+        ];
+        sums = std::array::from_fn(|nth| sums[nth] + terms[nth]);
+    }
+    let [ss, sl, ll, st, lt] = sums;
+    let divisor = ss * ll - sl * sl;
+    let is_told = divisor > 1e-6 * ss * ll;
+    is_told.then(|| ((st * ll - lt * sl) / divisor, (lt * ss - st * sl) / divisor))
 }
 
 #[cfg(test)]
@@ -98,7 +137,27 @@ mod tests {
             text.contains("| 2 | 180 | 90.0 % | 50 % | 0.00 | 11 | 4 | 10 | 3 | 200 | 80 |"),
             "{text}"
         );
+        assert!(!text.contains("the line that fits"), "{text}");
         let text = torture(&machine, &json!({"pages": 1_000, "refetched": 5}));
         assert!(text.contains("| 5 (0.50 %) |"), "{text}");
+    }
+
+    #[test]
+    fn rows_and_letters_get_their_parts_of_the_time() {
+        let row = |rows: u64, letters: u64| {
+            json!({"commits": 10, "rows": rows, "letters": letters, "commit_us": 50 * rows + 20 * letters,
+                "workers": 1, "seconds": 1, "pages": 9, "sampled_letters": 2, "sampled_links": 8})
+        };
+        let rows = [row(240, 0), row(100, 60), row(40, 160)];
+        let (shard, letter) = split(&rows).unwrap();
+        assert!((shard - 50.0).abs() < 0.01 && (letter - 20.0).abs() < 0.01);
+        let text = scaling(&json!({}), &json!(rows));
+        let told = "50 µs go with each row of a shard and 20 µs with each letter (5.0 µs a link";
+        assert!(text.contains(told), "{text}");
+        assert_eq!(
+            split(&rows[..1]),
+            None,
+            "one measurement tells nothing apart"
+        );
     }
 }

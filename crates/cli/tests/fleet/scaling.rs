@@ -140,6 +140,21 @@ fn most_in_flight(fleet: &Fleet, requests: u64) -> u64 {
     }
 }
 
+/// Of the letters that nobody has read, how many were looked at and how many links they hold.
+fn waiting_links(fleet: &Fleet) -> (usize, usize) {
+    let rows = fleet
+        .database
+        .sql("select encode(body, 'hex') from clewline.mail limit 1000");
+    let letters = rows.lines().filter(|line| !line.is_empty());
+    let links: Vec<usize> = letters
+        .map(|letter| {
+            let body = data_encoding::HEXLOWER.decode(letter.as_bytes()).unwrap();
+            clewline::measuring::links_in_mail(&body).unwrap()
+        })
+        .collect();
+    (links.len(), links.iter().sum())
+}
+
 /// One measurement with so many workers; nothing where there is no database.
 fn measured(workers: u64, pages: u64) -> Option<Value> {
     let hosts = HOSTS * workers as u32;
@@ -172,11 +187,14 @@ fn measured(workers: u64, pages: u64) -> Option<Value> {
     fleet.until("warm", |status| status.totals.pages > warm);
     let begin = Reading::begin(&fleet);
     let most = most_in_flight(&fleet, pages * workers);
-    let figures = Reading::end(&fleet).since(&begin, workers);
+    let mut figures = Reading::end(&fleet).since(&begin, workers);
     for mut worker in running {
         worker.kill().unwrap();
         worker.wait().unwrap();
     }
+    let (letters, links) = waiting_links(&fleet);
+    figures["sampled_letters"] = letters.into();
+    figures["sampled_links"] = links.into();
     assert!(most <= IN_FLIGHT * workers, "{most} in flight");
     assert!(figures["rows"].as_u64() > Some(0), "{figures}");
     eprintln!("{figures}");
