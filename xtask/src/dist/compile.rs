@@ -21,10 +21,6 @@ const GLIBC: GlibcVersion = GlibcVersion(2, 35);
 /// says what was tried and what made it grow. It is to shrink to what the next build has.
 const MOST_BYTES: usize = 35_000_000;
 
-/// Leaves out AES for processors with AVX-512, 0.7 MB of aws-lc. On these a page of 27 KB takes 3 µs more
-/// over TLS; docs/packaging.md has the figures.
-const WITHOUT_AVX512: &str = "-DMY_ASSEMBLER_IS_TOO_OLD_FOR_512AVX";
-
 /// A version of the C library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct GlibcVersion(u32, u32);
@@ -134,7 +130,7 @@ fn build(workspace: &Workspace, options: &DistOptions, target: &str) -> Result<P
     let for_rust = prefixes("--remap-path-prefix", &places);
     command.env("CARGO_ENCODED_RUSTFLAGS", for_rust.join("\u{1f}"));
     if !target.contains("msvc") {
-        let for_c = prefixes("-ffile-prefix-map", &places).join(" ") + " " + WITHOUT_AVX512;
+        let for_c = prefixes("-ffile-prefix-map", &places).join(" ");
         command.env("CFLAGS", &for_c).env("CXXFLAGS", for_c);
     }
     let status = command.status().context("cargo does not start")?;
