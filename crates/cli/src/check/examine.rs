@@ -3,7 +3,7 @@
 //! Owns the order of these and what is told of a check beside its findings. It refuses to crawl the site
 //! and to know forms. Invariant: of equal jobs and equal answers equal findings are told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -18,6 +18,7 @@ use clewline_check::{CheckFinding, CheckVerdict, FindingPlace, ProbeRow};
 use clewline_core::url::CrawlUrl;
 use clewline_job::Job;
 use clewline_job::config::Config;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::plan::CheckPlan;
 use super::probe::{self, ProbeSettings, ProbeWish, ProbeWishes, Probes};
@@ -47,9 +48,11 @@ pub(crate) fn examine(
     };
     let gathered = gather(&job, &options, &mut |_| {})?;
     let site = gathered.site;
-    let (wishes, stand_ins) = wishes_of(&site, plan).context("the facts cannot be read")?;
-    let mut asked = probe::probe(&wishes, config, probes, watch)?;
-    for (url, other) in stand_ins {
+    let links =
+        ExternalLinks::from_site(&site, plan, probes).context("the facts cannot be read")?;
+    let mut asked = probe::probe(&links.wishes, config, probes, watch)?;
+    asked.unchecked += links.counted.len();
+    for (url, other) in links.stand_ins {
         let known = asked.table.row(&other).cloned();
         let own = || own_row(&site, &other, plan);
         if let Some(row) = known.map_or_else(own, |row| Ok(Some(row)))? {
@@ -65,8 +68,9 @@ pub(crate) fn examine(
     findings
         .retain(|finding| plan.wants(finding.rule) && plan.severities.of(finding.rule).is_some());
     place(&job, &site, &mut findings)?;
-    let mut facts = facts_of(&site, &wishes, &asked, &plan.settings.accept)
-        .context("the facts cannot be read")?;
+    let mut facts =
+        facts_of(&site, &asked, &plan.settings.accept).context("the facts cannot be read")?;
+    facts.external = (links.wishes.len() + links.counted.len()) as u64;
     facts.min_pages = plan.settings.min_pages.unwrap_or(1);
     facts.remarks.clone_from(&plan.remarks);
     facts.remarks.extend(gathered.damage);
@@ -80,32 +84,54 @@ pub(crate) fn examine(
 /// URLs as they stand in pages, and those that stand for them.
 type StandIns = BTreeMap<CrawlUrl, CrawlUrl>;
 
-/// Every external link of the site, once, with the ids that are wanted there.
-fn wishes_of(site: &SiteTable, plan: &CheckPlan) -> std::io::Result<(ProbeWishes, StandIns)> {
-    let mut wishes = ProbeWishes::new();
-    let mut stand_ins = StandIns::new();
-    site.foreign(|mut url, fragment| {
-        if !plan.asks(url.as_str()) {
-            return;
-        }
-        if let Some(other) = plan.remapped(&url) {
-            let is_own = site.is_own(&other);
-            stand_ins.insert(url, other.clone());
-            if is_own {
+/// Every external link of the site, once.
+#[derive(Default)]
+struct ExternalLinks {
+    /// With the ids that are wanted there.
+    wishes: ProbeWishes,
+    stand_ins: StandIns,
+    /// The hashes of those of which nothing can be known: a large site has very many.
+    counted: HashSet<u64>,
+}
+
+impl ExternalLinks {
+    fn from_site(
+        site: &SiteTable,
+        plan: &CheckPlan,
+        probes: &ProbeSettings,
+    ) -> std::io::Result<Self> {
+        let mut links = Self::default();
+        let may_know = probes.may_know();
+        site.foreign(|mut url, fragment| {
+            if !plan.asks(url.as_str()) {
                 return;
             }
-            url = other;
-        }
+            if let Some(other) = plan.remapped(&url) {
+                let is_own = site.is_own(&other);
+                links.stand_ins.insert(url, other.clone());
+                if is_own {
+                    return;
+                }
+                url = other;
+            }
+            if may_know {
+                links.wish(url, fragment.as_ref().filter(|_| plan.wants_foreign_ids()));
+            } else {
+                links.counted.insert(xxh3_64(url.as_str().as_bytes()));
+            }
+        })?;
+        Ok(links)
+    }
+
+    fn wish(&mut self, url: CrawlUrl, fragment: Option<&Fragment>) {
         let key = url.as_str().to_owned();
-        let (_, wish) = wishes.entry(key).or_insert((url, ProbeWish::default()));
-        if let Some(Fragment::Id(written, decoded)) = fragment
-            && plan.wants_foreign_ids()
-        {
-            wish.ids.insert(written);
-            wish.ids.insert(decoded);
+        let new = || (url, ProbeWish::default());
+        let (_, wish) = self.wishes.entry(key).or_insert_with(new);
+        if let Some(Fragment::Id(written, decoded)) = fragment {
+            wish.ids.insert(*written);
+            wish.ids.insert(*decoded);
         }
-    })?;
-    Ok((wishes, stand_ins))
+    }
 }
 
 /// What the crawl says of a URL of the site that stands for one elsewhere.
@@ -164,12 +190,10 @@ fn place(job: &Job, site: &SiteTable, findings: &mut [CheckFinding]) -> anyhow::
 
 fn facts_of(
     site: &SiteTable,
-    wishes: &ProbeWishes,
     probed: &Probes,
     accept: &[AcceptedStatus],
 ) -> std::io::Result<CheckFacts> {
     let mut facts = CheckFacts::from_site(site, &probed.table, accept)?;
-    facts.external = wishes.len() as u64;
     let mut count = |verdict: CheckVerdict, number: u64| {
         *facts.verdicts.entry(verdict).or_default() += number;
     };

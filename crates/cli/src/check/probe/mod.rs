@@ -77,6 +77,17 @@ pub(crate) struct ProbeSettings {
     pub(crate) cache: Option<PathBuf>,
 }
 
+impl ProbeSettings {
+    /// Whether anything can be known of an external link; else it is enough to count them.
+    pub(crate) fn may_know(&self) -> bool {
+        match self.asking {
+            Asking::Anew => true,
+            Asking::FromMemory => self.cache.as_ref().is_some_and(|path| path.is_file()),
+            Asking::Nobody => false,
+        }
+    }
+}
+
 /// What became of external links.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
@@ -93,7 +104,7 @@ pub(crate) fn probe(
     settings: &ProbeSettings,
     watch: &CheckWatch,
 ) -> anyhow::Result<Probes> {
-    if settings.asking == Asking::Nobody {
+    if !settings.may_know() {
         return Ok(Probes {
             unchecked: wishes.len(),
             ..Probes::default()

@@ -502,7 +502,7 @@ fn links_to_hosts_that_refuse_end_soon_for_a_check_and_late_for_a_crawl() {
         let last = std::cell::Cell::new(None::<Moment>);
         move |_: u64, _: u32, now: Moment| {
             let pause = Duration::from_secs(1);
-            if last.get().is_some_and(|last| now - last < pause) {
+            if last.get().is_some_and(|last| now < last + pause) {
                 return status_after(429, pause);
             }
             last.set(Some(now));
