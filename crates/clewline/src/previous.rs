@@ -146,7 +146,7 @@ impl Held {
                     body.extend_from_slice(piece);
                 }
             };
-            let answer = warc_metadata::answer_told(url, block, extractor, (limit, &mut keep));
+            let answer = warc_metadata::answer_told(url, block, extractor, limit, &mut keep);
             answer.ok().flatten()
         })?;
         let answer = body.filter(|_| !found.truncated).map(|body| PastAnswer {

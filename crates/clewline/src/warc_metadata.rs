@@ -38,7 +38,7 @@ pub(crate) fn answer(
     extractor: &dyn Extractor,
     limit: u64,
 ) -> io::Result<Option<Captured>> {
-    answer_told(url, block, extractor, (limit, &mut |_| {}))
+    answer_told(url, block, extractor, limit, &mut |_| {})
 }
 
 /// The same; whoever wants the body gets it decoded, piece by piece.
@@ -46,7 +46,8 @@ pub(crate) fn answer_told(
     url: &CrawlUrl,
     block: impl BufRead,
     extractor: &dyn Extractor,
-    (limit, tell): (u64, &mut dyn FnMut(&[u8])),
+    limit: u64,
+    tell: &mut dyn FnMut(&[u8]),
 ) -> io::Result<Option<Captured>> {
     let (head, body) = http::split(block)?;
     let head = HttpHead::parse(&head);

@@ -143,6 +143,7 @@ async fn fetch(course: &Course, url: &CrawlUrl, host: usize) -> Result<(), Fetch
         .await?;
     let request = Request {
         url: url.clone(),
+        is_head: false,
         address: Some(*address),
         cookie: None,
         credentials: false,

@@ -83,7 +83,7 @@ fn crawl(workspace: &Workspace, server: &Server, way: &str) -> Result<CrawlCost>
             "--no-config",
             "--quiet",
             "--overwrite",
-            "--no-warc",
+            "--no-archive",
         ])
         .args(["--format", "json", "--noproxy", "*", "--speed", "max", way])
         .arg("--output")

@@ -131,7 +131,7 @@ fn ours(workspace: &Workspace, server: &Server) -> Command {
             "--no-config",
             "--quiet",
             "--overwrite",
-            "--no-warc",
+            "--no-archive",
         ])
         .args(["--noproxy", "*", "--speed", "max", "--no-sitemaps"])
         .args(["--render=always", "--render-tabs", "2", "--output"])

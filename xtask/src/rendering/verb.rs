@@ -154,9 +154,9 @@ impl Trial<'_> {
             (file, path.display().to_string()),
         ];
         self.pass(program, test, &environment)?;
-        let text = fs::read_to_string(&path).context("the test left no report")?;
+        let report = fs::read_to_string(&path).context("the test left no report")?;
         fs::remove_file(&path)?;
-        Ok(text)
+        Ok(report)
     }
 
     fn kills(&self, kills: u32) -> Result<String> {
@@ -168,7 +168,7 @@ impl Trial<'_> {
         Ok(format!(
             "**Faults.** {} processes of browsers were killed at random moments of one crawl of {} rendered \
              pages: no URL was lost, recorded or asked for twice, and {} pages are as they were answered, \
-             because the browser died of them three times. All browsers held at most {} MB, the crawler {} MB.\n\n",
+             because their rendering failed. All browsers held at most {} MB, the crawler {} MB.\n\n",
             number("kills"),
             number("pages"),
             number("lost"),
@@ -198,9 +198,11 @@ impl Trial<'_> {
         let mut table = "| page, processor time of all processes | in a new browser, its start included | in one that runs |\n|---|--:|--:|\n".to_owned();
         let mut memory = Vec::new();
         for line in report.lines() {
-            match line.strip_prefix("tabs ") {
-                Some(tabs) => memory.push(tabs.replacen(' ', ": ", 1) + " MB"),
-                None => table.push_str(&format!("{line}\n")),
+            if let Some(tabs) = line.strip_prefix("tabs ") {
+                memory.push(tabs.replacen(' ', ": ", 1) + " MB");
+            } else {
+                table.push_str(line);
+                table.push('\n');
             }
         }
         Ok(format!(

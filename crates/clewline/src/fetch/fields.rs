@@ -185,6 +185,7 @@ mod tests {
         let plan = FieldPlan::new(config).unwrap();
         let request = Request {
             url: CrawlUrl::parse("http://a.test:81/x").unwrap(),
+            is_head: false,
             address: None,
             cookie: cookie.map(ToOwned::to_owned),
             credentials,

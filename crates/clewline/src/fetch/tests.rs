@@ -41,6 +41,7 @@ fn impatient(rate: u64) -> HttpFetcher {
 fn request(url: &str) -> Request {
     Request {
         url: CrawlUrl::parse(url).unwrap(),
+        is_head: false,
         address: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
         cookie: None,
         credentials: false,

@@ -13,7 +13,7 @@ use clewline_job::record::{OutcomeKind, Record};
 use fieldwork::processes::{browsers_of, kill, memory};
 use mutate::Dice;
 use serde_json::json;
-use terrarium::{LiveWeb, Page, Request, Site, Web};
+use terrarium::{Hit, LiveWeb, Page, Request, Site, Web, numbered_links};
 
 use crate::run::{ended, number};
 
@@ -38,9 +38,7 @@ fn shell(request: &Request) -> Page {
 }
 
 fn site(pages: u64) -> LiveWeb {
-    let links: String = (0..pages)
-        .map(|number| format!("<a href=/app/{number}>{number}</a>\n"))
-        .collect();
+    let links = numbered_links("/app/", pages as usize);
     let words = "A page with words. ".repeat(60);
     let data = |request: &Request| {
         let name = request.path().trim_start_matches("/data/").to_owned();
@@ -70,6 +68,12 @@ fn start(folder: &Path, web: &LiveWeb) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap()
+}
+
+/// Whether a page that is rendered has asked for something, now or soon.
+fn has_begun(web: &LiveWeb) -> bool {
+    let is_data = |hit: &Hit| hit.target.starts_with("/data/");
+    web.wait_for(|log| log.iter().any(is_data), Duration::from_millis(100))
 }
 
 /// What was done to the browsers of a crawl, and what they held of the memory.
@@ -130,6 +134,8 @@ fn browsers_killed_during_a_crawl_lose_no_url_and_bring_none_twice() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("a.crawl");
     let mut crawl = start(&folder, &web);
+    // A crawl whose first browser does not start is none.
+    while crawl.try_wait().unwrap().is_none() && !has_begun(&web) {}
     let done = slaughter(&mut crawl, kills);
     let (output, talk) = ended(crawl);
     if has_no_browser(&talk) {
@@ -140,6 +146,7 @@ fn browsers_killed_during_a_crawl_lose_no_url_and_bring_none_twice() {
     let found = recorded(&folder, &web);
     let mut expected = BTreeSet::from(["/".to_owned()]);
     let mut lost = 0;
+    let mut errors: BTreeMap<&str, u64> = BTreeMap::new();
     for page in 0..pages {
         let (app, leaf) = (format!("/app/{page}"), format!("/leaf/{page}"));
         let record = &found[&app];
@@ -147,15 +154,17 @@ fn browsers_killed_during_a_crawl_lose_no_url_and_bring_none_twice() {
         assert_eq!(web.log().count(&app), 1, "{app} was asked for again");
         let rendered = record.rendered.as_ref().unwrap();
         // A page that three browsers died of is as it was answered.
-        match rendered.error {
-            Some(_) => lost += 1,
-            None => drop(expected.insert(leaf)),
+        if let Some(error) = &rendered.error {
+            lost += 1;
+            *errors.entry(error).or_default() += 1;
+        } else {
+            expected.insert(leaf);
         }
         expected.insert(app);
     }
     let paths: BTreeSet<String> = found.keys().cloned().collect();
     assert_eq!(paths, expected);
-    eprintln!("{done:?}, {lost} of {pages} pages were not rendered");
+    eprintln!("{done:?}, {lost} of {pages} pages were not rendered: {errors:?}");
     assert_eq!(done.kills, kills, "the crawl was over too soon");
     assert!(lost <= kills, "{lost} renderings were lost");
     assert!(done.browsers <= TABS * BROWSER_MEMORY, "{done:?}");

@@ -97,8 +97,6 @@ pub(crate) struct Shape {
     pub(crate) furnished: bool,
     /// Whether hosts have traps and ailments, and a farm of spam is among them.
     pub(crate) trapped: bool,
-    /// Whether a script has to ask for what a page says.
-    pub(crate) scripted: bool,
     pub(crate) keeps_alive: bool,
     pub(crate) addresses: u32,
     /// Hosts per thousand that live at the one address of the content delivery network.
@@ -138,7 +136,6 @@ impl Shape {
         shape.name_latency = shape.name_latency.scaled(config.latency.max(0.0));
         shape.crawl_delay *= config.latency.max(0.0);
         shape.fates = shape.fates.scaled(config.mishaps);
-        shape.scripted = config.scripted;
         shape.filler = shape.filler.scaled(config.body.max(0.0));
         shape.text = shape.text.scaled(config.body.max(0.0));
         shape
@@ -165,7 +162,6 @@ impl Shape {
             crawl_delay: 0.0,
             furnished: false,
             trapped: false,
-            scripted: false,
             keeps_alive: true,
             addresses: hosts.div_ceil(8).clamp(1, 128),
             delivered: 0,

@@ -118,6 +118,10 @@ pub(crate) struct JobInput {
 }
 
 /// What is asked for.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about the request"
+)]
 struct Target<'a> {
     job: JobId,
     url: &'a CrawlUrl,

@@ -159,7 +159,12 @@ async fn render(job: &RenderJob) -> Result<Rendering, RenderError> {
     loop {
         let rendered = (job.render)(job.page.clone(), Arc::clone(&job.parts)).await;
         deaths += 1;
-        if !matches!(rendered, Err(RenderError::Crashed)) || deaths >= DEATHS {
+        // One that dies while it starts has not even seen the page.
+        let has_died = matches!(
+            rendered,
+            Err(RenderError::Crashed | RenderError::NotLaunched(_))
+        );
+        if !has_died || deaths >= DEATHS {
             return rendered;
         }
     }

@@ -64,9 +64,10 @@ fn head(report: &Report, out: &mut String) -> fmt::Result {
         .map_or("crawl", |root| root.host());
     let style = format!("{TOKENS}{FRAME_STYLE}{STYLE}");
     // Pictures stand in the page itself.
-    let images = match report.pictures.is_empty() {
-        true => "",
-        false => "img-src data:; ",
+    let images = if report.pictures.is_empty() {
+        ""
+    } else {
+        "img-src data:; "
     };
     write!(
         out,

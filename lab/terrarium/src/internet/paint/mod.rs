@@ -125,7 +125,7 @@ impl Painter {
                 script::data(world, &self.links, sheet);
             }
             Resource::Beside(..) => simple(sheet, 200, "text/plain", b"beside\n"),
-            Resource::Page(number) if status == 200 && world.shape.scripted => {
+            Resource::Page(number) if status == 200 && world.scripted => {
                 script::shell(world, &host, number, sheet);
             }
             _ if status == 200 => self.page(world, &host, order, sheet),

@@ -3,6 +3,8 @@
 //! Owns the page without words, and the answer that its script turns into links. Refuses to know which
 //! links there are. Invariant: no link of the page stands in the page, and all stand in the answer.
 
+use std::fmt::Write as _;
+
 use super::simple;
 use crate::internet::paint::Sheet;
 use crate::internet::world::{Host, How, Link, Resource, Spot, World};
@@ -46,7 +48,7 @@ pub(super) fn data(world: &World, links: &[Link], sheet: &mut Sheet) {
             _ => "",
         };
         let target = world.url(link.to);
-        text.push_str(&format!("<a href=\"{target}\"{mark}>link</a>\n"));
+        writeln!(text, "<a href=\"{target}\"{mark}>link</a>").expect("a string takes all text");
     }
     simple(sheet, 200, "text/html; charset=utf-8", text.as_bytes());
 }

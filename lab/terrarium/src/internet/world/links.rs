@@ -132,7 +132,7 @@ impl World {
         match (draw.bits() ^ u64::from(turn)) % 40 {
             0 => How::Area,
             // A browser asks for the frames of a page itself.
-            1 if !self.shape.scripted => How::Frame,
+            1 if !self.scripted => How::Frame,
             2 => How::Next,
             3 => How::Alternate,
             4 if self.is_wild() => How::Refresh,

@@ -89,6 +89,8 @@ pub(crate) struct World {
     pub(crate) chance: Chance,
     pub(crate) ports: Ports,
     pub(crate) agent: String,
+    /// Whether a script has to ask for what a page says.
+    pub(crate) scripted: bool,
     hosts: u32,
     addresses: u32,
 }
@@ -101,6 +103,7 @@ impl World {
             hosts: config.hosts.max(1),
             chance: Chance::new(config.seed),
             agent: config.agent.clone(),
+            scripted: config.scripted,
             ports,
             shape,
         }

@@ -186,7 +186,7 @@ impl World {
         if let Some(page) = self.locate_page(host, target) {
             return Resource::Page(page);
         }
-        if self.shape.scripted
+        if self.scripted
             && let Some(part) = locate_part(target)
         {
             return part;
