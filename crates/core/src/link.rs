@@ -256,5 +256,10 @@ mod tests {
         }
         assert_eq!(LinkKind::from_number(19), None);
         assert!(LinkKind::Image.is_requisite() && !LinkKind::Feed.is_requisite());
+        let guesses: Vec<_> = LinkKind::ALL
+            .iter()
+            .filter(|kind| kind.is_guess())
+            .collect();
+        assert_eq!(guesses, [&LinkKind::ScriptText]);
     }
 }

@@ -164,6 +164,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn these_statuses_are_followed_and_no_others() {
+        let followed: Vec<u16> = (100..600)
+            .filter(|status| is_redirect_status(*status))
+            .collect();
+        assert_eq!(followed, [301, 302, 303, 307, 308]);
+        let refusals: Vec<u16> = (100..600)
+            .filter(|status| is_refusal_status(*status))
+            .collect();
+        assert_eq!(refusals, [429, 503]);
+    }
+
+    #[test]
     fn names_are_unique() {
         let mut names: Vec<_> = SkipReason::ALL.iter().map(|reason| reason.name()).collect();
         names.extend(FailureClass::ALL.iter().map(|class| class.name()));

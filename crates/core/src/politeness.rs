@@ -222,3 +222,17 @@ impl Default for Politeness {
         Self::for_speed(Speed::Polite)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_a_positive_number() {
+        for number in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(Rate::per_second(number), None, "{number}");
+        }
+        let rate = Rate::per_second(4.0).unwrap();
+        assert_eq!(rate.interval(), Duration::from_millis(250));
+    }
+}

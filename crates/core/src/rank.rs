@@ -51,6 +51,17 @@ mod tests {
     }
 
     #[test]
+    fn what_a_page_without_links_holds_goes_to_all() {
+        let ranks = page_rank(3, &[(0, 2), (1, 2)], 1);
+        // The third page held 1, of which 0.85 are shared by three.
+        let base = 0.15 + 0.85 / 3.0;
+        let expected = [base, base, base + 2.0 * 0.85];
+        for (rank, expected) in ranks.iter().zip(expected) {
+            assert!((rank - expected).abs() < 1e-12, "{ranks:?}");
+        }
+    }
+
+    #[test]
     fn two_pages_that_link_to_each_other_are_average() {
         let ranks = page_rank(2, &[(0, 1), (1, 0)], 20);
         assert!(ranks.iter().all(|rank| (rank - 1.0).abs() < 1e-12));

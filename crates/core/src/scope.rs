@@ -255,6 +255,29 @@ mod tests {
         );
     }
 
+    /// Without the parts of pages, the site's own scripts are fetched where they are read for links.
+    #[test]
+    fn parts_of_pages_are_taken_where_they_are_wanted() {
+        let patterns: &[String] = &[];
+        let root = CrawlUrl::parse("https://a.test/").unwrap();
+        for (requisites, scripts) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mut scope = Scope::new(Reach::Host, requisites, patterns, patterns).unwrap();
+            if scripts {
+                scope = scope.with_scripts();
+            }
+            scope.join(&root);
+            assert_eq!(scope.takes_requisites(), requisites);
+            let judge = |url: &str, kind| {
+                let url = CrawlUrl::parse(url).unwrap();
+                scope.judge(&url, kind).is_ok()
+            };
+            assert_eq!(judge("https://a.test/x.png", LinkKind::Image), requisites);
+            let own = judge("https://a.test/x.js", LinkKind::Script);
+            assert_eq!(own, requisites || scripts);
+            assert_eq!(judge("https://b.test/x.js", LinkKind::Script), requisites);
+        }
+    }
+
     #[test]
     fn reach() {
         use LinkKind::{Anchor, Image, SitemapFile};

@@ -520,6 +520,27 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_url_is_taken_however_it_is_written() {
+        let page = CrawlUrl::parse("http://a.test/").unwrap();
+        let longest = HARD_LENGTH_LIMIT - page.as_str().len();
+        for (more, is_taken) in [(0, true), (1, false)] {
+            let path = "x".repeat(longest + more);
+            let dotted = format!("./{path}");
+            let absolute = format!("http://a.test/{path}");
+            // A space is written in three bytes.
+            let spaced = format!("/{} x", "x".repeat(longest + more - 4));
+            for reference in [&path, &dotted, &absolute, &spaced] {
+                let found = page.join(reference);
+                let length = found.as_ref().map(|url| url.as_str().len());
+                let expected = is_taken.then_some(HARD_LENGTH_LIMIT);
+                let start = &reference[..9];
+                assert_eq!(length.ok().copied(), expected, "{start} and {more}");
+            }
+            assert_eq!(CrawlUrl::parse(&absolute).is_ok(), is_taken, "{more}");
+        }
+    }
+
+    #[test]
     fn credentials_are_hidden() {
         for (text, expected) in [
             ("http://u:p@a.test:99999/x@y", "http://***@a.test:99999/x@y"),

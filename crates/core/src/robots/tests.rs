@@ -415,6 +415,21 @@ fn hostile_wildcards_end_in_a_refusal() {
     assert!((tried..tried + 10).contains(&line), "{line} after {tried}");
 }
 
+/// Google takes a rule for an index page as one for its folder, if it allows.
+#[test]
+fn to_allow_an_index_page_is_to_allow_its_folder() {
+    for (line, is_allowed) in [
+        ("Allow: /a/index.html", true),
+        ("Allow: /a/index.htm", true),
+        ("Allow: /a/index.php", false),
+        ("Disallow: /a/index.html", false),
+    ] {
+        let robots = robots(&format!("User-agent: *\nDisallow: /a/\n{line}\n"));
+        assert_eq!(robots.verdict("/a/").allowed, is_allowed, "{line}");
+        assert!(!robots.verdict("/a/b").allowed, "{line}");
+    }
+}
+
 #[test]
 fn a_stored_file_is_the_same_file() {
     let body = "User-agent: *\nAllow: /a/index.html\nDisallow: /a**b$\nDisallow: /\u{e9}*\n\
