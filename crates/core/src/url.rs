@@ -534,7 +534,7 @@ mod tests {
                 let length = found.as_ref().map(|url| url.as_str().len());
                 let expected = is_taken.then_some(HARD_LENGTH_LIMIT);
                 let start = &reference[..9];
-                assert_eq!(length.ok().copied(), expected, "{start} and {more}");
+                assert_eq!(length.ok(), expected, "{start} and {more}");
             }
             assert_eq!(CrawlUrl::parse(&absolute).is_ok(), is_taken, "{more}");
         }

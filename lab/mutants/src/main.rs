@@ -16,13 +16,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 use crate::compile::{Build, Mutant, Source};
 use crate::judge::Verdict;
 use crate::tree::{PARTS, Part};
 
-const USAGE: &str = "usage: mutants [PART…] (core, engine, export, search); all without PART";
+const USAGE: &str = "usage: mutants [PART…] [--every N]; parts are core, engine, export and search, and all of them \
+     without PART; one mutant of N is tried";
 
 fn main() -> ExitCode {
     match run() {
@@ -42,7 +43,7 @@ pub(crate) fn say(text: &str) {
 
 #[expect(clippy::print_stdout, reason = "the table is what was asked for")]
 fn run() -> Result<()> {
-    let parts = chosen(std::env::args().skip(1))?;
+    let (parts, every) = chosen(std::env::args().skip(1))?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .canonicalize()?;
@@ -50,7 +51,8 @@ fn run() -> Result<()> {
     let copy = scratch.join("tree");
     fs::create_dir_all(&scratch)?;
     tree::copy(&root, &copy, &parts)?;
-    let build = compile::build(&copy, &parts, &sources(&copy, &parts)?)?;
+    let mut build = compile::build(&copy, &parts, &sources(&copy, &parts)?)?;
+    build.mutants.retain(|mutant| mutant.number % every == 0);
     say(&format!(
         "{} mutants; {} places were refused by the compiler",
         build.mutants.len(),
@@ -62,18 +64,22 @@ fn run() -> Result<()> {
     Ok(())
 }
 
-fn chosen(names: impl Iterator<Item = String>) -> Result<Vec<&'static Part>> {
-    let mut parts = Vec::new();
-    for name in names {
-        match PARTS.iter().find(|part| part.name == name) {
-            Some(part) => parts.push(part),
-            None => bail!("there is no part {name:?}; {USAGE}"),
+/// The parts that are named, and of how many mutants one is tried.
+fn chosen(mut words: impl Iterator<Item = String>) -> Result<(Vec<&'static Part>, u32)> {
+    let (mut parts, mut every) = (Vec::new(), 1);
+    while let Some(word) = words.next() {
+        if word == "--every" {
+            let number = words.next().and_then(|number| number.parse().ok());
+            every = number.filter(|number| *number > 0).context(USAGE)?;
+        } else {
+            let part = PARTS.iter().find(|part| part.name == word);
+            parts.push(part.with_context(|| format!("there is no part {word:?}; {USAGE}"))?);
         }
     }
     if parts.is_empty() {
         parts.extend(&PARTS);
     }
-    Ok(parts)
+    Ok((parts, every))
 }
 
 fn target(root: &Path) -> PathBuf {
@@ -177,11 +183,16 @@ mod tests {
     fn parts_are_chosen_by_name() {
         let names = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-            let parts = chosen(names.into_iter()).ok()?;
-            Some(parts.iter().map(|part| part.name).collect::<Vec<_>>())
+            let (parts, every) = chosen(names.into_iter()).ok()?;
+            Some((
+                parts.iter().map(|part| part.name).collect::<Vec<_>>(),
+                every,
+            ))
         };
-        assert_eq!(names(&["search"]), Some(vec!["search"]));
-        assert_eq!(names(&[]).map(|all| all.len()), Some(PARTS.len()));
+        assert_eq!(names(&["search"]), Some((vec!["search"], 1)));
+        let all = names(&["--every", "7"]).unwrap();
+        assert_eq!((all.0.len(), all.1), (PARTS.len(), 7));
         assert_eq!(names(&["cli"]), None);
+        assert_eq!(names(&["core", "--every", "0"]), None);
     }
 }
