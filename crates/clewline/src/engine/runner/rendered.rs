@@ -67,12 +67,12 @@ impl JobRunner {
         let before = shell::text_size(&String::from_utf8_lossy(&job.page.body));
         let after = shell::text_size(&rendering.html);
         let has_more_text = after > before + MORE_TEXT.max(before / PARTS_MORE);
-        let new_links = self.complete(&job, result, &rendering, extracted);
+        let (new_links, new_pages) = self.complete(&job, result, &rendering, extracted);
         if self.spool.is_some() {
             result.views = views(&mut rendering);
         }
         result.rendered = Some(facts(&rendering, new_links));
-        Some(if has_more_text || new_links > 0 {
+        Some(if has_more_text || new_pages > 0 {
             Gain::Something
         } else {
             Gain::Nothing
@@ -102,22 +102,25 @@ impl JobRunner {
         finish_apart(extraction).await
     }
 
-    /// Adds to the result what the rendering tells; answers how many links are new.
+    /// Adds to the result what the rendering tells; answers how many links are new, and how many of them
+    /// a visitor could follow.
     fn complete(
         &self,
         job: &RenderJob,
         result: &mut JobResult,
         rendering: &Rendering,
         extracted: Extracted,
-    ) -> u32 {
+    ) -> (u32, u32) {
         let Some(whole) = &mut result.whole else {
-            return 0;
+            return (0, 0);
         };
         let mut links = LinkUnion::of(&whole.links);
         let before = links.all.len();
         links.add_dom(&extracted.links);
         let ways = rendering.navigated.iter().chain(&rendering.passing_links);
         ways.for_each(|url| links.add_text(url, LinkKind::Rendered));
+        let pages = links.all.iter().skip(before);
+        let new_pages = pages.filter(|link| link.kind.is_page()).count() as u32;
         rendering
             .requested
             .iter()
@@ -149,7 +152,7 @@ impl JobRunner {
             },
         );
         page_links::take(self, &page_links, result);
-        new_links
+        (new_links, new_pages)
     }
 }
 
