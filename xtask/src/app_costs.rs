@@ -110,11 +110,11 @@ fn table(result: &Value) -> Result<String> {
         ),
         (
             format!(
-                "a page of hosts, {} hosts met and {} listed",
+                "processor time of a page of hosts, {} met and {} listed",
                 grouped(number("/hosts/hosts")?),
                 grouped(number("/hosts/listed")?)
             ),
-            format!("{:.0} ms", number("/hosts/millis")?),
+            format!("{:.0} ms", number("/hosts/millis_of_processor")?),
             "200 ms",
         ),
         (
@@ -147,7 +147,7 @@ mod tests {
         let mut result = json!({
             "viewers": {"unwatched_percent": 0.04, "watched_percent": 1.26},
             "scrape": {"known_urls": 1_000_123, "millis_of_processor": 1.23},
-            "hosts": {"hosts": 100_000, "listed": 90_000, "millis": 87.4},
+            "hosts": {"hosts": 100_000, "listed": 90_000, "millis_of_processor": 87.4},
             "readers": {"requests": 100_000, "slow_readers": 200,
                 "megabytes_before": 41.2, "megabytes_after": 41.4},
         });
