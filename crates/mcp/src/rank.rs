@@ -2,8 +2,9 @@
 //!
 //! Owns the weighing: rare words count more than frequent ones, a word that occurs often counts little
 //! more than one that occurs once, long passages count less (Okapi BM25), and a heading counts like
-//! three words. Of each page the best passages come first, and what else it holds behind those of all
-//! pages: a short answer would else be one long page. It refuses to know where the passages come from.
+//! three words. A word in the text counts more than one in the headings alone. Of each page the best
+//! passage comes first, and what else it holds behind those of all pages: a short answer would else be
+//! one long page. It refuses to know where the passages come from.
 //! Invariant: the order depends on nothing but the question and the passages.
 
 use std::collections::HashMap;
@@ -155,9 +156,10 @@ mod tests {
         assert_eq!(order("weak map", &found), [1, 0]);
         let by_path = [
             candidate("Other", "put a key"),
+            candidate("Map > put", "put a key"),
             candidate("Map > put", "adds a key"),
         ];
-        assert_eq!(order("put", &by_path)[0], 1);
+        assert_eq!(order("put", &by_path), [1, 0, 2]);
         assert!(order("absent", &found).is_empty());
         assert!(order("", &found).is_empty());
         assert!(order("map", &[]).is_empty());

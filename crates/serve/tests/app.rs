@@ -775,13 +775,11 @@ fn rows(served: &Served, target: &str) -> Vec<Value> {
     loop {
         let page = made(served, &format!("{target}{cursor}")).json();
         rows.extend(page["rows"].as_array().unwrap().iter().cloned());
-        match page["cursor"].as_str() {
-            Some(next) => cursor = format!("&cursor={next}"),
-            None => {
-                assert_eq!(page["total"], json!(rows.len()));
-                return rows;
-            }
-        }
+        let Some(next) = page["cursor"].as_str() else {
+            assert_eq!(page["total"], json!(rows.len()));
+            return rows;
+        };
+        cursor = format!("&cursor={next}");
     }
 }
 

@@ -14,7 +14,7 @@ use super::access::{Right, require_own_origin};
 use super::jobs::is_running;
 use super::reply::{ApiProblem, ApiReply, parameter, wanted};
 use super::sorted::UrlSort;
-use super::workbench::Asked;
+use super::workbench::Workpiece;
 use super::{App, changes, findings, hosts, openapi, orders, sorted, urls};
 use crate::server::ServerRequest;
 
@@ -119,9 +119,9 @@ fn of_job(
                 return Ok(ApiReply::json(&urls::listed(path, &question)?));
             }
             match sorted::listed(&app.sorted, path, &question)? {
-                Asked::Made(list) => Ok(ApiReply::json(&*list)),
-                Asked::Making => Ok(ApiReply::making()),
-                Asked::Failed(why) => Err(ApiProblem::new(500, why)),
+                Workpiece::Made(list) => Ok(ApiReply::json(&*list)),
+                Workpiece::Making => Ok(ApiReply::making()),
+                Workpiece::Failed(why) => Err(ApiProblem::new(500, why)),
             }
         }
         ["log"] => {

@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::App;
 use super::jobs::is_running;
 use super::reply::{ApiProblem, ApiReply, Numbered, parameter, wanted};
-use super::workbench::{Asked, Workbench};
+use super::workbench::{Workbench, Workpiece};
 use crate::server::ServerRequest;
 
 /// Larger crawls are compared by the command only.
@@ -96,19 +96,19 @@ pub(super) fn wished(
 
 impl ComparedJobs {
     /// What changed, or why that is not known.
-    pub(super) fn difference(&self, app: &App) -> Asked<Difference> {
+    pub(super) fn difference(&self, app: &App) -> Workpiece<Difference> {
         let mut held = [0; 2];
         for (path, held) in self.paths.iter().zip(&mut held) {
             let Ok(status) = app.jobs.status(path) else {
-                return Asked::Failed("one of the crawls cannot be read".to_owned());
+                return Workpiece::Failed("one of the crawls cannot be read".to_owned());
             };
             if is_running(status.state) {
                 let why = "one of the crawls runs; they are compared when it has ended";
-                return Asked::Failed(why.to_owned());
+                return Workpiece::Failed(why.to_owned());
             }
             if status.done > MOST_URLS {
                 let why = "the crawls are too large to be compared here";
-                return Asked::Failed(why.to_owned());
+                return Workpiece::Failed(why.to_owned());
             }
             *held = status.done;
         }
@@ -156,9 +156,9 @@ pub(super) fn answer(
         return Err(ApiProblem::new(409, why));
     };
     let difference = match jobs.difference(app) {
-        Asked::Made(difference) => difference,
-        Asked::Making => return Ok(ApiReply::making()),
-        Asked::Failed(why) => return Err(ApiProblem::new(409, why)),
+        Workpiece::Made(difference) => difference,
+        Workpiece::Making => return Ok(ApiReply::making()),
+        Workpiece::Failed(why) => return Err(ApiProblem::new(409, why)),
     };
     // The same two crawls make the same list, so its length tells cursors apart.
     let edition = format!("{:x}", difference.entries.len());

@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use super::jobs::is_running;
 use super::reply::{ApiProblem, ApiReply, Numbered, parameter, wanted};
-use super::workbench::{Asked, Workbench};
+use super::workbench::{Workbench, Workpiece};
 use crate::server::ServerRequest;
 
 /// A larger job is checked by the command only.
@@ -87,21 +87,21 @@ struct FindingList {
 
 impl FindingsShelf {
     /// The findings of a job, or why there are none.
-    pub(super) fn of(&self, job: &Path, status: &Status) -> Asked<JobFindings> {
+    pub(super) fn of(&self, job: &Path, status: &Status) -> Workpiece<JobFindings> {
         if let Some(moment) = moment_of(&job.join(FINDINGS)) {
             let key = FindingsKey(job.to_owned(), moment);
             let (job, status) = (job.to_owned(), status.clone());
             return self.bench.ask(&key, move || kept(&job, moment, &status));
         }
         if is_running(status.state) {
-            return Asked::Failed("the crawl runs; it is checked when it has ended".to_owned());
+            return Workpiece::Failed("the crawl runs; it is checked when it has ended".to_owned());
         }
         if status.done > MOST_URLS {
             let why = "the job is too large to be checked here";
-            return Asked::Failed(why.to_owned());
+            return Workpiece::Failed(why.to_owned());
         }
         let Some(moment) = moment_of(&job.join(clewline_job::log::urls::FILE)) else {
-            return Asked::Failed("the job has no records yet".to_owned());
+            return Workpiece::Failed("the job has no records yet".to_owned());
         };
         let key = FindingsKey(job.to_owned(), moment);
         let (job, state) = (job.to_owned(), status.state);
@@ -256,9 +256,9 @@ pub(super) fn answer(
     (job, status): (&Path, &Arc<Status>),
 ) -> Result<ApiReply, ApiProblem> {
     match shelf.of(job, status) {
-        Asked::Made(found) => Ok(ApiReply::json(&found.listed(request)?)),
-        Asked::Making => Ok(ApiReply::making()),
-        Asked::Failed(why) => {
+        Workpiece::Made(found) => Ok(ApiReply::json(&found.listed(request)?)),
+        Workpiece::Making => Ok(ApiReply::making()),
+        Workpiece::Failed(why) => {
             let how = format!("{why}; `clewline check` keeps findings in the folder of a job");
             Err(ApiProblem::new(409, how))
         }

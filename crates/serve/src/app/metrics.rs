@@ -43,6 +43,7 @@ pub(super) fn scraped(jobs: &JobPlaces) -> ApiReply {
     found.truncate(MOST_JOBS);
     let mut text = String::new();
     counted(&found, &mut text);
+    retried(&found, &mut text);
     durations(&found, &mut text);
     standing(&found, &mut text);
     machine(&found, &mut text);
@@ -117,8 +118,19 @@ fn counted(jobs: &[Scraped], out: &mut String) {
         },
     );
     counter(
-        "clewline_retries_total",
-        "Tries that were made again, by why.",
+        "clewline_crawl_seconds_total",
+        "Time spent in all runs.",
+        &|job| one(job.status.seconds),
+    );
+}
+
+/// Tries after which there was another one.
+fn retried(jobs: &[Scraped], out: &mut String) {
+    let help = "Tries that were made again, by why.";
+    family(
+        out,
+        ("clewline_retries_total", "counter", help),
+        jobs,
         &|job| {
             let statuses = job.tally.retried_statuses.iter();
             let statuses = statuses.map(|(code, count)| (code.to_string(), *count));
@@ -128,11 +140,6 @@ fn counted(jobs: &[Scraped], out: &mut String) {
             all.map(|(cause, count)| labelled("cause", &cause, count))
                 .collect()
         },
-    );
-    counter(
-        "clewline_crawl_seconds_total",
-        "Time spent in all runs.",
-        &|job| one(job.status.seconds),
     );
 }
 

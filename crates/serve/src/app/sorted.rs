@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use super::reply::{ApiProblem, Numbered};
 use super::urls::{UrlList, UrlQuestion, is_boundary};
-use super::workbench::{Asked, Workbench};
+use super::workbench::{Workbench, Workpiece};
 
 /// URLs that a list in another order has; the rest is for filters.
 const MOST_SORTED: usize = 100_000;
@@ -93,7 +93,7 @@ pub(super) fn listed(
     bench: &SortBench,
     job: &Path,
     question: &UrlQuestion,
-) -> Result<Asked<UrlList>, ApiProblem> {
+) -> Result<Workpiece<UrlList>, ApiProblem> {
     let opened = Job::open(job).map_err(|_| ApiProblem::new(404, "the job has no records yet"))?;
     let (log, now) = (opened.urls_path(), opened.urls_end().0);
     let (end, from) = match &question.cursor {
@@ -114,9 +114,9 @@ pub(super) fn listed(
     };
     let own = key.clone();
     let sorted = match bench.ask(&key, move || sort(&own).map_err(|error| error.to_string())) {
-        Asked::Made(sorted) => sorted,
-        Asked::Making => return Ok(Asked::Making),
-        Asked::Failed(why) => return Ok(Asked::Failed(why)),
+        Workpiece::Made(sorted) => sorted,
+        Workpiece::Making => return Ok(Workpiece::Making),
+        Workpiece::Failed(why) => return Ok(Workpiece::Failed(why)),
     };
     let shown = sorted.offsets.iter().skip(from).take(question.most);
     let mut list = UrlList {
@@ -134,7 +134,7 @@ pub(super) fn listed(
     list.looked_at = list.rows.len() as u64;
     let edition = format!("{end:x}");
     list.cursor = Numbered::written(&edition, from + list.rows.len(), sorted.offsets.len());
-    Ok(Asked::Made(list.into()))
+    Ok(Workpiece::Made(list.into()))
 }
 
 /// The end of the log and the place in the list that a cursor means.

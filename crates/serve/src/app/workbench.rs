@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How something stands that was asked for.
 #[derive(Debug)]
-pub(super) enum Asked<T> {
+pub(super) enum Workpiece<T> {
     /// It is being made, or will be when somebody asks after what is made now.
     Making,
     Made(Arc<T>),
@@ -23,7 +23,7 @@ pub(super) enum Asked<T> {
     Failed(String),
 }
 
-impl<T> Clone for Asked<T> {
+impl<T> Clone for Workpiece<T> {
     fn clone(&self) -> Self {
         match self {
             Self::Making => Self::Making,
@@ -34,7 +34,7 @@ impl<T> Clone for Asked<T> {
 }
 
 /// What is known of each key; the last of them was asked for last.
-type KnownThings<K, T> = Vec<(K, Asked<T>)>;
+type KnownThings<K, T> = Vec<(K, Workpiece<T>)>;
 
 #[derive(Debug)]
 struct Bench<K, T> {
@@ -69,11 +69,11 @@ where
         &self,
         key: &K,
         make: impl FnOnce() -> Result<T, String> + Send + 'static,
-    ) -> Asked<T> {
+    ) -> Workpiece<T> {
         let known = self.bench.lock();
         let is_making = known
             .iter()
-            .any(|(_, asked)| matches!(asked, Asked::Making));
+            .any(|(_, asked)| matches!(asked, Workpiece::Making));
         if !is_making && !known.iter().any(|(one, _)| one == key) {
             self.begin(known, key, make);
         } else {
@@ -83,10 +83,10 @@ where
     }
 
     /// What becomes of it within our patience.
-    fn wait(&self, key: &K) -> Asked<T> {
+    fn wait(&self, key: &K) -> Workpiece<T> {
         let is_making = |known: &mut KnownThings<K, T>| {
             let mut others = known.iter();
-            others.any(|(one, asked)| one == key && matches!(asked, Asked::Making))
+            others.any(|(one, asked)| one == key && matches!(asked, Workpiece::Making))
         };
         let waited = self
             .bench
@@ -94,7 +94,7 @@ where
             .wait_timeout_while(self.bench.lock(), PATIENCE, is_making);
         let (mut known, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let Some(at) = known.iter().position(|(one, _)| one == key) else {
-            return Asked::Making;
+            return Workpiece::Making;
         };
         let found = known.remove(at);
         let asked = found.1.clone();
@@ -111,22 +111,22 @@ where
         if known.len() >= MOST_KEPT {
             known.remove(0);
         }
-        known.push((key.clone(), Asked::Making));
+        known.push((key.clone(), Workpiece::Making));
         drop(known);
         let (bench, own) = (Arc::clone(&self.bench), key.clone());
         let begun = thread::Builder::new()
             .name(self.name.to_owned())
             .spawn(move || {
-                let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(make));
-                let asked = match made {
-                    Ok(Ok(made)) => Asked::Made(Arc::new(made)),
-                    Ok(Err(why)) => Asked::Failed(why),
-                    Err(_) => Asked::Failed("this build broke over it".to_owned()),
+                let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(make));
+                let asked = match ended {
+                    Ok(Ok(thing)) => Workpiece::Made(Arc::new(thing)),
+                    Ok(Err(why)) => Workpiece::Failed(why),
+                    Err(_) => Workpiece::Failed("this build broke over it".to_owned()),
                 };
                 bench.put(&own, asked);
             });
         if let Err(error) = begun {
-            self.bench.put(key, Asked::Failed(error.to_string()));
+            self.bench.put(key, Workpiece::Failed(error.to_string()));
         }
     }
 }
@@ -136,7 +136,7 @@ impl<K: PartialEq, T> Bench<K, T> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, key: &K, asked: Asked<T>) {
+    fn put(&self, key: &K, asked: Workpiece<T>) {
         if let Some((_, stands)) = self.lock().iter_mut().find(|(one, _)| one == key) {
             *stands = asked;
         }
@@ -154,9 +154,9 @@ mod tests {
     fn made(bench: &Workbench<u32, u32>, key: u32) -> Arc<u32> {
         loop {
             match bench.ask(&key, move || Ok(key * 10)) {
-                Asked::Made(made) => return made,
-                Asked::Making => thread::yield_now(),
-                Asked::Failed(why) => panic!("{why}"),
+                Workpiece::Made(made) => return made,
+                Workpiece::Making => thread::yield_now(),
+                Workpiece::Failed(why) => panic!("{why}"),
             }
         }
     }
@@ -169,14 +169,14 @@ mod tests {
             wait.recv().ok();
             Ok(10)
         });
-        assert!(matches!(first, Asked::Making));
+        assert!(matches!(first, Workpiece::Making));
         let other = bench.ask(&2, || panic!("nothing else is begun"));
-        assert!(matches!(other, Asked::Making));
+        assert!(matches!(other, Workpiece::Making));
         go.send(()).unwrap();
         assert_eq!(*made(&bench, 1), 10);
         assert_eq!(*made(&bench, 2), 20);
         let again = bench.ask(&1, || panic!("it is there"));
-        assert!(matches!(again, Asked::Made(_)));
+        assert!(matches!(again, Workpiece::Made(_)));
     }
 
     #[test]
@@ -187,9 +187,14 @@ mod tests {
         }
         assert_eq!(bench.bench.lock().len(), MOST_KEPT);
         let kept = bench.ask(&9, || panic!("it is there"));
-        assert!(matches!(kept, Asked::Made(_)));
-        let gone = bench.ask(&0, || Ok(1));
-        assert!(matches!(gone, Asked::Making));
+        assert!(matches!(kept, Workpiece::Made(_)));
+        let again = loop {
+            if let Workpiece::Made(made) = bench.ask(&0, || Ok(1)) {
+                break made;
+            }
+            thread::yield_now();
+        };
+        assert_eq!(*again, 1, "what was dropped is made anew");
     }
 
     #[test]
@@ -197,7 +202,7 @@ mod tests {
         let bench: Workbench<u32, u32> = Workbench::new("test");
         let fail = || loop {
             match bench.ask(&1, || panic!("on purpose")) {
-                Asked::Failed(why) => return why,
+                Workpiece::Failed(why) => return why,
                 _ => thread::yield_now(),
             }
         };

@@ -5,7 +5,7 @@
 use super::{Shown, ShownJob};
 use crate::app::changes;
 use crate::app::reply::ApiProblem;
-use crate::app::workbench::Asked;
+use crate::app::workbench::Workpiece;
 use crate::pages::{ChangesPage, IssuesPage};
 use crate::server::ServerRequest;
 
@@ -18,15 +18,15 @@ pub(super) fn issues(job: &ShownJob<'_>) -> Result<Shown, ApiProblem> {
         list: String::new(),
     };
     match job.app.findings.of(&job.path, &status) {
-        Asked::Made(found) => {
+        Workpiece::Made(found) => {
             page.sentence.clone_from(&found.sentence);
             page.when.clone_from(&found.when);
             page.list = found.list();
         }
-        Asked::Failed(why) => page.when = format!("{why}."),
-        Asked::Making => {
-            page.sentence = "The crawl is being checked.".to_owned();
-            page.when = "The findings appear here.".to_owned();
+        Workpiece::Failed(why) => page.when = format!("{why}."),
+        Workpiece::Making => {
+            "The crawl is being checked.".clone_into(&mut page.sentence);
+            "The findings appear here.".clone_into(&mut page.when);
             return Ok(Shown::Making(page.html()));
         }
     }
@@ -47,17 +47,17 @@ pub(super) fn changes(job: &ShownJob<'_>, request: &ServerRequest) -> Result<Sho
     };
     page.with.clone_from(&jobs.old);
     match jobs.difference(job.app) {
-        Asked::Made(difference) => {
+        Workpiece::Made(difference) => {
             (page.sentence, page.list) = changes::shown(&difference);
             page.when = format!("From {} to {}.", jobs.old, job.id);
         }
-        Asked::Failed(why) => {
-            page.sentence = "The crawls are not compared.".to_owned();
+        Workpiece::Failed(why) => {
+            "The crawls are not compared.".clone_into(&mut page.sentence);
             page.when = format!("{why}.");
         }
-        Asked::Making => {
-            page.sentence = "The crawls are being compared.".to_owned();
-            page.when = "The changes appear here.".to_owned();
+        Workpiece::Making => {
+            "The crawls are being compared.".clone_into(&mut page.sentence);
+            "The changes appear here.".clone_into(&mut page.when);
             return Ok(Shown::Making(page.html()));
         }
     }
