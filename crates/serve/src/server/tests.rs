@@ -145,9 +145,7 @@ impl Served {
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
         // An old client is answered in its own version.
-        String::from_utf8(answer)
-            .unwrap()
-            .replacen("HTTP/1.0 ", "HTTP/1.1 ", 1)
+        String::from_utf8_lossy(&answer).replacen("HTTP/1.0 ", "HTTP/1.1 ", 1)
     }
 
     fn ask(&self, target: &str, fields: &str) -> String {

@@ -309,27 +309,27 @@ fn a_closed_gate_lets_errands_through_and_pages_wait_before_it() {
 }
 
 #[test]
-fn a_page_that_did_not_come_whole_is_settled_at_once() {
-    let mut hand = Hand::new(|_| {});
-    hand.root("http://a.test/", false);
-    let job = hand.job(ADDRESS);
-    for answer in [
-        Answer {
-            status: 404,
+fn a_page_that_is_no_success_is_settled_at_once() {
+    // A page that did not change is rendered again: what it asks for may have changed.
+    for (status, unmodified, expected) in
+        [(404, false, false), (200, false, true), (200, true, true)]
+    {
+        let mut hand = Hand::new(|_| {});
+        hand.root("http://a.test/", false);
+        let job = hand.job(ADDRESS);
+        let answer = Answer {
+            status,
+            unmodified,
             ..Answer::default()
-        },
-        Answer {
-            status: 200,
-            unmodified: true,
-            ..Answer::default()
-        },
-    ] {
+        };
         let mut settlement = Settlement {
             job: job.id,
             ending: Ending::Answered(Box::new(answer)),
         };
         let is_postponed = hand.frontier.postpone(&mut settlement, hand.now);
-        assert_eq!(is_postponed, Ok(false));
+        assert_eq!(is_postponed, Ok(expected), "{status} {unmodified}");
+        if !expected {
+            assert_eq!(outcome_of(hand.answer(&job, status)), Outcome::Fetched);
+        }
     }
-    assert_eq!(outcome_of(hand.answer(&job, 404)), Outcome::Fetched);
 }
