@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use clewline::{CrawlError, EngineError};
 use clewline_core::outcome::{FailureClass, SkipReason};
 use clewline_core::url::CrawlUrl;
-use clewline_job::folder::{FolderError, Remedy};
+use clewline_job::folder::{FolderError, MARKER, Remedy};
 use clewline_job::report::{Broken, Report, StoppedBy, figures};
 
 use crate::exit::ExitStatus;
@@ -134,7 +134,7 @@ const fn help_against(remedy: Remedy) -> &'static str {
 pub(crate) fn on_error(error: &EngineError, report: &Report) -> Vec<String> {
     let mut hints = Vec::new();
     if let Some(folder) = &report.facts.folder {
-        if !folder.exists() {
+        if !folder.join(MARKER).exists() {
             return vec![has_vanished(folder)];
         }
         hints.push(if !error.is_about_state() {

@@ -79,7 +79,7 @@ pub(crate) use look::LookReader;
 use memory_budget::MemoryBudget;
 use progress::Meter;
 pub use progress::{Event, Progress};
-use rendering::{Gain, PartCall, Renderings, ended_errand};
+use rendering::{Gain, PartCall, RenderWish, Renderings, ended_errand};
 use resume_notes::ResumeNotes;
 pub(crate) use resume_notes::{
     COOKIES_NOTE, EarlierRuns, FRONTIER_NOTE, JOB_NOTE, SPENT_NOTE, STARTED_NOTE, TALLY_NOTE,
@@ -220,7 +220,8 @@ impl<S: Store> Engine<S> {
         }
         let mut runner = JobRunner::new(&config, &parts.frontier, parts.fetcher, parts.extractor);
         runner.keeps_whole = parts.pages.is_some();
-        runner.renders = parts.render.is_some();
+        let wish = RenderWish::new(config.render.when);
+        runner.renders = parts.render.as_ref().map(|_| wish.clone());
         runner.spool.clone_from(&parts.spool);
         runner.past = parts.past;
         runner.pausing = Some(pausing);
@@ -232,7 +233,7 @@ impl<S: Store> Engine<S> {
         };
         let renderings = parts.render.map(|render| {
             let engine = parts.outbox.clone();
-            Renderings::new(render, &config.render, held.share(), engine)
+            Renderings::new(render, (&config.render, wish), held.share(), engine)
         });
         let room = Room::new(descriptors::room_for(config.limits.concurrency as usize));
         let mut task_pool = TaskPool::start(context, &completions).map_err(EngineError::Start)?;

@@ -14,6 +14,7 @@ use std::time::SystemTime;
 
 use clewline::{JobError, StoredJob};
 use clewline_job::JobStanding;
+use clewline_job::folder::MARKER;
 
 use crate::Failure;
 use crate::exit::ExitStatus;
@@ -22,8 +23,6 @@ use crate::settings::problem::Problem;
 
 /// How the names of job folders end.
 pub(crate) const ENDING: &str = ".crawl";
-/// The file that makes a folder a job.
-const MARKER: &str = "job.toml";
 /// The file that grows while a job runs.
 const RECORDS: &str = "urls.jsonl";
 

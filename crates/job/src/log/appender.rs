@@ -5,7 +5,7 @@
 //! bytes and the buffer, in this order, are what was appended, also after a write that failed
 //! half-way: the next one begins at the same place.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -26,10 +26,13 @@ pub struct Appender {
 }
 
 impl Appender {
-    /// Opens or creates a file and its folder, to go on at its end.
+    /// Opens or creates a file and its folder, to go on at its end. What is above must be there: a job
+    /// that somebody renamed is not begun again under its old name.
     pub fn open(path: PathBuf) -> io::Result<Self> {
         let folder = durable::parent(&path);
-        durable::make_folder(folder).map_err(|error| named(folder, &error))?;
+        fs::metadata(durable::parent(folder))
+            .and_then(|_| durable::make_folder(folder))
+            .map_err(|error| named(folder, &error))?;
         let mut file = OpenOptions::new()
             .write(true)
             .create(true)

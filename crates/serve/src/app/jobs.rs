@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use clewline::{JobError, StoredJob};
+use clewline_job::folder::MARKER;
 use clewline_job::report::Tally;
 use clewline_job::status::{State, Status};
 
@@ -19,8 +20,6 @@ use clewline_job::status::{State, Status};
 pub(super) const MOST_JOBS: usize = 10_000;
 /// The longest name of a job.
 const LONGEST_NAME: usize = 64;
-/// The file that makes a folder a job.
-const MARKER: &str = "job.toml";
 /// How long an answer of a running crawl is kept.
 const KEPT: Duration = Duration::from_millis(250);
 

@@ -27,15 +27,14 @@ use tokio::sync::oneshot;
 use super::memory_budget::Share;
 use super::runner::{GivenAnswer, RenderJob};
 use super::{Engine, EngineError, JobResult, Message, state};
-use crate::config::{RenderConfig, RenderUse};
+use crate::config::RenderConfig;
 use crate::headers::Headers;
 use crate::render::{self, RenderPage};
 
 use part_cache::PartCache;
 pub(crate) use part_door::PartCall;
 use part_door::PartDoor;
-pub(crate) use sampling::Gain;
-use sampling::Sampling;
+pub(crate) use sampling::{Gain, RenderWish};
 
 /// Requests of one page that reach a server.
 const MOST_PARTS: u32 = 100;
@@ -49,7 +48,6 @@ const OF_TRANSFER: [&str; 3] = ["content-encoding", "content-length", "transfer-
 pub(super) struct Renderings {
     render: RenderPage,
     engine: Sender<Message>,
-    when: RenderUse,
     /// Pages that may still be rendered.
     left: u64,
     /// Pages in hand at the most.
@@ -59,7 +57,7 @@ pub(super) struct Renderings {
     /// The number of the last errand.
     last: u64,
     cache: PartCache,
-    sampling: Sampling,
+    wish: RenderWish,
     handout: Handout,
 }
 
@@ -84,21 +82,20 @@ impl Renderings {
     /// `share` is what kept parts take of the memory.
     pub(super) fn new(
         render: RenderPage,
-        config: &RenderConfig,
+        (config, wish): (&RenderConfig, RenderWish),
         share: Share,
         engine: Sender<Message>,
     ) -> Self {
         Self {
             render,
             engine,
-            when: config.when,
             left: config.limit.unwrap_or(u64::MAX),
             most: render::tabs(config) * (1 + AHEAD),
             pages: BTreeMap::new(),
             waiting: HashMap::new(),
             last: 0,
             cache: PartCache::new(share),
-            sampling: Sampling::default(),
+            wish,
             handout: Handout::All,
         }
     }
@@ -112,12 +109,7 @@ impl Renderings {
             Some(kind) => matches!(kind, "text/html" | "application/xhtml+xml"),
             None => result.is_shell,
         };
-        is_html
-            && match self.when {
-                RenderUse::Never => false,
-                RenderUse::Always => true,
-                RenderUse::Auto => result.is_shell || self.sampling.wants(host, url),
-            }
+        is_html && self.wish.wants(host, url, result.is_shell)
     }
 
     fn begin(&mut self, result: &JobResult, of: (HostId, LinkKind)) -> Option<RenderJob> {
@@ -334,7 +326,7 @@ impl<S: Store> Engine<S> {
             return Ok(());
         };
         if let (Some(gain), Some(url)) = (gain, &result.url) {
-            renderings.sampling.learn(ended.host, url, gain);
+            renderings.wish.learn(ended.host, url, gain);
         }
         if !self.delivery.has_reader() {
             result.whole = None;

@@ -6,9 +6,12 @@
 //! template and [`PER_HOST`] of a host are taken, and what is remembered is bounded.
 
 use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use clewline_core::key::HostId;
 use clewline_core::url::CrawlUrl;
+
+use crate::config::RenderUse;
 
 /// Samples of a template.
 const PER_TEMPLATE: u8 = 2;
@@ -26,24 +29,84 @@ struct Sample {
     useful: u8,
 }
 
+/// Which pages may be rendered, for those who read them: what nobody will render is not kept.
+#[derive(Debug, Clone)]
+pub(crate) struct RenderWish {
+    when: RenderUse,
+    sampling: Arc<RwLock<Sampling>>,
+}
+
+impl RenderWish {
+    pub(crate) fn new(when: RenderUse) -> Self {
+        Self {
+            when,
+            sampling: Arc::default(),
+        }
+    }
+
+    /// Whether a page may be rendered, going by what is known just now.
+    pub(crate) fn may_want(&self, host: HostId, url: &CrawlUrl, is_shell: bool) -> bool {
+        match self.when {
+            RenderUse::Never => false,
+            RenderUse::Always => true,
+            RenderUse::Auto => {
+                let sampling = self.sampling.read();
+                let sampling = sampling.unwrap_or_else(PoisonError::into_inner);
+                is_shell || sampling.may_want(host, url)
+            }
+        }
+    }
+
+    /// Whether a page is to be rendered.
+    pub(super) fn wants(&self, host: HostId, url: &CrawlUrl, is_shell: bool) -> bool {
+        match self.when {
+            RenderUse::Never => false,
+            RenderUse::Always => true,
+            RenderUse::Auto => is_shell || self.change(|sampling| sampling.wants(host, url)),
+        }
+    }
+
+    /// A rendering of a page succeeded, and this is what it was good for.
+    pub(super) fn learn(&self, host: HostId, url: &CrawlUrl, use_of_it: Gain) {
+        self.change(|sampling| sampling.learn(host, url, use_of_it));
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Sampling) -> T) -> T {
+        let sampling = self.sampling.write();
+        change(&mut sampling.unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// What renderings taught.
 #[derive(Debug, Default)]
-pub(super) struct Sampling {
+struct Sampling {
     templates: HashMap<(HostId, String), Sample>,
     hosts: HashMap<HostId, u8>,
 }
 
 impl Sampling {
+    /// Whether a page that does not look empty may be rendered, as a sample or by what its template taught.
+    fn may_want(&self, host: HostId, url: &CrawlUrl) -> bool {
+        let known = self.templates.get(&(host, template(url)));
+        let known = known.copied().unwrap_or_default();
+        known.useful > 0 || self.has_sample(host, known)
+    }
+
+    /// Whether a template that is known so well has one more sample.
+    fn has_sample(&self, host: HostId, known: Sample) -> bool {
+        let taken = self.hosts.get(&host).copied().unwrap_or_default();
+        let has_room = self.templates.len() < MOST_TEMPLATES || known.begun > 0;
+        known.begun < PER_TEMPLATE && taken < PER_HOST && has_room
+    }
+
     /// Whether a page that does not look empty is to be rendered.
-    pub(super) fn wants(&mut self, host: HostId, url: &CrawlUrl) -> bool {
+    fn wants(&mut self, host: HostId, url: &CrawlUrl) -> bool {
         let template = (host, template(url));
         let known = self.templates.get(&template).copied().unwrap_or_default();
         if known.useful > 0 {
             return true;
         }
-        let taken = self.hosts.get(&host).copied().unwrap_or_default();
-        let has_room = self.templates.len() < MOST_TEMPLATES || known.begun > 0;
-        if known.begun >= PER_TEMPLATE || taken >= PER_HOST || !has_room {
+        if !self.has_sample(host, known) {
             return false;
         }
         self.templates.entry(template).or_default().begun += 1;
@@ -51,8 +114,7 @@ impl Sampling {
         true
     }
 
-    /// A rendering of a page succeeded, and this is what it was good for.
-    pub(super) fn learn(&mut self, host: HostId, url: &CrawlUrl, use_of_it: Gain) {
+    fn learn(&mut self, host: HostId, url: &CrawlUrl, use_of_it: Gain) {
         if use_of_it == Gain::Something
             && let Some(sample) = self.templates.get_mut(&(host, template(url)))
         {
@@ -119,7 +181,10 @@ mod tests {
         assert!(!sampling.wants(HOST, &url("/a/3.html")));
         sampling.learn(HOST, &url("/a/1.html"), Gain::Nothing);
         assert!(!sampling.wants(HOST, &url("/a/3.html")));
+        assert!(!sampling.may_want(HOST, &url("/a/3.html")));
+        assert!(sampling.may_want(HOST, &url("/b/3.html")));
         sampling.learn(HOST, &url("/a/2.html"), Gain::Something);
+        assert!(sampling.may_want(HOST, &url("/a/3.html")));
         assert!(sampling.wants(HOST, &url("/a/3.html")));
     }
 
@@ -136,5 +201,24 @@ mod tests {
             })
             .count();
         assert_eq!(taken, usize::from(PER_HOST));
+    }
+
+    #[test]
+    fn a_page_that_looks_empty_is_always_wanted_and_asking_takes_no_sample() {
+        let page = url("/a/1.html");
+        let auto = RenderWish::new(RenderUse::Auto);
+        for _ in 0..3 {
+            assert!(auto.may_want(HOST, &page, false));
+        }
+        for _ in 0..PER_TEMPLATE {
+            assert!(auto.wants(HOST, &page, false));
+        }
+        assert!(!auto.may_want(HOST, &page, false) && !auto.wants(HOST, &page, false));
+        assert!(auto.may_want(HOST, &page, true) && auto.wants(HOST, &page, true));
+        auto.learn(HOST, &page, Gain::Something);
+        assert!(auto.may_want(HOST, &page, false));
+        let always = RenderWish::new(RenderUse::Always);
+        let never = RenderWish::new(RenderUse::Never);
+        assert!(always.may_want(HOST, &page, false) && !never.may_want(HOST, &page, true));
     }
 }

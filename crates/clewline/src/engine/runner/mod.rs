@@ -27,6 +27,7 @@ use clewline_core::outcome::{SkipReason, is_redirect_status};
 use clewline_core::url::CrawlUrl;
 
 use super::memory_budget::{MemoryBudget, TooMuch};
+use super::rendering::RenderWish;
 use crate::clock::Clock;
 use crate::config::{Config, ScopeConfig};
 use crate::exchange::{Recording, Spool};
@@ -71,7 +72,7 @@ pub(crate) struct JobRunner {
     /// Whether answers are kept whole, for whoever wants to see more than their record.
     pub(crate) keeps_whole: bool,
     /// Whether pages may be rendered, so that their answers are kept until that is decided.
-    pub(super) renders: bool,
+    pub(super) renders: Option<RenderWish>,
     /// Whether the frontier is to say what it thinks of each link.
     pub(crate) wants_verdicts: bool,
     /// An earlier crawl of the same pages.
@@ -204,13 +205,24 @@ impl JobRunner {
             timeout: config.fetch.timeout,
             held: MemoryBudget::within(config.output.memory.0),
             keeps_whole: false,
-            renders: false,
+            renders: None,
             wants_verdicts: false,
             past: None,
             spool: None,
             pausing: None,
             slots: SlotDemand::default(),
         }
+    }
+
+    /// Whether an answer is kept whole once it is read: nobody may want a page that will not be rendered.
+    fn is_kept(&self, target: &Target<'_>, is_shell: bool) -> bool {
+        let may_be_rendered = |wish: &RenderWish| {
+            let host = self.keyer.key(target.url).host();
+            wish.may_want(host, target.url, is_shell)
+        };
+        self.keeps_whole
+            || reading::is_shared_part(target)
+            || self.renders.as_ref().is_some_and(may_be_rendered)
     }
 
     /// Makes a job ready to be run.

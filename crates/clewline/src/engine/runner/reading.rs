@@ -43,7 +43,9 @@ pub(super) async fn read_body(
     let mut look = (reads_links && target.closely).then(|| look::LookReader::new(target.url));
     let mut digest = Xxh3::new();
     let keeps = runner.keeps_whole
-        || (runner.renders && reads_links && (has_markup(response) || is_shared_part(target)));
+        || (runner.renders.is_some()
+            && reads_links
+            && (has_markup(response) || is_shared_part(target)));
     let mut kept = keeps.then(BytesMut::new);
     let mut share = runner.held.share();
     let (mut size, mut turn) = (0, 0);
@@ -94,6 +96,7 @@ pub(super) async fn read_body(
     }
     let mut extracted = extracted.unwrap_or_default();
     result.take_extracted(&mut extracted);
+    let kept = kept.filter(|_| runner.is_kept(target, extracted.is_shell));
     result.whole = kept.map(|body| Box::new(whole(body, &extracted)));
     page_links::take(runner, &PageLinks::new(target, extracted), result);
     Ok(())
@@ -122,7 +125,7 @@ pub(super) async fn read_part(
 }
 
 /// Whether rendered pages may need the same.
-fn is_shared_part(target: &Target<'_>) -> bool {
+pub(super) fn is_shared_part(target: &Target<'_>) -> bool {
     matches!(target.kind, Some(LinkKind::Style | LinkKind::Script))
 }
 

@@ -38,7 +38,10 @@ pub(super) async fn take(
     }
     result.unmodified = Some(held.original.clone());
     let (url, extractor) = (target.url.clone(), Arc::clone(&runner.extractor));
-    let room = (runner.max_body, runner.renders.then(BytesMut::new));
+    let room = (
+        runner.max_body,
+        runner.renders.as_ref().map(|_| BytesMut::new()),
+    );
     let read = tokio::task::spawn_blocking(move || held.known(&url, &*extractor, room));
     let Some(known) = read.await.ok().flatten() else {
         let problem = "it has not changed, but the earlier crawl does not say where it links to";
@@ -59,6 +62,7 @@ pub(super) async fn take(
     result.content_type = content_type;
     result.charset = charset.map(Into::into);
     // What its scripts ask for may have changed all the same.
+    let answer = answer.filter(|_| runner.is_kept(target, extracted.is_shell));
     result.whole = answer.and_then(|answer| past(runner, answer, &extracted, result));
     page_links::take(runner, &PageLinks::new(target, extracted), result);
 }
