@@ -53,7 +53,7 @@ const HEAD: &str = "\
 
 `cargo xtask mutants [PART…]` puts every mistake that it can think of into one build of a copy of the code: an operator that is taken for another, a `!` that is forgotten, a
 guard that always or never holds, a function that does nothing and answers the plainest value. A variable of the environment switches one of them on (mutant schemata, Untch
-1993), so a mutant costs the tests that come past it and no build; `cargo mutants` builds for each, which was three to six minutes on the same machine, and weeks for all. Tests
+1993), so a mutant costs the tests that come past it and no build; `cargo mutants` builds for each, which was three to six minutes on the same machine, and two weeks for all. Tests
 beside the code and in the `tests` folder of the same crate judge; those of other crates and of the command do not, so what survives here may well be noticed there.
 Slow tests get 12 seconds for a mutant. `--save` makes this page.
 

@@ -253,7 +253,14 @@ const DEPENDENCIES: [(&str, &str, &[&str]); 22] = [
 ];
 
 /// Crates below `lab` and `learn`.
-const LABORATORY: [&str; 5] = ["bench-client", "fieldwork", "ladder", "mutate", "terrarium"];
+const LABORATORY: [&str; 6] = [
+    "bench-client",
+    "fieldwork",
+    "ladder",
+    "mutants",
+    "mutate",
+    "terrarium",
+];
 
 /// Modules of the library, and what they must not import from beside them.
 const MODULES: [(&str, &[&str]); 3] = [

@@ -34,12 +34,13 @@ const SITE: [(&str, &str); 2] = [
 ];
 
 /// Crates that no registry gets.
-const UNPUBLISHED: [&str; 7] = [
+const UNPUBLISHED: [&str; 8] = [
     "bench-client",
     "clewline-python",
     "fieldwork",
     "ladder",
     "mutate",
+    "mutants",
     "terrarium",
     "xtask",
 ];
