@@ -232,7 +232,7 @@ fn overview(condition: Condition) -> String {
         frame: condition.frame(),
         sentence,
         reason: match condition {
-            Condition::Failed => "Workpiece 3 times; connection refused.".to_owned(),
+            Condition::Failed => "Asked 3 times; connection refused.".to_owned(),
             Condition::Many => "About 4 min are left. Most URLs wait for example.com (its robots.txt asks for 10 s).".to_owned(),
             _ => condition.text(""),
         },
