@@ -7,7 +7,7 @@
 //! one long page. It refuses to know where the passages come from.
 //! Invariant: the order depends on nothing but the question and the passages.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use clewline_content::words;
 
@@ -25,8 +25,6 @@ const IN_TEXT: f64 = 1.0;
 /// How much more rare words count. All candidates come from pages that the question was found in, so what
 /// is rare among them says little.
 const RARITY: f64 = 0.3;
-/// Passages of one page that come before the best of others.
-const MOST_OF_PAGE: usize = 1;
 
 /// A passage that may be an answer.
 #[derive(Debug)]
@@ -91,16 +89,13 @@ pub(crate) fn ranked(question: &[String], candidates: &[PassageCandidate<'_>]) -
     spread(order, candidates)
 }
 
-/// The same, with the best passages of each page before the rest of any.
+/// The same, with the best passage of each page before the rest of any.
 fn spread(order: impl Iterator<Item = usize>, candidates: &[PassageCandidate<'_>]) -> Vec<usize> {
-    let mut taken: HashMap<usize, usize> = HashMap::new();
-    let (mut first, rest): (Vec<usize>, Vec<usize>) = order.partition(|number| {
-        let of_page = taken.entry(candidates[*number].page).or_default();
-        *of_page += 1;
-        *of_page <= MOST_OF_PAGE
-    });
-    first.extend(rest);
-    first
+    let mut pages = HashSet::new();
+    let (mut best, rest): (Vec<usize>, Vec<usize>) =
+        order.partition(|number| pages.insert(candidates[*number].page));
+    best.extend(rest);
+    best
 }
 
 /// How often the words of the question occur.
@@ -118,18 +113,17 @@ fn counts(question: &[String], candidate: &PassageCandidate<'_>) -> Counts {
         length: 0.0,
         in_text: 0,
     };
-    // The text comes first, so that what it holds alone can be counted.
-    for (text, weight) in [(candidate.words, 1.0), (candidate.path, PATH_WEIGHT)] {
+    let add = |found: &mut Counts, text, weight| {
         for word in words(text) {
             found.length += 1.0;
             if let Some(number) = numbers.get(word.to_lowercase().as_str()) {
                 found.of_word[*number] += weight;
             }
         }
-        if weight < PATH_WEIGHT {
-            found.in_text = found.of_word.iter().filter(|count| **count > 0.0).count();
-        }
-    }
+    };
+    add(&mut found, candidate.words, 1.0);
+    found.in_text = found.of_word.iter().filter(|count| **count > 0.0).count();
+    add(&mut found, candidate.path, PATH_WEIGHT);
     found
 }
 

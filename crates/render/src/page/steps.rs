@@ -20,6 +20,8 @@ use crate::rendering::{RenderError, RenderInput};
 
 const READ_SCRIPT: &str = include_str!("scripts/read.js");
 const HOOK_SCRIPT: &str = include_str!("scripts/hooks.js");
+/// What both of them begin with, in the place of this word.
+const PROTOTYPES: (&str, &str) = ("PROTOTYPES", include_str!("scripts/prototypes.js"));
 
 /// How much of a page's own time passes after its load, in milliseconds: timers, animations, polling.
 const TIME_AFTER_LOAD: u64 = 8000;
@@ -215,7 +217,7 @@ impl<'a> PageSteps<'a> {
             self.send(page, "Emulation.setUserAgentOverride", agent);
         }
         let clicks = self.options.behaviors.contains(&Behavior::Autoclick);
-        let hooks = HOOK_SCRIPT
+        let hooks = with_prototypes(HOOK_SCRIPT)
             .replace("CLICKS", if clicks { "true" } else { "false" })
             .replace("NAME", &format!("'{}'", self.secret));
         let hooks = json!({ "source": hooks, "runImmediately": false });
@@ -352,7 +354,8 @@ impl<'a> PageSteps<'a> {
             .command(page, "Page.createIsolatedWorld", about)
             .await?;
         let world = world["executionContextId"].as_i64().unwrap_or_default();
-        self.evaluate(page, Some(world), READ_SCRIPT).await?;
+        self.evaluate(page, Some(world), &with_prototypes(READ_SCRIPT))
+            .await?;
         Ok(world)
     }
 
@@ -438,4 +441,10 @@ impl<'a> PageSteps<'a> {
             .ok()
             .filter(|bytes| !bytes.is_empty()))
     }
+}
+
+/// A script of ours with what both need of the page's prototypes.
+fn with_prototypes(script: &str) -> String {
+    let (place, prototypes) = PROTOTYPES;
+    script.replacen(place, prototypes, 1)
 }

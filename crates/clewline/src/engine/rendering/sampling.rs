@@ -44,26 +44,28 @@ impl RenderWish {
         }
     }
 
+    /// What is decided without samples.
+    fn decided(&self, is_shell: bool) -> Option<bool> {
+        match self.when {
+            RenderUse::Never => Some(false),
+            RenderUse::Always => Some(true),
+            RenderUse::Auto => is_shell.then_some(true),
+        }
+    }
+
     /// Whether a page may be rendered, going by what is known just now.
     pub(crate) fn may_want(&self, host: HostId, url: &CrawlUrl, is_shell: bool) -> bool {
-        match self.when {
-            RenderUse::Never => false,
-            RenderUse::Always => true,
-            RenderUse::Auto => {
-                let sampling = self.sampling.read();
-                let sampling = sampling.unwrap_or_else(PoisonError::into_inner);
-                is_shell || sampling.may_want(host, url)
-            }
-        }
+        self.decided(is_shell).unwrap_or_else(|| {
+            let sampling = self.sampling.read();
+            let sampling = sampling.unwrap_or_else(PoisonError::into_inner);
+            sampling.may_want(host, url)
+        })
     }
 
     /// Whether a page is to be rendered.
     pub(super) fn wants(&self, host: HostId, url: &CrawlUrl, is_shell: bool) -> bool {
-        match self.when {
-            RenderUse::Never => false,
-            RenderUse::Always => true,
-            RenderUse::Auto => is_shell || self.change(|sampling| sampling.wants(host, url)),
-        }
+        let by_samples = || self.change(|sampling| sampling.wants(host, url));
+        self.decided(is_shell).unwrap_or_else(by_samples)
     }
 
     /// A rendering of a page succeeded, and this is what it was good for.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use clewline_core::link::{Link, LinkKind, Links};
 use clewline_core::url::CrawlUrl;
+use clewline_job::archive::{PICTURED, RENDERED, THUMBNAIL};
 use clewline_render::{
     PartFetcher, PartKind, RenderError, RenderInput, Rendering, RequestFate, RequestedUrl,
 };
@@ -177,12 +178,12 @@ async fn render(job: &RenderJob) -> Result<Rendering, RenderError> {
 fn views(rendering: &mut Rendering) -> Vec<ArchivedView> {
     let html = std::mem::take(&mut rendering.html);
     let dom = ArchivedView {
-        prefix: clewline_job::archive::RENDERED,
+        prefix: RENDERED,
         media_type: "text/html; charset=utf-8",
         bytes: html.into(),
     };
     let picture = rendering.screenshot.take().map(|bytes| ArchivedView {
-        prefix: clewline_job::archive::PICTURED,
+        prefix: PICTURED,
         media_type: if bytes.starts_with(PNG) {
             "image/png"
         } else {
@@ -191,7 +192,7 @@ fn views(rendering: &mut Rendering) -> Vec<ArchivedView> {
         bytes: bytes.into(),
     });
     let thumbnail = rendering.thumbnail.take().map(|bytes| ArchivedView {
-        prefix: clewline_job::archive::THUMBNAIL,
+        prefix: THUMBNAIL,
         media_type: "image/jpeg",
         bytes: bytes.into(),
     });

@@ -10,29 +10,14 @@
   };
   if (!CLICKS) return;
 
-  // A form with a name, or a field in a form, hides what its document or form is asked by that name. The
-  // prototypes know no names.
-  const getter = (owner, name) => {
-    const get = Object.getOwnPropertyDescriptor(owner.prototype, name).get;
-    return object => get.call(object);
-  };
-  const method = (owner, name) => {
-    const own = owner.prototype[name];
-    return (object, ...values) => own.apply(object, values);
-  };
-  const nodeType = getter(Node, 'nodeType');
-  const localName = getter(Element, 'localName');
-  const shadowRoot = getter(Element, 'shadowRoot');
+  PROTOTYPES
   const matches = method(Element, 'matches');
   const attribute = method(Element, 'getAttribute');
-  const click = method(HTMLElement, 'click');
   const dispatch = method(EventTarget, 'dispatchEvent');
   const target = getter(HTMLAnchorElement, 'href');
   const onclick = getter(HTMLElement, 'onclick');
   const onmousedown = getter(HTMLElement, 'onmousedown');
   const inner = { iframe: getter(HTMLIFrameElement, 'contentWindow'), frame: getter(HTMLFrameElement, 'contentWindow') };
-  const finders = { 1: method(Element, 'querySelectorAll'), 9: method(Document, 'querySelectorAll'),
-    11: method(DocumentFragment, 'querySelectorAll') };
   const look = getComputedStyle;
   const send = method(HTMLFormElement, 'requestSubmit');
   const TYPES = new Set(['click', 'mousedown', 'mouseup', 'pointerdown', 'pointerup', 'mouseover', 'mouseenter',

@@ -8,29 +8,16 @@
   const HTML = 'http://www.w3.org/1999/xhtml';
   const seen = new Set();
 
-  // A form with a name, or a field in a form, hides what its document or form is asked by that name. The
-  // prototypes know no names.
-  const getter = (owner, name) => {
-    const get = Object.getOwnPropertyDescriptor(owner.prototype, name).get;
-    return object => get.call(object);
-  };
-  const method = (owner, name) => {
-    const own = owner.prototype[name];
-    return (object, ...values) => own.apply(object, values);
-  };
-  const nodeType = getter(Node, 'nodeType');
+  PROTOTYPES
   const childNodes = getter(Node, 'childNodes');
   const parentNode = getter(Node, 'parentNode');
   const baseURI = getter(Node, 'baseURI');
   const data = getter(CharacterData, 'data');
-  const localName = getter(Element, 'localName');
   const namespace = getter(Element, 'namespaceURI');
   const attributes = getter(Element, 'attributes');
-  const shadowRoot = getter(Element, 'shadowRoot');
   const scrollHeight = getter(Element, 'scrollHeight');
   const clientHeight = getter(Element, 'clientHeight');
   const scroll = method(Element, 'scrollTo');
-  const click = method(HTMLElement, 'click');
   const assignedNodes = method(HTMLSlotElement, 'assignedNodes');
   const content = getter(HTMLTemplateElement, 'content');
   const body = getter(Document, 'body');
@@ -41,8 +28,6 @@
   const targets = { a: getter(HTMLAnchorElement, 'href'), area: getter(HTMLAreaElement, 'href') };
   const documents = { iframe: getter(HTMLIFrameElement, 'contentDocument'),
     frame: getter(HTMLFrameElement, 'contentDocument') };
-  const finders = { 1: method(Element, 'querySelectorAll'), 9: method(Document, 'querySelectorAll'),
-    11: method(DocumentFragment, 'querySelectorAll') };
   // What SVG calls by the same name is something else.
   const htmlName = element => namespace(element) === HTML ? localName(element) : '';
 
