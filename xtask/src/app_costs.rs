@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::bench::machine;
 use crate::passage::{Passage, grouped};
 use crate::stage::say;
-use crate::{Workspace, tools};
+use crate::{Workspace, real_site, tools};
 
 const HELP: &str = "\
 cargo xtask app-costs [OPTIONS]        what a dashboard costs a crawl; with scrapes, hosts and readers
@@ -67,10 +67,7 @@ fn measured(workspace: &Workspace) -> Result<Value> {
     let binary = workspace.target.join("ci/clewline");
     ensure!(binary.is_file(), "there is no {}", binary.display());
     let python = tools::installed(&["python3"], &["python3"])?;
-    let nginx = match tools::program(&["nginx"]) {
-        Some(nginx) => nginx,
-        None => tools::unpacked(workspace, "nginx")?.join("usr/sbin/nginx"),
-    };
+    let nginx = real_site::nginx(workspace)?;
     let output = tools::within(LONGEST, &python)
         .arg("-B")
         .arg(workspace.root.join("tests/api/costs.py"))

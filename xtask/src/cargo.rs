@@ -5,6 +5,7 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
@@ -16,15 +17,21 @@ use crate::{foreign, rendering};
 /// The start of the line that ends each test program.
 const RESULT: &str = "test result: ";
 
-fn cargo(workspace: &Workspace) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+/// The program: the one that runs this task, if one does.
+pub(crate) fn program() -> PathBuf {
+    std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
+}
+
+/// Cargo itself, in the workspace.
+pub(crate) fn command(workspace: &Workspace) -> Command {
+    let mut command = Command::new(program());
     command.current_dir(&workspace.root);
     command
 }
 
 /// Runs cargo as one check.
 pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<Ending> {
-    finish(cargo(workspace).args(arguments))
+    finish(command(workspace).args(arguments))
 }
 
 /// Runs cargo as one check, with a variable in its environment.
@@ -33,13 +40,13 @@ pub(crate) fn run_with(
     arguments: &[&str],
     (name, value): (&str, &OsStr),
 ) -> Result<Ending> {
-    finish(cargo(workspace).args(arguments).env(name, value))
+    finish(command(workspace).args(arguments).env(name, value))
 }
 
 /// Clippy over everything, warnings are errors.
 pub(crate) fn clippy(workspace: &Workspace) -> Result<Ending> {
     let what = ["clippy", "--profile", "ci", "--workspace", "--all-targets"];
-    finish(cargo(workspace).args(what).args(["--", "-D", "warnings"]))
+    finish(command(workspace).args(what).args(["--", "-D", "warnings"]))
 }
 
 /// Rustdoc over the libraries, warnings are errors. The binary has the name of the library, and
@@ -54,7 +61,7 @@ pub(crate) fn doc(workspace: &Workspace) -> Result<Ending> {
         "--lib",
     ];
     finish(
-        cargo(workspace)
+        command(workspace)
             .args(what)
             .env("RUSTDOCFLAGS", "-D warnings"),
     )
@@ -71,7 +78,7 @@ fn finish(command: &mut Command) -> Result<Ending> {
 /// Runs the tests of some targets and counts them. Those that pass are not named.
 pub(crate) fn test(workspace: &Workspace, targets: &[&str]) -> Result<Ending> {
     let what = ["test", "--profile", "ci", "--workspace", "--no-fail-fast"];
-    let mut child = cargo(workspace)
+    let mut child = command(workspace)
         .args(what)
         .args(targets)
         .env(foreign::KEPT, foreign::kept(workspace))

@@ -7,12 +7,12 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::stage::say;
-use crate::{Workspace, tools};
+use crate::{Workspace, cargo, tools};
 
 /// The start of a line of the table.
 const LINE: &str = "check-race: ";
@@ -65,8 +65,7 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
 }
 
 fn race(workspace: &Workspace, size: &str, rivals: &str) -> Result<Vec<String>> {
-    let mut child = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .current_dir(&workspace.root)
+    let mut child = cargo::command(workspace)
         .args(["test", "--profile", "ci", "--workspace", "--test", "cli"])
         .args(["--", "checking::race", "--nocapture"])
         .env("CLEWLINE_RACE_SIZE", size)

@@ -8,7 +8,6 @@
 mod table;
 
 use std::fs;
-use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
@@ -16,7 +15,8 @@ use serde_json::Value;
 use crate::bench::machine;
 use crate::passage::Passage;
 use crate::stage::say;
-use crate::{Workspace, tools};
+use crate::words::ask_for_help;
+use crate::{Workspace, cargo, tools};
 
 const HELP: &str = "\
 cargo xtask fleet [OPTIONS]   kill workers and the database, then measure how a fleet grows
@@ -120,7 +120,7 @@ impl Options {
 
 /// Runs it; flags change the figures.
 pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
-    if words.iter().any(|word| word == "--help" || word == "-h") {
+    if ask_for_help(words) {
         say(HELP);
         return Ok(());
     }
@@ -145,12 +145,9 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
 fn measure(workspace: &Workspace, part: &Part, options: &Options) -> Result<Value> {
     fs::create_dir_all(&workspace.target)?;
     let path = workspace.target.join("fleet.json");
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    for (variable, value) in &options.figures {
-        cargo.env(variable, value.to_string());
-    }
-    let status = cargo
-        .current_dir(&workspace.root)
+    let figures = options.figures.iter();
+    let status = cargo::command(workspace)
+        .envs(figures.map(|(variable, value)| (variable, value.to_string())))
         .env("CLEWLINE_FLEET_FIRST", "1")
         .env("CLEWLINE_REPORT", &path)
         .args(["test", "--profile", "ci", "--workspace", "--test", "fleet"])

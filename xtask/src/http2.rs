@@ -20,8 +20,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::bench::machine;
 use crate::bench::measure::Stopwatch;
 use crate::passage::{Passage, grouped};
-use crate::real_site::{Files, Server};
+use crate::real_site::{Files, Server, TEMPORARY_PATHS};
 use crate::stage::say;
+use crate::words::number;
 use crate::{Workspace, tools};
 
 const HELP: &str = "\
@@ -105,10 +106,9 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
     let mut program = workspace.target.join("ci/clewline");
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        let mut value = || words.next().and_then(|text| text.parse().ok());
         match word.as_str() {
-            "--pages" => pages = value().context("--pages needs a number")?,
-            "--rounds" => rounds = value().context("--rounds needs a number")?,
+            "--pages" => pages = number(word, &mut words)?,
+            "--rounds" => rounds = number(word, &mut words)?,
             "--save" => save = true,
             "--program" => program = words.next().context("--program needs a file")?.into(),
             "--help" | "-h" => {
@@ -554,11 +554,7 @@ events {{ worker_connections 16384; }}
 http {{
   log_format path '$msec $server_protocol $request_uri';
   access_log access.log path;
-  client_body_temp_path body;
-  proxy_temp_path proxy;
-  fastcgi_temp_path fastcgi;
-  uwsgi_temp_path uwsgi;
-  scgi_temp_path scgi;
+  {TEMPORARY_PATHS}
   types {{ text/html html; text/css css; text/plain txt; }}
   keepalive_requests 1000000000;
   ssl_certificate "{certificates}/site.pem";

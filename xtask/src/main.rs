@@ -44,6 +44,7 @@ mod torture;
 mod traps;
 mod views;
 mod website;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -87,6 +88,14 @@ pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// Cargo's target folder, where everything that is made goes.
     pub(crate) target: PathBuf,
+}
+
+impl Workspace {
+    /// Where cases of public suites are.
+    pub(crate) fn conformance(&self) -> PathBuf {
+        std::env::var_os("CLEWLINE_CONFORMANCE")
+            .map_or_else(|| self.root.join("../shared/conformance"), PathBuf::from)
+    }
 }
 
 const LINT: [Stage; 2] = [
@@ -304,10 +313,7 @@ fn chosen(names: &[String]) -> Result<Vec<Stage>> {
 
 /// What the reader of a summary must know beside the figures.
 fn notes(workspace: &Workspace) -> Vec<String> {
-    let folder = std::env::var_os("CLEWLINE_CONFORMANCE").map_or_else(
-        || workspace.root.join("../shared/conformance"),
-        PathBuf::from,
-    );
+    let folder = workspace.conformance();
     if folder.is_dir() {
         return Vec::new();
     }

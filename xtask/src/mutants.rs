@@ -4,13 +4,12 @@
 //! mutants are made and judged. Invariant: a table that is saved is of this run, and of all parts.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::Workspace;
 use crate::stage::say;
+use crate::{Workspace, cargo};
 
 const PAGE: &str = "docs/mutants.md";
 
@@ -18,11 +17,7 @@ const PAGE: &str = "docs/mutants.md";
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let is_saved = arguments == ["--save"];
     let parts = if is_saved { &[] } else { arguments };
-    let conformance = std::env::var_os("CLEWLINE_CONFORMANCE").map_or_else(
-        || workspace.root.join("../shared/conformance"),
-        PathBuf::from,
-    );
-    let output = Command::new(env!("CARGO"))
+    let output = cargo::command(workspace)
         .args([
             "run",
             "--quiet",
@@ -33,8 +28,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
             "--",
         ])
         .args(parts)
-        .current_dir(&workspace.root)
-        .env("CLEWLINE_CONFORMANCE", conformance)
+        .env("CLEWLINE_CONFORMANCE", workspace.conformance())
         .stderr(Stdio::inherit())
         .output()
         .context("cargo does not start")?;

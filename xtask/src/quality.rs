@@ -11,7 +11,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::stage::say;
-use crate::{Workspace, tools};
+use crate::{Workspace, cargo, tools};
 
 /// Packages with pages and the sources of the pages, and the documentation site at the end.
 const PACKAGES: [&str; 11] = [
@@ -76,10 +76,9 @@ with pages of the first five packages; nobody looked at those of the others, whi
 
 /// The program that reads pages, built like all that is tested: not the fastest build there is.
 fn reader(workspace: &Workspace) -> Result<PathBuf> {
-    let status = Command::new(env!("CARGO"))
+    let status = cargo::command(workspace)
         .args(["build", "--quiet", "--profile", "ci"])
         .args(["-p", "clewline-content", "--example", "read"])
-        .current_dir(&workspace.root)
         .status()
         .context("cargo does not start")?;
     ensure!(status.success(), "the reader does not build");

@@ -101,13 +101,25 @@ impl Files {
 
     /// Finds or fetches the server, for other pages.
     pub(crate) fn serving(workspace: &Workspace, pages: PathBuf) -> Result<Self> {
-        let nginx = match tools::program(&["nginx"]) {
-            Some(nginx) => nginx,
-            None => tools::unpacked(workspace, "nginx")?.join("usr/sbin/nginx"),
-        };
+        let nginx = nginx(workspace)?;
         Ok(Self { nginx, pages })
     }
 }
+
+/// The server's program, found or fetched.
+pub(crate) fn nginx(workspace: &Workspace) -> Result<PathBuf> {
+    Ok(match tools::program(&["nginx"]) {
+        Some(nginx) => nginx,
+        None => tools::unpacked(workspace, "nginx")?.join("usr/sbin/nginx"),
+    })
+}
+
+/// Lines of a configuration by which nginx writes nothing outside of its folder.
+pub(crate) const TEMPORARY_PATHS: &str = "client_body_temp_path body;
+  proxy_temp_path proxy;
+  fastcgi_temp_path fastcgi;
+  uwsgi_temp_path uwsgi;
+  scgi_temp_path scgi;";
 
 /// A running nginx; it ends with this value.
 pub(crate) struct Server {
@@ -205,11 +217,7 @@ events {{ worker_connections 512; }}
 http {{
   log_format walk '$request_uri $http_user_agent';
   access_log access.log walk;
-  client_body_temp_path body;
-  proxy_temp_path proxy;
-  fastcgi_temp_path fastcgi;
-  uwsgi_temp_path uwsgi;
-  scgi_temp_path scgi;
+  {TEMPORARY_PATHS}
   types {{
     text/html html;
     text/css css;

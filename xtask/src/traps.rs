@@ -5,12 +5,12 @@
 //! every line that the program printed, whether its test passed or not.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::Workspace;
 use crate::stage::say;
+use crate::{Workspace, cargo};
 
 /// The start of a line of the table.
 const LINE: &str = "traps: ";
@@ -22,8 +22,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         [filter] if !filter.starts_with('-') => Some(filter.as_str()),
         _ => bail!("traps takes a part of a test's name at most, such as calendar or dense_1"),
     };
-    let mut child = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .current_dir(&workspace.root)
+    let mut child = cargo::command(workspace)
         .args(["test", "--profile", "ci", "--package", "clewline"])
         .args(["--test", "traps", "--"])
         .args(["--nocapture", "--test-threads", "1"])

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::real_site::{Files, Server};
 use crate::stage::{Counts, Ending, say};
-use crate::{Workspace, skipped, tools};
+use crate::{Workspace, cargo, skipped, tools};
 
 /// The version of mdBook that the style sheet was written for.
 const MDBOOK: &str = "0.5.4";
@@ -89,8 +89,7 @@ fn mdbook(workspace: &Workspace) -> Result<PathBuf> {
         return Ok(program);
     }
     say(&format!("building mdBook {MDBOOK}"));
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = tools::within(BUILDING, Path::new(&cargo))
+    let status = tools::within(BUILDING, &cargo::program())
         .args(["install", "mdbook", "--version", MDBOOK, "--locked"])
         .args(["--quiet", "--no-default-features", "--features", "search"])
         // Nobody waits for its speed.

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use super::options::Options;
-use crate::Workspace;
 use crate::stage::say;
+use crate::{Workspace, cargo};
 
 /// The core of the servers, and of the harness itself.
 pub(crate) const SERVER_CORE: usize = 0;
@@ -87,9 +87,7 @@ impl Ground {
 
     /// Cargo itself, in the workspace.
     pub(crate) fn cargo(&self) -> Command {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        cargo.current_dir(&self.workspace.root);
-        cargo
+        cargo::command(&self.workspace)
     }
 
     /// Keeps the harness, and the servers it starts, off the core of whoever is measured.

@@ -11,8 +11,8 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 
 use super::{DistOptions, said};
-use crate::Workspace;
 use crate::stage::say;
+use crate::{Workspace, cargo};
 
 /// The youngest glibc that a binary may need: that of Debian 12, Ubuntu 22.04 and RHEL 9 or older.
 const GLIBC: GlibcVersion = GlibcVersion(2, 35);
@@ -109,9 +109,8 @@ pub(super) fn host() -> Result<String> {
 
 /// Builds in the profile `dist`, with no path of this machine in the binary.
 fn build(workspace: &Workspace, options: &DistOptions, target: &str) -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.current_dir(&workspace.root).args([
+    let mut command = cargo::command(workspace);
+    command.args([
         "build",
         "--locked",
         "--profile",

@@ -7,14 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::{licences, said};
-use crate::Workspace;
 use crate::stage::{Counts, Ending, say};
+use crate::{Workspace, cargo};
 
 /// The package of the command.
 const COMMAND: &str = "clewline-cli";
@@ -58,9 +57,7 @@ pub(super) struct Dependencies {
 impl Dependencies {
     /// Asks cargo what the command needs on a target.
     pub(super) fn read(workspace: &Workspace, target: &str) -> Result<Self> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
-        command.current_dir(&workspace.root);
+        let mut command = cargo::command(workspace);
         let words = ["metadata", "--format-version", "1", "--locked"];
         let text = said(command.args(words).args(["--filter-platform", target]))?;
         let metadata: Value = serde_json::from_str(&text).context("cargo metadata")?;

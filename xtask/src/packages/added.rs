@@ -11,6 +11,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 
 use super::{Bench, Impossible, said};
+use crate::cargo::program;
 use crate::{dist, tools};
 
 /// The longest that compiling the project may take, in seconds.
@@ -104,10 +105,6 @@ fn cargo(project: &Path, words: &[&str]) -> Result<()> {
     let mut command = tools::within(COMPILING, &program());
     command.current_dir(project).args(words);
     said(command.args(["--offline", "--quiet"])).map(drop)
-}
-
-fn program() -> PathBuf {
-    std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::real_site::{Files, Server};
 use crate::stage::{Counts, Ending, say};
-use crate::{Workspace, dist, stage, tools};
+use crate::{Workspace, cargo, dist, stage, tools};
 
 /// The longest that one command of a check may take, in seconds.
 const LONGEST: &str = "120";
@@ -279,8 +279,7 @@ fn completions(bench: &Bench) -> Result<()> {
 
 /// Packages every crate below `crates/` as a registry would take it; the others are not for it.
 fn crates(bench: &Bench) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = tools::within(LONGEST, Path::new(&cargo));
+    let mut command = tools::within(LONGEST, &cargo::program());
     command.current_dir(&bench.workspace.root);
     command.args(["package", "--workspace", "--no-verify", "--allow-dirty"]);
     command.arg("--offline");

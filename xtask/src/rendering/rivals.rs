@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result, ensure};
 use super::verb::binary;
 use super::{APPLICATIONS, BROWSER, INSTALLING};
 use crate::bench::measure::{below, processor_seconds};
-use crate::real_site::{Files, Server};
+use crate::real_site::{Files, Server, TEMPORARY_PATHS};
 use crate::stage::say;
 use crate::{Workspace, tools};
 
@@ -202,11 +202,7 @@ events {{ worker_connections 512; }}
 http {{
   log_format path '$request_uri';
   access_log access.log path;
-  client_body_temp_path body;
-  proxy_temp_path proxy;
-  fastcgi_temp_path fastcgi;
-  uwsgi_temp_path uwsgi;
-  scgi_temp_path scgi;
+  {TEMPORARY_PATHS}
   types {{ text/html html; text/javascript js; application/json json; }}
   server {{
     listen 127.0.0.1:{port};

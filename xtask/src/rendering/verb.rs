@@ -6,17 +6,17 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
 use super::rivals::{self, Rival};
 use super::{documentation, prepare, promises};
-use crate::Workspace;
 use crate::bench::machine;
 use crate::passage::Passage;
 use crate::stage::say;
+use crate::words::{ask_for_help, number};
+use crate::{Workspace, cargo};
 
 const HELP: &str = "\
 cargo xtask rendering [OPTIONS]   kill browsers, watch a rendered web, and tell what a page costs
@@ -59,15 +59,11 @@ impl Options {
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            let mut value = || {
-                let value = words.next().and_then(|text| text.parse().ok());
-                value.with_context(|| format!("{word} needs a number"))
-            };
             match word.as_str() {
-                "--kills" => options.kills = value()?,
-                "--hosts" => options.hosts = value()?,
-                "--pages" => options.pages = value()?,
-                "--rounds" => options.rounds = value()?,
+                "--kills" => options.kills = number(word, &mut words)?,
+                "--hosts" => options.hosts = number(word, &mut words)?,
+                "--pages" => options.pages = number(word, &mut words)?,
+                "--rounds" => options.rounds = number(word, &mut words)?,
                 "--rivals" => options.rivals = true,
                 "--save" => options.save = true,
                 _ => bail!("{word} is not known to rendering\n\n{HELP}"),
@@ -79,7 +75,7 @@ impl Options {
 
 /// Runs the verb with the words after `rendering`.
 pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
-    if words.iter().any(|word| word == "--help" || word == "-h") {
+    if ask_for_help(words) {
         say(HELP);
         return Ok(());
     }
@@ -123,10 +119,8 @@ impl Trial<'_> {
     /// Runs a test, which must pass; answers what it says.
     fn pass(&self, program: &str, test: &str, environment: &[(&str, String)]) -> Result<String> {
         say(&format!("{program}: {test}"));
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         // With the rest of the workspace, so that no crate is built with other features than in the tests.
-        let output = Command::new(cargo)
-            .current_dir(&self.workspace.root)
+        let output = cargo::command(self.workspace)
             .args(["test", "--quiet", "--profile", "ci", "--workspace"])
             .args(["--test", program, "--", "--nocapture", test])
             .envs(promises(self.workspace))

@@ -9,15 +9,15 @@ mod table;
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::Workspace;
 use crate::bench::machine;
 use crate::passage::Passage;
 use crate::stage::say;
+use crate::words::{ask_for_help, number};
+use crate::{Workspace, cargo};
 
 const HELP: &str = "\
 cargo xtask torture [OPTIONS]   kill crawls and compare the ledgers
@@ -74,15 +74,11 @@ impl Options {
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            let mut value = || {
-                let value = words.next().and_then(|text| text.parse().ok());
-                value.with_context(|| format!("{word} needs a number"))
-            };
             match word.as_str() {
-                "--kills" => options.kills = value()?,
-                "--crawls" => options.crawls = value()?,
-                "--pages" => options.pages = value()?,
-                "--seed" => options.seed = value()?,
+                "--kills" => options.kills = number(word, &mut words)?,
+                "--crawls" => options.crawls = number(word, &mut words)?,
+                "--pages" => options.pages = number(word, &mut words)?,
+                "--seed" => options.seed = number(word, &mut words)?,
                 "--rivals" => options.rivals = true,
                 "--save" => options.save = true,
                 _ => bail!("{word} is not known to torture\n\n{HELP}"),
@@ -98,7 +94,7 @@ impl Options {
 
 /// Runs the verb with the words after `torture`.
 pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
-    if words.iter().any(|word| word == "--help" || word == "-h") {
+    if ask_for_help(words) {
         say(HELP);
         return Ok(());
     }
@@ -155,9 +151,7 @@ struct Test<'a> {
 impl Test<'_> {
     /// Runs some of the tests; each must pass.
     fn pass(&self, filter: &str, environment: &[(&str, &str)]) -> Result<()> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let status = Command::new(cargo)
-            .current_dir(&self.workspace.root)
+        let status = cargo::command(self.workspace)
             .args([
                 "test",
                 "--quiet",

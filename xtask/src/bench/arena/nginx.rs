@@ -17,7 +17,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::super::measure::processor_seconds;
 use super::free_ports;
-use crate::{Workspace, tools};
+use crate::real_site::TEMPORARY_PATHS;
+use crate::{Workspace, real_site, tools};
 
 /// The page that counts the requests.
 const STATUS: &str = "/bench-status";
@@ -52,10 +53,7 @@ impl Files {
     /// Finds or fetches them. The packages are unpacked, not installed: the documentation would
     /// bring a whole Java with it.
     pub(crate) fn find(workspace: &Workspace) -> Result<Self> {
-        let nginx = match tools::program(&["nginx"]) {
-            Some(nginx) => nginx,
-            None => tools::unpacked(workspace, "nginx")?.join("usr/sbin/nginx"),
-        };
+        let nginx = real_site::nginx(workspace)?;
         let echo = tools::unpacked(workspace, "libnginx-mod-http-echo")?;
         let pages = tools::unpacked(workspace, "openjdk-17-doc")?
             .join("usr/share/doc/openjdk-17-jre-headless/api");
@@ -229,11 +227,7 @@ http {{
   keepalive_requests 1000000000;
   open_file_cache max=20000 inactive=1h;
   open_file_cache_errors on;
-  client_body_temp_path body;
-  proxy_temp_path proxy;
-  fastcgi_temp_path fastcgi;
-  uwsgi_temp_path uwsgi;
-  scgi_temp_path scgi;
+  {TEMPORARY_PATHS}
   log_format path '$request_uri';
   root "{}";
   server {{
