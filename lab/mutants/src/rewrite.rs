@@ -4,52 +4,45 @@
 //! back to the sites that caused it. Invariant: the text without any site is that of the file, but
 //! for functions that are no longer `const`.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::site::{Edit, NUMBER, Side, Site, Sites};
+use crate::site::{Edit, NUMBER, Side, Sites};
 
 /// A file that was rewritten.
 #[derive(Debug)]
 pub(crate) struct Rewritten {
     pub(crate) text: String,
-    /// Of each site that is in it: its index, and the bytes of all its edits.
-    places: Vec<(usize, Vec<Range<usize>>)>,
+    /// Of each site that is in it, by its index: the bytes of its edits, in the order of the text.
+    places: BTreeMap<usize, Vec<Range<usize>>>,
 }
 
 /// Writes the text with these sites, the first mutant of which has this number each.
 pub(crate) fn rewrite(original: &str, found: &Sites, numbers: &[(usize, u32)]) -> Rewritten {
-    let mut edits: Vec<(usize, Option<usize>, u32, &Edit)> = Vec::new();
+    let mut edits: Vec<(Option<usize>, u32, &Edit)> =
+        found.freed.iter().map(|edit| (None, 0, edit)).collect();
     for (index, number) in numbers {
-        let site: &Site = &found.sites[*index];
-        edits.extend(
-            site.edits
-                .iter()
-                .map(|edit| (*index, Some(*index), *number, edit)),
-        );
+        let of_site = found.sites[*index].edits.iter();
+        edits.extend(of_site.map(|edit| (Some(*index), *number, edit)));
     }
-    edits.extend(found.freed.iter().map(|(_, edit)| (0, None, 0, edit)));
-    let order = |(sequence, _, _, edit): &(usize, Option<usize>, u32, &Edit)| {
+    edits.sort_by_key(|(site, _, edit)| {
+        let outer = site.unwrap_or_default();
         let nested = match edit.side {
-            Side::Behind => usize::MAX - sequence,
-            Side::Before | Side::Within => *sequence,
+            Side::Behind => usize::MAX - outer,
+            Side::Before | Side::Within => outer,
         };
         (edit.place.start, edit.side, nested)
-    };
-    edits.sort_by_key(order);
+    });
     let mut text = String::with_capacity(original.len() * 2);
-    let mut places: Vec<(usize, Vec<Range<usize>>)> = numbers
-        .iter()
-        .map(|(index, _)| (*index, Vec::new()))
-        .collect();
+    let mut places: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
     let mut at = 0;
-    for (_, site, number, edit) in edits {
+    for (site, number, edit) in edits {
         text.push_str(&original[at..edit.place.start]);
         at = edit.place.end;
         let start = text.len();
         text.push_str(&edit.text.replace(NUMBER, &number.to_string()));
-        let place = site.and_then(|site| places.iter_mut().find(|(index, _)| *index == site));
-        if let Some((_, ranges)) = place {
-            ranges.push(start..text.len());
+        if let Some(index) = site {
+            places.entry(index).or_default().push(start..text.len());
         }
     }
     text.push_str(&original[at..]);
@@ -61,14 +54,14 @@ impl Rewritten {
     /// innermost around it.
     pub(crate) fn blamed(&self, error: &Range<usize>) -> Vec<usize> {
         let overlaps = |range: &Range<usize>| range.start < error.end && error.start < range.end;
-        let of_site = |(index, ranges): &(usize, Vec<Range<usize>>)| {
+        let of_site = |(index, ranges): (&usize, &Vec<Range<usize>>)| {
             ranges.iter().any(overlaps).then_some(*index)
         };
         let touched: Vec<usize> = self.places.iter().filter_map(of_site).collect();
         if !touched.is_empty() {
             return touched;
         }
-        let around = |(index, ranges): &(usize, Vec<Range<usize>>)| {
+        let around = |(index, ranges): (&usize, &Vec<Range<usize>>)| {
             let whole = ranges.first()?.start..ranges.last()?.end;
             let is_around = whole.start <= error.start && error.end <= whole.end;
             is_around.then_some((whole.len(), *index))
@@ -79,16 +72,14 @@ impl Rewritten {
 
     /// The sites of the last line up to this one that has any.
     pub(crate) fn before(&self, line: usize, found: &Sites) -> Vec<usize> {
-        let lines = |(index, _): &(usize, Vec<Range<usize>>)| (found.sites[*index].line, *index);
-        let before: Vec<(usize, usize)> = self
+        let line_of = |index: &usize| found.sites[*index].line;
+        let lines = self.places.keys().map(line_of);
+        let last = lines.filter(|of| *of <= line).max();
+        let of_last = self
             .places
-            .iter()
-            .map(lines)
-            .filter(|(of, _)| *of <= line)
-            .collect();
-        let last = before.iter().map(|(of, _)| *of).max();
-        let of_last = before.iter().filter(|(of, _)| Some(*of) == last);
-        of_last.map(|(_, index)| *index).collect()
+            .keys()
+            .filter(|index| Some(line_of(index)) == last);
+        of_last.copied().collect()
     }
 }
 

@@ -53,8 +53,8 @@ pub(crate) const NUMBER: &str = "\u{1}";
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
     pub(crate) sites: Vec<Site>,
-    /// Functions that are no longer `const`, by name.
-    pub(crate) freed: Vec<(String, Edit)>,
+    /// `const` that is taken from functions.
+    pub(crate) freed: Vec<Edit>,
 }
 
 /// Finds the sites of a file.
@@ -135,17 +135,12 @@ impl Finder<'_> {
         if has_let(&binary.left) || has_let(&binary.right) {
             return;
         }
-        let switch = format!("(mutant_switch::on({NUMBER})^(");
-        let edits = [&binary.left, &binary.right]
-            .iter()
-            .flat_map(|side| around(&side.span().byte_range(), &switch, "))"))
-            .collect::<Vec<_>>();
-        let whole = around(&binary.span().byte_range(), &switch, "))");
-        let [before, after] = whole;
-        let mut all = vec![before];
-        all.extend(edits);
-        all.push(after);
-        self.add(binary.op.span(), vec![mistake.to_owned()], all);
+        let [before, after] = turned(binary.span());
+        let sides = [&binary.left, &binary.right];
+        let mut edits = vec![before];
+        edits.extend(sides.into_iter().flat_map(|side| turned(side.span())));
+        edits.push(after);
+        self.add(binary.op.span(), vec![mistake.to_owned()], edits);
     }
 
     fn function(&mut self, attributes: &[Attribute], signature: &Signature, block: &Block) -> bool {
@@ -162,7 +157,7 @@ impl Finder<'_> {
                 text: String::new(),
                 side: Side::Within,
             };
-            self.found.freed.push((name.clone(), edit));
+            self.found.freed.push(edit);
         }
         let answers = plainest(&signature.output);
         if !answers.is_empty() && !block.stmts.is_empty() {
@@ -262,8 +257,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_expr_unary(&mut self, unary: &'ast syn::ExprUnary) {
         if matches!(unary.op, UnOp::Not(_)) {
-            let switch = format!("(mutant_switch::on({NUMBER})^(");
-            let edits = around(&unary.span().byte_range(), &switch, "))").to_vec();
+            let edits = turned(unary.span()).to_vec();
             self.add(unary.span(), vec!["`!` is left out".to_owned()], edits);
         }
         visit::visit_expr_unary(self, unary);
@@ -275,7 +269,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         {
             let switch = format!("((mutant_switch::on({NUMBER})||(");
             let end = format!("))&&!mutant_switch::on({NUMBER}+1))");
-            let edits = around(&guard.span().byte_range(), &switch, &end).to_vec();
+            let edits = around(guard.span(), &switch, &end).to_vec();
             let mistakes = ["the guard always holds", "the guard never holds"];
             self.add(guard.span(), mistakes.map(str::to_owned).to_vec(), edits);
         }
@@ -291,7 +285,13 @@ fn insert(at: usize, text: &str, side: Side) -> Edit {
     }
 }
 
-fn around(place: &Range<usize>, before: &str, after: &str) -> [Edit; 2] {
+/// What holds becomes what does not, in the mutant.
+fn turned(span: Span) -> [Edit; 2] {
+    around(span, &format!("(mutant_switch::on({NUMBER})^("), "))")
+}
+
+fn around(span: Span, before: &str, after: &str) -> [Edit; 2] {
+    let place = span.byte_range();
     [
         insert(place.start, before, Side::Before),
         insert(place.end, after, Side::Behind),

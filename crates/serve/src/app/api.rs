@@ -11,10 +11,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::access::{Right, require_own_origin};
+use super::background::BackgroundResult;
 use super::jobs::is_running;
 use super::reply::{ApiProblem, ApiReply, parameter, wanted};
 use super::sorted::UrlSort;
-use super::workbench::Workpiece;
 use super::{App, changes, findings, hosts, openapi, orders, sorted, urls};
 use crate::server::ServerRequest;
 
@@ -119,9 +119,9 @@ fn of_job(
                 return Ok(ApiReply::json(&urls::listed(path, &question)?));
             }
             match sorted::listed(&app.sorted, path, &question)? {
-                Workpiece::Made(list) => Ok(ApiReply::json(&*list)),
-                Workpiece::Making => Ok(ApiReply::making()),
-                Workpiece::Failed(why) => Err(ApiProblem::new(500, why)),
+                BackgroundResult::Made(list) => Ok(ApiReply::json(&*list)),
+                BackgroundResult::Making => Ok(ApiReply::making()),
+                BackgroundResult::Failed(why) => Err(ApiProblem::new(500, why)),
             }
         }
         ["log"] => {

@@ -16,9 +16,9 @@ use clewline_job::{Job, JobFile};
 use serde::Serialize;
 
 use super::App;
+use super::background::{BackgroundCache, BackgroundResult};
 use super::jobs::is_running;
 use super::reply::{ApiProblem, ApiReply, Numbered, parameter, wanted};
-use super::workbench::{Workbench, Workpiece};
 use crate::server::ServerRequest;
 
 /// Larger crawls are compared by the command only.
@@ -33,7 +33,7 @@ const MOST_OFFERED: usize = 200;
 pub(super) type ChangesKey = [(PathBuf, u64); 2];
 
 /// Where comparisons are made.
-pub(super) type ChangesBench = Workbench<ChangesKey, Difference>;
+pub(super) type ChangesCache = BackgroundCache<ChangesKey, Difference>;
 
 /// Two crawls that are to be compared.
 #[derive(Debug)]
@@ -96,19 +96,19 @@ pub(super) fn wished(
 
 impl ComparedJobs {
     /// What changed, or why that is not known.
-    pub(super) fn difference(&self, app: &App) -> Workpiece<Difference> {
+    pub(super) fn difference(&self, app: &App) -> BackgroundResult<Difference> {
         let mut held = [0; 2];
         for (path, held) in self.paths.iter().zip(&mut held) {
             let Ok(status) = app.jobs.status(path) else {
-                return Workpiece::Failed("one of the crawls cannot be read".to_owned());
+                return BackgroundResult::Failed("one of the crawls cannot be read".to_owned());
             };
             if is_running(status.state) {
                 let why = "one of the crawls runs; they are compared when it has ended";
-                return Workpiece::Failed(why.to_owned());
+                return BackgroundResult::Failed(why.to_owned());
             }
             if status.done > MOST_URLS {
                 let why = "the crawls are too large to be compared here";
-                return Workpiece::Failed(why.to_owned());
+                return BackgroundResult::Failed(why.to_owned());
             }
             *held = status.done;
         }
@@ -156,9 +156,9 @@ pub(super) fn answer(
         return Err(ApiProblem::new(409, why));
     };
     let difference = match jobs.difference(app) {
-        Workpiece::Made(difference) => difference,
-        Workpiece::Making => return Ok(ApiReply::making()),
-        Workpiece::Failed(why) => return Err(ApiProblem::new(409, why)),
+        BackgroundResult::Made(difference) => difference,
+        BackgroundResult::Making => return Ok(ApiReply::making()),
+        BackgroundResult::Failed(why) => return Err(ApiProblem::new(409, why)),
     };
     // The same two crawls make the same list, so its length tells cursors apart.
     let edition = format!("{:x}", difference.entries.len());

@@ -24,9 +24,9 @@ use clewline_job::status::{State, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::background::{BackgroundCache, BackgroundResult};
 use super::jobs::is_running;
 use super::reply::{ApiProblem, ApiReply, Numbered, parameter, wanted};
-use super::workbench::{Workbench, Workpiece};
 use crate::server::ServerRequest;
 
 /// A larger job is checked by the command only.
@@ -60,14 +60,14 @@ pub(super) struct JobFindings {
 /// The findings of the jobs that somebody looked at.
 #[derive(Debug)]
 pub(super) struct FindingsShelf {
-    bench: Workbench<FindingsKey, JobFindings>,
+    cache: BackgroundCache<FindingsKey, JobFindings>,
     counts: Mutex<HashMap<PathBuf, (FileMoment, u64)>>,
 }
 
 impl Default for FindingsShelf {
     fn default() -> Self {
         Self {
-            bench: Workbench::new("check"),
+            cache: BackgroundCache::new("check"),
             counts: Mutex::default(),
         }
     }
@@ -87,25 +87,27 @@ struct FindingList {
 
 impl FindingsShelf {
     /// The findings of a job, or why there are none.
-    pub(super) fn of(&self, job: &Path, status: &Status) -> Workpiece<JobFindings> {
+    pub(super) fn of(&self, job: &Path, status: &Status) -> BackgroundResult<JobFindings> {
         if let Some(moment) = moment_of(&job.join(FINDINGS)) {
             let key = FindingsKey(job.to_owned(), moment);
             let (job, status) = (job.to_owned(), status.clone());
-            return self.bench.ask(&key, move || kept(&job, moment, &status));
+            return self.cache.ask(&key, move || kept(&job, moment, &status));
         }
         if is_running(status.state) {
-            return Workpiece::Failed("the crawl runs; it is checked when it has ended".to_owned());
+            return BackgroundResult::Failed(
+                "the crawl runs; it is checked when it has ended".to_owned(),
+            );
         }
         if status.done > MOST_URLS {
             let why = "the job is too large to be checked here";
-            return Workpiece::Failed(why.to_owned());
+            return BackgroundResult::Failed(why.to_owned());
         }
         let Some(moment) = moment_of(&job.join(clewline_job::log::urls::FILE)) else {
-            return Workpiece::Failed("the job has no records yet".to_owned());
+            return BackgroundResult::Failed("the job has no records yet".to_owned());
         };
         let key = FindingsKey(job.to_owned(), moment);
         let (job, state) = (job.to_owned(), status.state);
-        self.bench.ask(&key, move || checked(&job, moment, state))
+        self.cache.ask(&key, move || checked(&job, moment, state))
     }
 
     /// How much the last check found, if that is known at once.
@@ -256,9 +258,9 @@ pub(super) fn answer(
     (job, status): (&Path, &Arc<Status>),
 ) -> Result<ApiReply, ApiProblem> {
     match shelf.of(job, status) {
-        Workpiece::Made(found) => Ok(ApiReply::json(&found.listed(request)?)),
-        Workpiece::Making => Ok(ApiReply::making()),
-        Workpiece::Failed(why) => {
+        BackgroundResult::Made(found) => Ok(ApiReply::json(&found.listed(request)?)),
+        BackgroundResult::Making => Ok(ApiReply::making()),
+        BackgroundResult::Failed(why) => {
             let how = format!("{why}; `clewline check` keeps findings in the folder of a job");
             Err(ApiProblem::new(409, how))
         }

@@ -9,6 +9,7 @@
 pub(crate) mod access;
 mod api;
 mod audit;
+mod background;
 mod changes;
 mod events;
 mod findings;
@@ -21,7 +22,6 @@ mod reply;
 mod show;
 mod sorted;
 mod urls;
-mod workbench;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -31,13 +31,13 @@ use clewline::Change;
 
 use self::access::{Access, Right};
 use self::audit::AuditLog;
-use self::changes::ChangesBench;
+use self::changes::ChangesCache;
 use self::events::Watches;
 use self::findings::FindingsShelf;
 pub(crate) use self::jobs::JobPlaces;
 use self::orders::RequestKeys;
 pub(crate) use self::show::ArchiveNow;
-use self::sorted::SortBench;
+use self::sorted::SortCache;
 use crate::search::{self, Shelf};
 use crate::server::{ServerAnswer, ServerRequest};
 
@@ -126,8 +126,8 @@ pub(crate) struct App {
     keys: RequestKeys,
     searches: Mutex<HashMap<PathBuf, Arc<Shelf>>>,
     findings: FindingsShelf,
-    changes: ChangesBench,
-    sorted: SortBench,
+    changes: ChangesCache,
+    sorted: SortCache,
 }
 
 impl App {
@@ -142,8 +142,8 @@ impl App {
             keys: RequestKeys::default(),
             searches: Mutex::default(),
             findings: FindingsShelf::default(),
-            changes: ChangesBench::new("compare"),
-            sorted: SortBench::new("sort"),
+            changes: ChangesCache::new("compare"),
+            sorted: SortCache::new("sort"),
         }
     }
 

@@ -15,9 +15,9 @@ use clewline_job::log::lines::Lines;
 use clewline_job::log::urls::LONGEST_LINE;
 use serde::Deserialize;
 
+use super::background::{BackgroundCache, BackgroundResult};
 use super::reply::{ApiProblem, Numbered};
 use super::urls::{UrlList, UrlQuestion, is_boundary};
-use super::workbench::{Workbench, Workpiece};
 
 /// URLs that a list in another order has; the rest is for filters.
 const MOST_SORTED: usize = 100_000;
@@ -64,7 +64,7 @@ pub(super) struct SortedUrls {
 }
 
 /// Where lists are sorted.
-pub(super) type SortBench = Workbench<SortedKey, SortedUrls>;
+pub(super) type SortCache = BackgroundCache<SortedKey, SortedUrls>;
 
 /// What decides the place of a line.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,10 +90,10 @@ struct SortTimings {
 
 /// The rows that a question wants, in its order.
 pub(super) fn listed(
-    bench: &SortBench,
+    cache: &SortCache,
     job: &Path,
     question: &UrlQuestion,
-) -> Result<Workpiece<UrlList>, ApiProblem> {
+) -> Result<BackgroundResult<UrlList>, ApiProblem> {
     let opened = Job::open(job).map_err(|_| ApiProblem::new(404, "the job has no records yet"))?;
     let (log, now) = (opened.urls_path(), opened.urls_end().0);
     let (end, from) = match &question.cursor {
@@ -113,10 +113,10 @@ pub(super) fn listed(
         },
     };
     let own = key.clone();
-    let sorted = match bench.ask(&key, move || sort(&own).map_err(|error| error.to_string())) {
-        Workpiece::Made(sorted) => sorted,
-        Workpiece::Making => return Ok(Workpiece::Making),
-        Workpiece::Failed(why) => return Ok(Workpiece::Failed(why)),
+    let sorted = match cache.ask(&key, move || sort(&own).map_err(|error| error.to_string())) {
+        BackgroundResult::Made(sorted) => sorted,
+        BackgroundResult::Making => return Ok(BackgroundResult::Making),
+        BackgroundResult::Failed(why) => return Ok(BackgroundResult::Failed(why)),
     };
     let shown = sorted.offsets.iter().skip(from).take(question.most);
     let mut list = UrlList {
@@ -134,7 +134,7 @@ pub(super) fn listed(
     list.looked_at = list.rows.len() as u64;
     let edition = format!("{end:x}");
     list.cursor = Numbered::written(&edition, from + list.rows.len(), sorted.offsets.len());
-    Ok(Workpiece::Made(list.into()))
+    Ok(BackgroundResult::Made(list.into()))
 }
 
 /// The end of the log and the place in the list that a cursor means.

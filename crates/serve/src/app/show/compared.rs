@@ -3,9 +3,9 @@
 //! Owns what these two pages say while it is not known. Refuses to know how it is found.
 
 use super::{Shown, ShownJob};
+use crate::app::background::BackgroundResult;
 use crate::app::changes;
 use crate::app::reply::ApiProblem;
-use crate::app::workbench::Workpiece;
 use crate::pages::{ChangesPage, IssuesPage};
 use crate::server::ServerRequest;
 
@@ -18,13 +18,13 @@ pub(super) fn issues(job: &ShownJob<'_>) -> Result<Shown, ApiProblem> {
         list: String::new(),
     };
     match job.app.findings.of(&job.path, &status) {
-        Workpiece::Made(found) => {
+        BackgroundResult::Made(found) => {
             page.sentence.clone_from(&found.sentence);
             page.when.clone_from(&found.when);
             page.list = found.list();
         }
-        Workpiece::Failed(why) => page.when = format!("{why}."),
-        Workpiece::Making => {
+        BackgroundResult::Failed(why) => page.when = format!("{why}."),
+        BackgroundResult::Making => {
             "The crawl is being checked.".clone_into(&mut page.sentence);
             "The findings appear here.".clone_into(&mut page.when);
             return Ok(Shown::Making(page.html()));
@@ -47,15 +47,15 @@ pub(super) fn changes(job: &ShownJob<'_>, request: &ServerRequest) -> Result<Sho
     };
     page.with.clone_from(&jobs.old);
     match jobs.difference(job.app) {
-        Workpiece::Made(difference) => {
+        BackgroundResult::Made(difference) => {
             (page.sentence, page.list) = changes::shown(&difference);
             page.when = format!("From {} to {}.", jobs.old, job.id);
         }
-        Workpiece::Failed(why) => {
+        BackgroundResult::Failed(why) => {
             "The crawls are not compared.".clone_into(&mut page.sentence);
             page.when = format!("{why}.");
         }
-        Workpiece::Making => {
+        BackgroundResult::Making => {
             "The crawls are being compared.".clone_into(&mut page.sentence);
             "The changes appear here.".clone_into(&mut page.when);
             return Ok(Shown::Making(page.html()));

@@ -12,11 +12,11 @@ use clewline_job::status::Cause;
 
 use super::overview::{cause, outcome};
 use super::{Shown, ShownJob};
+use crate::app::background::BackgroundResult;
 use crate::app::hosts::{self, HostList};
 use crate::app::reply::{ApiProblem, parameter, word};
 use crate::app::sorted::{self, UrlSort};
 use crate::app::urls::{self, UrlQuestion};
-use crate::app::workbench::Workpiece;
 use crate::pages::{HostRow, HostsPage, ListChoice, ListView, ListedPage, PagesPage, SortOrder};
 use crate::server::ServerRequest;
 
@@ -133,16 +133,16 @@ pub(super) fn urls(job: &ShownJob<'_>, request: &ServerRequest) -> Result<Shown,
     let is_later = question.cursor.is_some();
     // A job without records has an empty list.
     let listed = if question.sort == UrlSort::Time {
-        urls::listed(&job.path, &question).map(|list| Workpiece::Made(Arc::new(list)))
+        urls::listed(&job.path, &question).map(|list| BackgroundResult::Made(Arc::new(list)))
     } else {
         sorted::listed(&job.app.sorted, &job.path, &question)
     };
     let (list, is_making) = match listed {
         Err(problem) if problem.status() == 404 && !is_later => (Arc::default(), false),
         listed => match listed? {
-            Workpiece::Made(list) => (list, false),
-            Workpiece::Making => (Arc::default(), true),
-            Workpiece::Failed(why) => return Err(ApiProblem::new(500, why)),
+            BackgroundResult::Made(list) => (list, false),
+            BackgroundResult::Making => (Arc::default(), true),
+            BackgroundResult::Failed(why) => return Err(ApiProblem::new(500, why)),
         },
     };
     let sort = UrlSort::NAMES

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How something stands that was asked for.
 #[derive(Debug)]
-pub(super) enum Workpiece<T> {
+pub(super) enum BackgroundResult<T> {
     /// It is being made, or will be when somebody asks after what is made now.
     Making,
     Made(Arc<T>),
@@ -23,7 +23,7 @@ pub(super) enum Workpiece<T> {
     Failed(String),
 }
 
-impl<T> Clone for Workpiece<T> {
+impl<T> Clone for BackgroundResult<T> {
     fn clone(&self) -> Self {
         match self {
             Self::Making => Self::Making,
@@ -34,33 +34,33 @@ impl<T> Clone for Workpiece<T> {
 }
 
 /// What is known of each key; the last of them was asked for last.
-type KnownThings<K, T> = Vec<(K, Workpiece<T>)>;
+type CachedResults<K, T> = Vec<(K, BackgroundResult<T>)>;
 
 #[derive(Debug)]
-struct Bench<K, T> {
-    known: Mutex<KnownThings<K, T>>,
+struct CacheState<K, T> {
+    known: Mutex<CachedResults<K, T>>,
     /// Something was made.
     changed: Condvar,
 }
 
 /// Where things are made.
 #[derive(Debug)]
-pub(super) struct Workbench<K, T> {
+pub(super) struct BackgroundCache<K, T> {
     name: &'static str,
-    bench: Arc<Bench<K, T>>,
+    state: Arc<CacheState<K, T>>,
 }
 
-impl<K, T> Workbench<K, T>
+impl<K, T> BackgroundCache<K, T>
 where
     K: Clone + PartialEq + Send + 'static,
     T: Send + Sync + 'static,
 {
-    /// A bench whose thread has this name.
+    /// A cache whose thread has this name.
     pub(super) fn new(name: &'static str) -> Self {
         let (known, changed) = (Mutex::default(), Condvar::new());
         Self {
             name,
-            bench: Arc::new(Bench { known, changed }),
+            state: Arc::new(CacheState { known, changed }),
         }
     }
 
@@ -69,11 +69,11 @@ where
         &self,
         key: &K,
         make: impl FnOnce() -> Result<T, String> + Send + 'static,
-    ) -> Workpiece<T> {
-        let known = self.bench.lock();
+    ) -> BackgroundResult<T> {
+        let known = self.state.lock();
         let is_making = known
             .iter()
-            .any(|(_, asked)| matches!(asked, Workpiece::Making));
+            .any(|(_, asked)| matches!(asked, BackgroundResult::Making));
         if !is_making && !known.iter().any(|(one, _)| one == key) {
             self.begin(known, key, make);
         } else {
@@ -83,18 +83,18 @@ where
     }
 
     /// What becomes of it within our patience.
-    fn wait(&self, key: &K) -> Workpiece<T> {
-        let is_making = |known: &mut KnownThings<K, T>| {
+    fn wait(&self, key: &K) -> BackgroundResult<T> {
+        let is_making = |known: &mut CachedResults<K, T>| {
             let mut others = known.iter();
-            others.any(|(one, asked)| one == key && matches!(asked, Workpiece::Making))
+            others.any(|(one, asked)| one == key && matches!(asked, BackgroundResult::Making))
         };
         let waited = self
-            .bench
+            .state
             .changed
-            .wait_timeout_while(self.bench.lock(), PATIENCE, is_making);
+            .wait_timeout_while(self.state.lock(), PATIENCE, is_making);
         let (mut known, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let Some(at) = known.iter().position(|(one, _)| one == key) else {
-            return Workpiece::Making;
+            return BackgroundResult::Making;
         };
         let found = known.remove(at);
         let asked = found.1.clone();
@@ -104,39 +104,40 @@ where
 
     fn begin(
         &self,
-        mut known: MutexGuard<'_, KnownThings<K, T>>,
+        mut known: MutexGuard<'_, CachedResults<K, T>>,
         key: &K,
         make: impl FnOnce() -> Result<T, String> + Send + 'static,
     ) {
         if known.len() >= MOST_KEPT {
             known.remove(0);
         }
-        known.push((key.clone(), Workpiece::Making));
+        known.push((key.clone(), BackgroundResult::Making));
         drop(known);
-        let (bench, own) = (Arc::clone(&self.bench), key.clone());
+        let (state, own) = (Arc::clone(&self.state), key.clone());
         let begun = thread::Builder::new()
             .name(self.name.to_owned())
             .spawn(move || {
                 let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(make));
                 let asked = match ended {
-                    Ok(Ok(thing)) => Workpiece::Made(Arc::new(thing)),
-                    Ok(Err(why)) => Workpiece::Failed(why),
-                    Err(_) => Workpiece::Failed("this build broke over it".to_owned()),
+                    Ok(Ok(thing)) => BackgroundResult::Made(Arc::new(thing)),
+                    Ok(Err(why)) => BackgroundResult::Failed(why),
+                    Err(_) => BackgroundResult::Failed("this build broke over it".to_owned()),
                 };
-                bench.put(&own, asked);
+                state.put(&own, asked);
             });
         if let Err(error) = begun {
-            self.bench.put(key, Workpiece::Failed(error.to_string()));
+            self.state
+                .put(key, BackgroundResult::Failed(error.to_string()));
         }
     }
 }
 
-impl<K: PartialEq, T> Bench<K, T> {
-    fn lock(&self) -> MutexGuard<'_, KnownThings<K, T>> {
+impl<K: PartialEq, T> CacheState<K, T> {
+    fn lock(&self) -> MutexGuard<'_, CachedResults<K, T>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, key: &K, asked: Workpiece<T>) {
+    fn put(&self, key: &K, asked: BackgroundResult<T>) {
         if let Some((_, stands)) = self.lock().iter_mut().find(|(one, _)| one == key) {
             *stands = asked;
         }
@@ -151,45 +152,45 @@ mod tests {
     use super::*;
 
     /// Asks until it is made; what is asked for is begun once.
-    fn made(bench: &Workbench<u32, u32>, key: u32) -> Arc<u32> {
+    fn made(cache: &BackgroundCache<u32, u32>, key: u32) -> Arc<u32> {
         loop {
-            match bench.ask(&key, move || Ok(key * 10)) {
-                Workpiece::Made(made) => return made,
-                Workpiece::Making => thread::yield_now(),
-                Workpiece::Failed(why) => panic!("{why}"),
+            match cache.ask(&key, move || Ok(key * 10)) {
+                BackgroundResult::Made(made) => return made,
+                BackgroundResult::Making => thread::yield_now(),
+                BackgroundResult::Failed(why) => panic!("{why}"),
             }
         }
     }
 
     #[test]
     fn one_thing_is_made_at_a_time_and_results_stay() {
-        let bench: Workbench<u32, u32> = Workbench::new("test");
+        let cache: BackgroundCache<u32, u32> = BackgroundCache::new("test");
         let (go, wait) = mpsc::channel::<()>();
-        let first = bench.ask(&1, move || {
+        let first = cache.ask(&1, move || {
             wait.recv().ok();
             Ok(10)
         });
-        assert!(matches!(first, Workpiece::Making));
-        let other = bench.ask(&2, || panic!("nothing else is begun"));
-        assert!(matches!(other, Workpiece::Making));
+        assert!(matches!(first, BackgroundResult::Making));
+        let other = cache.ask(&2, || panic!("nothing else is begun"));
+        assert!(matches!(other, BackgroundResult::Making));
         go.send(()).unwrap();
-        assert_eq!(*made(&bench, 1), 10);
-        assert_eq!(*made(&bench, 2), 20);
-        let again = bench.ask(&1, || panic!("it is there"));
-        assert!(matches!(again, Workpiece::Made(_)));
+        assert_eq!(*made(&cache, 1), 10);
+        assert_eq!(*made(&cache, 2), 20);
+        let again = cache.ask(&1, || panic!("it is there"));
+        assert!(matches!(again, BackgroundResult::Made(_)));
     }
 
     #[test]
     fn results_are_bounded_and_the_oldest_goes_first() {
-        let bench: Workbench<u32, u32> = Workbench::new("test");
+        let cache: BackgroundCache<u32, u32> = BackgroundCache::new("test");
         for key in 0..10 {
-            made(&bench, key);
+            made(&cache, key);
         }
-        assert_eq!(bench.bench.lock().len(), MOST_KEPT);
-        let kept = bench.ask(&9, || panic!("it is there"));
-        assert!(matches!(kept, Workpiece::Made(_)));
+        assert_eq!(cache.state.lock().len(), MOST_KEPT);
+        let kept = cache.ask(&9, || panic!("it is there"));
+        assert!(matches!(kept, BackgroundResult::Made(_)));
         let again = loop {
-            if let Workpiece::Made(made) = bench.ask(&0, || Ok(1)) {
+            if let BackgroundResult::Made(made) = cache.ask(&0, || Ok(1)) {
                 break made;
             }
             thread::yield_now();
@@ -199,14 +200,14 @@ mod tests {
 
     #[test]
     fn what_breaks_is_told_and_hinders_nothing() {
-        let bench: Workbench<u32, u32> = Workbench::new("test");
+        let cache: BackgroundCache<u32, u32> = BackgroundCache::new("test");
         let fail = || loop {
-            match bench.ask(&1, || panic!("on purpose")) {
-                Workpiece::Failed(why) => return why,
+            match cache.ask(&1, || panic!("on purpose")) {
+                BackgroundResult::Failed(why) => return why,
                 _ => thread::yield_now(),
             }
         };
         assert!(fail().contains("broke"));
-        assert_eq!(*made(&bench, 2), 20);
+        assert_eq!(*made(&cache, 2), 20);
     }
 }
