@@ -3,7 +3,7 @@
     judge.py CLEWLINE PROMTOOL SCHEMATHESIS FOLDER
 
 Two crawls of a small site on loopback are made in FOLDER and served with the right to operate. Prometheus'
-own tool reads the metrics, a validator of OpenAPI reads the description, and schemathesis sends requests
+own tool reads the metrics and our rules over them, a validator of OpenAPI reads the description, and schemathesis sends requests
 that the description allows and others that it forbids, always the same ones. The server shows named
 jobs, so that no request can start a crawl of what was made up.
 """
@@ -22,6 +22,8 @@ import urllib.request
 
 import openapi_spec_validator
 
+# The scrape for Prometheus, with its rules.
+DASHBOARD = pathlib.Path(__file__).resolve().parents[2] / "docs/dashboard"
 PAGES = 40
 # Requests for each operation, of each kind.
 CASES = os.environ.get("CLEWLINE_CASES", "15")
@@ -79,6 +81,7 @@ def judge(address, token, promtool, schemathesis, folder):
     metrics = read(f"{address}/metrics", token)
     subprocess.run([promtool, "check", "metrics"], input=metrics, text=True, check=True, timeout=30)
     print(f"promtool: {metrics.count('# TYPE')} families, nothing to complain of", flush=True)
+    subprocess.run([promtool, "check", "config", DASHBOARD / "clewline.yml"], check=True, timeout=30)
     place = f"{address}/api/v1/openapi.json"
     description = json.loads(read(place, token))
     openapi_spec_validator.validate(description)

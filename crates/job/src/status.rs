@@ -12,7 +12,7 @@ use clewline_core::frontier::FrontierSummary;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
-use crate::report::Tally;
+use crate::report::{Tally, TimeHistogram};
 
 /// What a crawl does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +107,18 @@ pub struct MachineUse {
     pub resident_bytes: Option<u64>,
     /// Bytes that are free where the job folder lies.
     pub disk_free_bytes: Option<u64>,
+    /// What it made durable since it was started.
+    #[serde(default)]
+    pub commits: CommitUse,
+}
+
+/// What a crawl made durable, a batch at a time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitUse {
+    /// How long it took to write a batch and to commit it.
+    pub times: TimeHistogram,
+    /// Records in these batches.
+    pub records: u64,
 }
 
 /// Something that a person may want to know.

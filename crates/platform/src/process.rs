@@ -50,6 +50,22 @@ pub fn resident_bytes() -> Option<u64> {
     None
 }
 
+/// Processor time of all threads of this process so far, where the system tells.
+pub fn processor_time() -> Option<Duration> {
+    #[cfg(unix)]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+        Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).ok()
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// Descriptors that this process has open, where the system tells.
+pub fn open_descriptors() -> Option<usize> {
+    Some(std::fs::read_dir("/proc/self/fd").ok()?.count())
+}
+
 /// Whether a process may run; where that is not known, it may.
 pub fn may_run(process: u32) -> bool {
     let all = Path::new("/proc");
@@ -77,5 +93,7 @@ mod tests {
         // No process has so large a number.
         assert!(!may_run(4_194_999));
         assert!(resident_bytes().is_some_and(|bytes| bytes > 100_000));
+        assert!(open_descriptors().is_some_and(|count| count > 2));
+        assert!(processor_time().is_some_and(|time| time > Duration::ZERO));
     }
 }

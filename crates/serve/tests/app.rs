@@ -4,6 +4,7 @@
     reason = "helpers of tests are tests, but clippy knows only functions"
 )]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -760,6 +761,56 @@ fn metrics_have_one_family_per_name() {
         .collect();
     assert_eq!(counts.len(), 16, "{}", answer.body);
     assert!(counts.is_sorted() && counts[15] > 30, "{counts:?}");
+    // The crawl is finished, was never checked, and this is the second request.
+    let value = |answer: &Answer, sample: &str| {
+        let mut lines = answer.body.lines();
+        let found = lines.find_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
+        found.map(|value| value.parse::<f64>().unwrap())
+    };
+    let finished = "clewline_job_last_success_timestamp_seconds{job=\"b.test.crawl\"}";
+    let started = value(&answer, "process_start_time_seconds").unwrap();
+    assert!(value(&answer, finished).is_some_and(|at| at > 1.7e9 && started > 1.7e9));
+    assert!(
+        !answer.body.contains("clewline_findings{"),
+        "{}",
+        answer.body
+    );
+    let again = served.ask("/metrics");
+    let asked = "http_server_request_duration_seconds_count\
+        {method=\"GET\",route=\"/metrics\",code=\"200\"}";
+    assert_eq!(value(&again, asked), Some(1.0), "{}", again.body);
+}
+
+/// A board or a rule that asks for a name which nobody tells shows nothing, for ever.
+#[test]
+fn boards_and_rules_ask_for_metrics_that_there_are() {
+    let web = web();
+    let (_place, folder) = place(&web);
+    let served = served(&[folder], AppConfig::default()).unwrap();
+    let told = served.ask("/metrics").body;
+    let told: BTreeSet<&str> = told
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
+        .collect();
+    for asking in [
+        include_str!("../../../docs/dashboard/grafana.json"),
+        include_str!("../../../docs/dashboard/alerts.yml"),
+    ] {
+        let words = asking.split(|c: char| !(c.is_ascii_lowercase() || c == '_'));
+        let names = words.filter(|word| {
+            ["clewline_", "process_", "http_server_"]
+                .iter()
+                .any(|first| word.starts_with(first))
+        });
+        let names: BTreeSet<&str> = names
+            .map(|name| name.strip_suffix("_bucket").unwrap_or(name))
+            .map(|name| name.strip_suffix("_count").unwrap_or(name))
+            .map(|name| name.strip_suffix("_sum").unwrap_or(name))
+            .collect();
+        assert!(names.len() > 5, "{names:?}");
+        let unknown: Vec<_> = names.difference(&told).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
 }
 
 /// What is made while somebody waits.

@@ -92,7 +92,7 @@ impl<S: Store> Engine<S> {
             self.tally.add(&entry.record);
             (self.observer)(Event::Settled(&entry.record));
         }
-        self.control_state.committed(&written.offsets);
+        self.control_state.committed(&written);
         let urls = written
             .offsets
             .iter()

@@ -12,10 +12,11 @@ use clewline_core::frontier::{Admission, FrontierSummary, Hold, Moment, Origin, 
 use clewline_core::key::HostId;
 use clewline_core::url::CrawlUrl;
 use clewline_job::hosts::HostPage;
-use clewline_job::status::{MOST_NOTES, MachineUse, StatusNote};
+use clewline_job::status::{CommitUse, MOST_NOTES, MachineUse, StatusNote};
 use clewline_platform::free_bytes;
 use clewline_platform::process::{resident_bytes, thread_time};
 
+use super::log_writer::WrittenBatch;
 use super::{Engine, EngineError, Event, Progress, Room, state};
 use crate::config::{ConfigProblem, Root};
 use crate::control::{Asked, Change, ControlError, RobotsSaying, Sight};
@@ -39,6 +40,7 @@ pub(super) struct ControlState {
     folder: Option<Arc<JobFolder>>,
     notes: VecDeque<StatusNote>,
     noted: u64,
+    commits: CommitUse,
     /// When a status was made last, and how much time this thread had used.
     looked: (Moment, Duration),
 }
@@ -54,6 +56,7 @@ impl ControlState {
             folder,
             notes: VecDeque::new(),
             noted: 0,
+            commits: CommitUse::default(),
             looked: (Moment::ZERO, Duration::ZERO),
         }
     }
@@ -92,10 +95,12 @@ impl ControlState {
         self.progress.clone_from(progress);
     }
 
-    /// Keeps where the logs end.
-    pub(super) fn committed(&mut self, ends: &[(&'static str, u64)]) {
+    /// Keeps where the logs end, and what that took.
+    pub(super) fn committed(&mut self, written: &WrittenBatch) {
         self.ends.clear();
-        self.ends.extend_from_slice(ends);
+        self.ends.extend_from_slice(&written.offsets);
+        self.commits.times.add_time(written.took);
+        self.commits.records += written.entries.len() as u64;
     }
 }
 
@@ -261,6 +266,7 @@ impl<S: Store> Engine<S> {
             memory_limit: self.config.output.memory.0,
             resident_bytes: resident_bytes(),
             disk_free_bytes: folder.and_then(free_bytes),
+            commits: self.control_state.commits,
         }
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Message;
 use crate::descriptors;
@@ -46,6 +46,8 @@ pub(super) struct Batch {
 pub(crate) struct WrittenBatch {
     pub(super) entries: Vec<Entry>,
     pub(super) offsets: Vec<(&'static str, u64)>,
+    /// How long that took, waiting for room included.
+    pub(super) took: Duration,
 }
 
 /// What the log writer says.
@@ -192,6 +194,7 @@ impl WriterThread {
         mut batch: Batch,
     ) -> Result<WrittenBatch, Box<dyn Error + Send + Sync>> {
         let mut waited = false;
+        let began = Instant::now();
         loop {
             match self.write(&mut batch) {
                 Ok(offsets) => {
@@ -204,6 +207,7 @@ impl WriterThread {
                     return Ok(WrittenBatch {
                         entries: batch.entries,
                         offsets,
+                        took: began.elapsed(),
                     });
                 }
                 Err(error) => {

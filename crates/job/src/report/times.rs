@@ -4,6 +4,8 @@
 //! counting. It refuses to know how they are shown. Invariant: a histogram has one size, whatever it
 //! counts.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::record::PhaseMillis;
@@ -25,9 +27,17 @@ pub struct TimeHistogram {
 
 impl TimeHistogram {
     fn add(&mut self, millis: Option<f64>) {
-        let Some(micros) = millis.and_then(super::tally::micros) else {
-            return;
-        };
+        if let Some(micros) = millis.and_then(super::tally::micros) {
+            self.count(micros);
+        }
+    }
+
+    /// Counts something that took so long.
+    pub fn add_time(&mut self, time: Duration) {
+        self.count(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+    }
+
+    fn count(&mut self, micros: u64) {
         let seconds = micros as f64 / 1_000_000.0;
         self.counts[TIME_BOUNDS.partition_point(|bound| *bound < seconds)] += 1;
         self.micros = self.micros.saturating_add(micros);
@@ -84,6 +94,10 @@ mod tests {
         }
         times.add(None);
         assert_eq!((times.counts[0], times.counts[1]), (2, 1));
+        let mut other = TimeHistogram::default();
+        other.add_time(Duration::from_micros(5_100));
+        other.add_time(Duration::MAX);
+        assert_eq!((other.counts[1], other.counts[15]), (1, 1));
         assert_eq!((times.counts[14], times.counts[15]), (1, 1));
         let all = times.cumulated();
         assert_eq!((all[0], all[13], all[15]), (2, 3, 5));

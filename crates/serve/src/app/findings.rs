@@ -57,11 +57,43 @@ pub(super) struct JobFindings {
     pub(super) when: String,
 }
 
+/// How much a check found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct FindingCounts {
+    error: u64,
+    warning: u64,
+    notice: u64,
+}
+
+impl FindingCounts {
+    fn add(&mut self, severity: Severity, count: u64) {
+        let sum = match severity {
+            Severity::Error => &mut self.error,
+            Severity::Warning => &mut self.warning,
+            Severity::Notice => &mut self.notice,
+        };
+        *sum = sum.saturating_add(count);
+    }
+
+    pub(super) fn rows(self) -> [(Severity, u64); 3] {
+        [
+            (Severity::Error, self.error),
+            (Severity::Warning, self.warning),
+            (Severity::Notice, self.notice),
+        ]
+    }
+
+    pub(super) fn total(self) -> u64 {
+        let counts = self.rows().map(|(_, count)| count);
+        counts.into_iter().fold(0, u64::saturating_add)
+    }
+}
+
 /// The findings of the jobs that somebody looked at.
 #[derive(Debug)]
 pub(super) struct FindingsShelf {
     cache: BackgroundCache<FindingsKey, JobFindings>,
-    counts: Mutex<HashMap<PathBuf, (FileMoment, u64)>>,
+    counts: Mutex<HashMap<PathBuf, (FileMoment, FindingCounts)>>,
 }
 
 impl Default for FindingsShelf {
@@ -111,28 +143,30 @@ impl FindingsShelf {
     }
 
     /// How much the last check found, if that is known at once.
-    pub(super) fn count(&self, job: &Path) -> Option<u64> {
+    pub(super) fn counts(&self, job: &Path) -> Option<FindingCounts> {
         #[derive(Deserialize)]
         struct FindingWeight {
+            severity: Severity,
             count: u64,
         }
         let path = job.join(FINDINGS);
         let moment = moment_of(&path).filter(|moment| moment.1 <= MOST_COUNTED)?;
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, count)) = counts.get(job).filter(|(known, _)| *known == moment) {
-            return Some(*count);
+        if let Some((_, found)) = counts.get(job).filter(|(known, _)| *known == moment) {
+            return Some(*found);
         }
         let lines = BufReader::new(File::open(&path).ok()?).split(b'\n');
-        let weights = lines.map_while(Result::ok).filter_map(|line| {
-            let weight: Option<FindingWeight> = serde_json::from_slice(&line).ok();
-            weight.map(|weight| weight.count)
-        });
-        let count = weights.fold(0, u64::saturating_add);
+        let mut found = FindingCounts::default();
+        for line in lines.map_while(Result::ok) {
+            if let Ok(FindingWeight { severity, count }) = serde_json::from_slice(&line) {
+                found.add(severity, count);
+            }
+        }
         if counts.len() >= MOST_COUNTS {
             counts.clear();
         }
-        counts.insert(job.to_owned(), (moment, count));
-        Some(count)
+        counts.insert(job.to_owned(), (moment, found));
+        Some(found)
     }
 }
 

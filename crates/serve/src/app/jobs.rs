@@ -240,6 +240,12 @@ impl JobPlaces {
     }
 }
 
+/// When the records of a job changed last.
+pub(super) fn last_change(path: &Path) -> Option<SystemTime> {
+    let records = fs::metadata(path.join(clewline_job::log::urls::FILE)).ok()?;
+    records.modified().ok()
+}
+
 fn stamp(path: &Path) -> FileStamp {
     let marker = fs::metadata(path.join(MARKER)).and_then(|facts| facts.modified());
     let records = fs::metadata(path.join(clewline_job::log::urls::FILE));

@@ -35,6 +35,7 @@ use self::changes::ChangesCache;
 use self::events::Watches;
 use self::findings::FindingsShelf;
 pub(crate) use self::jobs::JobPlaces;
+use self::metrics::RequestTimes;
 use self::orders::RequestKeys;
 pub(crate) use self::show::ArchiveNow;
 use self::sorted::SortCache;
@@ -128,6 +129,7 @@ pub(crate) struct App {
     findings: FindingsShelf,
     changes: ChangesCache,
     sorted: SortCache,
+    requests: RequestTimes,
 }
 
 impl App {
@@ -144,11 +146,16 @@ impl App {
             findings: FindingsShelf::default(),
             changes: ChangesCache::new("compare"),
             sorted: SortCache::new("sort"),
+            requests: RequestTimes::new(),
         }
     }
 
     pub(crate) const fn access(&self) -> &Access {
         &self.access
+    }
+
+    pub(crate) const fn requests(&self) -> &RequestTimes {
+        &self.requests
     }
 
     /// Whether there is a job at all, or may be one.
@@ -207,7 +214,7 @@ impl App {
     ) -> Option<ServerAnswer> {
         let path = request.path();
         let reply = match path {
-            "/metrics" => Ok(metrics::scraped(&self.jobs)),
+            "/metrics" => Ok(metrics::scraped(self)),
             _ => match path.strip_prefix("/api/v1") {
                 Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                     api::answer(self, request, rest, right)

@@ -22,6 +22,7 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::time::Instant;
 
 use clewline_warc::Moment;
 use url::Url;
@@ -194,7 +195,21 @@ impl HttpServer {
 }
 
 impl Shared {
+    /// Answers, and counts how long that took.
     fn reply(&self, request: &ServerRequest) -> ServerAnswer {
+        let began = Instant::now();
+        let answer = self.allowed(request);
+        let times = self.app.requests();
+        times.add(
+            &request.method,
+            request.path(),
+            answer.status,
+            began.elapsed(),
+        );
+        answer
+    }
+
+    fn allowed(&self, request: &ServerRequest) -> ServerAnswer {
         if let Some(why) = self.objection(request) {
             return page::refusal(403, why);
         }

@@ -21,6 +21,7 @@ use clewline_job::status::{State, Status};
 
 use super::App;
 use super::access::Right;
+use super::findings::FindingCounts;
 use super::jobs::is_running;
 use super::reply::{ApiProblem, word};
 use crate::pages::{
@@ -191,7 +192,11 @@ impl ShownJob<'_> {
             name: self.id.clone(),
             tone: tone(status.state),
             state: word(&status.state),
-            issues: self.app.findings.count(&self.path),
+            issues: self
+                .app
+                .findings
+                .counts(&self.path)
+                .map(FindingCounts::total),
             pages: Some(status.pages),
             hosts: Some(status.hosts_met),
             events: is_running(status.state).then_some(events),
@@ -234,7 +239,7 @@ fn row(app: &App, id: &str, path: &std::path::Path) -> JobRow {
             pages: status.pages,
             queued: status.queued,
             rate: is_running(status.state).then_some(status.pages_per_second),
-            issues: app.findings.count(path),
+            issues: app.findings.counts(path).map(FindingCounts::total),
             last_run: last_run(path),
             ..row
         },

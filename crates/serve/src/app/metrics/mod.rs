@@ -4,13 +4,19 @@
 //! and no host is a label; a family is told once, with its help and its kind, whatever the number of
 //! jobs.
 
+mod server;
+
 use std::fmt::Write as _;
+use std::time::SystemTime;
 
 use clewline_job::record::{FailureClass, SkipReason};
-use clewline_job::report::{TIME_BOUNDS, Tally};
+use clewline_job::report::{TIME_BOUNDS, Tally, TimeHistogram};
 use clewline_job::status::{MachineUse, State, Status};
 
-use super::jobs::{JobPlaces, is_running};
+pub(super) use self::server::RequestTimes;
+use super::App;
+use super::findings::FindingCounts;
+use super::jobs::{is_running, last_change};
 use super::reply::{ApiReply, word};
 
 /// Jobs that are told of; those that run come first.
@@ -21,21 +27,27 @@ struct Scraped {
     name: String,
     status: std::sync::Arc<Status>,
     tally: std::sync::Arc<Tally>,
+    /// What its last check found.
+    findings: Option<FindingCounts>,
+    /// When its records changed last.
+    changed: Option<SystemTime>,
 }
 
 /// Labels and a value.
 type Sample = (Vec<(&'static str, String)>, f64);
 
 /// The metrics of all jobs.
-pub(super) fn scraped(jobs: &JobPlaces) -> ApiReply {
+pub(super) fn scraped(app: &App) -> ApiReply {
     let mut found = Vec::new();
-    for (name, path) in jobs.all() {
+    for (name, path) in app.jobs.all() {
         // A job that cannot be read now is one that is told of later.
-        if let (Ok(status), Ok(tally)) = (jobs.status(&path), jobs.tally(&path)) {
+        if let (Ok(status), Ok(tally)) = (app.jobs.status(&path), app.jobs.tally(&path)) {
             found.push(Scraped {
                 name,
                 status,
                 tally,
+                findings: app.findings.counts(&path),
+                changed: last_change(&path),
             });
         }
     }
@@ -46,8 +58,11 @@ pub(super) fn scraped(jobs: &JobPlaces) -> ApiReply {
     retried(&found, &mut text);
     durations(&found, &mut text);
     standing(&found, &mut text);
+    outcomes(&found, &mut text);
     machine(&found, &mut text);
-    process(&mut text);
+    commits(&found, &mut text);
+    server::tell(&mut text);
+    app.requests.tell(&mut text);
     ApiReply::text("text/plain; version=0.0.4; charset=utf-8", text)
 }
 
@@ -152,20 +167,75 @@ fn durations(jobs: &[Scraped], out: &mut String) {
     for job in jobs {
         for (phase, times) in job.tally.times.rows() {
             let labels = format!("job=\"{}\",phase=\"{phase}\"", job.name);
-            let counts = times.cumulated();
-            let bounds = TIME_BOUNDS.iter().map(f64::to_string);
-            for (bound, count) in bounds.chain(["+Inf".to_owned()]).zip(counts) {
-                writeln!(out, "{NAME}_bucket{{{labels},le=\"{bound}\"}} {count}")
-                    .expect("a string takes all text");
-            }
-            let (sum, count) = (times.micros as f64 / 1e6, counts[TIME_BOUNDS.len()]);
-            writeln!(
-                out,
-                "{NAME}_sum{{{labels}}} {sum}\n{NAME}_count{{{labels}}} {count}"
-            )
-            .expect("a string takes all text");
+            buckets(out, NAME, &labels, times);
         }
     }
+}
+
+/// The samples of a histogram.
+fn buckets(out: &mut String, name: &str, labels: &str, times: &TimeHistogram) {
+    let counts = times.cumulated();
+    let bounds = TIME_BOUNDS.iter().map(f64::to_string);
+    for (bound, count) in bounds.chain(["+Inf".to_owned()]).zip(counts) {
+        writeln!(out, "{name}_bucket{{{labels},le=\"{bound}\"}} {count}")
+            .expect("a string takes all text");
+    }
+    let (sum, count) = (times.micros as f64 / 1e6, counts[TIME_BOUNDS.len()]);
+    writeln!(
+        out,
+        "{name}_sum{{{labels}}} {sum}\n{name}_count{{{labels}}} {count}"
+    )
+    .expect("a string takes all text");
+}
+
+/// What crawls that run made durable.
+fn commits(jobs: &[Scraped], out: &mut String) {
+    const TIMES: &str = "clewline_commit_duration_seconds";
+    const RECORDS: &str = "clewline_commit_records";
+    let running = || {
+        let machine = |job: &Scraped| Some((job.name.clone(), job.status.machine?.commits));
+        jobs.iter().filter_map(machine)
+    };
+    let help = "How long it took a crawl that runs to make a batch durable.";
+    writeln!(out, "# HELP {TIMES} {help}\n# TYPE {TIMES} histogram")
+        .expect("a string takes all text");
+    for (job, commits) in running() {
+        buckets(out, TIMES, &format!("job=\"{job}\""), &commits.times);
+    }
+    let help = "URLs in the batches of a crawl that runs.";
+    writeln!(out, "# HELP {RECORDS} {help}\n# TYPE {RECORDS} summary")
+        .expect("a string takes all text");
+    for (job, commits) in running() {
+        let (sum, count) = (
+            commits.records,
+            commits.times.cumulated()[TIME_BOUNDS.len()],
+        );
+        writeln!(
+            out,
+            "{RECORDS}_sum{{job=\"{job}\"}} {sum}\n{RECORDS}_count{{job=\"{job}\"}} {count}"
+        )
+        .expect("a string takes all text");
+    }
+}
+
+/// What came of crawls and of checks.
+fn outcomes(jobs: &[Scraped], out: &mut String) {
+    let help = "When a crawl that is finished changed last, in seconds since 1970.";
+    let name = "clewline_job_last_success_timestamp_seconds";
+    family(out, (name, "gauge", help), jobs, &|job| {
+        let finished = job.changed.filter(|_| job.status.state == State::Finished);
+        let since = finished.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+        since
+            .map(|since| one(since.as_secs_f64()))
+            .unwrap_or_default()
+    });
+    let help = "What the last check of a job found.";
+    family(out, ("clewline_findings", "gauge", help), jobs, &|job| {
+        let counts = job.findings.into_iter().flat_map(FindingCounts::rows);
+        counts
+            .map(|(severity, count)| labelled("severity", severity.name(), count))
+            .collect()
+    });
 }
 
 /// What crawls that run use of their machine.
@@ -300,28 +370,4 @@ fn family(
             writeln!(out, "}} {value}").expect("a string takes all text");
         }
     }
-}
-
-/// What the usual names say of a process, where the system tells.
-fn process(out: &mut String) {
-    let Some((resident, descriptors)) = process_figures() else {
-        return;
-    };
-    writeln!(
-        out,
-        "# HELP process_resident_memory_bytes Resident memory of the server.\n\
-         # TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes {resident}\n\
-         # HELP process_open_fds Open file descriptors of the server.\n\
-         # TYPE process_open_fds gauge\nprocess_open_fds {descriptors}"
-    )
-    .expect("a string takes all text");
-}
-
-/// Bytes of resident memory, and open descriptors.
-fn process_figures() -> Option<(u64, usize)> {
-    let pages = std::fs::read_to_string("/proc/self/status").ok()?;
-    let resident = pages.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kilobytes: u64 = resident.trim().strip_suffix(" kB")?.trim().parse().ok()?;
-    let descriptors = std::fs::read_dir("/proc/self/fd").ok()?.count();
-    Some((kilobytes * 1024, descriptors))
 }
