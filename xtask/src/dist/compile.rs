@@ -18,7 +18,7 @@ use crate::{Workspace, cargo};
 const GLIBC: GlibcVersion = GlibcVersion(2, 35);
 
 /// The most that a stripped binary may take, in bytes; 24 million are the goal, and docs/packaging.md
-/// says what was tried and what made it grow. It is to shrink to what the next build has.
+/// says what was tried and what made it grow.
 const MOST_BYTES: usize = 35_000_000;
 
 /// A version of the C library.
