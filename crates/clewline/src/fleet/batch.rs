@@ -112,6 +112,19 @@ impl FleetBatch {
         }
     }
 
+    /// Whether it holds something of a shard that nobody else can say: what became of its pages,
+    /// what is known of its hosts, what was sent on its behalf. A link to it does not count: it may
+    /// go by mail.
+    pub(crate) fn has_work_of(&self, shard: ShardId) -> bool {
+        let mut mail = self.mail.iter();
+        let has_worked = |delta: &Delta| {
+            let keys = delta.settled.len() + delta.renamed.len();
+            keys + delta.lanes.len() + delta.cookies.len() > 0
+        };
+        self.deltas.get(&shard).is_some_and(has_worked)
+            || mail.any(|(from, _)| from.is_none_or(|from| from == shard))
+    }
+
     /// The keys of URLs that it sends.
     pub(crate) fn sent_keys(&self) -> Vec<Key> {
         let urls = self.mail.iter().filter_map(|(_, mail)| match mail {
