@@ -183,3 +183,87 @@ impl FleetBatch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use clewline_core::cookies::CookieJar;
+    use clewline_core::frontier::{LaneRow, Origin, RobotsFetch};
+    use clewline_core::url::CrawlUrl;
+
+    use super::*;
+    use crate::store::tests::plain_entry;
+
+    fn map() -> ShardMap {
+        ShardMap {
+            cut: Shards::new(6),
+            keyer: Keyer::new(3, &[]),
+        }
+    }
+
+    fn url(text: &str) -> CrawlUrl {
+        CrawlUrl::parse(text).unwrap()
+    }
+
+    fn shard(map: &ShardMap, text: &str) -> ShardId {
+        map.shard_of(map.keyer.key(&url(text)))
+    }
+
+    fn link(map: &ShardMap, text: &str, found_on: &str) -> QueueEntry {
+        QueueEntry {
+            found_on: Some(Arc::new(url(found_on))),
+            ..plain_entry(&map.keyer, url(text), 1)
+        }
+    }
+
+    #[test]
+    fn links_to_a_shard_are_no_work_of_it_and_go_by_mail_when_it_is_lost() {
+        let map = map();
+        let (ours, other) = ("http://a.test/1", "http://b.test/");
+        let mine = shard(&map, ours);
+        assert_ne!(mine, shard(&map, other));
+        let mut batch = FleetBatch::default();
+        batch.delta(mine).queued.push(link(&map, ours, other));
+        batch.delta(mine).known.push(map.keyer.key(&url(ours)));
+        batch.send(
+            Mail::Url(Box::new(link(&map, "http://c.test/", other))),
+            &map,
+        );
+        assert!(!batch.has_work_of(mine));
+        batch.lose(mine, &map);
+        assert!(batch.sent_keys().contains(&map.keyer.key(&url(ours))));
+    }
+
+    #[test]
+    fn what_only_the_owner_of_a_shard_can_say_is_work_of_it() {
+        let map = map();
+        let (page, host) = (url("http://a.test/1"), url("http://a.test/"));
+        let (key, mine) = (map.keyer.key(&page), shard(&map, "http://a.test/"));
+        let works: [fn(&mut Delta, Key); 4] = [
+            |delta, key| delta.settled.push(key),
+            |delta, key| delta.renamed.push(key),
+            |delta, key| {
+                delta.lanes.insert(key.host(), LaneRow::default());
+            },
+            |delta, _| {
+                delta.cookies.insert("a.test".into(), CookieJar::default());
+            },
+        ];
+        for work in works {
+            let mut batch = FleetBatch::default();
+            work(batch.delta(mine), key);
+            assert!(batch.has_work_of(mine), "{batch:?}");
+            let other = shard(&map, "http://b.test/");
+            assert!(!batch.has_work_of(other), "{batch:?}");
+        }
+        let mut batch = FleetBatch::default();
+        let sent = link(&map, "http://c.test/", "http://a.test/1");
+        batch.send(Mail::Url(Box::new(sent)), &map);
+        assert!(batch.has_work_of(mine), "a page of it found the link");
+        let fetch = RobotsFetch::new(host.clone(), (key.host(), Origin::from_url(&host)), 5);
+        let mut batch = FleetBatch::default();
+        batch.send(Mail::RobotsFetch(Box::new(fetch)), &map);
+        assert!(batch.has_work_of(mine), "nobody knows on whose behalf");
+    }
+}

@@ -10,6 +10,7 @@ use clewline_job::record::{FailureClass, SkipReason};
 use clewline_job::report::{TIME_BOUNDS, Tally};
 use clewline_job::status::{MachineUse, State, Status};
 
+use super::fleet::{FleetShelf, FleetStanding};
 use super::jobs::{JobPlaces, is_running};
 use super::reply::{ApiReply, word};
 
@@ -49,6 +50,97 @@ pub(super) fn scraped(jobs: &JobPlaces) -> ApiReply {
     machine(&found, &mut text);
     process(&mut text);
     ApiReply::text("text/plain; version=0.0.4; charset=utf-8", text)
+}
+
+/// The metrics of a fleet: those of a job that its database knows, and those of its parts.
+pub(super) fn scraped_fleet(fleet: &FleetShelf) -> ApiReply {
+    let mut text = String::new();
+    // A database that does not answer now does later.
+    if let Ok(standing) = fleet.standing() {
+        for (name, kind, help, samples) in of_fleet(&standing) {
+            let row = (fleet.id(), samples);
+            told(&mut text, (name, kind, help), std::iter::once(row));
+        }
+    }
+    build(&mut text);
+    process(&mut text);
+    ApiReply::text("text/plain; version=0.0.4; charset=utf-8", text)
+}
+
+/// Name, kind, help and samples of a metric.
+type Family = (&'static str, &'static str, &'static str, Vec<Sample>);
+
+fn of_fleet(standing: &FleetStanding) -> Vec<Family> {
+    let counts = &standing.counts;
+    let live = standing.workers.iter().filter(|worker| worker.live);
+    let in_flight: u64 = live.clone().map(|worker| worker.in_flight).sum();
+    let live = live.count() as u64;
+    let silent = standing.workers.len() as u64 - live;
+    let free = counts.shards - counts.owned;
+    let states =
+        STATES.map(|state| labelled("state", &word(&state), u64::from(standing.state == state)));
+    let gauge = |name, help, samples| (name, "gauge", help, samples);
+    let left = counts.left.map(|left| one(left.as_secs_f64()));
+    vec![
+        (
+            "clewline_pages_total",
+            "counter",
+            "Pages that were brought or confirmed.",
+            one(counts.pages as f64),
+        ),
+        (
+            "clewline_received_bytes_total",
+            "counter",
+            "Bytes read from the network.",
+            one(counts.bytes as f64),
+        ),
+        gauge(
+            "clewline_requests_in_flight",
+            "Requests in flight.",
+            one(in_flight as f64),
+        ),
+        gauge(
+            "clewline_queue_urls",
+            "URLs that wait or are in flight.",
+            one(counts.queued as f64),
+        ),
+        gauge(
+            "clewline_known_urls",
+            "URLs of the crawl, settled or not.",
+            one(counts.known as f64),
+        ),
+        gauge(
+            "clewline_time_left_seconds",
+            "What the queue is expected to take.",
+            left.unwrap_or_default(),
+        ),
+        gauge(
+            "clewline_job_state",
+            "1 for the state that a job is in.",
+            states.to_vec(),
+        ),
+        gauge(
+            "clewline_fleet_workers",
+            "Workers of a fleet.",
+            vec![
+                labelled("state", "live", live),
+                labelled("state", "silent", silent),
+            ],
+        ),
+        gauge(
+            "clewline_fleet_shards",
+            "Shards of a fleet by whether they have a live owner.",
+            vec![
+                labelled("state", "owned", counts.owned),
+                labelled("state", "free", free),
+            ],
+        ),
+        gauge(
+            "clewline_fleet_mail",
+            "Rows of mail that nobody has read yet.",
+            one(counts.mail as f64),
+        ),
+    ]
 }
 
 /// What only grows.
@@ -182,6 +274,16 @@ fn machine(jobs: &[Scraped], out: &mut String) {
         &|machine| one(machine.engine_busy),
     );
     gauge(
+        "clewline_connections",
+        "Connections to hosts; one that speaks HTTP/2 is active as long as it is open.",
+        &|machine| {
+            vec![
+                labelled("state", "active", machine.active_connections),
+                labelled("state", "idle", machine.idle_connections),
+            ]
+        },
+    );
+    gauge(
         "clewline_open_descriptors",
         "Connections and other descriptors that come and go with requests.",
         &|machine| one(machine.open_descriptors as f64),
@@ -256,6 +358,10 @@ fn standing(jobs: &[Scraped], out: &mut String) {
                 .to_vec()
         },
     );
+    build(out);
+}
+
+fn build(out: &mut String) {
     let version = env!("CARGO_PKG_VERSION");
     let help = "The version of the server.";
     writeln!(
@@ -289,11 +395,20 @@ fn family(
     jobs: &[Scraped],
     samples: &dyn Fn(&Scraped) -> Vec<Sample>,
 ) {
+    let rows = jobs.iter().map(|job| (job.name.as_str(), samples(job)));
+    told(out, (name, kind, help), rows);
+}
+
+fn told<'a>(
+    out: &mut String,
+    (name, kind, help): (&str, &str, &str),
+    rows: impl Iterator<Item = (&'a str, Vec<Sample>)>,
+) {
     writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}").expect("a string takes all text");
-    for job in jobs {
-        for (labels, value) in samples(job) {
+    for (job, samples) in rows {
+        for (labels, value) in samples {
             // Names of jobs and words hold no quote, backslash or line end.
-            write!(out, "{name}{{job=\"{}\"", job.name).expect("a string takes all text");
+            write!(out, "{name}{{job=\"{job}\"").expect("a string takes all text");
             for (label, text) in labels {
                 write!(out, ",{label}=\"{text}\"").expect("a string takes all text");
             }

@@ -12,6 +12,7 @@ mod audit;
 mod changes;
 mod events;
 mod findings;
+mod fleet;
 mod hosts;
 mod jobs;
 mod metrics;
@@ -34,6 +35,8 @@ use self::audit::AuditLog;
 use self::changes::ChangesBench;
 use self::events::Watches;
 use self::findings::FindingsShelf;
+use self::fleet::FleetShelf;
+pub use self::fleet::{FleetCounts, FleetStanding, FleetSteer, ServedFleet};
 pub(crate) use self::jobs::JobPlaces;
 use self::orders::RequestKeys;
 pub(crate) use self::show::ArchiveNow;
@@ -119,6 +122,8 @@ impl std::fmt::Debug for JobCommands {
 #[derive(Debug)]
 pub(crate) struct App {
     jobs: Arc<JobPlaces>,
+    /// Instead of jobs.
+    fleet: Option<Arc<FleetShelf>>,
     access: Access,
     commands: Option<JobCommands>,
     audit: AuditLog,
@@ -137,6 +142,7 @@ impl App {
             audit: AuditLog::for_places(&jobs),
             watches: Watches::new(Arc::clone(&jobs)),
             jobs,
+            fleet: None,
             access,
             commands,
             keys: RequestKeys::default(),
@@ -147,13 +153,28 @@ impl App {
         }
     }
 
+    /// An app that shows a fleet, and no job folder.
+    pub(crate) fn of_fleet(
+        fleet: ServedFleet,
+        access: Access,
+        commands: Option<JobCommands>,
+    ) -> Self {
+        let none = Arc::new(JobPlaces::from_paths(&[]));
+        let fleet = Arc::new(FleetShelf::new(fleet));
+        Self {
+            watches: Watches::of_fleet(Arc::clone(&none), Arc::clone(&fleet)),
+            fleet: Some(fleet),
+            ..Self::new(none, access, commands)
+        }
+    }
+
     pub(crate) const fn access(&self) -> &Access {
         &self.access
     }
 
     /// Whether there is a job at all, or may be one.
     pub(crate) fn has_jobs(&self) -> bool {
-        self.jobs.is_folder() || !self.jobs.all().is_empty()
+        self.fleet.is_some() || self.jobs.is_folder() || !self.jobs.all().is_empty()
     }
 
     /// Whether anybody may change something.
@@ -207,7 +228,10 @@ impl App {
     ) -> Option<ServerAnswer> {
         let path = request.path();
         let reply = match path {
-            "/metrics" => Ok(metrics::scraped(&self.jobs)),
+            "/metrics" => Ok(match &self.fleet {
+                Some(fleet) => metrics::scraped_fleet(fleet),
+                None => metrics::scraped(&self.jobs),
+            }),
             _ => match path.strip_prefix("/api/v1") {
                 Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                     api::answer(self, request, rest, right)
