@@ -1053,9 +1053,9 @@ fn events_of_a_fleet_begin_with_how_it_stands() {
     assert!(data.contains("\"phase\":\"run\""), "{data}");
 }
 
-#[test]
-fn a_fleet_is_steered_by_whoever_has_the_token_only() {
-    let commands = || JobCommands {
+/// A server of a fleet that whoever has the token may steer.
+fn steered_news() -> ServedNews {
+    let commands = JobCommands {
         start: Box::new(|_| panic!("no crawl is started")),
         resume: Box::new(|_| panic!("no crawl is started")),
         figure: Box::new(|name, value| match (name, value) {
@@ -1063,13 +1063,17 @@ fn a_fleet_is_steered_by_whoever_has_the_token_only() {
             _ => Err(format!("{name} {value}?")),
         }),
     };
-    let app = AppConfig {
+    served_news(AppConfig {
         token: Some(AccessToken::new(TOKEN).unwrap()),
         reading: ReadAccess::Open,
-        commands: Some(commands()),
+        commands: Some(commands),
         origin: None,
-    };
-    let ServedNews { served, told, .. } = served_news(app);
+    })
+}
+
+#[test]
+fn a_fleet_is_steered_by_whoever_has_the_token_only() {
+    let ServedNews { served, told, .. } = steered_news();
     let pause = json!({"action": "pause"});
     let open = served.send(
         "POST /api/v1/jobs/news/actions",
@@ -1114,6 +1118,13 @@ fn a_fleet_is_steered_by_whoever_has_the_token_only() {
         let answer = served.order(request, &body);
         assert_eq!(answer.status, status, "{request} {body}: {}", answer.body);
     }
+    let expected = [FleetSteer::Pause, FleetSteer::Change(Change::Rate(5.0))];
+    assert_eq!(*told.lock().unwrap(), expected);
+}
+
+#[test]
+fn a_fleet_is_steered_by_forms_of_its_page_only() {
+    let ServedNews { served, told, .. } = steered_news();
     let fields = format!(
         "Authorization: Bearer {TOKEN}\r\nSec-Fetch-Site: same-origin\r\n\
          Content-Type: application/x-www-form-urlencoded\r\n"
@@ -1135,14 +1146,12 @@ fn a_fleet_is_steered_by_whoever_has_the_token_only() {
         403
     );
     let expected = [
-        FleetSteer::Pause,
-        FleetSteer::Change(Change::Rate(5.0)),
         FleetSteer::Stop,
         FleetSteer::Add("http://b.test/".to_owned()),
     ];
     assert_eq!(*told.lock().unwrap(), expected);
     let page = served.send("GET /", &format!("Authorization: Bearer {TOKEN}\r\n"), "");
-    assert!(page.body.contains("value=continue") && page.body.contains("value=stop"));
+    assert!(page.body.contains("value=pause") && page.body.contains("value=stop"));
     assert!(
         !page.body.contains("name=pattern"),
         "a fleet takes no patterns"

@@ -134,7 +134,14 @@ impl fmt::Debug for ServedFleet {
 pub(super) struct FleetShelf {
     fleet: ServedFleet,
     id: String,
-    kept: Mutex<Option<(Instant, Result<Arc<FleetStanding>, String>)>>,
+    kept: Mutex<Option<KeptLook>>,
+}
+
+/// What a look brought.
+#[derive(Debug)]
+struct KeptLook {
+    at: Instant,
+    found: Result<Arc<FleetStanding>, String>,
 }
 
 impl FleetShelf {
@@ -154,14 +161,12 @@ impl FleetShelf {
     /// How it stands. One asks, and the others wait for that answer.
     pub(super) fn standing(&self) -> Result<Arc<FleetStanding>, ApiProblem> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = kept.as_ref().filter(|(at, _)| at.elapsed() < KEPT);
-        let found = match fresh {
-            Some((_, found)) => found.clone(),
-            None => {
-                let found = (self.fleet.look)().map(Arc::new);
-                kept.insert((Instant::now(), found)).1.clone()
-            }
+        kept.take_if(|kept| kept.at.elapsed() >= KEPT);
+        let look = || KeptLook {
+            found: (self.fleet.look)().map(Arc::new),
+            at: Instant::now(),
         };
+        let found = kept.get_or_insert_with(look).found.clone();
         found.map_err(|why| ApiProblem::new(503, why))
     }
 
@@ -379,7 +384,6 @@ pub(super) fn answer(
         ([], "GET" | "HEAD") => Ok(ApiReply::json(
             &json!({ "jobs": [entry(fleet)], "total": 1, "cursor": null }),
         )),
-        ([], _) => Err(ApiProblem::method(reads)),
         ([id, ..], _) if *id != fleet.id => Err(ApiProblem::new(404, "there is no such job")),
         ([_], "GET" | "HEAD") => Ok(ApiReply::json(&entry(fleet))),
         ([_], _) => Err(ApiProblem::new(
@@ -388,7 +392,7 @@ pub(super) fn answer(
         )),
         ([_, "fleet"], "GET" | "HEAD") => Ok(ApiReply::json(&fleet.standing()?.json)),
         ([_, "events"], "GET" | "HEAD") => Ok(ApiReply::events(app.watches.join_fleet(request)?)),
-        ([_, "fleet" | "events"], _) => Err(ApiProblem::method(reads)),
+        ([] | [_, "fleet" | "events"], _) => Err(ApiProblem::method(reads)),
         ([_, "actions"], "POST") => {
             tell(app, fleet, &steer(&orders::action(request)?)?)?;
             let state = fleet.standing()?.state;
