@@ -29,6 +29,7 @@
 #![warn(missing_docs)]
 
 mod clock;
+mod connections;
 mod control;
 mod crawl;
 mod descriptors;

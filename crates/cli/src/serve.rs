@@ -5,6 +5,7 @@
 
 mod commands;
 pub(crate) mod dashboard;
+mod fleet;
 
 use std::io::{Write as _, stdout};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clewline_serve::{
     AccessToken, AppConfig, Mode, ReadAccess, Scripts, ServeConfig, ServeError, ServeNotice,
+    ServedFleet,
 };
 use clewline_warc::Moment;
 
@@ -29,7 +31,8 @@ const PORT: u16 = 8020;
 pub(crate) const SERVE_HELP: &str = "\
 Replays pages as they were. A crawl can also be searched, at /search and, as JSON, at
 /api/search. Of a folder in which crawls lie every crawl is shown, running or not. For
-programs there are /api/v1 (described at /api/v1/openapi.json) and /metrics.
+programs there are /api/v1 (described at /api/v1/openapi.json) and /metrics. A fleet is shown
+as one job with its workers by `clewline serve postgres://… --job NAME`.
 
 Without --control nothing can be changed. With it, whoever has the token may start, steer
 and delete crawls. An address that others can reach needs a token in any case: in
@@ -45,6 +48,9 @@ pub(crate) struct ServeArguments {
     /// A folder with crawls in it, folders of crawls or of WARC files, WARC or WACZ files
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
+    /// With the address of a fleet's database as PATH: show this job
+    #[arg(long, value_name = "NAME")]
+    job: Option<String>,
     /// Listen on this port; 0 picks a free one [default: 8020]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
@@ -139,6 +145,39 @@ impl ServeArguments {
         })
     }
 
+    /// The fleet that is to be shown, if a path is the address of its database.
+    fn fleet(&self) -> Result<Option<ServedFleet>, Failure> {
+        let refused = |flag: &str, message: &str| Failure::Usage(vec![Problem::new(flag, message)]);
+        let mut paths = self.paths.iter();
+        let Some(address) = paths.find_map(|path| crate::fleet::address(Some(path))) else {
+            return match self.job {
+                Some(_) => Err(refused(
+                    "--job",
+                    "names a job of a fleet; the address of its database is missing",
+                )),
+                None => Ok(None),
+            };
+        };
+        if self.paths.len() > 1 {
+            return Err(refused(
+                "PATH",
+                "is a fleet and something else; serve them apart",
+            ));
+        }
+        let of_archives = [
+            ("--proxy", self.proxy),
+            ("--scripts", self.scripts),
+            ("--allow-private", self.allow_private),
+        ];
+        if let Some((flag, _)) = of_archives.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(refused(
+                flag,
+                "needs a folder; `clewline fleet merge` makes one of a fleet",
+            ));
+        }
+        fleet::served(address, self.job.as_deref()).map(Some)
+    }
+
     /// Where to listen. A port may be named in two ways, but not be two.
     fn address(&self) -> Result<SocketAddr, Problem> {
         let port = match (self.bind.port, self.port) {
@@ -177,6 +216,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<ExitStatus, Failure> {
         },
         at: arguments.at,
     };
+    let fleet = arguments.fleet()?;
     let speaker = Speaker::new(Colour::Auto);
     let app = arguments.app()?;
     // Whoever chose a token knows it.
@@ -186,7 +226,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<ExitStatus, Failure> {
         .as_ref()
         .map(AccessToken::link)
         .filter(|_| is_made);
-    let served = clewline_serve::serve(&arguments.paths, config, app, &mut |notice| {
+    let mut tell = |notice: ServeNotice<'_>| {
         match notice {
             ServeNotice::Damaged(complaint) => speaker.note(&shown(complaint)),
             ServeNotice::Listening {
@@ -206,7 +246,11 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<ExitStatus, Failure> {
             _ => {}
         }
         Ok(())
-    });
+    };
+    let served = match fleet {
+        Some(fleet) => clewline_serve::serve_fleet(fleet, config.address, app, &mut tell),
+        None => clewline_serve::serve(&arguments.paths, config, app, &mut tell),
+    };
     let Err(error) = served;
     Err(match error {
         ServeError::Listen { address, source } => anyhow::Error::new(source)

@@ -97,6 +97,12 @@ pub const MOST_NOTES: usize = 20;
 pub struct MachineUse {
     /// The share of the time since the last status in which its engine was busy, from 0 to 1.
     pub engine_busy: f64,
+    /// Connections to hosts that are at work; those that speak HTTP/2 are as long as they are open.
+    #[serde(default)]
+    pub active_connections: u64,
+    /// Connections to hosts that are kept for a later request.
+    #[serde(default)]
+    pub idle_connections: u64,
     /// Connections that are open, and other descriptors that come and go with requests.
     pub open_descriptors: u64,
     /// Bytes that answers under way hold.

@@ -29,14 +29,21 @@ const RENEW: &str = "\
     where job = $1 and id = $2
     returning id";
 
-/// Live members, and the shards that are free or belong to whoever asks. Times are those of the
-/// statement: it must not look at old renewals with a later clock.
+/// Live members, how many of them have more shards than whoever asks (or as many, and a smaller id),
+/// and the shards that are free or belong to whoever asks. Times are those of the statement: it must
+/// not look at old renewals with a later clock.
 const VIEW: &str = "\
     with live as materialized (
-        select m.id from clewline.member m join clewline.job j on j.id = m.job
+        select m.id, count(s.id) as shards
+        from clewline.member m join clewline.job j on j.id = m.job
+        left join clewline.shard s on s.job = m.job and s.worker = m.id
         where m.job = $1 and m.seen > statement_timestamp() - j.expiry * interval '1 millisecond'
+        group by m.id
     )
-    select (select count(*) from live) as members, s.id, s.epoch, s.head,
+    select (select count(*) from live) as members,
+        (select count(*) from live me join live other on other.shards > me.shards
+            or (other.shards = me.shards and other.id < me.id) where me.id = $2) as before,
+        s.id, s.epoch, s.head,
         coalesce(s.worker = $2, false) as held, s.worker is null or l.id is null as free
     from clewline.job j
     left join clewline.shard s on s.job = j.id
@@ -160,7 +167,8 @@ async fn renew(
     }
     let mut view = FleetView::default();
     for row in connection.query(VIEW, &[&job, &me]).await? {
-        view.members = usize::try_from(row.get::<_, i64>("members")).unwrap_or_default();
+        let number = |column| usize::try_from(row.get::<_, i64>(column)).unwrap_or_default();
+        (view.members, view.before) = (number("members"), number("before"));
         let Some(id) = row.get::<_, Option<i32>>("id") else {
             continue;
         };

@@ -48,7 +48,9 @@ use tokio::sync::oneshot;
 use app::access::Access;
 pub use app::access::{AccessToken, TokenError};
 use app::{App, JobPlaces};
-pub use app::{JobCommands, NewJob, STARTABLE};
+pub use app::{
+    FleetCounts, FleetStanding, FleetSteer, JobCommands, NewJob, STARTABLE, ServedFleet,
+};
 use server::{ArchiveShelf, HttpServer, ServerOrigin};
 pub use server::{LocalSite, Mode, Scripts, ServeConfig, SiteAnswer};
 
@@ -190,6 +192,32 @@ pub fn serve(
     tell(ServeNotice::Listening {
         address: server.address(),
         has_search: job.is_some(),
+    })
+    .map_err(ServeError::Notice)?;
+    server.run().map_err(ServeError::Run)
+}
+
+/// Serves a fleet as one job. It has no folder, so nothing of it is replayed or searched. Returns only
+/// if the server cannot start.
+pub fn serve_fleet(
+    fleet: ServedFleet,
+    address: SocketAddr,
+    app: AppConfig,
+    tell: &mut dyn FnMut(ServeNotice<'_>) -> io::Result<()>,
+) -> Result<Infallible, ServeError> {
+    let (access, origin) = (app.access(address)?, app.origin()?);
+    let own = App::of_fleet(fleet, access, app.commands);
+    let config = ServeConfig {
+        address,
+        mode: Mode::Pages,
+        scripts: Scripts::Blocked,
+        at: None,
+    };
+    let none = ArchiveShelf::live(Arc::new(JobPlaces::from_paths(&[])));
+    let server = bind(none, config, own)?.with_origin(origin);
+    tell(ServeNotice::Listening {
+        address: server.address(),
+        has_search: false,
     })
     .map_err(ServeError::Notice)?;
     server.run().map_err(ServeError::Run)

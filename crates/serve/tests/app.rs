@@ -9,14 +9,18 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use clewline::{Change, Crawl, Running, StoredJob};
+use clewline_job::status::State;
+use clewline_serve::pages::FleetWorker;
 use clewline_serve::{
-    AccessToken, AppConfig, Dashboard, JobCommands, Mode, NewJob, ReadAccess, Scripts, ServeConfig,
-    ServeError, ServeNotice, serve,
+    AccessToken, AppConfig, Dashboard, FleetCounts, FleetStanding, FleetSteer, JobCommands, Mode,
+    NewJob, ReadAccess, Scripts, ServeConfig, ServeError, ServeNotice, ServedFleet, serve,
+    serve_fleet,
 };
 use fieldwork::{HOST, config, crawl};
 use serde_json::{Value, json};
@@ -703,6 +707,8 @@ fn the_description_names_every_path() {
         let expected = match item.get("get") {
             // Only a crawl that runs has a queue to look through.
             Some(_) if path.ends_with("/exclude") => 409,
+            // It is no fleet.
+            Some(_) if path.ends_with("/fleet") => 404,
             Some(_) => 200,
             None => 405,
         };
@@ -710,8 +716,8 @@ fn the_description_names_every_path() {
         assert_eq!(served.ask(&target).status, expected, "{target}");
     }
     for path in [
-        "status", "hosts", "urls", "log", "why", "events", "actions", "settings", "findings",
-        "changes",
+        "status", "fleet", "hosts", "urls", "log", "why", "events", "actions", "settings",
+        "findings", "changes",
     ] {
         let known = described["paths"].get(format!("/jobs/{{id}}/{path}"));
         assert!(known.is_some(), "{path}");
@@ -920,4 +926,285 @@ fn changes_are_those_between_two_crawls() {
     assert!(page.contains("From one.crawl to two.crawl."));
     let page = served.ask("/jobs/one.crawl/changes").body;
     assert!(page.contains("Choose an earlier crawl."), "{page}");
+}
+
+/// How a fleet stands that somebody else looks at.
+fn standing(state: State) -> FleetStanding {
+    let json = json!({"phase": "run", "paused": state == State::Paused, "job": {"name": "News"}});
+    let worker = |live: bool, number: u64| FleetWorker {
+        name: format!("{number:016x}"),
+        live,
+        heard: if live {
+            "seen 0:01 ago"
+        } else {
+            "silent for 2:10"
+        }
+        .to_owned(),
+        shards: 4,
+        in_flight: 7,
+        pages: 90,
+        folder: "/srv/<script>alert(1)</script>".to_owned(),
+    };
+    FleetStanding {
+        state,
+        told: "running: its roots come first".to_owned(),
+        done: "180 done, 20 queued; 180 pages, 1.2 MB read, 0:10 spent".to_owned(),
+        pace: "18 pages/s, about 0:01 left".to_owned(),
+        budget: String::new(),
+        shares: "8 of 8 shards have an owner".to_owned(),
+        waits: vec!["links for 0:40 to be read".to_owned()],
+        workers: vec![worker(false, 1), worker(true, 2)],
+        counts: FleetCounts {
+            pages: 180,
+            queued: 20,
+            shards: 8,
+            owned: 8,
+            mail: 3,
+            ..FleetCounts::default()
+        },
+        json: json.as_object().unwrap().clone(),
+    }
+}
+
+/// A server of a fleet that remembers what it was told, and how often it was looked at.
+struct ServedNews {
+    served: Served,
+    told: Arc<Mutex<Vec<FleetSteer>>>,
+    looks: Arc<AtomicUsize>,
+}
+
+fn served_news(app: AppConfig) -> ServedNews {
+    let (told, looks) = (Arc::<Mutex<Vec<FleetSteer>>>::default(), Arc::default());
+    let fleet = ServedFleet {
+        name: "News".to_owned(),
+        look: Box::new({
+            let (told, looks) = (Arc::clone(&told), Arc::<AtomicUsize>::clone(&looks));
+            move || {
+                looks.fetch_add(1, Ordering::Relaxed);
+                let is_paused = told.lock().unwrap().contains(&FleetSteer::Pause);
+                let state = if is_paused {
+                    State::Paused
+                } else {
+                    State::Running
+                };
+                Ok(standing(state))
+            }
+        }),
+        obey: Box::new({
+            let told = Arc::clone(&told);
+            move |steer| {
+                told.lock().unwrap().push(steer.clone());
+                Ok("done".to_owned())
+            }
+        }),
+    };
+    let (sender, listening) = mpsc::channel();
+    thread::spawn(move || {
+        let address = "127.0.0.1:0".parse().unwrap();
+        serve_fleet(fleet, address, app, &mut |notice| {
+            if let ServeNotice::Listening { address, .. } = notice {
+                sender.send(address).unwrap();
+            }
+            Ok(())
+        })
+    });
+    ServedNews {
+        served: Served {
+            address: listening.recv().unwrap(),
+        },
+        told,
+        looks,
+    }
+}
+
+#[test]
+fn a_fleet_is_shown_as_one_job() {
+    let ServedNews { served, looks, .. } = served_news(AppConfig::default());
+    let page = served.ask("/");
+    assert_eq!(page.status, 200);
+    for words in [
+        "180 done, 20 queued; 180 pages, 1.2 MB read, 0:10 spent",
+        "18 pages/s, about 0:01 left",
+        "running: its roots come first",
+        "8 of 8 shards have an owner",
+        "links for 0:40 to be read",
+        "0000000000000002",
+        "silent for 2:10",
+        "clewline fleet merge",
+        "data-events=\"/api/v1/jobs/news/events\"",
+    ] {
+        assert!(page.body.contains(words), "{words}: {}", page.body);
+    }
+    let (live, dead) = ("0000000000000002", "0000000000000001");
+    assert!(
+        page.body.find(live) < page.body.find(dead),
+        "the live come first"
+    );
+    assert!(!page.body.contains("<script>alert") && !page.body.contains("method=post"));
+    for path in [
+        "/search",
+        "/hosts",
+        "/pages",
+        "/captures",
+        "/why?url=x",
+        "/start",
+        "/x",
+    ] {
+        let missing = served.ask(path);
+        assert_eq!(missing.status, 404, "{path}");
+        assert!(missing.body.contains("clewline fleet merge"), "{path}");
+        assert!(
+            !page.body.contains(&format!("href=\"{path}")),
+            "{path} is offered"
+        );
+    }
+    let list = served.ask("/api/v1/jobs").json();
+    assert_eq!(
+        (&list["total"], &list["jobs"][0]["id"]),
+        (&json!(1), &json!("news"))
+    );
+    let fleet = served.ask("/api/v1/jobs/news/fleet").json();
+    assert_eq!(fleet["job"]["name"], "News");
+    for (path, status) in [
+        ("status", 409),
+        ("hosts", 409),
+        ("urls", 409),
+        ("nothing", 404),
+    ] {
+        let answer = served.ask(&format!("/api/v1/jobs/news/{path}"));
+        assert_eq!(answer.status, status, "{path}");
+    }
+    assert_eq!(served.ask("/api/v1/jobs/other").status, 404);
+    let metrics = served.ask("/metrics").body;
+    for line in [
+        "clewline_pages_total{job=\"news\"} 180",
+        "clewline_requests_in_flight{job=\"news\"} 7",
+        "clewline_fleet_workers{job=\"news\",state=\"live\"} 1",
+        "clewline_fleet_workers{job=\"news\",state=\"silent\"} 1",
+        "clewline_fleet_mail{job=\"news\"} 3",
+        "clewline_job_state{job=\"news\",state=\"running\"} 1",
+    ] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
+    let before = looks.load(Ordering::Relaxed);
+    for _ in 0..50 {
+        served.ask("/metrics");
+    }
+    let more = looks.load(Ordering::Relaxed) - before;
+    assert!(more < 50, "each of many viewers costs a look");
+}
+
+#[test]
+fn events_of_a_fleet_begin_with_how_it_stands() {
+    let ServedNews { served, .. } = served_news(AppConfig::default());
+    let stream = served.connect("GET /api/v1/jobs/news/events", "", "");
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line == "event: status"));
+    let data = lines.find(|line| line.starts_with("data: ")).unwrap();
+    assert!(data.contains("\"phase\":\"run\""), "{data}");
+}
+
+/// A server of a fleet that whoever has the token may steer.
+fn steered_news() -> ServedNews {
+    let commands = JobCommands {
+        start: Box::new(|_| panic!("no crawl is started")),
+        resume: Box::new(|_| panic!("no crawl is started")),
+        figure: Box::new(|name, value| match (name, value) {
+            ("rate", "5/s") => Ok(Change::Rate(5.0)),
+            _ => Err(format!("{name} {value}?")),
+        }),
+    };
+    served_news(AppConfig {
+        token: Some(AccessToken::new(TOKEN).unwrap()),
+        reading: ReadAccess::Open,
+        commands: Some(commands),
+        origin: None,
+    })
+}
+
+#[test]
+fn a_fleet_is_steered_by_whoever_has_the_token_only() {
+    let ServedNews { served, told, .. } = steered_news();
+    let pause = json!({"action": "pause"});
+    let open = served.send(
+        "POST /api/v1/jobs/news/actions",
+        "Content-Type: application/json\r\n",
+        &pause.to_string(),
+    );
+    assert_eq!(open.status, 401);
+    let answer = served.order("POST /api/v1/jobs/news/actions", &pause);
+    assert_eq!(
+        (answer.status, &answer.json()["state"]),
+        (202, &json!("paused"))
+    );
+    let answer = served.order("PATCH /api/v1/jobs/news/settings", &json!({"rate": "5/s"}));
+    assert_eq!(
+        (answer.status, &answer.json()["changed"]),
+        (200, &json!(["rate 5/s"]))
+    );
+    for (request, body, status) in [
+        (
+            "POST /api/v1/jobs/news/actions",
+            json!({"action": "start"}),
+            409,
+        ),
+        (
+            "POST /api/v1/jobs/news/actions",
+            json!({"action": "leap"}),
+            422,
+        ),
+        (
+            "PATCH /api/v1/jobs/news/settings",
+            json!({"rate": "x"}),
+            422,
+        ),
+        (
+            "PATCH /api/v1/jobs/news/settings",
+            json!({"exclude+": ["/a"]}),
+            422,
+        ),
+        ("DELETE /api/v1/jobs/news", json!({}), 409),
+        ("POST /api/v1/jobs", json!({"url": "http://a.test/"}), 405),
+    ] {
+        let answer = served.order(request, &body);
+        assert_eq!(answer.status, status, "{request} {body}: {}", answer.body);
+    }
+    let expected = [FleetSteer::Pause, FleetSteer::Change(Change::Rate(5.0))];
+    assert_eq!(*told.lock().unwrap(), expected);
+}
+
+#[test]
+fn a_fleet_is_steered_by_forms_of_its_page_only() {
+    let ServedNews { served, told, .. } = steered_news();
+    let fields = format!(
+        "Authorization: Bearer {TOKEN}\r\nSec-Fetch-Site: same-origin\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\n"
+    );
+    for (path, form, status) in [
+        ("/actions", "action=stop", 303),
+        ("/roots", "url=http%3A%2F%2Fb.test%2F", 303),
+        ("/roots", "url=file%3A%2F%2F%2Fetc", 422),
+        ("/delete", "name=news", 404),
+    ] {
+        let answer = served.send(&format!("POST {path}"), &fields, form);
+        assert_eq!(answer.status, status, "{path} {form}");
+    }
+    let foreign = fields.replace("same-origin", "cross-site");
+    assert_eq!(
+        served
+            .send("POST /actions", &foreign, "action=pause")
+            .status,
+        403
+    );
+    let expected = [
+        FleetSteer::Stop,
+        FleetSteer::Add("http://b.test/".to_owned()),
+    ];
+    assert_eq!(*told.lock().unwrap(), expected);
+    let page = served.send("GET /", &format!("Authorization: Bearer {TOKEN}\r\n"), "");
+    assert!(page.body.contains("value=pause") && page.body.contains("value=stop"));
+    assert!(
+        !page.body.contains("name=pattern"),
+        "a fleet takes no patterns"
+    );
 }

@@ -52,7 +52,7 @@ pub(super) fn torture(machine: &Value, figures: &Value) -> String {
 pub(super) fn scaling(machine: &Value, figures: &Value) -> String {
     let mut text = format!(
         "{}\n\n| workers | pages/s | of linear | machine busy | database, cores | µs a page \
-         | commits/s | shard rows/s | letters/s | µs in its statement a commit | a shard row |\n|{}\n",
+         | commits/s | shard rows/s | rows of mail/s | µs in its statement a commit | a shard row |\n|{}\n",
         caption(machine),
         "--:|".repeat(11),
     );
@@ -72,44 +72,44 @@ pub(super) fn scaling(machine: &Value, figures: &Value) -> String {
             per(row, "database_us", "pages"),
             rate(row, "commits"),
             rate(row, "rows"),
-            rate(row, "letters"),
+            rate(row, "mail"),
             grouped(per(row, "commit_us", "commits")),
             per(row, "commit_us", "rows"),
         )
     }));
-    text.extend(split(rows).map(|(row, letter)| {
+    text.extend(split(rows).map(|(row, mail)| {
         let sampled = |name| rows.iter().map(|row| number(&row[name])).sum::<f64>();
-        let links = sampled("sampled_links") / sampled("sampled_letters").max(1.0);
+        let links = sampled("sampled_links") / sampled("sampled_mail").max(1.0);
         let link = if links > 0.0 {
             format!(
-                "{:.1} µs a link, of which {links:.1} are in a letter",
-                letter / links
+                "{:.1} µs a link, of which {links:.1} are in a row",
+                mail / links
             )
         } else {
             "links were not counted".to_owned()
         };
         format!(
-            "\nOf the statement's time, {row:.0} µs go with each row of a shard and {letter:.0} µs with \
-             each letter ({link}): the line that fits all measurements best.\n"
+            "\nOf the statement's time, {row:.0} µs go with each row of a shard and {mail:.0} µs with \
+             each row of mail ({link}): the line that fits all measurements best.\n"
         )
     }));
     text
 }
 
-/// The time of the statement of a commit, split among rows of shards and letters by least squares
+/// The time of the statement of a commit, split among rows of shards and of mail by least squares
 /// over all measurements, in µs of each; nothing where they do not tell the two apart.
 fn split(rows: &[Value]) -> Option<(f64, f64)> {
     let of_commit = |row: &Value, name: &str| number(&row[name]) / number(&row["commits"]).max(1.0);
     let mut sums = [0.0; 5];
     for row in rows {
-        let (shards, letters) = (of_commit(row, "rows"), of_commit(row, "letters"));
+        let (shards, mail) = (of_commit(row, "rows"), of_commit(row, "mail"));
         let time = of_commit(row, "commit_us");
         let terms = [
             shards * shards,
-            shards * letters,
-            letters * letters,
+            shards * mail,
+            mail * mail,
             shards * time,
-            letters * time,
+            mail * time,
         ];
         sums = std::array::from_fn(|nth| sums[nth] + terms[nth]);
     }
@@ -130,7 +130,7 @@ mod tests {
         let machine = json!({"date": "2026-01-01"});
         let row = |workers, pages| {
             json!({"workers": workers, "seconds": 10.0, "pages": pages, "rows": 100,
-                "database_us": 20_000, "busy": 0.5, "letters": 30, "commits": 40, "commit_us": 8_000})
+                "database_us": 20_000, "busy": 0.5, "mail": 30, "commits": 40, "commit_us": 8_000})
         };
         let text = scaling(&machine, &json!([row(1, 1_000), row(2, 1_800)]));
         assert!(
@@ -143,16 +143,17 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_letters_get_their_parts_of_the_time() {
-        let row = |rows: u64, letters: u64| {
-            json!({"commits": 10, "rows": rows, "letters": letters, "commit_us": 50 * rows + 20 * letters,
-                "workers": 1, "seconds": 1, "pages": 9, "sampled_letters": 2, "sampled_links": 8})
+    fn rows_and_mail_get_their_parts_of_the_time() {
+        let row = |rows: u64, mail: u64| {
+            json!({"commits": 10, "rows": rows, "mail": mail, "commit_us": 50 * rows + 20 * mail,
+                "workers": 1, "seconds": 1, "pages": 9, "sampled_mail": 2, "sampled_links": 8})
         };
         let rows = [row(240, 0), row(100, 60), row(40, 160)];
-        let (shard, letter) = split(&rows).unwrap();
-        assert!((shard - 50.0).abs() < 0.01 && (letter - 20.0).abs() < 0.01);
+        let (shard, mail) = split(&rows).unwrap();
+        assert!((shard - 50.0).abs() < 0.01 && (mail - 20.0).abs() < 0.01);
         let text = scaling(&json!({}), &json!(rows));
-        let told = "50 µs go with each row of a shard and 20 µs with each letter (5.0 µs a link";
+        let told =
+            "50 µs go with each row of a shard and 20 µs with each row of mail (5.0 µs a link";
         assert!(text.contains(told), "{text}");
         assert_eq!(
             split(&rows[..1]),

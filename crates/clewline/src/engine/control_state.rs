@@ -19,6 +19,7 @@ use clewline_platform::process::{resident_bytes, thread_time};
 use super::log_writer::WrittenBatch;
 use super::{Engine, EngineError, Event, Progress, Room, state};
 use crate::config::{ConfigProblem, Root};
+use crate::connections;
 use crate::control::{Asked, Change, ControlError, RobotsSaying, Sight};
 use crate::descriptors;
 use crate::folder::JobFolder;
@@ -259,8 +260,11 @@ impl<S: Store> Engine<S> {
     /// What the crawl uses of its machine; found out when somebody asks.
     fn machine(&mut self, now: Moment) -> MachineUse {
         let folder = self.config.output.folder.as_deref();
+        let (active, idle) = connections::counted();
         MachineUse {
             engine_busy: self.control_state.busy_share(now),
+            active_connections: active as u64,
+            idle_connections: idle as u64,
             open_descriptors: descriptors::taken() as u64,
             held_bytes: self.held.bytes(),
             memory_limit: self.config.output.memory.0,

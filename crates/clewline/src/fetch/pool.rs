@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use clewline_core::url::Scheme;
 
 use super::wire::Wire;
+use crate::connections::CountedConnection;
 use crate::descriptors::Seats;
 
 /// Idle connections of one route; no speed asks a host with more at once.
@@ -50,6 +51,7 @@ struct Waiting {
     route: Route,
     wire: Wire,
     since: Instant,
+    _counted: CountedConnection,
 }
 
 impl Pool {
@@ -119,8 +121,13 @@ impl Idle {
         let number = self.next;
         self.next += 1;
         self.routes.entry(route.clone()).or_default().push(number);
-        self.connections
-            .insert(number, Waiting { route, wire, since });
+        let waiting = Waiting {
+            route,
+            wire,
+            since,
+            _counted: CountedConnection::idle(),
+        };
+        self.connections.insert(number, waiting);
     }
 
     fn pop(&mut self, route: &Route) -> Option<Wire> {

@@ -16,6 +16,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 use super::http2::Http2Stream;
+use crate::connections::CountedConnection;
 use crate::descriptors::Seats;
 
 /// How much is read at a time.
@@ -27,7 +28,7 @@ const SPARE_BUFFERS: usize = 64;
 pub(crate) struct Wire {
     stream: Stream,
     /// Given back after the stream is closed; a stream of a shared connection has none of its own.
-    _seat: Option<Seats>,
+    _seat: Option<(Seats, CountedConnection)>,
 }
 
 /// What is spoken over a connection.
@@ -65,10 +66,10 @@ enum Holding {
 }
 
 impl Wire {
-    pub(crate) const fn new(stream: Stream, seat: Seats) -> Self {
+    pub(crate) fn new(stream: Stream, seat: Seats) -> Self {
         Self {
             stream,
-            _seat: Some(seat),
+            _seat: Some((seat, CountedConnection::open())),
         }
     }
 

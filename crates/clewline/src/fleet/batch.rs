@@ -112,6 +112,19 @@ impl FleetBatch {
         }
     }
 
+    /// Whether it holds something of a shard that nobody else can say: what became of its pages,
+    /// what is known of its hosts, what was sent on its behalf. A link to it does not count: it may
+    /// go by mail.
+    pub(crate) fn has_work_of(&self, shard: ShardId) -> bool {
+        let mut mail = self.mail.iter();
+        let has_worked = |delta: &Delta| {
+            let keys = delta.settled.len() + delta.renamed.len();
+            keys + delta.lanes.len() + delta.cookies.len() > 0
+        };
+        self.deltas.get(&shard).is_some_and(has_worked)
+            || mail.any(|(from, _)| from.is_none_or(|from| from == shard))
+    }
+
     /// The keys of URLs that it sends.
     pub(crate) fn sent_keys(&self) -> Vec<Key> {
         let urls = self.mail.iter().filter_map(|(_, mail)| match mail {
@@ -168,5 +181,89 @@ impl FleetBatch {
             imported: self.imported.clone(),
             joined: self.joined.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use clewline_core::cookies::CookieJar;
+    use clewline_core::frontier::{LaneRow, Origin, RobotsFetch};
+    use clewline_core::url::CrawlUrl;
+
+    use super::*;
+    use crate::store::tests::plain_entry;
+
+    fn map() -> ShardMap {
+        ShardMap {
+            cut: Shards::new(6),
+            keyer: Keyer::new(3, &[]),
+        }
+    }
+
+    fn url(text: &str) -> CrawlUrl {
+        CrawlUrl::parse(text).unwrap()
+    }
+
+    fn shard(map: &ShardMap, text: &str) -> ShardId {
+        map.shard_of(map.keyer.key(&url(text)))
+    }
+
+    fn link(map: &ShardMap, text: &str, found_on: &str) -> QueueEntry {
+        QueueEntry {
+            found_on: Some(Arc::new(url(found_on))),
+            ..plain_entry(&map.keyer, url(text), 1)
+        }
+    }
+
+    #[test]
+    fn links_to_a_shard_are_no_work_of_it_and_go_by_mail_when_it_is_lost() {
+        let map = map();
+        let (ours, other) = ("http://a.test/1", "http://b.test/");
+        let mine = shard(&map, ours);
+        assert_ne!(mine, shard(&map, other));
+        let mut batch = FleetBatch::default();
+        batch.delta(mine).queued.push(link(&map, ours, other));
+        batch.delta(mine).known.push(map.keyer.key(&url(ours)));
+        batch.send(
+            Mail::Url(Box::new(link(&map, "http://c.test/", other))),
+            &map,
+        );
+        assert!(!batch.has_work_of(mine));
+        batch.lose(mine, &map);
+        assert!(batch.sent_keys().contains(&map.keyer.key(&url(ours))));
+    }
+
+    #[test]
+    fn what_only_the_owner_of_a_shard_can_say_is_work_of_it() {
+        let map = map();
+        let (page, host) = (url("http://a.test/1"), url("http://a.test/"));
+        let (key, mine) = (map.keyer.key(&page), shard(&map, "http://a.test/"));
+        let works: [fn(&mut Delta, Key); 4] = [
+            |delta, key| delta.settled.push(key),
+            |delta, key| delta.renamed.push(key),
+            |delta, key| {
+                delta.lanes.insert(key.host(), LaneRow::default());
+            },
+            |delta, _| {
+                delta.cookies.insert("a.test".into(), CookieJar::default());
+            },
+        ];
+        for work in works {
+            let mut batch = FleetBatch::default();
+            work(batch.delta(mine), key);
+            assert!(batch.has_work_of(mine), "{batch:?}");
+            let other = shard(&map, "http://b.test/");
+            assert!(!batch.has_work_of(other), "{batch:?}");
+        }
+        let mut batch = FleetBatch::default();
+        let sent = link(&map, "http://c.test/", "http://a.test/1");
+        batch.send(Mail::Url(Box::new(sent)), &map);
+        assert!(batch.has_work_of(mine), "a page of it found the link");
+        let fetch = RobotsFetch::new(host.clone(), (key.host(), Origin::from_url(&host)), 5);
+        let mut batch = FleetBatch::default();
+        batch.send(Mail::RobotsFetch(Box::new(fetch)), &map);
+        assert!(batch.has_work_of(mine), "nobody knows on whose behalf");
     }
 }

@@ -78,6 +78,11 @@ impl JournalStore {
         !self.open.is_empty()
     }
 
+    /// Whether the open batch has to count before a shard may be another's.
+    pub(crate) fn has_open_work_of(&self, shard: ShardId) -> bool {
+        self.open.has_work_of(shard)
+    }
+
     /// Makes sure that a shard is part of the open batch.
     pub(crate) fn mark(&mut self, shard: ShardId) {
         self.open.delta(shard);

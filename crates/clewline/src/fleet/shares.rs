@@ -265,6 +265,17 @@ impl FleetDriver {
         Ok(())
     }
 
+    /// Whether something of a closed shard has to count before another may have it. What others of
+    /// its shards add to it meanwhile never ends, and is none of that.
+    fn has_uncommitted(&self, shard: ShardId, at: &mut AtWork<'_, JournalStore>) -> bool {
+        let mut entries = at.batch.iter();
+        entries.any(|entry| self.map.shard_of(entry.record.key) == shard)
+            || self.imported.iter().any(|id| id.shard == shard)
+            || self.cookies.contains_key(&shard)
+            || at.frontier.has_unsaved_lanes(shard)
+            || at.frontier.store().has_open_work_of(shard)
+    }
+
     /// Drops closed shards of which nothing is in flight or uncommitted, and gives them back.
     fn give_back_drained(&mut self, at: &mut AtWork<'_, JournalStore>) -> Result<(), EngineError> {
         let closing = self.closing.iter().copied();
@@ -273,13 +284,11 @@ impl FleetDriver {
         if quiet.is_empty() || !self.is_sure_of_all(at.frontier) {
             return Ok(());
         }
-        if at.frontier.store().has_open_batch() || !at.batch.is_empty() {
-            // It is committed first.
-            self.must_commit_soon();
-            return Ok(());
-        }
         for shard in quiet {
-            if at.frontier.drop_shard(shard).map_err(state)? {
+            if self.has_uncommitted(shard, at) {
+                at.frontier.store().mark(shard);
+                self.must_commit_soon();
+            } else if at.frontier.drop_shard(shard).map_err(state)? {
                 self.forget(shard, at);
                 if let Some(request) = self.member.give_back(shard) {
                     let info = self.info(at.frontier);

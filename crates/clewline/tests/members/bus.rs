@@ -3,6 +3,7 @@
 //! Owns rows, logs and mail behind one lock, so that each call is one transaction. Faults are
 //! asked for: answers that get lost, and a bus that is away.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -234,8 +235,15 @@ impl State {
         let shown = |row: &Kept| (row.row.shard, row.row.fence);
         let rows = self.rows.values();
         let is_free = |row: &&Kept| row.row.worker.is_none_or(|owner| !self.is_live(owner));
+        let live = self.seen.keys().copied().filter(|id| self.is_live(*id));
+        let has = |id: u64| {
+            let owned = rows.clone().filter(|row| row.row.worker == Some(id));
+            (Reverse(owned.count()), id)
+        };
+        let place = has(worker);
         FleetView {
-            members: self.seen.keys().filter(|id| self.is_live(**id)).count(),
+            members: live.clone().count(),
+            before: live.filter(|id| has(*id) < place).count(),
             free: rows.clone().filter(is_free).map(shown).collect(),
             held: rows
                 .filter(|row| row.row.worker == Some(worker))

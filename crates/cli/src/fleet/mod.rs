@@ -20,7 +20,7 @@ use clewline_postgres::FleetServer;
 pub(crate) use door::FleetDoor;
 pub(crate) use flags::{FLEET_HELP, FleetArguments, FleetFlags, FleetVerb};
 pub(crate) use order::order;
-pub(crate) use status::status;
+pub(crate) use status::{standing, status};
 
 use crate::Failure;
 use crate::exit::ExitStatus;
@@ -51,16 +51,16 @@ pub(crate) fn fleet(arguments: FleetArguments) -> Result<ExitStatus, Failure> {
 }
 
 /// Connects to a database.
-fn connect(address: &str) -> Result<FleetServer, Failure> {
+pub(crate) fn connect(address: &str) -> Result<FleetServer, Failure> {
     FleetServer::connect(address).map_err(stuck)
 }
 
-fn stuck(error: BusError) -> Failure {
+pub(crate) fn stuck(error: BusError) -> Failure {
     Failure::Stuck(anyhow::Error::new(error))
 }
 
 /// The name of a job, which has to be given with an address.
-fn named(job: Option<&str>) -> Result<&str, Failure> {
+pub(crate) fn named(job: Option<&str>) -> Result<&str, Failure> {
     job.ok_or_else(|| {
         let problem = Problem::new("--job", "is missing: a database may have many jobs");
         Failure::Usage(vec![problem.with_hint("`clewline fleet list` shows them")])

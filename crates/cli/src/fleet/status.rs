@@ -1,12 +1,17 @@
-//! `status` for a whole fleet.
+//! `status` for a whole fleet, and the same words for its page.
 //!
 //! Owns the words and the table of workers. It decides nothing.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use clewline_core::fleet::JobPhase;
 use clewline_job::report::figures;
+use clewline_job::status::State;
 use clewline_postgres::{FleetStatus, MemberStatus};
+use clewline_serve::pages::FleetWorker;
+use clewline_serve::{FleetCounts, FleetStanding};
+use serde_json::{Map, Value};
 
 use super::{connect, manage, named, stuck};
 use crate::exit::ExitStatus;
@@ -31,60 +36,124 @@ pub(crate) fn status(address: &str, arguments: &StatusArguments) -> Result<ExitS
 }
 
 fn text(status: &FleetStatus) -> String {
-    let state = manage::state(status.phase, status.ended.as_deref(), status.paused);
+    let standing = standing(status);
+    let mut text = format!("{}: {}\n", shown(&status.job.name), standing.told);
+    let lines = [
+        &standing.done,
+        &standing.pace,
+        &standing.budget,
+        &standing.shares,
+    ];
+    for line in lines.into_iter().filter(|line| !line.is_empty()) {
+        let _ = writeln!(text, "{line}");
+    }
+    for wait in &standing.waits {
+        let _ = writeln!(text, "waiting: {wait}");
+    }
+    for worker in &standing.workers {
+        let _ = writeln!(text, "{}", line(worker));
+    }
+    text
+}
+
+/// How a job stands, in words and figures.
+pub(crate) fn standing(status: &FleetStatus) -> FleetStanding {
+    let shards = &status.shards;
+    let counts = counts(status);
+    FleetStanding {
+        state: state(status),
+        told: manage::state(status.phase, status.ended.as_deref(), status.paused),
+        done: done(status),
+        pace: pace(&counts),
+        budget: budget(status),
+        shares: format!(
+            "{} of {} have an owner, {} have nothing to do; unread mail: {}",
+            shards.owned,
+            figures::plural(shards.all, "shard"),
+            shards.idle,
+            figures::count(status.totals.mail),
+        ),
+        waits: waits(status),
+        workers: status.members.iter().map(worker).collect(),
+        counts,
+        json: public(status),
+    }
+}
+
+const fn state(status: &FleetStatus) -> State {
+    match (status.phase, status.ended.is_some(), status.paused) {
+        (JobPhase::Done, true, _) => State::Unfinished,
+        (JobPhase::Done, false, _) => State::Finished,
+        (_, _, true) => State::Paused,
+        _ => State::Running,
+    }
+}
+
+fn counts(status: &FleetStatus) -> FleetCounts {
     let totals = &status.totals;
-    let queued = totals.admitted - totals.settled;
-    let mut text = format!("{}: {state}\n", shown(&status.job.name));
-    let _ = writeln!(
-        text,
+    let left = totals.admitted - totals.settled;
+    let rate = status.pages_per_second.filter(|rate| *rate > 0.0);
+    FleetCounts {
+        pages: totals.pages,
+        queued: left.saturating_sub(totals.withheld),
+        known: totals.admitted,
+        bytes: totals.bytes,
+        mail: totals.mail,
+        shards: status.shards.all,
+        owned: status.shards.owned,
+        idle: status.shards.idle,
+        pages_per_second: rate,
+        left: rate.map(|rate| Duration::try_from_secs_f64(left as f64 / rate).unwrap_or_default()),
+    }
+}
+
+fn done(status: &FleetStatus) -> String {
+    let totals = &status.totals;
+    format!(
         "{} done, {} queued; {}, {} read, {} spent",
         figures::count(totals.settled),
-        figures::count(queued.saturating_sub(totals.withheld)),
+        figures::count(counts(status).queued),
         figures::plural(totals.pages, "page"),
         amount(totals.bytes as f64),
         clock(status.elapsed),
-    );
-    if let Some(rate) = status.pages_per_second.filter(|rate| *rate > 0.0) {
-        let left = Duration::try_from_secs_f64(queued as f64 / rate).unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "{} pages/s, about {} left",
-            decimal(rate),
-            clock(left)
-        );
+    )
+}
+
+fn pace(counts: &FleetCounts) -> String {
+    let told = counts.pages_per_second.zip(counts.left);
+    told.map(|(rate, left)| format!("{} pages/s, about {} left", decimal(rate), clock(left)))
+        .unwrap_or_default()
+}
+
+fn budget(status: &FleetStatus) -> String {
+    let Some(left) = status.pages_left else {
+        return String::new();
+    };
+    let granted = status.pages_granted;
+    format!(
+        "{} of --max-pages not fetched yet, {} of them dealt out",
+        figures::plural(left + granted, "page"),
+        figures::count(granted)
+    )
+}
+
+/// Everything but how the job is configured and seeded, which concerns only its workers.
+fn public(status: &FleetStatus) -> Map<String, Value> {
+    let Ok(Value::Object(mut all)) = serde_json::to_value(status) else {
+        return Map::new();
+    };
+    if let Some(Value::Object(job)) = all.get_mut("job") {
+        job.remove("spec");
+        job.remove("seed");
     }
-    if let Some(left) = status.pages_left {
-        let granted = status.pages_granted;
-        let _ = writeln!(
-            text,
-            "{} of --max-pages not fetched yet, {} of them dealt out",
-            figures::plural(left + granted, "page"),
-            figures::count(granted)
-        );
-    }
-    let shards = &status.shards;
-    let _ = writeln!(
-        text,
-        "{} of {} have an owner, {} have nothing to do; unread mail: {}",
-        shards.owned,
-        figures::plural(shards.all, "shard"),
-        shards.idle,
-        figures::count(totals.mail),
-    );
-    for wait in waits(status) {
-        let _ = writeln!(text, "waiting: {wait}");
-    }
-    for member in &status.members {
-        let _ = writeln!(text, "{}", worker(member));
-    }
-    text
+    all
 }
 
 /// What the fleet waits for, as far as the database can tell.
 fn waits(status: &FleetStatus) -> Vec<String> {
     let mut waits = Vec::new();
     let has_live = status.members.iter().any(|member| member.live);
-    let is_over = status.phase == clewline_core::fleet::JobPhase::Done;
+    let is_over = status.phase == JobPhase::Done;
     if !has_live && !is_over {
         waits.push("no worker is at work; `clewline fleet join` starts one".to_owned());
     }
@@ -116,20 +185,32 @@ fn waits(status: &FleetStatus) -> Vec<String> {
     waits
 }
 
-fn worker(member: &MemberStatus) -> String {
-    let figure = |name: &str| member.info.get(name).and_then(serde_json::Value::as_u64);
+fn worker(member: &MemberStatus) -> FleetWorker {
+    let figure = |name: &str| member.info.get(name).and_then(Value::as_u64);
     let folder = member.info.get("folder").and_then(|folder| folder.as_str());
-    let state = if member.live {
-        format!("seen {} ago", clock(member.age))
-    } else {
-        format!("silent for {}", clock(member.age))
-    };
+    FleetWorker {
+        name: format!("{:016x}", member.worker),
+        live: member.live,
+        heard: if member.live {
+            format!("seen {} ago", clock(member.age))
+        } else {
+            format!("silent for {}", clock(member.age))
+        },
+        shards: member.shards,
+        in_flight: figure("in_flight").unwrap_or_default(),
+        pages: figure("pages").unwrap_or_default(),
+        folder: folder.unwrap_or_default().to_owned(),
+    }
+}
+
+fn line(worker: &FleetWorker) -> String {
     format!(
-        "  {:016x}  {state}  {}  {} in flight  {}  {}",
-        member.worker,
-        figures::plural(member.shards, "shard"),
-        figure("in_flight").unwrap_or_default(),
-        figures::plural(figure("pages").unwrap_or_default(), "page"),
-        shown(folder.unwrap_or_default()),
+        "  {}  {}  {}  {} in flight  {}  {}",
+        worker.name,
+        worker.heard,
+        figures::plural(worker.shards, "shard"),
+        worker.in_flight,
+        figures::plural(worker.pages, "page"),
+        shown(&worker.folder),
     )
 }

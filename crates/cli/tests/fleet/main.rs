@@ -16,6 +16,7 @@ mod machines;
 mod outages;
 mod requeue;
 mod scaling;
+mod served;
 mod uploads;
 
 use std::collections::HashSet;

@@ -29,7 +29,7 @@ struct Reading {
     at: Instant,
     pages: u64,
     rows: u64,
-    letters: u64,
+    mail: u64,
     commits: u64,
     commit_time: Duration,
     database: Duration,
@@ -59,8 +59,8 @@ impl Reading {
         }
     }
 
-    /// What the database counts: pages and rows of shards that were committed, letters that were
-    /// posted, commits and how long their statement took.
+    /// What the database counts: pages and rows of shards that were committed, rows of mail
+    /// that were posted, commits and how long their statement took.
     fn counts(fleet: &Fleet) -> Self {
         let line = fleet.database.sql(
             "select coalesce(sum(pages), 0), coalesce(sum(head), 0), \
@@ -71,13 +71,12 @@ impl Reading {
              from clewline.shard",
         );
         let mut numbers = line.split('|').map(|number| number.parse().unwrap());
-        let [pages, rows, letters, commits, micros] =
-            std::array::from_fn(|_| numbers.next().unwrap());
+        let [pages, rows, mail, commits, micros] = std::array::from_fn(|_| numbers.next().unwrap());
         Self {
             at: Instant::now(),
             pages,
             rows,
-            letters,
+            mail,
             commits,
             commit_time: Duration::from_micros(micros),
             database: Duration::ZERO,
@@ -93,7 +92,7 @@ impl Reading {
             "seconds": seconds,
             "pages": self.pages - begin.pages,
             "rows": self.rows - begin.rows,
-            "letters": self.letters - begin.letters,
+            "mail": self.mail - begin.mail,
             "commits": self.commits - begin.commits,
             "commit_us": micros(self.commit_time.saturating_sub(begin.commit_time)),
             "database_us": micros(self.database.saturating_sub(begin.database)),
@@ -118,10 +117,10 @@ fn idle() -> (u64, u64) {
 fn is_spread(status: &FleetStatus, workers: u64) -> bool {
     let live = status.members.iter().filter(|member| member.live);
     let shards: Vec<u64> = live.map(|member| member.shards).collect();
-    let most = SHARDS.div_ceil(workers) + 1;
+    let fair = SHARDS / workers..=SHARDS.div_ceil(workers);
     status.shards.owned == SHARDS
         && shards.len() as u64 == workers
-        && shards.iter().all(|count| *count <= most)
+        && shards.iter().all(|count| fair.contains(count))
 }
 
 /// Waits until so many more requests came, without a question to the database. Answers how many
@@ -140,15 +139,15 @@ fn most_in_flight(fleet: &Fleet, requests: u64) -> u64 {
     }
 }
 
-/// Of the letters that nobody has read, how many were looked at and how many links they hold.
+/// Of the mail that nobody has read, how many rows were looked at and how many links they hold.
 fn waiting_links(fleet: &Fleet) -> (usize, usize) {
     let rows = fleet
         .database
         .sql("select encode(body, 'hex') from clewline.mail limit 1000");
-    let letters = rows.lines().filter(|line| !line.is_empty());
-    let links: Vec<usize> = letters
-        .map(|letter| {
-            let body = data_encoding::HEXLOWER.decode(letter.as_bytes()).unwrap();
+    let mail = rows.lines().filter(|line| !line.is_empty());
+    let links: Vec<usize> = mail
+        .map(|row| {
+            let body = data_encoding::HEXLOWER.decode(row.as_bytes()).unwrap();
             clewline::measuring::links_in_mail(&body).unwrap()
         })
         .collect();
@@ -182,7 +181,12 @@ fn measured(workers: u64, pages: u64) -> Option<Value> {
     let mut running = vec![fleet.worker(Start::Job)];
     fleet.until("a job", |status| status.totals.pages > 0);
     running.extend((1..workers).map(|_| fleet.worker(Start::Join)));
+    let started = Instant::now();
     let spread = fleet.until("spread", |status| is_spread(status, workers));
+    eprintln!(
+        "{workers} workers had their shares after {:?}",
+        started.elapsed()
+    );
     let warm = spread.totals.pages + WARM_UP * workers;
     fleet.until("warm", |status| status.totals.pages > warm);
     let begin = Reading::begin(&fleet);
@@ -192,8 +196,8 @@ fn measured(workers: u64, pages: u64) -> Option<Value> {
         worker.kill().unwrap();
         worker.wait().unwrap();
     }
-    let (letters, links) = waiting_links(&fleet);
-    figures["sampled_letters"] = letters.into();
+    let (mail, links) = waiting_links(&fleet);
+    figures["sampled_mail"] = mail.into();
     figures["sampled_links"] = links.into();
     assert!(most <= IN_FLIGHT * workers, "{most} in flight");
     assert!(figures["rows"].as_u64() > Some(0), "{figures}");

@@ -80,6 +80,9 @@ pub enum FleetRequest {
 pub struct FleetView {
     /// Members whose renewals are good.
     pub members: usize,
+    /// Those of them that come before whoever asks, where the shards do not divide evenly: who has
+    /// more shards, and of as many the smaller id.
+    pub before: usize,
     /// Shards that may be claimed.
     pub free: Vec<(ShardId, Fence)>,
     /// Shards that belong to whoever asks.
@@ -176,6 +179,8 @@ pub struct FleetMember {
     claimed_at: Option<Moment>,
     held: BTreeMap<ShardId, HeldShard>,
     view: FleetView,
+    /// When it was asked for.
+    viewed_at: Moment,
 }
 
 impl FleetMember {
@@ -192,6 +197,7 @@ impl FleetMember {
             claimed_at: None,
             held: BTreeMap::new(),
             view: FleetView::default(),
+            viewed_at: Moment::ZERO,
         }
     }
 
@@ -250,14 +256,23 @@ impl FleetMember {
         self.held.remove(&shard);
     }
 
-    /// How many shards it has too many; one more than its share is not.
+    /// How many shards it has too many. A view that is older than a claim does not tell: it may
+    /// have shown others as entitled to what this member has won since.
     pub fn surplus(&self) -> usize {
+        let mut held = self.held.values();
+        if held.any(|held| held.told_at > self.viewed_at) {
+            return 0;
+        }
         let kept = self.held.values().filter(|held| !held.is_given).count();
-        kept.saturating_sub(self.share() + 1)
+        kept.saturating_sub(self.share())
     }
 
+    /// Its part of the shards. All have as many as each other; what is left over goes one by one to
+    /// those that have the most already, so that nothing moves which need not.
     fn share(&self) -> usize {
-        self.shards.div_ceil(self.view.members.max(1))
+        let members = self.view.members.max(1);
+        let left_over = self.shards % members;
+        self.shards / members + usize::from(self.view.before < left_over)
     }
 
     /// A shard is to go back; all of it is committed.
@@ -329,7 +344,7 @@ impl FleetMember {
         let wanted = self.share().saturating_sub(self.held.len()).min(CLAIMS);
         let free = &self.view.free;
         // Members begin at different places, so that they seldom want the same.
-        let start = (self.id % free.len().max(1) as u64) as usize;
+        let start = free.len() * self.view.before / self.view.members.max(1);
         let order = free.iter().cycle().skip(start).take(free.len());
         let claims = order.filter(|(shard, _)| !self.held.contains_key(shard));
         let claims = claims.take(wanted);
@@ -366,6 +381,11 @@ impl FleetMember {
             FleetAnswer::Renewed(view) => {
                 self.good = self.good.max(Some(sent));
                 self.view = view;
+                self.viewed_at = sent;
+                // What it shows is claimed while it is new.
+                if self.held.len() < self.share() && !self.view.free.is_empty() {
+                    self.claimed_at = None;
+                }
                 self.compare(sent)
             }
             FleetAnswer::Unknown => self.end(),
@@ -436,6 +456,7 @@ impl FleetMember {
             self.held.remove(&shard);
             return vec![Duty::Lose(shard)];
         }
+        self.view.free.retain(|(free, _)| *free != shard);
         Vec::new()
     }
 

@@ -23,7 +23,7 @@ const INTAKE: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Residents {
     /// Lanes that changed since the last seal.
-    touched: Vec<HostId>,
+    pub(super) touched: Vec<HostId>,
     /// Lanes that had nothing to do when they were looked at, the first one first.
     resting: VecDeque<HostId>,
     /// Hosts that are not active may have work in the store.

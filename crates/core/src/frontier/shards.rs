@@ -269,6 +269,14 @@ impl<S: Store> Frontier<S> {
         flights.map(|(job, _)| job).collect()
     }
 
+    /// Whether a lane of a shard changed since the last seal: the store does not know when its host
+    /// was asked last.
+    pub fn has_unsaved_lanes(&self, shard: ShardId) -> bool {
+        let cut = self.share().map(|own| &own.shards);
+        let mut hosts = self.residents.touched.iter();
+        cut.is_some_and(|cut| hosts.any(|host| cut.of(*host) == shard))
+    }
+
     /// Drops a shard that is closed and of which nothing is in flight; whether it could be.
     pub fn drop_shard(&mut self, shard: ShardId) -> Result<bool, S::Error> {
         let is_closed = |own: &OwnShards| own.states[usize::from(shard.0)].closed;

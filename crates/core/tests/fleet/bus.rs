@@ -4,6 +4,7 @@
 //! own. Roll-back puts an older state in its place, as a fail-over to a replica does that lacks the
 //! last second; then nothing may be claimed and no address granted for a while.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -229,8 +230,15 @@ impl Bus {
     fn view(&self, worker: u64, now: Moment) -> FleetView {
         let rows = self.state.rows.iter();
         let seen = self.state.seen.keys();
+        let live: Vec<u64> = seen.copied().filter(|id| self.is_live(*id, now)).collect();
+        let has = |id: u64| {
+            let owned = rows.clone().filter(|(_, row)| row.worker == Some(id));
+            (Reverse(owned.count()), id)
+        };
+        let place = has(worker);
         FleetView {
-            members: seen.filter(|id| self.is_live(**id, now)).count(),
+            members: live.len(),
+            before: live.iter().filter(|id| has(**id) < place).count(),
             free: rows
                 .clone()
                 .filter(|(_, row)| self.is_free(row, now))

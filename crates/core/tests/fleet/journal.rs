@@ -73,6 +73,16 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
+    /// Whether it holds something of a shard that nobody else can say. A link to it does not count:
+    /// it may go by mail.
+    pub(crate) fn has_work_of(&self, shard: ShardId) -> bool {
+        let deltas = self.deltas.get(&shard).into_iter();
+        let mut changes = deltas.flat_map(|delta| &delta.changes);
+        let mut mail = self.mail.iter();
+        changes.any(|change| matches!(change, Change::Settle(_) | Change::Lane(..)))
+            || mail.any(|(from, _)| from.is_none_or(|from| from == shard))
+    }
+
     /// A shard is lost, and its part of the batch with it. What pages of other shards added to it
     /// would be lost as well, so that goes to its owner by mail.
     pub(crate) fn lose(&mut self, shard: ShardId, source: impl Fn(&QueueEntry) -> Option<ShardId>) {
@@ -147,6 +157,11 @@ impl JournalStore {
     pub(crate) fn source(&self, entry: &QueueEntry) -> Option<ShardId> {
         let page = entry.found_on.as_ref()?;
         Some(self.cut.of(self.keyer.key(page).host()))
+    }
+
+    /// Whether the open batch has to count before a shard may be another's.
+    pub(crate) fn has_open_work_of(&self, shard: ShardId) -> bool {
+        self.open.has_work_of(shard)
     }
 
     /// Whether anything changed since the last seal.

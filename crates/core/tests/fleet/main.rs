@@ -4,6 +4,7 @@ mod bus;
 mod journal;
 mod moves;
 mod process;
+mod sharing;
 mod simulation;
 mod takeover;
 mod web;

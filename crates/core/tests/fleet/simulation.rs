@@ -719,7 +719,7 @@ impl World {
 }
 
 /// The seeds that are asked for: so many, or those from one to another ("300..400").
-fn seeds() -> Range<u64> {
+pub(crate) fn seeds() -> Range<u64> {
     let Ok(text) = std::env::var("CLEWLINE_FLEET_SEEDS") else {
         return 0..USUAL_SEEDS;
     };

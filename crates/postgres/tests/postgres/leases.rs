@@ -32,6 +32,27 @@ fn numbers_of_members_use_all_bits() {
 }
 
 #[test]
+fn who_has_more_shards_comes_before_and_of_as_many_the_smaller_number() {
+    let Some(mut place) = Place::new(None) else {
+        return;
+    };
+    for worker in 1..=4 {
+        place.join(worker);
+    }
+    let before = |place: &mut Place| [1, 2, 3, 4].map(|worker| place.renew(worker).before);
+    assert_eq!(before(&mut place), [0, 1, 2, 3]);
+    place.own(4, 0);
+    place.own(4, 1);
+    place.own(2, 2);
+    assert_eq!(before(&mut place), [2, 1, 3, 0]);
+    place.bury(4);
+    assert_eq!(
+        [1, 2, 3].map(|worker| place.renew(worker).before),
+        [1, 0, 2]
+    );
+}
+
+#[test]
 fn of_two_claims_at_once_one_wins() {
     let Some(mut place) = Place::new(None) else {
         return;

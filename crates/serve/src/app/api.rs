@@ -15,7 +15,7 @@ use super::background::BackgroundResult;
 use super::jobs::is_running;
 use super::reply::{ApiProblem, ApiReply, parameter, wanted};
 use super::sorted::UrlSort;
-use super::{App, changes, findings, hosts, openapi, orders, sorted, urls};
+use super::{App, changes, findings, fleet, hosts, openapi, orders, sorted, urls};
 use crate::server::ServerRequest;
 
 /// Jobs on a page unless somebody wants more or less, and at most.
@@ -55,6 +55,9 @@ pub(super) fn answer(
         require_own_origin(request)?;
     }
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    if let (Some(of), ["jobs", rest @ ..]) = (&app.fleet, &parts[..]) {
+        return fleet::answer(app, of, request, rest);
+    }
     match parts[..] {
         ["openapi.json"] => reading(request, || Ok(openapi::described())),
         ["version"] => reading(request, || {

@@ -22,6 +22,7 @@ use clewline_job::status::Status;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
+use super::fleet::FleetShelf;
 use super::jobs::JobPlaces;
 use super::reply::ApiProblem;
 use crate::server::ServerRequest;
@@ -51,6 +52,7 @@ struct Joining {
 #[derive(Debug)]
 pub(super) struct Watches {
     jobs: Arc<JobPlaces>,
+    fleet: Option<Arc<FleetShelf>>,
     watched: Arc<Mutex<HashMap<PathBuf, Sender<Joining>>>>,
 }
 
@@ -58,8 +60,26 @@ impl Watches {
     pub(super) fn new(jobs: Arc<JobPlaces>) -> Self {
         Self {
             jobs,
+            fleet: None,
             watched: Arc::default(),
         }
+    }
+
+    /// The watch over a fleet.
+    pub(super) fn of_fleet(jobs: Arc<JobPlaces>, fleet: Arc<FleetShelf>) -> Self {
+        Self {
+            fleet: Some(fleet),
+            ..Self::new(jobs)
+        }
+    }
+
+    /// The events of the fleet, if there is one.
+    pub(super) fn join_fleet(
+        &self,
+        request: &ServerRequest,
+    ) -> Result<mpsc::Receiver<io::Result<Bytes>>, ApiProblem> {
+        // Nothing else is watched then, so any path stands for it.
+        self.join(Path::new(""), request)
     }
 
     /// The events of a job from now on, or from the one that the reader heard last.
@@ -83,7 +103,8 @@ impl Watches {
         let (sender, joined) = channel();
         // The receiver is in hand.
         sender.send(joining).ok();
-        let watch = Watch::new(Arc::clone(&self.jobs), path.to_owned());
+        let fleet = self.fleet.clone();
+        let watch = Watch::new(Arc::clone(&self.jobs), path.to_owned(), fleet);
         let all = Arc::clone(&self.watched);
         let spawned = thread::Builder::new()
             .name("clewline-events".to_owned())
@@ -98,6 +119,8 @@ impl Watches {
 struct Watch {
     jobs: Arc<JobPlaces>,
     path: PathBuf,
+    /// What is watched instead of the job.
+    fleet: Option<Arc<FleetShelf>>,
     /// What identifiers of this watch begin with; another watch continues nothing of this one.
     name: String,
     readers: Vec<WatchReader>,
@@ -116,11 +139,12 @@ struct WatchReader {
 }
 
 impl Watch {
-    fn new(jobs: Arc<JobPlaces>, path: PathBuf) -> Self {
+    fn new(jobs: Arc<JobPlaces>, path: PathBuf, fleet: Option<Arc<FleetShelf>>) -> Self {
         use std::hash::{BuildHasher as _, RandomState};
         Self {
             jobs,
             path,
+            fleet,
             name: format!("{:08x}", RandomState::new().hash_one(0) as u32),
             readers: Vec::new(),
             ring: VecDeque::new(),
@@ -197,12 +221,20 @@ impl Watch {
     }
 
     fn look(&mut self) {
-        match self.jobs.status(&self.path) {
-            Ok(status) => self.compare(&status),
-            // Between the end of a crawl and its next start a job may be silent for a moment.
-            Err(_) => return,
+        // Between the end of a crawl and its next start a job may be silent for a moment, and so may
+        // the database of a fleet.
+        if let Some(fleet) = &self.fleet {
+            let Ok(standing) = fleet.standing() else {
+                return;
+            };
+            self.tell_changes(standing.json.clone());
+        } else {
+            let Ok(status) = self.jobs.status(&self.path) else {
+                return;
+            };
+            self.compare(&status);
+            self.sample();
         }
-        self.sample();
         if self.spoken_at.elapsed() >= HEARTBEAT {
             self.spoken_at = Instant::now();
             self.tell_all(&Bytes::from_static(b": still here\n\n"));
@@ -218,14 +250,6 @@ impl Watch {
         let Ok(Value::Object(now)) = serde_json::to_value(&shown) else {
             return;
         };
-        let mut changed: Map<String, Value> = now
-            .iter()
-            .filter(|(name, value)| self.told.get(*name) != Some(value))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
-        // A field that went away is told as nothing.
-        let gone = self.told.keys().filter(|name| !now.contains_key(*name));
-        changed.extend(gone.map(|name| (name.clone(), Value::Null)));
         let last = notes.last().map_or(0, |note| note.number);
         if last < self.noted {
             // The crawl was started again, and counts from 1.
@@ -236,6 +260,19 @@ impl Watch {
             self.event("note", &json!({ "text": note.text }));
         }
         self.noted = last;
+        self.tell_changes(now);
+    }
+
+    /// Tells what is different now.
+    fn tell_changes(&mut self, now: Map<String, Value>) {
+        let mut changed: Map<String, Value> = now
+            .iter()
+            .filter(|(name, value)| self.told.get(*name) != Some(value))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        // A field that went away is told as nothing.
+        let gone = self.told.keys().filter(|name| !now.contains_key(*name));
+        changed.extend(gone.map(|name| (name.clone(), Value::Null)));
         if changed.is_empty() {
             return;
         }

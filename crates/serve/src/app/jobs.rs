@@ -287,7 +287,7 @@ fn named(paths: &[PathBuf]) -> Vec<(String, PathBuf)> {
 }
 
 /// The name of a job folder in requests.
-fn name_of(path: &Path) -> String {
+pub(super) fn name_of(path: &Path) -> String {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let last = whole
         .file_name()

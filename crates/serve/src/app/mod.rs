@@ -13,6 +13,7 @@ mod background;
 mod changes;
 mod events;
 mod findings;
+mod fleet;
 mod hosts;
 mod jobs;
 mod metrics;
@@ -34,6 +35,8 @@ use self::audit::AuditLog;
 use self::changes::ChangesCache;
 use self::events::Watches;
 use self::findings::FindingsShelf;
+use self::fleet::FleetShelf;
+pub use self::fleet::{FleetCounts, FleetStanding, FleetSteer, ServedFleet};
 pub(crate) use self::jobs::JobPlaces;
 use self::metrics::RequestTimes;
 use self::orders::RequestKeys;
@@ -120,6 +123,8 @@ impl std::fmt::Debug for JobCommands {
 #[derive(Debug)]
 pub(crate) struct App {
     jobs: Arc<JobPlaces>,
+    /// Instead of jobs.
+    fleet: Option<Arc<FleetShelf>>,
     access: Access,
     commands: Option<JobCommands>,
     audit: AuditLog,
@@ -139,6 +144,7 @@ impl App {
             audit: AuditLog::for_places(&jobs),
             watches: Watches::new(Arc::clone(&jobs)),
             jobs,
+            fleet: None,
             access,
             commands,
             keys: RequestKeys::default(),
@@ -147,6 +153,21 @@ impl App {
             changes: ChangesCache::new("compare"),
             sorted: SortCache::new("sort"),
             requests: RequestTimes::new(),
+        }
+    }
+
+    /// An app that shows a fleet, and no job folder.
+    pub(crate) fn of_fleet(
+        fleet: ServedFleet,
+        access: Access,
+        commands: Option<JobCommands>,
+    ) -> Self {
+        let none = Arc::new(JobPlaces::from_paths(&[]));
+        let fleet = Arc::new(FleetShelf::new(fleet));
+        Self {
+            watches: Watches::of_fleet(Arc::clone(&none), Arc::clone(&fleet)),
+            fleet: Some(fleet),
+            ..Self::new(none, access, commands)
         }
     }
 
@@ -160,7 +181,7 @@ impl App {
 
     /// Whether there is a job at all, or may be one.
     pub(crate) fn has_jobs(&self) -> bool {
-        self.jobs.is_folder() || !self.jobs.all().is_empty()
+        self.fleet.is_some() || self.jobs.is_folder() || !self.jobs.all().is_empty()
     }
 
     /// Whether anybody may change something.

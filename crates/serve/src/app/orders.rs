@@ -33,6 +33,8 @@ const LONGEST_VALUE: usize = 1_024;
 const MOST_KEYS: usize = 1_000;
 /// The longest of them.
 const LONGEST_KEY: usize = 255;
+/// The longest root of a form.
+pub(super) const LONGEST_ROOT: usize = 8 * 1024;
 /// Names that are tried for a new job.
 const MOST_NAMES: u32 = 1_000;
 /// How a job folder's name ends.
@@ -40,7 +42,7 @@ const ENDING: &str = ".crawl";
 /// The setting that adds a pattern.
 const EXCLUDE: &str = "exclude+";
 /// Values of `action`.
-const ACTIONS: [&str; 4] = ["start", "pause", "continue", "stop"];
+pub(super) const ACTIONS: [&str; 4] = ["start", "pause", "continue", "stop"];
 
 /// Requests that started something, by their `Idempotency-Key`.
 #[derive(Debug, Default)]
@@ -282,8 +284,7 @@ pub(super) fn act(
     request: &ServerRequest,
     job: (&str, &PathBuf),
 ) -> Result<ApiReply, ApiProblem> {
-    let order: ActionOrder = body(request)?;
-    let state = tell(app, job, &order.action)?;
+    let state = tell(app, job, &action(request)?)?;
     Ok(ApiReply::json(&json!({ "id": job.0, "state": state })).with_status(202))
 }
 
@@ -330,6 +331,31 @@ pub(super) fn tell(
     };
     app.jobs.forget(path);
     Ok(state)
+}
+
+/// The plain word of a request.
+pub(super) fn action(request: &ServerRequest) -> Result<String, ApiProblem> {
+    Ok(body::<ActionOrder>(request)?.action)
+}
+
+/// The figures of a request that names nothing else.
+pub(super) fn figures(app: &App, request: &ServerRequest) -> Result<Vec<Change>, ApiProblem> {
+    let given: serde_json::Map<String, Value> = body(request)?;
+    if given.is_empty() {
+        return Err(ApiProblem::new(422, "the body names no setting"));
+    }
+    let figures = given
+        .iter()
+        .map(|(name, value)| figure(app, name, &text(name, value)?));
+    figures.collect()
+}
+
+/// A root that a form names.
+pub(super) fn chosen_root(url: &str) -> Result<String, ApiProblem> {
+    if url.len() > LONGEST_ROOT {
+        return Err(ApiProblem::new(422, "the URL is too long"));
+    }
+    Ok(roots(&[url.to_owned()])?[0].url.to_string())
 }
 
 /// Gives a running crawl other figures.

@@ -35,8 +35,12 @@ pub struct JobControls {
     pub can_continue: bool,
     /// It can be ended; it can be picked up later.
     pub can_stop: bool,
-    /// Figures, patterns and roots can be changed.
+    /// Figures that can be changed.
     pub settings: Vec<SettingControl>,
+    /// More patterns can be left out.
+    pub takes_patterns: bool,
+    /// More roots can be added.
+    pub takes_roots: bool,
     /// It can be deleted.
     pub can_delete: bool,
 }
@@ -95,18 +99,28 @@ impl JobControls {
                 ),
             );
         }
-        push(
-            out,
-            format_args!(
-                "<form action=\"{base}/exclude\"><label>Leave out URLs with <input name=pattern \
-                 placeholder=\"/calendar/\" required autocomplete=off spellcheck=false></label>\
-                 <button>{} See how many</button></form>\
-                 <form method=post action=\"{base}/roots\"><label>Another root \
-                 <input name=url type=url placeholder=\"https://example.com/docs/\" required \
-                 autocomplete=off></label><button>{} Add</button></form></div>",
-                Icon::Exclude.svg(),
-                Icon::Plus.svg()
-            ),
-        );
+        if self.takes_patterns {
+            push(
+                out,
+                format_args!(
+                    "<form action=\"{base}/exclude\"><label>Leave out URLs with <input name=pattern \
+                     placeholder=\"/calendar/\" required autocomplete=off spellcheck=false></label>\
+                     <button>{} See how many</button></form>",
+                    Icon::Exclude.svg()
+                ),
+            );
+        }
+        if self.takes_roots {
+            push(
+                out,
+                format_args!(
+                    "<form method=post action=\"{base}/roots\"><label>Another root \
+                     <input name=url type=url placeholder=\"https://example.com/docs/\" required \
+                     autocomplete=off></label><button>{} Add</button></form>",
+                    Icon::Plus.svg()
+                ),
+            );
+        }
+        out.push_str("</div>");
     }
 }

@@ -85,14 +85,8 @@ impl OverviewPage<'_> {
     pub fn html(&self) -> String {
         let mut main = String::from("<div id=live>");
         main.push_str(&opening(&self.sentence, &self.reason));
-        self.cards(&mut main);
-        if !self.notes.is_empty() {
-            main.push_str("<ul class=notes>");
-            for note in &self.notes {
-                push(&mut main, format_args!("<li>{}</li>", escape::html(note)));
-            }
-            main.push_str("</ul>");
-        }
+        cards(&self.figures, &mut main);
+        notes(&self.notes, &mut main);
         main.push_str("</div>");
         if self.frame.right == PageRight::Operate {
             main.push_str(&self.controls.html(&self.frame.base));
@@ -109,26 +103,6 @@ impl OverviewPage<'_> {
         self.more(&mut main);
         self.frame
             .document(Some(JobSection::Overview), &self.frame.state, &main)
-    }
-
-    fn cards(&self, out: &mut String) {
-        if self.figures.is_empty() {
-            return;
-        }
-        out.push_str("<dl class=cards>");
-        for figure in self.figures.iter().take(MOST_FIGURES) {
-            push(
-                out,
-                format_args!(
-                    "<div><dt>{}</dt><dd class={}>{}</dd><dd class=soft>{}</dd></div>",
-                    escape::html(&figure.name),
-                    figure.tone.class(),
-                    escape::html(&figure.value),
-                    escape::html(&figure.more)
-                ),
-            );
-        }
-        out.push_str("</dl>");
     }
 
     fn waits(&self, out: &mut String) {
@@ -219,4 +193,37 @@ impl OverviewPage<'_> {
             ),
         );
     }
+}
+
+/// The first figures, side by side.
+pub(super) fn cards(figures: &[Figure], out: &mut String) {
+    if figures.is_empty() {
+        return;
+    }
+    out.push_str("<dl class=cards>");
+    for figure in figures.iter().take(MOST_FIGURES) {
+        push(
+            out,
+            format_args!(
+                "<div><dt>{}</dt><dd class={}>{}</dd><dd class=soft>{}</dd></div>",
+                escape::html(&figure.name),
+                figure.tone.class(),
+                escape::html(&figure.value),
+                escape::html(&figure.more)
+            ),
+        );
+    }
+    out.push_str("</dl>");
+}
+
+/// What else there is to say, line by line.
+pub(super) fn notes(notes: &[String], out: &mut String) {
+    if notes.is_empty() {
+        return;
+    }
+    out.push_str("<ul class=notes>");
+    for note in notes {
+        push(out, format_args!("<li>{}</li>", escape::html(note)));
+    }
+    out.push_str("</ul>");
 }

@@ -283,6 +283,8 @@ fn overview(condition: Condition) -> String {
             } else {
                 Vec::new()
             },
+            takes_patterns: running,
+            takes_roots: running,
             can_delete: !running,
         },
         crawler: vec![("Memory".to_owned(), condition.text("84 MB of 512 MB"))],
@@ -544,6 +546,72 @@ fn forms(condition: Condition) -> [(&'static str, String); 6] {
     ]
 }
 
+fn fleet(condition: Condition) -> String {
+    let runs = matches!(condition, Condition::Many | Condition::Hostile);
+    let figure = |name: &str, value: &str, more: &str| Figure {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        more: more.to_owned(),
+        tone: Tone::Plain,
+    };
+    let workers = (0..condition.rows().min(16)).map(|number| FleetWorker {
+        name: format!("{:016x}", (number as u64 + 1) * 0x0123_4567_89ab),
+        live: number % 5 != 4,
+        heard: if number % 5 == 4 {
+            "silent for 2:10"
+        } else {
+            "seen 0:01 ago"
+        }
+        .to_owned(),
+        shards: 4,
+        in_flight: 50,
+        pages: condition.pages() / 16,
+        folder: condition.text("/srv/crawls/news/workers/0123456789abcdef"),
+    });
+    let page = FleetPage {
+        name: condition.text("news"),
+        tone: Tone::Good,
+        state: condition.text("running: its roots come first"),
+        sentence: "10,000 done, 1,204 queued; 9,800 pages, 1.2 GB read, 1:12 spent.".to_owned(),
+        pace: "1,591 pages/s, about 0:10 left".to_owned(),
+        figures: vec![
+            figure("Workers", "16", "3 silent"),
+            figure("Shards", "64 of 64", "have an owner"),
+            figure("Pages", "9,800", "1,591 a second"),
+            figure("Waiting", "1,204", "12 rows of mail unread"),
+        ],
+        notes: vec![
+            "64 of 64 shards have an owner, 0 have nothing to do; unread mail: 12".to_owned(),
+        ],
+        waits: if condition == Condition::One {
+            Vec::new()
+        } else {
+            vec![condition.text("links for 0:40 to be read")]
+        },
+        workers: workers.collect(),
+        more: u64::from(condition == Condition::Many),
+        events: None,
+        controls: JobControls {
+            can_pause: runs,
+            can_stop: runs,
+            takes_roots: runs,
+            settings: vec![SettingControl {
+                name: "rate",
+                label: "Requests per second and host",
+                value: String::new(),
+                example: "5/s",
+            }],
+            ..JobControls::default()
+        },
+        right: if runs {
+            PageRight::Operate
+        } else {
+            PageRight::Read
+        },
+    };
+    page.html()
+}
+
 fn all(condition: Condition) -> Vec<(&'static str, String)> {
     let mut pages = vec![
         ("overview", overview(condition)),
@@ -553,6 +621,7 @@ fn all(condition: Condition) -> Vec<(&'static str, String)> {
         ("captures", captures(condition)),
         ("calendar", month(condition)),
         ("jobs", jobs(condition)),
+        ("fleet", fleet(condition)),
     ];
     pages.extend(forms(condition));
     pages

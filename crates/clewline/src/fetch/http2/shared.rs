@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::guard::IdleBytes;
 use super::{CONNECTION_WINDOW, GuardedStream, Http2Stream, MOST_RESET, STREAM_WINDOW};
+use crate::connections::CountedConnection;
 use crate::descriptors::Seats;
 use crate::fetch::pool::Route;
 
@@ -193,11 +194,12 @@ impl Http2Connection {
             },
         });
         let ended = Arc::clone(&facts);
+        let counted = CountedConnection::open();
         tokio::spawn(async move {
             // Each stream hears of the error by itself.
             let _ = connection.await;
             ended.is_closed.store(true, Ordering::Relaxed);
-            drop(seat);
+            drop((seat, counted));
         });
         Ok(Self { sender, facts })
     }

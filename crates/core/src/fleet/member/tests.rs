@@ -25,6 +25,7 @@ fn claimed(shard: u16, epoch: u64, was_free: bool) -> FleetAnswer {
 fn renewed(members: usize, free: &[u16], held: &[(u16, u64)]) -> FleetAnswer {
     FleetAnswer::Renewed(FleetView {
         members,
+        before: 0,
         free: free
             .iter()
             .map(|shard| (ShardId(*shard), fence(0, 0)))
@@ -133,22 +134,93 @@ fn a_bus_that_fell_behind_ends_the_member() {
     assert_eq!(duties, [Duty::End]);
 }
 
-#[test]
-fn it_claims_its_share_and_no_more() {
-    for (members, share) in [(1, 4), (2, 2), (3, 2), (4, 1), (9, 1)] {
-        let mut member = FleetMember::new(6, 4, TIMES);
-        member.hear(FleetAnswer::Joined, seconds(0), seconds(0));
-        member.hear(renewed(members, &[0, 1, 2, 3], &[]), seconds(0), seconds(0));
-        let asks = member.poll(seconds(1));
-        let claims = asks
-            .iter()
-            .filter(|ask| matches!(ask, FleetRequest::Claim(..)));
-        assert_eq!(claims.count(), share, "{members} members: {asks:?}");
-        for shard in 0..4 {
-            member.hear(claimed(shard, 1, true), seconds(1), seconds(1));
-        }
-        assert_eq!(member.surplus(), 4_usize.saturating_sub(share + 1));
+/// A member that owns the first `held` of so many shards, and saw so many members, of which so many
+/// come before it.
+fn sharer(shards: u16, held: u16, (members, before): (usize, usize)) -> FleetMember {
+    let mut member = FleetMember::new(6, usize::from(shards), TIMES);
+    member.hear(FleetAnswer::Joined, seconds(0), seconds(0));
+    for shard in 0..held {
+        member.hear(claimed(shard, 1, true), seconds(0), seconds(0));
     }
+    let owned: Vec<(u16, u64)> = (0..held).map(|shard| (shard, 1)).collect();
+    let free: Vec<u16> = (held..shards).collect();
+    let FleetAnswer::Renewed(view) = renewed(members, &free, &owned) else {
+        unreachable!("it is a view");
+    };
+    let answer = FleetAnswer::Renewed(FleetView { before, ..view });
+    member.hear(answer, seconds(1), seconds(1));
+    member
+}
+
+fn claims(asks: &[FleetRequest]) -> Vec<u16> {
+    let asks = asks.iter().filter_map(|ask| match ask {
+        FleetRequest::Claim(shard, _) => Some(shard.0),
+        _ => None,
+    });
+    asks.collect()
+}
+
+#[test]
+fn all_have_as_many_as_each_other_but_for_one() {
+    // Shards; members and how many come before; the share.
+    for (shards, place, share) in [
+        (4, (1, 0), 4),
+        (4, (2, 1), 2),
+        (4, (3, 0), 2),
+        (4, (3, 1), 1),
+        (4, (4, 3), 1),
+        // Fewer shards than members.
+        (4, (9, 3), 1),
+        (4, (9, 4), 0),
+        (1, (2, 0), 1),
+        (1, (2, 1), 0),
+        (64, (15, 3), 5),
+        (64, (15, 4), 4),
+        (64, (16, 15), 4),
+    ] {
+        for held in 0..=shards.min(9) {
+            let mut member = sharer(shards, held, place);
+            let about = format!("{held} of {shards} for {place:?}");
+            let surplus = usize::from(held).saturating_sub(share);
+            assert_eq!(member.surplus(), surplus, "{about}");
+            let wanted = share.saturating_sub(usize::from(held)).min(CLAIMS);
+            assert_eq!(claims(&member.poll(seconds(1))).len(), wanted, "{about}");
+        }
+    }
+}
+
+#[test]
+fn shares_of_all_members_make_all_shards() {
+    for members in 1..=20 {
+        let shares = (0..members).map(|before| sharer(16, 0, (members, before)).share());
+        assert_eq!(shares.sum::<usize>(), 16, "{members} members");
+    }
+}
+
+#[test]
+fn a_view_that_is_older_than_a_claim_takes_no_shard_away() {
+    let mut member = sharer(4, 2, (2, 1));
+    member.hear(claimed(2, 1, true), seconds(2), seconds(2));
+    assert_eq!(member.surplus(), 0, "nobody may have more by now");
+    let view = renewed(2, &[], &[(0, 1), (1, 1), (2, 1)]);
+    member.hear(view, seconds(3), seconds(3));
+    assert_eq!(member.surplus(), 1);
+}
+
+#[test]
+fn those_that_see_the_same_want_different_shards_and_none_twice_in_vain() {
+    let mut wanted: Vec<u16> = Vec::new();
+    for before in 0..4 {
+        let mut member = sharer(8, 0, (4, before));
+        wanted.extend(claims(&member.poll(seconds(1))));
+    }
+    wanted.sort_unstable();
+    assert_eq!(wanted, [0, 1, 2, 3, 4, 5, 6, 7]);
+    let mut late = sharer(8, 0, (4, 0));
+    assert_eq!(claims(&late.poll(seconds(1))), [0, 1]);
+    late.hear(FleetAnswer::Refused(ShardId(0)), seconds(1), seconds(1));
+    late.hear(claimed(1, 1, true), seconds(1), seconds(1));
+    assert_eq!(claims(&late.poll(seconds(2))), [2]);
 }
 
 #[test]

@@ -68,8 +68,15 @@ fn route(path: &str) -> &'static str {
     ROUTES.into_iter().find(is_below).unwrap_or("/")
 }
 
-/// What the usual names say of a process, as far as the system tells.
+/// What the usual names say of a process, as far as the system tells, and its version.
 pub(super) fn tell(out: &mut String) {
+    let version = env!("CARGO_PKG_VERSION");
+    writeln!(
+        out,
+        "# HELP clewline_build_info The version of the server.\n# TYPE clewline_build_info gauge\n\
+         clewline_build_info{{version=\"{version}\"}} 1"
+    )
+    .expect("a string takes all text");
     let mut one = |name, kind, help, value: Option<f64>| {
         if let Some(value) = value {
             writeln!(

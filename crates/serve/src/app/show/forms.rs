@@ -9,16 +9,13 @@ use super::{Shown, ShownJob};
 use crate::app::App;
 use crate::app::access::{Right, require_own_page};
 use crate::app::audit::AuditLine;
-use crate::app::orders;
+use crate::app::orders::{self, LONGEST_ROOT};
 use crate::app::reply::{ApiProblem, parameter};
 use crate::pages::{DeletePage, ExcludePage, StartField, StartPage};
 use crate::server::ServerRequest;
 
-/// The longest URL of a form.
-const LONGEST_URL: usize = 8 * 1024;
-
 /// A field of a form.
-fn field(request: &ServerRequest, name: &str) -> String {
+pub(in crate::app) fn field(request: &ServerRequest, name: &str) -> String {
     let pairs = url::form_urlencoded::parse(&request.body);
     let found = pairs.filter(|(found, _)| found == name).last();
     found
@@ -26,7 +23,11 @@ fn field(request: &ServerRequest, name: &str) -> String {
         .unwrap_or_default()
 }
 
-fn require_right(app: &App, request: &ServerRequest, right: Right) -> Result<(), ApiProblem> {
+pub(in crate::app) fn require_right(
+    app: &App,
+    request: &ServerRequest,
+    right: Right,
+) -> Result<(), ApiProblem> {
     if app.commands.is_none() {
         return Err(ApiProblem::new(
             403,
@@ -75,7 +76,7 @@ pub(super) fn posted(
 }
 
 fn add(job: &ShownJob<'_>, url: &str) -> Result<(), ApiProblem> {
-    if url.len() > LONGEST_URL {
+    if url.len() > LONGEST_ROOT {
         return Err(ApiProblem::new(422, "the URL is too long"));
     }
     let line = AuditLine {
@@ -102,7 +103,7 @@ fn delete(job: &ShownJob<'_>, request: &ServerRequest, right: Right) -> Result<S
 /// The page that shows what a pattern takes, before anybody says yes.
 pub(super) fn exclusion(job: &ShownJob<'_>, request: &ServerRequest) -> Result<String, ApiProblem> {
     let pattern = parameter(request, "pattern").unwrap_or_default();
-    if pattern.is_empty() || pattern.len() > LONGEST_URL {
+    if pattern.is_empty() || pattern.len() > LONGEST_ROOT {
         return Err(ApiProblem::new(400, "the pattern is missing or too long"));
     }
     let preview = job

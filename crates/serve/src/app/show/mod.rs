@@ -19,9 +19,11 @@ use clewline_job::look::Tone;
 use clewline_job::report::figures;
 use clewline_job::status::{State, Status};
 
+pub(super) use self::forms::{field, require_right};
 use super::App;
 use super::access::Right;
 use super::findings::FindingCounts;
+use super::fleet;
 use super::jobs::is_running;
 use super::reply::{ApiProblem, word};
 use crate::pages::{
@@ -43,10 +45,12 @@ struct ShownJob<'a> {
 }
 
 /// A page, or the way to another one.
-enum Shown {
+pub(super) enum Shown {
     Page(String),
     /// A page that is asked for again until what it shows is made.
     Making(String),
+    /// There is no such page, and what to do instead.
+    Missing(String),
     Elsewhere(String),
     /// The search has pages of its own.
     Search(PathBuf, String),
@@ -73,9 +77,12 @@ pub(super) fn answer(
         Some(_) if right == Right::Operate => PageRight::Operate,
         _ => PageRight::Read,
     };
-    let shown = match path {
-        "/start" => forms::start(app, request, right),
-        "/" if app.only().is_none() && app.has_jobs() => Ok(Shown::Page(jobs(app, page_right))),
+    let shown = match (path, &app.fleet) {
+        (_, Some(of)) => fleet::shown(app, of, request, right),
+        ("/start", None) => forms::start(app, request, right),
+        ("/", None) if app.only().is_none() && app.has_jobs() => {
+            Ok(Shown::Page(jobs(app, page_right)))
+        }
         _ => {
             let (job, rest) = found(app, path, page_right)?;
             of_job(&job, request, (rest, right), archive)?
@@ -83,6 +90,7 @@ pub(super) fn answer(
     };
     Some(match shown {
         Ok(Shown::Page(html)) => page(200, html),
+        Ok(Shown::Missing(html)) => page(404, html),
         Ok(Shown::Making(html)) => page(200, html).with("Refresh", "2"),
         Ok(Shown::Elsewhere(path)) => {
             ServerAnswer::new(303, AnswerBody::Bytes(Vec::new())).with("Location", &path)

@@ -218,6 +218,8 @@ fn controls(job: &ShownJob<'_>, status: &Status) -> JobControls {
         can_continue: status.state == State::Paused,
         can_stop: runs && status.state != State::Stopping,
         settings: if runs { settings(status) } else { Vec::new() },
+        takes_patterns: runs,
+        takes_roots: runs,
         can_delete: !runs && job.app.jobs.is_folder(),
     }
 }
@@ -260,7 +262,16 @@ fn settings(status: &Status) -> Vec<SettingControl> {
 
 fn about_crawler(status: &Status) -> Vec<(String, String)> {
     let fact = |name: &str, value: String| (name.to_owned(), value);
-    vec![
+    let connections = status.machine.as_ref().map(|machine| {
+        let (active, idle) = (machine.active_connections, machine.idle_connections);
+        let told = format!(
+            "{} active, {} idle",
+            figures::count(active),
+            figures::count(idle)
+        );
+        fact("Connections", told)
+    });
+    let facts = vec![
         fact(
             "Pages per second",
             format!("{:.1}", status.pages_per_second),
@@ -275,5 +286,6 @@ fn about_crawler(status: &Status) -> Vec<(String, String)> {
             figures::count(status.withheld),
         ),
         fact("Time spent", figures::seconds(status.seconds)),
-    ]
+    ];
+    facts.into_iter().chain(connections).collect()
 }
