@@ -176,7 +176,7 @@ impl<'a> PageSteps<'a> {
             Err(Hurry::Failed(error)) => return Err(error),
         };
         if is_unready {
-            self.send(page, "Runtime.terminateExecution", json!({}));
+            self.send(page, "Runtime.terminateExecution", &json!({}));
         }
         let world = match world {
             Some(world) => world,
@@ -191,7 +191,7 @@ impl<'a> PageSteps<'a> {
         Ok(read)
     }
 
-    fn send(&self, page: OpenPage<'_>, method: &str, params: Value) {
+    fn send(&self, page: OpenPage<'_>, method: &str, params: &Value) {
         self.devtools.send(Some(page.session), method, params);
     }
 
@@ -208,11 +208,11 @@ impl<'a> PageSteps<'a> {
 
     /// Everything that must stand before the page's first byte.
     async fn prepare(&self, page: OpenPage<'_>) -> Result<(), RenderError> {
-        self.send(page, "Target.setAutoAttach", attach_to_all());
-        self.send(page, "Page.enable", json!({}));
+        self.send(page, "Target.setAutoAttach", &attach_to_all());
+        self.send(page, "Page.enable", &json!({}));
         if let Some(agent) = &self.options.user_agent {
             let agent = json!({ "userAgent": agent });
-            self.send(page, "Emulation.setUserAgentOverride", agent);
+            self.send(page, "Emulation.setUserAgentOverride", &agent);
         }
         let clicks = self.options.behaviors.contains(&Behavior::Autoclick);
         let hooks = HOOK_SCRIPT
