@@ -18,8 +18,6 @@ use crate::feed::Feed;
 #[pyclass(frozen, name = "Page", module = "clewline")]
 pub(crate) struct PythonPage {
     page: Page,
-    /// What a browser made of it, where that is known.
-    rendered: Option<Box<Page>>,
     /// The crawl that waits for the end of its turn, if one does.
     turn: Option<(Weak<Feed>, u64)>,
     content: OnceLock<Result<Content, String>>,
@@ -30,25 +28,18 @@ impl PythonPage {
     pub(crate) const fn fetched(page: Page, feed: Weak<Feed>, number: u64) -> Self {
         Self {
             page,
-            rendered: None,
             turn: Some((feed, number)),
             content: OnceLock::new(),
         }
     }
 
-    /// A page of a job folder, and what a browser made of it.
-    pub(crate) const fn stored(page: Page, rendered: Option<Box<Page>>) -> Self {
+    /// A page of a job folder.
+    pub(crate) const fn stored(page: Page) -> Self {
         Self {
             page,
-            rendered,
             turn: None,
             content: OnceLock::new(),
         }
-    }
-
-    /// The page as its visitors see it.
-    fn seen(&self) -> &Page {
-        self.rendered.as_deref().unwrap_or(&self.page)
     }
 
     /// Whether its body is a text with tags.
@@ -58,7 +49,7 @@ impl PythonPage {
     }
 
     fn content(&self, py: Python<'_>) -> PyResult<&Content> {
-        let read = || self.seen().content().map_err(|refusal| refusal.to_string());
+        let read = || self.page.content().map_err(|refusal| refusal.to_string());
         let content = py.detach(|| self.content.get_or_init(read));
         content
             .as_ref()
@@ -122,7 +113,7 @@ impl PythonPage {
     #[getter]
     fn text(&self, py: Python<'_>) -> PyResult<String> {
         if !self.is_markup() {
-            return Ok(self.seen().text().into_owned());
+            return Ok(self.page.shown().into_owned());
         }
         let main = self.content(py)?.main.as_ref();
         Ok(main.map_or_else(String::new, |main| main.text.clone()))
@@ -148,7 +139,7 @@ impl PythonPage {
     /// The elements that a CSS selector matches, in the order of the page.
     fn select(&self, py: Python<'_>, selector: &str) -> PyResult<Vec<PythonElement>> {
         let found = py
-            .detach(|| self.seen().select(selector))
+            .detach(|| self.page.select(selector))
             .map_err(|error| Trouble::Query.told(py, &error))?;
         Ok(found.into_iter().map(PythonElement).collect())
     }

@@ -114,10 +114,7 @@ impl PythonJob {
 }
 
 /// What a thread read, or why it could not go on.
-type Read = Result<Box<StoredPage>, PagesError>;
-
-/// A page, and what a browser made of it.
-type StoredPage = (Page, Option<Box<Page>>);
+type Read = Result<Box<Page>, PagesError>;
 
 fn read(job: &Job, to: &SyncSender<Read>) {
     let needs = PageNeeds {
@@ -146,7 +143,7 @@ fn read(job: &Job, to: &SyncSender<Read>) {
 }
 
 /// A stored page in the form of a fetched one; a body that is not in the archive is empty.
-fn whole(stored: JobPage) -> StoredPage {
+fn whole(stored: JobPage) -> Page {
     let answer = stored.answer.and_then(Result::ok).unwrap_or_default();
     let mut headers = Headers::default();
     for line in answer.head.split(|byte| *byte == b'\n').skip(1) {
@@ -155,19 +152,13 @@ fn whole(stored: JobPage) -> StoredPage {
             headers.push(&String::from_utf8_lossy(name), value.trim_ascii());
         }
     }
-    let page = Page {
+    Page {
         record: stored.record,
         headers,
         body: answer.body.into(),
+        rendered: answer.rendered.map(Into::into),
         links: stored.links,
-    };
-    let rendered = answer.rendered.map(|dom| {
-        let mut rendered = page.clone();
-        rendered.body = dom.into();
-        rendered.record.charset = Some("utf-8".to_owned());
-        Box::new(rendered)
-    });
-    (page, rendered)
+    }
 }
 
 /// An iterator over stored pages.
@@ -188,8 +179,7 @@ impl StoredPages {
             });
             match next {
                 Ok(Ok(read)) => {
-                    let (page, rendered) = *read;
-                    return Ok(PythonPage::stored(page, rendered));
+                    return Ok(PythonPage::stored(*read));
                 }
                 Ok(Err(error)) => return Err(refused(py, error)),
                 Err(RecvTimeoutError::Timeout) => py.check_signals()?,

@@ -1,5 +1,5 @@
 // Crawls an application with Crawlee: node crawlee_app.mjs ROOT BROWSER
-import { PlaywrightCrawler, Configuration } from 'crawlee';
+import { PlaywrightCrawler, Configuration } from '@crawlee/playwright';
 
 const [root, browser] = process.argv.slice(2);
 const crawler = new PlaywrightCrawler({

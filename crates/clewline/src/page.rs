@@ -18,6 +18,8 @@ pub struct Page {
     pub headers: Headers,
     /// The decoded body.
     pub body: Bytes,
+    /// The DOM that a browser made of the page, as HTML in UTF-8, if one did.
+    pub rendered: Option<Bytes>,
     /// The links of the page, not judged by scope.
     pub links: Vec<Link>,
 }
@@ -44,9 +46,17 @@ impl Page {
         let encoding = encoding_rs::Encoding::for_label(label.as_bytes());
         encoding.unwrap_or(encoding_rs::UTF_8).decode(&self.body).0
     }
+
+    /// The page as its visitors see it: what a browser made of it, or else its [text](Self::text).
+    pub fn shown(&self) -> std::borrow::Cow<'_, str> {
+        match &self.rendered {
+            Some(dom) => String::from_utf8_lossy(dom),
+            None => self.text(),
+        }
+    }
 }
 
-/// What a page says, with the feature `content`.
+/// What a page says [to its visitors](Page::shown), with the feature `content`.
 #[cfg(feature = "content")]
 impl Page {
     /// The main text of the page as Markdown, with absolute links.
@@ -58,11 +68,11 @@ impl Page {
     /// Everything that can be read off the page: metadata, plain text, main text, Markdown.
     pub fn content(&self) -> Result<Content, Refusal> {
         let url = url::Url::parse(self.url().as_str()).expect("what was fetched has a URL");
-        Content::from_html(&self.text(), &url, &ContentLimits::default())
+        Content::from_html(&self.shown(), &url, &ContentLimits::default())
     }
 
     /// The elements that a CSS selector matches, in the order of the page.
     pub fn select(&self, selector: &str) -> Result<Vec<SelectedElement>, SelectError> {
-        clewline_content::select(&self.text(), selector, &ContentLimits::default())
+        clewline_content::select(&self.shown(), selector, &ContentLimits::default())
     }
 }

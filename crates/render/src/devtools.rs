@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::frames::MessageBuffer;
-use crate::message::{BrowserEvent, BrowserMessage};
+use crate::message::{BrowserEvent, BrowserMessage, CommandMessage};
 use crate::rendering::RenderError;
 
 /// The longest that an answer to a command may take.
@@ -86,7 +86,7 @@ impl DevTools {
             Some(waiting) => waiting.insert(id, sender),
             None => return false,
         };
-        self.post(id, None, "Target.setAutoAttach", attach_to_all());
+        self.post(id, None, "Target.setAutoAttach", &attach_to_all());
         let end = Instant::now() + LONGEST_COMMAND;
         while Instant::now() < end {
             match answer.try_recv() {
@@ -99,9 +99,27 @@ impl DevTools {
     }
 
     /// Sends a command whose answer nobody needs.
-    pub(crate) fn send(&self, session: Option<&str>, method: &str, params: Value) {
+    pub(crate) fn send(&self, session: Option<&str>, method: &str, params: &Value) {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         self.post(id, session, method, params);
+    }
+
+    /// Sends a command whose answer nobody needs, with these bytes as its parameter `body`.
+    pub(crate) fn send_with_body(
+        &self,
+        session: Option<&str>,
+        method: &str,
+        params: &Value,
+        body: &[u8],
+    ) {
+        let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let message = CommandMessage {
+            id,
+            session,
+            method,
+            params,
+        };
+        self.write(message.with_body(body));
     }
 
     /// Sends a command and waits for its answer.
@@ -117,7 +135,7 @@ impl DevTools {
             Some(waiting) => waiting.insert(id, sender),
             None => return Err(RenderError::Crashed),
         };
-        self.post(id, session, method, params);
+        self.post(id, session, method, &params);
         let answer = tokio::time::timeout(LONGEST_COMMAND, answer).await;
         if let Some(waiting) = &mut *self.answers() {
             waiting.remove(&id);
@@ -133,16 +151,20 @@ impl DevTools {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn post(&self, id: u64, session: Option<&str>, method: &str, params: Value) {
-        let mut message = json!({ "id": id, "method": method });
-        message["params"] = params;
-        if let Some(session) = session {
-            message["sessionId"] = session.into();
-        }
-        let mut bytes = message.to_string().into_bytes();
-        bytes.push(0);
+    fn post(&self, id: u64, session: Option<&str>, method: &str, params: &Value) {
+        let message = CommandMessage {
+            id,
+            session,
+            method,
+            params,
+        };
+        self.write(message.written());
+    }
+
+    fn write(&self, mut message: String) {
+        message.push('\0');
         // A browser that ended is found out by whoever reads, and one that does not read by who waits.
-        let _ = self.outbox.try_send(bytes);
+        let _ = self.outbox.try_send(message.into_bytes());
     }
 }
 

@@ -22,6 +22,7 @@ use crate::devtools::DevTools;
 use crate::message::BrowserEvent;
 use crate::options::BrowserOptions;
 use crate::sandbox::{BrowserSandbox, on_path};
+use crate::usage::{ProcessMeter, ProcessUsage};
 
 /// Names of the browser by Debian, Ubuntu and its makers, the cheapest first.
 const PROGRAMS: [&str; 6] = [
@@ -87,8 +88,10 @@ pub(crate) struct Browser {
     pub(crate) devtools: DevTools,
     pub(crate) events: mpsc::Receiver<BrowserEvent>,
     pub(crate) pages: u32,
-    /// What its processes needed at the end of its last page.
-    pub(crate) memory: u64,
+    /// What looks at its processes, except while it renders.
+    pub(crate) meter: Option<ProcessMeter>,
+    /// What its processes used at the end of its last page.
+    pub(crate) usage: ProcessUsage,
     complaint: Arc<Mutex<Vec<u8>>>,
     /// Its profile, where it sees the system's temporary folder.
     _profile: Option<TempDir>,
@@ -161,12 +164,14 @@ impl BrowserLauncher {
             unreachable!("both were asked for");
         };
         let (devtools, events) = DevTools::connect(to, from)?;
+        let process = child.id();
         Ok(Browser {
             child,
             devtools,
             events,
             pages: 0,
-            memory: 0,
+            meter: Some(ProcessMeter::new(process)),
+            usage: ProcessUsage::default(),
             complaint,
             _profile: profile,
         })
@@ -174,11 +179,6 @@ impl BrowserLauncher {
 }
 
 impl Browser {
-    /// The process whose descendants the browser's processes are.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Whether it still answers.
     pub(crate) async fn is_alive(&self) -> bool {
         let version = self.devtools.command(None, "Browser.getVersion", json!({}));

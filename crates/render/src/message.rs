@@ -1,8 +1,13 @@
-//! One message of a browser, decoded.
+//! One message to a browser or from it.
 //!
 //! Owns which bytes are a message, and what kind of message they are. It refuses to know who waits for it.
-//! Invariant: a message has at most [`MOST_VALUES`] values, so it needs little more memory than its bytes.
+//! Invariant: a message that is read has at most [`MOST_VALUES`] values, so it needs little more memory than
+//! its bytes.
 
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 /// Values in a message; the richest one that we ask for names a page's links.
@@ -10,6 +15,60 @@ const MOST_VALUES: usize = 100_000;
 
 /// The digits of the character that stands for what is none.
 const REPLACEMENT: &[u8; 4] = b"fffd";
+
+/// Bytes of a command beside its parameters and its body, about.
+const COMMAND_ROOM: usize = 512;
+
+/// A command for a browser.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CommandMessage<'a> {
+    /// Its number, which the answer names.
+    pub(crate) id: u64,
+    /// The session that it is for; none is the browser.
+    pub(crate) session: Option<&'a str>,
+    pub(crate) method: &'a str,
+    /// An object.
+    pub(crate) params: &'a Value,
+}
+
+impl CommandMessage<'_> {
+    /// The command as text.
+    pub(crate) fn written(self) -> String {
+        self.with(String::new(), |_| ())
+    }
+
+    /// The same with a parameter `body`, in base64. It may have megabytes, so it is written where it is sent
+    /// from, and nobody looks for what would have to be escaped in it.
+    pub(crate) fn with_body(self, body: &[u8]) -> String {
+        let size = base64::encoded_len(body.len(), true).unwrap_or(0);
+        self.with(String::with_capacity(size + COMMAND_ROOM), |text| {
+            if text.pop() == Some('}') && !text.ends_with('{') {
+                text.push(',');
+            }
+            text.push_str("\"body\":\"");
+            STANDARD.encode_string(body, text);
+            text.push_str("\"}");
+        })
+    }
+
+    fn with(self, mut text: String, complete: impl FnOnce(&mut String)) -> String {
+        let Self {
+            id,
+            session,
+            method,
+            params,
+        } = self;
+        let method = Value::from(method);
+        write!(text, "{{\"id\":{id},\"method\":{method},").expect("a string takes all text");
+        if let Some(session) = session.map(Value::from) {
+            write!(text, "\"sessionId\":{session},").expect("a string takes all text");
+        }
+        write!(text, "\"params\":{params}").expect("a string takes all text");
+        complete(&mut text);
+        text.push('}');
+        text
+    }
+}
 
 /// What a browser says.
 #[derive(Debug, PartialEq)]
@@ -97,7 +156,33 @@ fn unit(bytes: &[u8], at: usize) -> Option<u16> {
 mod tests {
     use super::*;
 
+    use proptest::prelude::*;
     use serde_json::json;
+
+    proptest! {
+        #[test]
+        fn commands_are_json_whatever_is_in_them(
+            id: u64,
+            session in proptest::option::of(".*"),
+            method in ".*",
+            name in ".*",
+            value in ".*",
+            body in proptest::collection::vec(any::<u8>(), 0..100),
+        ) {
+            prop_assume!(name != "body");
+            for params in [json!({}), json!({ name.as_str(): value.as_str() })] {
+                let message = CommandMessage { id, session: session.as_deref(), method: &method, params: &params };
+                let mut expected = json!({ "id": id, "method": method, "params": params });
+                if let Some(session) = &session {
+                    expected["sessionId"] = session.as_str().into();
+                }
+                let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+                prop_assert_eq!(read(&message.written()), expected.clone());
+                expected["params"]["body"] = STANDARD.encode(&body).into();
+                prop_assert_eq!(read(&message.with_body(&body)), expected);
+            }
+        }
+    }
 
     fn event(method: &str, params: Value) -> BrowserMessage {
         BrowserMessage::Event(BrowserEvent {

@@ -54,7 +54,7 @@ impl BrowserPool {
         // A browser that failed is not put back, which ends it.
         let rendering = page::render(&mut browser, &self.options, &page, parts).await?;
         let bounds = &self.options.bounds;
-        if browser.pages < bounds.pages_per_browser && browser.memory < bounds.memory / 2 {
+        if browser.pages < bounds.pages_per_browser && browser.usage.memory < bounds.memory / 2 {
             self.idle().push(browser);
         }
         Ok(rendering)

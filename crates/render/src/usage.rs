@@ -3,12 +3,16 @@
 //! Owns the reading of `/proc`: which processes descend from one, their memory and their CPU time. It
 //! refuses to know bounds. Invariant: CPU time never falls, although processes end between two looks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The kernel counts CPU time in hundredths of a second, whatever its own clock does.
 const TICKS_PER_SECOND: u64 = 100;
+
+/// How long a process that did not descend from ours is taken not to. It never will, but another one may
+/// get its number.
+const LONGEST_TRUST: Duration = Duration::from_secs(10);
 
 /// What a browser and its descendants use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,6 +30,10 @@ pub(crate) struct ProcessMeter {
     root: u32,
     /// CPU ticks by process, those included that ended.
     ticks: HashMap<u32, u64>,
+    /// Processes that do not descend from it, since when they are known. A machine has many, and to read
+    /// of each costs more than all the rest.
+    strangers: HashSet<u32>,
+    strangers_since: Instant,
 }
 
 impl ProcessMeter {
@@ -34,13 +42,17 @@ impl ProcessMeter {
         Self {
             root,
             ticks: HashMap::new(),
+            strangers: HashSet::new(),
+            strangers_since: Instant::now(),
         }
     }
 
     /// What they use now.
     pub(crate) fn measure(&mut self) -> ProcessUsage {
-        let all = processes();
+        let all = self.relevant();
         let tree = descendants(self.root, &all);
+        let strangers = all.keys().filter(|process| !tree.contains(process));
+        self.strangers.extend(strangers);
         for (process, facts) in &all {
             if tree.contains(process) {
                 let ticks = self.ticks.entry(*process).or_default();
@@ -54,6 +66,23 @@ impl ProcessMeter {
             cpu: Duration::from_millis(ticks * (1000 / TICKS_PER_SECOND)),
         }
     }
+
+    /// All processes but those that are known to be none of ours.
+    fn relevant(&mut self) -> HashMap<u32, ProcessFacts> {
+        let present = processes();
+        if self.strangers_since.elapsed() > LONGEST_TRUST {
+            self.strangers.clear();
+            self.strangers_since = Instant::now();
+        }
+        self.strangers.retain(|process| present.contains(process));
+        let relevant = present.difference(&self.strangers);
+        relevant
+            .filter_map(|process| {
+                let line = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+                Some((*process, facts(&line)?))
+            })
+            .collect()
+    }
 }
 
 /// What one line of `/proc/PID/stat` says.
@@ -63,18 +92,12 @@ struct ProcessFacts {
     ticks: u64,
 }
 
-fn processes() -> HashMap<u32, ProcessFacts> {
+fn processes() -> HashSet<u32> {
     let Ok(entries) = fs::read_dir("/proc") else {
-        return HashMap::new();
+        return HashSet::new();
     };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let numbers = names.filter_map(|name| name.parse().ok());
-    numbers
-        .filter_map(|process: u32| {
-            let line = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-            Some((process, facts(&line)?))
-        })
-        .collect()
+    names.filter_map(|name| name.parse().ok()).collect()
 }
 
 /// The fields behind the name, which is in parentheses and may hold anything (proc(5)).
@@ -159,5 +182,27 @@ mod tests {
         let mut meter = ProcessMeter::new(std::process::id());
         let usage = meter.measure();
         assert!(usage.memory > 0 && usage.processes >= 1, "{usage:?}");
+    }
+
+    #[test]
+    fn a_process_that_begins_later_is_seen_and_strangers_are_read_once() {
+        let mut meter = ProcessMeter::new(std::process::id());
+        meter.measure();
+        let parent = rustix::process::getppid().unwrap().as_raw_nonzero();
+        let parent = u32::try_from(parent.get()).unwrap();
+        assert!(meter.strangers.contains(&parent));
+        assert!(!meter.relevant().contains_key(&parent));
+        let mut child = std::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        meter.measure();
+        assert!(meter.ticks.contains_key(&child.id()));
+        assert!(!meter.strangers.contains(&child.id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        meter.strangers.insert(child.id());
+        meter.measure();
+        assert!(!meter.strangers.contains(&child.id()));
     }
 }

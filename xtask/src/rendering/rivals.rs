@@ -154,12 +154,14 @@ fn crawlee(workspace: &Workspace) -> Result<Command> {
     let node = tools::installed(&["node"], &["nodejs"])?;
     let folder = workspace.target.join("crawlee");
     fs::create_dir_all(&folder)?;
-    if !folder.join("node_modules/crawlee").is_dir() {
+    if !folder.join("node_modules/@crawlee/playwright").is_dir() {
         let mut install = tools::within(INSTALLING, &npm);
         install
             .args(["install", "--silent", "--no-audit", "--no-fund"])
-            .args(["crawlee", "playwright"])
+            // The package `crawlee` brings other crawlers along, and packages that some registries lack.
+            .args(["@crawlee/playwright", "playwright"])
             .env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1")
+            .env("PUPPETEER_SKIP_DOWNLOAD", "1")
             .current_dir(&folder);
         tools::quiet(&mut install)?;
     }

@@ -24,7 +24,7 @@ cargo xtask rendering [OPTIONS]   kill browsers, watch a rendered web, and tell 
   --kills N     browsers that are killed during one crawl [default: 50]
   --hosts N     hosts of the web that the referee watches [default: 100]
   --pages N     pages of each kind whose cost is taken [default: 20]
-  --rounds N    crawls of the documentation site, with and without [default: 5]
+  --rounds N    crawls of the documentation site, each way [default: 5]
   --rivals      let others crawl the same application; installs them
   --save        keep the result in docs/rendering.md
 ";

@@ -3,7 +3,7 @@
 //! Owns which captures become files and where references lead. Refuses to know how names are made
 //! (`names`), which files are whose (`list`) and how documents are rewritten. Invariants: the same
 //! archive makes the same folder; nothing is written outside the folder; opening a page loads
-//! nothing from the web unless a script of it does.
+//! nothing from the web unless a script of it does; no script runs on what scripts made of a page.
 
 mod list;
 mod names;
@@ -44,6 +44,13 @@ const LIST_STYLE: &str = "main ul { margin: 0; padding: 0; list-style: none } \
     main li a { display: flex; align-items: center; min-height: 40px; font: 13px var(--code) }";
 /// Loads nothing, and is no error: what a requisite becomes that is not in the archive.
 const NOTHING: &str = "data:,";
+/// Forbids scripts in a page that they wrote already: they find no server here, and would empty it.
+const NO_SCRIPTS: &str =
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"script-src 'none'\">";
+/// Says that a page is UTF-8, whatever it says of itself (HTML standard, "encoding sniffing").
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+/// What a browser made of a page is HTML. Its file must be taken for that, too.
+const HTML: &str = "text/html";
 
 /// What became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,7 +137,10 @@ impl Mirror<'_> {
                 .ends
                 .name_of(held, &url)
                 .map_err(|error| error.to_string())?;
-            let bytes = self.contents(content, &url, &name);
+            let bytes = match self.rendered(held, &content) {
+                Some(dom) => Ok(self.rendered_page(dom, &url, &name)),
+                None => self.contents(content, &url, &name),
+            };
             bytes
                 .map(|contents| (name, contents))
                 .map_err(|error| error.to_string())
@@ -152,6 +162,27 @@ impl Mirror<'_> {
             self.listed.push((name, held.capture.url.clone()));
         }
         Ok(())
+    }
+
+    /// What a browser made of a page, if one did. A damaged one leaves the page as it was answered.
+    fn rendered(&self, held: &ArchivedCapture, content: &CaptureContent) -> Option<DocumentBody> {
+        let is_html = content.media_type() == HTML;
+        let dom = is_html.then(|| DocumentBody::rendered(self.ends.archive, held));
+        dom?.ok().flatten()
+    }
+
+    fn rendered_page(&self, dom: DocumentBody, url: &Url, name: &str) -> Contents {
+        let guide = Links {
+            ends: &self.ends,
+            from: name,
+        };
+        match dom.rewritten(url, Banner(""), &guide) {
+            Ok(Rewritten { bytes, .. }) => {
+                let page = begun_with(NO_SCRIPTS, &bytes);
+                Contents::Page([BYTE_ORDER_MARK, &page].concat())
+            }
+            Err(Unchanged { stream, .. }) => Contents::Stream(stream),
+        }
     }
 
     fn contents(
@@ -237,15 +268,18 @@ impl Mirror<'_> {
     }
 }
 
-/// Puts the encoding of a header, which a file has not, where a browser looks for it: before
-/// everything but the document's type.
+/// Puts the encoding of a header, which a file has not, where a browser looks for it.
 fn marked(html: Vec<u8>, kind: &str) -> Vec<u8> {
     let start = &html[..html.len().min(1024)];
     let is_told = memchr::memmem::find(&start.to_ascii_lowercase(), b"charset").is_some();
     let Some(encoding) = rewrite::encoding_in(kind).filter(|_| !is_told) else {
         return html;
     };
-    let mark = format!("<meta charset=\"{}\">", encoding.name());
+    begun_with(&format!("<meta charset=\"{}\">", encoding.name()), &html)
+}
+
+/// A page with an element before everything but the document's type.
+fn begun_with(mark: &str, html: &[u8]) -> Vec<u8> {
     let trimmed = html.trim_ascii_start();
     let is_typed = trimmed
         .get(..9)

@@ -67,6 +67,49 @@ fn mirrored(folder: &Path) -> PathBuf {
 }
 
 #[test]
+fn a_rendered_page_is_as_a_browser_showed_it_and_runs_no_script() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("a.warc.gz"), folder.path().join("out"));
+    let shell = b"<div id=root></div><script src=s.js></script>";
+    let dom = "<!DOCTYPE html><html><head><meta charset=iso-8859-1></head>\
+        <body><a href=https://a.test/d/#x>\u{fc}</a><script src=s.js></script></body></html>";
+    let xhtml = b"HTTP/1.1 200 OK\r\nContent-Type: application/xhtml+xml\r\n\r\n";
+    write(
+        &path,
+        &[
+            ("https://a.test/app", "2020", HTML, shell),
+            (
+                "urn:rendered:https://a.test/app",
+                "2020",
+                b"",
+                dom.as_bytes(),
+            ),
+            ("https://a.test/d/", "2020", HTML, b"sent\xe4"),
+            ("https://a.test/x", "2020", xhtml, b"<p>sent</p>"),
+            ("urn:rendered:https://a.test/x", "2020", b"", b"<p>shown"),
+        ],
+    );
+    let archive = Archive::open(&[path]).unwrap();
+    let keep = ExistingOutput::Keep;
+    let done = export(&archive, &out, keep, &mut |_| {}, &mut |_| {});
+    assert_eq!(done.unwrap().files, 3);
+    let page = |name: &str| {
+        let bytes = fs::read(out.join("a.test").join(name)).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let app = page("app~.html");
+    let start = "\u{feff}<!DOCTYPE html><meta http-equiv=\"Content-Security-Policy\" content=\"script-src 'none'\"><html>";
+    assert!(app.starts_with(start), "{app}");
+    assert!(
+        app.contains("<a href=\"d/index.html#x\">\u{fc}</a>"),
+        "{app}"
+    );
+    assert!(!app.contains("id=root"), "{app}");
+    assert!(page("d/index.html").contains("sent"));
+    assert_eq!(page("x~.xhtml"), "<p>sent</p>");
+}
+
+#[test]
 fn links_lead_from_file_to_file() {
     let folder = tempfile::tempdir().unwrap();
     let out = mirrored(folder.path());

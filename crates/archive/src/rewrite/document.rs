@@ -5,6 +5,7 @@
 
 use std::io::{self, Cursor, Read};
 
+use clewline_job::archive::{Archive, ArchivedCapture, ContentError};
 use clewline_warc::MediaType;
 use url::Url;
 
@@ -14,6 +15,8 @@ use super::{Banner, Guide, HtmlDocument};
 const LARGEST: u64 = 32 << 20;
 /// What is looked at to tell what a body without a type is.
 const SNIFFED: u64 = 512;
+/// The type of what a browser made of a page, whatever the page says of itself.
+const RENDERED_TYPE: &str = "text/html; charset=utf-8";
 
 /// A body and its type.
 pub struct DocumentBody {
@@ -75,6 +78,20 @@ impl DocumentBody {
             held,
             rest: stream,
         })
+    }
+
+    /// What a browser made of the page of a capture; nothing if no browser did.
+    pub fn rendered(
+        archive: &Archive,
+        held: &ArchivedCapture,
+    ) -> Result<Option<Self>, ContentError> {
+        let dom = archive.rendered(held, LARGEST)?;
+        Ok(dom.map(|held| Self {
+            kind: RENDERED_TYPE.to_owned(),
+            form: Form::Page,
+            held,
+            rest: Box::new(io::empty()),
+        }))
     }
 
     /// Whether it is a page.

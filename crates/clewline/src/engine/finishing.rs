@@ -8,7 +8,6 @@ use clewline_core::link::LinkKind;
 
 use super::{Engine, JobResult, entries};
 use crate::entry::Entry;
-use crate::page::Page;
 use crate::record::{OutcomeKind, Record};
 
 impl<S: Store> Engine<S> {
@@ -25,12 +24,7 @@ impl<S: Store> Engine<S> {
         if let Some(whole) = whole
             && entry.record.outcome == OutcomeKind::Fetched
         {
-            let page = Page {
-                record: entry.record.clone(),
-                headers: whole.headers,
-                body: whole.body,
-                links: whole.links,
-            };
+            let page = whole.page(entry.record.clone());
             let reader = self.delivery.offer((page, None), share);
             self.mind(reader);
         }

@@ -19,7 +19,7 @@ mod exclusion;
 mod finishing;
 mod fleet_turn;
 mod log_writer;
-mod look;
+pub(crate) mod look;
 mod memory_budget;
 mod progress;
 mod rendering;

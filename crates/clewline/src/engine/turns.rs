@@ -89,12 +89,7 @@ impl<S: Store> Engine<S> {
             entry.record.tries += 1;
             entry.record.wire_bytes += wire.unwrap_or_default();
         }
-        let page = Page {
-            record: entry.record.clone(),
-            headers: whole.headers,
-            body: whole.body,
-            links: whole.links,
-        };
+        let page = whole.page(entry.record.clone());
         let turn = AwaitedTurn {
             entry,
             settlement: Settlement { job, ending },

@@ -58,6 +58,12 @@ pub trait Extraction: Send {
         0
     }
 
+    /// Whether the page may still turn out to look [empty without JavaScript](Extracted::is_shell). Where
+    /// pages are rendered, one that may is held until it is read.
+    fn may_be_shell(&self) -> bool {
+        true
+    }
+
     /// The body was cut off, at the size limit or by the server: [`finish`](Self::finish) follows,
     /// and what reaches up to the end may be half of what was written.
     fn cut(&mut self) {}

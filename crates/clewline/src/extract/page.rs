@@ -207,6 +207,14 @@ impl Extraction for PageExtraction {
         text + self.findings.collector.held()
     }
 
+    fn may_be_shell(&self) -> bool {
+        match &self.state {
+            State::Holding(_) => true,
+            State::Html(_, watch) => watch.is_open(),
+            State::Idle | State::Whole(..) => false,
+        }
+    }
+
     fn cut(&mut self) {
         self.ending = TextEnding::Cut;
     }

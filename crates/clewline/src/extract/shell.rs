@@ -80,6 +80,11 @@ impl ShellWatch {
         self.kept.len()
     }
 
+    /// Whether the page may still be a shell.
+    pub(super) const fn is_open(&self) -> bool {
+        !self.is_over
+    }
+
     /// Whether the page was a shell.
     pub(super) fn finish(self, signs: Signs) -> bool {
         signs.has_script && !self.is_over && is_shell(&String::from_utf8_lossy(&self.kept))
@@ -271,8 +276,9 @@ mod tests {
         assert!(begun().finish(signs));
         for (signs, references) in [(signs, MOST_REFERENCES + 1), (repeats, 1)] {
             let mut watch = begun();
+            assert!(watch.is_open());
             watch.note(b"<a href=x>", signs, references);
-            assert_eq!(watch.held(), 0);
+            assert!(watch.held() == 0 && !watch.is_open());
             watch.note(b"", signs, 0);
             assert!(!watch.finish(signs));
         }

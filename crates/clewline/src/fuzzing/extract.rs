@@ -122,13 +122,24 @@ fn read_to(headers: &Headers, announced: Announced, parts: &[&[u8]], end: End) -
         sitemap: announced == Announced::Sitemap,
     };
     let mut page = PageExtractor::new(&config, "clewline").begin(head);
+    let mut may_be_shell = page.may_be_shell();
     for part in parts {
         page.feed(part);
+        assert!(
+            may_be_shell || !page.may_be_shell(),
+            "a page became a shell again"
+        );
+        may_be_shell = page.may_be_shell();
     }
     if end == End::Cut {
         page.cut();
     }
-    page.finish()
+    let found = page.finish();
+    assert!(
+        may_be_shell || !found.is_shell,
+        "a shell was given up too early"
+    );
+    found
 }
 
 #[cfg(test)]

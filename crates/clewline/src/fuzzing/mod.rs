@@ -7,5 +7,6 @@
 pub mod extract;
 pub mod fleet;
 pub mod http1;
+pub mod rendered;
 #[cfg(any(test, feature = "oracle"))]
 pub mod tokenizer;

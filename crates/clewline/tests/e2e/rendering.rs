@@ -487,6 +487,30 @@ fn endless() -> Browser {
 }
 
 /// Alone this does nothing: the next test starts it as a process of its own, and kills it.
+#[tokio::test]
+async fn whoever_reads_pages_while_a_crawl_runs_gets_what_the_browser_made() {
+    let web = live(
+        site()
+            .page("/", shell("show <a href=/x>x</a><p>caf\u{e9}"))
+            .page("/x", text("")),
+    );
+    let crawl = Crawl::from_config(rendering(&web, RenderUse::Auto));
+    let mut reader = crawl.rendered_by(browser()).start().unwrap();
+    let mut pages = Vec::new();
+    while let Some(page) = reader.next().await {
+        pages.push(page);
+    }
+    let page = |path: &str| {
+        let mut pages = pages.iter();
+        pages.find(|page| place_of(page.url()) == path).unwrap()
+    };
+    let root = page("a.test/");
+    assert!(root.text().contains("<div id=root>"), "{}", root.text());
+    assert_eq!(root.shown(), "<a href=/x>x</a><p>caf\u{e9}");
+    // Of a page that is only a sample, the browser here shows nothing.
+    assert_eq!(page("a.test/x").rendered.as_deref(), Some(&b""[..]));
+}
+
 #[test]
 fn crawls_until_it_is_killed() {
     let [Ok(folder), Ok(root), Ok(names)] = KILLED.map(std::env::var) else {

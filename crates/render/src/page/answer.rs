@@ -28,32 +28,44 @@ const NOT_PASSED_ON: [&str; 12] = [
 /// Statuses without a body (RFC 9110, 15.3.5 and 15.4.5; 205 has none either).
 const WITHOUT_BODY: [u16; 3] = [204, 205, 304];
 
-/// Parameters of `Fetch.fulfillRequest`.
-pub(super) fn fulfil(id: &str, status: u16, headers: &[(String, Vec<u8>)], body: &[u8]) -> Value {
-    let mut fields = Vec::new();
-    for (name, value) in headers {
-        let is_passed = !NOT_PASSED_ON
-            .iter()
-            .any(|known| name.eq_ignore_ascii_case(known));
-        let is_clean = !name.bytes().chain(value.iter().copied()).any(is_separator);
-        if is_passed && is_clean {
-            fields.extend_from_slice(name.as_bytes());
-            fields.extend_from_slice(b": ");
-            fields.extend_from_slice(value);
-            fields.push(0);
+/// An answer for the browser.
+#[derive(Debug)]
+pub(super) struct FulfilParams<'a> {
+    /// Parameters of `Fetch.fulfillRequest`, without the body.
+    pub(super) params: Value,
+    /// The bytes of the body, if the status has one.
+    pub(super) body: &'a [u8],
+}
+
+impl<'a> FulfilParams<'a> {
+    pub(super) fn new(
+        id: &str,
+        status: u16,
+        headers: &[(String, Vec<u8>)],
+        body: &'a [u8],
+    ) -> Self {
+        let mut fields = Vec::new();
+        for (name, value) in headers {
+            let is_passed = !NOT_PASSED_ON
+                .iter()
+                .any(|known| name.eq_ignore_ascii_case(known));
+            let is_clean = !name.bytes().chain(value.iter().copied()).any(is_separator);
+            if is_passed && is_clean {
+                fields.extend_from_slice(name.as_bytes());
+                fields.extend_from_slice(b": ");
+                fields.extend_from_slice(value);
+                fields.push(0);
+            }
         }
+        let params = json!({
+            "requestId": id,
+            "responseCode": status,
+            "binaryResponseHeaders": STANDARD.encode(fields),
+        });
+        let has_body = !WITHOUT_BODY.contains(&status);
+        let body = if has_body { body } else { &[] };
+        Self { params, body }
     }
-    let body = if WITHOUT_BODY.contains(&status) {
-        &[]
-    } else {
-        body
-    };
-    json!({
-        "requestId": id,
-        "responseCode": status,
-        "binaryResponseHeaders": STANDARD.encode(fields),
-        "body": STANDARD.encode(body),
-    })
 }
 
 /// Zero bytes divide fields on the way to the browser, and line ends divided them on the wire.
@@ -67,7 +79,7 @@ pub(super) fn fail(id: &str) -> Value {
 }
 
 /// The answer to the question whether a request would be allowed: it would, and it is not sent then.
-pub(super) fn allow(request: &PausedRequest) -> Value {
+pub(super) fn allow(request: &PausedRequest) -> FulfilParams<'static> {
     let mut headers = Vec::new();
     share(request, &mut headers);
     for (wish, name) in [
@@ -84,7 +96,7 @@ pub(super) fn allow(request: &PausedRequest) -> Value {
             headers.push((name.to_owned(), value.as_bytes().to_vec()));
         }
     }
-    fulfil(&request.id, 204, &headers, &[])
+    FulfilParams::new(&request.id, 204, &headers, &[])
 }
 
 /// Lets a page read an answer of another origin. The crawler names no origin when it asks, so the server
@@ -131,16 +143,16 @@ mod tests {
             ("X-Old", "caf\u{e9}"),
         ];
         let headers = headers.map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()));
-        let answer = fulfil("7", 200, &headers, b"body");
+        let answer = FulfilParams::new("7", 200, &headers, b"body");
         let fields = STANDARD
-            .decode(answer["binaryResponseHeaders"].as_str().unwrap())
+            .decode(answer.params["binaryResponseHeaders"].as_str().unwrap())
             .unwrap();
         assert_eq!(
             String::from_utf8(fields).unwrap(),
             "Content-Type: text/html\0X-Old: caf\u{e9}\0"
         );
-        assert_eq!(answer["body"], STANDARD.encode("body"));
-        assert_eq!(fulfil("7", 204, &[], b"body")["body"], "");
+        assert_eq!(answer.body, b"body");
+        assert_eq!(FulfilParams::new("7", 204, &[], b"body").body, b"");
     }
 
     #[test]

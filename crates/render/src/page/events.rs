@@ -15,6 +15,7 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::answer::FulfilParams;
 use super::notes::{LONGEST_URL, PageNotes};
 use super::request::{PausedRequest, RequestPlan, RequestRules};
 use super::{PageProgress, answer};
@@ -143,7 +144,7 @@ impl<'a> PageEvents<'a> {
                 let is_farewell = params["type"].as_str() == Some("beforeunload");
                 let choice = json!({ "accept": is_farewell });
                 self.devtools
-                    .send(Some(session), "Page.handleJavaScriptDialog", choice);
+                    .send(Some(session), "Page.handleJavaScriptDialog", &choice);
             }
             // Without its zygote, Chromium can't tell that a page crashed, and says that its process is gone.
             "Inspector.targetCrashed" | "Inspector.detached" if is_main => {
@@ -178,9 +179,9 @@ impl<'a> PageEvents<'a> {
             // The page stands still until its window runs, and a window that asks for something here
             // gets no answer before it is closed.
             let all = json!({ "patterns": [{ "urlPattern": "*" }] });
-            self.devtools.send(Some(session), "Fetch.enable", all);
+            self.devtools.send(Some(session), "Fetch.enable", &all);
             let run = "Runtime.runIfWaitingForDebugger";
-            self.devtools.send(Some(session), run, json!({}));
+            self.devtools.send(Some(session), run, &json!({}));
             self.close(target);
             return;
         }
@@ -197,7 +198,7 @@ impl<'a> PageEvents<'a> {
             return;
         }
         self.sessions.insert(session.to_owned());
-        let send = |method: &str, params| self.devtools.send(Some(session), method, params);
+        let send = |method: &str, params: Value| self.devtools.send(Some(session), method, &params);
         send("Target.setAutoAttach", attach_to_all());
         if let Some(pattern) = self.pattern(is_page) {
             send(
@@ -228,7 +229,7 @@ impl<'a> PageEvents<'a> {
 
     fn close(&self, target: &str) {
         self.devtools
-            .send(None, "Target.closeTarget", json!({ "targetId": target }));
+            .send(None, "Target.closeTarget", &json!({ "targetId": target }));
     }
 
     /// Which requests a target asks here.
@@ -269,8 +270,7 @@ impl<'a> PageEvents<'a> {
                 self.fulfil(&request, 204, &[], &[]);
             }
             RequestPlan::AllowMethod => {
-                let allowed = answer::allow(&request);
-                self.reply(&request, "Fetch.fulfillRequest", allowed);
+                self.reply_whole(&request, answer::allow(&request));
             }
             RequestPlan::Fetch(part) => self.fetch(request, part),
             RequestPlan::RefuseMethod => {
@@ -280,7 +280,7 @@ impl<'a> PageEvents<'a> {
             RequestPlan::Refuse => self.refuse(&request, RequestFate::NotSent),
             RequestPlan::Continue => {
                 let id = json!({ "requestId": request.id });
-                self.reply(&request, "Fetch.continueRequest", id);
+                self.reply(&request, "Fetch.continueRequest", &id);
             }
         }
     }
@@ -339,7 +339,7 @@ impl<'a> PageEvents<'a> {
     fn refuse(&mut self, request: &PausedRequest, fate: RequestFate) {
         self.note(request, fate);
         let failure = answer::fail(&request.id);
-        self.reply(request, "Fetch.failRequest", failure);
+        self.reply(request, "Fetch.failRequest", &failure);
     }
 
     fn note(&mut self, request: &PausedRequest, fate: RequestFate) {
@@ -358,11 +358,18 @@ impl<'a> PageEvents<'a> {
         headers: &[(String, Vec<u8>)],
         body: &[u8],
     ) {
-        let answer = answer::fulfil(&request.id, status, headers, body);
-        self.reply(request, "Fetch.fulfillRequest", answer);
+        let answer = FulfilParams::new(&request.id, status, headers, body);
+        self.reply_whole(request, answer);
     }
 
-    fn reply(&self, request: &PausedRequest, method: &str, params: Value) {
+    fn reply_whole(&self, request: &PausedRequest, answer: FulfilParams<'_>) {
+        let FulfilParams { params, body } = answer;
+        let session = request.session.as_deref();
+        self.devtools
+            .send_with_body(session, "Fetch.fulfillRequest", &params, body);
+    }
+
+    fn reply(&self, request: &PausedRequest, method: &str, params: &Value) {
         self.devtools
             .send(request.session.as_deref(), method, params);
     }

@@ -3,13 +3,17 @@
 //! Owns the promises of this module for foreign messages: bounds hold, and only what may be fetched is asked
 //! for. It refuses to know who makes the messages.
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Sender, channel};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::PageProgress;
@@ -33,6 +37,9 @@ const BOUNDS: RenderBounds = RenderBounds {
     ..RenderBounds::STANDARD
 };
 
+/// What every part is.
+const BODY: &[u8] = b"0123456789";
+
 /// Counts what is asked for, and answers at once.
 #[derive(Default)]
 struct CountingFetcher(AtomicU32);
@@ -46,9 +53,49 @@ impl PartFetcher for CountingFetcher {
         ready(PartAnswer::Response {
             status: 200,
             headers: vec![("Location".to_owned(), url.as_bytes().to_vec())],
-            body: Bytes::from_static(b"0123456789"),
+            body: Bytes::from_static(BODY),
         })
         .boxed()
+    }
+}
+
+/// Hands on what a browser is told.
+struct ToldPipe(Sender<Vec<u8>>);
+
+impl Write for ToldPipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Whoever checks it may have ended.
+        let _ = self.0.send(bytes.to_vec());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a browser is told is a command each, whatever its page named; and an answer has no more fields than
+/// the server sent.
+fn check_told(told: &[u8]) {
+    let mut messages: Vec<&[u8]> = told.split(|byte| *byte == 0).collect();
+    assert_eq!(messages.pop(), Some(&[][..]), "a command has no end");
+    for message in messages {
+        let message: Value = serde_json::from_slice(message).expect("a command is JSON");
+        assert!(message["id"].is_u64() && message["params"].is_object());
+        if message["method"] != "Fetch.fulfillRequest" {
+            continue;
+        }
+        let bytes = |name: &str| STANDARD.decode(message["params"][name].as_str().unwrap_or("?"));
+        let (fields, body) = (bytes("binaryResponseHeaders"), bytes("body"));
+        assert!(body.is_ok_and(|body| body.len() <= BODY.len()));
+        let fields = fields.expect("fields are base64");
+        for field in fields
+            .split(|byte| *byte == 0)
+            .filter(|field| !field.is_empty())
+        {
+            let has_name = field.windows(2).any(|pair| pair == b": ");
+            assert!(has_name && !field.iter().any(|byte| matches!(byte, b'\r' | b'\n')));
+        }
     }
 }
 
@@ -56,7 +103,9 @@ impl PartFetcher for CountingFetcher {
 /// after a message that ends one.
 pub(crate) fn events(data: &[u8]) {
     let pipe = io::Cursor::new(data.to_vec());
-    let (devtools, mut told) = DevTools::connect(io::sink(), pipe).expect("the system has threads");
+    let (sender, written) = channel();
+    let (devtools, mut told) =
+        DevTools::connect(ToldPipe(sender), pipe).expect("the system has threads");
     let options = BrowserOptions {
         bounds: BOUNDS,
         ..BrowserOptions::default()
@@ -89,6 +138,9 @@ pub(crate) fn events(data: &[u8]) {
     assert_eq!(count, decoded.iter().filter(is_event).count());
     assert!(asked.0.load(Ordering::Relaxed) <= BOUNDS.parts);
     let notes = events.into_notes();
+    drop(devtools);
+    let written: Vec<u8> = written.into_iter().flatten().collect();
+    check_told(&written);
     assert!(
         notes
             .requested
@@ -119,6 +171,7 @@ pub(crate) fn answers(data: &[u8]) {
         let title = read.title.unwrap_or_default();
         assert!(read.html.len() <= BOUNDS.dom && title.len() <= LONGEST_TITLE);
         assert!(read.passing_links.len() <= BOUNDS.noted);
+        assert!(read.screenshot.is_none() && read.thumbnail.is_none());
     }
 }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use self::events::PageEvents;
 use self::steps::{PageReading, PageSteps};
@@ -51,21 +51,27 @@ pub(crate) async fn render(
     let start = Instant::now();
     let bounds = &options.bounds;
     let (progress, seen) = watch::channel(PageProgress::default());
-    let mut meter = Look::new(browser.id()).await;
-    let before = meter.usage;
+    // What a browser used for its start is its first page's.
+    let before = browser.usage;
+    // Nobody could hold a browser to its bounds that nothing looks at.
+    let meter = browser.meter.take().ok_or(RenderError::Crashed)?;
+    let mut look = Look {
+        meter: Some(meter),
+        usage: before,
+    };
     let devtools = &browser.devtools;
     let context = devtools
         .command(None, "Target.createBrowserContext", json!({}))
         .await?;
     let context = context["browserContextId"].as_str().unwrap_or_default();
     let refusal = json!({ "behavior": "deny", "browserContextId": context, "eventsEnabled": true });
-    devtools.send(None, "Browser.setDownloadBehavior", refusal);
+    devtools.send(None, "Browser.setDownloadBehavior", &refusal);
     let steps = PageSteps::new(devtools, options, input, (context, seen, start));
     let mut events = PageEvents::new(devtools, options, input, (context, progress, parts));
     let mut steps = std::pin::pin!(steps.run());
     let end = sleep_until(start + bounds.wall);
     let mut end = std::pin::pin!(end);
-    let mut looks = interval(LOOK_INTERVAL);
+    let mut looks = interval_at(start + LOOK_INTERVAL, LOOK_INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let read = loop {
         tokio::select! {
@@ -77,18 +83,19 @@ pub(crate) async fn render(
             },
             Some((request, answer)) = events.answers() => events.give(&request, answer),
             _ = looks.tick() => {
-                meter.look().await;
-                check(meter.usage, before, bounds)?;
+                look.look().await;
+                check(look.usage, before, bounds)?;
             }
         }
     };
     let close = json!({ "browserContextId": context });
-    devtools.send(None, "Target.disposeBrowserContext", close);
-    meter.look().await;
-    let cpu = meter.usage.cpu.saturating_sub(before.cpu);
+    devtools.send(None, "Target.disposeBrowserContext", &close);
+    look.look().await;
+    let cpu = look.usage.cpu.saturating_sub(before.cpu);
     let rendering = finish(events, read, cpu, start.elapsed());
     browser.pages += 1;
-    browser.memory = meter.usage.memory;
+    browser.usage = look.usage;
+    browser.meter = look.meter;
     Ok(rendering)
 }
 
@@ -137,15 +144,6 @@ struct Look {
 }
 
 impl Look {
-    async fn new(process: u32) -> Self {
-        let mut look = Self {
-            meter: Some(ProcessMeter::new(process)),
-            usage: ProcessUsage::default(),
-        };
-        look.look().await;
-        look
-    }
-
     async fn look(&mut self) {
         let Some(mut meter) = self.meter.take() else {
             return;

@@ -178,7 +178,7 @@ impl<'a> PageSteps<'a> {
             Err(Hurry::Failed(error)) => return Err(error),
         };
         if is_unready {
-            self.send(page, "Runtime.terminateExecution", json!({}));
+            self.send(page, "Runtime.terminateExecution", &json!({}));
         }
         let world = match world {
             Some(world) => world,
@@ -193,7 +193,7 @@ impl<'a> PageSteps<'a> {
         Ok(read)
     }
 
-    fn send(&self, page: OpenPage<'_>, method: &str, params: Value) {
+    fn send(&self, page: OpenPage<'_>, method: &str, params: &Value) {
         self.devtools.send(Some(page.session), method, params);
     }
 
@@ -210,11 +210,11 @@ impl<'a> PageSteps<'a> {
 
     /// Everything that must stand before the page's first byte.
     async fn prepare(&self, page: OpenPage<'_>) -> Result<(), RenderError> {
-        self.send(page, "Target.setAutoAttach", attach_to_all());
-        self.send(page, "Page.enable", json!({}));
+        self.send(page, "Target.setAutoAttach", &attach_to_all());
+        self.send(page, "Page.enable", &json!({}));
         if let Some(agent) = &self.options.user_agent {
             let agent = json!({ "userAgent": agent });
-            self.send(page, "Emulation.setUserAgentOverride", agent);
+            self.send(page, "Emulation.setUserAgentOverride", &agent);
         }
         let clicks = self.options.behaviors.contains(&Behavior::Autoclick);
         let hooks = with_prototypes(HOOK_SCRIPT)

@@ -21,10 +21,6 @@ use super::page::{self, CaptureListing};
 use super::range;
 use super::request::ServerRequest;
 
-/// The most that is shown of what a browser made of a page.
-const MOST_DOM: u64 = 64 << 20;
-/// The media type of that.
-const DOM_TYPE: &str = "text/html; charset=utf-8";
 /// Captures on one page of the list.
 const PAGE: usize = 100;
 
@@ -309,7 +305,7 @@ fn rendered(
     site: &ReplaySite<'_>,
 ) -> ServerAnswer {
     let (time, url) = (&held.capture.timestamp, &held.capture.url);
-    let dom = match site.archive.rendered(held, MOST_DOM) {
+    let dom = match DocumentBody::rendered(site.archive, held) {
         Ok(Some(dom)) => dom,
         Ok(None) => return found_at(&path_of(time, url)),
         Err(error) => return page::broken(url, &error),
@@ -319,12 +315,7 @@ fn rendered(
     };
     let view = CaptureView::Rendered;
     let banner = banner(held, all, request, Some(view));
-    let body = DocumentBody::read(Box::new(io::Cursor::new(dom)), Some(DOM_TYPE.to_owned()));
-    let body = match body {
-        Ok(body) => body.rewritten(&page, Banner(&banner), &Replay { time, view }),
-        Err(error) => return page::broken(url, &error),
-    };
-    let (body, kind) = match body {
+    let (body, kind) = match dom.rewritten(&page, Banner(&banner), &Replay { time, view }) {
         Ok(Rewritten { kind, bytes }) => (AnswerBody::Bytes(bytes), kind),
         Err(Unchanged { kind, stream }) => (AnswerBody::Stream(stream), kind),
     };

@@ -34,7 +34,7 @@ use crate::render::{self, RenderPage};
 use part_cache::PartCache;
 pub(crate) use part_door::PartCall;
 use part_door::PartDoor;
-pub(crate) use sampling::{Gain, RenderWish};
+pub(crate) use sampling::{Gain, RenderProspect, RenderWish};
 
 /// Requests of one page that reach a server.
 const MOST_PARTS: u32 = 100;
@@ -124,6 +124,9 @@ impl Renderings {
         };
         let (host, kind) = of;
         self.left -= 1;
+        if self.left == 0 {
+            self.wish.end();
+        }
         self.pages.insert(page, RenderedNow { host, parts: 0 });
         Some(RenderJob {
             render: Arc::clone(&self.render),
@@ -285,6 +288,10 @@ impl<S: Store> Engine<S> {
         let Some(renderings) = &mut self.renderings else {
             return Ok(Some(result));
         };
+        // Most pages are of no interest to a browser, which those who read them know.
+        if result.whole.is_none() {
+            return Ok(Some(result));
+        }
         let job = result.settlement.job;
         let page = self.frontier.in_hand(job);
         let Some((host, kind)) = page.map(|entry| (entry.key.host(), entry.kind)) else {
@@ -292,7 +299,6 @@ impl<S: Store> Engine<S> {
         };
         renderings.keep_requisite(kind, &result);
         if self.stop_at.is_none()
-            && result.whole.is_some()
             && renderings.wants(host, &result)
             && postpone(&mut self.frontier, &mut result, now)?
         {

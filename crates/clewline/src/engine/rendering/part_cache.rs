@@ -104,6 +104,7 @@ fn may_be_kept(kind: PartKind, answer: &GivenAnswer) -> bool {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
+    use proptest::prelude::*;
 
     use super::super::super::memory_budget::MemoryBudget;
     use super::*;
@@ -142,6 +143,47 @@ mod tests {
             ..answer("", 1)
         };
         assert!(!may_be_kept(PartKind::Script, &gone));
+    }
+
+    fn fields() -> impl Strategy<Value = Vec<(usize, String)>> {
+        let value = prop_oneof![
+            Just("no-store".to_owned()),
+            Just("max-age=60, No-Store".to_owned()),
+            Just("max-age=1".to_owned()),
+            Just("*".to_owned()),
+            ".{0,20}",
+        ];
+        proptest::collection::vec((0_usize..3, value), 0..5)
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_are_counted_whatever_servers_say_and_nothing_is_kept_against_their_word(
+            answers in proptest::collection::vec((0_u8..12, 0_usize..20_000, fields()), 0..40)
+        ) {
+            let budget = MemoryBudget::within(1 << 20);
+            let mut cache = PartCache::new(budget.share());
+            for (number, size, fields) in answers {
+                let mut answer = answer("", size);
+                for (name, value) in &fields {
+                    let name = ["Cache-Control", "Vary", "X-Other"][*name];
+                    answer.headers.push(name, value.as_bytes());
+                }
+                let url = format!("http://a.test/{number}");
+                let was_kept = cache.find(&url).is_some();
+                cache.keep(&url, PartKind::Script, answer);
+                let is_forbidden = fields.iter().any(|(name, value)| match name {
+                    0 => value == "no-store" || value == "max-age=60, No-Store",
+                    1 => value == "*",
+                    _ => false,
+                });
+                prop_assert!(was_kept || !is_forbidden || cache.find(&url).is_none());
+                let weights = cache.kept.iter().map(|(url, answer)| weight(url, answer));
+                prop_assert_eq!(cache.bytes, weights.sum::<u64>());
+                prop_assert_eq!(cache.order.len(), cache.kept.len());
+                prop_assert!(cache.bytes <= cache.most && budget.bytes() == cache.bytes);
+            }
+        }
     }
 
     #[test]

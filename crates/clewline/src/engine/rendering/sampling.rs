@@ -6,6 +6,7 @@
 //! template and [`PER_HOST`] of a host are taken, and what is remembered is bounded.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use clewline_core::key::HostId;
@@ -29,11 +30,32 @@ struct Sample {
     useful: u8,
 }
 
+/// What is known of a host.
+#[derive(Debug, Clone, Copy, Default)]
+struct HostSamples {
+    taken: u8,
+    /// A template of it is rendered.
+    has_useful: bool,
+}
+
+/// What a page has to be for a browser to get it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RenderProspect {
+    /// Anything.
+    Open,
+    /// A page that looks empty.
+    ShellOnly,
+    /// No browser gets it.
+    Closed,
+}
+
 /// Which pages may be rendered, for those who read them: what nobody will render is not kept.
 #[derive(Debug, Clone)]
 pub(crate) struct RenderWish {
     when: RenderUse,
     sampling: Arc<RwLock<Sampling>>,
+    /// The crawl renders nothing more.
+    is_over: Arc<AtomicBool>,
 }
 
 impl RenderWish {
@@ -41,31 +63,42 @@ impl RenderWish {
         Self {
             when,
             sampling: Arc::default(),
+            is_over: Arc::default(),
         }
     }
 
-    /// What is decided without samples.
-    fn decided(&self, is_shell: bool) -> Option<bool> {
+    /// What a page has to be for a browser to get it, going by what is known just now.
+    pub(crate) fn prospect(&self, host: HostId, url: &CrawlUrl) -> RenderProspect {
+        if self.is_over.load(Ordering::Relaxed) {
+            return RenderProspect::Closed;
+        }
         match self.when {
-            RenderUse::Never => Some(false),
-            RenderUse::Always => Some(true),
-            RenderUse::Auto => is_shell.then_some(true),
+            RenderUse::Never => RenderProspect::Closed,
+            RenderUse::Always => RenderProspect::Open,
+            RenderUse::Auto => {
+                let sampling = self.sampling.read();
+                let sampling = sampling.unwrap_or_else(PoisonError::into_inner);
+                if sampling.may_want(host, url) {
+                    RenderProspect::Open
+                } else {
+                    RenderProspect::ShellOnly
+                }
+            }
         }
     }
 
-    /// Whether a page may be rendered, going by what is known just now.
-    pub(crate) fn may_want(&self, host: HostId, url: &CrawlUrl, is_shell: bool) -> bool {
-        self.decided(is_shell).unwrap_or_else(|| {
-            let sampling = self.sampling.read();
-            let sampling = sampling.unwrap_or_else(PoisonError::into_inner);
-            sampling.may_want(host, url)
-        })
+    /// No page is rendered any more.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
     }
 
     /// Whether a page is to be rendered.
     pub(super) fn wants(&self, host: HostId, url: &CrawlUrl, is_shell: bool) -> bool {
-        let by_samples = || self.change(|sampling| sampling.wants(host, url));
-        self.decided(is_shell).unwrap_or_else(by_samples)
+        match self.when {
+            RenderUse::Never => false,
+            RenderUse::Always => true,
+            RenderUse::Auto => is_shell || self.change(|sampling| sampling.wants(host, url)),
+        }
     }
 
     /// A rendering of a page succeeded, and this is what it was good for.
@@ -83,12 +116,16 @@ impl RenderWish {
 #[derive(Debug, Default)]
 struct Sampling {
     templates: HashMap<(HostId, String), Sample>,
-    hosts: HashMap<HostId, u8>,
+    hosts: HashMap<HostId, HostSamples>,
 }
 
 impl Sampling {
     /// Whether a page that does not look empty may be rendered, as a sample or by what its template taught.
     fn may_want(&self, host: HostId, url: &CrawlUrl) -> bool {
+        let of_host = self.hosts.get(&host).copied().unwrap_or_default();
+        if of_host.taken >= PER_HOST && !of_host.has_useful {
+            return false;
+        }
         let known = self.templates.get(&(host, template(url)));
         let known = known.copied().unwrap_or_default();
         known.useful > 0 || self.has_sample(host, known)
@@ -96,7 +133,7 @@ impl Sampling {
 
     /// Whether a template that is known so well has one more sample.
     fn has_sample(&self, host: HostId, known: Sample) -> bool {
-        let taken = self.hosts.get(&host).copied().unwrap_or_default();
+        let taken = self.hosts.get(&host).map_or(0, |samples| samples.taken);
         let has_room = self.templates.len() < MOST_TEMPLATES || known.begun > 0;
         known.begun < PER_TEMPLATE && taken < PER_HOST && has_room
     }
@@ -112,7 +149,7 @@ impl Sampling {
             return false;
         }
         self.templates.entry(template).or_default().begun += 1;
-        *self.hosts.entry(host).or_default() += 1;
+        self.hosts.entry(host).or_default().taken += 1;
         true
     }
 
@@ -121,6 +158,7 @@ impl Sampling {
             && let Some(sample) = self.templates.get_mut(&(host, template(url)))
         {
             sample.useful = sample.useful.saturating_add(1);
+            self.hosts.entry(host).or_default().has_useful = true;
         }
     }
 }
@@ -206,21 +244,40 @@ mod tests {
     }
 
     #[test]
+    fn a_host_whose_samples_are_spent_is_rendered_where_one_was_useful() {
+        let mut sampling = Sampling::default();
+        let pages = (0..PER_HOST).map(|number| url(&format!("/x.{number}")));
+        assert!(pages.into_iter().all(|page| sampling.wants(HOST, &page)));
+        assert!(!sampling.may_want(HOST, &url("/x.3")));
+        sampling.learn(HOST, &url("/x.3"), Gain::Something);
+        assert!(sampling.may_want(HOST, &url("/y.3")));
+        assert!(!sampling.may_want(HOST, &url("/y.4")) && !sampling.may_want(HOST, &url("/y")));
+    }
+
+    #[test]
     fn a_page_that_looks_empty_is_always_wanted_and_asking_takes_no_sample() {
         let page = url("/a/1.html");
+        let prospect = |wish: &RenderWish| wish.prospect(HOST, &page);
         let auto = RenderWish::new(RenderUse::Auto);
         for _ in 0..3 {
-            assert!(auto.may_want(HOST, &page, false));
+            assert_eq!(prospect(&auto), RenderProspect::Open);
         }
         for _ in 0..PER_TEMPLATE {
             assert!(auto.wants(HOST, &page, false));
         }
-        assert!(!auto.may_want(HOST, &page, false) && !auto.wants(HOST, &page, false));
-        assert!(auto.may_want(HOST, &page, true) && auto.wants(HOST, &page, true));
+        assert_eq!(prospect(&auto), RenderProspect::ShellOnly);
+        assert!(auto.wants(HOST, &page, true) && !auto.wants(HOST, &page, false));
         auto.learn(HOST, &page, Gain::Something);
-        assert!(auto.may_want(HOST, &page, false));
+        assert_eq!(prospect(&auto), RenderProspect::Open);
         let always = RenderWish::new(RenderUse::Always);
-        let never = RenderWish::new(RenderUse::Never);
-        assert!(always.may_want(HOST, &page, false) && !never.may_want(HOST, &page, true));
+        assert_eq!(prospect(&always), RenderProspect::Open);
+        assert_eq!(
+            prospect(&RenderWish::new(RenderUse::Never)),
+            RenderProspect::Closed
+        );
+        for wish in [auto, always] {
+            wish.clone().end();
+            assert_eq!(prospect(&wish), RenderProspect::Closed);
+        }
     }
 }

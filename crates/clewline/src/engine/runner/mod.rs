@@ -7,6 +7,7 @@
 //! the network is a result.
 
 mod given;
+mod joined_links;
 mod page_links;
 mod pausing;
 mod reading;
@@ -27,7 +28,7 @@ use clewline_core::outcome::{SkipReason, is_redirect_status};
 use clewline_core::url::CrawlUrl;
 
 use super::memory_budget::{MemoryBudget, TooMuch};
-use super::rendering::RenderWish;
+use super::rendering::{RenderProspect, RenderWish};
 use crate::clock::Clock;
 use crate::config::{Config, ScopeConfig};
 use crate::exchange::{Recording, Spool};
@@ -38,6 +39,7 @@ use crate::previous::{self, PreviousCrawl};
 use crate::robots_file::{self, RulesReader};
 
 pub(in crate::engine) use given::GivenAnswer;
+pub(crate) use joined_links::JoinedLinks;
 pub(super) use pausing::Pausing;
 use pausing::pause_asked;
 use reading::{read_body, read_part, short_of_memory};
@@ -214,15 +216,23 @@ impl JobRunner {
         }
     }
 
-    /// Whether an answer is kept whole once it is read: nobody may want a page that will not be rendered.
+    /// What an answer has to be for somebody to want it whole: nobody may want a page that will not be rendered.
+    fn prospect(&self, target: &Target<'_>) -> RenderProspect {
+        match &self.renders {
+            _ if self.keeps_whole => RenderProspect::Open,
+            None => RenderProspect::Closed,
+            Some(_) if reading::is_shared_part(target) => RenderProspect::Open,
+            Some(wish) => wish.prospect(self.keyer.key(target.url).host(), target.url),
+        }
+    }
+
+    /// Whether an answer is kept whole once it is read.
     fn is_kept(&self, target: &Target<'_>, is_shell: bool) -> bool {
-        let may_be_rendered = |wish: &RenderWish| {
-            let host = self.keyer.key(target.url).host();
-            wish.may_want(host, target.url, is_shell)
-        };
-        self.keeps_whole
-            || reading::is_shared_part(target)
-            || self.renders.as_ref().is_some_and(may_be_rendered)
+        match self.prospect(target) {
+            RenderProspect::Open => true,
+            RenderProspect::ShellOnly => is_shell,
+            RenderProspect::Closed => false,
+        }
     }
 
     /// Makes a job ready to be run.

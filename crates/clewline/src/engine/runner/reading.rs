@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::super::look;
 use super::super::memory_budget::TooMuch;
+use super::super::rendering::RenderProspect;
 use super::page_links::{self, PageLinks};
 use super::{JobResult, JobRunner, Target, WholeAnswer};
 use crate::extract::{Extracted, Extraction, PageHead};
@@ -42,11 +43,7 @@ pub(super) async fn read_body(
     });
     let mut look = (reads_links && target.closely).then(|| look::LookReader::new(target.url));
     let mut digest = Xxh3::new();
-    let keeps = runner.keeps_whole
-        || (runner.renders.is_some()
-            && reads_links
-            && (has_markup(response) || is_shared_part(target)));
-    let mut kept = keeps.then(BytesMut::new);
+    let mut kept = KeptBody::begin(runner, target, response);
     let mut share = runner.held.share();
     let (mut size, mut turn) = (0, 0);
     while let Some(chunk) = response.body.chunk().await? {
@@ -63,10 +60,8 @@ pub(super) async fn read_body(
             turn = 0;
             tokio::task::yield_now().await;
         }
-        if let Some(kept) = &mut kept {
-            kept.extend_from_slice(&chunk);
-        }
-        let holds = kept.as_ref().map_or(0, BytesMut::len)
+        kept.push(&chunk, extraction.as_deref());
+        let holds = kept.len()
             + extraction
                 .as_ref()
                 .map_or(0, |extraction| extraction.held());
@@ -96,10 +91,48 @@ pub(super) async fn read_body(
     }
     let mut extracted = extracted.unwrap_or_default();
     result.take_extracted(&mut extracted);
+    let kept = kept.bytes;
     let kept = kept.filter(|_| runner.is_kept(target, extracted.is_shell));
     result.whole = kept.map(|body| Box::new(whole(body, &extracted)));
     page_links::take(runner, &PageLinks::new(target, extracted), result);
     Ok(())
+}
+
+/// The body of an answer, as long as somebody may want it whole.
+struct KeptBody {
+    bytes: Option<BytesMut>,
+    /// Only a page that looks empty is wanted.
+    only_shell: bool,
+}
+
+impl KeptBody {
+    fn begin(runner: &JobRunner, target: &Target<'_>, response: &Response) -> Self {
+        let is_success = (200..300).contains(&response.status);
+        let may_be_used = is_success && (has_markup(response) || is_shared_part(target));
+        let prospect = if runner.keeps_whole || may_be_used {
+            runner.prospect(target)
+        } else {
+            RenderProspect::Closed
+        };
+        Self {
+            bytes: (prospect != RenderProspect::Closed).then(BytesMut::new),
+            only_shell: prospect == RenderProspect::ShellOnly,
+        }
+    }
+
+    /// Takes a piece that was searched already; forgets all of them once the page has too much to look empty.
+    fn push(&mut self, chunk: &[u8], extraction: Option<&dyn Extraction>) {
+        let may_be_shell = || extraction.is_some_and(Extraction::may_be_shell);
+        match &mut self.bytes {
+            None => {}
+            Some(_) if self.only_shell && !may_be_shell() => self.bytes = None,
+            Some(bytes) => bytes.extend_from_slice(chunk),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.bytes.as_ref().map_or(0, BytesMut::len)
+    }
 }
 
 /// Reads what a page asked for, whole.

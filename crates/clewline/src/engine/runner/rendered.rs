@@ -4,19 +4,18 @@
 //! and what it and the browser tell completes the result of the page. It refuses to know which pages
 //! are rendered. Invariant: whatever a rendering brings or lacks, what the answer alone said is kept.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use clewline_core::link::{Link, LinkKind, Links};
+use bytes::Bytes;
+use clewline_core::link::LinkKind;
 use clewline_core::url::CrawlUrl;
 use clewline_job::archive::{PICTURED, RENDERED, THUMBNAIL};
-use clewline_render::{
-    PartFetcher, PartKind, RenderError, RenderInput, Rendering, RequestFate, RequestedUrl,
-};
+use clewline_render::{PartFetcher, RenderError, RenderInput, Rendering, RequestFate};
 use encoding_rs::{Encoding, UTF_8};
 
 use super::super::look::LookReader;
 use super::super::rendering::Gain;
+use super::joined_links::JoinedLinks;
 use super::page_links::{self, PageLinks};
 use super::reading::{TURN, finish_apart};
 use super::{JobResult, JobRunner};
@@ -69,8 +68,16 @@ impl JobRunner {
         let after = shell::text_size(&rendering.html);
         let has_more_text = after > before + MORE_TEXT.max(before / PARTS_MORE);
         let (new_links, new_pages) = self.complete(&job, result, &rendering, extracted);
+        let dom = Bytes::from(std::mem::take(&mut rendering.html));
+        if let Some(whole) = result.whole.as_mut().filter(|_| self.keeps_whole) {
+            if let Some(share) = &mut result.share {
+                // It is here already, and stays within the bound of a DOM.
+                share.hold((whole.body.len() + dom.len()) as u64).ok();
+            }
+            whole.rendered = Some(dom.clone());
+        }
         if self.spool.is_some() {
-            result.views = views(&mut rendering);
+            result.views = views(dom, &mut rendering);
         }
         result.rendered = Some(facts(&rendering, new_links));
         Some(if has_more_text || new_pages > 0 {
@@ -115,20 +122,12 @@ impl JobRunner {
         let Some(whole) = &mut result.whole else {
             return (0, 0);
         };
-        let mut links = LinkUnion::of(&whole.links);
-        let before = links.all.len();
-        links.add_dom(&extracted.links);
-        let ways = rendering.navigated.iter().chain(&rendering.passing_links);
-        ways.for_each(|url| links.add_text(url, LinkKind::Rendered));
-        let pages = links.all.iter().skip(before);
-        let new_pages = pages.filter(|link| link.kind.is_page()).count() as u32;
-        rendering
-            .requested
-            .iter()
-            .filter(|requested| is_missing(requested))
-            .for_each(|requested| links.add_text(&requested.url, kind_of(requested)));
-        let new_links = (links.all.len() - before) as u32;
-        whole.links = links.all.to_vec();
+        let JoinedLinks {
+            all,
+            new_links,
+            new_pages,
+        } = JoinedLinks::new(&whole.links, &extracted.links, rendering);
+        whole.links = all.to_vec();
         result.title = rendering
             .title
             .clone()
@@ -147,7 +146,7 @@ impl JobRunner {
         let page_links = PageLinks::of_rendering(
             job.kind,
             Extracted {
-                links: links.all,
+                links: all,
                 nofollow: nofollow || extracted.nofollow,
                 ..Extracted::default()
             },
@@ -175,12 +174,11 @@ async fn render(job: &RenderJob) -> Result<Rendering, RenderError> {
 }
 
 /// The DOM, and the pictures if some were taken.
-fn views(rendering: &mut Rendering) -> Vec<ArchivedView> {
-    let html = std::mem::take(&mut rendering.html);
+fn views(dom: Bytes, rendering: &mut Rendering) -> Vec<ArchivedView> {
     let dom = ArchivedView {
         prefix: RENDERED,
         media_type: "text/html; charset=utf-8",
-        bytes: html.into(),
+        bytes: dom,
     };
     let picture = rendering.screenshot.take().map(|bytes| ArchivedView {
         prefix: PICTURED,
@@ -211,66 +209,5 @@ fn facts(rendering: &Rendering, new_links: u32) -> RenderedPage {
         incomplete: rendering.is_incomplete(),
         cpu_millis: rendering.cpu.as_millis() as u64,
         error: None,
-    }
-}
-
-/// Whether nobody has what a page asked for. What was answered is archived already, and asking for
-/// it once more would bring nothing.
-fn is_missing(requested: &RequestedUrl) -> bool {
-    matches!(&*requested.method, "GET" | "HEAD") && requested.fate != RequestFate::Answered
-}
-
-/// As what a request of a page counts among its links: parts that a browser had no use for are
-/// parts of the page all the same.
-const fn kind_of(requested: &RequestedUrl) -> LinkKind {
-    match requested.kind {
-        PartKind::Document | PartKind::Fetch | PartKind::Other => LinkKind::Requested,
-        PartKind::Style => LinkKind::Style,
-        PartKind::Script => LinkKind::Script,
-        PartKind::Image => LinkKind::Image,
-        PartKind::Font => LinkKind::Font,
-        PartKind::Media => LinkKind::Media,
-    }
-}
-
-/// The links of an answer, and after them those that only a browser sees.
-struct LinkUnion {
-    all: Links,
-    met: HashSet<String>,
-}
-
-impl LinkUnion {
-    fn of(links: &[Link]) -> Self {
-        let mut union = Self {
-            all: Links::default(),
-            met: HashSet::new(),
-        };
-        for link in links {
-            union.add(link.by_ref());
-        }
-        union
-    }
-
-    fn add(&mut self, link: Link<&str>) {
-        if self.met.insert(link.url.as_str().to_owned()) {
-            self.all.push(link);
-        }
-    }
-
-    fn add_dom(&mut self, links: &Links) {
-        for link in links.iter() {
-            let kind = if link.kind.is_page() {
-                LinkKind::Rendered
-            } else {
-                link.kind
-            };
-            self.add(Link { kind, ..link });
-        }
-    }
-
-    fn add_text(&mut self, text: &str, kind: LinkKind) {
-        if let Ok(url) = CrawlUrl::parse(text) {
-            self.add(Link::new(url, kind).by_ref());
-        }
     }
 }

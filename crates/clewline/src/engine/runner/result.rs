@@ -22,7 +22,8 @@ use crate::exchange::{Exchange, Unmodified};
 use crate::extract::Extracted;
 use crate::fetch::{Response, Timings};
 use crate::headers::Headers;
-use crate::record::RenderedPage;
+use crate::page::Page;
+use crate::record::{Record, RenderedPage};
 
 /// The end of a job and all that it brought to light.
 #[expect(
@@ -83,11 +84,26 @@ pub(crate) struct WholeAnswer {
     pub(crate) status: u16,
     pub(crate) headers: Headers,
     pub(crate) body: Bytes,
+    /// What a browser made of it, if somebody wants to see that.
+    pub(crate) rendered: Option<Bytes>,
     pub(crate) links: Vec<Link>,
     /// Links beyond the limit of one page.
     pub(crate) dropped_links: u64,
     /// References that are not http(s) or do not parse.
     pub(crate) other_references: u64,
+}
+
+impl WholeAnswer {
+    /// The page for whoever reads pages.
+    pub(in crate::engine) fn page(self, record: Record) -> Page {
+        Page {
+            record,
+            headers: self.headers,
+            body: self.body,
+            rendered: self.rendered,
+            links: self.links,
+        }
+    }
 }
 
 impl JobResult {
